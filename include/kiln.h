@@ -1,0 +1,331 @@
+/* Kiln: image and stencil pipelines from a text of formulas. The whole public interface.
+ *
+ *     kn_context  *cx = kn_context_new(NULL);
+ *     kn_pipeline *p  = kn_parse(cx, "blur.kiln", text, -1);
+ *     kn_module   *m  = kn_compile(p, NULL);
+ *     if (!m) fputs(kn_error_text(cx), stderr);
+ *     kn_run(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2);
+ *     kn_context_free(cx);
+ *
+ * How it behaves, everywhere:
+ *   - Everything hangs from a kn_context; freeing the context frees what was made from it.
+ *     A context is used by one thread at a time; two contexts never see each other.
+ *   - An error is a value: a function that makes something returns NULL, one that does something
+ *     returns a kn_status other than KN_OK, and kn_error_text() says what, where and what to do.
+ *     NULL given as an argument that must not be NULL is answered in the same way.
+ *   - The library never prints, exits or aborts, and writes only where it is asked to.
+ *   - Strings given are copied; strings returned belong to the context and stay until it is freed,
+ *     except where a comment says otherwise.
+ */
+#ifndef KILN_H
+#define KILN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined __GNUC__
+#define KN_API __attribute__((visibility("default")))
+#else
+#define KN_API
+#endif
+
+#define KN_VERSION  "0.1.0"
+#define KN_MAX_RANK 8
+
+typedef struct kn_context  kn_context;
+typedef struct kn_pipeline kn_pipeline;
+typedef struct kn_module   kn_module;
+
+typedef enum kn_status {
+    KN_OK = 0,
+    KN_ERROR_PROGRAM,   /* the text or the schedule is wrong */
+    KN_ERROR_ARGUMENT,  /* an argument of a call is wrong: a name, a type, a buffer's shape */
+    KN_ERROR_BOUNDS,    /* a region is unbounded, or larger than the buffer given for it */
+    KN_ERROR_FILE,      /* a file cannot be read or written, or is not what it should be */
+    KN_ERROR_LIMIT      /* out of memory, or the context's quota is spent */
+} kn_status;
+
+/* ---- Types and values ------------------------------------------------------------------- */
+
+typedef enum kn_type {
+    KN_NONE = 0,
+    KN_BOOL, KN_U8, KN_U16, KN_U32, KN_U64, KN_I8, KN_I16, KN_I32, KN_I64,
+    KN_F16, KN_BF16, KN_F32, KN_F64,
+    KN_TYPE_COUNT
+} kn_type;
+
+/* "u8", "f32" …; NULL for a number that is no type. */
+KN_API const char *kn_type_name(kn_type type);
+/* The type of that name, or KN_NONE. */
+KN_API kn_type kn_type_from_name(const char *name);
+/* Bytes of one element in a buffer (1 for bool); 0 for a number that is no type. */
+KN_API size_t kn_type_size(kn_type type);
+
+/* A scalar: exactly one of the two fields is meant, as `is_float` says. */
+typedef struct kn_scalar {
+    bool is_float;
+    union { int64_t i; double f; } as;
+} kn_scalar;
+
+static inline kn_scalar kn_int(int64_t v)
+{
+    kn_scalar s;
+    s.is_float = false;
+    s.as.i     = v;
+    return s;
+}
+
+static inline kn_scalar kn_float(double v)
+{
+    kn_scalar s;
+    s.is_float = true;
+    s.as.f     = v;
+    return s;
+}
+
+/* ---- Buffers ---------------------------------------------------------------------------- */
+
+/* One dimension of a buffer: the coordinates min .. min+extent-1; one step along it moves
+ * `stride` elements (any sign; 0 repeats an input along this dimension). */
+typedef struct kn_dim {
+    int32_t min, extent;
+    int64_t stride;
+} kn_dim;
+
+/* A view of memory that somebody else owns. `data` is the address of the element at the
+ * smallest coordinates (min of every dimension). dim[0] is x. */
+typedef struct kn_buffer {
+    void   *data;
+    kn_type type;
+    int32_t rank;
+    kn_dim  dim[KN_MAX_RANK];
+} kn_buffer;
+
+/* A view of dense memory, x fastest, all mins 0. The extents are given in the order x, y, c. */
+KN_API kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32_t *extent);
+/* Allocates the memory of `b` from the context (zeroed, dense, x fastest) by its type, rank, mins and
+ * extents, and sets its strides and data. Freed by kn_buffer_free, or with the context. */
+KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
+KN_API void kn_buffer_free(kn_context *cx, kn_buffer *b);
+
+/* ---- Contexts and errors ---------------------------------------------------------------- */
+
+/* What a context may use; a zero field means the default. */
+typedef struct kn_config {
+    void *(*allocate)(void *user, size_t size);      /* default malloc; may return NULL */
+    void (*release)(void *user, void *block);        /* default free */
+    /* Reads a file that an `include` names, into memory from `allocate`; NULL if it cannot be read.
+     * Default: the file system. */
+    char *(*read_file)(void *user, const char *path, size_t *size);
+    void    *user;                                   /* first argument of the three above */
+    size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
+    uint64_t quota;                                  /* operations of the compiler per call; default 500 million */
+    int      max_errors;                             /* diagnostics kept per call; default 50 */
+} kn_config;
+
+/* NULL for the defaults. Returns NULL only if there is no memory. */
+KN_API kn_context *kn_context_new(const kn_config *config);
+KN_API void kn_context_free(kn_context *cx);
+
+typedef enum kn_severity { KN_ERROR, KN_WARNING, KN_NOTE } kn_severity;
+
+/* One diagnostic. line and column count from 1; 0 where there is no place in a text. */
+typedef struct kn_diagnostic {
+    kn_severity severity;
+    const char *file;
+    int         line, column;
+    const char *message;
+} kn_diagnostic;
+
+/* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a
+ * caret, notes. "" if there are none. The string stays until the next call on the context. */
+KN_API const char *kn_error_text(kn_context *cx);
+KN_API int kn_diagnostic_count(kn_context *cx);
+KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
+
+/* ---- Pipelines from text ---------------------------------------------------------------- */
+
+/* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). */
+KN_API kn_status kn_define(kn_context *cx, const char *name, const char *value);
+
+/* Reads a program. `name` stands in diagnostics, and includes are looked for beside it; `length` may be
+ * -1 for a string that ends in NUL. NULL if there is any error. */
+KN_API kn_pipeline *kn_parse(kn_context *cx, const char *name, const char *text, ptrdiff_t length);
+/* Adds a schedule (the statements of a .sched file) to a pipeline. */
+KN_API kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char *text, ptrdiff_t length);
+KN_API void kn_pipeline_free(kn_pipeline *p);
+
+/* The formatted form of a program's text: the same tokens and comments, in the standard layout. */
+KN_API const char *kn_format(kn_context *cx, const char *name, const char *text, ptrdiff_t length);
+
+typedef enum kn_port_kind { KN_INPUT, KN_PARAM, KN_OUTPUT } kn_port_kind;
+
+/* What a pipeline is called with. A tuple-valued output is several ports: "best.0", "best.1". */
+typedef struct kn_port {
+    kn_port_kind       kind;
+    const char        *name;
+    kn_type            type;
+    int                rank;      /* 0 for a parameter */
+    const char *const *dims;      /* the names of the dimensions */
+    bool               has_default;
+    kn_scalar          value;     /* a parameter's default */
+} kn_port;
+
+KN_API int kn_port_count(const kn_pipeline *p);
+KN_API kn_port kn_port_get(const kn_pipeline *p, int index);
+
+typedef enum kn_view {
+    KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
+    KN_VIEW_GRAPH,      /* the functions and who reads whom, as a DOT graph */
+    KN_VIEW_SCHEDULE    /* the schedules kept with the pipeline, as text that reads back */
+} kn_view;
+
+/* A text that shows the pipeline. */
+KN_API const char *kn_show(kn_pipeline *p, kn_view view);
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+typedef struct kn_options {
+    const char *scheduler;     /* NULL: none */
+    const char *target;        /* NULL or "host" */
+    bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
+    bool        interpret;     /* run the reference interpreter */
+} kn_options;
+
+/* Makes a pipeline ready to run; NULL options are all defaults. The module lives as long as its pipeline.
+ * This version has one way to run, the interpreter, which is always strict: both flags change nothing. */
+KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
+
+/* An input, a parameter or an output, by name: { "in", .buffer = &b } or { "k", .value = kn_int(3) }. */
+typedef struct kn_arg {
+    const char *name;
+    kn_buffer  *buffer;
+    kn_scalar   value;
+} kn_arg;
+
+/* Computes the outputs. Every input and output, and every parameter without a default, must be given.
+ * Buffers are checked before anything is computed; on an error no output has been touched. */
+KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
+
+/* The box of one function that the outputs need. */
+typedef struct kn_region {
+    const char *name;
+    int         rank;
+    int32_t     min[KN_MAX_RANK], extent[KN_MAX_RANK];
+} kn_region;
+
+/* The box of every function, consumers first, for these arguments (outputs need no data, inputs need
+ * type, rank, mins and extents only). *regions belongs to the context and stays until the next call. */
+KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
+
+/* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
+ * box that the given inputs suffice for. Where a boundary makes that unlimited, it is the extents of the
+ * inputs' dimensions of the same name. Nothing is allocated. */
+KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
+
+/* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
+ * result is converted to the buffer's type. */
+KN_API kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const char *formula);
+/* Fills a buffer with noise: every value of an integer type, [0, 1) for a float, the same for the same seed. */
+KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
+
+/* ---- Calling C -------------------------------------------------------------------------- */
+
+/* The C function behind `extern f32 curve(f32)`: plain C with that signature. */
+KN_API kn_status kn_extern_function(kn_context *cx, const char *name, void (*function)(void));
+
+/* The C function behind `extern stage warp(f, k) : f32(x, y)`. If `query`, it sets min and extent of each input's
+ * dimensions to what the box of `output` needs, and computes nothing (data is NULL everywhere); else it fills
+ * `output`. Scalar arguments come in `values`. Returns 0, or another number to stop the run with an error. */
+typedef int kn_stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                     kn_buffer *output, void *user);
+KN_API kn_status kn_extern_stage(kn_context *cx, const char *name, kn_stage *stage, void *user);
+
+/* ---- Image files ------------------------------------------------------------------------ */
+
+/* Reads PNG, JPEG, TIFF, PGM, PPM, PFM or NPY (told by content) into a buffer that kn_buffer_free frees. The pixels come as
+ * the file has them: no conversion. */
+KN_API kn_status kn_image_load(kn_context *cx, const char *path, kn_buffer *b);
+/* Writes an image; the ending of `path` says the format. The file appears whole or not at all. Refuses what the format
+ * cannot hold as it is. */
+KN_API kn_status kn_image_save(kn_context *cx, const char *path, const kn_buffer *b);
+
+/* Whose conversions kn_image_convert is for. */
+typedef enum kn_image_range {
+    KN_RANGE_FULL,      /* a picture: 0..255, 0..65535 and 0.0..1.0 are the same range; out of range is clamped */
+    KN_RANGE_VALUE      /* numbers: converted only where every value of the type can be held */
+} kn_image_range;
+
+/* Converts `from` to type `type` and rank `rank` (3 planes to 1 by luma where rank 2 is asked for of a colour picture) into a new
+ * buffer `to`. *note says in words what was changed, or is NULL if nothing was. */
+KN_API kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank,
+                                  kn_buffer *to, const char **note);
+
+/* How two buffers of one shape differ. Where both are NaN they are equal. */
+typedef struct kn_difference {
+    double  max, mean;              /* of |a - b| over all elements */
+    int32_t where[KN_MAX_RANK];     /* the coordinates of the largest, counted from a's mins */
+    int64_t beyond, count;          /* elements with |a - b| > abs + rel*|b|, and all elements */
+} kn_difference;
+
+KN_API kn_status kn_compare(kn_context *cx, const kn_buffer *a, const kn_buffer *b, double abs, double rel, kn_difference *d);
+
+/* ---- Pipelines from calls --------------------------------------------------------------- */
+
+/* The same pipelines without text, for programs that generate them. Expressions and functions belong to the pipeline under
+ * construction; a NULL among the arguments gives NULL, so errors may be looked for once, at kn_pipeline_finish, which
+ * makes the same checks as kn_parse and leaves a pipeline like any other. */
+typedef struct kn_expr kn_expr;
+typedef struct kn_func kn_func;
+
+KN_API kn_pipeline *kn_pipeline_new(kn_context *cx, const char *name);
+KN_API kn_status kn_pipeline_finish(kn_pipeline *p);
+
+KN_API kn_func *kn_input(kn_pipeline *p, const char *name, kn_type type, int rank, const char *const *dims);
+KN_API kn_expr *kn_param(kn_pipeline *p, const char *name, kn_type type, kn_scalar value);
+KN_API kn_status kn_output(kn_func *f);
+
+/* A function with its pure definition: f(args) = value. Several values make a tuple. */
+KN_API kn_func *kn_define_func(kn_pipeline *p, const char *name, int rank, const char *const *args, int count, kn_expr *const *values);
+
+/* A reduction variable of an update: name in from..to. */
+typedef struct kn_range {
+    const char *name;
+    kn_expr    *from, *to;
+} kn_range;
+
+/* f(args) = value for ranges where condition; `where` may be NULL. */
+KN_API kn_status kn_update(kn_func *f, kn_expr *const *args, int count, kn_expr *const *values,
+                           int range_count, const kn_range *ranges, kn_expr *where);
+
+KN_API kn_expr *kn_var(kn_pipeline *p, const char *name);
+KN_API kn_expr *kn_const(kn_pipeline *p, kn_scalar value);                       /* a weak literal */
+KN_API kn_expr *kn_call(kn_func *f, int count, kn_expr *const *args);
+KN_API kn_expr *kn_component(kn_expr *tuple, int index);                          /* tuple.index */
+KN_API kn_expr *kn_extent(kn_func *input, int dim);                               /* in.x.extent */
+KN_API kn_expr *kn_cast(kn_type type, kn_expr *e);
+KN_API kn_expr *kn_if(kn_expr *condition, kn_expr *yes, kn_expr *no);
+/* Any function of the language by its name: kn_apply(p, "clamp", 3, …), kn_apply(p, "exp", 1, …). */
+KN_API kn_expr *kn_apply(kn_pipeline *p, const char *name, int count, kn_expr *const *args);
+/* A boundary ("edge", "mirror", "mirror_interior", "wrap") around an input. */
+KN_API kn_func *kn_boundary(kn_func *input, const char *kind);
+
+KN_API kn_expr *kn_add(kn_expr *a, kn_expr *b);
+KN_API kn_expr *kn_sub(kn_expr *a, kn_expr *b);
+KN_API kn_expr *kn_mul(kn_expr *a, kn_expr *b);
+KN_API kn_expr *kn_div(kn_expr *a, kn_expr *b);
+KN_API kn_expr *kn_mod(kn_expr *a, kn_expr *b);
+/* Any binary operator by its spelling: kn_binary("<<", a, b), kn_binary("==", a, b). */
+KN_API kn_expr *kn_binary(const char *operator_, kn_expr *a, kn_expr *b);
+/* "-", "!" or "~". */
+KN_API kn_expr *kn_unary(const char *operator_, kn_expr *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,154 @@
+/* Contexts: creation, memory under a limit, interned names, bailing out. */
+#include "base/context.h"
+
+#include <stdlib.h>
+
+struct Try {
+    Try    *outer;
+    jmp_buf back;
+};
+
+static void *default_allocate(void *user, size_t size)
+{
+    (void)user;
+    return malloc(size);
+}
+
+static void default_release(void *user, void *block)
+{
+    (void)user;
+    free(block);
+}
+
+enum { HEADER = 64 };       /* before each raw block: its size; keeps 64-byte alignment of what follows */
+
+/* malloc aligns to 16: the block is placed at the first multiple of 64 that leaves room for the header. */
+typedef struct BlockHeader {
+    void  *raw;
+    size_t size;
+} BlockHeader;
+
+void *context_allocate(kn_context *cx, size_t size)
+{
+    if (size > SIZE_MAX - 2 * HEADER || size + 2 * HEADER > cx->config.memory_limit - cx->memory_used)
+        return NULL;
+    char *raw = cx->config.allocate(cx->config.user, size + 2 * HEADER);
+    if (!raw)
+        return NULL;
+    char *block = (char *)(((uintptr_t)raw + 2 * HEADER - 1) / HEADER * HEADER);
+    ((BlockHeader *)(void *)block)[-1] = (BlockHeader){ raw, size + 2 * HEADER };
+    cx->memory_used += size + 2 * HEADER;
+    memset(block, 0, size);
+    return block;
+}
+
+void context_release(kn_context *cx, void *block)
+{
+    if (!block)
+        return;
+    const BlockHeader header = ((BlockHeader *)block)[-1];
+    cx->memory_used -= header.size;
+    cx->config.release(cx->config.user, header.raw);
+}
+
+kn_context *kn_context_new(const kn_config *config)
+{
+    kn_config c    = config ? *config : (kn_config){ 0 };
+    c.allocate     = c.allocate ? c.allocate : default_allocate;
+    c.release      = c.release ? c.release : default_release;
+    c.memory_limit = c.memory_limit ? c.memory_limit : (size_t)8 << 30;
+    c.quota        = c.quota ? c.quota : 500000000;
+    c.max_errors   = c.max_errors > 0 ? c.max_errors : 50;
+
+    kn_context *cx = c.allocate(c.user, sizeof *cx);
+    if (!cx)
+        return NULL;
+    *cx = (kn_context){ .config = c, .quota_left = c.quota };
+    arena_init(&cx->arena, cx);
+    arena_init(&cx->call, cx);
+    map_init(&cx->defines, &cx->arena);
+    map_init(&cx->externs, &cx->arena);
+    return cx;
+}
+
+void context_begin(kn_context *cx)
+{
+    arena_free(&cx->call);
+    cx->diags.at    = NULL;
+    cx->diags.count = cx->diags.capacity = 0;
+    cx->error_count = 0;
+    cx->status      = KN_OK;
+    cx->bailed      = NULL;
+    cx->quota_left  = cx->config.quota;
+}
+
+bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
+{
+    Try t     = { .outer = cx->tries };
+    cx->tries = &t;
+    if (setjmp(t.back)) {
+        cx->tries = t.outer;
+        return false;
+    }
+    fn(arg);
+    cx->tries = t.outer;
+    return true;
+}
+
+void context_bail(kn_context *cx, kn_status status, const char *message)
+{
+    cx->status = cx->status ? cx->status : status;
+    cx->error_count++;
+    cx->bailed = message;
+    longjmp(cx->tries->back, 1);
+}
+
+void context_spend(kn_context *cx, uint64_t n)
+{
+    if (n > cx->quota_left) {
+        cx->quota_left = 0;
+        context_bail(cx, KN_ERROR_LIMIT, "this takes more steps than the quota of the context allows");
+    }
+    cx->quota_left -= n;
+}
+
+static uint32_t name_hash(const char *s, size_t n)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 16777619u;
+    return h;
+}
+
+static const char **name_slot(kn_context *cx, const char *s, size_t n)
+{
+    size_t i = name_hash(s, n) & (cx->name_capacity - 1);
+    while (cx->name_table[i] && (strncmp(cx->name_table[i], s, n) || cx->name_table[i][n]))
+        i = (i + 1) & (cx->name_capacity - 1);
+    return &cx->name_table[i];
+}
+
+const char *intern_n(kn_context *cx, const char *name, size_t n)
+{
+    if (2 * (cx->name_count + 1) > cx->name_capacity) {
+        const char **old = cx->name_table;
+        const size_t had = cx->name_capacity;
+        const char **table = ARENA_ARRAY(&cx->arena, const char *, had ? had * 2 : 256);
+        cx->name_table    = table;
+        cx->name_capacity = had ? had * 2 : 256;
+        for (size_t i = 0; i < had; i++)
+            if (old[i])
+                *name_slot(cx, old[i], strlen(old[i])) = old[i];
+    }
+    const char **at = name_slot(cx, name, n);
+    if (!*at) {
+        *at = arena_strndup(&cx->arena, name, n);
+        cx->name_count++;
+    }
+    return *at;
+}
+
+const char *intern(kn_context *cx, const char *name)
+{
+    return intern_n(cx, name, strlen(name));
+}

@@ -1,0 +1,92 @@
+/* The context: memory, names, diagnostics and the quota of one user of the library.
+ *
+ * Two rules keep every other file simple. Memory comes from arenas and never has to be checked. What cannot go on
+ * (no memory, quota spent) bails out to the API call that began it, as a diagnostic. */
+#ifndef KILN_BASE_CONTEXT_H
+#define KILN_BASE_CONTEXT_H
+
+#include <setjmp.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* A place in a text: [start, end) are byte offsets. `source` NULL: no place. */
+typedef struct Source {
+    const char *name;
+    const char *text;
+    size_t      length;
+} Source;
+
+typedef struct Loc {
+    const Source *source;
+    uint32_t      start, end;
+} Loc;
+
+typedef struct Diag {
+    kn_severity severity;
+    Loc         loc;
+    const char *message;
+    const char *remedy;     /* what would do, or NULL */
+} Diag;
+
+typedef struct Try Try;
+typedef struct Extern Extern;
+
+struct kn_context {
+    kn_config   config;
+    size_t      memory_used;
+    uint64_t    quota_left;
+    Arena       arena;          /* lives as long as the context */
+    Arena       call;           /* lives from one API call to the next: diagnostics, results handed out */
+    const char **name_table;    /* the interned names, open addressed */
+    size_t      name_capacity, name_count;
+    VEC(Diag)   diags;
+    int         error_count;    /* also counts those beyond config.max_errors */
+    kn_status   status;         /* of the call: the first error's */
+    const char *bailed;         /* why the call could not go on, or NULL */
+    Try        *tries;
+    struct kn_pipeline *pipelines;      /* all that are alive */
+    Map         defines;        /* interned name -> const char *value */
+    Map         externs;        /* interned name -> Extern */
+    VEC(void *) blocks;         /* kn_buffer_alloc's that are alive; NULL where freed */
+};
+
+/* A C function made known by kn_extern_function or kn_extern_stage. */
+struct Extern {
+    void (*function)(void);
+    kn_stage *stage;
+    void     *user;
+};
+
+/* Begins an API call: forgets the diagnostics of the last one and refills the quota. */
+void context_begin(kn_context *cx);
+
+/* Calls fn(arg). false if it bailed out; then a diagnostic has been added. */
+bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg);
+/* Adds the error and leaves the innermost context_try. Does not return. */
+__attribute__((noreturn)) void context_bail(kn_context *cx, kn_status status, const char *message);
+
+/* Spends n operations; bails out when the quota is used up. */
+void context_spend(kn_context *cx, uint64_t n);
+
+/* Raw memory under the context's limit: NULL if there is none. Only arena.c and buffers call these. */
+void *context_allocate(kn_context *cx, size_t size);
+void  context_release(kn_context *cx, void *block);
+
+/* The one copy of a name. Equal names are equal pointers. */
+const char *intern(kn_context *cx, const char *name);
+const char *intern_n(kn_context *cx, const char *name, size_t n);
+
+/* Adds a diagnostic. The remedy (may be NULL) is a second format's result made by the caller. */
+__attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...);
+__attribute__((format(printf, 4, 5))) void diag_warning(kn_context *cx, Loc loc, const char *remedy, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);
+/* An error about an argument of an API call, with its status. Returns the status, to be returned. */
+__attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);
+
+/* Line and column (both from 1, the column in characters) of a place. */
+void loc_position(Loc loc, int *line, int *column);
+Loc  loc_join(Loc a, Loc b);
+
+#endif

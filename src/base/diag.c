@@ -1,0 +1,187 @@
+/* Diagnostics: collected in the context, shown as text with the line and a caret. */
+#include "base/context.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const severity_name[] = { [KN_ERROR] = "error", [KN_WARNING] = "warning", [KN_NOTE] = "note" };
+
+static void add(kn_context *cx, kn_severity severity, kn_status status, Loc loc, const char *remedy, const char *format,
+                va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int n       = vsnprintf(NULL, 0, format, args);
+    char     *message = arena_alloc(&cx->call, (size_t)(n < 0 ? 0 : n) + 1);
+    vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, format, again);
+    va_end(again);
+
+    if (severity == KN_ERROR) {
+        /* The same words at the same place say nothing new. */
+        for (size_t i = 0; i < cx->diags.count; i++) {
+            const Diag *d = &cx->diags.at[i];
+            if (d->loc.source && d->loc.source == loc.source && d->loc.start == loc.start && !strcmp(d->message, message))
+                return;
+        }
+        cx->error_count++;
+        cx->status = cx->status ? cx->status : status;
+    }
+    if (cx->diags.count >= (size_t)cx->config.max_errors)
+        return;
+    remedy = remedy ? arena_strdup(&cx->call, remedy) : NULL;
+    vec_push(&cx->call, &cx->diags, ((Diag){ severity, loc, message, remedy }));
+}
+
+#define ADD(severity, status, remedy)                          \
+    do {                                                       \
+        va_list args;                                          \
+        va_start(args, format);                                \
+        add(cx, severity, status, loc, remedy, format, args);  \
+        va_end(args);                                          \
+    } while (0)
+
+void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)
+{
+    ADD(KN_ERROR, KN_ERROR_PROGRAM, remedy);
+}
+
+void diag_warning(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)
+{
+    ADD(KN_WARNING, KN_OK, remedy);
+}
+
+void diag_note(kn_context *cx, Loc loc, const char *format, ...)
+{
+    ADD(KN_NOTE, KN_OK, NULL);
+}
+
+kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...)
+{
+    const Loc loc = { 0 };
+    ADD(KN_ERROR, status, NULL);
+    return status;
+}
+
+Loc loc_join(Loc a, Loc b)
+{
+    if (a.source != b.source || !b.source)
+        return a.source ? a : b;
+    return (Loc){ a.source, a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end };
+}
+
+/* A byte that begins a character of UTF-8 (or is no UTF-8 at all). */
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
+
+void loc_position(Loc loc, int *line, int *column)
+{
+    *line = *column = 0;
+    if (!loc.source)
+        return;
+    *line = *column = 1;
+    for (size_t i = 0; i < loc.start && i < loc.source->length; i++) {
+        if (loc.source->text[i] == '\n') {
+            ++*line;
+            *column = 1;
+        } else if (begins_character(loc.source->text[i])) {
+            ++*column;
+        }
+    }
+}
+
+/* The line of the place, cut to a window of some 100 characters around it, and carets under the place. */
+static void render_line(Text *out, Loc loc)
+{
+    enum { BEFORE = 70, AFTER = 50 };
+    const char *text = loc.source->text;
+    size_t      from = loc.start < loc.source->length ? loc.start : loc.source->length, to = from;
+    while (from > 0 && text[from - 1] != '\n' && loc.start - from < BEFORE)
+        from--;
+    while (to < loc.source->length && text[to] != '\n' && to - loc.start < AFTER)
+        to++;
+    while (from < to && !begins_character(text[from]))
+        from++;
+    while (to < loc.source->length && to > from && !begins_character(text[to]))
+        to--;
+    Text carets;
+    text_init(&carets, out->arena);
+    text_add(out, "    ");
+    text_add(&carets, "    ");
+    for (size_t i = from; i < to; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        const char shown = c < 32 ? ' ' : (char)c;
+        text_add_n(out, &shown, 1);
+        if (begins_character(text[i]) && (i < loc.end || i <= loc.start))
+            text_add(&carets, i < loc.start ? " " : "^");
+    }
+    if (loc.start >= to)
+        text_add(&carets, "^");
+    text_printf(out, "\n%s\n", text_string(&carets));
+}
+
+static void render(Text *out, const Diag *d)
+{
+    if (d->loc.source) {
+        int line, column;
+        loc_position(d->loc, &line, &column);
+        text_printf(out, "%s:%d:%d: ", d->loc.source->name, line, column);
+    }
+    text_printf(out, "%s: %s\n", severity_name[d->severity], d->message);
+    if (d->loc.source)
+        render_line(out, d->loc);
+    if (d->remedy)
+        text_printf(out, "    = %s\n", d->remedy);
+}
+
+typedef struct RenderCall {
+    kn_context *cx;
+    const char *text;
+} RenderCall;
+
+static void render_all(void *arg)
+{
+    RenderCall *call = arg;
+    kn_context *cx   = call->cx;
+    Text        out;
+    text_init(&out, &cx->call);
+    int shown = 0;
+    for (size_t i = 0; i < cx->diags.count; i++) {
+        render(&out, &cx->diags.at[i]);
+        shown += cx->diags.at[i].severity == KN_ERROR;
+    }
+    if (cx->bailed) {
+        text_printf(&out, "error: %s\n", cx->bailed);
+        shown++;
+    }
+    if (cx->error_count > shown)
+        text_printf(&out, "… and %d more errors\n", cx->error_count - shown);
+    call->text = text_string(&out);
+}
+
+const char *kn_error_text(kn_context *cx)
+{
+    if (!cx)
+        return "error: no context was given\n";
+    RenderCall call = { cx, "" };
+    return context_try(cx, render_all, &call) ? call.text : "error: out of memory\n";
+}
+
+int kn_diagnostic_count(kn_context *cx)
+{
+    return cx ? (int)cx->diags.count + (cx->bailed != NULL) : 0;
+}
+
+kn_diagnostic kn_diagnostic_get(kn_context *cx, int index)
+{
+    if (!cx || index < 0 || index >= kn_diagnostic_count(cx))
+        return (kn_diagnostic){ KN_NOTE, "", 0, 0, "" };
+    if ((size_t)index == cx->diags.count)
+        return (kn_diagnostic){ KN_ERROR, "", 0, 0, cx->bailed };
+    const Diag   *d = &cx->diags.at[index];
+    kn_diagnostic r = { d->severity, d->loc.source ? d->loc.source->name : "", 0, 0, d->message };
+    loc_position(d->loc, &r.line, &r.column);
+    return r;
+}

@@ -1,0 +1,136 @@
+/* A pipeline: functions, their updates, what it is called with, and the schedules kept with it. */
+#ifndef KILN_PIPELINE_PIPELINE_H
+#define KILN_PIPELINE_PIPELINE_H
+
+#include "ir/expr.h"
+
+typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
+
+/* A reduction variable: lo <= v < hi. */
+typedef struct RVar {
+    const char *name;           /* interned; no two of an update are equal, none is a free variable's */
+    const Expr *lo, *hi;        /* i32; may use free variables and the reduction variables before this one */
+} RVar;
+
+/* An update: for every step of the reduction domain in lexicographic order (the first variable is outermost), at every point of the
+ * free variables at once: f(args) = values, where `where` holds. A free variable has the name of the function's argument of its
+ * position, and its arg there is just that variable. */
+typedef struct Update {
+    Loc          loc;
+    const Expr **args;          /* rank of them, i32 */
+    const Expr **values;        /* one per component, of the component's type; may call the function itself */
+    int          rvar_count;
+    RVar        *rvars;
+    const Expr  *where;         /* bool, or NULL */
+    bool        *is_free;       /* per dimension: args[d] is the free variable of d */
+} Update;
+
+/* An argument of an extern stage: a function read through a buffer, or a scalar. */
+typedef struct StageArg {
+    const Func *func;
+    const Expr *value;          /* used where func is NULL; has no variables and no calls */
+} StageArg;
+
+struct Func {
+    const char  *name;          /* "blurx", "g[2].dx" */
+    Loc          loc;
+    FuncKind     kind;
+    int          id;            /* its place in pipeline->funcs */
+    int          rank;
+    const char **args;          /* interned names */
+    int          component_count;
+    kn_type     *types;
+    /* FUNC_DEFINED */
+    const Expr **values;        /* one per component, over the variables named by args */
+    int          update_count;
+    Update      *updates;
+    /* FUNC_STAGE */
+    const char  *symbol;
+    int          stage_arg_count;
+    StageArg    *stage_args;
+};
+
+struct Param {
+    const char *name;
+    Loc         loc;
+    kn_type     type;
+    bool        has_default, has_range;
+    kn_scalar   value, lo, hi;  /* allowed: lo <= v < hi for integers, lo <= v <= hi for floats */
+};
+
+typedef struct Output {
+    const char *name;
+    Func       *func;
+    Loc         loc;
+    int32_t    *estimate;       /* extents, or NULL */
+} Output;
+
+/* An argument of a scheduling directive. */
+typedef enum ScheduleArgKind { ARG_VAR, ARG_FUNC, ARG_INT, ARG_EXPR, ARG_WORD } ScheduleArgKind;
+
+typedef struct ScheduleArg {
+    const char     *label;      /* "tail", or NULL */
+    ScheduleArgKind kind;
+    const char     *name;       /* ARG_VAR, ARG_WORD: interned */
+    Func           *func;       /* ARG_FUNC */
+    int             update;     /* ARG_FUNC: -1 for the function itself */
+    int64_t         value;      /* ARG_INT */
+    const Expr     *expr;       /* ARG_EXPR */
+    Loc             loc;
+} ScheduleArg;
+
+typedef struct Directive {
+    const struct DirectiveInfo *info;
+    Func        *func;
+    int          update;        /* -1 for the pure definition */
+    int          arg_count;
+    ScheduleArg *args;
+    Loc          loc;
+} Directive;
+
+typedef struct Schedule {
+    const char *name, *target;  /* NULL where not given */
+    Loc         loc;
+    VEC(Directive) directives;
+} Schedule;
+
+struct kn_pipeline {
+    kn_context  *cx;
+    kn_pipeline *next;          /* in the context's list */
+    Arena        arena;
+    ExprPool     exprs;
+    const char  *name;
+    VEC(Func *)     funcs;      /* inputs and all that is defined; a function comes after those it reads, once finished */
+    VEC(Param *)    params;
+    VEC(Output)     outputs;
+    VEC(Schedule *) schedules;
+    struct Program *program;    /* lang/: what it was made from, for schedules and the builder */
+    bool            finished;   /* checked and ordered: may run */
+    VEC(kn_port)    ports;
+};
+
+kn_pipeline *pipeline_new(kn_context *cx, const char *name);
+/* Frees it; if `keep`, its memory stays until the next API call, because diagnostics point into it. */
+void pipeline_free(kn_pipeline *p, bool keep);
+
+Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args);
+
+/* Checks what holds for the pipeline as a whole (no cycles, legal self references, outputs defined), orders the functions and
+ * fills the ports. Errors are diagnosed; true if there are none. */
+bool pipeline_finish(kn_pipeline *p);
+
+/* The functions that `f` reads, each once, itself excluded. */
+typedef struct FuncList {
+    VEC(const Func *) items;
+} FuncList;
+void func_callees(kn_pipeline *p, Arena *arena, const Func *f, FuncList *out);
+
+/* Calls visit on every root expression of a definition: values, arguments, bounds, conditions, stage arguments. */
+void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user);
+
+const Func *pipeline_find(const kn_pipeline *p, const char *name);
+
+/* Texts for kn_show. */
+const char *pipeline_show(kn_pipeline *p, kn_view view);
+
+#endif
