@@ -82,9 +82,10 @@ const char *found(Parser *ps)
 
 void parse_error(Parser *ps, const char *remedy, const char *format, ...)
 {
-    if (ps->panic)
+    const bool said = ps->panic || at_kind(ps, T_BAD);
+    ps->panic       = true;
+    if (said)
         return;
-    ps->panic = true;
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
