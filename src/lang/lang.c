@@ -23,6 +23,7 @@ static void parse(void *arg)
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = elab_new(p);
     p->program           = el;
+    el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
     vec_push(el->arena, &el->including, join_path(el, "", source->name));
     vec_push(el->arena, &el->included, join_path(el, "", source->name));
