@@ -265,6 +265,9 @@ typedef enum kn_image_range {
  * buffer `to`. *note says in words what was changed, or is NULL if nothing was. */
 KN_API kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank,
                                   kn_buffer *to, const char **note);
+/* Converts `from`, as a picture, into a new buffer `to` that the format of `path` can hold: its type, and its channels (an alpha channel is
+ * dropped, colour made gray, gray repeated as colour). *note as above. */
+KN_API kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to, const char **note);
 
 /* How two buffers of one shape differ. Where both are NaN they are equal. */
 typedef struct kn_difference {

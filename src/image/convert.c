@@ -12,12 +12,15 @@
 
 typedef struct ConvertCall {
     kn_context      *cx;
+    const char      *path;          /* of the file that the result is for, or NULL */
     const kn_buffer *from;
     kn_image_range   range;
     kn_type          type;
     int              rank;
     kn_buffer       *to;
     const char     **note;
+    kn_buffer        view;          /* `from` with the channels that a format holds */
+    bool             make_gray;     /* the format holds no colours */
     kn_buffer        source;        /* `from` at the rank asked for */
     bool             stretched;     /* the range is stretched; else the number is kept */
     bool             luma;          /* its first three channels make one */
@@ -109,8 +112,11 @@ static bool fit_shape(ConvertCall *call)
 
 /* ---- Values ---- */
 
-static bool refuse_loss(ConvertCall *call)
+/* Numbers are never converted to a type that does not hold them all. */
+static bool check_loss(ConvertCall *call)
 {
+    if (call->range != KN_RANGE_VALUE || type_holds(call->type, call->from->type))
+        return true;
     const char *from = kn_type_name(call->from->type), *to = kn_type_name(call->type);
     static const char *const numpy[KN_TYPE_COUNT] = {
         [KN_BOOL] = "bool", [KN_U8] = "uint8",  [KN_U16] = "uint16", [KN_U32] = "uint32",  [KN_U64] = "uint64",  [KN_I8] = "int8",
@@ -212,7 +218,7 @@ static void note_type(ConvertCall *call)
     if (from == to)
         return;
     if (!call->stretched) {
-        NOTE(call, "%s values were %s %s", name, type_is_float(from) && !type_holds(to, from) ? "rounded to" : "given as", kn_type_name(to));
+        NOTE(call, "%s values were %s %s", name, type_is_float(from) && type_is_float(to) && !type_holds(to, from) ? "rounded to" : "given as", kn_type_name(to));
     } else if (type_is_float(from)) {
         NOTE(call, "%s values were clamped to 0..1 and scaled to %s", name, range_words(call, to));
         if (call->outside)
@@ -224,20 +230,11 @@ static void note_type(ConvertCall *call)
     }
 }
 
-static void convert_run(void *arg)
+/* Converts to call->type and call->rank, which exist. */
+static void convert(ConvertCall *call)
 {
-    ConvertCall *call = arg;
-    kn_context  *cx   = call->cx;
-    text_init(&call->words, &cx->call);
-    if (!call->to || !kn_type_name(call->type) || call->rank < 0 || call->rank > KN_MAX_RANK) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "kn_image_convert: %s", !call->to                  ? "no place for the result (NULL)"
-                                                                   : !kn_type_name(call->type) ? "no such type"
-                                                                                               : "no such rank");
-        return;
-    }
-    if (buffer_check(cx, call->from, "the buffer to convert", false) || !fit_shape(call))
-        return;
-    if (call->range == KN_RANGE_VALUE && !type_holds(call->type, call->from->type) && !refuse_loss(call))
+    kn_context *cx = call->cx;
+    if (!fit_shape(call) || !check_loss(call))
         return;
     call->stretched   = is_stretched(call);
     call->result      = call->source;
@@ -254,19 +251,96 @@ static void convert_run(void *arg)
         *call->note = call->words.count ? arena_strdup(&cx->arena, text_string(&call->words)) : NULL;
 }
 
+static void convert_run(void *arg)
+{
+    ConvertCall *call = arg;
+    if (!kn_type_name(call->type) || call->rank < 0 || call->rank > KN_MAX_RANK)
+        diag_status(call->cx, KN_ERROR_ARGUMENT, "kn_image_convert: there is no %s %d",
+                    kn_type_name(call->type) ? "rank" : "type", kn_type_name(call->type) ? call->rank : (int)call->type);
+    else if (!buffer_check(call->cx, call->from, "the buffer to convert", false))
+        convert(call);
+}
+
+/* ---- For a format ---- */
+
+/* Makes of the channels of the view what the format holds: drops an alpha channel, repeats gray as colour (stride 0), or asks for
+ * gray. */
+static void fit_channels(ConvertCall *call, const ImageFormat *format)
+{
+    kn_buffer *view     = &call->view;
+    kn_dim    *c        = &view->dim[2];
+    const int  channels = view->rank == 2 ? 1 : c->extent;
+    if (channels < 1 || channels > 4 || format->channels >> channels & 1)
+        return;
+    const int colors = channels < 3 ? 1 : 3;
+    if (colors < channels)
+        NOTE(call, "the alpha channel was dropped");
+    if (format->channels >> colors & 1) {
+        *c         = (kn_dim){ c->min, colors, c->stride };
+        view->rank = colors == 1 ? 2 : 3;
+    } else if (colors == 1) {
+        NOTE(call, "1 channel was repeated as 3");
+        *c         = (kn_dim){ 0, 3, 0 };
+        view->rank = 3;
+    } else {
+        c->extent       = 3;
+        call->make_gray = true;
+    }
+}
+
+static kn_type fitting_type(const ImageFormat *format, kn_type t)
+{
+    if (format->types & TYPE_BIT(t))
+        return t;
+    if (type_bits(t) <= 8 && format->types & TYPE_BIT(KN_U8))
+        return KN_U8;
+    return type_is_float(t) ? format->floats : format->integers;
+}
+
+static void convert_for_run(void *arg)
+{
+    ConvertCall       *call   = arg;
+    const ImageFormat *format = call->path ? format_of_path(call->cx, call->path) : NULL;
+    if (!call->path)
+        diag_status(call->cx, KN_ERROR_ARGUMENT, "kn_image_convert_for: no path was given (NULL)");
+    if (!format || buffer_check(call->cx, call->from, "the buffer to convert", false))
+        return;
+    call->view = *call->from;
+    call->from = &call->view;
+    call->type = fitting_type(format, call->view.type);
+    if (!format->any_rank && (call->view.rank == 2 || call->view.rank == 3))
+        fit_channels(call, format);
+    call->rank = call->make_gray ? 2 : call->view.rank;
+    convert(call);
+}
+
+/* ---- The interface ---- */
+
+static kn_status run(ConvertCall *call, void (*body)(void *arg))
+{
+    if (!call->cx)
+        return KN_ERROR_ARGUMENT;
+    context_begin(call->cx);
+    text_init(&call->words, &call->cx->call);
+    if (call->note)
+        *call->note = NULL;
+    context_try(call->cx, body, call);
+    if (call->cx->status)
+        buffer_release(call->cx, &call->result);
+    else
+        *call->to = call->result;
+    return call->cx->status;
+}
+
 kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank, kn_buffer *to,
                            const char **note)
 {
-    if (!cx)
-        return KN_ERROR_ARGUMENT;
-    context_begin(cx);
-    if (note)
-        *note = NULL;
     ConvertCall call = { .cx = cx, .from = from, .range = range, .type = type, .rank = rank, .to = to, .note = note };
-    context_try(cx, convert_run, &call);
-    if (cx->status)
-        buffer_release(cx, &call.result);
-    else
-        *to = call.result;
-    return cx->status;
+    return to ? run(&call, convert_run) : KN_ERROR_ARGUMENT;
+}
+
+kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to, const char **note)
+{
+    ConvertCall call = { .cx = cx, .path = path, .from = from, .range = KN_RANGE_FULL, .to = to, .note = note };
+    return to ? run(&call, convert_for_run) : KN_ERROR_ARGUMENT;
 }

@@ -261,7 +261,8 @@ const ImageFormat *format_of_path(kn_context *cx, const char *path)
     return NULL;
 }
 
-const char *format_types(kn_context *cx, const ImageFormat *format)
+/* "u8, u16" */
+static const char *type_words(kn_context *cx, const ImageFormat *format)
 {
     Text list;
     text_init(&list, &cx->call);
@@ -292,7 +293,7 @@ static bool check_format(Save *save, const ImageFormat *format)
     const kn_buffer *b  = save->image;
     if (!(format->types & TYPE_BIT(b->type))) {
         diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file cannot hold %s values, only %s; kn_image_convert (or `kiln run`) converts them",
-                    save->path, format->name, kn_type_name(b->type), format_types(cx, format));
+                    save->path, format->name, kn_type_name(b->type), type_words(cx, format));
         return false;
     }
     if (format->any_rank)

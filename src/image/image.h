@@ -44,6 +44,7 @@ typedef struct ImageFormat {
     bool (*decode)(Load *load);
     bool (*encode)(Save *save);
     uint32_t types;                     /* that can be saved: bits 1 << kn_type */
+    kn_type  integers, floats;          /* what kn_image_convert_for makes of the others */
     uint64_t channels;                  /* that can be saved: bits 1 << n */
     bool     any_rank;                  /* arrays, not only pictures */
 } ImageFormat;
@@ -53,8 +54,6 @@ extern const ImageFormat png_format, jpeg_format, tiff_format, pgm_format, ppm_f
 
 /* The format that the ending of the path names; NULL, with a diagnostic that lists the endings, if there is none. */
 const ImageFormat *format_of_path(kn_context *cx, const char *path);
-/* The types of a format in words: "u8, u16". */
-const char *format_types(kn_context *cx, const ImageFormat *format);
 
 /* Says what is wrong; the first reason stays. Returns false, to be returned. */
 __attribute__((format(printf, 2, 3))) bool load_fail(Load *load, const char *format, ...);

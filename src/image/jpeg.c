@@ -195,5 +195,7 @@ const ImageFormat jpeg_format = {
     .decode = jpeg_decode,
     .encode = jpeg_encode,
     .types = TYPE_BIT(KN_U8),
+    .integers = KN_U8,
+    .floats = KN_U8,
     .channels = CHANNELS_1 | CHANNELS_3,
 };

@@ -283,5 +283,6 @@ const ImageFormat npy_format = {
     .encode = npy_encode,
     .types = TYPE_BIT(KN_BOOL) | TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16) | TYPE_BIT(KN_U32) | TYPE_BIT(KN_U64) | TYPE_BIT(KN_I8) |
              TYPE_BIT(KN_I16) | TYPE_BIT(KN_I32) | TYPE_BIT(KN_I64) | TYPE_BIT(KN_F16) | TYPE_BIT(KN_F32) | TYPE_BIT(KN_F64),
+    .floats = KN_F32,
     .any_rank = true,
 };

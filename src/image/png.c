@@ -175,5 +175,7 @@ const ImageFormat png_format = {
     .decode = png_decode,
     .encode = png_encode,
     .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
+    .integers = KN_U16,
+    .floats = KN_U8,
     .channels = CHANNELS_1 | CHANNELS_2 | CHANNELS_3 | CHANNELS_4,
 };

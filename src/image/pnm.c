@@ -226,6 +226,8 @@ const ImageFormat pgm_format = {
     .decode = pnm_decode,
     .encode = pnm_encode,
     .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
+    .integers = KN_U16,
+    .floats = KN_U8,
     .channels = CHANNELS_1,
 };
 
@@ -236,6 +238,8 @@ const ImageFormat ppm_format = {
     .decode = pnm_decode,
     .encode = pnm_encode,
     .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
+    .integers = KN_U16,
+    .floats = KN_U8,
     .channels = CHANNELS_3,
 };
 
@@ -245,6 +249,8 @@ const ImageFormat pnm_format = {
     .endings = { ".pnm" },
     .encode = pnm_encode,
     .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
+    .integers = KN_U16,
+    .floats = KN_U8,
     .channels = CHANNELS_1 | CHANNELS_3,
 };
 
@@ -255,5 +261,7 @@ const ImageFormat pfm_format = {
     .decode = pfm_decode,
     .encode = pfm_encode,
     .types = TYPE_BIT(KN_F32),
+    .integers = KN_F32,
+    .floats = KN_F32,
     .channels = CHANNELS_1 | CHANNELS_3,
 };

@@ -346,5 +346,7 @@ const ImageFormat tiff_format = {
     .encode = tiff_encode,
     .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16) | TYPE_BIT(KN_U32) | TYPE_BIT(KN_U64) | TYPE_BIT(KN_I8) | TYPE_BIT(KN_I16) |
              TYPE_BIT(KN_I32) | TYPE_BIT(KN_I64) | TYPE_BIT(KN_F16) | TYPE_BIT(KN_F32) | TYPE_BIT(KN_F64),
+    .integers = KN_U16,
+    .floats = KN_F32,
     .channels = UINT64_MAX - 1,
 };

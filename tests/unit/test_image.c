@@ -590,6 +590,7 @@ int main(int argc, char **argv)
         printf("%s: no folder can be made here\n", base);
         return 1;
     }
+    TIFFSetWarningHandler(NULL);
     static void (*const tests[])(kn_context *) = { test_round_trips, test_npy_ranks,  test_jpeg,          test_other_png,
                                                    test_other_tiff,  test_other_text, test_other_npy,     test_other_jpeg,
                                                    test_wrong_files, test_wrong_npy,  test_refused_saves, test_full_disk,
