@@ -39,21 +39,26 @@ kn_status buffer_check_shape(kn_context *cx, const kn_buffer *b, const char *nam
     if (!b)
         return diag_status(cx, KN_ERROR_ARGUMENT, "%s: no buffer was given (NULL)", name);
     if (!kn_type_name(b->type))
-        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: %d is no element type; use one of KN_BOOL … KN_F64", name, (int)b->type);
+        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: %d is no element type; use one of KN_BOOL … KN_F64", name,
+                           (int)b->type);
     if (b->rank < 0 || b->rank > KN_MAX_RANK)
-        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: rank %d; a buffer has 0 to %d dimensions", name, b->rank, KN_MAX_RANK);
+        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: rank %d; a buffer has 0 to %d dimensions", name, b->rank,
+                           KN_MAX_RANK);
     int64_t bytes = (int64_t)kn_type_size(b->type);
     for (int d = 0; d < b->rank; d++) {
         const kn_dim *dim = &b->dim[d];
         if (dim->extent < 0)
-            return diag_status(cx, KN_ERROR_ARGUMENT, "%s: dimension %d has the negative extent %d", name, d, dim->extent);
+            return diag_status(cx, KN_ERROR_ARGUMENT, "%s: dimension %d has the negative extent %d", name, d,
+                               dim->extent);
         if (dim->extent > 0 && (int64_t)dim->min + dim->extent - 1 > INT32_MAX)
-            return diag_status(cx, KN_ERROR_ARGUMENT, "%s: dimension %d begins at %d and has extent %d: its last coordinate is beyond %d",
+            return diag_status(cx, KN_ERROR_ARGUMENT,
+                               "%s: dimension %d begins at %d and has extent %d: its last coordinate is beyond %d",
                                name, d, dim->min, dim->extent, INT32_MAX);
     }
     for (int d = 0; d < b->rank && !is_empty(b); d++)
         if (__builtin_mul_overflow(bytes, (int64_t)b->dim[d].extent, &bytes))
-            return diag_status(cx, KN_ERROR_ARGUMENT, "%s: its extents multiply to more elements than an address can count", name);
+            return diag_status(cx, KN_ERROR_ARGUMENT,
+                               "%s: its extents multiply to more elements than an address can count", name);
     return KN_OK;
 }
 
@@ -61,8 +66,8 @@ kn_status buffer_check_shape(kn_context *cx, const kn_buffer *b, const char *nam
 static bool byte_range(const kn_buffer *b, int64_t *from, int64_t *to)
 {
     const int64_t size = (int64_t)kn_type_size(b->type);
-    *from = 0;
-    *to   = size;
+    *from              = 0;
+    *to                = size;
     if (is_empty(b)) {
         *to = 0;
         return true;
@@ -84,8 +89,8 @@ static bool is_addressable(const void *data, int64_t from, int64_t to)
     return base + from >= 0 && base + to <= (__int128)UINTPTR_MAX;
 }
 
-/* Two coordinates may share an element unless, in order of |stride|, each stride passes what all smaller ones reach together:
- * |s_i| > sum over j < i of (extent_j - 1) |s_j|. Returns a dimension that fails, or -1. */
+/* Two coordinates may share an element unless, in order of |stride|, each stride passes what all smaller ones reach
+ * together: |s_i| > sum over j < i of (extent_j - 1) |s_j|. Returns a dimension that fails, or -1. */
 static int overlapping_dimension(const kn_buffer *b)
 {
     int order[KN_MAX_RANK], n = 0;
@@ -113,16 +118,18 @@ kn_status buffer_check(kn_context *cx, const kn_buffer *b, const char *name, boo
     if (status || is_empty(b))
         return status;
     if (!b->data)
-        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: its data is NULL; point it at memory or call kn_buffer_alloc", name);
+        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: its data is NULL; point it at memory or call kn_buffer_alloc",
+                           name);
     int64_t from, to;
     if (!byte_range(b, &from, &to) || !is_addressable(b->data, from, to))
         return diag_status(cx, KN_ERROR_ARGUMENT, "%s: its strides reach beyond the address space", name);
     const int d = is_output ? overlapping_dimension(b) : -1;
     if (d >= 0)
-        return diag_status(cx, KN_ERROR_ARGUMENT,
-                           "%s: overlapping strides: with stride %lld along dimension %d two coordinates share an element, which an "
-                           "output must not; each stride must pass what the smaller ones reach",
-                           name, (long long)b->dim[d].stride, d);
+        return diag_status(
+            cx, KN_ERROR_ARGUMENT,
+            "%s: overlapping strides: with stride %lld along dimension %d two coordinates share an element, which an "
+            "output must not; each stride must pass what the smaller ones reach",
+            name, (long long)b->dim[d].stride, d);
     return KN_OK;
 }
 
@@ -190,7 +197,8 @@ static void alloc_run(void *arg)
     if (buffer_check_shape(cx, call->b, "kn_buffer_alloc"))
         return;
     if (!buffer_allocate_at(cx, call->b, buffer_reserve(cx)))
-        diag_status(cx, KN_ERROR_LIMIT, "kn_buffer_alloc: out of memory: %lld elements of %s are more than this context may still use",
+        diag_status(cx, KN_ERROR_LIMIT,
+                    "kn_buffer_alloc: out of memory: %lld elements of %s are more than this context may still use",
                     (long long)buffer_count(call->b), kn_type_name(call->b->type));
 }
 

@@ -1,15 +1,15 @@
 /* Buffers: checks before use, addresses, and a walk over all elements.
  *
- * A buffer comes from outside and may say anything. buffer_check() makes sure of everything the rest of the library relies on: the type
- * and rank exist, no extent is negative, and every address lies within the address space. */
+ * A buffer comes from outside and may say anything. buffer_check() makes sure of everything the rest of the library
+ * relies on: the type and rank exist, no extent is negative, and every address lies within the address space. */
 #ifndef KILN_IMAGE_BUFFER_H
 #define KILN_IMAGE_BUFFER_H
 
 #include "base/context.h"
 #include "ir/type.h"
 
-/* Diagnoses what is wrong with a buffer that is called `name`. An output must also give each coordinate an element of its own. Returns
- * KN_OK or KN_ERROR_ARGUMENT. Called inside a context_try. */
+/* Diagnoses what is wrong with a buffer that is called `name`. An output must also give each coordinate an element of
+ * its own. Returns KN_OK or KN_ERROR_ARGUMENT. Called inside a context_try. */
 kn_status buffer_check(kn_context *cx, const kn_buffer *b, const char *name, bool is_output);
 /* The same without a look at `data` and the strides: type, rank, mins and extents. */
 kn_status buffer_check_shape(kn_context *cx, const kn_buffer *b, const char *name);
@@ -46,8 +46,8 @@ static inline char *buffer_address(const kn_buffer *b, const int32_t *index)
 typedef struct BufferWalk {
     const kn_buffer *b;
     char            *at;
-    int32_t          index[KN_MAX_RANK];    /* counted from the mins */
-    int64_t          step;                  /* bytes along x */
+    int32_t          index[KN_MAX_RANK]; /* counted from the mins */
+    int64_t          step;               /* bytes along x */
     bool             more;
 } BufferWalk;
 

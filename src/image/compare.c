@@ -1,7 +1,7 @@
 /* How two buffers differ: the largest and the mean of |a - b|, where, and how many are beyond a tolerance.
  *
- * Integers are subtracted exactly, at any width. Of floats, NaN equals NaN and an infinity equals itself; a NaN or an infinity that meets
- * anything else differs without bound, whatever the tolerance. */
+ * Integers are subtracted exactly, at any width. Of floats, NaN equals NaN and an infinity equals itself; a NaN or an
+ * infinity that meets anything else differs without bound, whatever the tolerance. */
 #include "image/buffer.h"
 
 #include <math.h>
@@ -25,11 +25,11 @@ static double distance(kn_type t, const void *at_a, const void *at_b, double *si
 {
     if (!type_is_float(t)) {
         const __int128 a = load_integer(t, at_a), b = load_integer(t, at_b);
-        *size            = fabs((double)b);
+        *size = fabs((double)b);
         return (double)(a < b ? b - a : a - b);
     }
     const double a = type_load_float(t, at_a), b = type_load_float(t, at_b);
-    *size          = fabs(b);
+    *size = fabs(b);
     if (a == b || (isnan(a) && isnan(b)))
         return 0;
     return isnan(a) || isnan(b) ? INFINITY : fabs(a - b);
@@ -37,10 +37,11 @@ static double distance(kn_type t, const void *at_a, const void *at_b, double *si
 
 static bool shapes_agree(const CompareCall *call)
 {
-    const kn_buffer *a = call->a, *b = call->b;
+    static const char *const dimension_name[] = { " (x)", " (y)", " (c)" };
+    const kn_buffer         *a = call->a, *b = call->b;
     if (a->type != b->type) {
-        diag_status(call->cx, KN_ERROR_ARGUMENT, "the types differ: %s and %s; kn_image_convert makes them equal", kn_type_name(a->type),
-                    kn_type_name(b->type));
+        diag_status(call->cx, KN_ERROR_ARGUMENT, "the types differ: %s and %s; kn_image_convert makes them equal",
+                    kn_type_name(a->type), kn_type_name(b->type));
         return false;
     }
     if (a->rank != b->rank) {
@@ -50,7 +51,7 @@ static bool shapes_agree(const CompareCall *call)
     for (int d = 0; d < a->rank; d++)
         if (a->dim[d].extent != b->dim[d].extent) {
             diag_status(call->cx, KN_ERROR_ARGUMENT, "the extents along dimension %d%s differ: %d and %d", d,
-                        d == 0 ? " (x)" : d == 1 ? " (y)" : d == 2 ? " (c)" : "", a->dim[d].extent, b->dim[d].extent);
+                        d < 3 ? dimension_name[d] : "", a->dim[d].extent, b->dim[d].extent);
             return false;
         }
     return true;
@@ -60,11 +61,12 @@ static void compare_run(void *arg)
 {
     CompareCall *call = arg;
     if (!call->d || !(call->abs >= 0) || !(call->rel >= 0)) {
-        diag_status(call->cx, KN_ERROR_ARGUMENT, "kn_compare: %s", call->d ? "a tolerance must be 0 or more" : "no place for the result (NULL)");
+        diag_status(call->cx, KN_ERROR_ARGUMENT, "kn_compare: %s",
+                    call->d ? "a tolerance must be 0 or more" : "no place for the result (NULL)");
         return;
     }
-    if (buffer_check(call->cx, call->a, "the first buffer", false) || buffer_check(call->cx, call->b, "the second buffer", false) ||
-        !shapes_agree(call))
+    if (buffer_check(call->cx, call->a, "the first buffer", false) ||
+        buffer_check(call->cx, call->b, "the second buffer", false) || !shapes_agree(call))
         return;
     kn_difference result = { .count = buffer_count(call->a) };
     double        sum    = 0;

@@ -1,9 +1,12 @@
 /* Conversions between pictures: types, ranges and channels, each said in words.
  *
- * As a picture (KN_RANGE_FULL), u8, u16 and floats share one range: 0..255, 0..65535 and 0..1 are black to white, and bool is black or
- * white. With L(t) the value of white, v becomes v * L(to) / L(from), rounded to nearest and clamped where the new type is
- * an integer. Between floats, and with any other integer, the number itself is kept, and must fit.
+ * As a picture (KN_RANGE_FULL), u8, u16 and floats share one range: 0..255, 0..65535 and 0..1 are black to white, and
+ * bool is black or white. With L(t) the value of white, v becomes v * L(to) / L(from), rounded to nearest and clamped
+ * where the new type is an integer. Between floats, and with any other integer, the number itself is kept, and must
+ * fit.
+ *
  * As numbers (KN_RANGE_VALUE), only a type that holds every value of the old one is taken.
+ *
  * Colour becomes gray by the luma of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B. */
 #include "image/image.h"
 #include "base/text.h"
@@ -12,25 +15,26 @@
 
 typedef struct ConvertCall {
     kn_context      *cx;
-    const char      *path;          /* of the file that the result is for, or NULL */
+    const char      *path; /* of the file that the result is for, or NULL */
     const kn_buffer *from;
     kn_image_range   range;
     kn_type          type;
     int              rank;
     kn_buffer       *to;
     const char     **note;
-    kn_buffer        view;          /* `from` with the channels that a format holds */
-    bool             make_gray;     /* the format holds no colours */
-    kn_buffer        source;        /* `from` at the rank asked for */
-    bool             stretched;     /* the range is stretched; else the number is kept */
-    bool             luma;          /* its first three channels make one */
-    int64_t          outside;       /* values that were clamped */
+    kn_buffer        view;      /* `from` with the channels that a format holds */
+    bool             make_gray; /* the format holds no colours */
+    kn_buffer        source;    /* `from` at the rank asked for */
+    bool             stretched; /* the range is stretched; else the number is kept */
+    bool             luma;      /* its first three channels make one */
+    int64_t          outside;   /* values that were clamped */
     kn_buffer        result;
     Text             words;
 } ConvertCall;
 
 /* One sentence of the note. */
-#define NOTE(call, ...) (text_add(&(call)->words, (call)->words.count ? "; " : ""), text_printf(&(call)->words, __VA_ARGS__))
+#define NOTE(call, ...)                                                                                                \
+    (text_add(&(call)->words, (call)->words.count ? "; " : ""), text_printf(&(call)->words, __VA_ARGS__))
 
 /* The value of white in a picture; 0 for types of numbers only. */
 static double white(kn_type t)
@@ -87,7 +91,8 @@ static bool drop_channels(ConvertCall *call)
 {
     kn_buffer    *s        = &call->source;
     const int32_t channels = s->rank == 3 ? s->dim[2].extent : 0;
-    if (call->range != KN_RANGE_FULL || call->rank != 2 || channels < 2 || channels > 4 || !white(s->type) || s->type == KN_BOOL)
+    if (call->range != KN_RANGE_FULL || call->rank != 2 || channels < 2 || channels > 4 || !white(s->type) ||
+        s->type == KN_BOOL)
         return false;
     call->luma = channels >= 3;
     s->rank    = 2;
@@ -104,9 +109,11 @@ static bool fit_shape(ConvertCall *call)
     if (reshape(call) || drop_channels(call))
         return true;
     const int last = call->source.rank - 1;
-    diag_status(call->cx, KN_ERROR_ARGUMENT, "a buffer of rank %d cannot be made rank %d: its dimension %d has extent %d%s", call->from->rank,
+    diag_status(call->cx, KN_ERROR_ARGUMENT,
+                "a buffer of rank %d cannot be made rank %d: its dimension %d has extent %d%s", call->from->rank,
                 call->rank, last, call->source.dim[last].extent,
-                call->rank == 2 && last == 2 ? "; only pictures of u8, u16 or floats with 2 to 4 channels are made gray" : "; only extents of 1 are dropped");
+                call->rank == 2 && last == 2 ? "; only pictures of u8, u16 or floats with 2 to 4 channels are made gray"
+                                             : "; only extents of 1 are dropped");
     return false;
 }
 
@@ -117,13 +124,14 @@ static bool check_loss(ConvertCall *call)
 {
     if (call->range != KN_RANGE_VALUE || type_holds(call->type, call->from->type))
         return true;
-    const char *from = kn_type_name(call->from->type), *to = kn_type_name(call->type);
+    const char              *from = kn_type_name(call->from->type), *to = kn_type_name(call->type);
     static const char *const numpy[KN_TYPE_COUNT] = {
-        [KN_BOOL] = "bool", [KN_U8] = "uint8",  [KN_U16] = "uint16", [KN_U32] = "uint32",  [KN_U64] = "uint64",  [KN_I8] = "int8",
-        [KN_I16] = "int16", [KN_I32] = "int32", [KN_I64] = "int64",  [KN_F16] = "float16", [KN_BF16] = "float32", [KN_F32] = "float32",
-        [KN_F64] = "float64",
+        [KN_BOOL] = "bool",    [KN_U8] = "uint8",    [KN_U16] = "uint16",  [KN_U32] = "uint32", [KN_U64] = "uint64",
+        [KN_I8] = "int8",      [KN_I16] = "int16",   [KN_I32] = "int32",   [KN_I64] = "int64",  [KN_F16] = "float16",
+        [KN_BF16] = "float32", [KN_F32] = "float32", [KN_F64] = "float64",
     };
-    diag_status(call->cx, KN_ERROR_ARGUMENT, "%s values cannot be given as %s: not every one can be held; give %s data (in NumPy: a.astype('%s'))",
+    diag_status(call->cx, KN_ERROR_ARGUMENT,
+                "%s values cannot be given as %s: not every one can be held; give %s data (in NumPy: a.astype('%s'))",
                 from, to, to, numpy[call->type]);
     return false;
 }
@@ -198,8 +206,10 @@ static bool convert_elements(ConvertCall *call)
     BufferWalk from = walk_begin(&call->source);
     for (BufferWalk to = walk_begin(&call->result); to.more; walk_next(&to), walk_next(&from))
         if (!store_element(call, from.at, to.at)) {
-            diag_status(call->cx, KN_ERROR_ARGUMENT, "the %s value %.17g cannot be held by %s; convert the data first, or give a wider type",
-                        kn_type_name(call->from->type), load_number(call->from->type, from.at), kn_type_name(call->type));
+            diag_status(call->cx, KN_ERROR_ARGUMENT,
+                        "the %s value %.17g cannot be held by %s; convert the data first, or give a wider type",
+                        kn_type_name(call->from->type), load_number(call->from->type, from.at),
+                        kn_type_name(call->type));
             return false;
         }
     return true;
@@ -218,7 +228,9 @@ static void note_type(ConvertCall *call)
     if (from == to)
         return;
     if (!call->stretched) {
-        NOTE(call, "%s values were %s %s", name, type_is_float(from) && type_is_float(to) && !type_holds(to, from) ? "rounded to" : "given as", kn_type_name(to));
+        NOTE(call, "%s values were %s %s", name,
+             type_is_float(from) && type_is_float(to) && !type_holds(to, from) ? "rounded to" : "given as",
+             kn_type_name(to));
     } else if (type_is_float(from)) {
         NOTE(call, "%s values were clamped to 0..1 and scaled to %s", name, range_words(call, to));
         if (call->outside)
@@ -226,7 +238,8 @@ static void note_type(ConvertCall *call)
     } else if (from == KN_BOOL) {
         NOTE(call, "false and true became 0 and %.0f", white(to));
     } else {
-        NOTE(call, "%d-bit values %s were scaled to %s", type_bits(from), range_words(call, from), range_words(call, to));
+        NOTE(call, "%d-bit values %s were scaled to %s", type_bits(from), range_words(call, from),
+             range_words(call, to));
     }
 }
 
@@ -241,7 +254,8 @@ static void convert(ConvertCall *call)
     call->result.type = call->type;
     call->result.data = NULL;
     if (!buffer_allocate_at(cx, &call->result, buffer_reserve(cx))) {
-        diag_status(cx, KN_ERROR_LIMIT, "out of memory: the converted picture is larger than what this context may still use");
+        diag_status(cx, KN_ERROR_LIMIT,
+                    "out of memory: the converted picture is larger than what this context may still use");
         return;
     }
     if (!convert_elements(call))
@@ -256,15 +270,16 @@ static void convert_run(void *arg)
     ConvertCall *call = arg;
     if (!kn_type_name(call->type) || call->rank < 0 || call->rank > KN_MAX_RANK)
         diag_status(call->cx, KN_ERROR_ARGUMENT, "kn_image_convert: there is no %s %d",
-                    kn_type_name(call->type) ? "rank" : "type", kn_type_name(call->type) ? call->rank : (int)call->type);
+                    kn_type_name(call->type) ? "rank" : "type",
+                    kn_type_name(call->type) ? call->rank : (int)call->type);
     else if (!buffer_check(call->cx, call->from, "the buffer to convert", false))
         convert(call);
 }
 
 /* ---- For a format ---- */
 
-/* Makes of the channels of the view what the format holds: drops an alpha channel, repeats gray as colour (stride 0), or asks for
- * gray. */
+/* Makes of the channels of the view what the format holds: drops an alpha channel, repeats gray as colour (stride 0),
+ * or asks for gray. */
 static void fit_channels(ConvertCall *call, const ImageFormat *format)
 {
     kn_buffer *view     = &call->view;
@@ -332,14 +347,15 @@ static kn_status run(ConvertCall *call, void (*body)(void *arg))
     return call->cx->status;
 }
 
-kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank, kn_buffer *to,
-                           const char **note)
+kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank,
+                           kn_buffer *to, const char **note)
 {
     ConvertCall call = { .cx = cx, .from = from, .range = range, .type = type, .rank = rank, .to = to, .note = note };
     return to ? run(&call, convert_run) : KN_ERROR_ARGUMENT;
 }
 
-kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to, const char **note)
+kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to,
+                               const char **note)
 {
     ConvertCall call = { .cx = cx, .path = path, .from = from, .range = KN_RANGE_FULL, .to = to, .note = note };
     return to ? run(&call, convert_for_run) : KN_ERROR_ARGUMENT;

@@ -18,9 +18,10 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 static const struct {
     const char *magic, *name;
 } strangers[] = {
-    { "GIF8", "a GIF file" }, { "BM", "a BMP file" },          { "RIFF", "a RIFF file, perhaps WebP" }, { "P1", "a PBM bitmap" },
-    { "P4", "a PBM bitmap" }, { "P7", "a PAM file" },          { "PK", "a ZIP or NPZ archive" },        { "\x89HDF", "an HDF5 file" },
-    { "#?", "an HDR file" },  { "v/1\x01", "an OpenEXR file" },
+    { "GIF8", "a GIF file" },         { "BM", "a BMP file" },        { "RIFF", "a RIFF file, perhaps WebP" },
+    { "P1", "a PBM bitmap" },         { "P4", "a PBM bitmap" },      { "P7", "a PAM file" },
+    { "PK", "a ZIP or NPZ archive" }, { "\x89HDF", "an HDF5 file" }, { "#?", "an HDR file" },
+    { "v/1\x01", "an OpenEXR file" },
 };
 enum { STRANGERS = sizeof strangers / sizeof *strangers };
 
@@ -73,13 +74,15 @@ bool load_allocate(Load *load)
 bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uint64_t channels, double least)
 {
     if (!width || !height || !channels)
-        return load_fail(load, "the picture has zero size: %llu x %llu pixels of %llu channels", (unsigned long long)width,
-                         (unsigned long long)height, (unsigned long long)channels);
+        return load_fail(load, "the picture has zero size: %llu x %llu pixels of %llu channels",
+                         (unsigned long long)width, (unsigned long long)height, (unsigned long long)channels);
     if (width > INT32_MAX || height > INT32_MAX || channels > INT32_MAX || least > (double)load->size)
-        return load_fail(load, "the file is truncated or damaged: its header promises %llu x %llu pixels of %llu channels, more than its %zu bytes "
-                               "can hold",
-                         (unsigned long long)width, (unsigned long long)height, (unsigned long long)channels, load->size);
-    load->image = (kn_buffer){ .type = type, .rank = channels == 1 ? 2 : 3 };
+        return load_fail(load,
+                         "the file is truncated or damaged: its header promises %llu x %llu pixels of %llu channels, "
+                         "more than its %zu bytes can hold",
+                         (unsigned long long)width, (unsigned long long)height, (unsigned long long)channels,
+                         load->size);
+    load->image               = (kn_buffer){ .type = type, .rank = channels == 1 ? 2 : 3 };
     load->image.dim[0].extent = (int32_t)width;
     load->image.dim[1].extent = (int32_t)height;
     load->image.dim[2].extent = channels == 1 ? 0 : (int32_t)channels;
@@ -100,8 +103,8 @@ void *load_scratch(Load *load, size_t count, size_t size)
     return load->scratch;
 }
 
-#define COPY_STRIDED(T)                          \
-    for (int64_t i = 0; i < count; i++)          \
+#define COPY_STRIDED(T)                 \
+    for (int64_t i = 0; i < count; i++) \
         memcpy(to + i * to_step, from + i * from_step, sizeof(T))
 
 /* Copies elements of `size` bytes; the steps are in bytes. */
@@ -115,7 +118,8 @@ static void copy_strided(char *to, int64_t to_step, const char *from, int64_t fr
     }
 }
 
-void picture_put(const kn_buffer *image, int32_t x, int32_t y, int32_t channel, int32_t channels, int32_t count, const void *pixels)
+void picture_put(const kn_buffer *image, int32_t x, int32_t y, int32_t channel, int32_t channels, int32_t count,
+                 const void *pixels)
 {
     const size_t size = kn_type_size(image->type);
     for (int32_t c = 0; c < channels; c++)
@@ -129,7 +133,8 @@ void *picture_row(Save *save, int32_t y)
     const size_t     size  = kn_type_size(image->type);
     for (int32_t c = 0; c < save->channels; c++)
         copy_strided((char *)save->scratch + (size_t)c * size, save->channels * (int64_t)size,
-                     buffer_address(image, (int32_t[]){ 0, y, c }), image->dim[0].stride * (int64_t)size, save->width, size);
+                     buffer_address(image, (int32_t[]){ 0, y, c }), image->dim[0].stride * (int64_t)size, save->width,
+                     size);
     return save->scratch;
 }
 
@@ -206,7 +211,8 @@ static bool decode(Load *load)
             return formats[i]->decode(load);
     const char *looks = "no image file";
     for (size_t i = 0; i < STRANGERS; i++)
-        if (load->size >= strlen(strangers[i].magic) && !memcmp(load->bytes, strangers[i].magic, strlen(strangers[i].magic)))
+        if (load->size >= strlen(strangers[i].magic) &&
+            !memcmp(load->bytes, strangers[i].magic, strlen(strangers[i].magic)))
             looks = strangers[i].name;
     return load_fail(load, "is %s; Kiln reads PNG, JPEG, TIFF, PGM, PPM, PFM and NPY", looks);
 }
@@ -257,7 +263,8 @@ const ImageFormat *format_of_path(kn_context *cx, const char *path)
     for (size_t i = 0; i < FORMATS; i++)
         for (size_t e = 0; e < 3 && formats[i]->endings[e]; e++)
             text_printf(&list, " %s", formats[i]->endings[e]);
-    diag_status(cx, KN_ERROR_ARGUMENT, "%s: its ending names no image format; the endings are%s", path, text_string(&list));
+    diag_status(cx, KN_ERROR_ARGUMENT, "%s: its ending names no image format; the endings are%s", path,
+                text_string(&list));
     return NULL;
 }
 
@@ -292,24 +299,32 @@ static bool check_format(Save *save, const ImageFormat *format)
     kn_context      *cx = save->cx;
     const kn_buffer *b  = save->image;
     if (!(format->types & TYPE_BIT(b->type))) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file cannot hold %s values, only %s; kn_image_convert (or `kiln run`) converts them",
+        diag_status(cx, KN_ERROR_ARGUMENT,
+                    "%s: a %s file cannot hold %s values, only %s; kn_image_convert (or `kiln run`) converts them",
                     save->path, format->name, kn_type_name(b->type), type_words(cx, format));
         return false;
     }
     if (format->any_rank)
         return true;
     if (b->rank != 2 && b->rank != 3) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file holds a picture of rank 2 (x, y) or 3 (x, y, c), this buffer has rank %d; a .npy file "
-                    "holds any rank", save->path, format->name, b->rank);
+        diag_status(
+            cx, KN_ERROR_ARGUMENT,
+            "%s: a %s file holds a picture of rank 2 (x, y) or 3 (x, y, c), this buffer has rank %d; a .npy file "
+            "holds any rank",
+            save->path, format->name, b->rank);
         return false;
     }
     if (!buffer_count(b)) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file cannot hold a picture of zero size; a .npy file can", save->path, format->name);
+        diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file cannot hold a picture of zero size; a .npy file can",
+                    save->path, format->name);
         return false;
     }
     if (save->channels > 63 || !(format->channels >> save->channels & 1)) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file cannot hold %d channels, only %s; kn_image_convert makes one of three, and a .npy file "
-                    "holds any number", save->path, format->name, save->channels, channel_words(cx, format));
+        diag_status(
+            cx, KN_ERROR_ARGUMENT,
+            "%s: a %s file cannot hold %d channels, only %s; kn_image_convert makes one of three, and a .npy file "
+            "holds any number",
+            save->path, format->name, save->channels, channel_words(cx, format));
         return false;
     }
     return true;
@@ -365,9 +380,9 @@ static void save_run(void *arg)
     }
     if (buffer_check(cx, b, save->path, false))
         return;
-    save->width    = b->rank > 0 ? b->dim[0].extent : 1;
-    save->height   = b->rank > 1 ? b->dim[1].extent : 1;
-    save->channels = b->rank > 2 ? b->dim[2].extent : 1;
+    save->width               = b->rank > 0 ? b->dim[0].extent : 1;
+    save->height              = b->rank > 1 ? b->dim[1].extent : 1;
+    save->channels            = b->rank > 2 ? b->dim[2].extent : 1;
     const ImageFormat *format = format_of_path(cx, save->path);
     if (!format || !check_format(save, format))
         return;

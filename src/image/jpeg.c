@@ -1,6 +1,7 @@
 /* JPEG files, by libjpeg: 8 bits, gray or RGB.
  *
- * JPEG loses: what is saved is quality 95 with full colour resolution. Colour is read as RGB, whatever the file has inside. */
+ * JPEG loses: what is saved is quality 95 with full colour resolution. Colour is read as RGB, whatever the file has
+ * inside. */
 #include "image/image.h"
 
 #include <jpeglib.h>
@@ -15,9 +16,9 @@ enum { QUALITY = 95, MOST_SCANS = 500 };
 /* One run of libjpeg. The error manager comes first: libjpeg hands its address back. */
 typedef struct JpegRun {
     struct jpeg_error_mgr manager;
-    Load   *load;               /* reading … */
-    Save   *save;               /* … or writing */
-    jmp_buf back;
+    Load                 *load; /* reading … */
+    Save                 *save; /* … or writing */
+    jmp_buf               back;
     union {
         struct jpeg_decompress_struct in;
         struct jpeg_compress_struct   out;
@@ -90,10 +91,11 @@ static bool read_picture(JpegRun *run)
     jpeg_read_header(in, TRUE);
     if (in->jpeg_color_space == JCS_CMYK || in->jpeg_color_space == JCS_YCCK)
         return load_fail(load, "it is a CMYK JPEG; convert it to RGB first");
-    in->out_color_space = in->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    in->out_color_space   = in->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
     const int    channels = in->num_components == 1 ? 1 : 3;
     const double samples  = (double)in->image_width * in->image_height;
-    if (!load_picture(load, KN_U8, in->image_width, in->image_height, (uint64_t)channels, in->arith_code ? 0 : samples / MOST_INFLATION))
+    if (!load_picture(load, KN_U8, in->image_width, in->image_height, (uint64_t)channels,
+                      in->arith_code ? 0 : samples / MOST_INFLATION))
         return false;
     JSAMPROW row = load_scratch(load, in->image_width, (size_t)channels);
     if (!row)
@@ -139,9 +141,9 @@ static bool write_picture(JpegRun *run)
     Save                        *save = run->save;
     struct jpeg_compress_struct *out  = &run->as.out;
     jpeg_create_compress(out);
-    run->destination = (struct jpeg_destination_mgr){ .init_destination    = begin_output,
-                                                      .empty_output_buffer = on_full,
-                                                      .term_destination    = end_output };
+    run->destination      = (struct jpeg_destination_mgr){ .init_destination    = begin_output,
+                                                           .empty_output_buffer = on_full,
+                                                           .term_destination    = end_output };
     out->dest             = &run->destination;
     out->image_width      = (JDIMENSION)save->width;
     out->image_height     = (JDIMENSION)save->height;
@@ -189,13 +191,13 @@ static bool jpeg_encode(Save *save)
 }
 
 const ImageFormat jpeg_format = {
-    .name = "JPEG",
-    .endings = { ".jpg", ".jpeg" },
+    .name       = "JPEG",
+    .endings    = { ".jpg", ".jpeg" },
     .recognizes = jpeg_recognizes,
-    .decode = jpeg_decode,
-    .encode = jpeg_encode,
-    .types = TYPE_BIT(KN_U8),
-    .integers = KN_U8,
-    .floats = KN_U8,
-    .channels = CHANNELS_1 | CHANNELS_3,
+    .decode     = jpeg_decode,
+    .encode     = jpeg_encode,
+    .types      = TYPE_BIT(KN_U8),
+    .integers   = KN_U8,
+    .floats     = KN_U8,
+    .channels   = CHANNELS_1 | CHANNELS_3,
 };

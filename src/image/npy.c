@@ -1,8 +1,10 @@
 /* NPY files: NumPy arrays of any rank, of every type but bf16.
  *
- * x is the fastest dimension: an array of NumPy shape (c, y, x) has the dimensions x, y, c. The header is a Python dictionary,
+ * x is the fastest dimension: an array of NumPy shape (c, y, x) has the dimensions x, y, c. The header is a Python
+ * dictionary,
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 480, 640), }
- * of which just these three entries are understood (NumPy's "A simple file format for NumPy arrays"; versions 1, 2 and 3). */
+ * of which just these three entries are understood (NumPy's "A simple file format for NumPy arrays"; versions 1, 2 and
+ * 3). */
 #include "image/image.h"
 
 #define MAGIC "\x93NUMPY"
@@ -10,7 +12,7 @@ enum { MAGIC_SIZE = 6, ALIGNMENT = 64 };
 
 static const struct {
     kn_type type;
-    char    kind;               /* NumPy's letter; the size follows it */
+    char    kind; /* NumPy's letter; the size follows it */
 } kinds[] = {
     { KN_BOOL, 'b' }, { KN_U8, 'u' },  { KN_U16, 'u' }, { KN_U32, 'u' }, { KN_U64, 'u' }, { KN_I8, 'i' },
     { KN_I16, 'i' },  { KN_I32, 'i' }, { KN_I64, 'i' }, { KN_F16, 'f' }, { KN_F32, 'f' }, { KN_F64, 'f' },
@@ -20,7 +22,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* What a header says. */
 typedef struct Header {
     Load       *load;
-    const char *at, *end;       /* the dictionary that is left to read */
+    const char *at, *end; /* the dictionary that is left to read */
     bool        has_descr, has_order, has_shape;
     kn_type     type;
     bool        swapped, fortran;
@@ -84,7 +86,8 @@ static bool read_descr(Header *h)
 {
     char name[24];
     if (!read_string(h, name, sizeof name))
-        return load_fail(h->load, "the array's elements are records; Kiln reads plain numbers: save one field, e.g. a['r']");
+        return load_fail(h->load,
+                         "the array's elements are records; Kiln reads plain numbers: save one field, e.g. a['r']");
     const char *kind = name + (*name && strchr("<>=|", *name) ? 1 : 0);
     for (size_t i = 0; i < KINDS; i++) {
         char size[8];
@@ -96,8 +99,11 @@ static bool read_descr(Header *h)
             return true;
         }
     }
-    return load_fail(h->load, "the array has the NumPy type '%s'; Kiln reads bool, integers of 8 to 64 bits and floats of 16 to 64: "
-                              "save e.g. a.astype('float32')", name);
+    return load_fail(
+        h->load,
+        "the array has the NumPy type '%s'; Kiln reads bool, integers of 8 to 64 bits and floats of 16 to 64: "
+        "save e.g. a.astype('float32')",
+        name);
 }
 
 static bool read_order(Header *h)
@@ -113,7 +119,9 @@ static bool read_shape(Header *h)
         return damaged(h, "the '(' of the shape");
     for (h->rank = 0; !accept(h, ')'); h->rank++) {
         if (h->rank == KN_MAX_RANK)
-            return load_fail(h->load, "the array has more than %d dimensions, the most Kiln has; save e.g. a.reshape(-1)", KN_MAX_RANK);
+            return load_fail(h->load,
+                             "the array has more than %d dimensions, the most Kiln has; save e.g. a.reshape(-1)",
+                             KN_MAX_RANK);
         int64_t extent = 0;
         skip_space(h);
         const char *from = h->at;
@@ -124,7 +132,7 @@ static bool read_shape(Header *h)
         if (extent > INT32_MAX)
             return load_fail(h->load, "the array has a dimension of more than %d elements", INT32_MAX);
         h->shape[h->rank] = extent;
-        accept(h, 'L');                                 /* written by Python 2 */
+        accept(h, 'L'); /* written by Python 2 */
         if (!accept(h, ',') && (skip_space(h), h->at == h->end || *h->at != ')'))
             return damaged(h, "the ')' of the shape");
     }
@@ -155,10 +163,11 @@ static bool read_dictionary(Header *h)
     return (h->has_descr && h->has_order && h->has_shape) || damaged(h, "one of 'descr', 'fortran_order' and 'shape'");
 }
 
-/* Finds the dictionary: after the magic come the version (two bytes) and the length, of two bytes in version 1 and four later. */
+/* Finds the dictionary: after the magic come the version (two bytes) and the length, of two bytes in version 1 and four
+ * later. */
 static bool read_header(Load *load, Header *h)
 {
-    const unsigned char *b = load->bytes;
+    const unsigned char *b      = load->bytes;
     const size_t         before = load->size > 6 && b[6] > 1 ? 12 : 10;
     if (load->size < before)
         return load_fail(load, "the NPY file is truncated: it ends in its header");
@@ -194,14 +203,13 @@ static bool set_shape(Load *load, const Header *h, size_t *bytes)
     return true;
 }
 
-/* The array as it lies in the file, with the strides of its order. */
-static kn_buffer view_of_file(const Header *h, const kn_buffer *image)
+/* The array as it lies in the file in Fortran order: x is the slowest dimension. */
+static kn_buffer fortran_view(const Header *h, const kn_buffer *image)
 {
-    kn_buffer view = *image;
+    kn_buffer view   = *image;
     int64_t   stride = 1;
-    buffer_set_dense(&view);
     view.data = (void *)(uintptr_t)h->end;
-    for (int32_t d = image->rank; h->fortran && d-- > 0;) {
+    for (int32_t d = image->rank; d-- > 0;) {
         view.dim[d].stride = stride;
         stride *= image->dim[d].extent;
     }
@@ -217,7 +225,7 @@ static bool npy_decode(Load *load)
     kn_buffer   *image = &load->image;
     const size_t size  = kn_type_size(image->type);
     if (h.fortran && bytes) {
-        const kn_buffer view = view_of_file(&h, image);
+        const kn_buffer view = fortran_view(&h, image);
         BufferWalk      from = walk_begin(&view);
         for (BufferWalk to = walk_begin(image); to.more; walk_next(&to), walk_next(&from))
             memcpy(to.at, from.at, size);
@@ -241,16 +249,17 @@ static bool write_header(Save *save)
     char             header[512];
     while (kinds[kind].type != b->type)
         kind++;
-    const size_t size = kn_type_size(b->type);
+    const size_t size  = kn_type_size(b->type);
+    const char   order = IS_BIG_ENDIAN ? '>' : '<';
     memcpy(header, MAGIC "\1\0", MAGIC_SIZE + 2);
     n = MAGIC_SIZE + 4;
-    APPEND("{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", size == 1 ? '|' : IS_BIG_ENDIAN ? '>' : '<', kinds[kind].kind, size);
+    APPEND("{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", size == 1 ? '|' : order, kinds[kind].kind, size);
     for (int32_t d = b->rank; d-- > 0;)
         APPEND("%d%s", b->dim[d].extent, b->rank == 1 ? "," : d ? ", " : "");
     APPEND("), }");
     const size_t padded = (n + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(header + n, ' ', padded - n);
-    header[padded - 1] = '\n';
+    header[padded - 1]     = '\n';
     header[MAGIC_SIZE + 2] = (char)((padded - MAGIC_SIZE - 4) & 255);
     header[MAGIC_SIZE + 3] = (char)((padded - MAGIC_SIZE - 4) >> 8);
     return save_write(save, header, padded);
@@ -276,13 +285,14 @@ static bool npy_encode(Save *save)
 }
 
 const ImageFormat npy_format = {
-    .name = "NPY",
-    .endings = { ".npy" },
+    .name       = "NPY",
+    .endings    = { ".npy" },
     .recognizes = npy_recognizes,
-    .decode = npy_decode,
-    .encode = npy_encode,
-    .types = TYPE_BIT(KN_BOOL) | TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16) | TYPE_BIT(KN_U32) | TYPE_BIT(KN_U64) | TYPE_BIT(KN_I8) |
-             TYPE_BIT(KN_I16) | TYPE_BIT(KN_I32) | TYPE_BIT(KN_I64) | TYPE_BIT(KN_F16) | TYPE_BIT(KN_F32) | TYPE_BIT(KN_F64),
-    .floats = KN_F32,
+    .decode     = npy_decode,
+    .encode     = npy_encode,
+    .types      = TYPE_BIT(KN_BOOL) | TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16) | TYPE_BIT(KN_U32) | TYPE_BIT(KN_U64) |
+             TYPE_BIT(KN_I8) | TYPE_BIT(KN_I16) | TYPE_BIT(KN_I32) | TYPE_BIT(KN_I64) | TYPE_BIT(KN_F16) |
+             TYPE_BIT(KN_F32) | TYPE_BIT(KN_F64),
+    .floats   = KN_F32,
     .any_rank = true,
 };

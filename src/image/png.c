@@ -1,7 +1,7 @@
 /* PNG files, by libpng: 8 and 16 bits, 1 to 4 channels.
  *
- * On load, palettes become RGB, 1, 2 and 4 bits become 8 (0..255), and a transparent colour becomes an alpha channel: the same
- * picture in the types there are. Gamma and colour profiles are left alone. */
+ * On load, palettes become RGB, 1, 2 and 4 bits become 8 (0..255), and a transparent colour becomes an alpha channel:
+ * the same picture in the types there are. Gamma and colour profiles are left alone. */
 #include "image/image.h"
 
 #include <png.h>
@@ -15,8 +15,8 @@ enum { SIGNATURE = 8 };
 /* One run of libpng. Its errors leave by `back`; so all that must survive them is here. */
 typedef struct PngRun {
     kn_context *cx;
-    Load       *load;           /* reading … */
-    Save       *save;           /* … or writing */
+    Load       *load; /* reading … */
+    Save       *save; /* … or writing */
     size_t      at;
     png_structp png;
     png_infop   info;
@@ -58,7 +58,8 @@ static void on_read(png_structp png, png_bytep to, size_t count)
 {
     PngRun *run = png_get_io_ptr(png);
     if (count > run->load->size - run->at) {
-        load_fail(run->load, "the PNG file is truncated: it ends after %zu bytes, in the middle of its data", run->load->size);
+        load_fail(run->load, "the PNG file is truncated: it ends after %zu bytes, in the middle of its data",
+                  run->load->size);
         longjmp(run->back, 1);
     }
     memcpy(to, run->load->bytes + run->at, count);
@@ -90,8 +91,9 @@ static void ask_for_plain_pixels(PngRun *run)
 static bool read_picture(PngRun *run)
 {
     Load *load = run->load;
-    run->png   = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, run, on_error, on_warning, run->cx, on_allocate, on_release);
-    run->info  = run->png ? png_create_info_struct(run->png) : NULL;
+    run->png =
+        png_create_read_struct_2(PNG_LIBPNG_VER_STRING, run, on_error, on_warning, run->cx, on_allocate, on_release);
+    run->info = run->png ? png_create_info_struct(run->png) : NULL;
     if (!run->info)
         return load_fail(load, "no memory to read PNG");
     png_set_read_fn(run->png, run, on_read);
@@ -125,16 +127,19 @@ static bool read_picture(PngRun *run)
 
 static bool write_picture(PngRun *run)
 {
-    static const int color_type[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA };
-    Save *save = run->save;
-    run->png   = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, run, on_error, on_warning, run->cx, on_allocate, on_release);
-    run->info  = run->png ? png_create_info_struct(run->png) : NULL;
+    static const int color_type[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                      PNG_COLOR_TYPE_RGB_ALPHA };
+    Save            *save         = run->save;
+    run->png =
+        png_create_write_struct_2(PNG_LIBPNG_VER_STRING, run, on_error, on_warning, run->cx, on_allocate, on_release);
+    run->info = run->png ? png_create_info_struct(run->png) : NULL;
     if (!run->info)
         return save_fail(save, "no memory to write PNG");
     png_set_write_fn(run->png, run, on_write, on_flush);
     png_set_user_limits(run->png, INT32_MAX, INT32_MAX);
-    png_set_IHDR(run->png, run->info, (uint32_t)save->width, (uint32_t)save->height, (int)kn_type_size(save->image->type) * 8,
-                 color_type[save->channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(run->png, run->info, (uint32_t)save->width, (uint32_t)save->height,
+                 (int)kn_type_size(save->image->type) * 8, color_type[save->channels], PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(run->png, run->info);
     if (!IS_BIG_ENDIAN)
         png_set_swap(run->png);
@@ -169,13 +174,13 @@ static bool png_encode(Save *save)
 }
 
 const ImageFormat png_format = {
-    .name = "PNG",
-    .endings = { ".png" },
+    .name       = "PNG",
+    .endings    = { ".png" },
     .recognizes = png_recognizes,
-    .decode = png_decode,
-    .encode = png_encode,
-    .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
-    .integers = KN_U16,
-    .floats = KN_U8,
-    .channels = CHANNELS_1 | CHANNELS_2 | CHANNELS_3 | CHANNELS_4,
+    .decode     = png_decode,
+    .encode     = png_encode,
+    .types      = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
+    .integers   = KN_U16,
+    .floats     = KN_U8,
+    .channels   = CHANNELS_1 | CHANNELS_2 | CHANNELS_3 | CHANNELS_4,
 };

@@ -1,8 +1,8 @@
 /* TIFF files, by libtiff: integers of 8 to 64 bits, floats of 16 to 64, any number of channels, strips and tiles,
  * contiguous or planar.
  *
- * libtiff reads from memory and writes to the open file through the procedures below. Its messages come to per-file handlers, so
- * no global state is touched. Only the first picture of a file is read. */
+ * libtiff reads from memory and writes to the open file through the procedures below. Its messages come to per-file
+ * handlers, so no global state is touched. Only the first picture of a file is read. */
 #include "image/image.h"
 
 #include <tiffio.h>
@@ -11,8 +11,8 @@ enum { MOST_CHANNELS = 63 };
 
 /* One run of libtiff. */
 typedef struct TiffRun {
-    Load    *load;              /* reading … */
-    Save    *save;              /* … or writing */
+    Load    *load; /* reading … */
+    Save    *save; /* … or writing */
     uint64_t at;
     TIFF    *tiff;
 } TiffRun;
@@ -21,20 +21,28 @@ static const struct {
     uint16_t format, bits;
     kn_type  type;
 } sample_types[] = {
-    { SAMPLEFORMAT_UINT, 8, KN_U8 },    { SAMPLEFORMAT_UINT, 16, KN_U16 },   { SAMPLEFORMAT_UINT, 32, KN_U32 },
-    { SAMPLEFORMAT_UINT, 64, KN_U64 },  { SAMPLEFORMAT_INT, 8, KN_I8 },      { SAMPLEFORMAT_INT, 16, KN_I16 },
-    { SAMPLEFORMAT_INT, 32, KN_I32 },   { SAMPLEFORMAT_INT, 64, KN_I64 },    { SAMPLEFORMAT_IEEEFP, 16, KN_F16 },
+    { SAMPLEFORMAT_UINT, 8, KN_U8 },     { SAMPLEFORMAT_UINT, 16, KN_U16 },   { SAMPLEFORMAT_UINT, 32, KN_U32 },
+    { SAMPLEFORMAT_UINT, 64, KN_U64 },   { SAMPLEFORMAT_INT, 8, KN_I8 },      { SAMPLEFORMAT_INT, 16, KN_I16 },
+    { SAMPLEFORMAT_INT, 32, KN_I32 },    { SAMPLEFORMAT_INT, 64, KN_I64 },    { SAMPLEFORMAT_IEEEFP, 16, KN_F16 },
     { SAMPLEFORMAT_IEEEFP, 32, KN_F32 }, { SAMPLEFORMAT_IEEEFP, 64, KN_F64 },
 };
 enum { SAMPLE_TYPES = sizeof sample_types / sizeof *sample_types };
 
-/* The compressions that are read, and the most bytes that one byte of file can become (0: no bound is known). */
+/* The compressions that are read, and the most bytes that one byte of file can become: a JPEG block of 64 samples takes
+ * a bit or more and may stand for three channels, a Zstandard block of 128 KiB four bytes; the others are by their
+ * longest match. */
 static const struct {
     uint16_t code;
     double   inflation;
 } compressions[] = {
-    { COMPRESSION_NONE, 1 },             { COMPRESSION_PACKBITS, 64 }, { COMPRESSION_LZW, 4096 }, { COMPRESSION_DEFLATE, 1032 },
-    { COMPRESSION_ADOBE_DEFLATE, 1032 }, { COMPRESSION_JPEG, 0 },      { COMPRESSION_LZMA, 0 },   { COMPRESSION_ZSTD, 0 },
+    { COMPRESSION_NONE, 1 },
+    { COMPRESSION_PACKBITS, 64 },
+    { COMPRESSION_LZW, 4096 },
+    { COMPRESSION_DEFLATE, 1032 },
+    { COMPRESSION_ADOBE_DEFLATE, 1032 },
+    { COMPRESSION_JPEG, 1536 },
+    { COMPRESSION_LZMA, 16384 },
+    { COMPRESSION_ZSTD, 32768 },
 };
 enum { COMPRESSIONS = sizeof compressions / sizeof *compressions };
 
@@ -121,9 +129,9 @@ static toff_t file_seek(thandle_t handle, toff_t offset, int whence)
 
 static toff_t file_size(thandle_t handle)
 {
-    FILE        *file = ((TiffRun *)handle)->save->file;
-    const off_t  at   = ftello(file);
-    const off_t  size = fseeko(file, 0, SEEK_END) ? -1 : ftello(file);
+    FILE       *file = ((TiffRun *)handle)->save->file;
+    const off_t at   = ftello(file);
+    const off_t size = fseeko(file, 0, SEEK_END) ? -1 : ftello(file);
     return at < 0 || size < 0 || fseeko(file, at, SEEK_SET) ? 0 : (toff_t)size;
 }
 
@@ -141,10 +149,10 @@ static bool tiff_open(TiffRun *run, const char *mode, size_t memory_limit)
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, run);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, run);
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, memory_limit > PTRDIFF_MAX ? PTRDIFF_MAX : (tmsize_t)memory_limit);
-    run->tiff = run->load ? TIFFClientOpenExt(run->load->path, mode, run, memory_read, memory_write, memory_seek, no_close, memory_size,
-                                              NULL, NULL, options)
-                          : TIFFClientOpenExt(run->save->path, mode, run, file_read, file_write, file_seek, no_close, file_size, NULL,
-                                              NULL, options);
+    run->tiff = run->load ? TIFFClientOpenExt(run->load->path, mode, run, memory_read, memory_write, memory_seek,
+                                              no_close, memory_size, NULL, NULL, options)
+                          : TIFFClientOpenExt(run->save->path, mode, run, file_read, file_write, file_seek, no_close,
+                                              file_size, NULL, NULL, options);
     TIFFOpenOptionsFree(options);
     return run->tiff != NULL;
 }
@@ -163,14 +171,20 @@ static bool check_colors(TiffRun *run)
     const uint16_t orientation = tag(run->tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (photometric == PHOTOMETRIC_YCBCR && compression == COMPRESSION_JPEG)
         TIFFSetField(run->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-    else if (photometric != PHOTOMETRIC_MINISBLACK && photometric != PHOTOMETRIC_MINISWHITE && photometric != PHOTOMETRIC_RGB)
-        return load_fail(run->load, "the colours of this TIFF file are neither gray nor RGB (photometric interpretation %d: a palette, "
-                                    "CMYK, YCbCr or the like); convert it to RGB first", photometric);
+    else if (photometric != PHOTOMETRIC_MINISBLACK && photometric != PHOTOMETRIC_MINISWHITE &&
+             photometric != PHOTOMETRIC_RGB)
+        return load_fail(
+            run->load,
+            "the colours of this TIFF file are neither gray nor RGB (photometric interpretation %d: a palette, "
+            "CMYK, YCbCr or the like); convert it to RGB first",
+            photometric);
     if (photometric == PHOTOMETRIC_MINISWHITE)
         load_note(run->load, "in this TIFF file 0 is white; the values are kept as they are");
     if (orientation != ORIENTATION_TOPLEFT)
-        load_note(run->load, "this TIFF file says that it is shown turned or mirrored (orientation %d); its rows are kept as they are",
-                  orientation);
+        load_note(
+            run->load,
+            "this TIFF file says that it is shown turned or mirrored (orientation %d); its rows are kept as they are",
+            orientation);
     return true;
 }
 
@@ -180,10 +194,13 @@ static kn_type sample_type(TiffRun *run)
     const uint16_t bits   = tag(run->tiff, TIFFTAG_BITSPERSAMPLE, 1);
     const uint16_t format = tag(run->tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
     for (size_t i = 0; i < SAMPLE_TYPES; i++)
-        if (sample_types[i].bits == bits && (sample_types[i].format == format ||
-                                             (format == SAMPLEFORMAT_VOID && sample_types[i].format == SAMPLEFORMAT_UINT)))
+        if (sample_types[i].bits == bits &&
+            (sample_types[i].format == format ||
+             (format == SAMPLEFORMAT_VOID && sample_types[i].format == SAMPLEFORMAT_UINT)))
             return sample_types[i].type;
-    load_fail(run->load, "TIFF samples of %d bits (sample format %d) are not read: integers have 8, 16, 32 or 64 bits, floats 16, 32 or 64",
+    load_fail(run->load,
+              "TIFF samples of %d bits (sample format %d) are not read: integers have 8, 16, 32 or 64 bits, floats 16, "
+              "32 or 64",
               bits, format);
     return KN_NONE;
 }
@@ -194,13 +211,13 @@ static double least_size(TiffRun *run, double bytes)
     const uint16_t code = tag(run->tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     for (size_t i = 0; i < COMPRESSIONS; i++)
         if (compressions[i].code == code && TIFFIsCODECConfigured(code))
-            return compressions[i].inflation ? bytes / compressions[i].inflation : 0;
+            return bytes / compressions[i].inflation;
     load_fail(run->load, "TIFF compression %d is not read; save it uncompressed or with LZW or Deflate", code);
     return -1;
 }
 
-/* How the samples are cut into pieces: `planes` times a grid of pieces, each `width` by `height` pixels of `channels` samples. Strips are
- * pieces as wide as the picture. */
+/* How the samples are cut into pieces: `planes` times a grid of pieces, each `width` by `height` pixels of `channels`
+ * samples. Strips are pieces as wide as the picture. */
 typedef struct Pieces {
     bool     tiled;
     uint32_t width, height;
@@ -209,17 +226,23 @@ typedef struct Pieces {
     void    *pixels;
 } Pieces;
 
+/* Finds out how the file is cut, and takes memory for one piece. */
 static bool find_pieces(TiffRun *run, const kn_buffer *image, Pieces *p)
 {
     const uint16_t channels = tag(run->tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
-    const bool     planar   = channels > 1 && tag(run->tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE;
-    *p = (Pieces){ .tiled = TIFFIsTiled(run->tiff), .planes = planar ? channels : 1, .channels = planar ? 1 : channels };
+    const uint16_t config   = tag(run->tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    const bool     planar   = channels > 1 && config == PLANARCONFIG_SEPARATE;
+    p->tiled                = TIFFIsTiled(run->tiff);
+    p->planes               = planar ? channels : 1;
+    p->channels             = planar ? 1 : channels;
     if (p->tiled) {
-        if (!TIFFGetField(run->tiff, TIFFTAG_TILEWIDTH, &p->width) || !TIFFGetField(run->tiff, TIFFTAG_TILELENGTH, &p->height))
+        if (!TIFFGetField(run->tiff, TIFFTAG_TILEWIDTH, &p->width) ||
+            !TIFFGetField(run->tiff, TIFFTAG_TILELENGTH, &p->height))
             return load_fail(run->load, "the TIFF file has tiles of no size");
     } else {
         p->width = (uint32_t)image->dim[0].extent;
-        if (!TIFFGetFieldDefaulted(run->tiff, TIFFTAG_ROWSPERSTRIP, &p->height) || p->height > (uint32_t)image->dim[1].extent)
+        if (!TIFFGetFieldDefaulted(run->tiff, TIFFTAG_ROWSPERSTRIP, &p->height) ||
+            p->height > (uint32_t)image->dim[1].extent)
             p->height = (uint32_t)image->dim[1].extent;
     }
     const uint64_t row = (uint64_t)p->width * (uint64_t)p->channels * kn_type_size(image->type);
@@ -237,16 +260,17 @@ static bool read_piece(TiffRun *run, const Pieces *p, uint32_t x, uint32_t y, in
 {
     const kn_buffer *image = &run->load->image;
     const uint32_t   wide = (uint32_t)image->dim[0].extent - x, high = (uint32_t)image->dim[1].extent - y;
-    const uint32_t   rows = high < p->height ? high : p->height;
-    const tmsize_t   need = (tmsize_t)(p->tiled ? p->height : rows) * p->row_bytes;
+    const uint32_t   rows  = high < p->height ? high : p->height;
+    const tmsize_t   need  = (tmsize_t)(p->tiled ? p->height : rows) * p->row_bytes;
     const uint32_t   index = p->tiled ? TIFFComputeTile(run->tiff, x, y, 0, (uint16_t)plane)
                                       : TIFFComputeStrip(run->tiff, y, (uint16_t)plane);
-    const tmsize_t   got  = p->tiled ? TIFFReadEncodedTile(run->tiff, index, p->pixels, need)
-                                     : TIFFReadEncodedStrip(run->tiff, index, p->pixels, need);
+    const tmsize_t   got   = p->tiled ? TIFFReadEncodedTile(run->tiff, index, p->pixels, need)
+                                      : TIFFReadEncodedStrip(run->tiff, index, p->pixels, need);
     if (got != need)
         return load_fail(run->load, "the TIFF file is truncated or damaged: row %u is not whole", y);
     for (uint32_t row = 0; row < rows; row++)
-        picture_put(image, (int32_t)x, (int32_t)(y + row), plane, p->channels, (int32_t)(wide < p->width ? wide : p->width),
+        picture_put(image, (int32_t)x, (int32_t)(y + row), plane, p->channels,
+                    (int32_t)(wide < p->width ? wide : p->width),
                     (const char *)p->pixels + (tmsize_t)row * p->row_bytes);
     return true;
 }
@@ -254,7 +278,7 @@ static bool read_piece(TiffRun *run, const Pieces *p, uint32_t x, uint32_t y, in
 static bool read_pieces(TiffRun *run)
 {
     const kn_buffer *image = &run->load->image;
-    Pieces           p;
+    Pieces           p     = { 0 };
     if (!find_pieces(run, image, &p))
         return false;
     for (int32_t plane = 0; plane < p.planes; plane++)
@@ -300,9 +324,9 @@ static bool tiff_decode(Load *load)
 /* One channel is gray, three are RGB, one more is alpha, others have no stated meaning. */
 static bool set_colors(TIFF *tiff, int channels)
 {
-    const int      colors = channels < 3 ? 1 : 3, extras = channels - colors;
-    uint16_t       extra[MOST_CHANNELS] = { 0 };
-    extra[0] = extras == 1 ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED;
+    const int colors = channels < 3 ? 1 : 3, extras = channels - colors;
+    uint16_t  extra[MOST_CHANNELS] = { 0 };
+    extra[0]                       = extras == 1 ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED;
     return TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, channels) &&
            TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colors == 1 ? PHOTOMETRIC_MINISBLACK : PHOTOMETRIC_RGB) &&
            (!extras || TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extras, extra));
@@ -310,9 +334,9 @@ static bool set_colors(TIFF *tiff, int channels)
 
 static bool set_layout(TIFF *tiff, const Save *save)
 {
-    const size_t row    = (size_t)save->width * (size_t)save->channels * kn_type_size(save->image->type);
-    const size_t strip  = row < 65536 ? 65536 / row : 1;
-    size_t       type   = 0;
+    const size_t row   = (size_t)save->width * (size_t)save->channels * kn_type_size(save->image->type);
+    const size_t strip = row < 65536 ? 65536 / row : 1;
+    size_t       type  = 0;
     while (sample_types[type].type != save->image->type)
         type++;
     return TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, (uint32_t)save->width) &&
@@ -339,14 +363,15 @@ static bool tiff_encode(Save *save)
 }
 
 const ImageFormat tiff_format = {
-    .name = "TIFF",
-    .endings = { ".tif", ".tiff" },
+    .name       = "TIFF",
+    .endings    = { ".tif", ".tiff" },
     .recognizes = tiff_recognizes,
-    .decode = tiff_decode,
-    .encode = tiff_encode,
-    .types = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16) | TYPE_BIT(KN_U32) | TYPE_BIT(KN_U64) | TYPE_BIT(KN_I8) | TYPE_BIT(KN_I16) |
-             TYPE_BIT(KN_I32) | TYPE_BIT(KN_I64) | TYPE_BIT(KN_F16) | TYPE_BIT(KN_F32) | TYPE_BIT(KN_F64),
+    .decode     = tiff_decode,
+    .encode     = tiff_encode,
+    .types      = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16) | TYPE_BIT(KN_U32) | TYPE_BIT(KN_U64) | TYPE_BIT(KN_I8) |
+             TYPE_BIT(KN_I16) | TYPE_BIT(KN_I32) | TYPE_BIT(KN_I64) | TYPE_BIT(KN_F16) | TYPE_BIT(KN_F32) |
+             TYPE_BIT(KN_F64),
     .integers = KN_U16,
-    .floats = KN_F32,
+    .floats   = KN_F32,
     .channels = UINT64_MAX - 1,
 };

@@ -235,10 +235,38 @@ static void test_other_tiff(kn_context *cx)
         CHECK(!bad, "TIFF kind %zu: %d values differ", i, bad);
         kn_buffer_free(cx, &b);
     }
+}
+
+/* What is unusual about a TIFF file is told; the values are kept. */
+static void test_tiff_warnings(kn_context *cx)
+{
     write_tiff(in_folder("k.tif"), 3, 2, (TiffKind){ "w", COMPRESSION_NONE, false, 0, PHOTOMETRIC_MINISWHITE, 8, 1 });
+    TIFF *t = TIFFOpen(in_folder("k.tif"), "r+");
+    TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_BOTLEFT);
+    TIFFRewriteDirectory(t);
+    TIFFClose(t);
     kn_buffer b = load_good(cx, "k.tif", KN_U8, 2);
-    CHECK(has(kn_error_text(cx), "0 is white"), "no warning: %s", kn_error_text(cx));
+    CHECK(has(kn_error_text(cx), "warning: ") && has(kn_error_text(cx), "0 is white"), "%s", kn_error_text(cx));
+    CHECK(has(kn_error_text(cx), "turned or mirrored (orientation 4)"), "%s", kn_error_text(cx));
     kn_buffer_free(cx, &b);
+    write_tiff(in_folder("k.tif"), 3, 2, (TiffKind){ "a", COMPRESSION_NONE, false, 0, PHOTOMETRIC_RGB, 8, 3 });
+    b = load_good(cx, "k.tif", KN_U8, 2);
+    CHECK(has(kn_error_text(cx), "more than one picture; the first was read"), "%s", kn_error_text(cx));
+    kn_buffer_free(cx, &b);
+}
+
+/* A pipe has no size to begin with. */
+static void test_pipe(kn_context *cx)
+{
+    static char bytes[12000] = "P5 100 110 255\n";
+    int         ends[2];
+    char        path[64];
+    kn_buffer   b = { 0 };
+    CHECK(!pipe(ends) && write(ends[1], bytes, 15 + 11000) == 15 + 11000, "no pipe");
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    CHECK(!kn_image_load(cx, path, &b) && b.dim[1].extent == 110, "%s", kn_error_text(cx));
+    close(ends[0]);
 }
 
 static void test_other_text(kn_context *cx)
@@ -410,6 +438,11 @@ static void test_refused_saves(kn_context *cx)
     expect_save_error(cx, "s.png", NULL, KN_ERROR_ARGUMENT, "no buffer was given");
     expect_save_error(cx, "s.xyz", &two, KN_ERROR_ARGUMENT, ".png .jpg .jpeg .tif .tiff .pgm .ppm .pnm .pfm .npy");
     expect_save_error(cx, "missing/s.png", &two, KN_ERROR_FILE, "cannot be written: No such file");
+    static char     wide[65536];
+    const kn_buffer too_wide = kn_buffer_dense(wide, KN_U8, 2, (int32_t[]){ 65536, 1 });
+    expect_save_error(cx, "w.jpg", &too_wide, KN_ERROR_FILE, "65500");
+    CHECK(kn_image_save(cx, NULL, &two) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "no path"), "%s", kn_error_text(cx));
+    CHECK(kn_image_load(cx, NULL, &two) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "no path"), "%s", kn_error_text(cx));
     mkdir(in_folder("d.png"), 0777);
     expect_save_error(cx, "d.png", &two, KN_ERROR_FILE, "cannot be written: Is a directory");
     rmdir(in_folder("d.png"));
@@ -593,6 +626,7 @@ int main(int argc, char **argv)
     TIFFSetWarningHandler(NULL);
     static void (*const tests[])(kn_context *) = { test_round_trips, test_npy_ranks,  test_jpeg,          test_other_png,
                                                    test_other_tiff,  test_other_text, test_other_npy,     test_other_jpeg,
+                                                   test_tiff_warnings, test_pipe,
                                                    test_wrong_files, test_wrong_npy,  test_refused_saves, test_full_disk,
                                                    test_no_memory };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
