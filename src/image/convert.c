@@ -190,14 +190,12 @@ static bool store_integer(kn_type from, const char *source, kn_type to, char *at
 static bool store_element(ConvertCall *call, const char *source, char *at)
 {
     const kn_type from = call->from->type, to = call->type;
-    if (call->stretched)
-        store_stretched(call, at, source_value(call, source));
-    else if (call->luma && !type_is_float(to))
-        type_store_int(to, at, (int64_t)floor(source_value(call, source) + 0.5));
-    else if (call->luma || type_is_float(from))
-        return store_kept(to, at, source_value(call, source));
-    else
+    if (!call->stretched && !call->luma && !type_is_float(from))
         return store_integer(from, source, to, at);
+    const double v = source_value(call, source);
+    if (!call->stretched)
+        return store_kept(to, at, call->luma && !type_is_float(to) ? floor(v + 0.5) : v);
+    store_stretched(call, at, v);
     return true;
 }
 

@@ -227,6 +227,9 @@ static void test_convert_channels(kn_context *cx)
     CHECK(!convert(cx, KN_U16, 2, (double[]){ 7, 1 }, KN_RANGE_FULL, KN_U16, &got, &note) && got == 7, "gray and alpha: %g", got);
     CHECK(convert(cx, KN_U8, 3, (double[]){ 1, 2, 3 }, KN_RANGE_VALUE, KN_U8, &got, &note), "numbers have no luma");
     CHECK(has(kn_error_text(cx), "a buffer of rank 3 cannot be made rank 2: its dimension 2 has extent 3"), "%s", kn_error_text(cx));
+    CHECK(convert(cx, KN_F32, 3, (double[]){ NAN, 0, 0 }, KN_RANGE_FULL, KN_I32, &got, &note), "the luma of NaN is no i32");
+    CHECK(convert(cx, KN_U8, 3, (double[]){ 255, 255, 255 }, KN_RANGE_FULL, KN_I8, &got, &note), "white is no i8");
+    CHECK(!convert(cx, KN_U8, 3, (double[]){ 100, 101, 102 }, KN_RANGE_FULL, KN_I32, &got, &note) && got == 101, "luma as i32: %g", got);
     CHECK(convert(cx, KN_I32, 3, (double[]){ 1, 2, 3 }, KN_RANGE_FULL, KN_I32, &got, &note), "no luma of i32");
 
     uint8_t       pixels[] = { 1, 2, 3, 4, 5, 6 };

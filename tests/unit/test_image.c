@@ -448,6 +448,21 @@ static void test_refused_saves(kn_context *cx)
     rmdir(in_folder("d.png"));
 }
 
+/* A folder and a file that may not be written. Root may write anywhere. */
+static void test_permissions(kn_context *cx)
+{
+    uint8_t         pixel = 1;
+    const kn_buffer b     = kn_buffer_dense(&pixel, KN_U8, 2, (int32_t[]){ 1, 1 });
+    if (geteuid() == 0)
+        return;
+    write_bytes(in_folder("o.png"), "before", 6);
+    chmod(in_folder("o.png"), 0444);
+    expect_save_error(cx, "o.png", &b, KN_ERROR_FILE, "cannot be written: Permission denied");
+    chmod(folder, 0555);
+    expect_save_error(cx, "n.png", &b, KN_ERROR_FILE, "cannot be written: Permission denied");
+    chmod(folder, 0777);
+}
+
 /* A disk that fills up: no file may grow beyond `limit` bytes. What was there before stays. */
 static void test_full_disk(kn_context *cx)
 {
@@ -627,7 +642,7 @@ int main(int argc, char **argv)
     static void (*const tests[])(kn_context *) = { test_round_trips, test_npy_ranks,  test_jpeg,          test_other_png,
                                                    test_other_tiff,  test_other_text, test_other_npy,     test_other_jpeg,
                                                    test_tiff_warnings, test_pipe,
-                                                   test_wrong_files, test_wrong_npy,  test_refused_saves, test_full_disk,
+                                                   test_wrong_files, test_wrong_npy,  test_refused_saves, test_permissions, test_full_disk,
                                                    test_no_memory };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_context *cx = kn_context_new(NULL);
