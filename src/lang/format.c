@@ -32,7 +32,16 @@ static bool is_one_of(const Token *t, const char *const *words)
 }
 
 static const char *const continuing[] = { "for", "where", "then", "else", NULL };
-static const char *const before_paren[] = { "return", "in", "if", "then", "else", "where", NULL };
+static const char *const joining[]    = { "for", "where", "then", "else", "in", NULL };
+static const char *const leading[]    = { "if", "return", NULL };
+
+static bool ends_operand(const Format *f, size_t at);
+
+/* Is the name at `at` a word of the language here? Words that join two operands stand after one; a name never does. */
+static bool is_word(const Format *f, size_t at)
+{
+    return is_one_of(&f->tokens[at], leading) || (is_one_of(&f->tokens[at], joining) && at > 0 && ends_operand(f, at - 1));
+}
 
 static bool is_assignment(TokenKind k)
 {
@@ -40,10 +49,10 @@ static bool is_assignment(TokenKind k)
 }
 
 /* Can an expression end in this token? Then a minus after it is binary, and a name after it begins something new. */
-static bool ends_operand(const Token *t)
+static bool ends_operand(const Format *f, size_t at)
 {
-    return t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_RPAREN || t->kind == T_RBRACKET || t->kind == T_RBRACE || t->kind == T_STRING
-        || (t->kind == T_NAME && !is_one_of(t, before_paren));
+    const TokenKind k = f->tokens[at].kind;
+    return k == T_INT || k == T_FLOAT || k == T_RPAREN || k == T_RBRACKET || k == T_RBRACE || k == T_STRING || (k == T_NAME && !is_word(f, at));
 }
 
 static bool apart(const Token *a, const Token *b)
@@ -60,7 +69,7 @@ static bool operator_spaced(const Format *f, size_t at)
 
 static bool is_binary(const Format *f, size_t at)
 {
-    return at > 0 && binary_binding(f->tokens[at].kind) && ends_operand(&f->tokens[at - 1]);
+    return at > 0 && binary_binding(f->tokens[at].kind) && ends_operand(f, at - 1);
 }
 
 /* A space before token `at`, which is not the first of its line? */
@@ -86,7 +95,7 @@ static bool space_before(const Format *f, size_t at, int parens)
     if (binary_binding(a->kind) || a->kind == T_NOT || a->kind == T_BITNOT)
         return at >= 2 && is_binary(f, at - 1) && operator_spaced(f, at - 1);
     if (b->kind == T_LPAREN)
-        return !ends_operand(a) || a->kind == T_RBRACE || a->kind == T_INT || a->kind == T_FLOAT;
+        return !ends_operand(f, at - 1) || a->kind == T_RBRACE || a->kind == T_INT || a->kind == T_FLOAT;
     return true;
 }
 
@@ -111,10 +120,10 @@ static bool begins_item(const Format *f, size_t at, int parens)
         before--;
     if (before == 0)
         return true;
-    const Token *last = &f->tokens[before - 1];
-    if (last->kind == T_LBRACE || last->kind == T_RBRACE)
-        return !(last->kind == T_RBRACE && binary_binding(t->kind));
-    return t->kind == T_NAME && !is_one_of(t, continuing) && ends_operand(last);
+    const TokenKind last = f->tokens[before - 1].kind;
+    if (last == T_LBRACE || last == T_RBRACE)
+        return !(last == T_RBRACE && binary_binding(t->kind));
+    return t->kind == T_NAME && !is_one_of(t, continuing) && ends_operand(f, before - 1);
 }
 
 /* Splits the tokens into lines and sets each one's text. */
@@ -154,24 +163,27 @@ static bool aligns(const Format *f, const Line *l)
     return l->begins && l->set_at >= 0 && (second == T_LPAREN || second == T_LBRACKET || is_assignment(second));
 }
 
-/* Puts the `=` of consecutive definitions under each other. */
+/* Puts the `=` of consecutive definitions under each other; lines that go on a definition do not part it from the next. */
 static void align_lines(Format *f)
 {
     for (size_t i = 0; i < f->lines.count;) {
-        size_t end  = i;
-        int    most = 0;
-        while (end < f->lines.count && aligns(f, &f->lines.at[end]) && (end == i || (!f->lines.at[end].blank_before && f->lines.at[end].depth == f->lines.at[i].depth))) {
-            most = f->lines.at[end].set_at > most ? f->lines.at[end].set_at : most;
-            end++;
+        const int depth = f->lines.at[i].depth;
+        size_t    end   = i;
+        int       most  = 0;
+        for (; end < f->lines.count; end++) {
+            const Line *l = &f->lines.at[end];
+            if (l->begins && !(aligns(f, l) && l->depth == depth && (end == i || !l->blank_before)))
+                break;
+            most = l->begins && l->set_at > most ? l->set_at : most;
         }
-        for (; i < end; i++) {
-            Line *l   = &f->lines.at[i];
+        for (size_t k = i; k < end; k++) {
+            Line *l = &f->lines.at[k];
+            if (!l->begins)
+                continue;
             l->text   = arena_printf(f->arena, "%.*s%*s%s", l->set_at, l->text, most - l->set_at, "", l->text + l->set_at);
             l->set_at = most;
         }
-        i += i == end;
-        while (i < f->lines.count && !aligns(f, &f->lines.at[i]))
-            i++;
+        i = end > i ? end : i + 1;
     }
 }
 
