@@ -2,6 +2,7 @@
 #ifndef KILN_PIPELINE_PIPELINE_H
 #define KILN_PIPELINE_PIPELINE_H
 
+#include "base/text.h"
 #include "ir/expr.h"
 
 typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
@@ -129,6 +130,9 @@ void func_callees(kn_pipeline *p, Arena *arena, const Func *f, FuncList *out);
 void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user);
 
 const Func *pipeline_find(const kn_pipeline *p, const char *name);
+
+/* An expression as text of the language. */
+void expr_print(Text *out, const Expr *e);
 
 /* Texts for kn_show. */
 const char *pipeline_show(kn_pipeline *p, kn_view view);
