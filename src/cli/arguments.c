@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,26 +56,51 @@ static int unknown_name(Cli *cli, const Bindings *b, const char *name, unsigned 
 
 enum { INPUTS = 1 << KN_INPUT, PARAMS = 1 << KN_PARAM, OUTPUTS = 1 << KN_OUTPUT };
 
-/* The output that an option speaks of: by name, or the only one. */
-static int find_output(Cli *cli, Bindings *b, const char *text, const char *option, Binding **out, const char **rest)
+/* Whether two ports are one output: the components of a tuple, "best.0" and "best.1", have the name before the dot in common. */
+static bool same_output(const Binding *a, const Binding *b)
 {
-    const char *name = split_name(cli, text, rest);
-    *out             = NULL;
-    if (name) {
-        *out = find(b, name);
-        if (*out && (*out)->port.kind == KN_OUTPUT)
-            return DONE;
-        return unknown_name(cli, b, name, OUTPUTS, "output");
+    const size_t n = strcspn(a->port.name, ".");
+    return a->port.kind == KN_OUTPUT && b->port.kind == KN_OUTPUT && n == strcspn(b->port.name, ".") &&
+           !strncmp(a->port.name, b->port.name, n);
+}
+
+/* The input or output of that name; of a tuple the first component. NULL if there is none. */
+static Binding *find_image(const Bindings *b, const char *name)
+{
+    const size_t n = strlen(name);
+    for (int i = 0; i < b->count; i++) {
+        const kn_port *port = &b->at[i].port;
+        if (!strncmp(port->name, name, n) && (!port->name[n] || (port->name[n] == '.' && port->kind == KN_OUTPUT)))
+            return port->kind == KN_PARAM ? NULL : &b->at[i];
     }
-    *rest = text;
+    return NULL;
+}
+
+/* The only output; NULL if there are more. */
+static Binding *only_output(const Bindings *b)
+{
+    Binding *only = NULL;
     for (int i = 0; i < b->count; i++) {
         if (b->at[i].port.kind != KN_OUTPUT)
             continue;
-        if (*out)
-            return usage(cli, "%s %s: which output? Say %s %s=%s", option, text, option, (*out)->port.name, text);
-        *out = &b->at[i];
+        if (only && !same_output(only, &b->at[i]))
+            return NULL;
+        only = only ? only : &b->at[i];
     }
-    return *out ? DONE : usage(cli, "%s has no output", b->program.path);
+    return only;
+}
+
+/* The output that an option [NAME=]REST speaks of: by name, or the only one. */
+static int find_output(Cli *cli, Bindings *b, const char *text, const char *option, Binding **out, const char **rest)
+{
+    const char *name = split_name(cli, text, rest);
+    if (name) {
+        *out = find_image(b, name);
+        return *out && (*out)->port.kind == KN_OUTPUT ? DONE : unknown_name(cli, b, name, OUTPUTS, "output");
+    }
+    *rest = text;
+    *out  = only_output(b);
+    return *out ? DONE : usage(cli, "%s %s: which output? %s NAME=%s says it", option, text, option, text);
 }
 
 /* ---- Numbers ---- */
@@ -310,10 +334,21 @@ static int assign_sizes(Cli *cli, Bindings *b)
             status = usage(cli, "--size %s: a size was expected, as in 192x160x3", text);
         if (status != DONE)
             return status;
-        out->sized  = true;
-        out->buffer = unallocated(&out->port, out->extent);
+        for (int k = 0; k < b->count; k++)
+            if (same_output(&b->at[k], out)) {
+                b->at[k].sized  = true;
+                b->at[k].buffer = unallocated(&b->at[k].port, out->extent);
+            }
     }
     return DONE;
+}
+
+/* Moves the boxes of an output's components to its origin. */
+static void place_output(Bindings *b, const Binding *out)
+{
+    for (int k = 0; k < b->count; k++)
+        for (int d = 0; same_output(&b->at[k], out) && d < out->port.rank; d++)
+            b->at[k].buffer.dim[d].min = out->origin[d];
 }
 
 static int assign_origins(Cli *cli, Bindings *b)
@@ -324,8 +359,8 @@ static int assign_origins(Cli *cli, Bindings *b)
         int         count = 0;
         if (!name)
             return usage(cli, "--origin %s: NAME=X,Y was expected", text);
-        Binding *at = find(b, name);
-        if (!at || at->port.kind == KN_PARAM)
+        Binding *at = find_image(b, name);
+        if (!at)
             return unknown_name(cli, b, name, INPUTS | OUTPUTS, "input or output");
         if (!parse_list(rest, ',', INT32_MIN, at->origin, &count, &end) || *end)
             return usage(cli, "--origin %s: coordinates were expected, as in --origin %s=-1,2", text, name);
@@ -335,8 +370,7 @@ static int assign_origins(Cli *cli, Bindings *b)
         if (at->port.kind == KN_OUTPUT && !at->sized)
             return usage(cli, "--origin %s: the output needs a --size as well", text);
         at->placed = true;
-        for (int d = 0; at->port.kind == KN_OUTPUT && d < count; d++)
-            at->buffer.dim[d].min = at->origin[d];
+        place_output(b, at);
     }
     return DONE;
 }
@@ -350,6 +384,8 @@ static int assign_paths(Cli *cli, Bindings *b)
         int         status = find_output(cli, b, text, "-o", &out, &path);
         if (status == DONE)
             status = image_path_check(cli, path);
+        if (status == DONE && out->port.name[strcspn(out->port.name, ".")] && strncmp(text, out->port.name, strlen(out->port.name)))
+            status = usage(cli, "-o %s: the output is a tuple; -o %s=%s writes its first component", text, out->port.name, path);
         if (status == DONE && out->path)
             status = usage(cli, "-o %s: %s already goes to %s", text, out->port.name, out->path);
         if (status != DONE)

@@ -1,8 +1,6 @@
 /* kiln check FILE …: the diagnostics of programs. */
 #include "cli.h"
 
-#include <stdio.h>
-
 /* "sigma : f32 = 1.5" or "in : u8(x, y)" */
 static void print_port(const kn_port *port)
 {

@@ -4,6 +4,8 @@
 #ifndef KILN_CLI_CLI_H
 #define KILN_CLI_CLI_H
 
+#include <stdio.h>
+
 #include "kiln.h"
 
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
@@ -97,7 +99,7 @@ const char *near_miss(const char *name, const char *const *names, int count);
 
 /* ---- help.c ---- */
 
-void help_overview(void);
+void help_overview(FILE *out);
 void help_command(CommandId id);
 void help_man(void);
 

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The address of a symbol in the libraries of --load, or NULL. */

@@ -1,8 +1,6 @@
 /* The size of an output that was not given one: what the library fits, and in words why. */
 #include "cli.h"
 
-#include <stdio.h>
-
 /* Whether nothing limits the output along dimension d: one more pixel would do as well. */
 static bool is_unlimited(Bindings *b, Binding *out, int d)
 {

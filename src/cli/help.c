@@ -1,17 +1,16 @@
 /* The help texts and the man page, from the tables of subcommands and options. */
 #include "cli.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char intro[] = "Kiln runs image and stencil pipelines that are written as formulas.";
 
-void help_overview(void)
+void help_overview(FILE *out)
 {
-    printf("%s\n\nusage: kiln COMMAND …\n\n", intro);
+    fprintf(out, "%s\n\nusage: kiln COMMAND …\n\n", intro);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-7s %s\n", command_table[i].name, command_table[i].summary);
-    puts("\n  kiln COMMAND --help   says more about a command\n  kiln --version        prints the version");
+        fprintf(out, "  %-7s %s\n", command_table[i].name, command_table[i].summary);
+    fputs("\n  kiln COMMAND --help   says more about a command\n  kiln --version        prints the version\n", out);
 }
 
 /* Prints a text in lines of at most 80 characters; an empty line in it stays one. */

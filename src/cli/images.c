@@ -1,7 +1,6 @@
 /* Images on their way in and out: which conversion a file gets, and saying so. */
 #include "cli.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

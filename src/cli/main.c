@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,7 +160,7 @@ static int run_command(CommandId id, int count, char **words)
 static int help(int count, char **words)
 {
     if (count == 0) {
-        help_overview();
+        help_overview(stdout);
         return DONE;
     }
     const CommandId id = find_command(words[0]);
@@ -174,7 +173,7 @@ static int help(int count, char **words)
 static int dispatch(int count, char **words)
 {
     if (count == 0) {
-        help_overview();
+        help_overview(stderr);
         return USAGE;
     }
     const char *word = words[0];

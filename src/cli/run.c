@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 

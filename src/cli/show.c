@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* The views that are texts of the library. */
 static const struct { OptionId option; kn_view view; } views[] = {
