@@ -12,14 +12,19 @@ all:            ## build build/kiln, build/libkiln.a and build/libkiln.so
 compile: build/build.ninja
 	@$(NINJA) -C build
 
-build/build.ninja:
-	meson setup build
+# A folder is newer than the build when a test was added to it: then Meson lists the tests again.
+TESTS     := $(wildcard tests/unit tests/api tests/fuzz)
+SETUP      = meson setup $(if $(wildcard $@),--reconfigure) $(@D)
+SANITIZED := -Db_sanitize=address,undefined -Db_lundef=false
 
-build-asan/build.ninja:
-	meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
+build/build.ninja: $(TESTS)
+	$(SETUP)
 
-build-fuzz/build.ninja:
-	CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+build-asan/build.ninja: $(TESTS)
+	$(SETUP) $(SANITIZED)
+
+build-fuzz/build.ninja: $(TESTS)
+	CC=clang $(SETUP) $(SANITIZED) -Dfuzz=true
 
 demo:           ## sharpen a photograph and say where it is
 	@scripts/deps

@@ -62,6 +62,7 @@ int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to)
     kn_buffer   file    = { 0 };
     if (kn_image_load(cli->cx, path, &file) != KN_OK)
         return report_about(cli, subject);
+    report(cli);
     const char *note = NULL;
     const bool  good = kn_image_convert(cli->cx, &file, range_of(path), port->type, port->rank, to, &note) == KN_OK;
     if (!good)
