@@ -124,12 +124,12 @@ static bool parse_list(const char *text, char separator, int32_t lo, int32_t *li
     return false;
 }
 
-/* "2 numbers (x, y)" */
+/* "2 dimensions (x, y)" */
 static const char *dims_text(Cli *cli, const kn_port *port)
 {
     enum { SIZE = 400 };
     char *text = cli_alloc(cli, SIZE);
-    int   n    = snprintf(text, SIZE, "%d number%s", port->rank, port->rank == 1 ? "" : "s");
+    int   n    = snprintf(text, SIZE, "%d dimension%s", port->rank, port->rank == 1 ? "" : "s");
     for (int d = 0; d < port->rank && n < SIZE; d++)
         n += snprintf(text + n, (size_t)(SIZE - n), "%s%s%s", d ? ", " : " (", port->dims[d], d == port->rank - 1 ? ")" : "");
     return text;
@@ -145,7 +145,7 @@ static int parse_size(Cli *cli, const char *subject, const char *text, const kn_
                      KN_MAX_RANK);
     if (count != port->rank)
         return usage(cli, "%s: %s has %s, and %d %s given", subject, port->name, dims_text(cli, port), count,
-                     count == 1 ? "was" : "were");
+                     count == 1 ? "number was" : "numbers were");
     double bytes = (double)kn_type_size(port->type);
     for (int d = 0; d < count; d++)
         bytes *= extent[d];
@@ -366,7 +366,7 @@ static int assign_origins(Cli *cli, Bindings *b)
             return usage(cli, "--origin %s: coordinates were expected, as in --origin %s=-1,2", text, name);
         if (count != at->port.rank)
             return usage(cli, "--origin %s: %s has %s, and %d %s given", text, name, dims_text(cli, &at->port), count,
-                         count == 1 ? "was" : "were");
+                         count == 1 ? "number was" : "numbers were");
         if (at->port.kind == KN_OUTPUT && !at->sized)
             return usage(cli, "--origin %s: the output needs a --size as well", text);
         at->placed = true;

@@ -25,7 +25,7 @@ const Option option_table[OPTION_COUNT] = {
         "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + REL*|b|" },
     [OPTION_FUNCS] = { "--funcs", 0, NULL, IN(SHOW), "every function: its type, arguments and definitions" },
     [OPTION_GRAPH] = { "--graph", 0, NULL, IN(SHOW), "which function reads which, as a DOT graph" },
-    [OPTION_REGIONS] = { "--regions", 0, NULL, IN(SHOW), "the box of every function that the outputs need" },
+    [OPTION_REGIONS] = { "--regions", 0, NULL, IN(SHOW), "the box of every function that the outputs need; ranges a..b are half open" },
     [OPTION_SCHEDULE] = { "--schedule", 0, NULL, IN(SHOW), "the schedules in the program" },
     [OPTION_WRITE] = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
     [OPTION_CHECK] = { "--check", 0, NULL, IN(FMT), "only say which files are not in the standard layout; exit 1 if any is" },

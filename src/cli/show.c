@@ -29,14 +29,13 @@ static int show_view(Cli *cli, kn_view view)
     return status;
 }
 
-/* "blurx: x 0..9, y -1..8": both ends belong to it. */
+/* "blurx(0..10, -1..8)": half open, as ranges are in the language. */
 static void print_region(const kn_region *r)
 {
-    printf("%s", r->name);
+    printf("%s(", r->name);
     for (int d = 0; d < r->rank; d++)
-        printf("%s %" PRId32 "..%" PRId64 " (%" PRId32 ")", d ? "," : ":", r->min[d], (int64_t)r->min[d] + r->extent[d] - 1,
-               r->extent[d]);
-    putchar('\n');
+        printf("%s%" PRId32 "..%" PRId64, d ? ", " : "", r->min[d], (int64_t)r->min[d] + r->extent[d]);
+    puts(")");
 }
 
 /* Outputs without --size take their estimate, where there is one. */
