@@ -50,13 +50,15 @@ static int unknown_name(Cli *cli, const Bindings *b, const char *name, unsigned 
         n += snprintf(list + n, length - (size_t)n, "%s%s", i ? ", " : "", names[i]);
     const char *near = near_miss(name, names, count);
     if (near)
-        return usage(cli, "%s has no %s `%s`; did you mean `%s`? There are: %s", b->program.path, what, name, near, list);
+        return usage(cli, "%s has no %s `%s`; did you mean `%s`? There are: %s", b->program.path, what, name, near,
+                     list);
     return usage(cli, "%s has no %s `%s`; there are: %s", b->program.path, what, name, count ? list : "none");
 }
 
 enum { INPUTS = 1 << KN_INPUT, PARAMS = 1 << KN_PARAM, OUTPUTS = 1 << KN_OUTPUT };
 
-/* Whether two ports are one output: the components of a tuple, "best.0" and "best.1", have the name before the dot in common. */
+/* Whether two ports are one output: the components of a tuple, "best.0" and "best.1", have the name before the dot in
+ * common. */
 static bool same_output(const Binding *a, const Binding *b)
 {
     const size_t n = strcspn(a->port.name, ".");
@@ -105,8 +107,8 @@ static int find_output(Cli *cli, Bindings *b, const char *text, const char *opti
 
 /* ---- Numbers ---- */
 
-/* Reads a list of `rank` integers in lo..INT32_MAX, with `separator` between. *end is what follows. false if it is none; *count says how
- * many there are. */
+/* Reads a list of `rank` integers in lo..INT32_MAX, with `separator` between. *end is what follows. false if it is
+ * none; *count says how many there are. */
 static bool parse_list(const char *text, char separator, int32_t lo, int32_t *list, int *count, const char **end)
 {
     for (*count = 0; *count < KN_MAX_RANK;) {
@@ -131,18 +133,20 @@ static const char *dims_text(Cli *cli, const kn_port *port)
     char *text = cli_alloc(cli, SIZE);
     int   n    = snprintf(text, SIZE, "%d dimension%s", port->rank, port->rank == 1 ? "" : "s");
     for (int d = 0; d < port->rank && n < SIZE; d++)
-        n += snprintf(text + n, (size_t)(SIZE - n), "%s%s%s", d ? ", " : " (", port->dims[d], d == port->rank - 1 ? ")" : "");
+        n += snprintf(text + n, (size_t)(SIZE - n), "%s%s%s", d ? ", " : " (", port->dims[d],
+                      d == port->rank - 1 ? ")" : "");
     return text;
 }
 
 /* Sizes a buffer for the port; `subject` is what the message shows. */
-static int parse_size(Cli *cli, const char *subject, const char *text, const kn_port *port, int32_t *extent, const char **end)
+static int parse_size(Cli *cli, const char *subject, const char *text, const kn_port *port, int32_t *extent,
+                      const char **end)
 {
     int count;
     *end = text;
     if (!parse_list(text, 'x', 1, extent, &count, end))
-        return usage(cli, "%s: a size was expected, as in 192x160x3: positive numbers below 2^31, at most %d of them", subject,
-                     KN_MAX_RANK);
+        return usage(cli, "%s: a size was expected, as in 192x160x3: positive numbers below 2^31, at most %d of them",
+                     subject, KN_MAX_RANK);
     if (count != port->rank)
         return usage(cli, "%s: %s has %s, and %d %s given", subject, port->name, dims_text(cli, port), count,
                      count == 1 ? "number was" : "numbers were");
@@ -203,7 +207,7 @@ static int bind_param(Cli *cli, Binding *at)
         at->value = kn_int(i);
     else
         return usage(cli, "%s=%s: %s was expected, because %s is a parameter of type %s", at->port.name, at->text,
-                     type == KN_BOOL   ? "true or false"
+                     type == KN_BOOL  ? "true or false"
                      : type >= KN_F16 ? "a number"
                                       : "an integer",
                      at->port.name, kn_type_name(type));
@@ -223,7 +227,9 @@ static int parse_noise(Cli *cli, Binding *at, const char *subject, const char *t
         *seed = strtoull(end + 1, &after, 10);
         end   = after;
     }
-    return strcmp(end, ")") ? usage(cli, "%s: @noise(SIZE) or @noise(SIZE,SEED) was expected, as in @noise(192x160x3,7)", subject) : DONE;
+    return strcmp(end, ")")
+               ? usage(cli, "%s: @noise(SIZE) or @noise(SIZE,SEED) was expected, as in @noise(192x160x3,7)", subject)
+               : DONE;
 }
 
 /* name=@…: a formula, noise or, if `shapes_only`, just a size. */
@@ -238,14 +244,15 @@ static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_onl
     if (status != DONE)
         return status;
     if (!noise && *formula != ':' && !(shapes_only && !*formula))
-        return usage(cli, "%s: the size is to be followed by a colon and a formula, as in %s=@192x160:x + y", subject, at->port.name);
+        return usage(cli, "%s: the size is to be followed by a colon and a formula, as in %s=@192x160:x + y", subject,
+                     at->port.name);
     at->buffer = unallocated(&at->port, at->extent);
     if (shapes_only)
         return DONE;
     if (kn_buffer_alloc(cli->cx, &at->buffer) != KN_OK)
         return report_about(cli, subject);
-    const kn_status filled = noise ? kn_fill_noise(cli->cx, &at->buffer, seed)
-                                   : kn_fill(cli->cx, &at->buffer, at->port.dims, formula + 1);
+    const kn_status filled =
+        noise ? kn_fill_noise(cli->cx, &at->buffer, seed) : kn_fill(cli->cx, &at->buffer, at->port.dims, formula + 1);
     report(cli);
     return filled == KN_OK ? DONE : FAILED;
 }
@@ -384,8 +391,10 @@ static int assign_paths(Cli *cli, Bindings *b)
         int         status = find_output(cli, b, text, "-o", &out, &path);
         if (status == DONE)
             status = image_path_check(cli, path);
-        if (status == DONE && out->port.name[strcspn(out->port.name, ".")] && strncmp(text, out->port.name, strlen(out->port.name)))
-            status = usage(cli, "-o %s: the output is a tuple; -o %s=%s writes its first component", text, out->port.name, path);
+        if (status == DONE && out->port.name[strcspn(out->port.name, ".")] &&
+            strncmp(text, out->port.name, strlen(out->port.name)))
+            status = usage(cli, "-o %s: the output is a tuple; -o %s=%s writes its first component", text,
+                           out->port.name, path);
         if (status == DONE && out->path)
             status = usage(cli, "-o %s: %s already goes to %s", text, out->port.name, out->path);
         if (status != DONE)
@@ -404,8 +413,11 @@ static int bind_all(Cli *cli, Bindings *b, bool shapes_only)
         Binding *at     = &b->at[i];
         int      status = DONE;
         if (at->port.kind == KN_INPUT && !at->text)
-            status = usage(cli, "the input %s is missing: %s=IMAGE, or a formula like %s=@%s:x", at->port.name, at->port.name,
-                           at->port.name, at->port.rank > 2 ? "192x160x3" : at->port.rank == 2 ? "192x160" : "192");
+            status = usage(cli, "the input %s is missing: %s=IMAGE, or a formula like %s=@%s:x", at->port.name,
+                           at->port.name, at->port.name,
+                           at->port.rank > 2    ? "192x160x3"
+                           : at->port.rank == 2 ? "192x160"
+                                                : "192");
         else if (at->port.kind == KN_INPUT)
             status = bind_input(cli, at, shapes_only);
         else if (at->port.kind == KN_PARAM && at->text)
@@ -426,7 +438,7 @@ static int compile(Cli *cli, Bindings *b)
 {
     const kn_options options = { .interpret    = option_given(cli, OPTION_INTERPRET),
                                  .strict_float = option_given(cli, OPTION_STRICT_FLOAT) };
-    b->module = kn_compile(b->program.pipeline, &options);
+    b->module                = kn_compile(b->program.pipeline, &options);
     report(cli);
     return b->module ? DONE : FAILED;
 }
@@ -441,7 +453,8 @@ int bindings_load(Cli *cli, bool shapes_only, Bindings *b)
         return status;
     fputs(b->program.warnings, stderr);
     list_ports(cli, b);
-    int (*const steps[])(Cli *, Bindings *) = { assign_operands, assign_sizes, assign_origins, assign_paths, externs_load };
+    int (*const steps[])(Cli *, Bindings *) = { assign_operands, assign_sizes, assign_origins, assign_paths,
+                                                externs_load };
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == DONE; i++)
         status = steps[i](cli, b);
     if (status == DONE)

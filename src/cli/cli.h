@@ -1,6 +1,7 @@
 /* The command line: what its files share. It uses the library as any program does, through kiln.h alone.
  *
- * A subcommand is a row in main.c, an option a row in options.c; parsing, --help and the man page come from these rows. */
+ * A subcommand is a row in main.c, an option a row in options.c; parsing, --help and the man page come from these rows.
+ */
 #ifndef KILN_CLI_CLI_H
 #define KILN_CLI_CLI_H
 
@@ -35,10 +36,10 @@ typedef enum OptionId {
 } OptionId;
 
 typedef struct Option {
-    const char *name;           /* "--size" */
-    char        letter;         /* 'o' for -o, or 0 */
-    const char *argument;       /* how --help writes it, or NULL for a flag */
-    unsigned    commands;       /* bits: 1 << CommandId */
+    const char *name;     /* "--size" */
+    char        letter;   /* 'o' for -o, or 0 */
+    const char *argument; /* how --help writes it, or NULL for a flag */
+    unsigned    commands; /* bits: 1 << CommandId */
     const char *help;
 } Option;
 
@@ -46,9 +47,9 @@ typedef struct Cli Cli;
 
 typedef struct Command {
     const char *name;
-    const char *synopsis;       /* the operands */
+    const char *synopsis; /* the operands */
     const char *summary;
-    const char *description;    /* paragraphs, separated by empty lines */
+    const char *description; /* paragraphs, separated by empty lines */
     int (*run)(Cli *cli);
 } Command;
 
@@ -58,17 +59,17 @@ extern const Command command_table[COMMAND_COUNT];
 /* An option as it was given. */
 typedef struct Given {
     OptionId    option;
-    const char *value;          /* NULL for a flag */
+    const char *value; /* NULL for a flag */
 } Given;
 
 struct Cli {
-    kn_context    *cx;
-    CommandId      command;
-    struct Block  *blocks;      /* memory until the end */
-    Given         *given;
-    int            given_count;
-    const char   **operands;
-    int            operand_count;
+    kn_context   *cx;
+    CommandId     command;
+    struct Block *blocks; /* memory until the end */
+    Given        *given;
+    int           given_count;
+    const char  **operands;
+    int           operand_count;
 };
 
 /* ---- main.c: memory and messages ---- */
@@ -78,8 +79,8 @@ void *cli_alloc(Cli *cli, size_t size);
 char *cli_strndup(Cli *cli, const char *s, size_t n);
 
 /* Prints "kiln: …"; the first also says where to find help. They return the exit status to be passed on. */
-__attribute__((format(printf, 2, 3))) int usage(const Cli *cli, const char *format, ...);
-__attribute__((format(printf, 1, 2))) int failed(const char *format, ...);
+__attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);
+__attribute__((format(printf, 1, 2))) int  failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 /* Prints the diagnostics of the last call of the library, if any. Returns FAILED. */
 int report(Cli *cli);
@@ -89,7 +90,7 @@ int report_about(Cli *cli, const char *subject);
 /* ---- options.c ---- */
 
 /* Sorts the words behind the subcommand into options and operands. */
-int options_parse(Cli *cli, int count, char **words);
+int  options_parse(Cli *cli, int count, char **words);
 bool option_given(const Cli *cli, OptionId id);
 /* The index-th value given for an option, or NULL. */
 const char *option_value(const Cli *cli, OptionId id, int index);
@@ -111,7 +112,7 @@ typedef struct Program {
     const char  *text;
     size_t       length;
     kn_pipeline *pipeline;
-    const char  *warnings;      /* of a parse that went well: to be printed once */
+    const char  *warnings; /* of a parse that went well: to be printed once */
 } Program;
 
 /* The whole of a file ("-" is stdin); a message says why not. */
@@ -126,27 +127,27 @@ int program_parse(Cli *cli, Program *program);
 /* An input, parameter or output of the program and what the command line gives for it. */
 typedef struct Binding {
     kn_port     port;
-    const char *text;           /* of name=TEXT, or NULL */
+    const char *text; /* of name=TEXT, or NULL */
     kn_buffer   buffer;
     kn_scalar   value;
-    const char *path;           /* an output's file, or NULL */
-    bool        sized, placed;  /* by --size, --origin */
+    const char *path;          /* an output's file, or NULL */
+    bool        sized, placed; /* by --size, --origin */
     int32_t     extent[KN_MAX_RANK], origin[KN_MAX_RANK];
 } Binding;
 
 typedef struct Bindings {
-    Program   program;
-    Binding  *at;
-    int       count;
-    kn_arg   *args;             /* for kn_run and its like */
-    int       arg_count;
+    Program    program;
+    Binding   *at;
+    int        count;
+    kn_arg    *args; /* for kn_run and its like */
+    int        arg_count;
     kn_module *module;
-    void    **libraries;        /* of --load */
-    int       library_count;
+    void     **libraries; /* of --load */
+    int        library_count;
 } Bindings;
 
-/* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs, whose
- * boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values. */
+/* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs,
+ * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values. */
 int  bindings_load(Cli *cli, bool shapes_only, Bindings *b);
 void bindings_free(Bindings *b);
 

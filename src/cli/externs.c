@@ -29,7 +29,8 @@ static int open_libraries(Cli *cli, Bindings *b)
     return DONE;
 }
 
-/* Hands the library the C functions that the program declares. POSIX promises that dlsym's pointer can hold a function's. */
+/* Hands the library the C functions that the program declares. POSIX promises that dlsym's pointer can hold a
+ * function's. */
 int externs_load(Cli *cli, Bindings *b)
 {
     const int status = open_libraries(cli, b);

@@ -14,7 +14,8 @@ static bool is_unlimited(Bindings *b, Binding *out, int d)
     return larger;
 }
 
-/* "out is 190x160 from (1, 0): y as in the inputs, because nothing limits it; else the largest that they suffice for" */
+/* "out is 190x160 from (1, 0): y as in the inputs, because nothing limits it; else the largest that they suffice for"
+ */
 static void say_size(Cli *cli, Bindings *b, Binding *out)
 {
     enum { SIZE = 300 };
@@ -26,7 +27,8 @@ static void say_size(Cli *cli, Bindings *b, Binding *out)
         origin[d] = out->buffer.dim[d].min;
         placed    = placed || origin[d];
         if (is_unlimited(b, out, d)) {
-            n += snprintf(free_dims + n, (size_t)(n < SIZE ? SIZE - n : 0), "%s%s", free_count ? ", " : "", out->port.dims[d]);
+            n += snprintf(free_dims + n, (size_t)(n < SIZE ? SIZE - n : 0), "%s%s", free_count ? ", " : "",
+                          out->port.dims[d]);
             n = n < SIZE ? n : SIZE;
             free_count++;
         }
@@ -37,8 +39,9 @@ static void say_size(Cli *cli, Bindings *b, Binding *out)
     if (free_count == 0)
         say("%s is %s%s%s, the largest that the inputs suffice for", out->port.name, size, from, point);
     else
-        say("%s is %s%s%s: %s as in the inputs, because nothing limits %s%s", out->port.name, size, from, point, free_dims,
-            free_count == 1 ? "it" : "them", free_count < out->buffer.rank ? "; else the largest that they suffice for" : "");
+        say("%s is %s%s%s: %s as in the inputs, because nothing limits %s%s", out->port.name, size, from, point,
+            free_dims, free_count == 1 ? "it" : "them",
+            free_count < out->buffer.rank ? "; else the largest that they suffice for" : "");
 }
 
 int bindings_fit(Cli *cli, Bindings *b)

@@ -85,7 +85,9 @@ static void roff(const char *text)
 
 void help_man(void)
 {
-    printf(".TH KILN 1 \"\" \"kiln %s\" \"User commands\"\n.SH NAME\nkiln \\- run image pipelines written as formulas\n", KN_VERSION);
+    printf(
+        ".TH KILN 1 \"\" \"kiln %s\" \"User commands\"\n.SH NAME\nkiln \\- run image pipelines written as formulas\n",
+        KN_VERSION);
     puts(".SH SYNOPSIS");
     for (int i = 0; i < COMMAND_COUNT; i++) {
         printf(".B kiln %s\n[options] ", command_table[i].name);
@@ -111,5 +113,6 @@ void help_man(void)
             putchar('\n');
         }
     }
-    puts(".SH EXIT STATUS\n0 if all is well, 1 if the program or the data is wrong or images differ, 2 if the command line is wrong.");
+    puts(".SH EXIT STATUS\n0 if all is well, 1 if the program or the data is wrong or images differ, 2 if the command "
+         "line is wrong.");
 }

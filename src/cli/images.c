@@ -6,7 +6,7 @@
 
 /* A format by its endings: the types it holds (bits), and what the others become. */
 typedef struct Format {
-    const char *endings;    /* separated and ended by spaces */
+    const char *endings; /* separated and ended by spaces */
     unsigned    holds;
     kn_type     integers, floats;
 } Format;
@@ -39,16 +39,18 @@ static const Format *format_of(const char *path)
 int image_path_check(Cli *cli, const char *path)
 {
     return format_of(path) ? DONE
-                           : usage(cli, "-o %s: the ending names no format that can be written; one of these was expected: "
-                                        ".png .jpg .tif .pgm .ppm .pfm .npy", path);
+                           : usage(cli,
+                                   "-o %s: the ending names no format that can be written; one of these was expected: "
+                                   ".png .jpg .tif .pgm .ppm .pfm .npy",
+                                   path);
 }
 
 /* NPY files hold numbers, the others pictures. */
 static kn_image_range range_of(const char *path)
 {
-    static const char magic[] = "\x93NUMPY";
+    static const char magic[]                 = "\x93NUMPY";
     char              begin[sizeof magic - 1] = { 0 };
-    FILE             *file = fopen(path, "rb");
+    FILE             *file                    = fopen(path, "rb");
     if (!file)
         return KN_RANGE_FULL;
     const size_t got = fread(begin, 1, sizeof begin, file);
@@ -83,8 +85,8 @@ int image_save(Cli *cli, const char *path, const kn_buffer *b)
     const Format *format = format_of(path);
     if (!format || format->holds >> b->type & 1)
         return kn_image_save(cli->cx, path, b) == KN_OK ? DONE : report_about(cli, path);
-    kn_buffer   file = { 0 };
-    const char *note = NULL;
+    kn_buffer     file = { 0 };
+    const char   *note = NULL;
     const kn_type type = is_float(b->type) ? format->floats : format->integers;
     if (kn_image_convert(cli->cx, b, KN_RANGE_FULL, type, b->rank, &file, &note) != KN_OK)
         return report_about(cli, path);

@@ -6,30 +6,55 @@
 #include <string.h>
 
 const Command command_table[COMMAND_COUNT] = {
-    [COMMAND_CHECK] = { "check", "FILE …", "read programs and report what is wrong with them",
-        "Reads each program and prints its diagnostics: the place, the line, the reason and the remedy. Prints what a program "
-        "is called with and what it gives if nothing is wrong.",
-        command_check },
-    [COMMAND_RUN] = { "run", "FILE [NAME=VALUE|IMAGE …] [-o [NAME=]IMAGE …]", "run a program on images",
-        "NAME is an input, a parameter or a const of the program. An input is an image file (PNG, JPEG, TIFF, PGM, PPM, PFM, NPY), "
-        "a formula over its coordinates, NAME=@192x160x3:EXPR, or noise, NAME=@noise(192x160x3) or "
-        "NAME=@noise(192x160x3,SEED).\n\n"
-        "Pictures are converted to the type and rank of the input or, when saved, to what the format can hold, over their full range: "
-        "0..255, 0..65535 and 0.0..1.0 are the same. The numbers of an NPY file are never changed. Each conversion is "
-        "stated.\n\n"
-        "Without --size an output is as large as the inputs allow. Without -o its type, size, minimum, maximum and mean are "
-        "printed.",
-        command_run },
-    [COMMAND_DIFF] = { "diff", "A B", "compare two images",
-        "Prints the largest and the mean difference, where the largest is, and how many values are beyond the tolerance. "
-        "The exit status is 0 within the tolerance, 1 beyond it or if the shapes differ, 2 if an image cannot be read.",
-        command_diff },
-    [COMMAND_SHOW] = { "show", "FILE [NAME=VALUE|IMAGE …]", "show a program's functions, graph, regions or schedule",
-        "The functions are shown if nothing else is asked for. For --regions the inputs are given as for run, or by their size alone, "
-        "NAME=@192x160x3; an output without --size is as large as its estimate, or else as the inputs allow.",
-        command_show },
-    [COMMAND_FMT] = { "fmt", "FILE …", "lay out a program's text",
-        "Prints the program in the standard layout: the same words and comments.", command_fmt },
+    [COMMAND_CHECK] = {
+        .name        = "check",
+        .synopsis    = "FILE …",
+        .summary     = "read programs and report what is wrong with them",
+        .description = "Reads each program and prints its diagnostics: the place, the line, the reason and "
+                       "the remedy. Prints what a program is called with and what it gives if nothing is "
+                       "wrong.",
+        .run         = command_check,
+    },
+    [COMMAND_RUN] = {
+        .name        = "run",
+        .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o [NAME=]IMAGE …]",
+        .summary     = "run a program on images",
+        .description = "NAME is an input, a parameter or a const of the program. An input is an image file "
+                       "(PNG, JPEG, TIFF, PGM, PPM, PFM, NPY), a formula over its coordinates, "
+                       "NAME=@192x160x3:EXPR, or noise, NAME=@noise(192x160x3) or "
+                       "NAME=@noise(192x160x3,SEED).\n\n"
+                       "Pictures are converted to the type and rank of the input or, when saved, to what the "
+                       "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
+                       "The numbers of an NPY file are never changed. Each conversion is stated.\n\n"
+                       "Without --size an output is as large as the inputs allow. Without -o its type, size, "
+                       "minimum, maximum and mean are printed.",
+        .run         = command_run,
+    },
+    [COMMAND_DIFF] = {
+        .name        = "diff",
+        .synopsis    = "A B",
+        .summary     = "compare two images",
+        .description = "Prints the largest and the mean difference, where the largest is, and how many "
+                       "values are beyond the tolerance. The exit status is 0 within the tolerance, 1 beyond "
+                       "it or if the shapes differ, 2 if an image cannot be read.",
+        .run         = command_diff,
+    },
+    [COMMAND_SHOW] = {
+        .name        = "show",
+        .synopsis    = "FILE [NAME=VALUE|IMAGE …]",
+        .summary     = "show a program's functions, graph, regions or schedule",
+        .description = "The functions are shown if nothing else is asked for. For --regions the inputs are "
+                       "given as for run, or by their size alone, NAME=@192x160x3; an output without --size "
+                       "is as large as its estimate, or else as the inputs allow.",
+        .run         = command_show,
+    },
+    [COMMAND_FMT] = {
+        .name        = "fmt",
+        .synopsis    = "FILE …",
+        .summary     = "lay out a program's text",
+        .description = "Prints the program in the standard layout: the same words and comments.",
+        .run         = command_fmt,
+    },
 };
 
 /* ---- Memory ---- */
@@ -74,12 +99,12 @@ static void print_message(const char *format, va_list args)
     fputc('\n', stderr);
 }
 
-#define PRINT_MESSAGE()              \
-    do {                             \
-        va_list args;                \
-        va_start(args, format);      \
-        print_message(format, args); \
-        va_end(args);                \
+#define PRINT_MESSAGE()                                                                                                \
+    do {                                                                                                               \
+        va_list args;                                                                                                  \
+        va_start(args, format);                                                                                        \
+        print_message(format, args);                                                                                   \
+        va_end(args);                                                                                                  \
     } while (0)
 
 int usage(const Cli *cli, const char *format, ...)

@@ -6,30 +6,32 @@
 #define IN(id) (1u << COMMAND_##id)
 
 const Option option_table[OPTION_COUNT] = {
-    [OPTION_DEFINE] = { "--define", 'D', "NAME=VALUE", IN(CHECK) | IN(RUN) | IN(SHOW),
-        "give a const or a type of the program another value" },
+    [OPTION_DEFINE]        = { "--define", 'D', "NAME=VALUE", IN(CHECK) | IN(RUN) | IN(SHOW),
+                               "give a const or a type of the program another value" },
     [OPTION_WITH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(CHECK) | IN(RUN),
-        "add the schedule of that file to the program" },
-    [OPTION_OUTPUT] = { "--output", 'o', "[NAME=]IMAGE", IN(RUN),
-        "write an output to a file, in the format that its ending names: png jpg tif pgm ppm pfm npy" },
-    [OPTION_SIZE] = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW), "the size of an output" },
-    [OPTION_ORIGIN] = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW),
-        "the coordinates of the first pixel of an input or of an output with --size (0,0 if not given)" },
-    [OPTION_PRINT] = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
-    [OPTION_INTERPRET] = { "--interpret", 0, NULL, IN(RUN), "run the reference interpreter" },
-    [OPTION_STRICT_FLOAT] = { "--strict-float", 0, NULL, IN(RUN),
-        "round every float operation as written: never contract or reorder" },
-    [OPTION_LOAD] = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW),
-        "look there for the C functions that the program declares with extern" },
-    [OPTION_TOLERANCE] = { "--tol", 0, "ABS[,REL[,SHARE,OUTLIER]]", IN(DIFF),
-        "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + REL*|b|" },
-    [OPTION_FUNCS] = { "--funcs", 0, NULL, IN(SHOW), "every function: its type, arguments and definitions" },
-    [OPTION_GRAPH] = { "--graph", 0, NULL, IN(SHOW), "which function reads which, as a DOT graph" },
-    [OPTION_REGIONS] = { "--regions", 0, NULL, IN(SHOW), "the box of every function that the outputs need; ranges a..b are half open" },
-    [OPTION_SCHEDULE] = { "--schedule", 0, NULL, IN(SHOW), "the schedules in the program" },
-    [OPTION_WRITE] = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
-    [OPTION_CHECK] = { "--check", 0, NULL, IN(FMT), "only say which files are not in the standard layout; exit 1 if any is" },
-    [OPTION_HELP] = { "--help", 'h', NULL, ~0u, "this text" },
+                               "add the schedule of that file to the program" },
+    [OPTION_OUTPUT]        = { "--output", 'o', "[NAME=]IMAGE", IN(RUN),
+                               "write an output to a file, in the format that its ending names: png jpg tif pgm ppm pfm npy" },
+    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW), "the size of an output" },
+    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW),
+                               "the coordinates of the first pixel of an input or of an output with --size, if not 0,0" },
+    [OPTION_PRINT]         = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
+    [OPTION_INTERPRET]     = { "--interpret", 0, NULL, IN(RUN), "run the reference interpreter" },
+    [OPTION_STRICT_FLOAT]  = { "--strict-float", 0, NULL, IN(RUN),
+                               "round every float operation as written: never contract or reorder" },
+    [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW),
+                               "look there for the C functions that the program declares with extern" },
+    [OPTION_TOLERANCE]     = { "--tol", 0, "ABS[,REL[,SHARE,OUTLIER]]", IN(DIFF),
+                               "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + REL*|b|" },
+    [OPTION_FUNCS]         = { "--funcs", 0, NULL, IN(SHOW), "every function: its type, arguments and definitions" },
+    [OPTION_GRAPH]         = { "--graph", 0, NULL, IN(SHOW), "which function reads which, as a DOT graph" },
+    [OPTION_REGIONS]       = { "--regions", 0, NULL, IN(SHOW),
+                               "the box of every function that the outputs need; ranges a..b are half open" },
+    [OPTION_SCHEDULE]      = { "--schedule", 0, NULL, IN(SHOW), "the schedules in the program" },
+    [OPTION_WRITE]         = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
+    [OPTION_CHECK]         = { "--check", 0, NULL, IN(FMT),
+                               "only say which files are not in the standard layout; exit 1 if any is" },
+    [OPTION_HELP]          = { "--help", 'h', NULL, ~0u, "this text" },
 };
 
 static bool applies(OptionId id, CommandId command)
@@ -39,8 +41,8 @@ static bool applies(OptionId id, CommandId command)
 
 /* ---- Near misses ---- */
 
-/* How many letters must be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`; a number above 2 is
- * just large. */
+/* How many letters must be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`; a number
+ * above 2 is just large. */
 static int distance(const char *a, const char *b)
 {
     enum { LONGEST = 40 };
@@ -113,7 +115,8 @@ static int unknown_option(const Cli *cli, const char *word)
     return usage(cli, "kiln %s has no option `%s`", name, word);
 }
 
-/* One option: `value` is what is written behind it in the same word, or NULL. Takes the next word where one is needed. */
+/* One option: `value` is what is written behind it in the same word, or NULL. Takes the next word where one is needed.
+ */
 static int take(Cli *cli, OptionId id, const char *value, int *i, int count, char **words)
 {
     const Option *option = &option_table[id];

@@ -50,8 +50,8 @@ static int define(Cli *cli, const char *text)
 /* Adds what the last call had to say to the program's warnings. */
 static void keep_warnings(Cli *cli, Program *program)
 {
-    const char *had = program->warnings, *more = kn_error_text(cli->cx);
-    const size_t n  = strlen(had) + strlen(more);
+    const char  *had = program->warnings, *more = kn_error_text(cli->cx);
+    const size_t n   = strlen(had) + strlen(more);
     char        *all = cli_alloc(cli, n + 1);
     snprintf(all, n + 1, "%s%s", had, more);
     program->warnings = all;
@@ -86,8 +86,8 @@ int program_parse(Cli *cli, Program *program)
 
 int program_load(Cli *cli, const char *path, Program *program)
 {
-    *program   = (Program){ .path = path };
-    int status = file_read(cli, path, &program->text, &program->length);
+    *program           = (Program){ .path = path };
+    int         status = file_read(cli, path, &program->text, &program->length);
     const char *value;
     for (int i = 0; status == DONE && (value = option_value(cli, OPTION_DEFINE, i)); i++)
         status = define(cli, value);

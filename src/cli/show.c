@@ -4,7 +4,10 @@
 #include <inttypes.h>
 
 /* The views that are texts of the library. */
-static const struct { OptionId option; kn_view view; } views[] = {
+static const struct {
+    OptionId option;
+    kn_view  view;
+} views[] = {
     { OPTION_FUNCS, KN_VIEW_FUNCS },
     { OPTION_GRAPH, KN_VIEW_GRAPH },
     { OPTION_SCHEDULE, KN_VIEW_SCHEDULE },

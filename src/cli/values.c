@@ -13,9 +13,9 @@ typedef kn_scalar Value;
 static double half_value(uint16_t h)
 {
     const int    exponent = h >> 10 & 31, mantissa = h & 1023;
-    const double size     = exponent == 31  ? (mantissa ? NAN : INFINITY)
-                            : exponent == 0 ? ldexp(mantissa, -24)
-                                            : ldexp(1024 + mantissa, exponent - 25);
+    const double size = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                        : exponent == 0 ? ldexp(mantissa, -24)
+                                        : ldexp(1024 + mantissa, exponent - 25);
     return h >> 15 ? -size : size;
 }
 
@@ -28,34 +28,36 @@ static double bfloat_value(uint16_t b)
     return f;
 }
 
-#define READ(type, make)                \
-    do {                                \
-        type v;                         \
-        memcpy(&v, address, sizeof v);  \
-        return make(v);                 \
-    } while (0)
-#define MAKE_INT(v)    kn_int((int64_t)(v))
-#define MAKE_HALF(v)   kn_float(half_value(v))
-#define MAKE_BFLOAT(v) kn_float(bfloat_value(v))
-
 static Value read_value(kn_type type, const char *address)
 {
+    union {
+        uint8_t  u8;
+        uint16_t u16;
+        uint32_t u32;
+        int8_t   i8;
+        int16_t  i16;
+        int32_t  i32;
+        int64_t  i64;
+        float    f32;
+        double   f64;
+    } v = { 0 };
+    memcpy(&v, address, kn_type_size(type));
+    // clang-format off
     switch (type) {
-    case KN_BOOL:
-    case KN_U8: READ(uint8_t, MAKE_INT);
-    case KN_U16: READ(uint16_t, MAKE_INT);
-    case KN_U32: READ(uint32_t, MAKE_INT);
-    case KN_U64: READ(uint64_t, MAKE_INT);
-    case KN_I8: READ(int8_t, MAKE_INT);
-    case KN_I16: READ(int16_t, MAKE_INT);
-    case KN_I32: READ(int32_t, MAKE_INT);
-    case KN_I64: READ(int64_t, MAKE_INT);
-    case KN_F16: READ(uint16_t, MAKE_HALF);
-    case KN_BF16: READ(uint16_t, MAKE_BFLOAT);
-    case KN_F32: READ(float, kn_float);
-    case KN_F64: READ(double, kn_float);
-    default: return kn_int(0);
+    case KN_BOOL: case KN_U8:  return kn_int(v.u8);
+    case KN_U16:               return kn_int(v.u16);
+    case KN_U32:               return kn_int(v.u32);
+    case KN_I8:                return kn_int(v.i8);
+    case KN_I16:               return kn_int(v.i16);
+    case KN_I32:               return kn_int(v.i32);
+    case KN_U64: case KN_I64:  return kn_int(v.i64);
+    case KN_F16:               return kn_float(half_value(v.u16));
+    case KN_BF16:              return kn_float(bfloat_value(v.u16));
+    case KN_F32:               return kn_float((double)v.f32);
+    case KN_F64:               return kn_float(v.f64);
+    default:                   return kn_int(0);
     }
+    // clang-format on
 }
 
 /* The shortest text that reads back as the same number of its type. */
@@ -89,7 +91,7 @@ static double as_double(kn_type type, Value v)
 
 typedef struct Walk {
     const kn_buffer *b;
-    int32_t          at[KN_MAX_RANK];   /* counted from the mins */
+    int32_t          at[KN_MAX_RANK]; /* counted from the mins */
     bool             more;
 } Walk;
 
