@@ -15,26 +15,27 @@ static void print_port(const kn_port *port)
         printf(" = %lld", (long long)port->value.as.i);
 }
 
-/* The inputs and parameters, or the outputs, separated by commas. */
-static void print_ports(const kn_pipeline *p, bool outputs)
+/* The inputs and parameters, or the outputs, separated by commas. false if there are none. */
+static bool print_ports(const kn_pipeline *p, bool outputs)
 {
-    const char *separator = "";
+    bool any = false;
     for (int i = 0; i < kn_port_count(p); i++) {
         const kn_port port = kn_port_get(p, i);
         if ((port.kind == KN_OUTPUT) != outputs)
             continue;
-        fputs(separator, stdout);
+        fputs(any ? ", " : "", stdout);
         print_port(&port);
-        separator = ", ";
+        any = true;
     }
+    return any;
 }
 
 /* "blur.kiln: ok: in : u16(x, y) -> out : u16(x, y)" */
 static void print_ok(const Program *program)
 {
     printf("%s: ok: ", program->path);
-    print_ports(program->pipeline, false);
-    fputs(" -> ", stdout);
+    if (print_ports(program->pipeline, false))
+        fputs(" -> ", stdout);
     print_ports(program->pipeline, true);
     putchar('\n');
 }
