@@ -23,7 +23,7 @@ A case in a .test file: a name, then sections; what stands before the first sect
     === a name
     --- file blur.kiln            text of a file in the case's own folder
     --- run kiln check blur.kiln  a shell command there; $BUILD is the build folder, kiln the one in it
-    --- status 1                  what the command before exits with, 0 if not said
+    --- status 1                  what it exits with, 0 if not said; comes before the next two
     --- stdout                    what it prints: exactly, but for … which stands for any text in a line, and alone on a
     --- stderr                    line for any lines. A stream without a section is not looked at.
 """
@@ -97,6 +97,9 @@ def run_case(sections, build):
                 expect_status(command, result, int(argument))
                 status_checked = True
             elif directive in ("stdout", "stderr"):
+                if not status_checked:
+                    expect_status(command, result)
+                    status_checked = True
                 expect_text(command, directive, result[directive == "stderr" and 2 or 1], text)
             elif directive != "run":
                 raise Failure(f"no such section: --- {directive}")

@@ -181,7 +181,7 @@ static bool parse_integer(const char *text, int64_t *value)
     char *end;
     errno                      = 0;
     const unsigned long long v = strtoull(digits, &end, base);
-    if (!isxdigit((unsigned char)*digits) || *end || errno || (negative && v > (uint64_t)INT64_MAX + 1))
+    if (!isxdigit((unsigned char)*digits) || *end || errno || v > (uint64_t)INT64_MAX + negative)
         return false;
     *value = (int64_t)(negative ? 0 - v : v);
     return true;
@@ -209,7 +209,7 @@ static int bind_param(Cli *cli, Binding *at)
         return usage(cli, "%s=%s: %s was expected, because %s is a parameter of type %s", at->port.name, at->text,
                      type == KN_BOOL  ? "true or false"
                      : type >= KN_F16 ? "a number"
-                                      : "an integer",
+                                      : "an integer below 2^63",
                      at->port.name, kn_type_name(type));
     return DONE;
 }

@@ -64,7 +64,7 @@ static Value read_value(kn_type type, const char *address)
 static void print_float(kn_type type, double v)
 {
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
         if (type == KN_F64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v)
             break;
