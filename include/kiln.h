@@ -174,10 +174,23 @@ typedef struct kn_port {
     const char *const *dims;      /* the names of the dimensions */
     bool               has_default;
     kn_scalar          value;     /* a parameter's default */
+    const int32_t     *estimate;  /* an output's extents as `estimate` gives them, or NULL */
 } kn_port;
 
 KN_API int kn_port_count(const kn_pipeline *p);
 KN_API kn_port kn_port_get(const kn_pipeline *p, int index);
+
+/* The names that kn_define can give another value: the consts and types of the program and of what it includes. */
+KN_API int kn_const_count(const kn_pipeline *p);
+/* NULL for an index out of range. */
+KN_API const char *kn_const_name(const kn_pipeline *p, int index);
+
+/* The C functions and stages that the program declares with `extern`, to be looked up in a library for kn_extern_function or
+ * kn_extern_stage. */
+KN_API int kn_extern_count(const kn_pipeline *p);
+/* NULL for an index out of range. */
+KN_API const char *kn_extern_name(const kn_pipeline *p, int index);
+KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 
 typedef enum kn_view {
     KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
