@@ -140,10 +140,8 @@ static void evaluate_or(Eval *ev, Node *e, const Mask *need)
         e->lanes[i].i = e->args[0]->lanes[i].i ? 1 : e->args[1]->lanes[i].i;
 }
 
-static void evaluate_extern(Eval *ev, Node *e, const Mask *need)
+__attribute__((noinline)) static void call_lanes(Eval *ev, Node *e, const Mask *need)
 {
-    for (uint32_t i = 0; i < e->expr->count; i++)
-        eval(ev, e->args[i], need);
     for (int i = 0; i < ev->n; i++)
         if (mask_has(need, i)) {
             Lane operands[C_CALL_MAX];
@@ -153,13 +151,20 @@ static void evaluate_extern(Eval *ev, Node *e, const Mask *need)
         }
 }
 
+static void evaluate_extern(Eval *ev, Node *e, const Mask *need)
+{
+    for (uint32_t i = 0; i < e->expr->count; i++)
+        eval(ev, e->args[i], need);
+    call_lanes(ev, e, need);
+}
+
 /* The mistake would be Kiln's own: what is stored is what the regions say is read. */
-static void refuse_access(Eval *ev, const Node *e, int lane)
+__attribute__((noreturn, noinline)) static void refuse_access(Eval *ev, const Node *e, int lane)
 {
     Text at, box;
     text_init(&at, &ev->run->scratch);
     text_init(&box, &ev->run->scratch);
-    for (int d = 0; d < e->view->rank; d++) {
+    for (uint32_t d = 0; d < e->expr->count; d++) {
         const char *comma = d ? ", " : "";
         text_printf(&at, "%s%lld", comma, (long long)e->args[d]->lanes[lane].i);
         text_printf(&box, "%s%lld..%lld", comma, (long long)e->view->min[d],
@@ -167,9 +172,9 @@ static void refuse_access(Eval *ev, const Node *e, int lane)
     }
     kn_context *cx = ev->run->p->cx;
     context_bail(cx, KN_ERROR_BOUNDS,
-                 arena_printf(&cx->call, "`%s` reads `%s` at (%s), but only the box (%s) of it is there; this is a mistake in Kiln's regions: please report it",
-                              ev->func->name, e->expr->u.call.func->name, text_string(&at),
-                              e->view->data ? text_string(&box) : ""));
+                 arena_printf(&cx->call, "`%s` reads `%s` at (%s), but %s%s%s of it is there; this is a mistake in Kiln: please report it",
+                              ev->func->name, e->expr->u.call.func->name, text_string(&at), e->view->data ? "only the box (" : "nothing",
+                              e->view->data ? text_string(&box) : "", e->view->data ? ")" : ""));
 }
 
 /* Adds what dimension d contributes to the offset of every lane; says whether any is outside. */
@@ -186,21 +191,19 @@ static bool add_steps(const View *v, int d, const Lane *at, int n, int64_t *offs
     return some;
 }
 
-/* Every lane's offset into the view is found and checked; a lane outside reads the first element, unless it is one that was
- * asked for. Coordinates that are the same in all lanes are checked once. */
-static void evaluate_call(Eval *ev, Node *e, const Mask *need)
+/* The values at the coordinates that the arguments have. Every lane's offset is found and checked; a lane outside reads the first
+ * element, unless it is one that was asked for. Coordinates that are the same in all lanes are checked once. */
+__attribute__((noinline)) static void read_view(Eval *ev, Node *e, const Mask *need)
 {
     const View *v    = e->view;
     bool        none = !v->data, some = false;
     uint64_t    base = 0;
-    for (int d = 0; d < v->rank; d++) {
-        eval(ev, e->args[d], need);
+    for (int d = 0; d < v->rank; d++)
         if (!e->args[d]->varies) {
             const uint64_t step = (uint64_t)e->args[d]->lanes[0].i - (uint64_t)v->min[d];
             none |= step >= (uint64_t)v->extent[d];
             base += step * (uint64_t)v->stride[d];
         }
-    }
     if (none)
         refuse_access(ev, e, mask_lowest(need));
 
@@ -220,6 +223,14 @@ static void evaluate_call(Eval *ev, Node *e, const Mask *need)
             offset[i] = 0;
         }
     view_gather(v, e->lanes, offset, ev->n);
+}
+
+/* Calls may be nested as deep as expressions: the arrays are in a function that does not recurse. */
+static void evaluate_call(Eval *ev, Node *e, const Mask *need)
+{
+    for (uint32_t i = 0; i < e->expr->count; i++)
+        eval(ev, e->args[i], need);
+    read_view(ev, e, need);
 }
 
 /* ---- Making nodes ---------------------------------------------------------------------------- */

@@ -77,9 +77,11 @@ static void copy_outputs(Run *run)
 {
     kn_buffer *const *to = run->outputs;
     for (size_t i = 0; i < run->p->outputs.count; i++) {
-        const Func *f = run->p->outputs.at[i].func;
+        const Func *f     = run->p->outputs.at[i].func;
+        const View *views = run->storage[f->id].views;     /* none if no point was asked for */
         for (int c = 0; c < f->component_count; c++, to++)
-            view_copy(&run->storage[f->id].views[c], *to);
+            if (views)
+                view_copy(&views[c], *to);
     }
 }
 

@@ -130,6 +130,10 @@ static void copy_dims(const View *v, const char *from, const kn_buffer *b, char 
         return;
     }
     from += ((int64_t)b->dim[d].min - v->min[d]) * v->stride[d] * size;
+    if (d == 0 && v->stride[0] == 1 && b->dim[0].stride == 1) {
+        memcpy(to, from, (size_t)(b->dim[0].extent * size));
+        return;
+    }
     for (int64_t i = 0; i < b->dim[d].extent; i++)
         copy_dims(v, from + i * v->stride[d] * size, b, to + i * b->dim[d].stride * size, d - 1, size);
 }

@@ -446,6 +446,98 @@ static void test_too_large(void)
     test_end(&t);
 }
 
+/* ---- Rows of lanes mean what single points mean ---------------------------------------------- */
+
+enum { SIDE = 300 };
+
+static uint64_t random_state;
+
+/* A number below n. */
+static uint32_t below(uint32_t n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33) % n;
+}
+
+static const Expr *random_expr(Test *t, const Func *in, int depth);
+
+static const Expr *random_condition(Test *t, const Func *in, int depth)
+{
+    static const ExprOp ops[] = { EX_LT, EX_LE, EX_EQ, EX_NE, EX_AND, EX_OR };
+    const ExprOp        o     = ops[below(depth > 0 ? 6 : 4)];
+    const bool          both  = o == EX_AND || o == EX_OR;
+    const Expr *a = both ? random_condition(t, in, depth - 1) : random_expr(t, in, depth - 1);
+    return op(t, o, a, both ? random_condition(t, in, depth - 1) : random_expr(t, in, depth - 1));
+}
+
+/* Accesses are guarded by `if`, by && inside `if`, or by a clamp: a read in a lane that was not asked for would be refused. */
+static const Expr *random_read(Test *t, const Func *in, int depth)
+{
+    const Expr *at = random_expr(t, in, depth - 1), *zero = num(t, 0), *end = num(t, SIDE);
+    if (below(2))
+        return call1(t, in, 0, op(t, EX_MIN, op(t, EX_MAX, at, zero), num(t, SIDE - 1)));
+    const Expr *inside = op(t, EX_AND, op(t, EX_LE, zero, at), op(t, EX_LT, at, end));
+    if (below(2))
+        inside = op(t, EX_AND, inside, op(t, EX_LT, call1(t, in, 0, at), random_expr(t, in, depth - 1)));
+    return expr_ternary(t->e, EX_SELECT, KN_I32, inside, call1(t, in, 0, at), random_expr(t, in, depth - 1));
+}
+
+static const Expr *random_expr(Test *t, const Func *in, int depth)
+{
+    static const ExprOp ops[] = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MOD, EX_MIN, EX_MAX, EX_BIT_XOR, EX_SHR };
+    const uint32_t      pick  = depth > 0 ? below(10) : below(3);
+    if (pick < 2)
+        return var(t, axis_names[pick]);
+    if (pick == 2)
+        return num(t, (int64_t)below(9) - 4);
+    if (pick < 5)
+        return random_read(t, in, depth);
+    if (pick < 7)
+        return expr_ternary(t->e, EX_SELECT, KN_I32, random_condition(t, in, depth - 1), random_expr(t, in, depth - 1),
+                            random_expr(t, in, depth - 1));
+    return op(t, ops[below(9)], random_expr(t, in, depth - 1), random_expr(t, in, depth - 1));
+}
+
+static void test_random(uint64_t seed)
+{
+    Test           t = test_begin("random");
+    static int32_t data[SIDE], all[SIDE * 3];
+    random_state = seed;
+    for (int i = 0; i < SIDE; i++)
+        data[i] = (int32_t)below(2 * SIDE) - SIDE / 2;
+    Func     *in  = input(&t, "in", kn_buffer_dense(data, KN_I32, 1, (const int32_t[]){ SIDE }));
+    Func     *f   = plain(&t, "f", 2, KN_I32, box2(0, SIDE - 1, 0, 2), random_expr(&t, in, 6));
+    kn_buffer out = kn_buffer_dense(all, KN_I32, 2, (const int32_t[]){ SIDE, 3 });
+    check(run(&t, f, &out) == KN_OK, "refused");
+    for (int i = 0; i < 40; i++) {
+        const int32_t x = (int32_t)below(SIDE), y = (int32_t)below(3);
+        int32_t       one = 0;
+        kn_buffer     point = { &one, KN_I32, 2, { { x, 1, 1 }, { y, 1, 1 } } };
+        t.regions[f->id].box = box2(x, x, y, y);
+        t.p->outputs.count   = 0;
+        check(run(&t, f, &point) == KN_OK, "refused at a point");
+        if (one != all[y * SIDE + x]) {
+            printf("random, seed %llu: at (%d, %d) the row has %d, the point %d\n", (unsigned long long)seed, x, y,
+                   all[y * SIDE + x], one);
+            failures++;
+            break;
+        }
+    }
+    test_end(&t);
+}
+
+/* in(in(in(… x))) as deep as an expression may be */
+static void test_deep(void)
+{
+    Test        t = test_begin("deep");
+    int32_t     data[] = { 1, 2, 3, 0 };
+    Func       *in = input(&t, "in", kn_buffer_dense(data, KN_I32, 1, (const int32_t[]){ 4 }));
+    const Expr *e  = var(&t, "x");
+    for (int i = 1; i < EXPR_MAX_DEPTH; i++)
+        e = call1(&t, in, 0, e);
+    expect(&t, plain(&t, "f", 1, KN_I32, box1(0, 3), e), 4, (const int32_t[]){ 3, 0, 1, 2 });
+}
+
 int main(void)
 {
     test_strides();
@@ -465,6 +557,9 @@ int main(void)
     test_stage();
     test_long_rows();
     test_too_large();
+    test_deep();
+    for (uint64_t seed = 1; seed <= 300; seed++)
+        test_random(seed);
     printf("%s\n", failures ? "FAILED" : "ok");
     return failures != 0;
 }
