@@ -470,16 +470,19 @@ static const Expr *random_condition(Test *t, const Func *in, int depth)
     return op(t, o, a, both ? random_condition(t, in, depth - 1) : random_expr(t, in, depth - 1));
 }
 
-/* Accesses are guarded by `if`, by && inside `if`, or by a clamp: a read in a lane that was not asked for would be refused. */
+/* Accesses are guarded by `if` in either branch, by && or || in its condition, or by a clamp: a read in a lane that was not asked for would be refused. */
 static const Expr *random_read(Test *t, const Func *in, int depth)
 {
     const Expr *at = random_expr(t, in, depth - 1), *zero = num(t, 0), *end = num(t, SIDE);
     if (below(2))
         return call1(t, in, 0, op(t, EX_MIN, op(t, EX_MAX, at, zero), num(t, SIDE - 1)));
-    const Expr *inside = op(t, EX_AND, op(t, EX_LE, zero, at), op(t, EX_LT, at, end));
+    const bool  negated = below(2);
+    const Expr *read = call1(t, in, 0, at), *other = random_expr(t, in, depth - 1);
+    const Expr *guard = negated ? op(t, EX_OR, op(t, EX_LT, at, zero), op(t, EX_LE, end, at))
+                                : op(t, EX_AND, op(t, EX_LE, zero, at), op(t, EX_LT, at, end));
     if (below(2))
-        inside = op(t, EX_AND, inside, op(t, EX_LT, call1(t, in, 0, at), random_expr(t, in, depth - 1)));
-    return expr_ternary(t->e, EX_SELECT, KN_I32, inside, call1(t, in, 0, at), random_expr(t, in, depth - 1));
+        guard = op(t, negated ? EX_OR : EX_AND, guard, op(t, EX_LT, read, random_expr(t, in, depth - 1)));
+    return expr_ternary(t->e, EX_SELECT, KN_I32, guard, negated ? other : read, negated ? read : other);
 }
 
 static const Expr *random_expr(Test *t, const Func *in, int depth)
