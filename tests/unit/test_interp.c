@@ -1,18 +1,13 @@
 /* Whole pipelines through the interpreter, made by hand with their regions: the order of updates, laziness, what is dropped, what is refused,
  * calls of C. */
 #include "interp/interp.h"
+#include "check.h"
 
-#include <stdio.h>
-
-static int         failures;
 static const char *test_name;
 
 static void check(bool ok, const char *what)
 {
-    if (!ok) {
-        printf("%s: %s\n", test_name, what);
-        failures++;
-    }
+    CHECK(ok, "%s: %s", test_name, what);
 }
 
 /* ---- A small builder ------------------------------------------------------------------------- */
@@ -156,10 +151,7 @@ static void expect(Test *t, Func *f, int n, const int32_t *want)
     kn_buffer out     = kn_buffer_dense(got, KN_I32, f->rank, (const int32_t[]){ n });
     check(run(t, f, &out) == KN_OK, "refused");
     for (int i = 0; i < n; i++)
-        if (got[i] != want[i]) {
-            printf("%s: at %d expected %d, got %d\n", test_name, i, want[i], got[i]);
-            failures++;
-        }
+        CHECK(got[i] == want[i], "%s: at %d expected %d, got %d", test_name, i, want[i], got[i]);
     test_end(t);
 }
 
@@ -430,10 +422,7 @@ static void test_long_rows(void)
     kn_buffer      out = kn_buffer_dense(result, KN_I32, 2, (const int32_t[]){ W, H });
     check(run(&t, plain(&t, "f", 2, KN_I32, box2(-5, W + 5, -1, H), v), &out) == KN_OK, "refused");
     for (int i = 0; i < W * H; i++)
-        if (result[i] != i % W + 1000 * (i / W)) {
-            check(false, "wrong values");
-            break;
-        }
+        check(result[i] == i % W + 1000 * (i / W), "wrong values");
     test_end(&t);
 }
 
@@ -519,12 +508,8 @@ static void test_random(uint64_t seed)
         t.regions[f->id].box = box2(x, x, y, y);
         t.p->outputs.count   = 0;
         check(run(&t, f, &point) == KN_OK, "refused at a point");
-        if (one != all[y * SIDE + x]) {
-            printf("random, seed %llu: at (%d, %d) the row has %d, the point %d\n", (unsigned long long)seed, x, y,
-                   all[y * SIDE + x], one);
-            failures++;
-            break;
-        }
+        CHECK(one == all[y * SIDE + x], "random, seed %llu: at (%d, %d) the row has %d, the point %d", (unsigned long long)seed,
+              x, y, all[y * SIDE + x], one);
     }
     test_end(&t);
 }
@@ -563,6 +548,5 @@ int main(void)
     test_deep();
     for (uint64_t seed = 1; seed <= 300; seed++)
         test_random(seed);
-    printf("%s\n", failures ? "FAILED" : "ok");
-    return failures != 0;
+    return check_done();
 }

@@ -1,16 +1,9 @@
 /* The operators: a table of cases written by hand, and all pairs of edge values of every integer type against arithmetic
  * on 128 bits. */
 #include "interp/ops.h"
+#include "check.h"
 
 #include <math.h>
-#include <stdio.h>
-
-static int failures;
-
-static Lane lane_of(kn_type t, double v)
-{
-    return type_is_float(t) ? (Lane){ .f = v } : (Lane){ .i = (int64_t)v };
-}
 
 static bool same(kn_type t, Lane a, Lane b)
 {
@@ -19,13 +12,12 @@ static bool same(kn_type t, Lane a, Lane b)
     return isnan(a.f) ? isnan(b.f) : a.f == b.f && signbit(a.f) == signbit(b.f);
 }
 
-static void report(const char *name, kn_type t, Lane want, Lane got)
+static void compare(const char *name, kn_type t, Lane want, Lane got)
 {
-    failures++;
     if (type_is_float(t))
-        printf("%s: expected %a, got %a\n", name, want.f, got.f);
+        CHECK(same(t, want, got), "%s: expected %a, got %a", name, want.f, got.f);
     else
-        printf("%s: expected %lld, got %lld\n", name, (long long)want.i, (long long)got.i);
+        CHECK(same(t, want, got), "%s: expected %lld, got %lld", name, (long long)want.i, (long long)got.i);
 }
 
 /* ---- By hand --------------------------------------------------------------------------------- */
@@ -256,8 +248,7 @@ static void test_by_hand(void)
         const Lane got  = operator_apply(c->op, c->type, count, c->types, operands);
         char       name[80];
         snprintf(name, sizeof name, "case %zu (%s on %s)", k, expr_op_table[c->op].text, kn_type_name(c->types[0]));
-        if (!same(c->type, want, got))
-            report(name, c->type, want, got);
+        compare(name, c->type, want, got);
     }
 }
 
@@ -334,8 +325,7 @@ static void test_edges(void)
                 char       name[80];
                 snprintf(name, sizeof name, "%lld %s %lld on %s", (long long)operands[0].i, expr_op_table[ops[k]].text,
                          (long long)operands[1].i, kn_type_name(t));
-                if (want.i != got.i)
-                    report(name, to, want, got);
+                compare(name, to, want, got);
             }
         }
     }
@@ -357,13 +347,12 @@ static void test_total(void)
                     const kn_type types[3] = { from, from, from };
                     Lane          operands[3];
                     for (int k = 0; k < 3; k++) {
-                        const Lane v = lane_of(KN_F64, values[k == 1 ? i / VALUES : i % VALUES]);
+                        const Lane v = { .f = values[k == 1 ? i / VALUES : i % VALUES] };
                         operands[k]  = operator_apply(EX_CAST, from, 1, &any, &v);
                     }
                     const Lane r = operator_apply(op, to, expr_op_table[op].arity, types, operands);
                     const Lane w = type_is_float(to) ? (Lane){ .f = type_round(to, r.f) } : (Lane){ .i = type_wrap(to, r.i) };
-                    if (!same(to, w, r))
-                        report(expr_op_table[op].name, to, w, r);
+                    compare(expr_op_table[op].name, to, w, r);
                 }
             }
 }
@@ -373,6 +362,5 @@ int main(void)
     test_by_hand();
     test_edges();
     test_total();
-    printf("%s\n", failures ? "FAILED" : "ok");
-    return failures != 0;
+    return check_done();
 }
