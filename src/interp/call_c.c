@@ -21,12 +21,11 @@ static ffi_type *const ffi_table[KN_TYPE_COUNT] = {
 
 CCall *c_call_new(Run *run, const Expr *e)
 {
-    kn_context   *cx    = run->p->cx;
-    const Extern *known = map_get(&cx->externs, e->u.name);
+    const Extern *known = map_get(&run->p->cx->externs, e->u.name);
     if (!known || !known->function)
-        context_bail(cx, KN_ERROR_ARGUMENT,
-                     arena_printf(&cx->call, "the C function `%s` is not there; give it with kn_extern_function, or `kiln run --load LIBRARY`",
-                                  e->u.name));
+        run_refuse(run, KN_ERROR_ARGUMENT,
+                   "the C function `%s` is not there; give it with kn_extern_function, or `kiln run --load LIBRARY`",
+                   e->u.name);
     CCall *call    = ARENA_NEW(&run->scratch, CCall);
     call->function = known->function;
     call->count    = (int)e->count;
@@ -38,9 +37,9 @@ CCall *c_call_new(Run *run, const Expr *e)
         callable           = call->ffi_args[i] != NULL;
     }
     if (!callable || ffi_prep_cif(&call->cif, FFI_DEFAULT_ABI, e->count, ffi_table[e->type], call->ffi_args) != FFI_OK)
-        context_bail(cx, KN_ERROR_PROGRAM,
-                     arena_printf(&cx->call, "the C function `%s` cannot be called: it may have %d arguments at most, and none is f16 or bf16",
-                                  e->u.name, C_CALL_MAX));
+        run_refuse(run, KN_ERROR_PROGRAM,
+                   "the C function `%s` cannot be called: it may have %d arguments at most, and none is f16 or bf16",
+                   e->u.name, C_CALL_MAX);
     return call;
 }
 
@@ -76,8 +75,7 @@ Lane c_call(const CCall *call, const Lane *operands)
 
 __attribute__((noreturn)) static void refuse_stage(Run *run, const Func *f, kn_status status, const char *why)
 {
-    kn_context *cx = run->p->cx;
-    context_bail(cx, status, arena_printf(&cx->call, "the extern stage `%s` (C function `%s`) %s", f->name, f->symbol, why));
+    run_refuse(run, status, "the extern stage `%s` (C function `%s`) %s", f->name, f->symbol, why);
 }
 
 /* A view as a stage sees it. */
@@ -102,8 +100,7 @@ static kn_scalar stage_value(Run *run, const Func *f, const Expr *e)
 
 void run_stage(Run *run, const Func *f)
 {
-    kn_context   *cx    = run->p->cx;
-    const Extern *known = map_get(&cx->externs, f->symbol);
+    const Extern *known  = map_get(&run->p->cx->externs, f->symbol);
     kn_buffer     output = stage_buffer(run, f, f);
     if (!output.data)
         return;

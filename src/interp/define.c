@@ -4,9 +4,9 @@
  * looked at in this order: is it in the bounds of the reduction variables, does `where` hold, is the place written to
  * stored at all; only then are the values computed, all components before any is stored.
  *
- * Lanes run along a free variable: the points of one step do not see each other. Where the free variables are few and the
- * definition is separable (below), they run along the innermost reduction variable instead, and stores are made lane by lane:
- * that is the order of the steps. */
+ * Lanes run along a free variable: the points of one step do not see each other. Where the points are few and the
+ * definition is separable (below), they run along the innermost reduction variable instead, and stores are made lane by
+ * lane: that is the order of the steps. */
 #include "interp/define.h"
 
 /* Points along a free dimension that make good rows: with as many along dimension 0, memory is walked in order. */
@@ -129,8 +129,8 @@ static Form form_of(Run *run, const Definition *def, int c)
     return FORM_OTHER;
 }
 
-/* A definition is separable if what it does at one step depends on other steps only through the old value at the place it writes, by
- * one of the forms. */
+/* A definition is separable if what it does at one step depends on other steps only through the old value at the place it
+ * writes, by one of the forms. Then every place has its own history, and only the order within it matters. */
 static bool separable(Run *run, const Definition *def, Form *forms)
 {
     const Func *f    = def->func;

@@ -3,6 +3,23 @@
 #include "interp/call_c.h"
 #include "base/text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
+void run_refuse(Run *run, kn_status status, const char *format, ...)
+{
+    kn_context *cx = run->p->cx;
+    va_list     args;
+    va_start(args, format);
+    const int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *message = arena_alloc(&cx->call, (size_t)(n < 0 ? 0 : n) + 1);
+    va_start(args, format);
+    vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, format, args);
+    va_end(args);
+    context_bail(cx, status, message);
+}
+
 void eval_init(Eval *ev, Run *run, const Func *func)
 {
     *ev = (Eval){ .run = run, .func = func, .width = 1, .n = 1, .all = mask_first(1), .row = 1, .chunk = 1 };
@@ -170,11 +187,10 @@ __attribute__((noreturn, noinline)) static void refuse_access(Eval *ev, const No
         text_printf(&box, "%s%lld..%lld", comma, (long long)e->view->min[d],
                     (long long)(e->view->min[d] + e->view->extent[d]));
     }
-    kn_context *cx = ev->run->p->cx;
-    context_bail(cx, KN_ERROR_BOUNDS,
-                 arena_printf(&cx->call, "`%s` reads `%s` at (%s), but %s%s%s of it is there; this is a mistake in Kiln: please report it",
-                              ev->func->name, e->expr->u.call.func->name, text_string(&at), e->view->data ? "only the box (" : "nothing",
-                              e->view->data ? text_string(&box) : "", e->view->data ? ")" : ""));
+    run_refuse(ev->run, KN_ERROR_BOUNDS,
+               "`%s` reads `%s` at (%s), but %s%s%s of it is there; this is a mistake in Kiln: please report it",
+               ev->func->name, e->expr->u.call.func->name, text_string(&at), e->view->data ? "only the box (" : "nothing",
+               e->view->data ? text_string(&box) : "", e->view->data ? ")" : "");
 }
 
 /* Adds what dimension d contributes to the offset of every lane; says whether any is outside. */
@@ -191,8 +207,8 @@ static bool add_steps(const View *v, int d, const Lane *at, int n, int64_t *offs
     return some;
 }
 
-/* The values at the coordinates that the arguments have. Every lane's offset is found and checked; a lane outside reads the first
- * element, unless it is one that was asked for. Coordinates that are the same in all lanes are checked once. */
+/* The values at the coordinates that the arguments have. Every lane's offset is found and checked; a lane outside reads
+ * the first element, unless it is one that was asked for. Coordinates that are the same in all lanes are checked once. */
 __attribute__((noinline)) static void read_view(Eval *ev, Node *e, const Mask *need)
 {
     const View *v    = e->view;
@@ -283,8 +299,7 @@ static void plan_variable(Eval *ev, Node *e)
             e->clock    = e->varies ? &ev->chunk : &ev->row;
             return;
         }
-    kn_context *cx = ev->run->p->cx;
-    context_bail(cx, KN_ERROR_PROGRAM, arena_printf(&cx->call, "the definition of `%s` has no variable `%s`", ev->func->name, e->expr->u.name));
+    run_refuse(ev->run, KN_ERROR_PROGRAM, "the definition of `%s` has no variable `%s`", ev->func->name, e->expr->u.name);
 }
 
 /* A function that stores nothing has a view that refuses every access; the function's own values change between chunks. */
@@ -311,10 +326,9 @@ static void plan_operator(Eval *ev, Node *e)
 {
     e->kernel = operator_kernel(e->expr->op, e->expr->args[0]->type, e->expr->type);
     e->finish = operator_finish(e->expr->type);
-    kn_context *cx = ev->run->p->cx;
     if (!e->kernel)
-        context_bail(cx, KN_ERROR_PROGRAM, arena_printf(&cx->call, "the definition of `%s` uses `%s` on %s, where it has no meaning", ev->func->name,
-                                                        expr_op_table[e->expr->op].text, kn_type_name(e->expr->args[0]->type)));
+        run_refuse(ev->run, KN_ERROR_PROGRAM, "the definition of `%s` uses `%s` on %s, where it has no meaning",
+                   ev->func->name, expr_op_table[e->expr->op].text, kn_type_name(e->expr->args[0]->type));
 }
 
 /* The nodes that are not operators on values. */

@@ -1,7 +1,7 @@
 /* Rows of lanes: the expressions of one definition, evaluated at up to LANES consecutive values of one variable at a time.
  *
- * Lazy as the language is: an operand of &&, || or `if` is looked at only in the lanes that need it, so a guarded access never
- * happens. What cannot fail may be computed in more lanes than were asked for. A value that does not depend on the lane
+ * Lazy as the language is: an operand of &&, || or `if` is looked at only in the lanes that need it, so a guarded access
+ * never happens. What cannot fail may be computed in more lanes than were asked for. A value that does not depend on the lane
  * variable is computed once per row, one that depends on no variable once. */
 #ifndef KILN_INTERP_EVAL_H
 #define KILN_INTERP_EVAL_H
@@ -23,6 +23,9 @@ typedef struct Run {
     Arena             scratch;  /* lives through one definition */
     Storage          *storage;  /* per function id */
 } Run;
+
+/* Leaves the run with an error. */
+__attribute__((noreturn, format(printf, 3, 4))) void run_refuse(Run *run, kn_status status, const char *format, ...);
 
 typedef struct Eval Eval;
 typedef struct Node Node;

@@ -1,5 +1,5 @@
-/* The reference interpreter: storage for each function from its definition to its last reader, the functions in order, and the outputs
- * at the end. */
+/* The reference interpreter: storage for each function from its definition to its last reader, the functions in order, and
+ * the outputs at the end. */
 #include "interp/interp.h"
 #include "interp/call_c.h"
 #include "interp/define.h"

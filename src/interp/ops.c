@@ -1,9 +1,9 @@
 /* The operators on rows of lanes: one kernel per operator and kind of operand, and the table of them.
  *
- * Integers of up to 64 bits are carried sign- or zero-extended, so one kernel on int64_t is right for every integer type but u64,
- * which has its own column. Sums, differences, products, quotients and square roots of floats are computed in double and
- * rounded once more: for f32 that is the correctly rounded result (53 >= 2*24 + 2 bits), and f16 and bf16 are
- * defined as computed in f32 and then rounded. */
+ * Integers are carried sign- or zero-extended, so one kernel on int64_t is right for every integer type but u64, which has
+ * its own column. Sums, differences, products, quotients and square roots of floats are computed in double and rounded once
+ * more: for f32 that is the correctly rounded result (53 >= 2*24 + 2 bits; Figueroa, "When is double rounding innocuous?",
+ * 1995), and f16 and bf16 are defined as computed in f32 and then rounded. */
 #include "interp/ops.h"
 
 #include <math.h>
@@ -365,7 +365,14 @@ Finish *operator_finish(kn_type type)
 Lane operator_apply(ExprOp op, kn_type type, int count, const kn_type *types, const Lane *operands)
 {
     Lane      r   = { 0 };
-    const Row row = { &r, &operands[0], &operands[count > 1], &operands[count > 2 ? 2 : 0], 1, type, types[0], types[count - 1] };
+    const Row row = { .r      = &r,
+                      .a      = &operands[0],
+                      .b      = count > 1 ? &operands[1] : NULL,
+                      .c      = count > 2 ? &operands[2] : NULL,
+                      .n      = 1,
+                      .type   = type,
+                      .from   = types[0],
+                      .amount = types[count - 1] };
     operator_kernel(op, types[0], type)(&row);
     if (finish_table[type])
         finish_table[type](&r, 1);

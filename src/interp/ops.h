@@ -1,9 +1,9 @@
 /* The operators on rows of lanes.
  *
  * A lane carries one value: an integer or bool as an int64_t wrapped to its type (u64: its bits), a float as a double
- * rounded to its type. A kernel computes one operator for a row of lanes, as exactly as the carrier allows; a finish brings
- * the results into their type. So an operator is one row of a table, whatever the number of types. Everything here is
- * total: no lane value can make it undefined. */
+ * rounded to its type. A kernel computes one operator for a row of lanes, as exactly as the carrier allows; a finish
+ * brings the results into their type. So an operator is one row of a table, whatever the number of types. Everything here
+ * is total: no lane value can make it undefined. A NaN stays a NaN, but which one is not said. */
 #ifndef KILN_INTERP_OPS_H
 #define KILN_INTERP_OPS_H
 
@@ -27,8 +27,8 @@ typedef struct Row {
 typedef void Kernel(const Row *row);
 typedef void Finish(Lane *r, int n);
 
-/* The kernel of an operator on operands of type `from` with a result of type `to`; NULL if it has no meaning there, or is not
- * an operator on values (leaves, calls, &&, ||, if). */
+/* The kernel of an operator on operands of type `from` with a result of type `to`; NULL if it has no meaning there, or is
+ * not an operator on values (leaves, calls, &&, ||, if). */
 Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to);
 /* What brings a kernel's results into a type; NULL if they are always in it. */
 Finish *operator_finish(kn_type type);

@@ -55,7 +55,8 @@ typedef void Scatter(char *data, const Lane *restrict from, const int64_t *restr
             to[i].field = (value);                                                                                   \
         }                                                                                                            \
     }                                                                                                                \
-    static void scatter_##name(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, int n) \
+    static void scatter_##name(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, \
+                               int n)                                                                                \
     {                                                                                                                \
         for (int i = 0; i < n; i++)                                                                                  \
             if (mask_has(live, i)) {                                                                                 \
@@ -83,7 +84,8 @@ MOVE(f64, double, f, v)
         for (int i = 0; i < n; i++)                                                                                  \
             to[i].f = type_load_float(type, data + 2 * offset[i]);                                                   \
     }                                                                                                                \
-    static void scatter_##name(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, int n) \
+    static void scatter_##name(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, \
+                               int n)                                                                                \
     {                                                                                                                \
         for (int i = 0; i < n; i++)                                                                                  \
             if (mask_has(live, i))                                                                                   \

@@ -526,6 +526,28 @@ static void test_deep(void)
     expect(&t, plain(&t, "f", 1, KN_I32, box1(0, 3), e), 4, (const int32_t[]){ 3, 0, 1, 2 });
 }
 
+/* However early memory runs out, the run ends with an error and gives back what it had. */
+static void test_out_of_memory(void)
+{
+    for (size_t spare = 0; spare < 400000; spare += 20000) {
+        Test        t = test_begin("out of memory");
+        static int32_t result[SIDE * SIDE];
+        const Expr *x = var(&t, "x"), *y = var(&t, "y");
+        Func       *g = plain(&t, "g", 2, KN_I32, box2(0, SIDE, 0, 20), op(&t, EX_MUL, x, y));
+        Func       *f = plain(&t, "f", 2, KN_I32, box2(0, SIDE - 1, 0, 19), call2(&t, g, op(&t, EX_ADD, x, num(&t, 1)), y));
+        kn_buffer   out = kn_buffer_dense(result, KN_I32, 2, (const int32_t[]){ SIDE, 20 });
+        const size_t before = t.cx->memory_used;
+        vec_push(&t.p->arena, &t.p->outputs, (Output){ 0 });        /* room for the output */
+        t.p->outputs.count        = 0;
+        t.cx->config.memory_limit = t.cx->memory_used + spare;
+        const kn_status status    = run(&t, f, &out);
+        check(status == KN_ERROR_LIMIT || (status == KN_OK && result[SIDE + 1] == 2), "neither an error nor the result");
+        check(status == KN_ERROR_LIMIT || spare > 50000, "did with less memory than it takes");
+        check(t.cx->memory_used == before, "memory was not given back");
+        test_end(&t);
+    }
+}
+
 int main(void)
 {
     test_strides();
@@ -546,6 +568,7 @@ int main(void)
     test_long_rows();
     test_too_large();
     test_deep();
+    test_out_of_memory();
     for (uint64_t seed = 1; seed <= 300; seed++)
         test_random(seed);
     return check_done();
