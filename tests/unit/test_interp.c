@@ -53,7 +53,8 @@ static Box box1(int64_t x0, int64_t x1)
 
 static Func *function(Test *t, const char *name, int rank, int components, const kn_type *types, Box box)
 {
-    Func *f            = pipeline_add_func(t->p, FUNC_DEFINED, name, (Loc){ 0 }, rank, axis_names);
+    const char *const axes[] = { intern(t->cx, "x"), intern(t->cx, "y"), intern(t->cx, "z") };
+    Func *f            = pipeline_add_func(t->p, FUNC_DEFINED, intern(t->cx, name), (Loc){ 0 }, rank, axes);
     f->component_count = components;
     f->types           = ARENA_ARRAY(&t->p->arena, kn_type, (size_t)components);
     f->values          = ARENA_ARRAY(&t->p->arena, const Expr *, (size_t)components);
