@@ -17,7 +17,7 @@ static Expiry find_expiry(Run *run)
     Expiry       x     = { ARENA_ARRAY(&run->arena, int, (size_t)count + 1), ARENA_ARRAY(&run->arena, int, (size_t)count) };
     for (int i = 0; i < count; i++) {
         FuncList callees = { { 0 } };
-        func_callees(p, &run->arena, p->funcs.at[i], &callees);
+        func_callees(&run->arena, p->funcs.at[i], &callees);
         last[i]    = i;
         x.first[i] = -1;
         for (size_t k = 0; k < callees.items.count; k++)
