@@ -75,7 +75,8 @@ static Func *plain(Test *t, const char *name, int rank, kn_type type, Box box, c
 static Func *input(Test *t, const char *name, kn_buffer b)
 {
     Func *f = function(t, name, b.rank, 1, &b.type, (Box){ { 0 }, { 0 } });
-    f->kind = FUNC_INPUT;
+    f->kind   = FUNC_INPUT;
+    f->values = NULL;
     for (int d = 0; d < b.rank; d++) {
         t->boxes[f->id].min[d] = b.dim[d].min;
         t->boxes[f->id].max[d] = b.dim[d].min + b.dim[d].extent - 1;
@@ -383,6 +384,7 @@ static Func *scale_stage(Test *t, Extern *known)
     const kn_type  type = KN_I32;
     Func          *s    = function(t, "s", 1, 1, &type, box1(0, 3));
     s->kind            = FUNC_STAGE;
+    s->values          = NULL;
     s->symbol          = intern(t->cx, "scale");
     s->stage_arg_count = 2;
     s->stage_args      = ARENA_ARRAY(&t->p->arena, StageArg, 2);
