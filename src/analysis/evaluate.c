@@ -235,6 +235,23 @@ static Range evaluate_logic(Evaluator *ev, const Expr *e)
     return is_and ? range_int(wide_min(a.lo, b.lo), wide_min(a.hi, b.hi)) : range_int(wide_max(a.lo, b.lo), wide_max(a.hi, b.hi));
 }
 
+/* min(a, b) <= (a + b) / 2 <= max(a, b): what mirrors are made of, min(t, 9 - t). Where neither side has wrapped. */
+static Range tighten_extreme(Evaluator *ev, const Expr *e, Range r)
+{
+    const Linear *a = evaluate_form(ev, e->args[0]), *b = evaluate_form(ev, e->args[1]);
+    bool          common;
+    if (!a || !b)
+        return r;
+    const Range sum = merged_range(ev, a, 1, b, 1, &common);
+    if (!common || !range_within((kn_type)e->type, evaluate_linear(ev, a, 1)) || !range_within((kn_type)e->type, evaluate_linear(ev, b, 1)))
+        return r;
+    if (e->op == EX_MIN)
+        r.hi = wide_min(r.hi, wide_floor_div(sum.hi, 2));
+    else
+        r.lo = wide_max(r.lo, -wide_floor_div(-sum.lo, 2));
+    return r;
+}
+
 static Range evaluate_operator(Evaluator *ev, const Expr *e)
 {
     const bool is_sum = e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL;
@@ -248,7 +265,8 @@ static Range evaluate_operator(Evaluator *ev, const Expr *e)
     Range args[3];
     for (uint32_t i = 0; i < e->count && i < 3; i++)
         args[i] = evaluate(ev, e->args[i]);
-    return range_apply((ExprOp)e->op, (kn_type)e->type, (kn_type)e->args[0]->type, args);
+    const Range r = range_apply((ExprOp)e->op, (kn_type)e->type, (kn_type)e->args[0]->type, args);
+    return (e->op == EX_MIN || e->op == EX_MAX) && type_is_int((kn_type)e->type) ? tighten_extreme(ev, e, r) : r;
 }
 
 static Range evaluate_new(Evaluator *ev, const Expr *e)

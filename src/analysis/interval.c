@@ -18,6 +18,11 @@ static Wide int_max(kn_type t)
     return ((Wide)1 << (type_bits(t) - type_is_signed(t))) - 1;
 }
 
+bool range_within(kn_type type, Range r)
+{
+    return r.lo >= int_min(type) && r.hi <= int_max(type);
+}
+
 Range range_of_type(kn_type type)
 {
     return type_is_float(type) ? range_float(-INFINITY, INFINITY, true) : range_int(int_min(type), int_max(type));

@@ -38,6 +38,9 @@ Range range_of_scalar(kn_type type, kn_scalar value);
 /* [lo, hi] if that lies in the integer type; the whole type otherwise, because the value may have wrapped. */
 Range range_fit(kn_type type, Wide lo, Wide hi);
 
+/* Is every number of an integer range in the type? */
+bool range_within(kn_type type, Range r);
+
 Range range_union(kn_type type, Range a, Range b);
 bool  range_equal(kn_type type, Range a, Range b);
 

@@ -50,19 +50,13 @@ static void bound_atoms(Evaluator *ev, const Linear *form, int sign, Wide shift,
     }
 }
 
-static bool fits(kn_type type, Range r)
-{
-    const Range all = range_of_type(type);
-    return r.lo >= all.lo && r.hi <= all.hi;
-}
-
 /* e is in r, and what that says of its parts. */
 static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
 {
     const Expr *a = e->count ? e->args[0] : NULL;
     switch ((ExprOp)e->op) {
     case EX_CAST:
-        if (!type_is_float((kn_type)a->type) && e->type != KN_BOOL && fits((kn_type)e->type, evaluate(ev, a)))
+        if (!type_is_float((kn_type)a->type) && e->type != KN_BOOL && range_within((kn_type)e->type, evaluate(ev, a)))
             bound(ev, a, r, depth - 1);
         return;
     case EX_DIV: {
@@ -83,7 +77,7 @@ static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
     case EX_NEG:
     case EX_MUL: {
         const Linear *form = evaluate_form(ev, e);
-        if (!form || (form->count == 1 && form->atoms[0] == e) || !fits((kn_type)e->type, evaluate_linear(ev, form, 1)))
+        if (!form || (form->count == 1 && form->atoms[0] == e) || !range_within((kn_type)e->type, evaluate_linear(ev, form, 1)))
             return;
         bound_atoms(ev, form, 1, -r.lo, depth);
         bound_atoms(ev, form, -1, r.hi, depth);
@@ -117,8 +111,8 @@ static void add_fact(Evaluator *ev, const Expr *comparison, int sign, int shift)
 {
     const Expr   *a = comparison->args[0], *b = comparison->args[1];
     const Linear *form = evaluate_form(ev, comparison);
-    if (!form || !fits((kn_type)a->type, evaluate_linear(ev, evaluate_form(ev, a), 1))
-        || !fits((kn_type)b->type, evaluate_linear(ev, evaluate_form(ev, b), 1)))
+    if (!form || !range_within((kn_type)a->type, evaluate_linear(ev, evaluate_form(ev, a), 1))
+        || !range_within((kn_type)b->type, evaluate_linear(ev, evaluate_form(ev, b), 1)))
         return;
     bound_atoms(ev, form, sign, shift, MOST_DOWN);
     Environment *env = environment_now(ev);
