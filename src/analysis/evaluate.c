@@ -154,13 +154,15 @@ Range evaluate_sum(Evaluator *ev, const Linear *form, int sign)
     return merged_range(ev, form, sign, &no_form, 1, &common);
 }
 
-Range evaluate_linear(Evaluator *ev, const Linear *form, int sign)
+Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t below)
 {
     bool               common;
     Range              r   = evaluate_sum(ev, form, sign);
     const Environment *env = environment_now(ev);
     for (int i = 0; i < env->fact_count && form->count > 1; i++) {
-        const Fact *f    = &env->facts[i];
+        const Fact *f = &env->facts[i];
+        if (f->form->atoms[f->form->count - 1]->id >= below)
+            continue;
         const Range less = merged_range(ev, form, sign, f->form, -f->sign, &common);
         if (common)
             r.lo = wide_max(r.lo, less.lo - f->shift);
@@ -243,7 +245,7 @@ static Range tighten_extreme(Evaluator *ev, const Expr *e, Range r)
     if (!a || !b)
         return r;
     const Range sum = merged_range(ev, a, 1, b, 1, &common);
-    if (!common || !range_within((kn_type)e->type, evaluate_linear(ev, a, 1)) || !range_within((kn_type)e->type, evaluate_linear(ev, b, 1)))
+    if (!common || !range_within((kn_type)e->type, evaluate_linear(ev, a, 1, e->id)) || !range_within((kn_type)e->type, evaluate_linear(ev, b, 1, e->id)))
         return r;
     if (e->op == EX_MIN)
         r.hi = wide_min(r.hi, wide_floor_div(sum.hi, 2));
@@ -258,7 +260,7 @@ static Range evaluate_operator(Evaluator *ev, const Expr *e)
     if (is_sum && type_is_int((kn_type)e->type)) {
         const Linear *form = evaluate_form(ev, e);
         if (form && !(form->count == 1 && form->atoms[0] == e)) {
-            const Range r = evaluate_linear(ev, form, 1);
+            const Range r = evaluate_linear(ev, form, 1, e->id);
             return range_fit((kn_type)e->type, r.lo, r.hi);
         }
     }

@@ -108,8 +108,10 @@ bool has_calls(Evaluator *ev, const Expr *e);
 
 /* The linear form of an integer expression, or of a - b for a comparison of integers; NULL if there is none. */
 const Linear *evaluate_form(Evaluator *ev, const Expr *e);
-/* The range of sign * a form before wrapping: over a box of independent atoms, and with what is known about other forms. */
+/* The range of sign * a form before wrapping, over a box of independent atoms. */
 Range evaluate_sum(Evaluator *ev, const Linear *form, int sign);
-Range evaluate_linear(Evaluator *ev, const Linear *form, int sign);
+/* The same, with what is known about other forms: those whose atoms have ids `below`. An operand's id is smaller than that of its node, so a node that asks
+ * with its own id is never asked for itself. */
+Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t below);
 
 #endif

@@ -77,7 +77,7 @@ static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
     case EX_NEG:
     case EX_MUL: {
         const Linear *form = evaluate_form(ev, e);
-        if (!form || (form->count == 1 && form->atoms[0] == e) || !range_within((kn_type)e->type, evaluate_linear(ev, form, 1)))
+        if (!form || (form->count == 1 && form->atoms[0] == e) || !range_within((kn_type)e->type, evaluate_linear(ev, form, 1, UINT32_MAX)))
             return;
         bound_atoms(ev, form, 1, -r.lo, depth);
         bound_atoms(ev, form, -1, r.hi, depth);
@@ -111,8 +111,8 @@ static void add_fact(Evaluator *ev, const Expr *comparison, int sign, int shift)
 {
     const Expr   *a = comparison->args[0], *b = comparison->args[1];
     const Linear *form = evaluate_form(ev, comparison);
-    if (!form || !range_within((kn_type)a->type, evaluate_linear(ev, evaluate_form(ev, a), 1))
-        || !range_within((kn_type)b->type, evaluate_linear(ev, evaluate_form(ev, b), 1)))
+    if (!form || !range_within((kn_type)a->type, evaluate_linear(ev, evaluate_form(ev, a), 1, UINT32_MAX))
+        || !range_within((kn_type)b->type, evaluate_linear(ev, evaluate_form(ev, b), 1, UINT32_MAX)))
         return;
     bound_atoms(ev, form, sign, shift, MOST_DOWN);
     Environment *env = environment_now(ev);
