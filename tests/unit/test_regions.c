@@ -339,6 +339,72 @@ static void test_pyramid(void)
     free(text);
 }
 
+/* Programs that would explode if something were expanded, walked as a tree, or recursed into without end. */
+typedef struct Large {
+    const char *name;
+    void (*write)(FILE *out);
+    const char *given, *expected;
+    double      most_seconds;
+} Large;
+
+/* s(x) = conditions nested 300 deep, each branch sharing the next level. */
+static void nested_conditions(FILE *out)
+{
+    fprintf(out, "input in : u8(x) output out f0(x) = i32(in(x)) out(x) = ");
+    for (int i = 0; i < 300; i++)
+        fprintf(out, "if x + %d > f0(x + %d) then ", i % 7, i % 5);
+    fprintf(out, "f0(x)");
+    for (int i = 299; i >= 0; i--)
+        fprintf(out, " else f0(x - %d)", i % 3);
+}
+
+static void long_chain(FILE *out)
+{
+    fprintf(out, "input in : i32(x) output out s0(x) = in(clamp(x, 0, 9)) ");
+    for (int i = 1; i < 1500; i++)
+        fprintf(out, "s%d(x) = s%d(x-1) + s%d(x+1) ", i, i - 1, i - 1);
+    fprintf(out, "out(x) = s1499(x)");
+}
+
+static void deep_expression(FILE *out)
+{
+    fprintf(out, "input in : u8(x) output out out(x) = ");
+    for (int i = 0; i < 600; i++)
+        fprintf(out, "min(in(x + ");
+    fprintf(out, "0");
+    for (int i = 0; i < 600; i++)
+        fprintf(out, ") / 2, 7)");
+}
+
+static void long_time(FILE *out)
+{
+    fprintf(out, "input in : f32(x, y) output out a(x, y, t) = in(clamp(x, 0, 9), clamp(y, 0, 9)) "
+                 "a(x, y, t) = a(x+1, y, t-1) + a(x-1, y, t-1) + a(x, y+1, t-1) + a(x, y-1, t-1) for t in 1..5001 out(x, y) = a(x, y, 5000)");
+}
+
+static const Large large[] = {
+    { "nested conditions", nested_conditions, "in=-9..99; out=0..9", "f0=-1..13", 1 },
+    { "a long chain", long_chain, "in=0..9; out=0..9", "s0=-1499..1508; in=0..9", 1 },
+    { "a deep expression", deep_expression, "in=0..99; out=0..9", "in=0..16", 1 },
+    { "a long time", long_time, "in=0..9,0..9; out=0..9,0..9", "a=-5000..5009,-5000..5009,0..5000", 1 },
+};
+
+static void test_large(const Large *l)
+{
+    char  *text;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
+    l->write(out);
+    fclose(out);
+    const Row    row   = { text, l->given, l->expected };
+    const double start = seconds();
+    run_row(&row, compute, print_regions);
+    const double took = seconds() - start;
+    printf("%s: %.1f ms\n", l->name, 1e3 * took);
+    failures += took > l->most_seconds * 5;
+    free(text);
+}
+
 int main(void)
 {
     RUN_ROWS(regions, compute, print_regions);
@@ -346,6 +412,8 @@ int main(void)
     RUN_ROWS(fits, fit, print_outputs);
     test_steps();
     test_pyramid();
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        test_large(&large[i]);
     printf("%d failures\n", failures);
     return failures != 0;
 }
