@@ -26,6 +26,7 @@ void environment_reset(Evaluator *ev)
     ev->level          = 0;
     ev->variable_count = 0;
     environment_fresh(ev, &ev->environment[0]);
+    ev->environment[0].limit = ev->work + MOST_WORK;
 }
 
 void environment_bind(Evaluator *ev, const char *name, Range range)
@@ -39,12 +40,13 @@ Branch branch_enter(Evaluator *ev, const Expr *condition, bool truth)
     const Range c = evaluate(ev, condition);
     if (truth ? range_is_false(c) : range_is_true(c))
         return (Branch){ .dead = true };
-    if (c.lo == c.hi || ev->level == MOST_LEVELS)
-        return (Branch){ 0 };
     const Environment *outer = environment_now(ev);
+    if (c.lo == c.hi || ev->level == MOST_LEVELS || ev->work >= outer->limit)
+        return (Branch){ 0 };
     ev->level++;
     Environment *inner = environment_now(ev);
     environment_fresh(ev, inner);
+    inner->limit = ev->work + (outer->limit - ev->work) / 2;
     memcpy(inner->facts, outer->facts, sizeof outer->facts[0] * (size_t)outer->fact_count);
     inner->fact_count = outer->fact_count;
     for (size_t i = 0; i < outer->known.count; i++) {
@@ -289,12 +291,18 @@ static Range evaluate_new(Evaluator *ev, const Expr *e)
     }
 }
 
+static void spend(Evaluator *ev)
+{
+    context_spend(ev->cx, 1);
+    ev->work++;
+}
+
 Range evaluate(Evaluator *ev, const Expr *e)
 {
     const Environment *env = environment_now(ev);
     Cell              *c   = &env->cells[e->id];
     if (c->evaluated != env->stamp) {
-        context_spend(ev->cx, 1);
+        spend(ev);
         c->range     = evaluate_new(ev, e);
         c->evaluated = env->stamp;
     }
@@ -342,7 +350,7 @@ void visit(Evaluator *ev, const Expr *e)
     if (c->visited == env->stamp || !has_calls(ev, e))
         return;
     c->visited = env->stamp;
-    context_spend(ev->cx, 1);
+    spend(ev);
     switch ((ExprOp)e->op) {
     case EX_SELECT:
         visit(ev, e->args[0]);

@@ -2,7 +2,8 @@
  *
  * An Evaluator knows the numbers of a run (input sizes, parameters), the range of every function's values, and an environment: the ranges of the variables,
  * and what the conditions on the way to the node have shown. Environments nest, one level per condition; each level remembers its
- * answers per node, so that an expression costs what was written, not what it would be if expanded. */
+ * answers per node, so that an expression costs what was written, not what it would be if expanded. Branches that share their parts are still as many as the
+ * paths to them: so each may spend half of what its environment has left, and beyond that a branch is looked at without using its condition. */
 #ifndef KILN_ANALYSIS_EVALUATE_H
 #define KILN_ANALYSIS_EVALUATE_H
 
@@ -11,6 +12,7 @@
 
 enum {
     MOST_LEVELS    = 8,         /* deeper conditions are not used to narrow */
+    MOST_WORK      = 1 << 18,   /* evaluations in branches, per definition; after that conditions are not used to narrow */
     MOST_FACTS     = 16,        /* per environment; more are not remembered */
     MOST_VARIABLES = KN_MAX_RANK * 3,
 };
@@ -36,6 +38,7 @@ typedef struct Cell {
 typedef struct Environment {
     uint64_t stamp;
     Cell    *cells;             /* by expression id; NULL until the level is first used */
+    uint64_t limit;             /* no more branches from here when the evaluator's work has come to this */
     bool     dead;              /* its conditions contradict each other: nothing here is ever evaluated */
     VEC(Known) known;
     Fact     facts[MOST_FACTS];
@@ -56,7 +59,7 @@ typedef struct Evaluator {
     const Linear  **forms;      /* by expression id, see evaluate_form */
     uint8_t        *calls;      /* by expression id, see has_calls */
     const Expr   ***domains;    /* per function id: lo <= v, v < hi of each reduction variable of each update, one after the other; NULL where unused */
-    uint64_t        stamps;
+    uint64_t        stamps, work;
     int             level;
     Environment     environment[MOST_LEVELS + 1];
     Variable        variables[MOST_VARIABLES];

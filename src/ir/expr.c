@@ -190,16 +190,16 @@ bool expr_is_int(const Expr *e, int64_t *v)
 /* ---- Walks ------------------------------------------------------------------------------ */
 
 typedef struct Walk {
-    bool *seen;             /* by id */
+    Map seen;
     void (*visit)(const Expr *e, void *user);
     void *user;
 } Walk;
 
 static void walk(Walk *w, const Expr *e)
 {
-    if (w->seen[e->id])
+    if (map_get(&w->seen, e))
         return;
-    w->seen[e->id] = true;
+    map_set(&w->seen, e, w);
     for (uint32_t i = 0; i < e->count; i++)
         walk(w, e->args[i]);
     w->visit(e, w->user);
@@ -209,7 +209,8 @@ void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void
 {
     Arena scratch;
     arena_init(&scratch, pool->cx);
-    Walk w = { ARENA_ARRAY(&scratch, bool, pool->count), visit, user };
+    Walk w = { .visit = visit, .user = user };
+    map_init(&w.seen, &scratch);
     walk(&w, e);
     arena_free(&scratch);
 }

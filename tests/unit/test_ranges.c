@@ -345,6 +345,35 @@ static void trial(void *arg)
     arena_free(&p->arena);
 }
 
+/* Conditions nested 600 deep, both branches of each sharing the next: 2^600 paths, of which only the first levels may be told apart. */
+static void shared_conditions(void *arg)
+{
+    Trial         *t     = arg;
+    kn_pipeline   *p     = tiny_parse(t->cx, "input lut : u8(i)");
+    ExprPool      *pool  = &p->exprs;
+    const Binding  binding = { .input = &(Box){ .max = { 255 } } };
+    const Expr    *x = expr_var(pool, KN_I32, intern(t->cx, "x")), *e = x;
+    Evaluator      ev;
+    Recorded       recorded = { INT64_MAX, INT64_MIN };
+    for (int i = 0; i < 600; i++) {
+        const Expr *index = expr_binary(pool, EX_MIN, KN_I32, e, expr_int(pool, KN_I32, i));
+        const Expr *read  = expr_unary(pool, EX_CAST, KN_I32, expr_call(pool, p->funcs.at[0], 0, KN_U8, 1, &index));
+        e = expr_ternary(pool, EX_SELECT, KN_I32, expr_binary(pool, EX_LT, KN_BOOL, e, expr_int(pool, KN_I32, i)), expr_binary(pool, EX_ADD, KN_I32, e, read),
+                         expr_binary(pool, EX_SUB, KN_I32, e, expr_int(pool, KN_I32, 1)));
+    }
+    evaluator_init(&ev, p, &p->arena, &binding);
+    ev.record = record;
+    ev.user   = &recorded;
+    environment_reset(&ev);
+    environment_bind(&ev, intern(t->cx, "x"), range_int(0, 9));
+    const uint64_t before = t->cx->quota_left;
+    visit(&ev, e);
+    const uint64_t spent = before - t->cx->quota_left;
+    printf("shared conditions: %llu steps\n", (unsigned long long)spent);
+    t->failed = spent > 20000000;
+    arena_free(&p->arena);
+}
+
 int main(int argc, char **argv)
 {
     const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000;
@@ -359,6 +388,10 @@ int main(int argc, char **argv)
         failures += t.failed;
         tiny_free(t.cx, NULL);
     }
+    Trial shared = { .cx = kn_context_new(NULL) };
+    context_begin(shared.cx);
+    failures += !context_try(shared.cx, shared_conditions, &shared) || shared.failed;
+    tiny_free(shared.cx, NULL);
     printf("%llu random expressions, %d failures\n", (unsigned long long)count, failures);
     return failures != 0;
 }
