@@ -4,7 +4,7 @@
  * `test_ranges SEED COUNT` repeats it. */
 #include "analysis/evaluate.h"
 #include "base/text.h"
-#include "tiny.h"
+#include "unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -307,10 +307,21 @@ static bool contains(kn_type type, Range r, Number v)
     return isnan(v.f) ? r.nan : v.f >= r.flo && v.f <= r.fhi;
 }
 
+/* A pipeline of one input, lut : u8(i). */
+static kn_pipeline *with_table(kn_context *cx)
+{
+    kn_pipeline *p = pipeline_new(cx, "ranges");
+    Func        *f = pipeline_add_func(p, FUNC_INPUT, intern(cx, "lut"), (Loc){ 0 }, 1, (const char *[]){ intern(cx, "i") });
+    f->types       = ARENA_NEW(&p->arena, kn_type);
+    f->types[0]    = KN_U8;
+    f->component_count = 1;
+    return p;
+}
+
 static void trial(void *arg)
 {
     Trial       *t = arg;
-    kn_pipeline *p = tiny_parse(t->cx, "input lut : u8(i)");
+    kn_pipeline *p = with_table(t->cx);
     Maker        m = { .p = p, .lut = p->funcs.at[0], .seed = t->seed * 0x9E3779B97F4A7C15u + 1 };
     dice(&m, 2);
     const Expr   *e       = t->affine ? make_affine(&m) : make_int(&m, PICK(&m, int_types), 2 + (int)dice(&m, 4));
@@ -342,14 +353,14 @@ static void trial(void *arg)
         show(t, e, x, y, range_int(recorded.least, recorded.most), range_int(at.least, at.most));
     if (t->affine && (seen.lo != r.lo || seen.hi != r.hi) && !t->failed)
         show(t, e, x, y, r, seen);
-    arena_free(&p->arena);
+    pipeline_free(p, false);
 }
 
 /* Conditions nested 600 deep, both branches of each sharing the next: 2^600 paths, of which only the first levels may be told apart. */
 static void shared_conditions(void *arg)
 {
     Trial         *t     = arg;
-    kn_pipeline   *p     = tiny_parse(t->cx, "input lut : u8(i)");
+    kn_pipeline   *p     = with_table(t->cx);
     ExprPool      *pool  = &p->exprs;
     const Binding  binding = { .input = &(Box){ .max = { 255 } } };
     const Expr    *x = expr_var(pool, KN_I32, intern(t->cx, "x")), *e = x;
@@ -371,7 +382,7 @@ static void shared_conditions(void *arg)
     const uint64_t spent = before - t->cx->quota_left;
     printf("shared conditions: %llu steps\n", (unsigned long long)spent);
     t->failed = spent > 20000000;
-    arena_free(&p->arena);
+    pipeline_free(p, false);
 }
 
 int main(int argc, char **argv)
@@ -386,12 +397,12 @@ int main(int argc, char **argv)
             t.failed = true;
         }
         failures += t.failed;
-        tiny_free(t.cx, NULL);
+        unit_free(t.cx, NULL);
     }
     Trial shared = { .cx = kn_context_new(NULL) };
     context_begin(shared.cx);
     failures += !context_try(shared.cx, shared_conditions, &shared) || shared.failed;
-    tiny_free(shared.cx, NULL);
+    unit_free(shared.cx, NULL);
     printf("%llu random expressions, %d failures\n", (unsigned long long)count, failures);
     return failures != 0;
 }
