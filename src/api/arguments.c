@@ -56,11 +56,12 @@ static void collect_slots(Bind *bind)
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func *f = p->funcs.at[i];
         if (f->kind == FUNC_INPUT)
-            vec_push(arena, &bind->slots, ((Slot){ KN_INPUT, f->name, f->types[0], f->rank, f->args, f->id, 0, NULL, false }));
+            vec_push(arena, &bind->slots, ((Slot){ .kind = KN_INPUT, .name = f->name, .type = f->types[0], .rank = f->rank,
+                                                   .dims = f->args, .index = f->id }));
     }
     for (size_t i = 0; i < p->params.count; i++) {
         const Param *k = p->params.at[i];
-        vec_push(arena, &bind->slots, ((Slot){ KN_PARAM, k->name, k->type, 0, NULL, (int)i, 0, NULL, false }));
+        vec_push(arena, &bind->slots, ((Slot){ .kind = KN_PARAM, .name = k->name, .type = k->type, .index = (int)i }));
     }
     int buffer = 0;
     for (size_t o = 0; o < p->outputs.count; o++) {
@@ -69,7 +70,8 @@ static void collect_slots(Bind *bind)
             const char *base = p->outputs.at[o].name;
             const char *name = f->component_count > 1 ? arena_printf(arena, "%s.%d", base, c) : base;
             vec_push(arena, &bind->slots,
-                     ((Slot){ KN_OUTPUT, name, f->types[c], f->rank, f->args, buffer++, (int)o, NULL, false }));
+                     ((Slot){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args,
+                              .index = buffer++, .output = (int)o }));
         }
     }
 }
@@ -242,7 +244,10 @@ bool arguments_bind(kn_pipeline *p, Purpose purpose, const kn_arg *args, int cou
     match_names(&bind, args, count);
     for (size_t i = 0; i < slots; i++) {
         Slot *slot = &bind.slots.at[i];
-        (slot->kind == KN_PARAM ? bind_param : bind_buffer)(&bind, slot);
+        if (slot->kind == KN_PARAM)
+            bind_param(&bind, slot);
+        else
+            bind_buffer(&bind, slot);
     }
     if (purpose == FOR_RUN)
         check_overlaps(&bind);

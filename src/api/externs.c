@@ -20,11 +20,11 @@ static bool is_name(const char *s)
 /* The interned form of a name given by the user; NULL, after a diagnostic, if it is none. */
 static const char *checked_name(kn_context *cx, const char *name)
 {
-    if (name && is_name(name))
-        return intern(cx, name);
-    diag_status(cx, KN_ERROR_ARGUMENT, name ? "`%s` is not a name: a name is a letter or _, then letters, digits and _" : "no name was given%s",
-                name ? name : "");
-    return NULL;
+    if (!name)
+        diag_status(cx, KN_ERROR_ARGUMENT, "no name was given");
+    else if (!is_name(name))
+        diag_status(cx, KN_ERROR_ARGUMENT, "`%s` is not a name: a name is a letter or _, then letters, digits and _", name);
+    return cx->status ? NULL : intern(cx, name);
 }
 
 typedef struct Define {
