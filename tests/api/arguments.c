@@ -179,7 +179,7 @@ static void test_buffers(World *w)
     CHECK(kn_diagnostic_count(w->cx) == 5, "all five errors: %s", kn_error_text(w->cx));
 }
 
-/* An input too small for what is asked, and an empty output. */
+/* An input too small for what is asked, and empty outputs. */
 static void test_sizes(World *w)
 {
     world_fill(w);
@@ -193,6 +193,12 @@ static void test_sizes(World *w)
     expect_ok(w->cx, run_with(w, NULL, 0));
     for (int i = 0; i < 12; i++)
         CHECK(w->out_data[i] == 0x5A5A && w->b0_data[i] == i, "element %d", i);
+    world_fill(w);
+    w->b0.dim[1].extent = w->b1.dim[1].extent = 0;
+    w->b1.data = NULL;
+    expect_ok(w->cx, run_with(w, NULL, 0));
+    for (int i = 0; i < 12; i++)
+        CHECK(w->out_data[i] == i + 3 && w->b0_data[i] == 0x5A5A, "element %d: %d", i, w->out_data[i]);
 }
 
 /* kn_fit: half a tuple may be given, parameters are checked, inputs are needed. */
