@@ -135,7 +135,7 @@ const Expr *expr_int(ExprPool *pool, kn_type type, int64_t v);     /* wraps */
 const Expr *expr_float(ExprPool *pool, kn_type type, double v);    /* rounds */
 const Expr *expr_bool(ExprPool *pool, bool v);
 const Expr *expr_var(ExprPool *pool, kn_type type, const char *interned);
-const Expr *expr_param(ExprPool *pool, const Param *param);
+const Expr *expr_param(ExprPool *pool, kn_type type, const Param *param);
 const Expr *expr_dim(ExprPool *pool, ExprOp op, const Func *input, int dim);
 const Expr *expr_call(ExprPool *pool, const Func *f, int component, kn_type type, int count, const Expr *const *args);
 const Expr *expr_extern(ExprPool *pool, const char *interned, kn_type type, int count, const Expr *const *args);
@@ -146,7 +146,7 @@ const Expr *expr_ternary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a,
 /* `e` with each variable named in `names` replaced. */
 const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names, const Expr *const *values);
 
-/* Does f have a self-made answer for every node? Calls visit(e, user) once for each node reachable from e, operands first. */
+/* Calls visit(e, user) once for each node reachable from e, operands first. */
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user);
 
 /* Value of an integer constant node. */
@@ -164,10 +164,6 @@ typedef struct Linear {
 /* The linear form of an integer expression; false if it has too many terms or its numbers are too large. */
 bool expr_linear(Arena *arena, const Expr *e, Linear *out);
 /* a - b is this constant? Provable only by linear forms. */
-bool expr_difference(Arena *arena, const Expr *a, const Expr *b, int64_t *out);
-
-/* As text of the language. */
-struct Text;
-void expr_print(struct Text *out, const Expr *e);
+bool expr_difference(const Expr *a, const Expr *b, int64_t *out);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef KILN_PIPELINE_PIPELINE_H
 #define KILN_PIPELINE_PIPELINE_H
 
+#include "base/text.h"
 #include "ir/expr.h"
 
 typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
@@ -104,7 +105,7 @@ struct kn_pipeline {
     VEC(Param *)    params;
     VEC(Output)     outputs;
     VEC(Schedule *) schedules;
-    struct Program *program;    /* lang/: what it was made from, for schedules and the builder */
+    struct Elab    *program;    /* lang/: what it was made from, for schedules and the builder */
     bool            finished;   /* checked and ordered: may run */
     VEC(kn_port)    ports;
 };
@@ -119,16 +120,22 @@ Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc
  * fills the ports. Errors are diagnosed; true if there are none. */
 bool pipeline_finish(kn_pipeline *p);
 
+/* Reads a file through the context's reader into the pipeline's memory; NULL if it cannot be read. */
+const char *pipeline_read_file(kn_pipeline *p, const char *path, size_t *size);
+
 /* The functions that `f` reads, each once, itself excluded. */
 typedef struct FuncList {
     VEC(const Func *) items;
 } FuncList;
-void func_callees(kn_pipeline *p, Arena *arena, const Func *f, FuncList *out);
+void func_callees(Arena *arena, const Func *f, FuncList *out);
 
 /* Calls visit on every root expression of a definition: values, arguments, bounds, conditions, stage arguments. */
 void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user);
 
 const Func *pipeline_find(const kn_pipeline *p, const char *name);
+
+/* An expression as text of the language. */
+void expr_print(Text *out, const Expr *e);
 
 /* Texts for kn_show. */
 const char *pipeline_show(kn_pipeline *p, kn_view view);

@@ -1,0 +1,245 @@
+/* Elaboration: from the syntax tree to the pipeline.
+ *
+ * The one idea: first every item is filed under its name (entries; `repeat` is unrolled, includes are read), then entries are
+ * resolved when somebody first asks for them. So order does not matter, a family may refer forwards, templates are
+ * instantiated by need, and a question asked while it is being answered is a cycle.
+ *
+ *     program.c    items to entries          names.c     scopes and lookup
+ *     value.c      literals, types, meeting  expr.c      expressions
+ *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
+ *     reduce.c     sum(… for …) and friends   template.c  def
+ *     define.c     definitions and updates    schedule.c  schedules
+ */
+#ifndef KILN_LANG_ELAB_H
+#define KILN_LANG_ELAB_H
+
+#include "base/text.h"
+#include "lang/ast.h"
+#include "pipeline/pipeline.h"
+
+typedef struct Elab    Elab;      /* kn_pipeline.program */
+typedef struct Entry   Entry;
+typedef struct Scope   Scope;
+typedef struct Env     Env;
+typedef struct Value   Value;
+typedef struct FuncRef FuncRef;
+typedef struct Builtin Builtin;
+
+/* ---- Values ----------------------------------------------------------------------------- */
+
+typedef enum ValueKind {
+    VAL_ERROR,      /* was diagnosed; whatever is made of it is an error too, silently */
+    VAL_INT,        /* a weak integer: a literal, or made of literals */
+    VAL_FLOAT,      /* a weak float */
+    VAL_EXPR,       /* a typed expression */
+    VAL_TUPLE,
+    VAL_FUNC,
+    VAL_TYPE,
+    VAL_DIM,        /* in.x */
+    VAL_TEMPLATE,
+    VAL_EXTERN,
+    VAL_BUILTIN
+} ValueKind;
+
+struct Value {
+    ValueKind kind;
+    __int128  integer;
+    double    real;
+    float     real32;           /* of a single literal: the f32 nearest to its digits */
+    union {
+        const Expr    *expr;
+        FuncRef       *func;
+        kn_type        type;
+        const Entry   *entry;   /* VAL_TEMPLATE, VAL_EXTERN */
+        const Builtin *builtin;
+        struct { const Func *input; int dim; } of;
+    };
+    Value *items;               /* VAL_TUPLE */
+    int    count;
+};
+
+/* Something that can be called with coordinates: a function, or a boundary around one. Equal ones are one pointer. */
+struct FuncRef {
+    const struct Boundary *boundary;    /* NULL: func itself */
+    Func        *func;
+    FuncRef     *base;
+    const Expr  *min[KN_MAX_RANK], *extent[KN_MAX_RANK];    /* NULL: this dimension has no boundary */
+    const Expr **outside;               /* constant(f, v): per component */
+};
+
+#define ERROR_VALUE ((Value){ .kind = VAL_ERROR })
+
+Value value_int(__int128 v);
+Value value_float(double v);
+Value value_expr(const Expr *e);
+bool  value_is_weak(Value v);
+/* What it is, in words: "u8", "a function", "the literal 300". */
+const char *value_describe(Elab *el, Value v);
+/* The number of a value known now, as an integer: weak or a constant expression. */
+bool value_known_int(Value v, __int128 *out);
+bool value_known_bool(Value v, bool *out);
+
+/* As an expression of its own type (weak: i32 or f32); NULL after a diagnostic, and for errors. */
+const Expr *value_to_expr(Elab *el, Value v, Loc loc);
+/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a diagnostic. */
+const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what);
+/* A condition. */
+const Expr *value_to_bool(Elab *el, Value v, Loc loc);
+/* An index or bound: i32. */
+const Expr *value_to_index(Elab *el, Value v, Loc loc);
+/* Both operands at the type they meet at; KN_NONE after a diagnostic. `what` names the operation. */
+kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea, const Expr **eb);
+
+/* A conversion node, or the operand itself, or a folded constant. */
+const Expr *convert(Elab *el, const Expr *e, kn_type t);
+
+Value unary_value(Elab *el, TokenKind op, Value a, Loc loc);
+Value binary_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_b);
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+typedef enum EntryKind {
+    ENTRY_CONST, ENTRY_TYPE, ENTRY_PARAM, ENTRY_INPUT, ENTRY_EXTERN, ENTRY_STAGE, ENTRY_TEMPLATE, ENTRY_FUNC, ENTRY_ALIAS
+} EntryKind;
+
+typedef enum EntryState { ENTRY_NEW, ENTRY_BUSY, ENTRY_DONE } EntryState;
+
+/* A definition as written, with the values of the names around it. */
+typedef struct Definition {
+    const Item *item;
+    const Env  *env;
+} Definition;
+
+struct Entry {
+    EntryKind   kind;
+    EntryState  state;
+    const char *name;           /* "g[2]" */
+    const char *full_name;      /* with the template instance it belongs to: "l[1].dx" */
+    Loc         loc;
+    const Item *item;
+    const Env  *env;
+    int         file;           /* which file it is from: a const of the main file is no default */
+    Value       value;          /* once done */
+    Func       *func;           /* ENTRY_FUNC, ENTRY_INPUT, ENTRY_STAGE */
+    VEC(Definition) definitions; /* ENTRY_FUNC: the first is the pure one */
+    size_t      updates_done;
+};
+
+struct Scope {
+    Scope      *up;
+    const char *prefix;         /* of full names: "" or "g[2]." */
+    Map         entries;        /* interned name -> Entry */
+    VEC(Entry *) order;
+};
+
+/* The names around an expression: variables, lets, repetition variables, template arguments; at the end a scope. */
+struct Env {
+    const Env  *up;
+    const char *name;
+    Value       value;
+    Scope      *scope;          /* of the last one */
+};
+
+struct Elab {
+    kn_context  *cx;
+    kn_pipeline *p;
+    Arena       *arena;
+    ExprPool    *pool;
+    Scope       *global;
+    const Env   *global_env;
+    VEC(Entry *) funcs;         /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
+    VEC(Definition) schedules;  /* schedule blocks */
+    VEC(Definition) outputs, estimates;
+    VEC(const char *) included, including;
+    VEC(FuncRef *) refs;
+    VEC(struct Instance *) instances;
+    VEC(struct Reduction *) reductions;
+    VEC(const char *) used_defines;
+    Map          name_counts;   /* interned full name -> how often it was asked for */
+    int          file, file_count; /* being filed: 0 the main one, then a number per include */
+    VEC(Entry *) busy;          /* being resolved, outermost first */
+    int          depth;         /* of recursion */
+    const char  *current;       /* full name of the function being defined, for names of hidden ones */
+    kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
+    bool         in_formula;
+};
+
+enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, TUPLE_MAX = 16 };
+
+Scope *scope_new(Elab *el, Scope *up, const char *prefix);
+Entry *scope_find(const Scope *s, const char *name);
+const Env *env_push(Elab *el, const Env *up, const char *name, Value v);
+const Env *env_root(Elab *el, Scope *scope);
+Scope *env_scope(const Env *env);
+
+/* What a name means here; ERROR_VALUE after a diagnostic with the near miss. */
+Value lookup(Elab *el, const Env *env, const char *name, Loc loc);
+/* Does the name mean something here already (other than a function of the language)? */
+bool is_known(const Env *env, const char *name);
+/* The value of an entry, resolving it if need be. */
+Value entry_value(Elab *el, Entry *e, Loc loc);
+/* "g[1][2]" of an AST_NAME or AST_INDEX; NULL after a diagnostic. */
+const char *family_name(Elab *el, const Env *env, const Ast *a);
+/* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
+const char *unique_name(Elab *el, const char *wanted);
+/* "did you mean `x`?", or NULL. */
+const char *did_you_mean(Elab *el, const Env *env, const char *name);
+
+/* ---- Expressions ------------------------------------------------------------------------ */
+
+Value elab_expr(Elab *el, const Env *env, const Ast *a);
+/* An integer known now. */
+bool elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out);
+/* if cond then yes else no. */
+Value elab_choice(Elab *el, const Env *env, const Ast *cond, const Ast *yes, const Ast *no);
+kn_type elab_type(Elab *el, const Env *env, const Ast *a);
+Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call);
+Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
+int   ref_rank(const FuncRef *f);
+FuncRef *ref_of(Elab *el, Func *f);
+FuncRef *ref_intern(Elab *el, const FuncRef *like);
+const Func *ref_input(const FuncRef *f);         /* the input it is or wraps, or NULL */
+
+/* A function of the language. */
+struct Builtin {
+    const char *name;
+    int         min_args, max_args;     /* max -1: any number */
+    Value (*apply)(Elab *el, const Env *env, const Ast *call, const Builtin *b);
+    ExprOp      op;
+    double (*fold)(double a, double b); /* of weak values */
+};
+const Builtin *builtin_find(const char *name);
+bool  builtin_constant(Elab *el, const char *name, Value *out);
+size_t builtin_names(const char **out, size_t most);
+
+/* Handlers of the table that live in other files. */
+Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b);
+Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b);
+
+Value instantiate(Elab *el, const Env *env, const Entry *template_, const Ast *call, const char *wanted);
+
+/* ---- Definitions ------------------------------------------------------------------------ */
+
+/* The number of arguments that `..` stands for in a definition, and their names; false after a diagnostic. */
+bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *count, const char **names);
+void define_pure(Elab *el, Entry *e);
+void define_update(Elab *el, Entry *e, const Definition *d);
+/* A function with these argument names whose value is `body`, in `env`. */
+Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *args_of, const Ast *body);
+/* Reduction variables of a clause: pushes them on the environment, checks their names. */
+bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **rvars, const Expr **where);
+
+/* ---- Programs --------------------------------------------------------------------------- */
+
+Elab *elab_new(kn_pipeline *p);
+/* Files the items of a program. */
+void file_items(Elab *el, const Env *env, Item *const *items, int count);
+/* The path of a file named in another, without "./" and "dir/../". */
+const char *join_path(Elab *el, const char *from, const char *name);
+/* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
+void elab_finish(Elab *el);
+void elab_schedules(Elab *el);
+/* The directives of a schedule's items, added to the pipeline. */
+void elab_schedule(Elab *el, const Item *it, const Env *env);
+
+#endif

@@ -1,0 +1,400 @@
+/* Names: scopes, lookup, and resolving an entry when it is first asked for. */
+#include "lang/elab.h"
+
+Scope *scope_new(Elab *el, Scope *up, const char *prefix)
+{
+    Scope *s  = ARENA_NEW(el->arena, Scope);
+    s->up     = up;
+    s->prefix = prefix;
+    map_init(&s->entries, el->arena);
+    return s;
+}
+
+Entry *scope_find(const Scope *s, const char *name)
+{
+    return map_get(&s->entries, name);
+}
+
+const Env *env_root(Elab *el, Scope *scope)
+{
+    Env *e   = ARENA_NEW(el->arena, Env);
+    e->scope = scope;
+    return e;
+}
+
+const Env *env_push(Elab *el, const Env *up, const char *name, Value v)
+{
+    Env *e = ARENA_NEW(el->arena, Env);
+    *e     = (Env){ .up = up, .name = name, .value = v };
+    return e;
+}
+
+Scope *env_scope(const Env *env)
+{
+    while (!env->scope)
+        env = env->up;
+    return env->scope;
+}
+
+const char *unique_name(Elab *el, const char *wanted)
+{
+    const char     *name  = intern(el->cx, wanted);
+    const uintptr_t count = (uintptr_t)map_get(&el->name_counts, name) + 1;
+    map_set(&el->name_counts, name, (void *)count);
+    return count == 1 ? name : unique_name(el, arena_printf(el->arena, "%s.%d", wanted, (int)count));
+}
+
+/* ---- Near misses ------------------------------------------------------------------------ */
+
+const char *did_you_mean(Elab *el, const Env *env, const char *name)
+{
+    enum { MOST = 200 };
+    VEC(const char *) known = { 0 };
+    for (; !env->scope; env = env->up)
+        vec_push(el->arena, &known, env->name);
+    for (const Scope *s = env->scope; s; s = s->up)
+        for (size_t i = 0; i < s->order.count && i < MOST; i++)
+            vec_push(el->arena, &known, s->order.at[i]->name);
+    const char  *built_in[MOST];
+    const size_t n = builtin_names(built_in, MOST);
+    for (size_t i = 0; i < n; i++)
+        vec_push(el->arena, &known, built_in[i]);
+    const char *near = text_near_miss(name, known.at, known.count);
+    return near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL;
+}
+
+/* "g[0] … g[3]" if the name is a member of a family of which others exist. */
+static const char *family_members(Elab *el, const Env *env, const char *name)
+{
+    const char *bracket = strchr(name, '[');
+    Text        text;
+    int         count = 0;
+    if (!bracket)
+        return NULL;
+    text_init(&text, el->arena);
+    for (const Scope *s = env_scope(env); s; s = s->up)
+        for (size_t i = 0; i < s->order.count; i++)
+            if (!strncmp(s->order.at[i]->name, name, (size_t)(bracket - name) + 1) && count++ < 12)
+                text_printf(&text, "%s%s", count > 1 ? ", " : "", s->order.at[i]->name);
+    return count ? arena_printf(el->arena, "the family has %s%s", text_string(&text), count > 12 ? " …" : "") : NULL;
+}
+
+/* ---- Lookup ----------------------------------------------------------------------------- */
+
+static Entry *find_entry(const Env *env, const char *name)
+{
+    for (const Scope *s = env_scope(env); s; s = s->up) {
+        Entry *e = scope_find(s, name);
+        if (e)
+            return e;
+    }
+    return NULL;
+}
+
+bool is_known(const Env *env, const char *name)
+{
+    for (const Env *v = env; !v->scope; v = v->up)
+        if (v->name == name)
+            return true;
+    return find_entry(env, name) != NULL;
+}
+
+Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
+{
+    for (const Env *v = env; !v->scope; v = v->up)
+        if (v->name == name)
+            return v->value;
+    Entry *e = find_entry(env, name);
+    if (e)
+        return entry_value(el, e, loc);
+
+    Value         v;
+    const kn_type type = kn_type_from_name(name);
+    if (type != KN_NONE)
+        return (Value){ .kind = VAL_TYPE, .type = type };
+    if (builtin_constant(el, name, &v))
+        return v;
+    const Builtin *b = builtin_find(name);
+    if (b)
+        return (Value){ .kind = VAL_BUILTIN, .builtin = b };
+
+    const char *near = did_you_mean(el, env, name), *family = family_members(el, env, name);
+    const char *remedy = family ? family : near;
+    if (!remedy && el->current)
+        remedy = arena_printf(el->arena, "it is no function, constant or parameter, and neither an argument of `%s` nor a reduction "
+                                         "variable (for %s in a..b)", el->current, name);
+    diag_error(el->cx, loc, remedy, "unknown name `%s`", name);
+    return ERROR_VALUE;
+}
+
+const char *family_name(Elab *el, const Env *env, const Ast *a)
+{
+    if (a->kind == AST_NAME)
+        return a->name;
+    __int128 i;
+    if (a->kind != AST_INDEX) {
+        if (a->kind != AST_ERROR)
+            diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)", "the name of a function is needed here");
+        return NULL;
+    }
+    const char *base = family_name(el, env, a->kids[0]);
+    if (!base || !elab_known_int(el, env, a->kids[1], "the index of a family", &i))
+        return NULL;
+    if (i < -1000000 || i > 1000000) {
+        diag_error(el->cx, a->kids[1]->loc, NULL, "the index of a family is between -1000000 and 1000000");
+        return NULL;
+    }
+    return intern(el->cx, arena_printf(el->arena, "%s[%d]", base, (int)i));
+}
+
+/* ---- Entries ---------------------------------------------------------------------------- */
+
+/* Diagnoses that an entry is needed to resolve itself, with the way around. */
+static void report_cycle(Elab *el, const Entry *e, Loc loc)
+{
+    Text   chain;
+    size_t from = el->busy.count;
+    while (from > 0 && el->busy.at[from - 1] != e)
+        from--;
+    if (from == el->busy.count && e->kind == ENTRY_FUNC) {
+        diag_error(el->cx, loc,
+                   arena_printf(el->arena, "begin with its values before the recursion, `%s(…) = 0`, then write the recursion as an update: "
+                                           "`%s(…) = … for k in a..b`", e->name, e->name),
+                   "the first definition of `%s` reads `%s` itself", e->name, e->name);
+        return;
+    }
+    text_init(&chain, el->arena);
+    for (size_t i = from ? from - 1 : 0; i < el->busy.count; i++)
+        text_printf(&chain, "%s -> ", el->busy.at[i]->full_name);
+    diag_error(el->cx, loc, NULL, "`%s` is defined in terms of itself: %s%s", e->name, text_string(&chain), e->full_name);
+}
+
+/* The text of -D for a const or type of the main program, as an expression of its own. */
+static const Ast *override_of(Elab *el, const Entry *e)
+{
+    const char *text = env_scope(e->env) == el->global ? map_get(&el->cx->defines, e->name) : NULL;
+    if (!text)
+        return NULL;
+    vec_push(el->arena, &el->used_defines, e->name);
+    Source *s = ARENA_NEW(el->arena, Source);
+    *s        = (Source){ arena_printf(el->arena, "-D %s", e->name), text, strlen(text) };
+    return parse_expression(el->cx, el->arena, s);
+}
+
+static void find_variable(const Expr *e, void *user)
+{
+    if (e->op == EX_VAR || e->op == EX_PARAM || e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT)
+        *(bool *)user = true;
+}
+
+static Value const_value(Elab *el, const Entry *e)
+{
+    const Ast *given = override_of(el, e), *a = given ? given : e->item->value;
+    Value      v     = elab_expr(el, given ? el->global_env : e->env, a);
+    bool       moves = false;
+    if (v.kind == VAL_EXPR)
+        expr_visit(el->pool, v.expr, find_variable, &moves);
+    if ((v.kind != VAL_EXPR && !value_is_weak(v) && v.kind != VAL_ERROR) || moves) {
+        diag_error(el->cx, a->loc, "a value that is known only when the pipeline runs is a `param`",
+                   "the value of the constant `%s` is not known here", e->name);
+        return ERROR_VALUE;
+    }
+    return v;
+}
+
+static Value type_value(Elab *el, const Entry *e)
+{
+    const Ast    *given = override_of(el, e);
+    const kn_type t     = elab_type(el, given ? el->global_env : e->env, given ? given : e->item->type);
+    return t == KN_NONE ? ERROR_VALUE : (Value){ .kind = VAL_TYPE, .type = t };
+}
+
+/* A scalar known now, converted to type t. */
+static bool known_scalar(Elab *el, const Env *env, const Ast *a, kn_type t, kn_scalar *out)
+{
+    Value v = elab_expr(el, env, a);
+    bool  truth;
+    if (v.kind == VAL_ERROR)
+        return false;
+    if (t == KN_BOOL && value_known_bool(v, &truth)) {
+        *out = kn_int(truth);
+        return true;
+    }
+    const Expr *e = value_to_type(el, v, t, a->loc, "the parameter");
+    if (!e)
+        return false;
+    if (e->op != EX_INT && e->op != EX_FLOAT) {
+        diag_error(el->cx, a->loc, NULL, "this must be a constant");
+        return false;
+    }
+    *out = e->op == EX_INT ? kn_int(e->u.i) : kn_float(e->u.f);
+    return true;
+}
+
+static bool scalar_less(kn_type t, kn_scalar a, kn_scalar b)
+{
+    return type_is_float(t) ? a.as.f < b.as.f : type_is_signed(t) ? a.as.i < b.as.i : (uint64_t)a.as.i < (uint64_t)b.as.i;
+}
+
+static Value param_value(Elab *el, const Entry *e)
+{
+    Param *p = ARENA_NEW(el->arena, Param);
+    p->name  = e->name;
+    p->loc   = e->loc;
+    p->type  = elab_type(el, e->env, e->item->type);
+    if (p->type == KN_NONE)
+        return ERROR_VALUE;
+    if (e->item->value)
+        p->has_default = known_scalar(el, e->env, e->item->value, p->type, &p->value);
+    if (e->item->lo)
+        p->has_range = known_scalar(el, e->env, e->item->lo, p->type, &p->lo) && known_scalar(el, e->env, e->item->hi, p->type, &p->hi);
+    if (p->has_range && (p->type == KN_BOOL || scalar_less(p->type, p->hi, p->lo)))
+        diag_error(el->cx, e->item->lo->loc, NULL, p->type == KN_BOOL ? "a bool has no range" : "this range is empty");
+    else if (p->has_range && p->has_default
+             && (scalar_less(p->type, p->value, p->lo) || (type_is_float(p->type) ? scalar_less(p->type, p->hi, p->value)
+                                                                                  : !scalar_less(p->type, p->value, p->hi))))
+        diag_error(el->cx, e->item->value->loc, NULL, "the default of `%s` lies outside its own range", e->name);
+    vec_push(el->arena, &el->p->params, p);
+    return value_expr(expr_param(el->pool, p->type, p));
+}
+
+/* The names of dimensions in f32(x, y): distinct plain names. */
+static bool dimension_names(Elab *el, const Ast *type, int *rank, const char **names)
+{
+    *rank = type->count - 1;
+    if (*rank > KN_MAX_RANK) {
+        diag_error(el->cx, type->loc, NULL, "at most %d dimensions are possible", KN_MAX_RANK);
+        return false;
+    }
+    for (int i = 0; i < *rank; i++) {
+        const Ast *a = type->kids[i + 1];
+        if (a->kind != AST_NAME || type->labels[i + 1]) {
+            if (a->kind != AST_ERROR)
+                diag_error(el->cx, a->loc, "as in u8(x, y)", "the name of a dimension is needed here");
+            return false;
+        }
+        names[i] = a->name;
+        for (int k = 0; k < i; k++)
+            if (names[k] == names[i]) {
+                diag_error(el->cx, a->loc, NULL, "two dimensions are called `%s`", names[i]);
+                return false;
+            }
+    }
+    return true;
+}
+
+static Func *typed_function(Elab *el, const Entry *e, FuncKind kind)
+{
+    const char *names[KN_MAX_RANK];
+    int         rank;
+    if (e->item->type->kind != AST_CALL)
+        return NULL;
+    const kn_type t = elab_type(el, e->env, e->item->type->kids[0]);
+    if (t == KN_NONE || !dimension_names(el, e->item->type, &rank, names))
+        return NULL;
+    Func *f            = pipeline_add_func(el->p, kind, unique_name(el, e->full_name), e->loc, rank, names);
+    f->component_count = 1;
+    f->types           = ARENA_NEW(el->arena, kn_type);
+    f->types[0]        = t;
+    return f;
+}
+
+/* extern stage warp(f, k) : f32(x, y): functions become buffers, everything else must be known before the run. */
+static Func *stage_function(Elab *el, const Entry *e)
+{
+    const Ast *call = e->item->target;
+    const int  n    = call->count - 1;
+    StageArg  *args = ARENA_ARRAY(el->arena, StageArg, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        const Ast *a = call->kids[i + 1];
+        Value      v = elab_expr(el, e->env, a);
+        if (v.kind == VAL_FUNC && !v.func->boundary && v.func->func->component_count == 1) {
+            args[i].func = v.func->func;
+        } else if (v.kind == VAL_FUNC) {
+            diag_error(el->cx, a->loc, "define a function of it first: e(x, y) = edge(in)(x, y)",
+                       "an extern stage reads plain functions of one component");
+            return NULL;
+        } else {
+            args[i].value = value_to_expr(el, v, a->loc);
+            if (!args[i].value)
+                return NULL;
+        }
+    }
+    Func *f = typed_function(el, e, FUNC_STAGE);
+    if (f) {
+        f->symbol          = e->name;
+        f->stage_args      = args;
+        f->stage_arg_count = n;
+    }
+    return f;
+}
+
+static Value alias_value(Elab *el, Entry *e)
+{
+    const Ast *a = e->item->value;
+    Value      v;
+    if (a->kind == AST_CALL && a->kids[0]->kind == AST_NAME && is_known(e->env, a->kids[0]->name)) {
+        v = elab_expr(el, e->env, a->kids[0]);
+        v = v.kind == VAL_TEMPLATE ? instantiate(el, e->env, v.entry, a, e->full_name) : elab_expr(el, e->env, a);
+    } else {
+        v = elab_expr(el, e->env, a);
+    }
+    if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
+        diag_error(el->cx, a->loc,
+                   arena_printf(el->arena, "a number is a constant: const %s = …; a function has arguments: %s(x, y) = …, or %s() = …", e->name,
+                                e->name, e->name),
+                   "`%s` is given no arguments, so a function is needed here; this is %s", e->name, value_describe(el, v));
+        return ERROR_VALUE;
+    }
+    return v;
+}
+
+static Value func_value(Elab *el, Func *f)
+{
+    return f ? (Value){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
+}
+
+static Value resolve(Elab *el, Entry *e)
+{
+    switch (e->kind) {
+    case ENTRY_CONST:    return const_value(el, e);
+    case ENTRY_TYPE:     return type_value(el, e);
+    case ENTRY_PARAM:    return param_value(el, e);
+    case ENTRY_INPUT:    return func_value(el, e->func = typed_function(el, e, FUNC_INPUT));
+    case ENTRY_STAGE:    return func_value(el, e->func = stage_function(el, e));
+    case ENTRY_EXTERN:   return (Value){ .kind = VAL_EXTERN, .entry = e };
+    case ENTRY_TEMPLATE: return (Value){ .kind = VAL_TEMPLATE, .entry = e };
+    case ENTRY_ALIAS:    return alias_value(el, e);
+    default:
+        define_pure(el, e);
+        return func_value(el, e->func);
+    }
+}
+
+Value entry_value(Elab *el, Entry *e, Loc loc)
+{
+    if (e->state == ENTRY_DONE)
+        return e->value;
+    if (e->state == ENTRY_BUSY) {
+        report_cycle(el, e, loc);
+        return ERROR_VALUE;
+    }
+    if (el->depth > ELAB_MAX_DEPTH) {
+        diag_error(el->cx, loc, "define functions before the ones that read them", "too many definitions refer forwards through each other");
+        return ERROR_VALUE;
+    }
+    const char *current = el->current;
+    const bool  strict  = el->pool->strict;
+    el->current         = e->full_name;
+    el->pool->strict    = false;
+    e->state            = ENTRY_BUSY;
+    el->depth += 10;                                    /* a definition takes as much stack as a nest of expressions */
+    vec_push(el->arena, &el->busy, e);
+    e->value = resolve(el, e);
+    el->busy.count--;
+    el->depth -= 10;
+    e->state         = ENTRY_DONE;
+    el->current      = current;
+    el->pool->strict = strict;
+    return e->value;
+}

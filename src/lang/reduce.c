@@ -1,0 +1,194 @@
+/* Inline reductions: sum(e for i in a..b) is a hidden function with an update.
+ *
+ *     sum(e for i in a..b where c)   becomes   out.sum(x, y) = 0
+ *                                              out.sum(x, y) += e    for i in a..b where c
+ *
+ * over the variables x, y that e, the bounds and the condition use. One mechanism then gives all reductions their meaning, their order and
+ * their schedules. */
+#include "lang/elab.h"
+
+/* A reduction already made: the same one again is the same function. */
+typedef struct Reduction {
+    const char *kind;
+    Func       *func;
+    const Expr *value, *where;
+} Reduction;
+
+typedef struct FreeVars {
+    Elab       *el;
+    int         rvar_count;
+    const RVar *rvars;
+    int         count;
+    const char *names[KN_MAX_RANK + 1];
+} FreeVars;
+
+static void add_free_var(const Expr *e, void *user)
+{
+    FreeVars *fv = user;
+    if (e->op != EX_VAR)
+        return;
+    for (int i = 0; i < fv->rvar_count; i++)
+        if (fv->rvars[i].name == e->u.name)
+            return;
+    for (int i = 0; i < fv->count; i++)
+        if (fv->names[i] == e->u.name)
+            return;
+    if (fv->count <= KN_MAX_RANK)
+        fv->names[fv->count++] = e->u.name;
+}
+
+/* Puts the variables in the order in which the definition around them names them. */
+static void order_as_written(FreeVars *fv, const Env *env)
+{
+    int done = fv->count;
+    for (; !env->scope; env = env->up)
+        for (int i = 0; i < done; i++)
+            if (env->value.kind == VAL_EXPR && env->value.expr->op == EX_VAR && env->value.expr->u.name == fv->names[i]) {
+                const char *name = fv->names[i];
+                memmove(&fv->names[i], &fv->names[i + 1], (size_t)(done - i - 1) * sizeof *fv->names);
+                fv->names[--done] = name;
+            }
+}
+
+/* What accumulation begins with, in type t. */
+static const Expr *identity(Elab *el, ExprOp op, kn_type t)
+{
+    switch (op) {
+    case EX_ADD: return type_is_float(t) ? expr_float(el->pool, t, 0) : expr_int(el->pool, t, 0);
+    case EX_MUL: return type_is_float(t) ? expr_float(el->pool, t, 1) : expr_int(el->pool, t, 1);
+    case EX_AND: return expr_bool(el->pool, true);
+    case EX_OR:  return expr_bool(el->pool, false);
+    case EX_MIN: return type_is_float(t) ? expr_float(el->pool, t, __builtin_inf()) : expr_int(el->pool, t, t == KN_U64 ? -1 : type_max(t));
+    default:     return type_is_float(t) ? expr_float(el->pool, t, -__builtin_inf()) : expr_int(el->pool, t, type_min(t));
+    }
+}
+
+static bool same_domain(const Update *u, int count, const RVar *rvars)
+{
+    if (u->rvar_count != count)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (u->rvars[i].name != rvars[i].name || u->rvars[i].lo != rvars[i].lo || u->rvars[i].hi != rvars[i].hi)
+            return false;
+    return true;
+}
+
+/* The values of the update: the accumulation, or for argmin and argmax the reduction variables and the extreme, where it is better. */
+static void accumulate(Elab *el, Func *f, Update *u, ExprOp op, bool is_arg, const Expr *value, const Expr *const *vars)
+{
+    const int n = f->component_count, last = n - 1;
+    const Expr *old = expr_call(el->pool, f, last, f->types[last], f->rank, vars);
+    if (!is_arg) {
+        u->values[0] = expr_binary(el->pool, op, f->types[0], old, value);
+        return;
+    }
+    const Expr *better = op == EX_MIN ? expr_binary(el->pool, EX_LT, KN_BOOL, value, old) : expr_binary(el->pool, EX_LT, KN_BOOL, old, value);
+    for (int i = 0; i < n; i++) {
+        const Expr *now = i == last ? value : expr_var(el->pool, KN_I32, u->rvars[i].name);
+        u->values[i]    = expr_ternary(el->pool, EX_SELECT, f->types[i], better, now, expr_call(el->pool, f, i, f->types[i], f->rank, vars));
+    }
+}
+
+static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value, const Expr *where)
+{
+    const bool is_arg = !strncmp(b->name, "arg", 3);
+    Func      *f = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, arena_printf(el->arena, "%s.%s", el->current ? el->current : "", b->name)),
+                                     loc, fv->count, fv->names);
+    const int n        = is_arg ? fv->rvar_count + 1 : 1;
+    f->component_count = n;
+    f->types           = ARENA_ARRAY(el->arena, kn_type, (size_t)n);
+    f->values          = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        f->types[i]  = i == n - 1 ? (kn_type)value->type : KN_I32;
+        f->values[i] = i == n - 1 ? identity(el, b->op, f->types[i]) : fv->rvars[i].lo;
+    }
+    Update *u     = ARENA_NEW(el->arena, Update);
+    u->loc        = loc;
+    u->args       = ARENA_ARRAY(el->arena, const Expr *, (size_t)f->rank);
+    u->is_free    = ARENA_ARRAY(el->arena, bool, (size_t)f->rank);
+    u->values     = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
+    u->rvar_count = fv->rvar_count;
+    u->rvars      = ARENA_ARRAY(el->arena, RVar, (size_t)fv->rvar_count);
+    u->where      = where;
+    for (int i = 0; i < fv->rvar_count; i++)
+        u->rvars[i] = fv->rvars[i];
+    for (int d = 0; d < f->rank; d++) {
+        u->args[d]    = expr_var(el->pool, KN_I32, f->args[d]);
+        u->is_free[d] = true;
+    }
+    f->updates      = u;
+    f->update_count = 1;
+    accumulate(el, f, u, b->op, is_arg, value, u->args);
+    return f;
+}
+
+/* argmin's first components begin at the lower bounds, which may use earlier reduction variables: those are not known then. */
+static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc loc)
+{
+    if (strncmp(b->name, "arg", 3))
+        return true;
+    FreeVars used = { .el = el };
+    for (int i = 0; i < fv->rvar_count; i++)
+        expr_visit(el->pool, fv->rvars[i].lo, add_free_var, &used);
+    for (int i = 0; i < fv->rvar_count; i++)
+        for (int k = 0; k < used.count; k++)
+            if (used.names[k] == fv->rvars[i].name) {
+                diag_error(el->cx, loc, "use `where` for the triangular part", "the lower bounds of `%s` may not use its own variables", b->name);
+                return false;
+            }
+    return true;
+}
+
+Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+{
+    if (!call->clause) {
+        diag_error(el->cx, call->loc, arena_printf(el->arena, "%s(e for i in -1..2)", b->name), "`%s` needs a `for`", b->name);
+        return ERROR_VALUE;
+    }
+    if (el->in_formula || call->count != 2 || call->labels[1]) {
+        diag_error(el->cx, call->loc, NULL, el->in_formula ? "a formula has no reductions" : "`%s` takes one value before its `for`", b->name);
+        return ERROR_VALUE;
+    }
+    FreeVars    fv    = { .el = el };
+    RVar       *rvars = NULL;
+    const Expr *where = NULL;
+    if (!elab_clause(el, &env, call->clause, &fv.rvar_count, &rvars, &where))
+        return ERROR_VALUE;
+    fv.rvars      = rvars;
+    Value       v = elab_expr(el, env, call->kids[1]);
+    const bool  logic = b->op == EX_AND || b->op == EX_OR;
+    const Expr *value = logic ? value_to_bool(el, v, call->kids[1]->loc) : value_to_expr(el, v, call->kids[1]->loc);
+    if (!value)
+        return ERROR_VALUE;
+    if (!logic && value->type == KN_BOOL) {
+        diag_error(el->cx, call->kids[1]->loc, "convert it, as in u32(c)", "`%s` has no meaning for bool", b->name);
+        return ERROR_VALUE;
+    }
+    if (fv.rvar_count + 1 > TUPLE_MAX || !arg_bounds_ok(el, b, &fv, call->loc))
+        return ERROR_VALUE;
+    expr_visit(el->pool, value, add_free_var, &fv);
+    if (where)
+        expr_visit(el->pool, where, add_free_var, &fv);
+    for (int i = 0; i < fv.rvar_count; i++) {
+        expr_visit(el->pool, rvars[i].lo, add_free_var, &fv);
+        expr_visit(el->pool, rvars[i].hi, add_free_var, &fv);
+    }
+    if (fv.count > KN_MAX_RANK) {
+        diag_error(el->cx, call->loc, NULL, "this reduction depends on more than %d variables", KN_MAX_RANK);
+        return ERROR_VALUE;
+    }
+    order_as_written(&fv, env);
+    const Expr *args[KN_MAX_RANK];
+    for (int d = 0; d < fv.count; d++)
+        args[d] = expr_var(el->pool, KN_I32, fv.names[d]);
+
+    for (size_t i = 0; i < el->reductions.count; i++) {
+        const Reduction *r = el->reductions.at[i];
+        if (!strcmp(r->kind, b->name) && r->value == value && r->where == where && same_domain(r->func->updates, fv.rvar_count, rvars))
+            return call_ref(el, ref_of(el, r->func), args);
+    }
+    Reduction *r = ARENA_NEW(el->arena, Reduction);
+    *r           = (Reduction){ b->name, make_function(el, b, call->loc, &fv, value, where), value, where };
+    vec_push(el->arena, &el->reductions, r);
+    return call_ref(el, ref_of(el, r->func), args);
+}

@@ -1,0 +1,148 @@
+/* Templates: a `def` makes functions of functions.
+ *
+ * An instance is the body filed once more, in a scope of its own, with the arguments bound. The same template with the same
+ * arguments is the same instance, so `up(f)(x, y) + up(f)(x+1, y)` computes up(f) once. An instance is named after what it
+ * defines: g[2] = down(g[1]) gives g[2] and its inner stage g[2].dx. */
+#include "lang/elab.h"
+
+typedef struct Instance {
+    const Entry *template_;
+    int          count;
+    Value       *args;
+    Value        result;
+    bool         busy;
+} Instance;
+
+static bool same_value(Value a, Value b)
+{
+    if (a.kind != b.kind)
+        return false;
+    switch (a.kind) {
+    case VAL_INT:   return a.integer == b.integer;
+    case VAL_FLOAT: return a.real == b.real;
+    case VAL_EXPR:  return a.expr == b.expr;
+    case VAL_FUNC:  return a.func == b.func || (!a.func->boundary && !b.func->boundary && a.func->func == b.func->func);
+    case VAL_TYPE:  return a.type == b.type;
+    default:        return false;
+    }
+}
+
+static Instance *find_instance(Elab *el, const Entry *t, int count, const Value *args)
+{
+    for (size_t i = 0; i < el->instances.count; i++) {
+        Instance *in   = el->instances.at[i];
+        bool      same = in->template_ == t;
+        for (int k = 0; same && k < count; k++)
+            same = same_value(in->args[k], args[k]);
+        if (same)
+            return in;
+    }
+    return NULL;
+}
+
+/* An argument of an instance: a function, a type, or a number known now. */
+static bool argument_ok(Elab *el, Value v, Loc loc)
+{
+    const bool known = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v)
+                    || (v.kind == VAL_EXPR && (v.expr->op == EX_INT || v.expr->op == EX_FLOAT || v.expr->op == EX_PARAM));
+    if (!known && v.kind != VAL_ERROR)
+        diag_error(el->cx, loc, "what differs from point to point is read inside, through a function",
+                   "the argument of a template is a function, a type, a constant or a parameter, this is %s", value_describe(el, v));
+    return known;
+}
+
+/* The body's one `return`, which ends it. */
+static const Item *find_return(Elab *el, const Entry *t)
+{
+    const Item *it = t->item;
+    if (!it->count || it->body[it->count - 1]->kind != ITEM_RETURN) {
+        diag_error(el->cx, t->loc, "end it with: return (x, y) = …", "the template `%s` does not end in `return`", t->name);
+        return NULL;
+    }
+    for (int i = 0; i + 1 < it->count; i++)
+        if (it->body[i]->kind == ITEM_RETURN) {
+            diag_error(el->cx, it->body[i]->loc, NULL, "`return` is the last item of a template");
+            return NULL;
+        }
+    return it->body[it->count - 1];
+}
+
+/* The value of the return: a function defined on the spot, or one made elsewhere. */
+static Value returned(Elab *el, const Env *env, const Item *ret, const char *name)
+{
+    if (ret->target) {
+        Func *f = define_function(el, env, name, ret->loc, ret->target, ret->value);
+        return f ? (Value){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
+    }
+    Value v = elab_expr(el, env, ret->value);
+    if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
+        diag_error(el->cx, ret->value->loc, "return (x, y) = …", "a template returns a function, this is %s", value_describe(el, v));
+        return ERROR_VALUE;
+    }
+    return v;
+}
+
+static const Env *bind_arguments(Elab *el, const Entry *t, const char *name, const Value *args)
+{
+    Scope     *scope = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
+    const Env *env   = env_root(el, scope);
+    for (int i = 0; i + 1 < t->item->target->count; i++)
+        env = env_push(el, env, t->item->target->kids[i + 1]->name, args[i]);
+    return env;
+}
+
+static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *wanted)
+{
+    const Item *ret = find_return(el, t);
+    if (!ret)
+        return ERROR_VALUE;
+    const char *current = el->current;
+    const bool  strict  = el->pool->strict;
+    const char *name    = wanted ? wanted : unique_name(el, arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name));
+    const Env  *env     = bind_arguments(el, t, name, in->args);
+    el->current         = name;
+    el->pool->strict    = false;
+    el->depth += 20;
+    file_items(el, env, t->item->body, t->item->count - 1);
+    Value v = returned(el, env, ret, name);
+    el->depth -= 20;
+    el->current      = current;
+    el->pool->strict = strict;
+    return v;
+}
+
+Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, const char *wanted)
+{
+    const int n = t->item->target->count - 1;
+    if (call->count - 1 != n) {
+        diag_error(el->cx, call->loc, NULL, "the template `%s` has %d argument%s, but is given %d", t->name, n, n == 1 ? "" : "s", call->count - 1);
+        return ERROR_VALUE;
+    }
+    Value *args = ARENA_ARRAY(el->arena, Value, (size_t)n);
+    bool   ok   = true;
+    for (int i = 0; i < n; i++) {
+        args[i] = elab_expr(el, env, call->kids[i + 1]);
+        ok &= argument_ok(el, args[i], call->kids[i + 1]->loc);
+    }
+    if (!ok)
+        return ERROR_VALUE;
+    Instance *in = find_instance(el, t, n, args);
+    if (in && in->busy) {
+        diag_error(el->cx, call->loc, NULL, "the template `%s` needs itself with the same arguments", t->name);
+        return ERROR_VALUE;
+    }
+    if (in)
+        return in->result;
+    if (el->depth > ELAB_MAX_DEPTH) {
+        diag_error(el->cx, call->loc, "end the recursion with a condition on a constant", "templates are nested too deep");
+        return ERROR_VALUE;
+    }
+    in  = ARENA_NEW(el->arena, Instance);
+    *in = (Instance){ .template_ = t, .count = n, .args = args, .busy = true };
+    vec_push(el->arena, &el->instances, in);
+    in->result = make_instance(el, t, in, wanted);
+    in->busy   = false;
+    if (in->result.kind == VAL_ERROR && call->loc.source != t->loc.source)
+        diag_note(el->cx, call->loc, "`%s` is used here", t->name);
+    return in->result;
+}
