@@ -29,14 +29,11 @@ static bool dims_given(const Fill *call)
     return true;
 }
 
-/* Runs the pipeline whose only function is `f` over the buffer. */
-static void run_formula(Fill *call, Func *f)
+/* Runs the pipeline whose only output is the formula over the buffer. */
+static void run_formula(Fill *call)
 {
     kn_context  *cx = call->cx;
     kn_pipeline *p  = call->p;
-    vec_push(&p->arena, &p->outputs, ((Output){ .name = f->name, .func = f, .loc = f->loc }));
-    if (!pipeline_finish(p))
-        return;
     Box box = box_of_buffer(call->b);
     const Binding binding = { .input = ARENA_ARRAY(&cx->call, Box, p->funcs.count), .output = &box };
     kn_buffer **inputs    = ARENA_ARRAY(&cx->call, kn_buffer *, p->funcs.count);
@@ -53,9 +50,8 @@ static void fill(void *arg)
     if (buffer_check(call->cx, call->b, "the buffer", true) || !dims_given(call))
         return;
     call->p = pipeline_new(call->cx, "formula");
-    Func *f = lang_formula(call->p, "formula", call->formula, call->b->rank, call->dims, call->b->type);
-    if (f)
-        run_formula(call, f);
+    if (call->p && lang_formula(call->p, call->formula, call->b->rank, call->dims, call->b->type))
+        run_formula(call);
 }
 
 kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const char *formula)

@@ -1,4 +1,4 @@
-/* Modules: from a finished pipeline and options to something that runs; and the end of pipelines and contexts.
+/* Modules: from a finished pipeline and options to something that runs; and the end of contexts.
  *
  * Takes   a pipeline that passed its checks, and the names of a scheduler and a target.
  * Gives   a module in the pipeline's arena, or the diagnostic that lists the names this version knows.
@@ -68,12 +68,6 @@ kn_module *kn_compile(kn_pipeline *p, const kn_options *options)
     context_begin(p->cx);
     context_try(p->cx, compile, &call);
     return call.module;
-}
-
-void kn_pipeline_free(kn_pipeline *p)
-{
-    if (p)
-        pipeline_free(p, true);
 }
 
 void kn_context_free(kn_context *cx)

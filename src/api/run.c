@@ -91,7 +91,7 @@ static void fit(void *arg)
     Call        *call = arg;
     kn_pipeline *p    = call->p;
     Arguments    a;
-    if (!arguments_bind(p, FOR_FIT, call->args, call->count, &a) || !regions_fit(p, &p->cx->call, &a.binding, a.given))
+    if (!arguments_bind(p, FOR_FIT, call->args, call->count, &a) || !regions_fit(p, &p->cx->call, &a.binding, a.given, NULL))
         return;
     kn_buffer **next = a.outputs;
     for (size_t o = 0; o < p->outputs.count; o++) {

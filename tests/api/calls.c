@@ -96,7 +96,7 @@ static void test_ports_and_views(kn_context *cx)
         }
         CHECK(found, "port %s", want[i].name);
     }
-    CHECK(kn_port_get(p, -1).name == NULL && kn_port_get(p, 99).name == NULL, "no such port");
+    CHECK(!*kn_port_get(p, -1).name && !*kn_port_get(p, 99).name, "no such port");
     CHECK(strstr(kn_show(p, KN_VIEW_FUNCS), "best"), "%s", kn_show(p, KN_VIEW_FUNCS));
     CHECK(strstr(kn_show(p, KN_VIEW_GRAPH), "digraph"), "%s", kn_show(p, KN_VIEW_GRAPH));
     expect_ok(cx, kn_schedule_parse(p, "t.sched", "best.parallel(y)\n", -1));

@@ -1,26 +1,27 @@
-/* The whole test framework: CHECK(condition, format, …) reports and goes on; check_done() is main's result. */
+/* Checks for test programs: CHECK(condition, format, …) counts and reports, check_done() ends main. */
 #ifndef KILN_TESTS_CHECK_H
 #define KILN_TESTS_CHECK_H
 
 #include <stdio.h>
 
-static int check_count, check_failures;
+static int checks_passed, checks_failed;
 
-#define CHECK(condition, ...)                                                    \
-    do {                                                                         \
-        check_count++;                                                           \
-        if (!(condition)) {                                                      \
-            check_failures++;                                                    \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);      \
-            fprintf(stderr, __VA_ARGS__);                                        \
-            fputc('\n', stderr);                                                 \
-        }                                                                        \
+#define CHECK(condition, ...)                                                \
+    do {                                                                     \
+        if (condition) {                                                     \
+            checks_passed++;                                                 \
+        } else {                                                             \
+            checks_failed++;                                                 \
+            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition);           \
+            printf(__VA_ARGS__);                                             \
+            putchar('\n');                                                   \
+        }                                                                    \
     } while (0)
 
 static inline int check_done(void)
 {
-    printf("%d checks, %d failed\n", check_count, check_failures);
-    return check_failures ? 1 : 0;
+    printf("%d passed, %d failed\n", checks_passed, checks_failed);
+    return checks_failed != 0;
 }
 
 #endif
