@@ -178,10 +178,23 @@ typedef struct kn_port {
     const char *const *dims;      /* the names of the dimensions */
     bool               has_default;
     kn_scalar          value;     /* a parameter's default */
+    const int32_t     *estimate;  /* an output's extents as `estimate` gives them, or NULL */
 } kn_port;
 
 KN_API int kn_port_count(const kn_pipeline *p);
 KN_API kn_port kn_port_get(const kn_pipeline *p, int index);
+
+/* The names that kn_define can give another value: the consts and types of the program and of what it includes. */
+KN_API int kn_const_count(const kn_pipeline *p);
+/* NULL for an index out of range. */
+KN_API const char *kn_const_name(const kn_pipeline *p, int index);
+
+/* The C functions and stages that the program declares with `extern`, to be looked up in a library for kn_extern_function or
+ * kn_extern_stage. */
+KN_API int kn_extern_count(const kn_pipeline *p);
+/* NULL for an index out of range. */
+KN_API const char *kn_extern_name(const kn_pipeline *p, int index);
+KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 
 typedef enum kn_view {
     KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
@@ -274,6 +287,9 @@ typedef enum kn_image_range {
  * buffer `to`. *note says in words what was changed, or is NULL if nothing was. */
 KN_API kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank,
                                   kn_buffer *to, const char **note);
+/* Converts `from`, as a picture, into a new buffer `to` that the format of `path` can hold: its type, and its channels (an alpha channel is
+ * dropped, colour made gray, gray repeated as colour). *note as above. */
+KN_API kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to, const char **note);
 
 /* How two buffers of one shape differ. Where both are NaN they are equal. */
 typedef struct kn_difference {

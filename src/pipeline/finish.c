@@ -165,7 +165,8 @@ static void add_ports(kn_pipeline *p)
         const Func *f = p->outputs.at[i].func;
         for (int c = 0; c < f->component_count; c++) {
             const char *name = f->component_count == 1 ? p->outputs.at[i].name : arena_printf(&p->arena, "%s.%d", p->outputs.at[i].name, c);
-            vec_push(&p->arena, &p->ports, ((kn_port){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args }));
+            vec_push(&p->arena, &p->ports, ((kn_port){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args,
+                                                           .estimate = p->outputs.at[i].estimate }));
         }
     }
 }
