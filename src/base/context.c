@@ -5,6 +5,7 @@
 
 struct Try {
     Try    *outer;
+    Arena  *scratches;      /* those begun before it */
     jmp_buf back;
 };
 
@@ -57,7 +58,7 @@ kn_context *kn_context_new(const kn_config *config)
     c.allocate     = c.allocate ? c.allocate : default_allocate;
     c.release      = c.release ? c.release : default_release;
     c.memory_limit = c.memory_limit ? c.memory_limit : (size_t)8 << 30;
-    c.quota        = c.quota ? c.quota : 500000000;
+    c.quota        = c.quota ? c.quota : 100000000;
     c.max_errors   = c.max_errors > 0 ? c.max_errors : 50;
 
     kn_context *cx = c.allocate(c.user, sizeof *cx);
@@ -84,7 +85,7 @@ void context_begin(kn_context *cx)
 
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
 {
-    Try t     = { .outer = cx->tries };
+    Try t     = { .outer = cx->tries, .scratches = cx->scratches };
     cx->tries = &t;
     if (setjmp(t.back)) {
         cx->tries = t.outer;
@@ -100,6 +101,8 @@ void context_bail(kn_context *cx, kn_status status, const char *message)
     cx->status = cx->status ? cx->status : status;
     cx->error_count++;
     cx->bailed = message;
+    while (cx->scratches != cx->tries->scratches)
+        scratch_end(cx->scratches);
     longjmp(cx->tries->back, 1);
 }
 
