@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name)
 {
@@ -66,6 +67,9 @@ const Func *pipeline_find(const kn_pipeline *p, const char *name)
 
 static const char *read_from_disk(kn_pipeline *p, const char *path, size_t *size)
 {
+    struct stat about;
+    if (stat(path, &about) || !S_ISREG(about.st_mode))      /* a folder has no text, a pipe may never end */
+        return NULL;
     FILE *file = fopen(path, "rb");
     if (!file)
         return NULL;
