@@ -111,6 +111,7 @@ KN_API kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32
 /* Allocates the memory of `b` from the context (zeroed, dense, x fastest) by its type, rank, mins and
  * extents, and sets its strides and data. Freed by kn_buffer_free, or with the context. */
 KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
+/* Frees what kn_buffer_alloc or kn_image_load allocated, and sets data to NULL. Memory of others is left alone. */
 KN_API void kn_buffer_free(kn_context *cx, kn_buffer *b);
 
 /* ---- Contexts and errors ---------------------------------------------------------------- */
@@ -130,6 +131,7 @@ typedef struct kn_config {
 
 /* NULL for the defaults. Returns NULL only if there is no memory. */
 KN_API kn_context *kn_context_new(const kn_config *config);
+/* Frees the context and all that was made from it: pipelines, modules, buffers of kn_buffer_alloc, strings. NULL is fine. */
 KN_API void kn_context_free(kn_context *cx);
 
 typedef enum kn_severity { KN_ERROR, KN_WARNING, KN_NOTE } kn_severity;
@@ -150,7 +152,8 @@ KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
 
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
-/* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). */
+/* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). The value is read when
+ * such a program is parsed. A name given again has the newer value. */
 KN_API kn_status kn_define(kn_context *cx, const char *name, const char *value);
 
 /* Reads a program. `name` stands in diagnostics, and includes are looked for beside it; `length` may be
@@ -158,6 +161,7 @@ KN_API kn_status kn_define(kn_context *cx, const char *name, const char *value);
 KN_API kn_pipeline *kn_parse(kn_context *cx, const char *name, const char *text, ptrdiff_t length);
 /* Adds a schedule (the statements of a .sched file) to a pipeline. */
 KN_API kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char *text, ptrdiff_t length);
+/* Frees a pipeline and its modules before the context is freed. NULL is fine. */
 KN_API void kn_pipeline_free(kn_pipeline *p);
 
 /* The formatted form of a program's text: the same tokens and comments, in the standard layout. */
@@ -174,10 +178,23 @@ typedef struct kn_port {
     const char *const *dims;      /* the names of the dimensions */
     bool               has_default;
     kn_scalar          value;     /* a parameter's default */
+    const int32_t     *estimate;  /* an output's extents as `estimate` gives them, or NULL */
 } kn_port;
 
 KN_API int kn_port_count(const kn_pipeline *p);
 KN_API kn_port kn_port_get(const kn_pipeline *p, int index);
+
+/* The names that kn_define can give another value: the consts and types of the program and of what it includes. */
+KN_API int kn_const_count(const kn_pipeline *p);
+/* NULL for an index out of range. */
+KN_API const char *kn_const_name(const kn_pipeline *p, int index);
+
+/* The C functions and stages that the program declares with `extern`, to be looked up in a library for kn_extern_function or
+ * kn_extern_stage. */
+KN_API int kn_extern_count(const kn_pipeline *p);
+/* NULL for an index out of range. */
+KN_API const char *kn_extern_name(const kn_pipeline *p, int index);
+KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 
 typedef enum kn_view {
     KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
@@ -191,7 +208,7 @@ KN_API const char *kn_show(kn_pipeline *p, kn_view view);
 /* ---- Running ---------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* NULL: none */
+    const char *scheduler;     /* NULL or "none" */
     const char *target;        /* NULL or "host" */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* run the reference interpreter */
@@ -208,8 +225,10 @@ typedef struct kn_arg {
     kn_scalar   value;
 } kn_arg;
 
-/* Computes the outputs. Every input and output, and every parameter without a default, must be given.
- * Buffers are checked before anything is computed; on an error no output has been touched. */
+/* Computes the outputs. Every input and output, and every parameter without a default, must be given, in any order. A value
+ * must be one that the parameter's type holds (2.0 is fine for an integer, 1.5 is not; for a float it is rounded) and lie in its range.
+ * An output has memory of its own: the range of bytes from its first to its last element does not meet that of another buffer.
+ * Inputs may share. All this is checked, and every error reported, before anything is computed; on an error no output has been touched. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
 
 /* The box of one function that the outputs need. */
@@ -219,24 +238,27 @@ typedef struct kn_region {
     int32_t     min[KN_MAX_RANK], extent[KN_MAX_RANK];
 } kn_region;
 
-/* The box of every function, consumers first, for these arguments (outputs need no data, inputs need
- * type, rank, mins and extents only). *regions belongs to the context and stays until the next call. */
+/* The box of every function that is needed, inputs too, consumers first, for the arguments of kn_run; of a buffer only type, rank, mins
+ * and extents are looked at. *regions belongs to the context and stays until the next call; on an error it is NULL. */
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
  * box that the given inputs suffice for. Where a boundary makes that unlimited, it is the extents of the
- * inputs' dimensions of the same name. Nothing is allocated. */
+ * inputs' dimensions of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
+ * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */
 KN_API kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const char *formula);
-/* Fills a buffer with noise: every value of an integer type, [0, 1) for a float, the same for the same seed. */
+/* Fills a buffer with noise: every value of an integer type, [0, 1) for a float, all equally likely. An element's value depends on the
+ * seed, the type and how many elements come before it with x fastest, and on nothing else. */
 KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
 
 /* ---- Calling C -------------------------------------------------------------------------- */
 
-/* The C function behind `extern f32 curve(f32)`: plain C with that signature. */
+/* The C function behind `extern f32 curve(f32)`: plain C with that signature. Looked up when a pipeline runs; a name given again has
+ * the newer function. */
 KN_API kn_status kn_extern_function(kn_context *cx, const char *name, void (*function)(void));
 
 /* The C function behind `extern stage warp(f, k) : f32(x, y)`. If `query`, it sets min and extent of each input's
@@ -265,6 +287,9 @@ typedef enum kn_image_range {
  * buffer `to`. *note says in words what was changed, or is NULL if nothing was. */
 KN_API kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank,
                                   kn_buffer *to, const char **note);
+/* Converts `from`, as a picture, into a new buffer `to` that the format of `path` can hold: its type, and its channels (an alpha channel is
+ * dropped, colour made gray, gray repeated as colour). *note as above. */
+KN_API kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to, const char **note);
 
 /* How two buffers of one shape differ. Where both are NaN they are equal. */
 typedef struct kn_difference {

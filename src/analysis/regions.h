@@ -24,9 +24,10 @@ typedef struct Binding {
 
 /* How one update is run. */
 typedef struct UpdateRegion {
-    int64_t  lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];  /* per reduction variable: lo <= v < hi over all points */
-    int64_t  steps;                /* where the free box differs from step to step: the number of steps, else 0 */
-    Box     *free;                 /* the points of the free variables: one box, or one per step (dimensions that are not free are unused) */
+    int64_t  lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];  /* per reduction variable: lo <= v < hi over all points; hi <= lo: no steps */
+    int64_t  steps;                /* where the free box differs from step to step: the number of steps, product of all hi - lo; else 0 */
+    Box     *free;                 /* the points of the free variables: one box, or one per step in the order of execution (empty: skip the
+                                    * step; dimensions that are not free are unused) */
 } UpdateRegion;
 
 typedef struct FuncRegion {
@@ -43,8 +44,15 @@ typedef struct Regions {
  * box needed, the box given and the remedies, and returns false. If `quiet`, adds nothing and only says whether it would do. */
 bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool quiet, Regions *out);
 
-/* The largest boxes of the outputs not in `given` that the inputs suffice for; see kn_fit. *limited[d] of an output tells what the extent of
- * dimension d comes from, in words. */
-bool regions_fit(kn_pipeline *p, Arena *arena, Binding *binding, const bool *given);
+/* Where the extent of an output's dimension comes from. */
+typedef struct FitDim {
+    bool        unlimited;      /* more would do on one side at least, so that side is as in ... */
+    const Func *like;           /* ... this input's dimension of the same name */
+} FitDim;
+
+/* Sets the boxes in `binding` of the outputs that are not `given` to the largest that the inputs suffice for, one output after the other in the order of
+ * declaration; see kn_fit. A side counts as unlimited if 2^20 more coordinates would do. `dims` (per output; may be NULL) gets what each dimension comes
+ * from. false, with the reason as diagnostics, if there is no such box, or a dimension is unlimited and no input has it. */
+bool regions_fit(kn_pipeline *p, Arena *arena, Binding *binding, const bool *given, FitDim (*dims)[KN_MAX_RANK]);
 
 #endif

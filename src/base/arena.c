@@ -26,6 +26,18 @@ void arena_free(Arena *a)
     a->at = a->end = NULL;
 }
 
+void scratch_begin(Arena *a, kn_context *cx)
+{
+    *a            = (Arena){ .cx = cx, .outer = cx->scratches };
+    cx->scratches = a;
+}
+
+void scratch_end(Arena *a)
+{
+    a->cx->scratches = a->outer;
+    arena_free(a);
+}
+
 void arena_move(Arena *to, Arena *from)
 {
     ArenaBlock **end = &from->blocks;

@@ -15,14 +15,19 @@
 
 typedef struct ArenaBlock ArenaBlock;
 
-typedef struct Arena {
+typedef struct Arena Arena;
+struct Arena {
     kn_context *cx;
     ArenaBlock *blocks;
     char       *at, *end;
-} Arena;
+    Arena      *outer;          /* of a scratch arena: the one begun before it */
+};
 
 void arena_init(Arena *a, kn_context *cx);
 void arena_free(Arena *a);
+/* An arena on the stack of a function, from begin to end. Bailing out of the function ends it too. */
+void scratch_begin(Arena *a, kn_context *cx);
+void scratch_end(Arena *a);
 /* Lets `to` free what `from` holds; `from` is empty afterwards. */
 void arena_move(Arena *to, Arena *from);
 

@@ -5,6 +5,7 @@
 
 struct Try {
     Try    *outer;
+    Arena  *scratches;      /* those begun before it */
     jmp_buf back;
 };
 
@@ -84,7 +85,7 @@ void context_begin(kn_context *cx)
 
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
 {
-    Try t     = { .outer = cx->tries };
+    Try t     = { .outer = cx->tries, .scratches = cx->scratches };
     cx->tries = &t;
     if (setjmp(t.back)) {
         cx->tries = t.outer;
@@ -100,6 +101,8 @@ void context_bail(kn_context *cx, kn_status status, const char *message)
     cx->status = cx->status ? cx->status : status;
     cx->error_count++;
     cx->bailed = message;
+    while (cx->scratches != cx->tries->scratches)
+        scratch_end(cx->scratches);
     longjmp(cx->tries->back, 1);
 }
 

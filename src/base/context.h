@@ -46,6 +46,7 @@ struct kn_context {
     kn_status   status;         /* of the call: the first error's */
     const char *bailed;         /* why the call could not go on, or NULL */
     Try        *tries;
+    Arena      *scratches;      /* begun and not ended, the newest first */
     struct kn_pipeline *pipelines;      /* all that are alive */
     Map         defines;        /* interned name -> const char *value */
     Map         externs;        /* interned name -> Extern */

@@ -7,38 +7,53 @@
 
 static const char *const severity_name[] = { [KN_ERROR] = "error", [KN_WARNING] = "warning", [KN_NOTE] = "note" };
 
-static void add(kn_context *cx, kn_severity severity, kn_status status, Loc loc, const char *remedy, const char *format,
-                va_list args)
+/* A diagnostic to be added. */
+typedef struct Addition {
+    kn_context *cx;
+    kn_severity severity;
+    kn_status   status;
+    Loc         loc;
+    const char *remedy, *format;
+    va_list     args;
+} Addition;
+
+static void add(void *arg)
 {
-    va_list again;
-    va_copy(again, args);
-    const int n       = vsnprintf(NULL, 0, format, args);
+    Addition   *a  = arg;
+    kn_context *cx = a->cx;
+    va_list     again;
+    va_copy(again, a->args);
+    const int n       = vsnprintf(NULL, 0, a->format, a->args);
     char     *message = arena_alloc(&cx->call, (size_t)(n < 0 ? 0 : n) + 1);
-    vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, format, again);
+    vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, a->format, again);
     va_end(again);
 
-    if (severity == KN_ERROR) {
+    if (a->severity == KN_ERROR) {
         /* The same words at the same place say nothing new. */
         for (size_t i = 0; i < cx->diags.count; i++) {
             const Diag *d = &cx->diags.at[i];
-            if (d->loc.source && d->loc.source == loc.source && d->loc.start == loc.start && !strcmp(d->message, message))
+            if (d->loc.source && d->loc.source == a->loc.source && d->loc.start == a->loc.start && !strcmp(d->message, message))
                 return;
         }
         cx->error_count++;
-        cx->status = cx->status ? cx->status : status;
+        cx->status = cx->status ? cx->status : a->status;
     }
     if (cx->diags.count >= (size_t)cx->config.max_errors)
         return;
-    remedy = remedy ? arena_strdup(&cx->call, remedy) : NULL;
-    vec_push(&cx->call, &cx->diags, ((Diag){ severity, loc, message, remedy }));
+    const char *remedy = a->remedy ? arena_strdup(&cx->call, a->remedy) : NULL;
+    vec_push(&cx->call, &cx->diags, ((Diag){ a->severity, a->loc, message, remedy }));
 }
 
-#define ADD(severity, status, remedy)                          \
-    do {                                                       \
-        va_list args;                                          \
-        va_start(args, format);                                \
-        add(cx, severity, status, loc, remedy, format, args);  \
-        va_end(args);                                          \
+/* An API function may add one before it has begun a context_try: then running out of memory ends here. */
+#define ADD(severity_, status_, remedy_)                                             \
+    do {                                                                             \
+        Addition a = { .cx = cx, .severity = severity_, .status = status_, .loc = loc, .remedy = remedy_, .format = format };  \
+        va_start(a.args, format);                                                    \
+        if (cx->tries)                                                               \
+            add(&a);                                                                 \
+        else                                                                         \
+            context_try(cx, add, &a);                                                \
+        va_end(a.args);                                                              \
     } while (0)
 
 void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)

@@ -19,12 +19,15 @@ void *map_get(const Map *m, const void *key)
     return m->capacity ? m->values[slot(m, key)] : NULL;
 }
 
+/* The map in twice the space; unchanged if there is no memory. */
 static void map_grow(Map *m)
 {
-    const Map old = *m;
-    m->capacity   = old.capacity ? old.capacity * 2 : 16;
-    m->keys       = ARENA_ARRAY(m->arena, const void *, m->capacity);
-    m->values     = ARENA_ARRAY(m->arena, void *, m->capacity);
+    const Map    old      = *m;
+    const size_t capacity = old.capacity ? old.capacity * 2 : 16;
+    const void **keys     = ARENA_ARRAY(m->arena, const void *, capacity);
+    m->values   = ARENA_ARRAY(m->arena, void *, capacity);
+    m->keys     = keys;
+    m->capacity = capacity;
     for (size_t i = 0; i < old.capacity; i++)
         if (old.keys[i]) {
             const size_t at = slot(m, old.keys[i]);

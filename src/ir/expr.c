@@ -208,11 +208,11 @@ static void walk(Walk *w, const Expr *e)
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user)
 {
     Arena scratch;
-    arena_init(&scratch, pool->cx);
+    scratch_begin(&scratch, pool->cx);
     Walk w = { .visit = visit, .user = user };
     map_init(&w.seen, &scratch);
     walk(&w, e);
-    arena_free(&scratch);
+    scratch_end(&scratch);
 }
 
 typedef struct Substitution {
@@ -251,9 +251,9 @@ static const Expr *substitute(Substitution *s, const Expr *e)
 const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names, const Expr *const *values)
 {
     Substitution s = { .pool = pool, .count = count, .names = names, .values = values };
-    arena_init(&s.scratch, pool->cx);
+    scratch_begin(&s.scratch, pool->cx);
     map_init(&s.done, &s.scratch);
     const Expr *result = substitute(&s, e);
-    arena_free(&s.scratch);
+    scratch_end(&s.scratch);
     return result;
 }

@@ -127,6 +127,13 @@ Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, 
     return f;
 }
 
+/* An expression of the builder has no place: errors in it are said to be in the definition. */
+static void note_definition(Elab *el, const Item *it, int errors_before)
+{
+    if (el->cx->error_count > errors_before && !it->value->loc.source)
+        diag_note(el->cx, it->loc, "in this definition");
+}
+
 void define_pure(Elab *el, Entry *e)
 {
     const Definition d = e->definitions.at[0];
@@ -141,7 +148,9 @@ void define_pure(Elab *el, Entry *e)
                    "the first definition of `%s` has no reduction variables", e->name);
         return;
     }
-    e->func = define_function(el, d.env, e->full_name, d.item->loc, d.item->target, d.item->value);
+    const int errors = el->cx->error_count;
+    e->func          = define_function(el, d.env, e->full_name, d.item->loc, d.item->target, d.item->value);
+    note_definition(el, d.item, errors);
 }
 
 /* ---- Reduction variables ---------------------------------------------------------------- */
@@ -259,7 +268,7 @@ static const Expr *new_value(Elab *el, const Func *f, int i, TokenKind set, Valu
     return NULL;
 }
 
-void define_update(Elab *el, Entry *e, const Definition *def)
+static void make_update(Elab *el, Entry *e, const Definition *def)
 {
     Func       *f    = e->func;
     const Item *it   = def->item;
@@ -298,4 +307,11 @@ void define_update(Elab *el, Entry *e, const Definition *def)
         memcpy(grown, f->updates, (size_t)f->update_count * sizeof *grown);
     grown[f->update_count++] = u;
     f->updates               = grown;
+}
+
+void define_update(Elab *el, Entry *e, const Definition *d)
+{
+    const int errors = el->cx->error_count;
+    make_update(el, e, d);
+    note_definition(el, d->item, errors);
 }

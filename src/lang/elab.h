@@ -162,6 +162,8 @@ struct Elab {
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
     kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
     bool         in_formula;
+    VEC(Item *)  built;         /* by the builder, filed when it is finished */
+    const char  *build_error;   /* the builder's first mistake */
 };
 
 enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, TUPLE_MAX = 16 };

@@ -58,7 +58,7 @@ static bool order_functions(kn_pipeline *p)
 {
     const size_t n = p->funcs.count;
     Sort         s = { .p = p, .ok = true };
-    arena_init(&s.scratch, p->cx);
+    scratch_begin(&s.scratch, p->cx);
     s.callees = ARENA_ARRAY(&s.scratch, FuncList, n);
     s.state   = ARENA_ARRAY(&s.scratch, uint8_t, n);
     s.next    = ARENA_ARRAY(&s.scratch, size_t, n);
@@ -72,7 +72,7 @@ static bool order_functions(kn_pipeline *p)
         p->funcs.at[i]     = s.order.at[i];
         p->funcs.at[i]->id = (int)i;
     }
-    arena_free(&s.scratch);
+    scratch_end(&s.scratch);
     return s.ok;
 }
 
@@ -165,7 +165,8 @@ static void add_ports(kn_pipeline *p)
         const Func *f = p->outputs.at[i].func;
         for (int c = 0; c < f->component_count; c++) {
             const char *name = f->component_count == 1 ? p->outputs.at[i].name : arena_printf(&p->arena, "%s.%d", p->outputs.at[i].name, c);
-            vec_push(&p->arena, &p->ports, ((kn_port){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args }));
+            vec_push(&p->arena, &p->ports, ((kn_port){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args,
+                                                           .estimate = p->outputs.at[i].estimate }));
         }
     }
 }

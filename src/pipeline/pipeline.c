@@ -36,7 +36,7 @@ void pipeline_free(kn_pipeline *p, bool keep)
 void kn_pipeline_free(kn_pipeline *p)
 {
     if (p)
-        pipeline_free(p, false);
+        pipeline_free(p, true);     /* the last errors may speak of its text */
 }
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args)

@@ -1,0 +1,58 @@
+# A thin front for Meson. `make help` lists what there is.
+PREFIX       ?= /usr/local
+FUZZ_SECONDS ?= 60
+NINJA        := ninja
+
+.PHONY: all compile demo test fuzz install clean help
+
+all:            ## build build/kiln, build/libkiln.a and build/libkiln.so
+	@scripts/deps --check
+	@$(MAKE) --no-print-directory compile
+
+compile: build/build.ninja
+	@$(NINJA) -C build
+
+# A folder is newer than the build when a test was added to it: then Meson lists the tests again.
+TESTS     := $(wildcard tests/unit tests/api tests/fuzz)
+SETUP      = meson setup $(if $(wildcard $@),--reconfigure) $(@D)
+SANITIZED := -Db_sanitize=address,undefined -Db_lundef=false
+
+build/build.ninja: $(TESTS)
+	$(SETUP)
+
+build-asan/build.ninja: $(TESTS)
+	$(SETUP) $(SANITIZED)
+
+build-fuzz/build.ninja: $(TESTS)
+	CC=clang $(SETUP) $(SANITIZED) -Dfuzz=true
+
+demo:           ## sharpen a photograph and say where it is
+	@scripts/deps
+	@$(MAKE) --no-print-directory compile
+	@scripts/demo
+
+test:           ## run all tests, in a plain and in a sanitizer build
+	@scripts/deps
+	@$(MAKE) --no-print-directory build/build.ninja build-asan/build.ninja
+	@$(NINJA) -C build
+	@$(NINJA) -C build-asan
+	@python3 tests/run.py
+
+fuzz:           ## run each fuzz target for FUZZ_SECONDS (60)
+	@scripts/deps --fuzz
+	@$(MAKE) --no-print-directory build-fuzz/build.ninja
+	@$(NINJA) -C build-fuzz
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+install: all    ## install to DESTDIR/PREFIX (/usr/local): kiln, libraries, header, man page, kiln.pc
+	@meson configure build -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C build
+
+clean:          ## remove what was built
+	rm -rf build build-asan build-fuzz out
+
+help:
+	@echo 'make TARGET, where TARGET is'
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r target text; do \
+	    printf '  %-9s %s\n' "$$target" "$$text"; done
+	@echo 'demo, test and fuzz install missing packages first when run as root, and say so.'

@@ -1,0 +1,120 @@
+/* Evaluation of expressions over boxes: what only the files of this folder share.
+ *
+ * An Evaluator knows the numbers of a run (input sizes, parameters), the range of every function's values, and an environment: the ranges of the variables,
+ * and what the conditions on the way to the node have shown. Environments nest, one level per condition; each level remembers its
+ * answers per node, so that an expression costs what was written, not what it would be if expanded. Branches that share their parts are still as many as the
+ * paths to them: so each may spend half of what its environment has left, and beyond that a branch is looked at without using its condition. */
+#ifndef KILN_ANALYSIS_EVALUATE_H
+#define KILN_ANALYSIS_EVALUATE_H
+
+#include "analysis/interval.h"
+#include "analysis/regions.h"
+
+enum {
+    MOST_LEVELS    = 8,         /* deeper conditions are not used to narrow */
+    MOST_WORK      = 1 << 18,   /* evaluations in branches, per definition; after that conditions are not used to narrow */
+    MOST_FACTS     = 16,        /* per environment; more are not remembered */
+    MOST_VARIABLES = KN_MAX_RANK * 3,
+};
+
+/* sign * form + shift >= 0 */
+typedef struct Fact {
+    const Linear *form;
+    int           sign, shift;
+} Fact;
+
+/* A node's range, shown by a condition. */
+typedef struct Known {
+    const Expr *node;
+    Range       range;
+} Known;
+
+/* The answers for one node; valid where the stamp is the environment's. */
+typedef struct Cell {
+    Range    range;
+    uint64_t evaluated, visited;
+} Cell;
+
+typedef struct Environment {
+    uint64_t stamp;
+    Cell    *cells;             /* by expression id; NULL until the level is first used */
+    uint64_t limit;             /* no more branches from here when the evaluator's work has come to this */
+    bool     dead;              /* its conditions contradict each other: nothing here is ever evaluated */
+    VEC(Known) known;
+    Fact     facts[MOST_FACTS];
+    int      fact_count;
+} Environment;
+
+typedef struct Variable {
+    const char *name;
+    Range       range;
+} Variable;
+
+typedef struct Evaluator {
+    kn_pipeline    *pipeline;
+    kn_context     *cx;
+    Arena          *arena;
+    const Binding  *binding;
+    Range         **values;     /* per function id, per component; NULL while not known: the whole type */
+    const Linear  **forms;      /* by expression id, see evaluate_form */
+    uint8_t        *calls;      /* by expression id, see has_calls */
+    const Expr   ***domains;    /* per function id: lo <= v, v < hi of each reduction variable of each update, one after the other; NULL where unused */
+    uint64_t        stamps, work;
+    int             level;
+    Environment     environment[MOST_LEVELS + 1];
+    Variable        variables[MOST_VARIABLES];
+    int             variable_count;
+    /* What visit() tells of every access that can happen: a call and the range of each index. */
+    void (*record)(void *user, const Expr *call, const Range *index);
+    void           *user;
+} Evaluator;
+
+/* Knows nothing of the values of functions yet. */
+void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const Binding *binding);
+/* values.c: the range of every function's values, whatever the coordinates. */
+void evaluator_add_values(Evaluator *ev);
+
+/* ---- Environments ---- */
+
+/* Forgets all variables and conditions. */
+void environment_reset(Evaluator *ev);
+void environment_bind(Evaluator *ev, const char *name, Range range);
+
+static inline Environment *environment_now(Evaluator *ev)
+{
+    return &ev->environment[ev->level];
+}
+
+/* A branch taken where `condition` is `truth`. Unless `dead`, evaluate inside, then leave. */
+typedef struct Branch {
+    bool dead, entered;
+} Branch;
+
+Branch branch_enter(Evaluator *ev, const Expr *condition, bool truth);
+void   branch_leave(Evaluator *ev, Branch b);
+
+/* narrow.c: uses in the current environment that `condition` is `truth`. */
+void assume(Evaluator *ev, const Expr *condition, bool truth);
+
+/* Begins an update: resets the environment, binds the free variables to `free` (every i32 if NULL) and the reduction variables to their ranges or, if `step`
+ * is given, to its numbers. The ranges go to lo and hi (half open). Returns how many have been bound: fewer than all if a range is empty. */
+int update_bind(Evaluator *ev, const Func *f, int update, const Box *free, const int64_t *step, int64_t *lo, int64_t *hi);
+/* Then uses that the reduction variables are within their bounds; false if that cannot be. */
+bool update_assume(Evaluator *ev, const Func *f, int update);
+
+/* ---- Expressions ---- */
+
+Range evaluate(Evaluator *ev, const Expr *e);
+/* Records every access that evaluating `e` can make. */
+void visit(Evaluator *ev, const Expr *e);
+bool has_calls(Evaluator *ev, const Expr *e);
+
+/* The linear form of an integer expression, or of a - b for a comparison of integers; NULL if there is none. */
+const Linear *evaluate_form(Evaluator *ev, const Expr *e);
+/* The range of sign * a form before wrapping, over a box of independent atoms. */
+Range evaluate_sum(Evaluator *ev, const Linear *form, int sign);
+/* The same, with what is known about other forms: those whose atoms have ids `below`. An operand's id is smaller than that of its node, so a node that asks
+ * with its own id is never asked for itself. */
+Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t below);
+
+#endif

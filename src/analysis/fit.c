@@ -1,0 +1,195 @@
+/* The largest output that the inputs suffice for.
+ *
+ * Takes   the boxes of the inputs, and of the outputs that are given.
+ * Gives   for each other output a box of which no side can be moved outward, dimension after dimension.
+ * How     boxes_compute answers whether a box would do, and a smaller box does if a larger one does. So: find one point that does (in the middle of the inputs
+ *         first), then move each side of each dimension outward, straight to the same-named dimension's end of an input if that is where it stops, else by doubling steps, and
+ *         back by halves. A side that is still fine 2^20 further is unlimited and takes that input's end. */
+#include "analysis/boxes.h"
+
+static const int64_t far_away = (int64_t)1 << 20;
+
+/* The end of an input's dimension that has the name of the output's. */
+typedef struct Guess {
+    const Func *input;          /* NULL: none has */
+    int64_t     min, max;
+} Guess;
+
+typedef struct Fit {
+    Boxes      *boxes;
+    const Func *func;
+    Box        *box;            /* of the output that is fitted, in the binding of the boxes */
+    Guess       guess[KN_MAX_RANK];
+} Fit;
+
+static bool would_do(const Fit *fit)
+{
+    return boxes_compute(fit->boxes, NULL, NULL);
+}
+
+static Guess guess_dim(const Boxes *b, const char *name)
+{
+    for (size_t i = 0; i < b->pipeline->funcs.count; i++) {
+        const Func *f = b->pipeline->funcs.at[i];
+        for (int d = 0; d < f->rank && f->kind == FUNC_INPUT; d++)
+            if (f->args[d] == name && b->binding->input[i].min[d] <= b->binding->input[i].max[d])
+                return (Guess){ f, b->binding->input[i].min[d], b->binding->input[i].max[d] };
+    }
+    return (Guess){ 0 };
+}
+
+/* ---- A first box ------------------------------------------------------------------------ */
+
+static bool try_guess(const Fit *fit)
+{
+    for (int d = 0; d < fit->func->rank; d++) {
+        if (!fit->guess[d].input)
+            return false;
+        fit->box->min[d] = fit->guess[d].min;
+        fit->box->max[d] = fit->guess[d].max;
+    }
+    return would_do(fit);
+}
+
+/* The point at 1 / 2^shift of the way to the middle of the inputs. */
+static bool try_middle(const Fit *fit, int shift)
+{
+    for (int d = 0; d < fit->func->rank; d++) {
+        const Guess *g   = &fit->guess[d];
+        fit->box->min[d] = fit->box->max[d] = g->min + ((g->max - g->min) / 2 >> shift);
+    }
+    return would_do(fit);
+}
+
+/* The point (at, at, ...), counted from 0 or from the inputs' mins. */
+static bool try_diagonal(const Fit *fit, int64_t at, bool from_min)
+{
+    for (int d = 0; d < fit->func->rank; d++)
+        fit->box->min[d] = fit->box->max[d] = at + (from_min ? fit->guess[d].min : 0);
+    return would_do(fit);
+}
+
+static bool find_box(const Fit *fit)
+{
+    enum { HALVINGS = 8, DOUBLINGS = 16 };
+    if (try_guess(fit))
+        return true;
+    for (int i = 0; i < HALVINGS; i++)
+        if (try_middle(fit, i))
+            return true;
+    for (int i = 0; i < DOUBLINGS; i++)
+        if (try_diagonal(fit, i < 4 ? i : 1 << (i - 2), false) || try_diagonal(fit, i < 4 ? i : 1 << (i - 2), true))
+            return true;
+    return false;
+}
+
+/* ---- Moving sides ----------------------------------------------------------------------- */
+
+static int64_t *side_of(const Fit *fit, int d, bool upper)
+{
+    return upper ? &fit->box->max[d] : &fit->box->min[d];
+}
+
+/* Moves a side if that would do. */
+static bool move(const Fit *fit, int d, bool upper, int64_t to)
+{
+    int64_t      *side = side_of(fit, d, upper);
+    const int64_t was  = *side;
+    *side              = to;
+    if (would_do(fit))
+        return true;
+    *side = was;
+    return false;
+}
+
+/* Moves a side as far as possible; true if that is unlimited, and then as far as the guess. */
+static bool grow_side(const Fit *fit, int d, bool upper)
+{
+    const Guess  *g    = &fit->guess[d];
+    const int     sign = upper ? 1 : -1;
+    int64_t      *side = side_of(fit, d, upper), step = 1;
+    const int64_t end  = upper ? g->max : g->min, start = *side;
+    if (g->input && sign * (end - *side) > 0)
+        move(fit, d, upper, end);
+    if (!move(fit, d, upper, *side + sign))
+        return false;
+    if (move(fit, d, upper, *side + sign * far_away)) {
+        *side = g->input && sign * (end - start) > 0 ? end : start;
+        return true;
+    }
+    while (move(fit, d, upper, *side + sign * step))
+        step *= 2;
+    for (step /= 2; step; step /= 2)
+        move(fit, d, upper, *side + sign * step);
+    return false;
+}
+
+/* ---- Outputs ---------------------------------------------------------------------------- */
+
+static void grow_box(const Fit *fit, FitDim *dims)
+{
+    for (int d = 0; d < fit->func->rank; d++) {
+        const bool below = grow_side(fit, d, false), above = grow_side(fit, d, true);
+        dims[d]          = (FitDim){ .unlimited = below || above, .like = fit->guess[d].input };
+    }
+}
+
+bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
+{
+    const Binding *given   = b->binding;
+    const Binding  binding = { .input = given->input, .param = given->param, .output = outputs };
+    Fit            fit     = { .boxes = b, .func = b->pipeline->outputs.at[index].func, .box = &outputs[index] };
+    for (int d = 0; d < fit.func->rank; d++)
+        fit.guess[d] = guess_dim(b, fit.func->args[d]);
+    b->binding      = &binding;
+    b->unlimited    = true;
+    const bool found = find_box(&fit);
+    if (found)
+        grow_box(&fit, dims);
+    b->binding   = given;
+    b->unlimited = false;
+    bool known   = found;
+    for (int d = 0; found && d < fit.func->rank; d++)
+        known &= !dims[d].unlimited || dims[d].like;
+    return known;
+}
+
+/* Why an output could not be fitted: nothing would do, or nothing says how much. */
+static void report_misfit(Boxes *b, int index, const FitDim *dims)
+{
+    const Output *o = &b->pipeline->outputs.at[index];
+    for (int d = 0; d < o->func->rank; d++)
+        if (dims[d].unlimited && !dims[d].like) {
+            b->cx->status = b->cx->status ? b->cx->status : KN_ERROR_BOUNDS;
+            diag_error(b->cx, o->loc, arena_printf(&b->cx->call, "say how large it shall be: --size %s=…, or the extents of its buffer", o->name),
+                       "no input limits the output `%s` along %s", o->name, o->func->args[d]);
+            return;
+        }
+    Box *box = &b->binding->output[index];
+    for (int d = 0; d < o->func->rank; d++) {
+        const Guess g = guess_dim(b, o->func->args[d]);
+        box->min[d]   = g.min;
+        box->max[d]   = g.max;
+    }
+    if (!boxes_compute(b, NULL, NULL))
+        report_failure(b);
+}
+
+bool regions_fit(kn_pipeline *p, Arena *arena, Binding *binding, const bool *given, FitDim (*dims)[KN_MAX_RANK])
+{
+    Boxes b;
+    boxes_init(&b, p, arena, binding);
+    for (size_t i = 0; i < p->outputs.count; i++)
+        if (!given[i] && p->outputs.at[i].func->rank)
+            binding->output[i] = box_empty();
+    for (size_t i = 0; i < p->outputs.count; i++) {
+        FitDim fit[KN_MAX_RANK] = { 0 };
+        if (!given[i] && p->outputs.at[i].func->rank && !fit_output(&b, binding->output, (int)i, fit)) {
+            report_misfit(&b, (int)i, fit);
+            return false;
+        }
+        if (dims)
+            memcpy(dims[i], fit, sizeof fit);
+    }
+    return true;
+}

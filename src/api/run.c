@@ -1,0 +1,114 @@
+/* Running: the calls that take arguments. All three bind them the same way; then kn_fit asks for boxes of outputs, kn_bounds for
+ * boxes of everything, and kn_run computes.
+ */
+#include "api/arguments.h"
+#include "api/module.h"
+#include "interp/interp.h"
+
+typedef struct Call {
+    kn_pipeline  *p;
+    const kn_arg *args;
+    int           count;
+    kn_region    *regions;      /* kn_bounds: the answer */
+    int           region_count;
+} Call;
+
+/* Does the work of one API call between its begin and its status. */
+static kn_status run_call(kn_module *m, void (*work)(void *), Call *call)
+{
+    if (!m)
+        return KN_ERROR_ARGUMENT;
+    kn_context *cx = m->pipeline->cx;
+    call->p        = m->pipeline;
+    context_begin(cx);
+    context_try(cx, work, call);
+    return cx->status;
+}
+
+static void run(void *arg)
+{
+    Call       *call = arg;
+    kn_context *cx   = call->p->cx;
+    Arguments   a;
+    Regions     regions;
+    if (arguments_bind(call->p, FOR_RUN, call->args, call->count, &a) &&
+        regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
+        const kn_status status = interpret(call->p, &a.binding, &regions, a.inputs, a.outputs);
+        cx->status             = cx->status ? cx->status : status;
+    }
+}
+
+kn_status kn_run(kn_module *m, const kn_arg *args, int count)
+{
+    return run_call(m, run, &(Call){ .args = args, .count = count });
+}
+
+/* A box of the language's i32 coordinates; an empty one has extent 0. */
+static kn_dim dim_of(const Box *box, int d)
+{
+    const int64_t extent = box->max[d] < box->min[d] ? 0 : box->max[d] - box->min[d] + 1;
+    return (kn_dim){ .min = (int32_t)box->min[d], .extent = (int32_t)(extent > INT32_MAX ? INT32_MAX : extent) };
+}
+
+static void bounds(void *arg)
+{
+    Call        *call = arg;
+    kn_pipeline *p    = call->p;
+    Arguments    a;
+    Regions      regions;
+    if (!arguments_bind(p, FOR_BOUNDS, call->args, call->count, &a) ||
+        !regions_compute(p, &p->cx->call, &a.binding, false, &regions))
+        return;
+    call->regions = ARENA_ARRAY(&p->cx->call, kn_region, p->funcs.count);
+    for (size_t i = p->funcs.count; i-- > 0;) {
+        const Func       *f = p->funcs.at[i];
+        const FuncRegion *r = &regions.of[f->id];
+        if (!r->needed)
+            continue;
+        kn_region *out = &call->regions[call->region_count++];
+        out->name      = f->name;
+        out->rank      = f->rank;
+        for (int d = 0; d < f->rank; d++) {
+            out->min[d]    = dim_of(&r->box, d).min;
+            out->extent[d] = dim_of(&r->box, d).extent;
+        }
+    }
+}
+
+kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count)
+{
+    if (!regions || !region_count)
+        return KN_ERROR_ARGUMENT;
+    Call            call   = { .args = args, .count = count };
+    const kn_status status = run_call(m, bounds, &call);
+    *regions               = status ? NULL : call.regions;
+    *region_count          = status ? 0 : call.region_count;
+    return status;
+}
+
+static void fit(void *arg)
+{
+    Call        *call = arg;
+    kn_pipeline *p    = call->p;
+    Arguments    a;
+    if (!arguments_bind(p, FOR_FIT, call->args, call->count, &a) || !regions_fit(p, &p->cx->call, &a.binding, a.given, NULL))
+        return;
+    kn_buffer **next = a.outputs;
+    for (size_t o = 0; o < p->outputs.count; o++) {
+        const Func *f = p->outputs.at[o].func;
+        for (int c = 0; c < f->component_count; c++, next++) {
+            kn_buffer *b = *next;
+            if (!b || b->rank)
+                continue;
+            b->type = f->types[c];
+            b->rank = f->rank;
+            for (int d = 0; d < f->rank; d++)
+                b->dim[d] = dim_of(&a.binding.output[o], d);
+        }
+    }
+}
+
+kn_status kn_fit(kn_module *m, const kn_arg *args, int count)
+{
+    return run_call(m, fit, &(Call){ .args = args, .count = count });
+}

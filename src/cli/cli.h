@@ -1,0 +1,193 @@
+/* The command line: what its files share. It uses the library as any program does, through kiln.h alone.
+ *
+ * A subcommand is a row in main.c, an option a row in options.c; parsing, --help and the man page come from these rows.
+ */
+#ifndef KILN_CLI_CLI_H
+#define KILN_CLI_CLI_H
+
+#include <stdio.h>
+
+#include "kiln.h"
+
+/* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
+enum { DONE = 0, FAILED = 1, USAGE = 2 };
+
+typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_DIFF, COMMAND_SHOW, COMMAND_FMT, COMMAND_COUNT } CommandId;
+
+typedef enum OptionId {
+    OPTION_DEFINE,
+    OPTION_WITH_SCHEDULE,
+    OPTION_OUTPUT,
+    OPTION_SIZE,
+    OPTION_ORIGIN,
+    OPTION_PRINT,
+    OPTION_INTERPRET,
+    OPTION_STRICT_FLOAT,
+    OPTION_LOAD,
+    OPTION_TOLERANCE,
+    OPTION_FUNCS,
+    OPTION_GRAPH,
+    OPTION_REGIONS,
+    OPTION_SCHEDULE,
+    OPTION_WRITE,
+    OPTION_CHECK,
+    OPTION_HELP,
+    OPTION_COUNT
+} OptionId;
+
+typedef struct Option {
+    const char *name;     /* "--size" */
+    char        letter;   /* 'o' for -o, or 0 */
+    const char *argument; /* how --help writes it, or NULL for a flag */
+    unsigned    commands; /* bits: 1 << CommandId */
+    const char *help;
+} Option;
+
+typedef struct Cli Cli;
+
+typedef struct Command {
+    const char *name;
+    const char *synopsis; /* the operands */
+    const char *summary;
+    const char *description; /* paragraphs, separated by empty lines */
+    int (*run)(Cli *cli);
+} Command;
+
+extern const Option  option_table[OPTION_COUNT];
+extern const Command command_table[COMMAND_COUNT];
+
+/* An option as it was given. */
+typedef struct Given {
+    OptionId    option;
+    const char *value; /* NULL for a flag */
+} Given;
+
+struct Cli {
+    kn_context   *cx;
+    CommandId     command;
+    struct Block *blocks; /* memory until the end */
+    Given        *given;
+    int           given_count;
+    const char  **operands;
+    int           operand_count;
+};
+
+/* ---- main.c: memory and messages ---- */
+
+/* Zeroed memory that lives until the program ends. */
+void *cli_alloc(Cli *cli, size_t size);
+char *cli_strndup(Cli *cli, const char *s, size_t n);
+
+/* Prints "kiln: …"; the first also says where to find help. They return the exit status to be passed on. */
+__attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);
+__attribute__((format(printf, 1, 2))) int  failed(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* Prints the diagnostics of the last call of the library, if any. Returns FAILED. */
+int report(Cli *cli);
+/* The same for something done to `subject`: a file or an argument, which diagnostics without a place are put behind. */
+int report_about(Cli *cli, const char *subject);
+
+/* ---- options.c ---- */
+
+/* Sorts the words behind the subcommand into options and operands. */
+int  options_parse(Cli *cli, int count, char **words);
+bool option_given(const Cli *cli, OptionId id);
+/* The index-th value given for an option, or NULL. */
+const char *option_value(const Cli *cli, OptionId id, int index);
+
+/* The one of `names` that `name` is a slip of the keyboard away from, or NULL. */
+const char *near_miss(const char *name, const char *const *names, int count);
+
+/* ---- help.c ---- */
+
+void help_overview(FILE *out);
+void help_command(CommandId id);
+void help_man(void);
+
+/* ---- program.c ---- */
+
+/* A text and what it parses to. */
+typedef struct Program {
+    const char  *path;
+    const char  *text;
+    size_t       length;
+    kn_pipeline *pipeline;
+    const char  *warnings; /* of a parse that went well: to be printed once */
+} Program;
+
+/* The whole of a file ("-" is stdin); a message says why not. */
+int file_read(Cli *cli, const char *path, const char **text, size_t *length);
+/* Reads, and parses with -D and --schedule; prints errors. */
+int program_load(Cli *cli, const char *path, Program *program);
+/* Parses the text, after a kn_define once more. */
+int program_parse(Cli *cli, Program *program);
+
+/* ---- arguments.c ---- */
+
+/* An input, parameter or output of the program and what the command line gives for it. */
+typedef struct Binding {
+    kn_port     port;
+    const char *text; /* of name=TEXT, or NULL */
+    kn_buffer   buffer;
+    kn_scalar   value;
+    const char *path;          /* an output's file, or NULL */
+    bool        sized, placed; /* by --size, --origin */
+    int32_t     extent[KN_MAX_RANK], origin[KN_MAX_RANK];
+} Binding;
+
+typedef struct Bindings {
+    Program    program;
+    Binding   *at;
+    int        count;
+    kn_arg    *args; /* for kn_run and its like */
+    int        arg_count;
+    kn_module *module;
+    void     **libraries; /* of --load */
+    int        library_count;
+} Bindings;
+
+/* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs,
+ * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values. */
+int  bindings_load(Cli *cli, bool shapes_only, Bindings *b);
+void bindings_free(Bindings *b);
+
+/* ---- externs.c ---- */
+
+/* Opens the libraries of --load and makes the C functions that the program declares known. */
+int  externs_load(Cli *cli, Bindings *b);
+void externs_close(Bindings *b);
+
+/* ---- fit.c ---- */
+
+/* Fits the outputs without a size, and says what was chosen and why. */
+int bindings_fit(Cli *cli, Bindings *b);
+
+/* ---- images.c ---- */
+
+/* Loads an image as the port wants it; says what had to be converted. */
+int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
+/* Whether the ending of `path` is that of a format that can be written; a message if not. */
+int image_path_check(Cli *cli, const char *path);
+/* Saves an output in the format of the path's ending; says what had to be converted. */
+int image_save(Cli *cli, const char *path, const kn_buffer *b);
+
+/* ---- values.c ---- */
+
+/* "192x160x3"; "a single value" for rank 0. */
+const char *shape_text(Cli *cli, const kn_buffer *b);
+/* "(1, 2)" */
+const char *point_text(Cli *cli, const int32_t *at, int rank);
+/* All values to stdout: a row a line, planes separated by an empty line. */
+void values_print(const kn_buffer *b);
+/* Type, size, min, max and mean to stdout. */
+void values_summary(Cli *cli, const char *name, const kn_buffer *b);
+
+/* ---- the subcommands ---- */
+
+int command_check(Cli *cli);
+int command_run(Cli *cli);
+int command_diff(Cli *cli);
+int command_show(Cli *cli);
+int command_fmt(Cli *cli);
+
+#endif

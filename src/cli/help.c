@@ -1,0 +1,118 @@
+/* The help texts and the man page, from the tables of subcommands and options. */
+#include "cli.h"
+
+#include <string.h>
+
+static const char intro[] = "Kiln runs image and stencil pipelines that are written as formulas.";
+
+void help_overview(FILE *out)
+{
+    fprintf(out, "%s\n\nusage: kiln COMMAND …\n\n", intro);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-7s %s\n", command_table[i].name, command_table[i].summary);
+    fputs("\n  kiln COMMAND --help   says more about a command\n  kiln --version        prints the version\n", out);
+}
+
+/* Prints a text in lines of at most 80 characters; an empty line in it stays one. */
+static void print_wrapped(const char *text, int indent)
+{
+    enum { WIDTH = 80 };
+    int column = 0;
+    while (*text) {
+        if (*text == '\n') {
+            fputs(column ? "\n\n" : "\n", stdout);
+            text += strspn(text, "\n");
+            column = 0;
+            continue;
+        }
+        const int n = (int)strcspn(text, " \n");
+        if (column && column + 1 + n > WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column == 0)
+            column = printf("%*s%.*s", indent, "", n, text);
+        else
+            column += printf(" %.*s", n, text);
+        text += n;
+        text += *text == ' ';
+    }
+    putchar('\n');
+}
+
+/* "-o, --output [NAME=]IMAGE" */
+static void print_option_name(const Option *o)
+{
+    if (o->letter)
+        printf("-%c, ", o->letter);
+    printf("%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+}
+
+void help_command(CommandId id)
+{
+    const Command *command = &command_table[id];
+    printf("usage: kiln %s %s\n\n", command->name, command->synopsis);
+    print_wrapped(command->description, 0);
+    putchar('\n');
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!(option_table[i].commands >> id & 1))
+            continue;
+        fputs("  ", stdout);
+        print_option_name(&option_table[i]);
+        putchar('\n');
+        print_wrapped(option_table[i].help, 6);
+    }
+}
+
+/* A text for roff: backslashes and hyphens escaped, and no line begins with a control character. */
+static void roff(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else if (!strncmp(text, "…", strlen("…"))) {
+            fputs("\\&...", stdout);
+            text += strlen("…") - 1;
+        } else if (*text == '\n') {
+            fputs("\n.PP\n", stdout);
+            text += strspn(text, "\n") - 1;
+        } else
+            putchar(*text);
+    }
+}
+
+void help_man(void)
+{
+    printf(
+        ".TH KILN 1 \"\" \"kiln %s\" \"User commands\"\n.SH NAME\nkiln \\- run image pipelines written as formulas\n",
+        KN_VERSION);
+    puts(".SH SYNOPSIS");
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        printf(".B kiln %s\n[options] ", command_table[i].name);
+        roff(command_table[i].synopsis);
+        puts("\n.br");
+    }
+    printf(".SH DESCRIPTION\n%s\n", intro);
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        printf(".SH \"KILN %s\"\n", command_table[i].name);
+        roff(command_table[i].description);
+        putchar('\n');
+        for (int o = 0; o < OPTION_COUNT; o++) {
+            if (!(option_table[o].commands >> i & 1))
+                continue;
+            printf(".TP\n.B ");
+            if (option_table[o].letter)
+                printf("\\-%c, ", option_table[o].letter);
+            roff(option_table[o].name);
+            putchar(' ');
+            roff(option_table[o].argument ? option_table[o].argument : "");
+            putchar('\n');
+            roff(option_table[o].help);
+            putchar('\n');
+        }
+    }
+    puts(".SH EXIT STATUS\n0 if all is well, 1 if the program or the data is wrong or images differ, 2 if the command "
+         "line is wrong.");
+}

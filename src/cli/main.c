@@ -1,0 +1,229 @@
+/* kiln: the subcommands, and what they share: memory until the end, messages. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const Command command_table[COMMAND_COUNT] = {
+    [COMMAND_CHECK] = {
+        .name        = "check",
+        .synopsis    = "FILE …",
+        .summary     = "read programs and report what is wrong with them",
+        .description = "Reads each program and prints its diagnostics: the place, the line, the reason and "
+                       "the remedy. Prints what a program is called with and what it gives if nothing is "
+                       "wrong.",
+        .run         = command_check,
+    },
+    [COMMAND_RUN] = {
+        .name        = "run",
+        .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o [NAME=]IMAGE …]",
+        .summary     = "run a program on images",
+        .description = "NAME is an input, a parameter or a const of the program. An input is an image file "
+                       "(PNG, JPEG, TIFF, PGM, PPM, PFM, NPY), a formula over its coordinates, "
+                       "NAME=@192x160x3:EXPR, or noise, NAME=@noise(192x160x3) or "
+                       "NAME=@noise(192x160x3,SEED).\n\n"
+                       "Pictures are converted to the type and rank of the input or, when saved, to what the "
+                       "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
+                       "The numbers of an NPY file are never changed. Each conversion is stated.\n\n"
+                       "Without --size an output is as large as the inputs allow. Without -o its type, size, "
+                       "minimum, maximum and mean are printed.",
+        .run         = command_run,
+    },
+    [COMMAND_DIFF] = {
+        .name        = "diff",
+        .synopsis    = "A B",
+        .summary     = "compare two images",
+        .description = "Prints the largest and the mean difference, where the largest is, and how many "
+                       "values are beyond the tolerance. The exit status is 0 within the tolerance, 1 beyond "
+                       "it or if the shapes differ, 2 if an image cannot be read.",
+        .run         = command_diff,
+    },
+    [COMMAND_SHOW] = {
+        .name        = "show",
+        .synopsis    = "FILE [NAME=VALUE|IMAGE …]",
+        .summary     = "show a program's functions, graph, regions or schedule",
+        .description = "The functions are shown if nothing else is asked for. For --regions the inputs are "
+                       "given as for run, or by their size alone, NAME=@192x160x3; an output without --size "
+                       "is as large as its estimate, or else as the inputs allow.",
+        .run         = command_show,
+    },
+    [COMMAND_FMT] = {
+        .name        = "fmt",
+        .synopsis    = "FILE …",
+        .summary     = "lay out a program's text",
+        .description = "Prints the program in the standard layout: the same words and comments.",
+        .run         = command_fmt,
+    },
+};
+
+/* ---- Memory ---- */
+
+struct Block {
+    struct Block *next;
+    max_align_t   data[];
+};
+
+void *cli_alloc(Cli *cli, size_t size)
+{
+    struct Block *block = calloc(1, sizeof *block + size);
+    if (!block) {
+        fputs("kiln: out of memory\n", stderr);
+        exit(FAILED);
+    }
+    block->next = cli->blocks;
+    cli->blocks = block;
+    return block->data;
+}
+
+char *cli_strndup(Cli *cli, const char *s, size_t n)
+{
+    return memcpy(cli_alloc(cli, n + 1), s, n);
+}
+
+static void free_blocks(Cli *cli)
+{
+    while (cli->blocks) {
+        struct Block *next = cli->blocks->next;
+        free(cli->blocks);
+        cli->blocks = next;
+    }
+}
+
+/* ---- Messages ---- */
+
+static void print_message(const char *format, va_list args)
+{
+    fputs("kiln: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+#define PRINT_MESSAGE()                                                                                                \
+    do {                                                                                                               \
+        va_list args;                                                                                                  \
+        va_start(args, format);                                                                                        \
+        print_message(format, args);                                                                                   \
+        va_end(args);                                                                                                  \
+    } while (0)
+
+int usage(const Cli *cli, const char *format, ...)
+{
+    PRINT_MESSAGE();
+    if (cli)
+        fprintf(stderr, "      see: kiln %s --help\n", command_table[cli->command].name);
+    else
+        fputs("      see: kiln --help\n", stderr);
+    return USAGE;
+}
+
+int failed(const char *format, ...)
+{
+    PRINT_MESSAGE();
+    return FAILED;
+}
+
+void say(const char *format, ...)
+{
+    PRINT_MESSAGE();
+}
+
+int report(Cli *cli)
+{
+    fputs(kn_error_text(cli->cx), stderr);
+    return FAILED;
+}
+
+int report_about(Cli *cli, const char *subject)
+{
+    const int  count = kn_diagnostic_count(cli->cx);
+    const bool plain = count == 1 && kn_diagnostic_get(cli->cx, 0).line == 0;
+    if (!plain)
+        return report(cli);
+    const char *message = kn_diagnostic_get(cli->cx, 0).message;
+    if (strstr(message, subject))
+        return failed("%s", message);
+    return failed("%s: %s", subject, message);
+}
+
+/* ---- Dispatch ---- */
+
+static CommandId find_command(const char *name)
+{
+    CommandId id = 0;
+    while (id < COMMAND_COUNT && strcmp(command_table[id].name, name))
+        id++;
+    return id;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMAND_COUNT];
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        names[i] = command_table[i].name;
+    const char *near = near_miss(name, names, COMMAND_COUNT);
+    if (near)
+        return usage(NULL, "there is no command `%s`; did you mean `%s`?", name, near);
+    return usage(NULL, "there is no command `%s`", name);
+}
+
+static int run_command(CommandId id, int count, char **words)
+{
+    Cli cli    = { .command = id };
+    int status = options_parse(&cli, count, words);
+    if (status == DONE && option_given(&cli, OPTION_HELP)) {
+        help_command(id);
+    } else if (status == DONE) {
+        cli.cx = kn_context_new(NULL);
+        status = cli.cx ? command_table[id].run(&cli) : failed("out of memory");
+        kn_context_free(cli.cx);
+    }
+    free_blocks(&cli);
+    return status;
+}
+
+static int help(int count, char **words)
+{
+    if (count == 0) {
+        help_overview(stdout);
+        return DONE;
+    }
+    const CommandId id = find_command(words[0]);
+    if (id == COMMAND_COUNT)
+        return unknown_command(words[0]);
+    help_command(id);
+    return DONE;
+}
+
+static int dispatch(int count, char **words)
+{
+    if (count == 0) {
+        help_overview(stderr);
+        return USAGE;
+    }
+    const char *word = words[0];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
+        return help(count - 1, words + 1);
+    if (!strcmp(word, "--version")) {
+        puts("kiln " KN_VERSION);
+        return DONE;
+    }
+    if (!strcmp(word, "--man")) {
+        help_man();
+        return DONE;
+    }
+    if (word[0] == '-')
+        return usage(NULL, "`%s` is no option of kiln itself; options come behind the command", word);
+    const CommandId id = find_command(word);
+    return id == COMMAND_COUNT ? unknown_command(word) : run_command(id, count - 1, words + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const int status = dispatch(argc - 1, argv + 1);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("kiln: cannot write to stdout");
+        return FAILED;
+    }
+    return status;
+}

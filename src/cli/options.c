@@ -1,0 +1,186 @@
+/* The options: one table, which drives the parsing, the help and the man page. */
+#include "cli.h"
+
+#include <string.h>
+
+#define IN(id) (1u << COMMAND_##id)
+
+const Option option_table[OPTION_COUNT] = {
+    [OPTION_DEFINE]        = { "--define", 'D', "NAME=VALUE", IN(CHECK) | IN(RUN) | IN(SHOW),
+                               "give a const or a type of the program another value" },
+    [OPTION_WITH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(CHECK) | IN(RUN),
+                               "add the schedule of that file to the program" },
+    [OPTION_OUTPUT]        = { "--output", 'o', "[NAME=]IMAGE", IN(RUN),
+                               "write an output to a file, in the format that its ending names: png jpg tif pgm ppm pfm npy" },
+    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW), "the size of an output" },
+    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW),
+                               "the coordinates of the first pixel of an input or of an output with --size, if not 0,0" },
+    [OPTION_PRINT]         = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
+    [OPTION_INTERPRET]     = { "--interpret", 0, NULL, IN(RUN), "run the reference interpreter" },
+    [OPTION_STRICT_FLOAT]  = { "--strict-float", 0, NULL, IN(RUN),
+                               "round every float operation as written: never contract or reorder" },
+    [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW),
+                               "look there for the C functions that the program declares with extern" },
+    [OPTION_TOLERANCE]     = { "--tol", 0, "ABS[,REL[,SHARE,OUTLIER]]", IN(DIFF),
+                               "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + REL*|b|" },
+    [OPTION_FUNCS]         = { "--funcs", 0, NULL, IN(SHOW), "every function: its type, arguments and definitions" },
+    [OPTION_GRAPH]         = { "--graph", 0, NULL, IN(SHOW), "which function reads which, as a DOT graph" },
+    [OPTION_REGIONS]       = { "--regions", 0, NULL, IN(SHOW),
+                               "the box of every function that the outputs need; ranges a..b are half open" },
+    [OPTION_SCHEDULE]      = { "--schedule", 0, NULL, IN(SHOW), "the schedules in the program" },
+    [OPTION_WRITE]         = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
+    [OPTION_CHECK]         = { "--check", 0, NULL, IN(FMT),
+                               "only say which files are not in the standard layout; exit 1 if any is" },
+    [OPTION_HELP]          = { "--help", 'h', NULL, ~0u, "this text" },
+};
+
+static bool applies(OptionId id, CommandId command)
+{
+    return option_table[id].commands >> command & 1;
+}
+
+/* ---- Near misses ---- */
+
+/* How many letters must be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`; a number
+ * above 2 is just large. */
+static int distance(const char *a, const char *b)
+{
+    enum { LONGEST = 40 };
+    const size_t n = strlen(a), m = strlen(b);
+    if (n > LONGEST || m > LONGEST)
+        return LONGEST;
+    int d[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= n; i++)
+        for (size_t j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = (int)(i + j);
+                continue;
+            }
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best     = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
+            best     = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *near_miss(const char *name, const char *const *names, int count)
+{
+    const size_t length = strlen(name);
+    const char  *found  = NULL;
+    int          best   = length < 3 ? 1 : length < 6 ? 2 : 3;
+    for (int i = 0; i < count; i++) {
+        const int d = distance(name, names[i]);
+        if (d <= best && d < (int)length) {
+            best  = d - 1;
+            found = names[i];
+        }
+    }
+    return found;
+}
+
+/* ---- Parsing ---- */
+
+/* The option of the command whose name is the first n characters of `word`; OPTION_COUNT if there is none. */
+static OptionId find_long(CommandId command, const char *word, size_t n)
+{
+    OptionId id = 0;
+    while (id < OPTION_COUNT &&
+           !(applies(id, command) && strlen(option_table[id].name) == n && !strncmp(option_table[id].name, word, n)))
+        id++;
+    return id;
+}
+
+static OptionId find_short(CommandId command, char letter)
+{
+    OptionId id = 0;
+    while (id < OPTION_COUNT && !(applies(id, command) && option_table[id].letter == letter))
+        id++;
+    return id;
+}
+
+static int unknown_option(const Cli *cli, const char *word)
+{
+    const char *names[OPTION_COUNT];
+    int         count = 0;
+    for (OptionId id = 0; id < OPTION_COUNT; id++)
+        if (applies(id, cli->command))
+            names[count++] = option_table[id].name;
+    const char *near = near_miss(word, names, count);
+    const char *name = command_table[cli->command].name;
+    if (near)
+        return usage(cli, "kiln %s has no option `%s`; did you mean `%s`?", name, word, near);
+    return usage(cli, "kiln %s has no option `%s`", name, word);
+}
+
+/* One option: `value` is what is written behind it in the same word, or NULL. Takes the next word where one is needed.
+ */
+static int take(Cli *cli, OptionId id, const char *value, int *i, int count, char **words)
+{
+    const Option *option = &option_table[id];
+    if (option->argument && !value && ++*i < count)
+        value = words[*i];
+    if (option->argument && !value)
+        return usage(cli, "%s needs an argument: %s %s", words[*i - 1], option->name, option->argument);
+    if (!option->argument && value)
+        return usage(cli, "%s takes no argument, but `%s` was given", option->name, value);
+    cli->given[cli->given_count++] = (Given){ id, value };
+    return DONE;
+}
+
+static int take_long(Cli *cli, int *i, int count, char **words)
+{
+    const char    *word = words[*i];
+    const size_t   n    = strcspn(word, "=");
+    const OptionId id   = find_long(cli->command, word, n);
+    if (id == OPTION_COUNT)
+        return unknown_option(cli, cli_strndup(cli, word, n));
+    return take(cli, id, word[n] ? word + n + 1 : NULL, i, count, words);
+}
+
+static int take_short(Cli *cli, int *i, int count, char **words)
+{
+    const char    *word = words[*i];
+    const OptionId id   = find_short(cli->command, word[1]);
+    if (id == OPTION_COUNT)
+        return unknown_option(cli, word);
+    return take(cli, id, word[2] ? word + 2 : NULL, i, count, words);
+}
+
+int options_parse(Cli *cli, int count, char **words)
+{
+    cli->given    = cli_alloc(cli, sizeof *cli->given * (size_t)(count + 1));
+    cli->operands = cli_alloc(cli, sizeof *cli->operands * (size_t)(count + 1));
+    bool options  = true;
+    int  status   = DONE;
+    for (int i = 0; i < count && status == DONE; i++) {
+        const char *word = words[i];
+        if (!options || word[0] != '-' || !word[1])
+            cli->operands[cli->operand_count++] = word;
+        else if (!strcmp(word, "--"))
+            options = false;
+        else if (word[1] == '-')
+            status = take_long(cli, &i, count, words);
+        else
+            status = take_short(cli, &i, count, words);
+    }
+    return status;
+}
+
+bool option_given(const Cli *cli, OptionId id)
+{
+    for (int i = 0; i < cli->given_count; i++)
+        if (cli->given[i].option == id)
+            return true;
+    return false;
+}
+
+const char *option_value(const Cli *cli, OptionId id, int index)
+{
+    for (int i = 0; i < cli->given_count; i++)
+        if (cli->given[i].option == id && index-- == 0)
+            return cli->given[i].value;
+    return NULL;
+}

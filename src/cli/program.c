@@ -1,0 +1,95 @@
+/* Reading a program: the file, -D, the diagnostics. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that is left in `file`, in memory from cli_alloc; NULL if it cannot be read. */
+static char *read_all(Cli *cli, FILE *file, size_t *length)
+{
+    size_t capacity = 1 << 16;
+    char  *text     = cli_alloc(cli, capacity + 1);
+    *length         = 0;
+    for (size_t got; (got = fread(text + *length, 1, capacity - *length, file)) > 0;) {
+        *length += got;
+        if (*length == capacity) {
+            char *larger = cli_alloc(cli, 2 * capacity + 1);
+            text         = memcpy(larger, text, capacity);
+            capacity *= 2;
+        }
+    }
+    return ferror(file) ? NULL : text;
+}
+
+int file_read(Cli *cli, const char *path, const char **text, size_t *length)
+{
+    if (!strcmp(path, "-")) {
+        *text = read_all(cli, stdin, length);
+        return *text ? DONE : failed("cannot read stdin: %s", strerror(errno));
+    }
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return failed("cannot read %s: %s", path, strerror(errno));
+    *text           = read_all(cli, file, length);
+    const int error = errno;
+    fclose(file);
+    return *text ? DONE : failed("cannot read %s: %s", path, strerror(error));
+}
+
+/* Hands one -D NAME=VALUE to the library. */
+static int define(Cli *cli, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return usage(cli, "-D %s: NAME=VALUE was expected", text);
+    const char *name = cli_strndup(cli, text, (size_t)(equals - text));
+    return kn_define(cli->cx, name, equals + 1) == KN_OK ? DONE : report_about(cli, text);
+}
+
+/* Adds what the last call had to say to the program's warnings. */
+static void keep_warnings(Cli *cli, Program *program)
+{
+    const char  *had = program->warnings, *more = kn_error_text(cli->cx);
+    const size_t n   = strlen(had) + strlen(more);
+    char        *all = cli_alloc(cli, n + 1);
+    snprintf(all, n + 1, "%s%s", had, more);
+    program->warnings = all;
+}
+
+/* Adds the schedules of --schedule FILE.sched. */
+static int add_schedules(Cli *cli, Program *program)
+{
+    const char *path;
+    for (int i = 0; (path = option_value(cli, OPTION_WITH_SCHEDULE, i)); i++) {
+        const char *text;
+        size_t      length;
+        if (file_read(cli, path, &text, &length) != DONE)
+            return FAILED;
+        if (kn_schedule_parse(program->pipeline, path, text, (ptrdiff_t)length) != KN_OK)
+            return report(cli);
+        keep_warnings(cli, program);
+    }
+    return DONE;
+}
+
+int program_parse(Cli *cli, Program *program)
+{
+    const char *name  = strcmp(program->path, "-") ? program->path : "stdin";
+    program->warnings = "";
+    program->pipeline = kn_parse(cli->cx, name, program->text, (ptrdiff_t)program->length);
+    if (!program->pipeline)
+        return report(cli);
+    keep_warnings(cli, program);
+    return add_schedules(cli, program);
+}
+
+int program_load(Cli *cli, const char *path, Program *program)
+{
+    *program           = (Program){ .path = path };
+    int         status = file_read(cli, path, &program->text, &program->length);
+    const char *value;
+    for (int i = 0; status == DONE && (value = option_value(cli, OPTION_DEFINE, i)); i++)
+        status = define(cli, value);
+    return status == DONE ? program_parse(cli, program) : status;
+}

@@ -1,0 +1,91 @@
+/* kiln show FILE: what is in a program, as text or as a graph. */
+#include "cli.h"
+
+#include <inttypes.h>
+
+/* The views that are texts of the library. */
+static const struct {
+    OptionId option;
+    kn_view  view;
+} views[] = {
+    { OPTION_FUNCS, KN_VIEW_FUNCS },
+    { OPTION_GRAPH, KN_VIEW_GRAPH },
+    { OPTION_SCHEDULE, KN_VIEW_SCHEDULE },
+};
+enum { VIEW_COUNT = sizeof views / sizeof *views };
+
+static int show_view(Cli *cli, kn_view view)
+{
+    if (cli->operand_count > 1)
+        return usage(cli, "%s: only --regions takes more than a program", cli->operands[1]);
+    Program program;
+    int     status = program_load(cli, cli->operands[0], &program);
+    if (status == DONE) {
+        fputs(program.warnings, stderr);
+        const char *text = kn_show(program.pipeline, view);
+        if (text)
+            fputs(text, stdout);
+        else
+            status = report(cli);
+    }
+    kn_pipeline_free(program.pipeline);
+    return status;
+}
+
+/* "blurx(0..10, -1..8)": half open, as ranges are in the language. */
+static void print_region(const kn_region *r)
+{
+    printf("%s(", r->name);
+    for (int d = 0; d < r->rank; d++)
+        printf("%s%" PRId32 "..%" PRId64, d ? ", " : "", r->min[d], (int64_t)r->min[d] + r->extent[d]);
+    puts(")");
+}
+
+/* Outputs without --size take their estimate, where there is one. */
+static void use_estimates(Bindings *b)
+{
+    for (int i = 0; i < b->count; i++) {
+        Binding *out = &b->at[i];
+        if (out->port.kind != KN_OUTPUT || out->sized || !out->port.estimate)
+            continue;
+        out->sized       = true;
+        out->buffer.rank = out->port.rank;
+        out->buffer.type = out->port.type;
+        for (int d = 0; d < out->port.rank; d++)
+            out->buffer.dim[d] = (kn_dim){ 0, out->port.estimate[d], 0 };
+    }
+}
+
+static int show_regions(Cli *cli)
+{
+    Bindings b;
+    int      status = bindings_load(cli, true, &b);
+    if (status == DONE) {
+        use_estimates(&b);
+        status = bindings_fit(cli, &b);
+    }
+    const kn_region *regions;
+    int              count;
+    if (status == DONE && kn_bounds(b.module, b.args, b.arg_count, &regions, &count) != KN_OK)
+        status = report(cli);
+    for (int i = 0; status == DONE && i < count; i++)
+        print_region(&regions[i]);
+    bindings_free(&b);
+    return status;
+}
+
+int command_show(Cli *cli)
+{
+    if (cli->operand_count == 0)
+        return usage(cli, "which program? kiln show FILE");
+    int     asked = option_given(cli, OPTION_REGIONS);
+    kn_view view  = KN_VIEW_FUNCS;
+    for (int i = 0; i < VIEW_COUNT; i++)
+        if (option_given(cli, views[i].option)) {
+            view = views[i].view;
+            asked++;
+        }
+    if (asked > 1)
+        return usage(cli, "one of --funcs, --graph, --regions and --schedule at a time");
+    return option_given(cli, OPTION_REGIONS) ? show_regions(cli) : show_view(cli, view);
+}

@@ -1,0 +1,91 @@
+/* Image files: the table of formats, and what a format is made of.
+ *
+ * A format is a row of formats[] and a file with a decoder and an encoder. While a decoder or encoder is open nothing
+ * may bail out, because libpng, libjpeg and libtiff hold memory of their own. So the file is in memory before a decoder
+ * begins, and inside decoders only the functions declared here are called: they report in Load.why or Save.why and
+ * never bail. */
+#ifndef KILN_IMAGE_IMAGE_H
+#define KILN_IMAGE_IMAGE_H
+
+#include <stdio.h>
+
+#include "image/buffer.h"
+
+enum { REASON = 240 };
+
+/* Loading one file. */
+typedef struct Load {
+    kn_context          *cx;
+    const char          *path;
+    const unsigned char *bytes; /* the whole file */
+    size_t               size;
+    kn_buffer            image;       /* the result */
+    size_t               slot;        /* where its memory is recorded */
+    void                *scratch;     /* freed when the load is over */
+    char                 why[REASON]; /* what is wrong */
+    kn_status            status;
+    char                 note[REASON]; /* what the user should know of a file that could be read, or "" */
+} Load;
+
+/* Saving one buffer. */
+typedef struct Save {
+    kn_context      *cx;
+    const char      *path;
+    const kn_buffer *image;
+    int32_t          width, height, channels; /* of a picture */
+    FILE            *file;                    /* open for reading and writing, empty */
+    void            *scratch;                 /* a row of interleaved pixels (for NPY: of elements) */
+    char             why[REASON];
+} Save;
+
+typedef struct ImageFormat {
+    const char *name;
+    const char *endings[3]; /* ".tif", ".tiff" */
+    bool (*recognizes)(const unsigned char *bytes, size_t size);
+    bool (*decode)(Load *load);
+    bool (*encode)(Save *save);
+    uint32_t types;            /* that can be saved: bits 1 << kn_type */
+    kn_type  integers, floats; /* what kn_image_convert_for makes of the others */
+    uint64_t channels;         /* that can be saved: bits 1 << n */
+    bool     any_rank;         /* arrays, not only pictures */
+} ImageFormat;
+
+/* The rows of the table, one or more per file. */
+extern const ImageFormat png_format, jpeg_format, tiff_format, pgm_format, ppm_format, pnm_format, pfm_format,
+    npy_format;
+
+/* The format that the ending of the path names; NULL, with a diagnostic that lists the endings, if there is none. */
+const ImageFormat *format_of_path(kn_context *cx, const char *path);
+
+/* Says what is wrong; the first reason stays. Returns false, to be returned. */
+__attribute__((format(printf, 2, 3))) bool load_fail(Load *load, const char *format, ...);
+/* Adds a warning for after the load. */
+__attribute__((format(printf, 2, 3))) void load_note(Load *load, const char *format, ...);
+
+/* Memory for a picture of rank 2 or, if it has channels, 3. `least` is the number of bytes of this file that so many
+ * samples take at the very least: a header that claims more is not believed. */
+bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uint64_t channels, double least);
+/* Memory for load->image, whose type, rank and extents are set. */
+bool load_allocate(Load *load);
+/* Zeroed memory for the time of the load; one block per load. */
+void *load_scratch(Load *load, size_t count, size_t size);
+
+/* Stores `count` interleaved pixels at (x, y), channels `channel` and following. */
+void picture_put(const kn_buffer *image, int32_t x, int32_t y, int32_t channel, int32_t channels, int32_t count,
+                 const void *pixels);
+/* The row y as interleaved pixels in save->scratch. */
+void *picture_row(Save *save, int32_t y);
+
+__attribute__((format(printf, 2, 3))) bool save_fail(Save *save, const char *format, ...);
+/* Writes bytes; false if the disk did not take them. */
+bool save_write(Save *save, const void *bytes, size_t size);
+
+/* Reverses the bytes of `count` elements of `size` bytes. */
+void swap_bytes(void *elements, size_t count, size_t size);
+
+#define IS_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define TYPE_BIT(t) (1u << (t))
+
+enum { CHANNELS_1 = 1 << 1, CHANNELS_2 = 1 << 2, CHANNELS_3 = 1 << 3, CHANNELS_4 = 1 << 4 };
+
+#endif

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Runs the tests and ends with the line "N passed, N failed".
+
+    tests/run.py [-v] [FILTER …]      only tests whose name contains one of the filters; -v names each
+
+What is run, with build/ and with the sanitizers of build-asan/:
+
+  unit/*.c, api/*.c    programs that Meson builds; their last line is their own "N passed, N failed"
+  language/*.test, errors/*.test, cli/*.test      text cases, see below
+  apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program run
+                       with --interpret and compared with a file beside the .json (build/ only)
+  layers, exports, install      scripts, given the build folder (build/ only)
+  README.md, docs/*.md      code blocks, by the words behind ```:
+      kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
+      kiln wrong       does not
+      sh run           is executed in that folder, which has the project's apps/ and examples/
+      output           what the block before has printed, both streams
+      c                a program: is compiled with the static library and run
+      a block with the word `fragment`, and any other, is not looked at
+
+A case in a .test file: a name, then sections; what stands before the first section is a remark.
+
+    === a name
+    --- file blur.kiln            text of a file in the case's own folder
+    --- run kiln check blur.kiln  a shell command there; $BUILD is the build folder, kiln the one in it
+    --- status 1                  what it exits with, 0 if not said; comes before the next two
+    --- stdout                    what it prints: exactly, but for … which stands for any text in a line, and alone on a
+    --- stderr                    line for any lines. A stream without a section is not looked at.
+"""
+import difflib, glob, json, os, re, shutil, subprocess, sys, tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILDS = ["build", "build-asan"]
+TIMEOUT = 120
+
+
+class Failure(Exception):
+    pass
+
+
+def execute(command, cwd, build):
+    """Runs a shell command with the kiln of `build`; gives (status, stdout, stderr)."""
+    build = os.path.join(ROOT, build)
+    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+               ASAN_OPTIONS="exitcode=99:detect_leaks=1",
+               UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
+    try:
+        done = subprocess.run(["bash", "-c", command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
+                              capture_output=True)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"$ {command}\ntook more than {TIMEOUT} s")
+    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def expect_status(command, result, status=0):
+    if result[0] != status:
+        raise Failure(f"$ {command}\nexit status {result[0]}, expected {status}\n{result[1]}{result[2]}")
+
+
+def expect_text(command, stream, got, expected):
+    """Compares but for …, and for empty lines at the end."""
+    got, expected = got.rstrip("\n"), expected.rstrip("\n")
+    lines = [r"(?:.*\n)*" if line.strip() == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n"
+             for line in expected.split("\n")]
+    if not re.fullmatch("".join(lines), got + "\n"):
+        diff = difflib.unified_diff(expected.split("\n"), got.split("\n"), "expected " + stream, "got", lineterm="")
+        raise Failure(f"$ {command}\n" + "\n".join(diff))
+
+
+# ---- Text cases ----
+
+def parse_cases(path):
+    """Yields (name, [(directive, argument, text)])."""
+    with open(path, encoding="utf-8") as file:
+        parts = re.split(r"^=== (.*)\n", file.read(), flags=re.M)
+    for name, body in zip(parts[1::2], parts[2::2]):
+        sections = re.split(r"^--- (\w+) ?(.*)\n", body + "\n", flags=re.M)
+        yield name.strip(), list(zip(sections[1::3], sections[2::3], sections[3::3]))
+
+
+def run_case(sections, build):
+    with tempfile.TemporaryDirectory() as folder:
+        command, result, status_checked = None, None, True
+        for directive, argument, text in sections + [("run", None, "")]:
+            if directive in ("file", "run") and not status_checked:
+                expect_status(command, result)
+            if directive == "file":
+                target = os.path.join(folder, argument)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with open(target, "w", encoding="utf-8") as file:
+                    file.write(text.rstrip("\n") + "\n")
+            elif directive == "run" and argument:
+                command, status_checked = argument, False
+                result = execute(command, folder, build)
+            elif directive == "status":
+                expect_status(command, result, int(argument))
+                status_checked = True
+            elif directive in ("stdout", "stderr"):
+                if not status_checked:
+                    expect_status(command, result)
+                    status_checked = True
+                expect_text(command, directive, result[directive == "stderr" and 2 or 1], text)
+            elif directive != "run":
+                raise Failure(f"no such section: --- {directive}")
+
+
+def case_tests():
+    for path in sorted(glob.glob(f"{ROOT}/tests/*/*.test")):
+        group = os.path.relpath(path, ROOT + "/tests")[:-len(".test")]
+        for name, sections in parse_cases(path):
+            for build in BUILDS:
+                yield f"{group}: {name}", build, lambda build, s=sections: run_case(s, build)
+
+
+# ---- Programs and scripts ----
+
+def run_program(program, build):
+    """Gives the number of checks that passed, 1 if the program does not say."""
+    result = execute(program, ROOT, build)
+    expect_status(program, result)
+    counts = re.findall(r"^(\d+) (?:passed|checks), 0 failed$", result[1], flags=re.M)
+    return int(counts[-1]) if counts else 1
+
+
+def program_tests():
+    for kind in ("unit", "api"):
+        for source in sorted(glob.glob(f"{ROOT}/tests/{kind}/*.c")):
+            name = f"{kind}-{os.path.basename(source)[:-2]}"
+            for build in BUILDS:
+                yield name, build, lambda build, n=name: run_program(f"{ROOT}/{build}/tests/{n}", build)
+
+
+def run_script(script, build):
+    command = f"{ROOT}/tests/{script} {ROOT}/{build}"
+    expect_status(command, execute(command, ROOT, build))
+
+
+def script_tests():
+    for script in ("layers", "exports", "install"):
+        yield script, "build", lambda build, s=script: run_script(s, build)
+
+
+# ---- Applications ----
+
+def run_app(path, build):
+    with open(path, encoding="utf-8") as file:
+        app = json.load(file)
+    with tempfile.TemporaryDirectory() as folder:
+        quoted = " ".join("'" + a.replace("'", "'\\''") + "'" for a in app["args"])
+        golden = os.path.join(os.path.dirname(path), app["golden"])
+        for command in (f"kiln run {app['app']} {quoted} --interpret -o {folder}/out.npy",
+                        f"kiln diff {folder}/out.npy {golden} --tol {app.get('tol', '0')}"):
+            expect_status(command, execute(command, ROOT, build))
+
+
+def app_tests():
+    for path in sorted(glob.glob(f"{ROOT}/tests/apps/*.json")):
+        yield f"apps/{os.path.basename(path)[:-5]}", "build", lambda build, p=path: run_app(p, build)
+
+
+# ---- Code blocks of the docs ----
+
+def run_block(words, text, folder, build, previous):
+    """Runs one block of a document; gives what it prints, for an `output` block behind it."""
+    language, rest = words[0], words[1:]
+    if language == "output":
+        expect_text("(the block before)", "output", previous or "", text)
+        return None
+    name = next((w for w in rest if "." in w), "block." + language)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write(text)
+    commands = {
+        "kiln": f"kiln check {name}",
+        "sh": f"set -e; {text}",
+        "c": f"cc -std=c11 -Wall -Wextra -Werror -I{ROOT}/include {name} $BUILD/libkiln.a "
+             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -o block && ./block",
+    }
+    result = execute(commands[language], folder, build)
+    expect_status(text, result, 1 if "wrong" in rest else 0)
+    return result[1] + result[2]
+
+
+def run_document(path, build):
+    with open(path, encoding="utf-8") as file:
+        blocks = re.findall(r"^```(.*)\n((?:.*\n)*?)```$", file.read(), flags=re.M)
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("apps", "examples"):
+            if os.path.isdir(f"{ROOT}/{part}"):
+                shutil.copytree(f"{ROOT}/{part}", f"{folder}/{part}")
+        printed = None
+        for info, text in blocks:
+            words = info.split()
+            if not words or "fragment" in words or words[0] not in ("kiln", "sh", "c", "output"):
+                continue
+            if words[0] == "sh" and "run" not in words:
+                continue
+            printed = run_block(words, text, folder, build, printed)
+
+
+def document_tests():
+    for path in [f"{ROOT}/README.md"] * os.path.exists(f"{ROOT}/README.md") + sorted(glob.glob(f"{ROOT}/docs/*.md")):
+        yield os.path.relpath(path, ROOT), "build", lambda build, p=path: run_document(p, build)
+
+
+# ---- All of them ----
+
+def run_one(test):
+    """(name, how many passed, why it failed or None)."""
+    name, build, function = test
+    name = f"{name} [{build}]"
+    try:
+        return name, function(build) or 1, None
+    except Failure as failure:
+        return name, 0, str(failure)
+
+
+def main(words):
+    verbose = "-v" in words
+    filters = [w for w in words if w != "-v"]
+    tests = [t for group in (program_tests, script_tests, case_tests, app_tests, document_tests) for t in group()
+             if not filters or any(f in t[0] for f in filters)]
+    passed = failed = 0
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for name, count, why in pool.map(run_one, tests):
+            passed += count
+            failed += why is not None
+            if why is not None:
+                print(f"FAILED {name}\n    " + why.rstrip("\n").replace("\n", "\n    "), flush=True)
+            elif verbose:
+                print(f"passed {name}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
