@@ -4,7 +4,7 @@
  * resolved when somebody first asks for them. So order does not matter, a family may refer forwards, templates are
  * instantiated by need, and a question asked while it is being answered is a cycle.
  *
- *     program.c    items to entries          names.c     scopes and lookup
+ *     program.c    items to entries          names.c     scopes and lookup        order.c  what first
  *     value.c      literals, types, meeting  expr.c      expressions
  *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
  *     reduce.c     sum(… for …) and friends   template.c  def
@@ -113,6 +113,7 @@ typedef struct Definition {
 struct Entry {
     EntryKind   kind;
     EntryState  state;
+    bool        queued;         /* order.c has seen it */
     const char *name;           /* "g[2]" */
     const char *full_name;      /* with the template instance it belongs to: "l[1].dx" */
     Loc         loc;
@@ -158,6 +159,7 @@ struct Elab {
     Map          name_counts;   /* interned full name -> how often it was asked for */
     int          file, file_count; /* being filed: 0 the main one, then a number per include */
     VEC(Entry *) busy;          /* being resolved, outermost first */
+    int          entry_count;   /* of all scopes */
     int          depth;         /* of recursion */
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
     kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
@@ -166,7 +168,7 @@ struct Elab {
     const char  *build_error;   /* the builder's first mistake */
 };
 
-enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, TUPLE_MAX = 16 };
+enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
 
 Scope *scope_new(Elab *el, Scope *up, const char *prefix);
 Entry *scope_find(const Scope *s, const char *name);
@@ -180,6 +182,8 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc);
 bool is_known(const Env *env, const char *name);
 /* The value of an entry, resolving it if need be. */
 Value entry_value(Elab *el, Entry *e, Loc loc);
+/* Resolves an entry after those that its definition names. */
+void resolve_in_order(Elab *el, Entry *root);
 /* "g[1][2]" of an AST_NAME or AST_INDEX; NULL after a diagnostic. */
 const char *family_name(Elab *el, const Env *env, const Ast *a);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */

@@ -22,6 +22,7 @@ static void parse(void *arg)
     kn_pipeline  *p      = call->p;
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = elab_new(p);
+    p->name              = source->name;
     p->program           = el;
     const Item *all      = parse_program(p->cx, &p->arena, source);
     vec_push(el->arena, &el->including, join_path(el, "", source->name));

@@ -48,6 +48,8 @@ static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *n
         diag_error(el->cx, loc, "choose another name", "`%s` is %s of the language", name, kn_type_from_name(name) ? "a type" : "a word");
         return NULL;
     }
+    if (++el->entry_count > ENTRY_MAX)
+        context_bail(el->cx, KN_ERROR_LIMIT, "the program has more than 200000 definitions");
     Entry *e     = ARENA_NEW(el->arena, Entry);
     e->kind      = kind;
     e->name      = name;
@@ -304,12 +306,12 @@ void file_items(Elab *el, const Env *env, Item *const *items, int count)
 static void resolve_functions(Elab *el)
 {
     for (size_t i = 0; i < el->global->order.count; i++)
-        entry_value(el, el->global->order.at[i], el->global->order.at[i]->loc);
+        resolve_in_order(el, el->global->order.at[i]);
     /* both lists grow while they are walked: an update may instantiate a template */
     size_t pure = 0, updated = 0;
     while (pure < el->funcs.count || updated < el->funcs.count) {
         for (; pure < el->funcs.count; pure++)
-            entry_value(el, el->funcs.at[pure], el->funcs.at[pure]->loc);
+            resolve_in_order(el, el->funcs.at[pure]);
         Entry *e = el->funcs.at[updated++];
         if (!e->func || e->kind != ENTRY_FUNC)
             continue;

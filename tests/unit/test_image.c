@@ -21,7 +21,8 @@ static const char *in_folder(const char *name)
     static char     path[4][4300];
     static unsigned turn;
     char           *p = path[turn++ % 4];
-    snprintf(p, sizeof path[0], "%s/%s", folder, name);
+    const int n = snprintf(p, sizeof path[0], "%s/%s", folder, name);
+    CHECK(n > 0 && (size_t)n < sizeof path[0], "a path is too long");
     return p;
 }
 
