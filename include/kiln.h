@@ -153,7 +153,8 @@ KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
 /* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). The value is read when
- * such a program is parsed. A name given again has the newer value. */
+ * such a program is parsed. A text that has no const or type of that name is refused, so that a misspelt name shows; NULL as the
+ * value takes the definition back. */
 KN_API kn_status kn_define(kn_context *cx, const char *name, const char *value);
 
 /* Reads a program. `name` stands in diagnostics, and includes are looked for beside it; `length` may be

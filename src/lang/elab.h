@@ -244,6 +244,8 @@ void file_items(Elab *el, const Env *env, Item *const *items, int count);
 const char *join_path(Elab *el, const char *from, const char *name);
 /* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
 void elab_finish(Elab *el);
+/* Refuses a definition of kn_define that no constant or type of the text took. */
+void elab_check_defines(Elab *el);
 void elab_schedules(Elab *el);
 /* The directives of a schedule's items, added to the pipeline. */
 void elab_schedule(Elab *el, const Item *it, const Env *env);
