@@ -390,7 +390,7 @@ static int assign_paths(Cli *cli, Bindings *b)
         const char *path;
         int         status = find_output(cli, b, text, "-o", &out, &path);
         if (status == DONE)
-            status = image_path_check(cli, path);
+            status = image_path_check(cli, path, &out->port);
         if (status == DONE && out->port.name[strcspn(out->port.name, ".")] &&
             strncmp(text, out->port.name, strlen(out->port.name)))
             status = usage(cli, "-o %s: the output is a tuple; -o %s=%s writes its first component", text,

@@ -166,8 +166,9 @@ int bindings_fit(Cli *cli, Bindings *b);
 
 /* Loads an image as the port wants it; says what had to be converted. */
 int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
-/* Whether the ending of `path` is that of a format that can be written; a message if not. */
-int image_path_check(Cli *cli, const char *path);
+/* Whether the ending of `path` is that of a format that can be written: tries with a single pixel, so that it is known
+ * before the program runs. A message if not. */
+int image_path_check(Cli *cli, const char *path, const kn_port *port);
 /* Saves an output in the format of the path's ending; says what had to be converted. */
 int image_save(Cli *cli, const char *path, const kn_buffer *b);
 
