@@ -146,6 +146,7 @@ struct Elab {
     kn_pipeline *p;
     Arena       *arena;
     ExprPool    *pool;
+    const Source *main;         /* the program's own text */
     Scope       *global;
     const Env   *global_env;
     VEC(Entry *) funcs;         /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */

@@ -24,6 +24,7 @@ static void parse(void *arg)
     Elab         *el     = elab_new(p);
     p->name              = source->name;
     p->program           = el;
+    el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
     vec_push(el->arena, &el->including, join_path(el, "", source->name));
     vec_push(el->arena, &el->included, join_path(el, "", source->name));

@@ -82,9 +82,10 @@ const char *found(Parser *ps)
 
 void parse_error(Parser *ps, const char *remedy, const char *format, ...)
 {
-    if (ps->panic)
+    const bool said = ps->panic || at_kind(ps, T_BAD);
+    ps->panic       = true;
+    if (said)
         return;
-    ps->panic = true;
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -96,11 +97,21 @@ void parse_error(Parser *ps, const char *remedy, const char *format, ...)
     diag_error(ps->cx, look(ps, 0)->loc, remedy, "%s", s);
 }
 
+/* What may have been meant by a token that is not the one expected. */
+static const char *hint(const Parser *ps)
+{
+    if (at_kind(ps, T_SET))
+        return "to compare, write `==`";
+    if (at_word(ps, "for"))
+        return "reduction variables are written: for i in a..b, j in c..d";
+    return NULL;
+}
+
 bool expect(Parser *ps, TokenKind kind, const char *why)
 {
     if (accept(ps, kind))
         return true;
-    parse_error(ps, NULL, "expected `%s` %s, but %s", token_text(kind), why, found(ps));
+    parse_error(ps, hint(ps), "expected `%s` %s, but %s", token_text(kind), why, found(ps));
     return false;
 }
 
@@ -108,7 +119,7 @@ bool expect_word(Parser *ps, const char *word, const char *why)
 {
     if (accept_word(ps, word))
         return true;
-    parse_error(ps, NULL, "expected `%s` %s, but %s", word, why, found(ps));
+    parse_error(ps, hint(ps), "expected `%s` %s, but %s", word, why, found(ps));
     return false;
 }
 
@@ -376,22 +387,32 @@ static Ast *parse_operand(Parser *ps)
     return a;
 }
 
+/* Operators that other languages have and this one spells differently, or not at all. */
+static void check_operator(Parser *ps, int binding, int previous)
+{
+    const int relation = bindings[T_LT];
+    if (at_word(ps, "and") || at_word(ps, "or"))
+        parse_error(ps, NULL, "`%s` is written `%s`", look(ps, 0)->name, at_word(ps, "and") ? "&&" : "||");
+    else if (binding == relation && previous == relation)
+        parse_error(ps, "compare two at a time: a < b && b < c", "comparisons cannot be chained");
+    else if (at_kind(ps, T_MUL) && look(ps, 1)->kind == T_MUL)
+        parse_error(ps, "write pow(a, b), or a*a", "there is no operator `**`");
+}
+
 static Ast *parse_binary(Parser *ps, int least)
 {
     Ast *a = parse_operand(ps);
-    for (int length = 0; !ps->panic; length++) {
+    for (int length = 0, previous = 0; !ps->panic; length++) {
         const Token *t = look(ps, 0);
         const int    b = bindings[t->kind];
-        if (is_word(t, "and") || is_word(t, "or")) {
-            const bool is_and = is_word(t, "and");
-            parse_error(ps, is_and ? "write `&&`" : "write `||`", "`%s` is spelled `%s` here", t->name, is_and ? "&&" : "||");
-        }
+        check_operator(ps, b, previous);
         if (!b || b < least)
             break;
         if (length == 1000)
             parse_error(ps, "split it: { let a = …  a + … }, or use sum(…)", "this expression has more than 1000 operators in a row");
         take(ps);
-        a = node2(ps, AST_BINARY, t->kind, a, parse_binary(ps, b + 1));
+        a        = node2(ps, AST_BINARY, t->kind, a, parse_binary(ps, b + 1));
+        previous = b;
     }
     return a;
 }

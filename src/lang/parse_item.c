@@ -235,17 +235,30 @@ static void parse_schedule_item(Parser *ps, ItemVec *out)
 
 /* ---- Definitions ------------------------------------------------------------------------ */
 
+static bool is_assignment(TokenKind k)
+{
+    return k == T_SET || k == T_ADD_SET || k == T_MUL_SET || k == T_MIN_SET || k == T_MAX_SET;
+}
+
+/* What may have been meant by a token behind the left side of a definition. */
+static const char *assignment_hint(Parser *ps)
+{
+    const TokenKind op = look(ps, 0)->kind;
+    if (op == T_EQ)
+        return "a definition has one `=`";
+    if (look(ps, 1)->kind != T_SET)
+        return NULL;
+    return op == T_SUB ? "write f(x) += -(…)" : op == T_DIV ? "write f(x) = f(x) / (…)" : "updates are =, +=, *=, min= and max=";
+}
+
 static void parse_define(Parser *ps, ItemVec *out)
 {
     Item *it   = item_new(ps, ITEM_DEFINE, look(ps, 0)->loc);
     it->target = parse_postfix(ps);
     if (ps->panic)
         return;
-    const TokenKind op = look(ps, 0)->kind;
-    if (op != T_SET && op != T_ADD_SET && op != T_MUL_SET && op != T_MIN_SET && op != T_MAX_SET) {
-        const bool minus = op == T_SUB && look(ps, 1)->kind == T_SET;
-        parse_error(ps, minus ? "write f(x) += -(…)" : op == T_EQ ? "a definition has one `=`" : NULL,
-                    "expected `=` and the value of the definition, but %s", found(ps));
+    if (!is_assignment(look(ps, 0)->kind)) {
+        parse_error(ps, assignment_hint(ps), "expected `=` and the value of the definition, but %s", found(ps));
         return;
     }
     it->op    = take(ps)->kind;
@@ -269,8 +282,22 @@ enum { WORD_COUNT = sizeof words / sizeof *words };
 /* Can the token follow the name of a function that is being defined? */
 static bool follows_defined_name(TokenKind k)
 {
-    return k == T_LPAREN || k == T_LBRACKET || k == T_SET || k == T_ADD_SET || k == T_MUL_SET || k == T_MIN_SET
-        || k == T_MAX_SET || k == T_DOT;
+    return k == T_LPAREN || k == T_LBRACKET || k == T_DOT || is_assignment(k);
+}
+
+/* What to do about a word of the language that stands where an item begins; NULL for other words. */
+static const char *misplaced_word(const char *word)
+{
+    static const struct { const char *word, *remedy; } misplaced[] = {
+        { "let", "`let` stands only inside { … }; at the top of a program write const a = …, or a(x) = …" },
+        { "for", "reduction variables are written: for i in a..b, j in c..d" },
+        { "where", "`where` follows the reduction variables: for i in a..b where …; else use if … then … else …" },
+        { "return", "`return` ends a template: def name(f) { … return (x, y) = … }" },
+    };
+    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced; i++)
+        if (!strcmp(misplaced[i].word, word))
+            return misplaced[i].remedy;
+    return NULL;
 }
 
 /* Two names in a row begin no item. */
@@ -280,8 +307,9 @@ static void unknown_word(Parser *ps)
     for (int i = 0; i < WORD_COUNT; i++)
         known[i] = words[i].word;
     const char *name = look(ps, 0)->name, *near = text_near_miss(name, known, WORD_COUNT);
-    if (!strcmp(name, "let"))
-        parse_error(ps, "at the top of a program write const a = …, or a(x) = …", "`let` stands only inside { … }");
+    const char *misplaced = misplaced_word(name);
+    if (misplaced)
+        parse_error(ps, misplaced, "`%s` begins no item", name);
     else if (near)
         parse_error(ps, arena_printf(ps->arena, "did you mean `%s`?", near), "`%s` begins no item", name);
     else
@@ -345,8 +373,12 @@ static void parse_body(Parser *ps, Item *owner, void (*one)(Parser *ps, ItemVec 
 {
     ItemVec items = { 0 };
     const Loc open = look(ps, 0)->loc;
-    if (!expect(ps, T_LBRACE, "to begin the body") || !deeper(ps))
+    if (!expect(ps, T_LBRACE, "to begin the body"))
         return;
+    if (!deeper(ps)) {
+        ps->depth--;
+        return;
+    }
     while (!at_kind(ps, T_RBRACE) && !at_kind(ps, T_END)) {
         const size_t from = ps->at;
         one(ps, &items);

@@ -28,7 +28,7 @@ bool expect(Parser *ps, TokenKind kind, const char *why);
 bool expect_word(Parser *ps, const char *word, const char *why);
 /* A name, or NULL after a diagnostic. */
 const char *expect_name(Parser *ps, const char *what, Loc *loc);
-/* Diagnoses what stands at the current token. */
+/* Diagnoses what stands at the current token; a T_BAD has been diagnosed already. */
 __attribute__((format(printf, 3, 4))) void parse_error(Parser *ps, const char *remedy, const char *format, ...);
 /* "`foo`", "the end of the file" …: the current token in words. */
 const char *found(Parser *ps);

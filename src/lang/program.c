@@ -408,7 +408,7 @@ void elab_check_defines(Elab *el)
             continue;
         const char *near = text_near_miss(m->keys[i], known.at, known.count);
         diag_error(el->cx, (Loc){ 0 }, near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
-                   "the program has no constant or type called `%s`", (const char *)m->keys[i]);
+                   "-D %s: the program has no constant or type of that name", (const char *)m->keys[i]);
     }
 }
 
@@ -420,5 +420,5 @@ void elab_finish(Elab *el)
     for (size_t i = 0; i < el->estimates.count; i++)
         resolve_estimate(el, &el->estimates.at[i]);
     if (!el->outputs.count && !el->cx->error_count)
-        diag_error(el->cx, (Loc){ 0 }, "say which function is the result: output out", "the program has no output");
+        diag_error(el->cx, (Loc){ el->main, 0, 0 }, "say which function is the result: output out", "the program has no output");
 }
