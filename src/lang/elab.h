@@ -162,6 +162,7 @@ struct Elab {
     VEC(Entry *) busy;          /* being resolved, outermost first */
     int          entry_count;   /* of all scopes */
     int          depth;         /* of recursion */
+    const Func  *updating;      /* whose update is being elaborated: a reduction that reads it is written out */
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
     kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
     bool         in_formula;

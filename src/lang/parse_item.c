@@ -155,6 +155,11 @@ static void parse_def(Parser *ps, Loc loc, ItemVec *out)
     it->target = parse_arguments(ps, callee);
     if (ps->in_template)
         parse_error(ps, "put it beside the other", "a template cannot be defined inside a template");
+    if (accept(ps, T_SET)) {
+        it->value = parse_expr(ps);
+        vec_push(ps->arena, out, it);
+        return;
+    }
     ps->in_template = true;
     parse_body(ps, it, parse_program_item);
     ps->in_template = false;
