@@ -81,7 +81,8 @@ bool value_known_bool(Value v, bool *out);
 
 /* As an expression of its own type (weak: i32 or f32); NULL after a diagnostic, and for errors. */
 const Expr *value_to_expr(Elab *el, Value v, Loc loc);
-/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a diagnostic. */
+/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a diagnostic. `what` names
+ * what has that type; NULL if it is the other operands. */
 const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what);
 /* A condition. */
 const Expr *value_to_bool(Elab *el, Value v, Loc loc);
@@ -161,6 +162,8 @@ struct Elab {
     int          file, file_count; /* being filed: 0 the main one, then a number per include */
     VEC(Entry *) busy;          /* being resolved, outermost first */
     int          entry_count;   /* of all scopes */
+    bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
+    int          templates;     /* instances being made, one inside the other */
     int          depth;         /* of recursion */
     const Func  *updating;      /* whose update is being elaborated: a reduction that reads it is written out */
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
@@ -192,6 +195,8 @@ const char *family_name(Elab *el, const Env *env, const Ast *a);
 const char *unique_name(Elab *el, const char *wanted);
 /* "did you mean `x`?", or NULL. */
 const char *did_you_mean(Elab *el, const Env *env, const char *name);
+/* The type that a name nearly is, or that another language calls so; NULL if there is none. */
+const char *type_meant(const char *name);
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 

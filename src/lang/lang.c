@@ -26,6 +26,7 @@ static void parse(void *arg)
     p->program           = el;
     el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
+    el->lost             = all->broken;
     vec_push(el->arena, &el->including, join_path(el, "", source->name));
     vec_push(el->arena, &el->included, join_path(el, "", source->name));
     file_items(el, el->global_env, all->body, all->count);
