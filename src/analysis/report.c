@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-/* "x 0..193, y 0..161", coordinates inclusive. */
+/* "x 0..194, y 0..162", half open as ranges are in the language. */
 static void print_box(Text *out, const Func *f, const Box *box)
 {
     for (int d = 0; d < f->rank; d++)
-        text_printf(out, "%s%s %lld..%lld", d ? ", " : "", f->args[d], (long long)box->min[d], (long long)box->max[d]);
+        text_printf(out, "%s%s %lld..%lld", d ? ", " : "", f->args[d], (long long)box->min[d], (long long)box->max[d] + 1);
     if (!f->rank)
         text_add(out, "one value");
 }
@@ -48,7 +48,7 @@ static bool reader_end(Boxes *b, End *end)
     return next.dim >= 0;
 }
 
-/* "in <- blurx <- out over x 0..191": the functions from `end` to the output that asked. The middle of a long chain is left out. Returns the output's function. */
+/* "in <- blurx <- out over x 0..192": the functions from `end` to the output that asked. The middle of a long chain is left out. Returns the output's function. */
 static const Func *print_chain(Text *out, Boxes *b, End end)
 {
     enum { SHOWN = 12, MOST = 100000 };
@@ -79,7 +79,7 @@ static const char *dim_text(char *buffer, size_t size, int64_t min, int64_t max)
     if (min > max)
         snprintf(buffer, size, "nothing");
     else
-        snprintf(buffer, size, "%lld..%lld", (long long)min, (long long)max);
+        snprintf(buffer, size, "%lld..%lld", (long long)min, (long long)max + 1);
     return buffer;
 }
 

@@ -60,7 +60,7 @@ typedef enum ItemKind {
     ITEM_ESTIMATE,  /* estimate target — an AST_CALL */
     ITEM_EXTERN,    /* extern type name(types) — target is an AST_CALL */
     ITEM_STAGE,     /* extern stage name(args) : type(x, y) */
-    ITEM_TEMPLATE,  /* def target { body } */
+    ITEM_TEMPLATE,  /* def target { body }, or def target = value */
     ITEM_RETURN,    /* return (args) = value, target NULL or a call without callee; or return value */
     ITEM_REPEAT,    /* repeat name in lo..hi { body } */
     ITEM_SCHEDULE,  /* schedule [name] [for target_name] { body of directives and repeats } */

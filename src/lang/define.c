@@ -156,11 +156,38 @@ void define_pure(Elab *el, Entry *e)
 
 /* ---- Reduction variables ---------------------------------------------------------------- */
 
-/* Is there a variable of that name (as it is called in the pipeline) around here? */
-static bool is_variable(const Env *env, const char *name)
+typedef struct VarSearch {
+    const char *name;
+    bool        found;
+} VarSearch;
+
+static void find_var(const Expr *e, void *user)
+{
+    VarSearch *s = user;
+    s->found |= e->op == EX_VAR && e->u.name == s->name;
+}
+
+static bool uses_variable(Elab *el, Value v, const char *name)
+{
+    VarSearch s = { name, false };
+    if (v.kind == VAL_EXPR)
+        expr_visit(el->pool, v.expr, find_var, &s);
+    for (int i = 0; v.kind == VAL_TUPLE && i < v.count; i++)
+        s.found |= uses_variable(el, v.items[i], name);
+    for (const FuncRef *f = v.kind == VAL_FUNC ? v.func : NULL; f && f->boundary; f = f->base)
+        for (int d = 0; d < f->func->rank; d++)
+            if (f->extent[d]) {
+                expr_visit(el->pool, f->min[d], find_var, &s);
+                expr_visit(el->pool, f->extent[d], find_var, &s);
+            }
+    return s.found;
+}
+
+/* Does a value of this environment use a variable of that name (as it is called in the pipeline)? A new one must not be taken for it. */
+static bool is_variable(Elab *el, const Env *env, const char *name)
 {
     for (; !env->scope; env = env->up)
-        if (env->value.kind == VAL_EXPR && env->value.expr->op == EX_VAR && env->value.expr->u.name == name)
+        if (uses_variable(el, env->value, name))
             return true;
     return false;
 }
@@ -183,7 +210,7 @@ bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **
                 diag_error(el->cx, c->locs[i], NULL, "two reduction variables are called `%s`", c->names[i]);
                 return false;
             }
-        while (is_variable(*env, r->name))
+        while (is_variable(el, *env, r->name))
             r->name = intern(el->cx, arena_printf(el->arena, "%s_", r->name));
         r->lo = value_to_index(el, elab_expr(el, *env, c->lo[i]), c->lo[i]->loc);
         r->hi = value_to_index(el, elab_expr(el, *env, c->hi[i]), c->hi[i]->loc);
@@ -321,6 +348,8 @@ static void make_update(Elab *el, Entry *e, const Definition *def)
 void define_update(Elab *el, Entry *e, const Definition *d)
 {
     const int errors = el->cx->error_count;
+    el->updating     = e->func;
     make_update(el, e, d);
+    el->updating = NULL;
     note_definition(el, d->item, errors);
 }

@@ -165,6 +165,7 @@ struct Elab {
     bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
     int          templates;     /* instances being made, one inside the other */
     int          depth;         /* of recursion */
+    const Func  *updating;      /* whose update is being elaborated: a reduction that reads it is written out */
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
     kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
     bool         in_formula;
@@ -250,6 +251,8 @@ void file_items(Elab *el, const Env *env, Item *const *items, int count);
 const char *join_path(Elab *el, const char *from, const char *name);
 /* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
 void elab_finish(Elab *el);
+/* Refuses a definition of kn_define that no constant or type of the text took. */
+void elab_check_defines(Elab *el);
 void elab_schedules(Elab *el);
 /* The directives of a schedule's items, added to the pipeline. */
 void elab_schedule(Elab *el, const Item *it, const Env *env);

@@ -31,6 +31,7 @@ static void parse(void *arg)
     vec_push(el->arena, &el->included, join_path(el, "", source->name));
     file_items(el, el->global_env, all->body, all->count);
     elab_finish(el);
+    elab_check_defines(el);
     if (!p->cx->error_count && pipeline_finish(p))
         elab_schedules(el);
     call->ok = !p->cx->error_count;

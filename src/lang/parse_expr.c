@@ -237,7 +237,8 @@ static Ast *parse_block(Parser *ps)
         vec_push(ps->arena, &kids, parse_expr(ps));
     }
     if (at_kind(ps, T_RBRACE))
-        parse_error(ps, "end the block with the expression that is its value: { let a = f(x)  a*a }",
+        parse_error(ps, "end the block with the expression that is its value: { let a = f(x)  a*a }; one that begins with `(` is read as "
+                        "arguments of what stands before it: name it too",
                     "this block has no value");
     vec_push(ps->arena, &kids, parse_expr(ps));
     const Loc close = look(ps, 0)->loc;

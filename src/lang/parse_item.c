@@ -171,6 +171,10 @@ static void parse_def(Parser *ps, Loc loc, ItemVec *out)
     if (!expect(ps, T_LPAREN, "and the arguments after the name of a template"))
         return;
     it->target = parse_arguments(ps, callee);
+    if (accept(ps, T_SET)) {
+        it->value = parse_expr(ps);
+        return;
+    }
     ps->in_template = true;
     parse_body(ps, it, parse_program_item);
     ps->in_template = inner;

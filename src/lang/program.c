@@ -427,8 +427,7 @@ static void resolve_estimate(Elab *el, const Definition *d)
     o->estimate = extents;
 }
 
-/* A -D that no constant or type took. */
-static void check_defines(Elab *el)
+void elab_check_defines(Elab *el)
 {
     VEC(const char *) known = { 0 };
     for (size_t i = 0; i < el->global->order.count; i++)
@@ -436,7 +435,7 @@ static void check_defines(Elab *el)
             vec_push(el->arena, &known, el->global->order.at[i]->name);
     const Map *m = &el->cx->defines;
     for (size_t i = 0; i < m->capacity; i++) {
-        if (!m->keys[i] || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
+        if (!m->keys[i] || !m->values[i] || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
             continue;
         const char  *near = text_near_miss(m->keys[i], known.at, known.count);
         const Entry *e    = scope_find(el->global, m->keys[i]);
@@ -453,7 +452,6 @@ void elab_finish(Elab *el)
         resolve_output(el, &el->outputs.at[i]);
     for (size_t i = 0; i < el->estimates.count; i++)
         resolve_estimate(el, &el->estimates.at[i]);
-    check_defines(el);
     if (!el->outputs.count && !el->cx->error_count)
         diag_error(el->cx, (Loc){ el->main, 0, 0 }, "say which function is the result: output out", "the program has no output");
 }

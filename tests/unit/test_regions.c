@@ -97,9 +97,9 @@ static const Row regions[] = {
 
 static const Row errors[] = {
     { BLUR, "in=0..191,0..159; out=0..191,0..159",
-      "error:input `in` is too small: x -1..192 is needed, 0..191 is given|needed: x -1..192, y -1..160; given: x 0..191, y 0..159|"
-      "needed by in <- blurx <- out over x 0..191, y 0..159|--size out=190x158 --origin out=1,1|edge(in)" },
-    { "input in : u8(x) output out out(x) = in(x + 2)", "in=0..9; out=0..9", "error:x 2..11 is needed, 0..9 is given|--size out=8)" },
+      "error:input `in` is too small: x -1..193 is needed, 0..192 is given|needed: x -1..193, y -1..161; given: x 0..192, y 0..160|"
+      "needed by in <- blurx <- out over x 0..192, y 0..160|--size out=190x158 --origin out=1,1|edge(in)" },
+    { "input in : u8(x) output out out(x) = in(x + 2)", "in=0..9; out=0..9", "error:x 2..12 is needed, 0..10 is given|--size out=8)" },
     { "input in : i32(x) output out f(x) = in(x) out(x) = f(in(x))", "in=0..9; out=0..9",
       "error:the region of `f` needed by `out` is unbounded in x: it is read at `f(in(x))`|clamp(in(x), 0, 255)" },
     { "input in : f32(x) output out f(x) = in(x) out(x) = f(i32(in(x)))", "in=0..9; out=0..9", "error:unbounded in x" },
@@ -109,7 +109,7 @@ static const Row errors[] = {
     { STAGE("absent"), "in=0..99; k=3; out=0..9", "error:the extern stage `absent` of `absent` is not known|kn_extern_stage|kiln run --load" },
     { STAGE("refuses"), "in=0..99; k=3; out=0..9", "error:the extern stage `refuses` refused the query for its regions: it returned 7" },
     { STAGE("negative"), "in=0..99; k=3; out=0..9", "error:answered with a wrong rank or a negative extent for `f`" },
-    { STAGE("widen"), "in=0..9; k=3; out=0..9", "error:x -3..12 is needed, 0..9 is given|needed by in <- f <- widen <- out over x 0..9|--size out=4 --origin out=3" },
+    { STAGE("widen"), "in=0..9; k=3; out=0..9", "error:x -3..13 is needed, 0..10 is given|needed by in <- f <- widen <- out over x 0..10|--size out=4 --origin out=3" },
     { "input in : u8(x) output out f(x, y, z) = x out(x) = i32(in(0)) + f(x, x, x)", "in=0..9; out=0..99999", "error:the region of `f` is too large|2^40 points" },
 };
 
