@@ -202,7 +202,7 @@ typedef enum kn_view {
     KN_VIEW_SCHEDULE    /* the schedules kept with the pipeline, as text that reads back */
 } kn_view;
 
-/* A text that shows the pipeline. */
+/* A text that shows the pipeline. The string stays until the next call on the context. */
 KN_API const char *kn_show(kn_pipeline *p, kn_view view);
 
 /* ---- Running ---------------------------------------------------------------------------- */
