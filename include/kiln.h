@@ -125,7 +125,7 @@ typedef struct kn_config {
     char *(*read_file)(void *user, const char *path, size_t *size);
     void    *user;                                   /* first argument of the three above */
     size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
-    uint64_t quota;                                  /* operations of the compiler per call; default 500 million */
+    uint64_t quota;                                  /* operations of the compiler per call; default 100 million */
     int      max_errors;                             /* diagnostics kept per call; default 50 */
 } kn_config;
 
@@ -153,7 +153,8 @@ KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
 /* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). The value is read when
- * such a program is parsed. A name given again has the newer value. */
+ * such a program is parsed. A text that has no const or type of that name is refused, so that a misspelt name shows; NULL as the
+ * value takes the definition back. */
 KN_API kn_status kn_define(kn_context *cx, const char *name, const char *value);
 
 /* Reads a program. `name` stands in diagnostics, and includes are looked for beside it; `length` may be
@@ -239,7 +240,8 @@ typedef struct kn_region {
 } kn_region;
 
 /* The box of every function that is needed, inputs too, consumers first, for the arguments of kn_run; of a buffer only type, rank, mins
- * and extents are looked at. *regions belongs to the context and stays until the next call; on an error it is NULL. */
+ * and extents are looked at, and an input whose size the program does not speak of may be left out. *regions belongs to the context and
+ * stays until the next call; on an error it is NULL. */
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest

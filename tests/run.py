@@ -32,7 +32,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = ["build", "build-asan"]
-TIMEOUT = 120
+TIMEOUT = 300         # seconds, for one command
+MOST_LINES = 40       # of a failure that are shown
 
 
 class Failure(Exception):
@@ -226,7 +227,9 @@ def main(words):
             passed += count
             failed += why is not None
             if why is not None:
-                print(f"FAILED {name}\n    " + why.rstrip("\n").replace("\n", "\n    "), flush=True)
+                lines = why.rstrip("\n").split("\n")
+                lines[MOST_LINES:] = [f"({len(lines) - MOST_LINES} more lines)"] * (len(lines) > MOST_LINES)
+                print("\n    ".join([f"FAILED {name}"] + lines), flush=True)
             elif verbose:
                 print(f"passed {name}", flush=True)
     print(f"{passed} passed, {failed} failed")

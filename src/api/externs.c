@@ -37,10 +37,8 @@ static void define(void *arg)
     const Define *call = arg;
     kn_context   *cx   = call->cx;
     const char   *name = checked_name(cx, call->name);
-    if (name && !call->value)
-        diag_status(cx, KN_ERROR_ARGUMENT, "no value was given for `%s`", name);
-    else if (name)
-        map_set(&cx->defines, name, arena_strdup(&cx->arena, call->value));
+    if (name)
+        map_set(&cx->defines, name, call->value ? arena_strdup(&cx->arena, call->value) : NULL);
 }
 
 kn_status kn_define(kn_context *cx, const char *name, const char *value)

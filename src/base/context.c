@@ -58,7 +58,7 @@ kn_context *kn_context_new(const kn_config *config)
     c.allocate     = c.allocate ? c.allocate : default_allocate;
     c.release      = c.release ? c.release : default_release;
     c.memory_limit = c.memory_limit ? c.memory_limit : (size_t)8 << 30;
-    c.quota        = c.quota ? c.quota : 500000000;
+    c.quota        = c.quota ? c.quota : 100000000;
     c.max_errors   = c.max_errors > 0 ? c.max_errors : 50;
 
     kn_context *cx = c.allocate(c.user, sizeof *cx);

@@ -147,9 +147,11 @@ typedef struct Bindings {
 } Bindings;
 
 /* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs,
- * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values. */
+ * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values, and may be missing. */
 int  bindings_load(Cli *cli, bool shapes_only, Bindings *b);
 void bindings_free(Bindings *b);
+/* A size of that rank, for messages. */
+const char *size_example(int rank);
 
 /* ---- externs.c ---- */
 
@@ -166,8 +168,9 @@ int bindings_fit(Cli *cli, Bindings *b);
 
 /* Loads an image as the port wants it; says what had to be converted. */
 int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
-/* Whether the ending of `path` is that of a format that can be written; a message if not. */
-int image_path_check(Cli *cli, const char *path);
+/* Whether the ending of `path` is that of a format that can be written: tries with a single pixel, so that it is known
+ * before the program runs. A message if not. */
+int image_path_check(Cli *cli, const char *path, const kn_port *port);
 /* Saves an output in the format of the path's ending; says what had to be converted. */
 int image_save(Cli *cli, const char *path, const kn_buffer *b);
 

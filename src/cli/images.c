@@ -2,47 +2,19 @@
 #include "cli.h"
 
 #include <string.h>
-#include <strings.h>
 
-/* A format by its endings: the types it holds (bits), and what the others become. */
-typedef struct Format {
-    const char *endings; /* separated and ended by spaces */
-    unsigned    holds;
-    kn_type     integers, floats;
-} Format;
-
-#define HOLDS(type) (1u << KN_##type)
-
-static const Format formats[] = {
-    { "npy ", ~0u, KN_NONE, KN_NONE },
-    { "png ", HOLDS(U8) | HOLDS(U16), KN_U16, KN_U8 },
-    { "jpg jpeg ", HOLDS(U8), KN_U8, KN_U8 },
-    { "tif tiff ", HOLDS(U8) | HOLDS(U16) | HOLDS(F32), KN_U16, KN_F32 },
-    { "pgm ppm pnm ", HOLDS(U8) | HOLDS(U16), KN_U16, KN_U8 },
-    { "pfm ", HOLDS(F32), KN_F32, KN_F32 },
-};
-
-static const Format *format_of(const char *path)
+int image_path_check(Cli *cli, const char *path, const kn_port *port)
 {
-    const char *dot   = strrchr(path, '.');
-    const char *slash = strrchr(path, '/');
-    if (!dot || (slash && dot < slash))
-        return NULL;
-    const size_t n = strlen(dot + 1);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        for (const char *e = formats[i].endings; *e; e += strcspn(e, " ") + 1)
-            if (strcspn(e, " ") == n && !strncasecmp(e, dot + 1, n))
-                return &formats[i];
-    return NULL;
-}
-
-int image_path_check(Cli *cli, const char *path)
-{
-    return format_of(path) ? DONE
-                           : usage(cli,
-                                   "-o %s: the ending names no format that can be written; one of these was expected: "
-                                   ".png .jpg .tif .pgm .ppm .pfm .npy",
-                                   path);
+    uint64_t    pixel             = 0;
+    int32_t     ones[KN_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    kn_buffer   b = kn_buffer_dense(&pixel, port->type, port->rank, ones), to = { 0 };
+    const char *note;
+    if (kn_image_convert_for(cli->cx, path, &b, &to, &note) != KN_OK) {
+        report_about(cli, path);
+        return USAGE;
+    }
+    kn_buffer_free(cli->cx, &to);
+    return DONE;
 }
 
 /* NPY files hold numbers, the others pictures. */
@@ -75,20 +47,11 @@ int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to)
     return good ? DONE : FAILED;
 }
 
-static bool is_float(kn_type type)
-{
-    return type >= KN_F16;
-}
-
 int image_save(Cli *cli, const char *path, const kn_buffer *b)
 {
-    const Format *format = format_of(path);
-    if (!format || format->holds >> b->type & 1)
-        return kn_image_save(cli->cx, path, b) == KN_OK ? DONE : report_about(cli, path);
-    kn_buffer     file = { 0 };
-    const char   *note = NULL;
-    const kn_type type = is_float(b->type) ? format->floats : format->integers;
-    if (kn_image_convert(cli->cx, b, KN_RANGE_FULL, type, b->rank, &file, &note) != KN_OK)
+    kn_buffer   file = { 0 };
+    const char *note = NULL;
+    if (kn_image_convert_for(cli->cx, path, b, &file, &note) != KN_OK)
         return report_about(cli, path);
     if (note)
         say("note: %s: %s", path, note);

@@ -18,7 +18,17 @@ typedef struct Boundary {
 } Boundary;
 
 static const Expr *i32(Elab *el, int64_t v) { return expr_int(el->pool, KN_I32, v); }
-static const Expr *op(Elab *el, ExprOp o, const Expr *a, const Expr *b) { return expr_binary(el->pool, o, KN_I32, a, b); }
+
+/* a o b, with the zeros of a box that begins at 0 left out. */
+static const Expr *op(Elab *el, ExprOp o, const Expr *a, const Expr *b)
+{
+    int64_t v;
+    if ((o == EX_ADD || o == EX_SUB) && expr_is_int(b, &v) && v == 0)
+        return a;
+    if (o == EX_ADD && expr_is_int(a, &v) && v == 0)
+        return b;
+    return expr_binary(el->pool, o, KN_I32, a, b);
+}
 
 static const Expr *last_of(Elab *el, const Expr *min, const Expr *extent)
 {
@@ -131,9 +141,9 @@ static bool named_range(Elab *el, const Env *env, FuncRef *r, const Ast *label, 
         diag_error(el->cx, range->loc, NULL, "this range is empty: a boundary needs at least one point to repeat");
         return false;
     }
-    Value extent  = binary_value(el, T_SUB, value_expr(to), range->kids[1]->loc, value_expr(from), range->kids[0]->loc);
-    r->min[d]     = from;
-    r->extent[d]  = extent.expr;
+    r->min[d]    = from;
+    r->extent[d] = binary_value(el, T_SUB, value_expr(to), range->kids[1]->loc, value_expr(from), range->kids[0]->loc).expr;
+    r->extent[d] = from->op == EX_INT && from->u.i == 0 ? to : r->extent[d];
     return true;
 }
 

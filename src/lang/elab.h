@@ -4,7 +4,7 @@
  * resolved when somebody first asks for them. So order does not matter, a family may refer forwards, templates are
  * instantiated by need, and a question asked while it is being answered is a cycle.
  *
- *     program.c    items to entries          names.c     scopes and lookup
+ *     program.c    items to entries          names.c     scopes and lookup        order.c  what first
  *     value.c      literals, types, meeting  expr.c      expressions
  *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
  *     reduce.c     sum(… for …) and friends   template.c  def
@@ -81,7 +81,8 @@ bool value_known_bool(Value v, bool *out);
 
 /* As an expression of its own type (weak: i32 or f32); NULL after a diagnostic, and for errors. */
 const Expr *value_to_expr(Elab *el, Value v, Loc loc);
-/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a diagnostic. */
+/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a diagnostic. `what` names
+ * what has that type; NULL if it is the other operands. */
 const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what);
 /* A condition. */
 const Expr *value_to_bool(Elab *el, Value v, Loc loc);
@@ -113,6 +114,7 @@ typedef struct Definition {
 struct Entry {
     EntryKind   kind;
     EntryState  state;
+    bool        queued;         /* order.c has seen it */
     const char *name;           /* "g[2]" */
     const char *full_name;      /* with the template instance it belongs to: "l[1].dx" */
     Loc         loc;
@@ -145,6 +147,7 @@ struct Elab {
     kn_pipeline *p;
     Arena       *arena;
     ExprPool    *pool;
+    const Source *main;         /* the program's own text */
     Scope       *global;
     const Env   *global_env;
     VEC(Entry *) funcs;         /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
@@ -158,7 +161,11 @@ struct Elab {
     Map          name_counts;   /* interned full name -> how often it was asked for */
     int          file, file_count; /* being filed: 0 the main one, then a number per include */
     VEC(Entry *) busy;          /* being resolved, outermost first */
+    int          entry_count;   /* of all scopes */
+    bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
+    int          templates;     /* instances being made, one inside the other */
     int          depth;         /* of recursion */
+    const Func  *updating;      /* whose update is being elaborated: a reduction that reads it is written out */
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
     kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
     bool         in_formula;
@@ -166,7 +173,7 @@ struct Elab {
     const char  *build_error;   /* the builder's first mistake */
 };
 
-enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, TUPLE_MAX = 16 };
+enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
 
 Scope *scope_new(Elab *el, Scope *up, const char *prefix);
 Entry *scope_find(const Scope *s, const char *name);
@@ -180,6 +187,8 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc);
 bool is_known(const Env *env, const char *name);
 /* The value of an entry, resolving it if need be. */
 Value entry_value(Elab *el, Entry *e, Loc loc);
+/* Resolves an entry after those that its definition names. */
+void resolve_in_order(Elab *el, Entry *root);
 /* "g[1][2]" of an AST_NAME or AST_INDEX; NULL after a diagnostic. */
 const char *family_name(Elab *el, const Env *env, const Ast *a);
 /* base[index]; NULL after a diagnostic, and if base is NULL. */
@@ -190,6 +199,8 @@ const char *unique_name(Elab *el, const char *wanted);
 void release_name(Elab *el, const char *name);
 /* "did you mean `x`?", or NULL. */
 const char *did_you_mean(Elab *el, const Env *env, const char *name);
+/* The type that a name nearly is, or that another language calls so; NULL if there is none. */
+const char *type_meant(const char *name);
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
@@ -244,6 +255,8 @@ void file_items(Elab *el, const Env *env, Item *const *items, int count);
 const char *join_path(Elab *el, const char *from, const char *name);
 /* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
 void elab_finish(Elab *el);
+/* Refuses a definition of kn_define that no constant or type of the text took. */
+void elab_check_defines(Elab *el);
 void elab_schedules(Elab *el);
 /* The directives of a schedule's items, added to the pipeline. */
 void elab_schedule(Elab *el, const Item *it, const Env *env);

@@ -13,7 +13,8 @@ typedef struct Line {
     int         column;         /* where it stood */
     int         blank_before;
     const char *text;
-    int         set_at;         /* where the first `=` of a definition stands in text; -1: none */
+    int         set_at;         /* where the first `=`, `+=` … of a definition stands in text; -1: none */
+    int         set_length;
 } Line;
 
 typedef struct Format {
@@ -99,6 +100,15 @@ static bool space_before(const Format *f, size_t at, int parens)
     return true;
 }
 
+/* How many spaces stand before token `at`: two or more are somebody's columns and stay, one or none is set. */
+static int gap(const Format *f, size_t at, int parens)
+{
+    const int written = (int)(f->tokens[at].loc.start - f->tokens[at - 1].loc.end);
+    if (written > 1)
+        return written;
+    return f->tokens[at].kind == T_COMMENT ? 2 : space_before(f, at, parens);
+}
+
 static int source_column(const Token *t)
 {
     int c = 0;
@@ -139,10 +149,10 @@ static void split_lines(Format *f)
         text_init(&text, f->arena);
         do {
             const Token *t = &f->tokens[i];
-            if (i > line.first && space_before(f, i, parens))
-                text_add(&text, t->kind == T_COMMENT ? "  " : " ");
+            if (i > line.first)
+                text_printf(&text, "%*s", gap(f, i, parens), "");
             if (line.set_at < 0 && is_assignment(t->kind) && parens == 0 && outer == 0 && depth == line.depth)
-                line.set_at = (int)text.count;
+                line.set_at = (int)text.count, line.set_length = (int)(t->loc.end - t->loc.start);
             text_add_n(&text, t->loc.source->text + t->loc.start, t->loc.end - t->loc.start);
             depth += (t->kind == T_LBRACE) - (t->kind == T_RBRACE && depth > 0);
             parens += (t->kind == T_LPAREN || t->kind == T_LBRACKET) - ((t->kind == T_RPAREN || t->kind == T_RBRACKET) && parens > 0);
@@ -163,28 +173,60 @@ static bool aligns(const Format *f, const Line *l)
     return l->begins && l->set_at >= 0 && (second == T_LPAREN || second == T_LBRACKET || is_assignment(second));
 }
 
-/* Puts the `=` of consecutive definitions under each other; lines that go on a definition do not part it from the next. */
+/* Where the sign of a definition ends: signs of different length are set right. */
+static int set_end(const Line *l)
+{
+    return l->set_at + l->set_length;
+}
+
+/* Moves the sign of a line to end at a column; -1: to one space after what stands before it. */
+static void move_set(Format *f, Line *l, int column)
+{
+    int end = l->set_at;
+    while (end > 0 && l->text[end - 1] == ' ')
+        end--;
+    const int at = column < 0 ? end + 1 : column - l->set_length;
+    l->text      = arena_printf(f->arena, "%.*s%*s%s", end, l->text, at - end, "", l->text + l->set_at);
+    l->set_at    = at;
+}
+
+/* Puts the signs of the definitions among lines [from, to) under each other, unless they are so already or far apart. */
+static void align_group(Format *f, size_t from, size_t to)
+{
+    enum { FAR = 16 };
+    int  most = 0, least = INT32_MAX, count = 0;
+    bool even = true;
+    for (size_t i = from; i < to; i++)
+        if (f->lines.at[i].begins) {
+            even &= set_end(&f->lines.at[i]) == set_end(&f->lines.at[from]);
+            count++;
+        }
+    if (even && count > 1)
+        return;
+    for (size_t i = from; i < to; i++)
+        if (f->lines.at[i].begins) {
+            move_set(f, &f->lines.at[i], -1);
+            most  = set_end(&f->lines.at[i]) > most ? set_end(&f->lines.at[i]) : most;
+            least = set_end(&f->lines.at[i]) < least ? set_end(&f->lines.at[i]) : least;
+        }
+    for (size_t i = from; i < to && most - least <= FAR; i++)
+        if (f->lines.at[i].begins)
+            move_set(f, &f->lines.at[i], most);
+}
+
+/* Groups are definitions on consecutive lines; lines that go on a definition do not part it from the next. */
 static void align_lines(Format *f)
 {
-    for (size_t i = 0; i < f->lines.count;) {
-        const int depth = f->lines.at[i].depth;
-        size_t    end   = i;
-        int       most  = 0;
-        for (; end < f->lines.count; end++) {
-            const Line *l = &f->lines.at[end];
-            if (l->begins && !(aligns(f, l) && l->depth == depth && (end == i || !l->blank_before)))
+    for (size_t i = 0, end; i < f->lines.count; i = end > i ? end : i + 1)
+        for (end = i; end < f->lines.count; end++) {
+            const Line *l    = &f->lines.at[end];
+            const bool  part = l->begins && !(aligns(f, l) && l->depth == f->lines.at[i].depth && (end == i || !l->blank_before));
+            if (part || end + 1 == f->lines.count) {
+                end += !part;
+                align_group(f, i, end);
                 break;
-            most = l->begins && l->set_at > most ? l->set_at : most;
+            }
         }
-        for (size_t k = i; k < end; k++) {
-            Line *l = &f->lines.at[k];
-            if (!l->begins)
-                continue;
-            l->text   = arena_printf(f->arena, "%.*s%*s%s", l->set_at, l->text, most - l->set_at, "", l->text + l->set_at);
-            l->set_at = most;
-        }
-        i = end > i ? end : i + 1;
-    }
 }
 
 static void write_lines(const Format *f, Text *out)

@@ -22,12 +22,16 @@ static void parse(void *arg)
     kn_pipeline  *p      = call->p;
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = elab_new(p);
+    p->name              = source->name;
     p->program           = el;
+    el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
+    el->lost             = all->broken;
     vec_push(el->arena, &el->including, join_path(el, "", source->name));
     vec_push(el->arena, &el->included, join_path(el, "", source->name));
     file_items(el, el->global_env, all->body, all->count);
     elab_finish(el);
+    elab_check_defines(el);
     if (!p->cx->error_count && pipeline_finish(p))
         elab_schedules(el);
     call->ok = !p->cx->error_count;

@@ -1,7 +1,8 @@
 /* The lexer: bytes to tokens.
  *
  * Takes   any bytes.
- * Gives   tokens with their places; what is no token is diagnosed, a run of bad bytes once, and left out.
+ * Gives   tokens with their places; what is no token is diagnosed, a run of bad bytes once, and becomes a T_BAD, about which the parser
+ *         says nothing more.
  * Holds   a name or number never ends in the middle of a word: `12ab` is one error, not two tokens. */
 #include "lang/lexer.h"
 
@@ -26,6 +27,7 @@ typedef struct Lexer {
     size_t        at, length;
     bool          keep_comments;
     int           newlines;         /* since the last token */
+    TokenKind     last;             /* the last token that is no comment */
     Tokens       *out;
 } Lexer;
 
@@ -49,6 +51,7 @@ static void push(Lexer *lx, Token t, size_t start)
     t.newlines   = lx->newlines;
     t.first      = lx->newlines > 0 || !lx->out->items.count;
     lx->newlines = 0;
+    lx->last     = t.kind == T_COMMENT ? lx->last : t.kind;
     vec_push(lx->arena, &lx->out->items, t);
 }
 
@@ -73,13 +76,22 @@ static size_t character(const Lexer *lx, size_t at)
     return utf8_length((const unsigned char *)lx->text + at, lx->length - at);
 }
 
-/* Moves over one character of a comment or string; a byte that is not UTF-8 is an error. */
+/* Moves over bytes that are not UTF-8: one error, however many they are. */
+static void bad_bytes(Lexer *lx)
+{
+    const size_t start = lx->at;
+    while (lx->at < lx->length && !character(lx, lx->at))
+        lx->at++;
+    diag_error(lx->cx, loc_from(lx, start), "save the file as UTF-8", "this is not UTF-8");
+}
+
+/* Moves over one character of a comment or string. */
 static void skip_character(Lexer *lx)
 {
-    const size_t n = character(lx, lx->at), start = lx->at;
-    lx->at += n ? n : 1;
+    const size_t n = character(lx, lx->at);
+    lx->at += n;
     if (!n)
-        diag_error(lx->cx, loc_from(lx, start), "save the file as UTF-8", "this byte is not UTF-8");
+        bad_bytes(lx);
 }
 
 static void line_comment(Lexer *lx)
@@ -88,34 +100,41 @@ static void line_comment(Lexer *lx)
         skip_character(lx);
 }
 
-static void block_comment(Lexer *lx)
+/* false if it has no end: then what follows is lost. */
+static bool block_comment(Lexer *lx)
 {
     const size_t start = lx->at;
     lx->at += 2;
     while (lx->at < lx->length && !(peek(lx, 0) == '*' && peek(lx, 1) == '/'))
         skip_character(lx);
-    if (lx->at >= lx->length)
-        diag_error(lx->cx, (Loc){ lx->source, (uint32_t)start, (uint32_t)start + 2 }, "close it with */",
-                   "this comment has no end");
-    else
+    const bool ends = lx->at < lx->length;
+    if (ends)
         lx->at += 2;
+    else
+        diag_error(lx->cx, (Loc){ lx->source, (uint32_t)start, (uint32_t)start + 2 }, "close it with */", "this comment has no end");
+    return ends;
 }
 
 static void comment(Lexer *lx)
 {
     const size_t start = lx->at;
     const bool   block = peek(lx, 1) == '*';
+    bool         ends  = true;
     if (block)
-        block_comment(lx);
+        ends = block_comment(lx);
     else
         line_comment(lx);
-    if (lx->keep_comments)
+    if (!ends)
+        push(lx, (Token){ .kind = T_BAD }, start);
+    else if (lx->keep_comments)
         push(lx, (Token){ .kind = T_COMMENT, .name = arena_strndup(lx->arena, lx->text + start, lx->at - start) }, start);
 }
 
+/* A string with an error in it, which was diagnosed, is a T_BAD. */
 static void string(Lexer *lx)
 {
-    const size_t start = lx->at++;
+    const size_t start  = lx->at++;
+    const int    before = lx->cx->error_count;
     while (lx->at < lx->length && peek(lx, 0) != '"' && peek(lx, 0) != '\n')
         skip_character(lx);
     const char *content = arena_strndup(lx->arena, lx->text + start + 1, lx->at - start - 1);
@@ -125,7 +144,7 @@ static void string(Lexer *lx)
         lx->at++;
     if (memchr(lx->text + start, 0, lx->at - start))
         diag_error(lx->cx, loc_from(lx, start), NULL, "a string may not hold a NUL byte");
-    push(lx, (Token){ .kind = T_STRING, .name = content }, start);
+    push(lx, (Token){ .kind = lx->cx->error_count > before ? T_BAD : T_STRING, .name = content }, start);
 }
 
 static int digit_value(char c)
@@ -155,9 +174,12 @@ static void bad_number(Lexer *lx, size_t start)
 {
     while (is_word(peek(lx, 0)))
         lx->at++;
+    const char last = lx->text[lx->at - 1];
+    if ((last == 'e' || last == 'E') && (peek(lx, 0) == '+' || peek(lx, 0) == '-'))     /* 1e+ */
+        lx->at++;
     diag_error(lx->cx, loc_from(lx, start), "numbers are written 12, 1_000, 0xFF, 0b101, 0.5 or 1e-3",
                "`%.*s` is not a number", (int)(lx->at - start), lx->text + start);
-    push(lx, (Token){ .kind = T_INT }, start);
+    push(lx, (Token){ .kind = T_INT, .integer = (unsigned __int128)1 << 100 }, start);
 }
 
 static void integer(Lexer *lx, size_t start)
@@ -229,21 +251,6 @@ static void number(Lexer *lx)
         integer(lx, start);
 }
 
-static void word(Lexer *lx)
-{
-    const size_t start = lx->at;
-    while (is_word(peek(lx, 0)))
-        lx->at++;
-    const size_t n   = lx->at - start;
-    const bool   set = n == 3 && peek(lx, 0) == '=' && peek(lx, 1) != '=';
-    if (set && (!strncmp(lx->text + start, "min", 3) || !strncmp(lx->text + start, "max", 3))) {
-        lx->at++;
-        push(lx, (Token){ .kind = lx->text[start + 1] == 'i' ? T_MIN_SET : T_MAX_SET }, start);
-        return;
-    }
-    push(lx, (Token){ .kind = T_NAME, .name = intern_n(lx->cx, lx->text + start, n) }, start);
-}
-
 static bool operator_token(Lexer *lx)
 {
     const size_t start = lx->at;
@@ -256,33 +263,79 @@ static bool operator_token(Lexer *lx)
     return false;
 }
 
-/* Characters that look like one of ours. */
-static const struct { const char *seen, *meant; } lookalikes[] = {
-    { "\u2212", "-" }, { "\u2013", "-" }, { "\u00D7", "*" }, { "\u00F7", "/" }, { "\u2264", "<=" }, { "\u2265", ">=" },
-    { "\u2260", "!=" }, { "\u201C", "\"" }, { "\u201D", "\"" }, { "\u2026", ".." }, { "\u00A0", "a plain space" },
+/* Characters of other languages, and those that look like one of ours. */
+static const struct { const char *seen, *remedy; } strangers[] = {
+    { ";", "a definition ends where the next begins: nothing stands between them" },
+    { "?", "a choice is written: if c then a else b" },
+    { "#", "a comment begins with //" },
+    { "'", "the name of a file stands in double quotes" },
+    { "\u2212", "did you mean -?" },  { "\u2013", "did you mean -?" },  { "\u00D7", "did you mean *?" },
+    { "\u00F7", "did you mean /?" },  { "\u2264", "did you mean <=?" }, { "\u2265", "did you mean >=?" },
+    { "\u2260", "did you mean !=?" }, { "\u201C", "did you mean \"?" }, { "\u201D", "did you mean \"?" },
+    { "\u2026", "did you mean ..?" }, { "\u00A0", "did you mean a plain space?" },
 };
 
-/* A run of bytes that begin no token: one error. */
+static const char *stranger_remedy(const char *at, size_t n)
+{
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (strlen(strangers[i].seen) == n && !memcmp(strangers[i].seen, at, n))
+            return strangers[i].remedy;
+    return NULL;
+}
+
+/* Bytes that begin no token: one error. */
 static void bad_characters(Lexer *lx)
 {
     const size_t start = lx->at, n = character(lx, lx->at);
-    const char  *meant = NULL;
-    for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
-        if (n && strlen(lookalikes[i].seen) == n && !memcmp(lookalikes[i].seen, lx->text + start, n))
-            meant = lookalikes[i].meant;
-    lx->at += n ? n : 1;
+    const char   c     = lx->text[start];
+    lx->at += n;
     if (!n) {
-        while (lx->at < lx->length && !character(lx, lx->at))
+        bad_bytes(lx);
+    } else if ((unsigned char)c < 32 || c == 127) {
+        while (peek(lx, 0) == c && lx->at < lx->length)
             lx->at++;
-        diag_error(lx->cx, loc_from(lx, start), "save the file as UTF-8", "this is not UTF-8");
-    } else if ((unsigned char)lx->text[start] < 32 || lx->text[start] == 127) {
-        diag_error(lx->cx, loc_from(lx, start), NULL, "a control character (code %d) stands here", lx->text[start]);
-        while (lx->at < lx->length && lx->text[lx->at] == lx->text[start])
-            lx->at++;
+        diag_error(lx->cx, loc_from(lx, start), NULL, "a control character (code %d) stands here", c);
     } else {
-        diag_error(lx->cx, loc_from(lx, start), meant ? arena_printf(lx->arena, "did you mean %s?", meant) : NULL,
-                   "`%.*s` has no meaning outside comments", (int)n, lx->text + start);
+        diag_error(lx->cx, loc_from(lx, start), stranger_remedy(lx->text + start, n), "`%.*s` has no meaning outside comments", (int)n,
+                   lx->text + start);
     }
+    if (c != ';')
+        push(lx, (Token){ .kind = T_BAD }, start);
+}
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+/* Length of a character that other languages allow in names: é, or ß. */
+static size_t foreign_letter(const Lexer *lx)
+{
+    const size_t n = lx->at < lx->length ? character(lx, lx->at) : 0;
+    return n > 1 && !stranger_remedy(lx->text + lx->at, n) ? n : 0;
+}
+
+/* min= and max= are one token where an update may stand: behind the arguments of a function. */
+static bool extreme_set(Lexer *lx, size_t start)
+{
+    const char *s  = lx->text + start;
+    const bool set = lx->at - start == 3 && peek(lx, 0) == '=' && peek(lx, 1) != '=' && lx->last == T_RPAREN;
+    if (!set || (strncmp(s, "min", 3) && strncmp(s, "max", 3)))
+        return false;
+    lx->at++;
+    push(lx, (Token){ .kind = s[1] == 'i' ? T_MIN_SET : T_MAX_SET }, start);
+    return true;
+}
+
+static void word(Lexer *lx)
+{
+    const size_t start   = lx->at;
+    bool         foreign = false;
+    for (size_t n; (n = is_word(peek(lx, 0)) ? 1 : foreign_letter(lx)); lx->at += n)
+        foreign |= n > 1;
+    const size_t length = lx->at - start;
+    if (foreign)
+        diag_error(lx->cx, loc_from(lx, start), NULL, "`%.*s` is not a name: a name has the letters a-z and A-Z, digits and _",
+                   length > 200 ? 200 : (int)length, lx->text + start);
+    if (!extreme_set(lx, start))
+        push(lx, (Token){ .kind = T_NAME, .name = intern_n(lx->cx, lx->text + start, length) }, start);
 }
 
 static void next(Lexer *lx)
@@ -297,7 +350,7 @@ static void next(Lexer *lx)
         string(lx);
     } else if (is_digit(c)) {
         number(lx);
-    } else if (is_letter(c)) {
+    } else if (is_letter(c) || foreign_letter(lx)) {
         word(lx);
     } else if (!operator_token(lx)) {
         bad_characters(lx);
@@ -318,5 +371,7 @@ void lex(kn_context *cx, Arena *arena, const Source *source, bool keep_comments,
         context_spend(cx, 1);
         next(&lx);
     }
+    if (out->items.count)                                   /* the text ends behind its last token */
+        lx.at = out->items.at[out->items.count - 1].loc.end;
     push(&lx, (Token){ .kind = T_END }, lx.at);
 }

@@ -13,7 +13,7 @@
     X(AND, "&") X(XOR, "^") X(OR, "|") X(NOT, "!") X(BITNOT, "~")
 
 typedef enum TokenKind {
-    T_END, T_NAME, T_INT, T_FLOAT, T_STRING, T_COMMENT,
+    T_END, T_NAME, T_INT, T_FLOAT, T_STRING, T_BAD, T_COMMENT,
 #define X(name, text) T_##name,
     TOKEN_OPS(X)
 #undef X
@@ -35,7 +35,7 @@ typedef struct Tokens {
     VEC(Token) items;               /* the last is T_END */
 } Tokens;
 
-/* Splits a text. Bad characters and literals are diagnosed and left out. */
+/* Splits a text. A bad literal is diagnosed and stands for a number that no type holds; other bad characters are diagnosed and become a T_BAD. */
 void lex(kn_context *cx, Arena *arena, const Source *source, bool keep_comments, Tokens *out);
 
 /* The spelling of an operator; NULL for the other kinds. */

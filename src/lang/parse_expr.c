@@ -77,14 +77,37 @@ const char *found(Parser *ps)
     if (t->kind == T_END)
         return "the text ends";
     int n = (int)(t->loc.end - t->loc.start);
-    return arena_printf(ps->arena, "`%.*s%s` stands here", n > 40 ? 40 : n, t->loc.source->text + t->loc.start, n > 40 ? "…" : "");
+    return arena_printf(ps->arena, "`%.*s%s` %s", n > 40 ? 40 : n, t->loc.source->text + t->loc.start, n > 40 ? "…" : "",
+                        begins_line(ps, t) ? "follows" : "stands here");
+}
+
+static uint32_t column(const Token *t)
+{
+    uint32_t c = 0;
+    while (t->loc.start > c && t->loc.source->text[t->loc.start - c - 1] != '\n')
+        c++;
+    return c;
+}
+
+bool begins_line(const Parser *ps, const Token *t)
+{
+    const Token *item = &ps->tokens[ps->item];
+    return t->first && t > item && t->kind != T_END && column(t) <= column(item);
+}
+
+/* The place of the current token; behind the last one if the current one begins the next item. */
+static Loc error_place(const Parser *ps)
+{
+    const Token *t = look(ps, 0);
+    return begins_line(ps, t) ? (Loc){ t->loc.source, t[-1].loc.end, t[-1].loc.end } : t->loc;
 }
 
 void parse_error(Parser *ps, const char *remedy, const char *format, ...)
 {
-    if (ps->panic)
+    const bool said = ps->panic || at_kind(ps, T_BAD);
+    ps->panic       = true;
+    if (said)
         return;
-    ps->panic = true;
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -93,14 +116,29 @@ void parse_error(Parser *ps, const char *remedy, const char *format, ...)
     vsnprintf(s, (size_t)n + 1, format, again);
     va_end(again);
     va_end(args);
-    diag_error(ps->cx, look(ps, 0)->loc, remedy, "%s", s);
+    diag_error(ps->cx, error_place(ps), remedy, "%s", s);
+}
+
+/* What may have been meant by a token that does not continue an expression. */
+static const char *hint(const Parser *ps)
+{
+    if (at_kind(ps, T_SET))
+        return "to compare, write `==`";
+    if (at_word(ps, "for"))
+        return "reduction variables are written: for i in a..b, j in c..d";
+    return NULL;
+}
+
+static bool closes(TokenKind kind)
+{
+    return kind == T_RPAREN || kind == T_RBRACKET || kind == T_RBRACE;
 }
 
 bool expect(Parser *ps, TokenKind kind, const char *why)
 {
     if (accept(ps, kind))
         return true;
-    parse_error(ps, NULL, "expected `%s` %s, but %s", token_text(kind), why, found(ps));
+    parse_error(ps, closes(kind) ? hint(ps) : NULL, "expected `%s` %s, but %s", token_text(kind), why, found(ps));
     return false;
 }
 
@@ -108,7 +146,7 @@ bool expect_word(Parser *ps, const char *word, const char *why)
 {
     if (accept_word(ps, word))
         return true;
-    parse_error(ps, NULL, "expected `%s` %s, but %s", word, why, found(ps));
+    parse_error(ps, !strcmp(word, "then") ? hint(ps) : NULL, "expected `%s` %s, but %s", word, why, found(ps));
     return false;
 }
 
@@ -169,8 +207,9 @@ static Ast *parse_paren(Parser *ps)
     do
         vec_push(ps->arena, &items, parse_expr(ps));
     while (accept(ps, T_COMMA));
-    const Loc close = look(ps, 0)->loc;
-    if (!expect(ps, T_RPAREN, "to close the `(`"))
+    const Loc  close = look(ps, 0)->loc;
+    const bool said  = ps->panic;
+    if (!expect(ps, T_RPAREN, "to close the `(`") && !said && !at_kind(ps, T_BAD))
         diag_note(ps->cx, open, "the `(` is here");
     if (items.count == 1) {
         items.at[0]->loc = loc_join(open, close);
@@ -188,15 +227,16 @@ static Ast *parse_block(Parser *ps)
     const Loc open  = take(ps)->loc;
     AstVec    kids  = { 0 };
     NameVec   names = { 0 };
-    while (at_word(ps, "let") && look(ps, 1)->kind == T_NAME && !ps->panic) {
+    while (at_word(ps, "let") && (look(ps, 1)->kind == T_NAME || look(ps, 1)->kind == T_SET) && !ps->panic) {
         Loc loc;
         take(ps);
-        vec_push(ps->arena, &names, expect_name(ps, "a name", &loc));
+        vec_push(ps->arena, &names, expect_name(ps, "a name after `let`", &loc));
         expect(ps, T_SET, "after the name of a let");
         vec_push(ps->arena, &kids, parse_expr(ps));
     }
     if (at_kind(ps, T_RBRACE))
-        parse_error(ps, "end the block with the expression that is its value: { let a = f(x)  a*a }",
+        parse_error(ps, "end the block with the expression that is its value: { let a = f(x)  a*a }; one that begins with `(` is read as "
+                        "arguments of what stands before it: name it too",
                     "this block has no value");
     vec_push(ps->arena, &kids, parse_expr(ps));
     const Loc close = look(ps, 0)->loc;
@@ -232,7 +272,8 @@ static Ast *parse_primary(Parser *ps)
     if (is_word(t, "if"))
         return parse_if(ps);
     if (t->kind != T_NAME && t->kind != T_INT && t->kind != T_FLOAT) {
-        parse_error(ps, t->kind == T_DOT ? "a number has a digit before its point: 0.5" : NULL,
+        const bool after_range = ps->at && ps->tokens[ps->at - 1].kind == T_REST;
+        parse_error(ps, t->kind != T_DOT ? NULL : after_range ? "a range has two dots: a..b" : "a number has a digit before its point: 0.5",
                     "expected an expression, but %s", found(ps));
         return error_node(ps);
     }
@@ -316,7 +357,7 @@ Ast *parse_arguments(Parser *ps, Ast *callee)
     call->kids   = kids.at;
     call->labels = labels.at;
     call->count  = (int)kids.count;
-    expect(ps, T_RPAREN, "to close the arguments");
+    expect(ps, T_RPAREN, "or `,` in the arguments");
     return call;
 }
 
@@ -324,7 +365,8 @@ static Ast *parse_field(Parser *ps, Ast *of)
 {
     const Token *t = look(ps, 0);
     if (t->kind != T_NAME && t->kind != T_INT) {
-        parse_error(ps, NULL, "expected a name or the number of a tuple's component after `.`, but %s", found(ps));
+        parse_error(ps, of->kind == AST_INT ? "a number has a digit behind its point: 1.0" : NULL,
+                    "expected a name or the number of a tuple's component after `.`, but %s", found(ps));
         return of;
     }
     take(ps);
@@ -376,22 +418,32 @@ static Ast *parse_operand(Parser *ps)
     return a;
 }
 
+/* Operators that other languages have and this one spells differently, or not at all. */
+static void check_operator(Parser *ps, int binding, int previous)
+{
+    const int relation = bindings[T_LT];
+    if (at_word(ps, "and") || at_word(ps, "or"))
+        parse_error(ps, NULL, "`%s` is written `%s`", look(ps, 0)->name, at_word(ps, "and") ? "&&" : "||");
+    else if (binding == relation && previous == relation)
+        parse_error(ps, "compare two at a time: a < b && b < c", "comparisons cannot be chained");
+    else if (at_kind(ps, T_MUL) && look(ps, 1)->kind == T_MUL)
+        parse_error(ps, "write pow(a, b), or a*a", "there is no operator `**`");
+}
+
 static Ast *parse_binary(Parser *ps, int least)
 {
     Ast *a = parse_operand(ps);
-    for (int length = 0; !ps->panic; length++) {
+    for (int length = 0, previous = 0; !ps->panic; length++) {
         const Token *t = look(ps, 0);
         const int    b = bindings[t->kind];
-        if (is_word(t, "and") || is_word(t, "or")) {
-            const bool is_and = is_word(t, "and");
-            parse_error(ps, is_and ? "write `&&`" : "write `||`", "`%s` is spelled `%s` here", t->name, is_and ? "&&" : "||");
-        }
+        check_operator(ps, b, previous);
         if (!b || b < least)
             break;
         if (length == 1000)
             parse_error(ps, "split it: { let a = …  a + … }, or use sum(…)", "this expression has more than 1000 operators in a row");
         take(ps);
-        a = node2(ps, AST_BINARY, t->kind, a, parse_binary(ps, b + 1));
+        a        = node2(ps, AST_BINARY, t->kind, a, parse_binary(ps, b + 1));
+        previous = b;
     }
     return a;
 }

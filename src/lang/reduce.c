@@ -4,8 +4,14 @@
  *                                              out.sum(x, y) += e    for i in a..b where c
  *
  * over the variables x, y that e, the bounds and the condition use. One mechanism then gives all reductions their meaning, their order and
- * their schedules. */
+ * their schedules. Only in an update that reduces over its own function, a(x, t) = sum(a(x+i, t-1) for i in -1..2) for t in …, a function
+ * beside it would see it half done: there the terms are written out, in the same order. */
 #include "lang/elab.h"
+
+static bool is_arg(const Builtin *b)
+{
+    return !strncmp(b->name, "arg", 3);
+}
 
 /* A reduction already made: the same one again is the same function. */
 typedef struct Reduction {
@@ -73,35 +79,37 @@ static bool same_domain(const Update *u, int count, const RVar *rvars)
     return true;
 }
 
-/* The values of the update: the accumulation, or for argmin and argmax the reduction variables and the extreme, where it is better. */
-static void accumulate(Elab *el, Func *f, Update *u, ExprOp op, bool is_arg, const Expr *value, const Expr *const *vars)
+/* One step: the old values with one more, or for argmin and argmax the reduction variables and the extreme where it is better. The extreme
+ * is the last component. */
+static void step(Elab *el, const Builtin *b, int n, const Expr *const *old, const Expr *const *vars, const Expr *value, const Expr **out)
 {
-    const int n = f->component_count, last = n - 1;
-    const Expr *old = expr_call(el->pool, f, last, f->types[last], f->rank, vars);
-    if (!is_arg) {
-        u->values[0] = expr_binary(el->pool, op, f->types[0], old, value);
+    const int last = n - 1;
+    if (!is_arg(b)) {
+        out[0] = expr_binary(el->pool, b->op, (kn_type)value->type, old[0], value);
         return;
     }
-    const Expr *better = op == EX_MIN ? expr_binary(el->pool, EX_LT, KN_BOOL, value, old) : expr_binary(el->pool, EX_LT, KN_BOOL, old, value);
-    for (int i = 0; i < n; i++) {
-        const Expr *now = i == last ? value : expr_var(el->pool, KN_I32, u->rvars[i].name);
-        u->values[i]    = expr_ternary(el->pool, EX_SELECT, f->types[i], better, now, expr_call(el->pool, f, i, f->types[i], f->rank, vars));
-    }
+    const Expr *better = b->op == EX_MIN ? expr_binary(el->pool, EX_LT, KN_BOOL, value, old[last]) : expr_binary(el->pool, EX_LT, KN_BOOL, old[last], value);
+    for (int i = 0; i < n; i++)
+        out[i] = expr_ternary(el->pool, EX_SELECT, (kn_type)old[i]->type, better, i == last ? value : vars[i], old[i]);
+}
+
+/* What the components begin with. */
+static void initial(Elab *el, const Builtin *b, int n, const RVar *rvars, const Expr *value, const Expr **out)
+{
+    for (int i = 0; i + 1 < n; i++)
+        out[i] = rvars[i].lo;
+    out[n - 1] = identity(el, b->op, (kn_type)value->type);
 }
 
 static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value, const Expr *where)
 {
-    const bool is_arg = !strncmp(b->name, "arg", 3);
-    Func      *f = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, arena_printf(el->arena, "%s.%s", el->current ? el->current : "", b->name)),
-                                     loc, fv->count, fv->names);
-    const int n        = is_arg ? fv->rvar_count + 1 : 1;
+    const int n = is_arg(b) ? fv->rvar_count + 1 : 1;
+    Func     *f = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, arena_printf(el->arena, "%s.%s", el->current ? el->current : "", b->name)),
+                                    loc, fv->count, fv->names);
     f->component_count = n;
     f->types           = ARENA_ARRAY(el->arena, kn_type, (size_t)n);
     f->values          = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
-    for (int i = 0; i < n; i++) {
-        f->types[i]  = i == n - 1 ? (kn_type)value->type : KN_I32;
-        f->values[i] = i == n - 1 ? identity(el, b->op, f->types[i]) : fv->rvars[i].lo;
-    }
+    initial(el, b, n, fv->rvars, value, f->values);
     Update *u     = ARENA_NEW(el->arena, Update);
     u->loc        = loc;
     u->args       = ARENA_ARRAY(el->arena, const Expr *, (size_t)f->rank);
@@ -110,23 +118,97 @@ static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *
     u->rvar_count = fv->rvar_count;
     u->rvars      = ARENA_ARRAY(el->arena, RVar, (size_t)fv->rvar_count);
     u->where      = where;
-    for (int i = 0; i < fv->rvar_count; i++)
+    const Expr *vars[TUPLE_MAX], *old[TUPLE_MAX];
+    for (int i = 0; i < fv->rvar_count; i++) {
         u->rvars[i] = fv->rvars[i];
+        vars[i]     = expr_var(el->pool, KN_I32, fv->rvars[i].name);
+    }
     for (int d = 0; d < f->rank; d++) {
         u->args[d]    = expr_var(el->pool, KN_I32, f->args[d]);
         u->is_free[d] = true;
     }
+    for (int i = 0; i < n; i++) {
+        f->types[i] = (kn_type)f->values[i]->type;
+        old[i]      = expr_call(el->pool, f, i, f->types[i], f->rank, u->args);
+    }
     f->updates      = u;
     f->update_count = 1;
-    accumulate(el, f, u, b->op, is_arg, value, u->args);
+    step(el, b, n, old, vars, value, u->values);
     return f;
+}
+
+/* ---- Written out ------------------------------------------------------------------------ */
+
+enum { MOST_TERMS = 1000 };
+
+typedef struct SelfSearch {
+    const Func *func;
+    bool        found;
+} SelfSearch;
+
+static void find_self(const Expr *e, void *user)
+{
+    SelfSearch *s = user;
+    s->found |= e->op == EX_CALL && e->u.call.func == s->func;
+}
+
+static bool reads_updating(Elab *el, const FreeVars *fv, const Expr *value, const Expr *where)
+{
+    SelfSearch s = { el->updating, false };
+    if (!s.func)
+        return false;
+    expr_visit(el->pool, value, find_self, &s);
+    if (where)
+        expr_visit(el->pool, where, find_self, &s);
+    for (int i = 0; i < fv->rvar_count; i++) {
+        expr_visit(el->pool, fv->rvars[i].lo, find_self, &s);
+        expr_visit(el->pool, fv->rvars[i].hi, find_self, &s);
+    }
+    return s.found;
+}
+
+/* All terms in lexicographic order, each with the reduction variables replaced by numbers. */
+static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value, const Expr *where)
+{
+    int64_t     at[TUPLE_MAX], lo[TUPLE_MAX], hi[TUPLE_MAX], terms = 1;
+    const char *names[TUPLE_MAX];
+    const Expr *numbers[TUPLE_MAX], *old[TUPLE_MAX], *now[TUPLE_MAX];
+    const int   n = is_arg(b) ? fv->rvar_count + 1 : 1;
+    for (int i = 0; i < fv->rvar_count; i++) {
+        const bool known = expr_is_int(fv->rvars[i].lo, &lo[i]) && expr_is_int(fv->rvars[i].hi, &hi[i]);
+        terms            = known && terms <= MOST_TERMS ? terms * (hi[i] > lo[i] ? hi[i] - lo[i] : 0) : MOST_TERMS + 1;
+        names[i]         = fv->rvars[i].name;
+        at[i]            = known ? lo[i] : 0;
+    }
+    if (terms > MOST_TERMS) {
+        diag_error(el->cx, loc, "reduce over another function, or write it as an update with one more reduction variable",
+                   "a reduction over `%s` inside its own update has constant bounds and at most %d terms", el->updating->name, MOST_TERMS);
+        return ERROR_VALUE;
+    }
+    initial(el, b, n, fv->rvars, value, old);
+    for (int64_t t = 0; t < terms; t++) {
+        for (int i = 0; i < fv->rvar_count; i++)
+            numbers[i] = expr_int(el->pool, KN_I32, at[i]);
+        step(el, b, n, old, numbers, expr_substitute(el->pool, value, fv->rvar_count, names, numbers), now);
+        const Expr *c = where ? expr_substitute(el->pool, where, fv->rvar_count, names, numbers) : NULL;
+        for (int i = 0; i < n; i++)
+            old[i] = c ? expr_ternary(el->pool, EX_SELECT, (kn_type)old[i]->type, c, now[i], old[i]) : now[i];
+        for (int i = fv->rvar_count - 1; i >= 0 && ++at[i] == hi[i]; i--)
+            at[i] = lo[i];
+    }
+    if (n == 1)
+        return value_expr(old[0]);
+    Value v = { .kind = VAL_TUPLE, .count = n, .items = ARENA_ARRAY(el->arena, Value, (size_t)n) };
+    for (int i = 0; i < n; i++)
+        v.items[i] = value_expr(old[i]);
+    return v;
 }
 
 /* The result of argmin is a tuple. Its first components begin at the lower bounds, which may use earlier reduction variables: those are not
  * known then. */
 static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc loc)
 {
-    if (strncmp(b->name, "arg", 3))
+    if (!is_arg(b))
         return true;
     if (fv->rvar_count + 1 > TUPLE_MAX) {
         diag_error(el->cx, loc, NULL, "`%s` gives a tuple of its variables and the extreme, and a tuple has at most %d components", b->name, TUPLE_MAX);
@@ -171,6 +253,8 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
     }
     if (!arg_bounds_ok(el, b, &fv, call->loc))
         return ERROR_VALUE;
+    if (reads_updating(el, &fv, value, where))
+        return write_out(el, b, call->loc, &fv, value, where);
     expr_visit(el->pool, value, add_free_var, &fv);
     if (where)
         expr_visit(el->pool, where, add_free_var, &fv);

@@ -1,5 +1,6 @@
-/* Templates: a `def` makes functions of functions.
+/* Templates: a `def` makes functions of functions, or is a formula with holes.
  *
+ * A formula, def mean(a, b) = (a + b) / 2, stands for its value with the arguments, whatever they are, put in. The other kind has a body:
  * An instance is the body filed once more, in a scope of its own, with the arguments bound. The same template with the same
  * arguments is the same instance, so `up(f)(x, y) + up(f)(x+1, y)` computes up(f) once. An instance is named after what it
  * defines: g[2] = down(g[1]) gives g[2] and its inner stage g[2].dx. */
@@ -40,15 +41,24 @@ static Instance *find_instance(Elab *el, const Entry *t, int count, const Value 
     return NULL;
 }
 
-/* An argument of an instance: a function, a type, or a number known now. */
+static void find_point(const Expr *e, void *user)
+{
+    if (e->op == EX_VAR || e->op == EX_CALL || e->op == EX_EXTERN)
+        *(bool *)user = true;
+}
+
+/* An argument of an instance: a function, a type, or a number that is the same at every point. */
 static bool argument_ok(Elab *el, Value v, Loc loc)
 {
-    const bool known = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v)
-                    || (v.kind == VAL_EXPR && (v.expr->op == EX_INT || v.expr->op == EX_FLOAT || v.expr->op == EX_PARAM));
-    if (!known && v.kind != VAL_ERROR)
-        diag_error(el->cx, loc, "what differs from point to point is read inside, through a function",
-                   "the argument of a template is a function, a type, a constant or a parameter, this is %s", value_describe(el, v));
-    return known;
+    bool differs = false;
+    if (v.kind == VAL_EXPR)
+        expr_visit(el->pool, v.expr, find_point, &differs);
+    const bool fixed = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v) || (v.kind == VAL_EXPR && !differs);
+    if (!fixed && v.kind != VAL_ERROR)
+        diag_error(el->cx, loc, differs ? "what differs from point to point is read inside, through a function" : NULL,
+                   "the argument of a template with a body is a function, a type or a number that is the same at every point, this is %s",
+                   value_describe(el, v));
+    return fixed;
 }
 
 /* The body's one `return`, which ends it. */
@@ -82,10 +92,8 @@ static Value returned(Elab *el, const Env *env, const Item *ret, const char *nam
     return v;
 }
 
-static const Env *bind_arguments(Elab *el, const Entry *t, const char *name, const Value *args)
+static const Env *bind_arguments(Elab *el, const Entry *t, const Env *env, const Value *args)
 {
-    Scope     *scope = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
-    const Env *env   = env_root(el, scope);
     for (int i = 0; i + 1 < t->item->target->count; i++)
         env = env_push(el, env, t->item->target->kids[i + 1]->name, args[i]);
     return env;
@@ -99,7 +107,8 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
     const char *current = el->current;
     const bool  strict  = el->pool->strict;
     const char *name    = wanted ? wanted : unique_name(el, arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name));
-    const Env  *env     = bind_arguments(el, t, name, in->args);
+    Scope      *scope   = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
+    const Env  *env     = bind_arguments(el, t, env_root(el, scope), in->args);
     el->current         = name;
     el->pool->strict    = false;
     el->depth += 20;
@@ -113,21 +122,41 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
     return v;
 }
 
-Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, const char *wanted)
+/* def f(a, b) = value: the value, with the arguments in the place of their names. */
+static Value apply_formula(Elab *el, const Entry *t, const Value *args)
+{
+    const Env *env = bind_arguments(el, t, t->env, args);
+    el->depth += 10;
+    Value v = elab_expr(el, env, t->item->value);
+    el->depth -= 10;
+    return v;
+}
+
+/* The arguments of a call of a template; NULL after a diagnostic. */
+static Value *template_arguments(Elab *el, const Env *env, const Entry *t, const Ast *call)
 {
     const int n = t->item->target->count - 1;
     if (call->count - 1 != n) {
         diag_error(el->cx, call->loc, NULL, "the template `%s` has %d argument%s, but is given %d", t->name, n, n == 1 ? "" : "s", call->count - 1);
-        return ERROR_VALUE;
+        return NULL;
     }
-    Value *args = ARENA_ARRAY(el->arena, Value, (size_t)n);
+    Value *args = ARENA_ARRAY(el->arena, Value, (size_t)n + 1);
     bool   ok   = true;
     for (int i = 0; i < n; i++) {
         args[i] = elab_expr(el, env, call->kids[i + 1]);
-        ok &= argument_ok(el, args[i], call->kids[i + 1]->loc);
+        ok &= args[i].kind != VAL_ERROR && (t->item->value || argument_ok(el, args[i], call->kids[i + 1]->loc));
     }
-    if (!ok)
+    return ok ? args : NULL;
+}
+
+Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, const char *wanted)
+{
+    const int n    = t->item->target->count - 1;
+    Value    *args = template_arguments(el, env, t, call);
+    if (!args)
         return ERROR_VALUE;
+    if (t->item->value)
+        return apply_formula(el, t, args);
     Instance *in = find_instance(el, t, n, args);
     if (in && in->busy) {
         diag_error(el->cx, call->loc, NULL, "the template `%s` needs itself with the same arguments", t->name);

@@ -4,7 +4,6 @@
  * floats in f64. */
 #include "lang/elab.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 static const __int128 weak_most = (__int128)1 << 100;
@@ -97,21 +96,28 @@ const Expr *convert(Elab *el, const Expr *e, kn_type t)
     return expr_unary(el->pool, EX_CAST, t, e);
 }
 
-/* A weak value as a constant of type t; the type is a float if the value is one. */
-static const Expr *weak_to_type(Elab *el, Value v, kn_type t, Loc loc)
+/* "-128..127" */
+static const char *range_of(Elab *el, kn_type t)
+{
+    const __int128 hi = ((__int128)1 << (type_bits(t) - type_is_signed(t))) - 1;
+    return arena_printf(el->arena, "%s..%s", weak_text(el, type_is_signed(t) ? -hi - 1 : 0), weak_text(el, hi));
+}
+
+/* A weak value as a constant of type t; the type is a float if the value is one. `other_side` if it takes the type of another operand. */
+static const Expr *weak_to_type(Elab *el, Value v, kn_type t, Loc loc, bool other_side)
 {
     if (v.kind == VAL_FLOAT)
         return expr_float(el->pool, t, t == KN_F32 ? (double)v.real32 : v.real);
     if (type_is_float(t))
         return float_of_int(el, t, v.integer);
-    if (!weak_fits(v.integer, t)) {
-        diag_error(el->cx, loc, arena_printf(el->arena, "convert the other side first, as in i32(e); %s holds %s", type_table[t].name,
-                       arena_printf(el->arena, "%" PRId64 "..%s", type_min(t), t == KN_U64 ? "18446744073709551615"
-                                                                                            : arena_printf(el->arena, "%" PRId64, type_max(t)))),
-                   "%s does not fit %s", value_describe(el, v), type_table[t].name);
-        return NULL;
-    }
-    return expr_int(el->pool, t, (int64_t)v.integer);
+    if (weak_fits(v.integer, t))
+        return expr_int(el->pool, t, (int64_t)v.integer);
+    const char *name = type_table[t].name;
+    diag_error(el->cx, loc,
+               other_side ? arena_printf(el->arena, "%s holds %s; convert the other side first, as in i32(e)", name, range_of(el, t))
+                          : arena_printf(el->arena, "%s holds %s; to wrap it write %s(…)", name, range_of(el, t), name),
+               "%s does not fit %s", value_describe(el, v), name);
+    return NULL;
 }
 
 /* Diagnoses a value that is no number. */
@@ -136,9 +142,9 @@ const Expr *value_to_expr(Elab *el, Value v, Loc loc)
     if (v.kind == VAL_EXPR)
         return v.expr;
     if (v.kind == VAL_FLOAT)
-        return weak_to_type(el, v, KN_F32, loc);
+        return weak_to_type(el, v, KN_F32, loc, false);
     if (v.kind == VAL_INT && weak_fits(v.integer, KN_I32))
-        return weak_to_type(el, v, KN_I32, loc);
+        return weak_to_type(el, v, KN_I32, loc, false);
     if (v.kind == VAL_INT)
         diag_error(el->cx, loc, "give it a type, as in u32(4_000_000_000)", "%s does not fit i32, the type of a bare integer",
                    value_describe(el, v));
@@ -150,9 +156,9 @@ const Expr *value_to_expr(Elab *el, Value v, Loc loc)
 const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what)
 {
     if (v.kind == VAL_INT && t != KN_BOOL)
-        return weak_to_type(el, v, t, loc);
+        return weak_to_type(el, v, t, loc, false);
     if (v.kind == VAL_FLOAT && type_is_float(t))
-        return weak_to_type(el, v, t, loc);
+        return weak_to_type(el, v, t, loc, false);
     const Expr *e = value_to_expr(el, v, loc);
     if (!e)
         return NULL;
@@ -222,8 +228,8 @@ kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char
                    "%s has no meaning for %s and %s", what, value_describe(el, a), value_describe(el, b));
         return KN_NONE;
     }
-    *ea = value_is_weak(a) ? weak_to_type(el, a, t, loc_a) : convert(el, a.expr, t);
-    *eb = value_is_weak(b) ? weak_to_type(el, b, t, loc_b) : convert(el, b.expr, t);
+    *ea = value_is_weak(a) ? weak_to_type(el, a, t, loc_a, true) : convert(el, a.expr, t);
+    *eb = value_is_weak(b) ? weak_to_type(el, b, t, loc_b, true) : convert(el, b.expr, t);
     return *ea && *eb ? t : KN_NONE;
 }
 

@@ -62,6 +62,16 @@ const Func *pipeline_find(const kn_pipeline *p, const char *name)
     return NULL;
 }
 
+bool pipeline_uses_size(const kn_pipeline *p, const Func *input)
+{
+    for (size_t i = 0; i < p->exprs.capacity; i++) {
+        const Expr *e = p->exprs.table[i];
+        if (e && (e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT) && e->u.call.func == input)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Files ------------------------------------------------------------------------------ */
 
 static const char *read_from_disk(kn_pipeline *p, const char *path, size_t *size)

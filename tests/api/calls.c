@@ -105,6 +105,32 @@ static void test_ports_and_views(kn_context *cx)
     kn_pipeline_free(p);
 }
 
+/* What a program declares besides its ports. */
+static void test_declared(kn_context *cx)
+{
+    kn_pipeline *p = kn_parse(cx, "d.kiln", "const J = 2\ntype real = f32\nextern f32 curve(f32)\nextern stage warp(f, J) : f32(x)\n"
+                                            "output out\nestimate out(100)\nf(x) = real(x)\nout(x) = curve(warp(x)) * J\n", -1);
+    CHECK(p, "%s", kn_error_text(cx));
+    CHECK(kn_const_count(p) == 2 && !strcmp(kn_const_name(p, 0), "J") && !strcmp(kn_const_name(p, 1), "real"), "%d", kn_const_count(p));
+    CHECK(kn_extern_count(p) == 2, "%d", kn_extern_count(p));
+    for (int i = 0; i < kn_extern_count(p); i++)
+        CHECK(!strcmp(kn_extern_name(p, i), kn_extern_is_stage(p, i) ? "warp" : "curve"), "%s", kn_extern_name(p, i));
+    CHECK(kn_port_count(p) == 1 && kn_port_get(p, 0).estimate && kn_port_get(p, 0).estimate[0] == 100, "estimate");
+    CHECK(kn_const_count(NULL) == 0 && kn_extern_count(NULL) == 0, "no pipeline");
+    kn_pipeline_free(p);
+}
+
+/* Errors may be read after the pipeline they speak of is gone. */
+static void test_errors_outlive(kn_context *cx)
+{
+    uint16_t     data[4] = { 0 }, result[4];
+    kn_buffer    in = kn_buffer_dense(data, KN_U16, 2, (int32_t[]){ 2, 2 }), out = kn_buffer_dense(result, KN_U16, 2, (int32_t[]){ 2, 2 });
+    kn_pipeline *p  = kn_parse(cx, "gone.kiln", blur_text, -1);
+    CHECK(kn_run(kn_compile(p, NULL), (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2) == KN_ERROR_BOUNDS, "too small");
+    kn_pipeline_free(p);
+    CHECK(strstr(kn_error_text(cx), "edge(in)"), "%s", kn_error_text(cx));
+}
+
 static void test_run(kn_context *cx)
 {
     uint16_t  in_data[8 * 6], out_data[6 * 4];
@@ -241,8 +267,13 @@ static void test_define_and_format(kn_context *cx)
     expect_error(cx, kn_define(cx, "4J", "1"), KN_ERROR_ARGUMENT, "`4J` is not a name");
     expect_error(cx, kn_define(cx, "", "1"), KN_ERROR_ARGUMENT, "is not a name");
     expect_error(cx, kn_define(cx, NULL, "1"), KN_ERROR_ARGUMENT, "no name was given");
-    expect_error(cx, kn_define(cx, "J", NULL), KN_ERROR_ARGUMENT, "no value was given for `J`");
-    const char *text = kn_format(cx, "f.kiln", "output out out(x)=x+  1 // one\n", -1);
+    expect_ok(cx, kn_define(cx, "JJ", "5"));
+    CHECK(!kn_parse(cx, "j.kiln", "const J = 8\noutput out\nout(x) = x * J\n", -1), "a misspelt name shows");
+    CHECK(strstr(kn_error_text(cx), "-D JJ") && strstr(kn_error_text(cx), "did you mean `J`?"), "%s", kn_error_text(cx));
+    expect_ok(cx, kn_define(cx, "J", NULL));
+    expect_ok(cx, kn_define(cx, "JJ", NULL));
+    compile_text(cx, blur_text);
+    const char *text = kn_format(cx, "f.kiln", "output out out(x)=x+ 1 // one\n", -1);
     CHECK(text && strstr(text, "out(x) = x + 1") && strstr(text, "// one"), "%s", text ? text : kn_error_text(cx));
 }
 
@@ -253,6 +284,8 @@ int main(void)
     test_errors(cx);
     test_compile(cx);
     test_ports_and_views(cx);
+    test_declared(cx);
+    test_errors_outlive(cx);
     test_run(cx);
     test_regions(cx);
     test_fill(cx);

@@ -32,6 +32,12 @@ static void test_convert(kn_context *cx)
     CHECK(((uint16_t *)to.data)[2] == 255, "values stay");
     kn_buffer_free(cx, &to);
     CHECK(kn_image_convert(cx, &from, KN_RANGE_VALUE, KN_I8, 1, &to, &note) != KN_OK && *kn_error_text(cx), "i8 cannot hold 255");
+
+    float     real[4] = { 0, 0.5f, 1, 2 };
+    kn_buffer picture = kn_buffer_dense(real, KN_F32, 2, (int32_t[]){ 2, 2 });
+    expect_ok(cx, kn_image_convert_for(cx, "result.png", &picture, &to, &note));
+    CHECK(to.type != KN_F32 && note && *note, "PNG has no floats, and that is told");
+    kn_buffer_free(cx, &to);
 }
 
 static void test_compare(kn_context *cx)
