@@ -210,7 +210,7 @@ KN_API const char *kn_show(kn_pipeline *p, kn_view view);
 /* ---- Running ---------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none" */
+    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
     const char *target;        /* NULL or "host" */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* run the reference interpreter */
