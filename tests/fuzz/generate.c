@@ -207,7 +207,7 @@ static void emit_clause(Gen *g, const char *const *rvars, int count, bool is_bou
 static void emit_update(Gen *g, const Symbol *s)
 {
     static const char *const rvars[] = { "u", "v" }, *const ops[] = { "=", "+=", "min=", "max=", "*=" };
-    const int      count  = (int)pick(g, 3), names = g->name_count;
+    const int      count  = (int)pick(g, 3);
     const Self    *outer  = g->self;
     bool           plain  = true;
     Self           self   = { .symbol = s };
@@ -234,8 +234,7 @@ static void emit_update(Gen *g, const Symbol *s)
     emit_values(g, s, meeting_expression);
     emit_clause(g, rvars, count, chance(g, 60));
     emit(g, "\n");
-    g->self       = outer;
-    g->name_count = names;
+    g->self = outer;
 }
 
 static void define(Gen *g, const char *name)
@@ -294,7 +293,7 @@ static void define_template(Gen *g, int number)
     push_symbol(g, &made);
 }
 
-/* r[0](x) = …  repeat j in 1..n { r[j](x) = … r[j-1](…) … } */
+/* r[0](x) = …  repeat n in 1..4 { r[n](x) = … r[n-1](…) … } */
 static void define_family(Gen *g, int number)
 {
     Symbol    s     = { .rank = some_rank(g), .components = 1, .types = { any_type(g) } };
@@ -309,12 +308,12 @@ static void define_family(Gen *g, int number)
     emit_dims(g, &s);
     emit(g, ") = ");
     expression(g, s.types[0]);
-    emit(g, "\nrepeat j in 1..%u { r%d[j](", n + 1, number);
+    emit(g, "\nrepeat n in 1..%u { r%d[n](", n + 1, number);
     emit_dims(g, &s);
     emit(g, ") = ");
-    snprintf(s.name, sizeof s.name, "r%d[j-1]", number);
+    snprintf(s.name, sizeof s.name, "r%d[n-1]", number);
     push_symbol(g, &s);
-    push_name(g, "j", KN_NONE);
+    push_name(g, "n", KN_NONE);
     refill(g);
     expression(g, s.types[0]);
     emit(g, " }\n");

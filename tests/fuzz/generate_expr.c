@@ -123,11 +123,11 @@ static void variable(Gen *g, kn_type t)
 /* A let, a parameter or a constant; any other type is converted. */
 static void named(Gen *g, kn_type t)
 {
-    if (!g->name_count) {
+    if (g->name_count == g->name_first) {
         variable(g, t);
         return;
     }
-    const Name *n = &g->names[pick(g, (uint32_t)g->name_count)];
+    const Name *n = &g->names[g->name_first + (int)pick(g, (uint32_t)(g->name_count - g->name_first))];
     emit_as(g, t, n->type, n->name);
 }
 
@@ -154,7 +154,7 @@ static unsigned divisor(Gen *g)
 static void emit_offset(Gen *g)
 {
     const int c = offset(g);
-    for (int i = 0; i < g->name_count; i++)
+    for (int i = g->name_first; i < g->name_count; i++)
         if (g->names[i].type == KN_NONE && chance(g, 20)) {
             emit(g, " + %s", g->names[i].name);
             return;
@@ -390,18 +390,18 @@ static void guarded_read(Gen *g, kn_type t)
     g->numbered += 2;
     emit(g, "{ ");
     for (int d = 0; d < s->rank; d++) {
-        emit(g, "let i%d = ", n + d);
+        emit(g, "let at%d = ", n + d);
         index_expression(g);
         emit(g, "  ");
     }
     emit(g, "if ");
     for (int d = 0; d < s->rank; d++)
-        emit(g, pick(g, 2) ? "%si%d >= %s.%s.min && i%d <= %s.%s.max" : "%s!(i%d < %s.%s.min || i%d > %s.%s.max)", d ? " && " : "", n + d,
+        emit(g, pick(g, 2) ? "%sat%d >= %s.%s.min && at%d <= %s.%s.max" : "%s!(at%d < %s.%s.min || at%d > %s.%s.max)", d ? " && " : "", n + d,
              s->name, s->dims[d], n + d, s->name, s->dims[d]);
     emit(g, " then %s(", kn_type_name(t));
     emit(g, "%s(", s->name);
     for (int d = 0; d < s->rank; d++)
-        emit(g, "%si%d", d ? ", " : "", n + d);
+        emit(g, "%sat%d", d ? ", " : "", n + d);
     emit(g, ")) else ");
     expression(g, t);
     emit(g, " }");
@@ -617,9 +617,9 @@ static void let(Gen *g, kn_type t)
     emit(g, "{ let %s = ", name);
     expression(g, type);
     push_name(g, name, type);
-    emit(g, "  ");
+    emit(g, "  %s(", kn_type_name(t));          /* a value that begins with a parenthesis would be arguments of the let's */
     expression(g, t);
-    emit(g, " }");
+    emit(g, ") }");
     g->name_count = before;
 }
 
@@ -649,7 +649,7 @@ static void reduction(Gen *g, kn_type t)
     static const char *const numbers[] = { "sum", "min", "max", "product", "argmin", "argmax" }, *const bools[] = { "all", "any" };
     static const char *const vars[] = { "i", "j", "x", "k" };
     const uint32_t kind  = pick(g, t == KN_BOOL ? 2 : 6), first = pick(g, 4);
-    const int      n     = 1 + (pick(g, 4) == 3), outer = g->var_count, names = g->name_count;
+    const int      n     = 1 + (pick(g, 4) == 3), outer = g->var_count, first_name = g->name_first;
     const bool     isarg = t != KN_BOOL && kind >= 4, index = isarg && t == KN_I32 && pick(g, 2);
     const Self    *self  = g->self;
     if (g->reductions > 1 || g->in_formula) {
@@ -658,7 +658,7 @@ static void reduction(Gen *g, kn_type t)
     }
     g->reductions++;
     if (self)
-        g->name_count = 0;              /* a let may hold what a reduction in an update must not read: the function itself */
+        g->name_first = g->name_count;  /* a let may hold what a reduction in an update must not read: the function itself */
     g->self = NULL;
     emit(g, "%s(", t == KN_BOOL ? bools[kind] : numbers[kind]);
     for (int i = 0; i < n; i++)
@@ -682,7 +682,7 @@ static void reduction(Gen *g, kn_type t)
     if (isarg)
         emit(g, ".%d", index ? (int)pick(g, (uint32_t)n) : n);
     g->var_count  = outer;
-    g->name_count = names;
+    g->name_first = first_name;
     g->self       = self;
     g->reductions--;
 }

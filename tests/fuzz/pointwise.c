@@ -132,17 +132,33 @@ static bool settle(Pointwise *pw, Place *place, int64_t *step, int i, bool fresh
     return i >= 0;
 }
 
-/* Does this step write to the point? Then what. */
+static bool reads(const Expr *e)
+{
+    bool yes = e->op == EX_CALL;
+    for (uint32_t i = 0; i < e->count; i++)
+        yes = yes || reads(e->args[i]);
+    return yes;
+}
+
+/* Is the place that this step writes to another one, as far as the arguments show that do (or do not) read something? */
+static bool elsewhere(Pointwise *pw, const Place *place, bool that_read)
+{
+    const Update *u = place->update;
+    for (int d = 0; d < place->point->func->rank; d++)
+        if (!u->is_free[d] && reads(u->args[d]) == that_read && index_at(pw, place, u->args[d]) != place->point->at[d])
+            return true;
+    return false;
+}
+
+/* Does this step write to the point? Then what. The condition may guard the arguments, so they come after it; but what goes elsewhere is of no concern
+ * here, and its condition need not be looked at. */
 static void run_step(Pointwise *pw, Place *place, History *h)
 {
     const Update *u = place->update;
     const Func   *f = place->point->func;
     place->bound    = u->rvar_count;
-    if (u->where && !evaluate(pw, place, u->where).as.i)
+    if (elsewhere(pw, place, false) || (u->where && !evaluate(pw, place, u->where).as.i) || elsewhere(pw, place, true))
         return;
-    for (int d = 0; d < f->rank; d++)
-        if (!u->is_free[d] && index_at(pw, place, u->args[d]) != place->point->at[d])
-            return;
     Write w = { .values = remember(pw, sizeof(Number) * (size_t)f->component_count) };
     memcpy(w.step, place->step, sizeof w.step);
     for (int c = 0; c < f->component_count; c++)
