@@ -209,7 +209,7 @@ KN_API const char *kn_show(kn_pipeline *p, kn_view view);
 /* ---- Running ---------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none" */
+    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
     const char *target;        /* NULL or "host" */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* run the reference interpreter */
@@ -240,7 +240,8 @@ typedef struct kn_region {
 } kn_region;
 
 /* The box of every function that is needed, inputs too, consumers first, for the arguments of kn_run; of a buffer only type, rank, mins
- * and extents are looked at. *regions belongs to the context and stays until the next call; on an error it is NULL. */
+ * and extents are looked at, and an input whose size the program does not speak of may be left out. *regions belongs to the context and
+ * stays until the next call; on an error it is NULL. */
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest

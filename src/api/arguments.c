@@ -142,11 +142,17 @@ static bool buffer_sound(Bind *bind, const Slot *slot)
     return buffer_check_shape(bind->cx, b, slot->name) == KN_OK;
 }
 
+/* May an input be left out? For bounds it may, if the program does not speak of its size. */
+static bool is_optional(const Bind *bind, const Slot *slot)
+{
+    return bind->purpose == FOR_BOUNDS && slot->kind == KN_INPUT && !pipeline_uses_size(bind->p, bind->p->funcs.at[slot->index]);
+}
+
 static void check_buffer(Bind *bind, Slot *slot)
 {
     kn_context *cx = bind->cx;
     if (!slot->arg) {
-        if (!is_open(bind, slot))
+        if (!is_open(bind, slot) && !is_optional(bind, slot))
             diag_status(cx, KN_ERROR_ARGUMENT, "%s: no buffer is given for it", slot_text(bind, slot));
         return;
     }
@@ -210,6 +216,11 @@ static void bind_buffer(Bind *bind, Slot *slot)
     } else if (slot->sound) {
         bind->out->inputs[slot->index]        = b;
         bind->out->binding.input[slot->index] = box_of_buffer(b);
+    } else if (!slot->arg) {
+        for (int d = 0; d < slot->rank; d++) {                      /* nothing is known of it: it holds whatever is needed */
+            bind->out->binding.input[slot->index].min[d] = INT32_MIN;
+            bind->out->binding.input[slot->index].max[d] = INT32_MAX;
+        }
     }
 }
 

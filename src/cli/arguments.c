@@ -406,18 +406,22 @@ static int assign_paths(Cli *cli, Bindings *b)
 
 /* ---- All together ---- */
 
+const char *size_example(int rank)
+{
+    return rank > 2 ? "192x160x3" : rank == 2 ? "192x160" : "192";
+}
+
 /* Gives every input and parameter its value. */
 static int bind_all(Cli *cli, Bindings *b, bool shapes_only)
 {
     for (int i = 0; i < b->count; i++) {
         Binding *at     = &b->at[i];
         int      status = DONE;
+        if (at->port.kind == KN_INPUT && !at->text && shapes_only)
+            continue;
         if (at->port.kind == KN_INPUT && !at->text)
             status = usage(cli, "the input %s is missing: %s=IMAGE, or a formula like %s=@%s:x", at->port.name,
-                           at->port.name, at->port.name,
-                           at->port.rank > 2    ? "192x160x3"
-                           : at->port.rank == 2 ? "192x160"
-                                                : "192");
+                           at->port.name, at->port.name, size_example(at->port.rank));
         else if (at->port.kind == KN_INPUT)
             status = bind_input(cli, at, shapes_only);
         else if (at->port.kind == KN_PARAM && at->text)

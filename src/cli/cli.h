@@ -147,9 +147,11 @@ typedef struct Bindings {
 } Bindings;
 
 /* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs,
- * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values. */
+ * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values, and may be missing. */
 int  bindings_load(Cli *cli, bool shapes_only, Bindings *b);
 void bindings_free(Bindings *b);
+/* A size of that rank, for messages. */
+const char *size_example(int rank);
 
 /* ---- externs.c ---- */
 

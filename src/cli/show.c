@@ -56,14 +56,31 @@ static void use_estimates(Bindings *b)
     }
 }
 
+/* An output without a size is fitted to the inputs: then all of them must be given. */
+static int check_sizes(Cli *cli, const Bindings *b)
+{
+    const Binding *open = NULL;
+    bool           missing = false;
+    for (int i = 0; i < b->count; i++) {
+        missing = missing || (b->at[i].port.kind == KN_INPUT && !b->at[i].text);
+        open    = b->at[i].port.kind == KN_OUTPUT && !b->at[i].sized ? &b->at[i] : open;
+    }
+    if (!missing || !open)
+        return DONE;
+    return usage(cli, "the size of %s is not known: --size %s=%s, or give the inputs", open->port.name, open->port.name,
+                 size_example(open->port.rank));
+}
+
 static int show_regions(Cli *cli)
 {
     Bindings b;
     int      status = bindings_load(cli, true, &b);
     if (status == DONE) {
         use_estimates(&b);
-        status = bindings_fit(cli, &b);
+        status = check_sizes(cli, &b);
     }
+    if (status == DONE)
+        status = bindings_fit(cli, &b);
     const kn_region *regions;
     int              count;
     if (status == DONE && kn_bounds(b.module, b.args, b.arg_count, &regions, &count) != KN_OK)

@@ -75,6 +75,7 @@ struct Item {
     Ast        *target, *type, *value, *lo, *hi;
     TokenKind   op;
     Clause     *clause;
+    bool        broken;            /* an error in it was diagnosed: its name is known, and nothing more is said about it */
     int         count;
     Item      **body;
 };
@@ -82,7 +83,8 @@ struct Item {
 /* How an operator binds; 0 for tokens that are none. */
 int binary_binding(TokenKind kind);
 
-/* Parses a program, a schedule file (statements only) or one expression. Errors are diagnosed; what could be read is returned. */
+/* Parses a program, a schedule file (statements only) or one expression. Errors are diagnosed; what could be read is returned. The item
+ * returned is broken if something was lost that may have defined a name. */
 Item *parse_program(kn_context *cx, Arena *arena, const Source *source);
 Item *parse_schedule(kn_context *cx, Arena *arena, const Source *source);
 Ast  *parse_expression(kn_context *cx, Arena *arena, const Source *source);

@@ -32,7 +32,8 @@ bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *count, co
     const int given = call->count - 2;
     *count          = ref_rank(f.func) - given;
     if (*count < 0) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has %d arguments, but is called with %d", f.func->func->name, ref_rank(f.func), given);
+        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is called with %d", f.func->func->name, ref_rank(f.func),
+                   ref_rank(f.func) == 1 ? "" : "s", given);
         return false;
     }
     for (int i = 0; i < *count; i++)
@@ -118,7 +119,7 @@ Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, 
     const Expr **values = components(el, elab_expr(el, env, body), body->loc, &count);
     if (!values)
         return NULL;
-    Func *f            = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, full_name), loc, rank, names);
+    Func *f            = pipeline_add_func(el->p, FUNC_DEFINED, full_name, loc, rank, names);
     f->component_count = count;
     f->values          = values;
     f->types           = ARENA_ARRAY(el->arena, kn_type, (size_t)count);
@@ -149,7 +150,7 @@ void define_pure(Elab *el, Entry *e)
         return;
     }
     const int errors = el->cx->error_count;
-    e->func          = define_function(el, d.env, e->full_name, d.item->loc, d.item->target, d.item->value);
+    e->func          = define_function(el, d.env, unique_name(el, e->full_name), d.item->loc, d.item->target, d.item->value);
     note_definition(el, d.item, errors);
 }
 
@@ -262,7 +263,7 @@ static bool left_arguments(Elab *el, const Ast *call, const Func *f, const Ast *
     const int  plain = given - dots;
     *rest            = dots ? f->rank - plain : 0;
     if (dots ? plain > f->rank : plain != f->rank) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but %d are given", f->name, f->rank, f->rank == 1 ? "" : "s", plain);
+        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is given %d", f->name, f->rank, f->rank == 1 ? "" : "s", plain);
         if (f->loc.source)
             diag_note(el->cx, f->loc, "`%s` is defined here", f->name);
         return false;
@@ -272,8 +273,8 @@ static bool left_arguments(Elab *el, const Ast *call, const Func *f, const Ast *
     return true;
 }
 
-static const struct { TokenKind set, op; ExprOp extreme; } assignments[] = {
-    { T_ADD_SET, T_ADD, EX_COUNT }, { T_MUL_SET, T_MUL, EX_COUNT }, { T_MIN_SET, T_END, EX_MIN }, { T_MAX_SET, T_END, EX_MAX },
+static const struct { TokenKind set; ExprOp op; } assignments[] = {
+    { T_ADD_SET, EX_ADD }, { T_MUL_SET, EX_MUL }, { T_MIN_SET, EX_MIN }, { T_MAX_SET, EX_MAX },
 };
 
 /* The new value of component i: the value itself, or the old one with it. */
@@ -283,16 +284,28 @@ static const Expr *new_value(Elab *el, const Func *f, int i, TokenKind set, Valu
     const Expr *e    = value_to_type(el, v, f->types[i], loc, what);
     if (!e || set == T_SET)
         return e;
-    const Expr *old = expr_call(el->pool, f, i, f->types[i], f->rank, args);
-    for (size_t k = 0; k < sizeof assignments / sizeof *assignments; k++) {
-        if (assignments[k].set != set)
-            continue;
-        if (assignments[k].extreme != EX_COUNT && f->types[i] != KN_BOOL)
-            return expr_binary(el->pool, assignments[k].extreme, f->types[i], old, e);
-        v = binary_value(el, assignments[k].extreme != EX_COUNT ? T_MUL : assignments[k].op, value_expr(old), loc, value_expr(e), loc);
-        return v.kind == VAL_EXPR ? v.expr : NULL;
+    if (f->types[i] == KN_BOOL) {
+        diag_error(el->cx, loc, "write the choice: f(x) = if … then … else …, or f(x) = f(x) && …", "`%s` has no meaning for bool", token_text(set));
+        return NULL;
     }
+    const Expr *old = expr_call(el->pool, f, i, f->types[i], f->rank, args);
+    for (size_t k = 0; k < sizeof assignments / sizeof *assignments; k++)
+        if (assignments[k].set == set)
+            return expr_binary(el->pool, assignments[k].op, f->types[i], old, e);
     return NULL;
+}
+
+/* The room for updates doubles: it is full where their number is a power of two. */
+static void add_update(Elab *el, Func *f, Update u)
+{
+    const size_t n = (size_t)f->update_count;
+    if (!(n & (n - 1))) {
+        Update *grown = ARENA_ARRAY(el->arena, Update, n ? 2 * n : 1);
+        if (n)
+            memcpy(grown, f->updates, n * sizeof *grown);
+        f->updates = grown;
+    }
+    f->updates[f->update_count++] = u;
 }
 
 static void make_update(Elab *el, Entry *e, const Definition *def)
@@ -303,7 +316,7 @@ static void make_update(Elab *el, Entry *e, const Definition *def)
     const Ast  *args[KN_MAX_RANK];
     Update      u    = { .loc = it->loc };
     int         rest = 0;
-    if (!left_arguments(el, it->target, f, args, &rest))
+    if (it->broken || !left_arguments(el, it->target, f, args, &rest))
         return;
     u.args    = ARENA_ARRAY(el->arena, const Expr *, (size_t)f->rank);
     u.is_free = ARENA_ARRAY(el->arena, bool, (size_t)f->rank);
@@ -329,11 +342,7 @@ static void make_update(Elab *el, Entry *e, const Definition *def)
         if (!u.values[i])
             return;
     }
-    Update *grown = ARENA_ARRAY(el->arena, Update, (size_t)f->update_count + 1);
-    if (f->update_count)
-        memcpy(grown, f->updates, (size_t)f->update_count * sizeof *grown);
-    grown[f->update_count++] = u;
-    f->updates               = grown;
+    add_update(el, f, u);
 }
 
 void define_update(Elab *el, Entry *e, const Definition *d)

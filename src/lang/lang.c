@@ -26,6 +26,7 @@ static void parse(void *arg)
     p->program           = el;
     el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
+    el->lost             = all->broken;
     vec_push(el->arena, &el->including, join_path(el, "", source->name));
     vec_push(el->arena, &el->included, join_path(el, "", source->name));
     file_items(el, el->global_env, all->body, all->count);
@@ -66,7 +67,7 @@ static void parse_sched(void *arg)
     kn_pipeline  *p      = call->p;
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = p->program;
-    elab_schedule(el, parse_schedule(p->cx, &p->arena, source), el->global_env);
+    elab_schedule_file(el, parse_schedule(p->cx, &p->arena, source));
     call->ok = !p->cx->error_count;
 }
 

@@ -100,34 +100,41 @@ static void line_comment(Lexer *lx)
         skip_character(lx);
 }
 
-static void block_comment(Lexer *lx)
+/* false if it has no end: then what follows is lost. */
+static bool block_comment(Lexer *lx)
 {
     const size_t start = lx->at;
     lx->at += 2;
     while (lx->at < lx->length && !(peek(lx, 0) == '*' && peek(lx, 1) == '/'))
         skip_character(lx);
-    if (lx->at >= lx->length)
-        diag_error(lx->cx, (Loc){ lx->source, (uint32_t)start, (uint32_t)start + 2 }, "close it with */",
-                   "this comment has no end");
-    else
+    const bool ends = lx->at < lx->length;
+    if (ends)
         lx->at += 2;
+    else
+        diag_error(lx->cx, (Loc){ lx->source, (uint32_t)start, (uint32_t)start + 2 }, "close it with */", "this comment has no end");
+    return ends;
 }
 
 static void comment(Lexer *lx)
 {
     const size_t start = lx->at;
     const bool   block = peek(lx, 1) == '*';
+    bool         ends  = true;
     if (block)
-        block_comment(lx);
+        ends = block_comment(lx);
     else
         line_comment(lx);
-    if (lx->keep_comments)
+    if (!ends)
+        push(lx, (Token){ .kind = T_BAD }, start);
+    else if (lx->keep_comments)
         push(lx, (Token){ .kind = T_COMMENT, .name = arena_strndup(lx->arena, lx->text + start, lx->at - start) }, start);
 }
 
+/* A string with an error in it, which was diagnosed, is a T_BAD. */
 static void string(Lexer *lx)
 {
-    const size_t start = lx->at++;
+    const size_t start  = lx->at++;
+    const int    before = lx->cx->error_count;
     while (lx->at < lx->length && peek(lx, 0) != '"' && peek(lx, 0) != '\n')
         skip_character(lx);
     const char *content = arena_strndup(lx->arena, lx->text + start + 1, lx->at - start - 1);
@@ -137,7 +144,7 @@ static void string(Lexer *lx)
         lx->at++;
     if (memchr(lx->text + start, 0, lx->at - start))
         diag_error(lx->cx, loc_from(lx, start), NULL, "a string may not hold a NUL byte");
-    push(lx, (Token){ .kind = T_STRING, .name = content }, start);
+    push(lx, (Token){ .kind = lx->cx->error_count > before ? T_BAD : T_STRING, .name = content }, start);
 }
 
 static int digit_value(char c)
@@ -166,6 +173,9 @@ static bool integer_value(const char *s, const char *end, unsigned base, unsigne
 static void bad_number(Lexer *lx, size_t start)
 {
     while (is_word(peek(lx, 0)))
+        lx->at++;
+    const char last = lx->text[lx->at - 1];
+    if ((last == 'e' || last == 'E') && (peek(lx, 0) == '+' || peek(lx, 0) == '-'))     /* 1e+ */
         lx->at++;
     diag_error(lx->cx, loc_from(lx, start), "numbers are written 12, 1_000, 0xFF, 0b101, 0.5 or 1e-3",
                "`%.*s` is not a number", (int)(lx->at - start), lx->text + start);

@@ -44,11 +44,38 @@ const char *unique_name(Elab *el, const char *wanted)
     return count == 1 ? name : unique_name(el, arena_printf(el->arena, "%s.%d", wanted, (int)count));
 }
 
+void release_name(Elab *el, const char *name)
+{
+    map_set(&el->name_counts, name, NULL);
+}
+
 /* ---- Near misses ------------------------------------------------------------------------ */
+
+/* What other languages call our types. */
+static const struct { const char *theirs, *ours; } foreign_types[] = {
+    { "float", "f32" },   { "double", "f64" },  { "half", "f16" },    { "bfloat16", "bf16" }, { "int", "i32" },    { "uint", "u32" },
+    { "float16", "f16" }, { "float32", "f32" }, { "float64", "f64" }, { "int8", "i8" },       { "int16", "i16" },  { "int32", "i32" },
+    { "int64", "i64" },   { "uint8", "u8" },    { "uint16", "u16" },  { "uint32", "u32" },    { "uint64", "u64" }, { "byte", "u8" },
+    { "int8_t", "i8" },   { "int16_t", "i16" }, { "int32_t", "i32" }, { "int64_t", "i64" },   { "uint8_t", "u8" },
+    { "uint16_t", "u16" }, { "uint32_t", "u32" }, { "uint64_t", "u64" },
+};
+
+const char *type_meant(const char *name)
+{
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++)
+        if (!strcmp(foreign_types[i].theirs, name))
+            return foreign_types[i].ours;
+    const char *types[KN_TYPE_COUNT - 1];
+    for (int t = 1; t < KN_TYPE_COUNT; t++)
+        types[t - 1] = type_table[t].name;
+    return text_near_miss(name, types, KN_TYPE_COUNT - 1);
+}
 
 const char *did_you_mean(Elab *el, const Env *env, const char *name)
 {
     enum { MOST = 200 };
+    if (el->cx->error_count > el->cx->config.max_errors)
+        return NULL;                                    /* nobody will read it */
     VEC(const char *) known = { 0 };
     for (; !env->scope; env = env->up)
         vec_push(el->arena, &known, env->name);
@@ -60,21 +87,20 @@ const char *did_you_mean(Elab *el, const Env *env, const char *name)
     for (size_t i = 0; i < n; i++)
         vec_push(el->arena, &known, built_in[i]);
     const char *near = text_near_miss(name, known.at, known.count);
+    near             = near ? near : type_meant(name);
     return near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL;
 }
 
-/* "g[0] … g[3]" if the name is a member of a family of which others exist. */
+/* "the family has g[0], g[1]" if the name is a family's, or a member of which others exist. */
 static const char *family_members(Elab *el, const Env *env, const char *name)
 {
-    const char *bracket = strchr(name, '[');
-    Text        text;
-    int         count = 0;
-    if (!bracket)
-        return NULL;
+    const size_t base  = strcspn(name, "[");
+    Text         text;
+    int          count = 0;
     text_init(&text, el->arena);
     for (const Scope *s = env_scope(env); s; s = s->up)
         for (size_t i = 0; i < s->order.count; i++)
-            if (!strncmp(s->order.at[i]->name, name, (size_t)(bracket - name) + 1) && count++ < 12)
+            if (!strncmp(s->order.at[i]->name, name, base) && s->order.at[i]->name[base] == '[' && count++ < 12)
                 text_printf(&text, "%s%s", count > 1 ? ", " : "", s->order.at[i]->name);
     return count ? arena_printf(el->arena, "the family has %s%s", text_string(&text), count > 12 ? " …" : "") : NULL;
 }
@@ -99,6 +125,20 @@ bool is_known(const Env *env, const char *name)
     return find_entry(env, name) != NULL;
 }
 
+static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
+{
+    const size_t base   = strcspn(name, "[");
+    const char  *remedy = !strcmp(name, "not") ? "the opposite of a condition is written !c" : family_members(el, env, name);
+    if (!remedy && name[base] && find_entry(env, intern_n(el->cx, name, base)))
+        remedy = arena_printf(el->arena, "`%.*s` is no family and has no index", (int)base, name);
+    if (!remedy)
+        remedy = did_you_mean(el, env, name);
+    if (!remedy && el->current && !name[base])
+        remedy = arena_printf(el->arena, "it is no function, constant or parameter, and neither an argument of `%s` nor a reduction "
+                                         "variable (for %s in a..b)", el->current, name);
+    diag_error(el->cx, loc, remedy, "unknown name `%s`", name);
+}
+
 Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
 {
     for (const Env *v = env; !v->scope; v = v->up)
@@ -118,33 +158,32 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
     if (b)
         return (Value){ .kind = VAL_BUILTIN, .builtin = b };
 
-    const char *near = did_you_mean(el, env, name), *family = family_members(el, env, name);
-    const char *remedy = family ? family : near;
-    if (!remedy && el->current)
-        remedy = arena_printf(el->arena, "it is no function, constant or parameter, and neither an argument of `%s` nor a reduction "
-                                         "variable (for %s in a..b)", el->current, name);
-    diag_error(el->cx, loc, remedy, "unknown name `%s`", name);
+    if (!el->lost)
+        unknown_name(el, env, name, loc);
     return ERROR_VALUE;
+}
+
+const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index)
+{
+    __int128 i;
+    if (!base || !elab_known_int(el, env, index, "the index of a family", &i))
+        return NULL;
+    if (i < -1000000 || i > 1000000) {
+        diag_error(el->cx, index->loc, NULL, "the index of a family is between -1000000 and 1000000");
+        return NULL;
+    }
+    return intern(el->cx, arena_printf(el->arena, "%s[%d]", base, (int)i));
 }
 
 const char *family_name(Elab *el, const Env *env, const Ast *a)
 {
     if (a->kind == AST_NAME)
         return a->name;
-    __int128 i;
-    if (a->kind != AST_INDEX) {
-        if (a->kind != AST_ERROR)
-            diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)", "the name of a function is needed here");
-        return NULL;
-    }
-    const char *base = family_name(el, env, a->kids[0]);
-    if (!base || !elab_known_int(el, env, a->kids[1], "the index of a family", &i))
-        return NULL;
-    if (i < -1000000 || i > 1000000) {
-        diag_error(el->cx, a->kids[1]->loc, NULL, "the index of a family is between -1000000 and 1000000");
-        return NULL;
-    }
-    return intern(el->cx, arena_printf(el->arena, "%s[%d]", base, (int)i));
+    if (a->kind == AST_INDEX)
+        return member_name(el, env, family_name(el, env, a->kids[0]), a->kids[1]);
+    if (a->kind != AST_ERROR)
+        diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)", "the name of a function is needed here");
+    return NULL;
 }
 
 /* ---- Entries ---------------------------------------------------------------------------- */
@@ -166,7 +205,8 @@ static void report_cycle(Elab *el, const Entry *e, Loc loc)
     text_init(&chain, el->arena);
     for (size_t i = from ? from - 1 : 0; i < el->busy.count; i++)
         text_printf(&chain, "%s -> ", el->busy.at[i]->full_name);
-    diag_error(el->cx, loc, NULL, "`%s` is defined in terms of itself: %s%s", e->name, text_string(&chain), e->full_name);
+    diag_error(el->cx, loc, e->kind == ENTRY_FUNC ? "only the updates of a function may read it" : NULL,
+               "`%s` is defined in terms of itself: %s%s", e->name, text_string(&chain), e->full_name);
 }
 
 /* The text of -D for a const or type of the main program, as an expression of its own. */
@@ -192,9 +232,14 @@ static Value const_value(Elab *el, const Entry *e)
     const Ast *given = override_of(el, e), *a = given ? given : e->item->value;
     Value      v     = elab_expr(el, given ? el->global_env : e->env, a);
     bool       moves = false;
+    if (v.kind != VAL_EXPR && !value_is_weak(v)) {
+        if (v.kind != VAL_ERROR)
+            diag_error(el->cx, a->loc, NULL, "a constant is a number, this is %s", value_describe(el, v));
+        return ERROR_VALUE;
+    }
     if (v.kind == VAL_EXPR)
         expr_visit(el->pool, v.expr, find_variable, &moves);
-    if ((v.kind != VAL_EXPR && !value_is_weak(v) && v.kind != VAL_ERROR) || moves) {
+    if (moves) {
         diag_error(el->cx, a->loc, "a value that is known only when the pipeline runs is a `param`",
                    "the value of the constant `%s` is not known here", e->name);
         return ERROR_VALUE;
@@ -224,7 +269,7 @@ static bool known_scalar(Elab *el, const Env *env, const Ast *a, kn_type t, kn_s
     if (!e)
         return false;
     if (e->op != EX_INT && e->op != EX_FLOAT) {
-        diag_error(el->cx, a->loc, NULL, "this must be a constant");
+        diag_error(el->cx, a->loc, NULL, "the default and the range of a parameter are constants");
         return false;
     }
     *out = e->op == EX_INT ? kn_int(e->u.i) : kn_float(e->u.f);
@@ -299,6 +344,21 @@ static Func *typed_function(Elab *el, const Entry *e, FuncKind kind)
     return f;
 }
 
+static void find_call(const Expr *e, void *user)
+{
+    *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
+}
+
+/* A number for a C function is computed once, before the run: from constants, parameters and sizes. */
+static bool known_before_run(Elab *el, const Expr *e, Loc loc)
+{
+    bool reads = false;
+    expr_visit(el->pool, e, find_call, &reads);
+    if (reads)
+        diag_error(el->cx, loc, "pass the function itself", "a number given to an extern stage is made of constants, parameters and sizes of inputs");
+    return !reads;
+}
+
 /* extern stage warp(f, k) : f32(x, y): functions become buffers, everything else must be known before the run. */
 static Func *stage_function(Elab *el, const Entry *e)
 {
@@ -316,7 +376,7 @@ static Func *stage_function(Elab *el, const Entry *e)
             return NULL;
         } else {
             args[i].value = value_to_expr(el, v, a->loc);
-            if (!args[i].value)
+            if (!args[i].value || !known_before_run(el, args[i].value, a->loc))
                 return NULL;
         }
     }
@@ -356,6 +416,8 @@ static Value func_value(Elab *el, Func *f)
 
 static Value resolve(Elab *el, Entry *e)
 {
+    if (e->item->broken)
+        return ERROR_VALUE;
     switch (e->kind) {
     case ENTRY_CONST:    return const_value(el, e);
     case ENTRY_TYPE:     return type_value(el, e);

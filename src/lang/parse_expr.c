@@ -77,7 +77,29 @@ const char *found(Parser *ps)
     if (t->kind == T_END)
         return "the text ends";
     int n = (int)(t->loc.end - t->loc.start);
-    return arena_printf(ps->arena, "`%.*s%s` stands here", n > 40 ? 40 : n, t->loc.source->text + t->loc.start, n > 40 ? "…" : "");
+    return arena_printf(ps->arena, "`%.*s%s` %s", n > 40 ? 40 : n, t->loc.source->text + t->loc.start, n > 40 ? "…" : "",
+                        begins_line(ps, t) ? "follows" : "stands here");
+}
+
+static uint32_t column(const Token *t)
+{
+    uint32_t c = 0;
+    while (t->loc.start > c && t->loc.source->text[t->loc.start - c - 1] != '\n')
+        c++;
+    return c;
+}
+
+bool begins_line(const Parser *ps, const Token *t)
+{
+    const Token *item = &ps->tokens[ps->item];
+    return t->first && t > item && t->kind != T_END && column(t) <= column(item);
+}
+
+/* The place of the current token; behind the last one if the current one begins the next item. */
+static Loc error_place(const Parser *ps)
+{
+    const Token *t = look(ps, 0);
+    return begins_line(ps, t) ? (Loc){ t->loc.source, t[-1].loc.end, t[-1].loc.end } : t->loc;
 }
 
 void parse_error(Parser *ps, const char *remedy, const char *format, ...)
@@ -94,10 +116,10 @@ void parse_error(Parser *ps, const char *remedy, const char *format, ...)
     vsnprintf(s, (size_t)n + 1, format, again);
     va_end(again);
     va_end(args);
-    diag_error(ps->cx, look(ps, 0)->loc, remedy, "%s", s);
+    diag_error(ps->cx, error_place(ps), remedy, "%s", s);
 }
 
-/* What may have been meant by a token that is not the one expected. */
+/* What may have been meant by a token that does not continue an expression. */
 static const char *hint(const Parser *ps)
 {
     if (at_kind(ps, T_SET))
@@ -107,11 +129,16 @@ static const char *hint(const Parser *ps)
     return NULL;
 }
 
+static bool closes(TokenKind kind)
+{
+    return kind == T_RPAREN || kind == T_RBRACKET || kind == T_RBRACE;
+}
+
 bool expect(Parser *ps, TokenKind kind, const char *why)
 {
     if (accept(ps, kind))
         return true;
-    parse_error(ps, hint(ps), "expected `%s` %s, but %s", token_text(kind), why, found(ps));
+    parse_error(ps, closes(kind) ? hint(ps) : NULL, "expected `%s` %s, but %s", token_text(kind), why, found(ps));
     return false;
 }
 
@@ -119,7 +146,7 @@ bool expect_word(Parser *ps, const char *word, const char *why)
 {
     if (accept_word(ps, word))
         return true;
-    parse_error(ps, hint(ps), "expected `%s` %s, but %s", word, why, found(ps));
+    parse_error(ps, !strcmp(word, "then") ? hint(ps) : NULL, "expected `%s` %s, but %s", word, why, found(ps));
     return false;
 }
 
@@ -138,6 +165,8 @@ bool deeper(Parser *ps)
 {
     if (++ps->depth <= PARSE_MAX_DEPTH)
         return true;
+    ps->panic |= ps->too_deep;                      /* said once: what is nested too deep is so in many places */
+    ps->too_deep = true;
     parse_error(ps, "name parts of it: { let a = …  a + 1 }", "this is nested more than %d deep", PARSE_MAX_DEPTH);
     return false;
 }
@@ -180,8 +209,9 @@ static Ast *parse_paren(Parser *ps)
     do
         vec_push(ps->arena, &items, parse_expr(ps));
     while (accept(ps, T_COMMA));
-    const Loc close = look(ps, 0)->loc;
-    if (!expect(ps, T_RPAREN, "to close the `(`"))
+    const Loc  close = look(ps, 0)->loc;
+    const bool said  = ps->panic;
+    if (!expect(ps, T_RPAREN, "to close the `(`") && !said && !at_kind(ps, T_BAD))
         diag_note(ps->cx, open, "the `(` is here");
     if (items.count == 1) {
         items.at[0]->loc = loc_join(open, close);
@@ -199,10 +229,10 @@ static Ast *parse_block(Parser *ps)
     const Loc open  = take(ps)->loc;
     AstVec    kids  = { 0 };
     NameVec   names = { 0 };
-    while (at_word(ps, "let") && look(ps, 1)->kind == T_NAME && !ps->panic) {
+    while (at_word(ps, "let") && (look(ps, 1)->kind == T_NAME || look(ps, 1)->kind == T_SET) && !ps->panic) {
         Loc loc;
         take(ps);
-        vec_push(ps->arena, &names, expect_name(ps, "a name", &loc));
+        vec_push(ps->arena, &names, expect_name(ps, "a name after `let`", &loc));
         expect(ps, T_SET, "after the name of a let");
         vec_push(ps->arena, &kids, parse_expr(ps));
     }
@@ -244,7 +274,8 @@ static Ast *parse_primary(Parser *ps)
     if (is_word(t, "if"))
         return parse_if(ps);
     if (t->kind != T_NAME && t->kind != T_INT && t->kind != T_FLOAT) {
-        parse_error(ps, t->kind == T_DOT ? "a number has a digit before its point: 0.5" : NULL,
+        const bool after_range = ps->at && ps->tokens[ps->at - 1].kind == T_REST;
+        parse_error(ps, t->kind != T_DOT ? NULL : after_range ? "a range has two dots: a..b" : "a number has a digit before its point: 0.5",
                     "expected an expression, but %s", found(ps));
         return error_node(ps);
     }
@@ -328,7 +359,7 @@ Ast *parse_arguments(Parser *ps, Ast *callee)
     call->kids   = kids.at;
     call->labels = labels.at;
     call->count  = (int)kids.count;
-    expect(ps, T_RPAREN, "to close the arguments");
+    expect(ps, T_RPAREN, "or `,` in the arguments");
     return call;
 }
 
@@ -336,7 +367,8 @@ static Ast *parse_field(Parser *ps, Ast *of)
 {
     const Token *t = look(ps, 0);
     if (t->kind != T_NAME && t->kind != T_INT) {
-        parse_error(ps, NULL, "expected a name or the number of a tuple's component after `.`, but %s", found(ps));
+        parse_error(ps, of->kind == AST_INT ? "a number has a digit behind its point: 1.0" : NULL,
+                    "expected a name or the number of a tuple's component after `.`, but %s", found(ps));
         return of;
     }
     take(ps);

@@ -2,7 +2,8 @@
  *
  * Newlines mean nothing: an item ends where the next begins. A word is a word of the language only where it begins an item and
  * what follows could not follow the name of a function: `input in : u8(x)` declares, `input(x) = 1` defines. After an
- * error the parser goes on at the next line that is indented no more than the item it was in. */
+ * error the parser goes on at the next line that is indented no more than the item it was in; the item stays, broken, so that its name is
+ * known. */
 #include "lang/parser.h"
 #include "base/text.h"
 
@@ -24,11 +25,16 @@ static void parse_schedule_item(Parser *ps, ItemVec *out);
 
 /* ---- Declarations ----------------------------------------------------------------------- */
 
+/* Is this the next declaration: `output out` at the beginning of a line? */
+static bool at_declaration(const Parser *ps);
+
 /* A type by name, or a type with the names of dimensions: f32, u8(x, y). */
 static Ast *parse_type(Parser *ps)
 {
-    Loc         loc  = { 0 };
-    const char *name = expect_name(ps, "a type (u8, f32 …)", &loc);
+    Loc loc = { 0 };
+    if (at_declaration(ps))
+        parse_error(ps, NULL, "expected a type (u8, f32 …), but %s", found(ps));
+    const char *name = ps->panic ? NULL : expect_name(ps, "a type (u8, f32 …)", &loc);
     Ast        *a    = ast_new(ps->arena, name ? AST_NAME : AST_ERROR, loc, 0);
     a->name          = name;
     return a;
@@ -78,6 +84,8 @@ static void parse_param(Parser *ps, Loc loc, ItemVec *out)
     it->name = expect_name(ps, "the name of the parameter", &it->loc);
     expect(ps, T_COLON, "and a type after the name of a parameter, as in param sigma : f32 = 1.5");
     it->type = parse_type(ps);
+    if (at_kind(ps, T_LPAREN))
+        parse_error(ps, "what has dimensions is an input", "a parameter is one number, without dimensions");
     if (accept(ps, T_SET))
         it->value = parse_expr(ps);
     if (at_word(ps, "in") && look(ps, 1)->kind != T_LPAREN && look(ps, 1)->kind != T_SET) {
@@ -108,8 +116,12 @@ static void parse_output(Parser *ps, Loc loc, ItemVec *out)
         }
         it->loc    = look(ps, 0)->loc;
         it->target = parse_postfix(ps);
+        if (it->target->kind == AST_CALL && !ps->panic) {
+            diag_error(ps->cx, it->loc, "output out", "an output is named without arguments");
+            ps->panic = true;
+        }
         vec_push(ps->arena, out, it);
-    } while (accept(ps, T_COMMA));
+    } while (!ps->panic && accept(ps, T_COMMA));
 }
 
 static void parse_estimate(Parser *ps, Loc loc, ItemVec *out)
@@ -127,12 +139,15 @@ static void parse_extern(Parser *ps, Loc loc, ItemVec *out)
     Item      *it    = item_new(ps, stage ? ITEM_STAGE : ITEM_EXTERN, loc);
     if (stage)
         take(ps);
+    else if (look(ps, 1)->kind == T_LPAREN)
+        parse_error(ps, "extern f32 curve(f32)", "expected the type of the result before the name of the C function");
     else
         it->type = parse_type(ps);
     const Token *name = look(ps, 0);
     it->name          = expect_name(ps, "the name of the C function", &it->loc);
     Ast *callee       = ast_new(ps->arena, AST_NAME, name->loc, 0);
     callee->name      = it->name;
+    vec_push(ps->arena, out, it);
     if (!expect(ps, T_LPAREN, "and the arguments after the name of a C function"))
         return;
     it->target = parse_arguments(ps, callee);
@@ -140,30 +155,30 @@ static void parse_extern(Parser *ps, Loc loc, ItemVec *out)
         expect(ps, T_COLON, "and the type after an extern stage, as in extern stage warp(f) : f32(x, y)");
         it->type = parse_type_and_dims(ps);
     }
-    vec_push(ps->arena, out, it);
 }
 
 /* ---- Templates, repetition, schedules --------------------------------------------------- */
 
 static void parse_def(Parser *ps, Loc loc, ItemVec *out)
 {
-    Item *it = item_new(ps, ITEM_TEMPLATE, loc);
+    Item *it     = item_new(ps, ITEM_TEMPLATE, loc);
     Ast  *callee = ast_new(ps->arena, AST_NAME, look(ps, 0)->loc, 0);
     callee->name = it->name = expect_name(ps, "the name of the template", &it->loc);
+    const bool inner = ps->in_template;
+    if (inner)
+        diag_error(ps->cx, it->loc, "put it beside the other", "a template cannot be defined inside a template");
+    vec_push(ps->arena, out, it);
     if (!expect(ps, T_LPAREN, "and the arguments after the name of a template"))
         return;
     it->target = parse_arguments(ps, callee);
-    if (ps->in_template)
-        parse_error(ps, "put it beside the other", "a template cannot be defined inside a template");
     if (accept(ps, T_SET)) {
         it->value = parse_expr(ps);
-        vec_push(ps->arena, out, it);
         return;
     }
     ps->in_template = true;
     parse_body(ps, it, parse_program_item);
-    ps->in_template = false;
-    vec_push(ps->arena, out, it);
+    ps->in_template = inner;
+    it->broken      = inner;
 }
 
 /* return (x, y, ..) = value   or   return value */
@@ -195,7 +210,8 @@ static void parse_repeat(Parser *ps, Loc loc, ItemVec *out)
 {
     Item *it = parse_repeat_head(ps, loc);
     parse_body(ps, it, parse_program_item);
-    vec_push(ps->arena, out, it);
+    if (!ps->panic)
+        vec_push(ps->arena, out, it);
 }
 
 static void parse_schedule_block(Parser *ps, Loc loc, ItemVec *out)
@@ -223,7 +239,13 @@ static void parse_schedule_item(Parser *ps, ItemVec *out)
         take(ps);
         Item *it = parse_repeat_head(ps, loc);
         parse_body(ps, it, parse_schedule_item);
-        vec_push(ps->arena, out, it);
+        if (!ps->panic)
+            vec_push(ps->arena, out, it);
+        return;
+    }
+    if (at_word(ps, "schedule") && (look(ps, 1)->kind == T_NAME || look(ps, 1)->kind == T_LBRACE)) {
+        take(ps);
+        parse_schedule_block(ps, loc, out);
         return;
     }
     if (!at_kind(ps, T_NAME)) {
@@ -256,21 +278,31 @@ static const char *assignment_hint(Parser *ps)
     return op == T_SUB ? "write f(x) += -(…)" : op == T_DIV ? "write f(x) = f(x) / (…)" : "updates are =, +=, *=, min= and max=";
 }
 
+/* Behind a definition begins the next item, or the body ends. */
+static void expect_end(Parser *ps)
+{
+    const char *remedy = at_kind(ps, T_REST) ? "a range stands only in `for`, `repeat` and boundaries" : NULL;
+    if (!at_kind(ps, T_NAME) && !at_kind(ps, T_END) && !at_kind(ps, T_RBRACE))
+        parse_error(ps, remedy, "expected an operator or the next definition, but %s", found(ps));
+}
+
 static void parse_define(Parser *ps, ItemVec *out)
 {
     Item *it   = item_new(ps, ITEM_DEFINE, look(ps, 0)->loc);
+    it->value  = ast_new(ps->arena, AST_ERROR, it->loc, 0);
     it->target = parse_postfix(ps);
+    it->op     = T_SET;
+    vec_push(ps->arena, out, it);
+    if (!ps->panic && !is_assignment(look(ps, 0)->kind)) {
+        parse_error(ps, assignment_hint(ps), "expected `=` and the value of the definition, but %s", found(ps));
+    }
     if (ps->panic)
         return;
-    if (!is_assignment(look(ps, 0)->kind)) {
-        parse_error(ps, assignment_hint(ps), "expected `=` and the value of the definition, but %s", found(ps));
-        return;
-    }
     it->op    = take(ps)->kind;
     it->value = parse_expr(ps);
     if (at_clause(ps))
         it->clause = parse_clause(ps);
-    vec_push(ps->arena, out, it);
+    expect_end(ps);
 }
 
 /* The words that begin items. */
@@ -283,6 +315,14 @@ static const struct {
     { "def", parse_def },         { "repeat", parse_repeat },  { "schedule", parse_schedule_block },
 };
 enum { WORD_COUNT = sizeof words / sizeof *words };
+
+static bool at_declaration(const Parser *ps)
+{
+    bool known = false;
+    for (int i = 0; i < WORD_COUNT; i++)
+        known |= at_word(ps, words[i].word);
+    return known && begins_line(ps, look(ps, 0)) && look(ps, 1)->kind == T_NAME;
+}
 
 /* Can the token follow the name of a function that is being defined? */
 static bool follows_defined_name(TokenKind k)
@@ -326,6 +366,7 @@ static void parse_program_item(Parser *ps, ItemVec *out)
 {
     const Token *t = look(ps, 0), *after = look(ps, 1);
     if (t->kind != T_NAME) {
+        ps->panic |= ps->lost && t->kind == T_RBRACE;           /* the end of what was lost */
         parse_error(ps, NULL, "expected a definition or a declaration, but %s", found(ps));
         return;
     }
@@ -349,50 +390,71 @@ static void parse_program_item(Parser *ps, ItemVec *out)
 
 /* ---- Going on after an error ------------------------------------------------------------ */
 
-static uint32_t column(const Token *t)
+/* Where to go on: the next line that is indented no more than the item, or the `}` that ends the body. An error at the `=` of the next
+ * definition, or at the second word of the next declaration, was found too late: then back to its first word. */
+static void recover(Parser *ps, bool in_body)
 {
-    uint32_t c = 0;
-    while (t->loc.start > c && t->loc.source->text[t->loc.start - c - 1] != '\n')
-        c++;
-    return c;
-}
-
-/* Skips to the next line that is indented no more than the item that began at `from`, or to the `}` that ends the body. */
-static void recover(Parser *ps, size_t from, bool in_body)
-{
-    const uint32_t margin = column(&ps->tokens[from]);
-    if (ps->at == from)
+    const Token *t = look(ps, 0);
+    size_t       line = ps->at;
+    while (line > ps->item && !begins_line(ps, &ps->tokens[line]))
+        line--;
+    if (line > ps->item && (is_assignment(t->kind) || line + 1 == ps->at)) {
+        ps->at = line;
+        return;
+    }
+    if (ps->at == ps->item)
         take(ps);
     while (!at_kind(ps, T_END)) {
-        const Token *t = look(ps, 0);
-        if (t->first && column(t) <= margin && t->kind == T_NAME)
+        t = look(ps, 0);
+        if (begins_line(ps, t) && t->kind == T_NAME)
             break;
-        if (in_body && t->kind == T_RBRACE && (!t->first || column(t) <= margin))
+        if (in_body && t->kind == T_RBRACE && (!t->first || begins_line(ps, t)))
             break;
         take(ps);
     }
-    ps->panic = false;
+}
+
+/* Reads one item. After an error in it, what was read of it is broken, and reading goes on behind it. */
+static void parse_one(Parser *ps, ItemVec *items, void (*one)(Parser *ps, ItemVec *out), bool in_body)
+{
+    const size_t had = items->count, outer = ps->item;
+    ps->item         = ps->at;
+    one(ps, items);
+    if (ps->panic) {
+        for (size_t i = had; i < items->count; i++)
+            items->at[i]->broken = true;
+        ps->lost |= items->count == had;
+        recover(ps, in_body);
+        ps->panic = false;
+    }
+    ps->item = outer;
+}
+
+/* Skips a block with all that is inside; the `{` was taken. */
+static void skip_block(Parser *ps)
+{
+    for (int open = 1; open && !at_kind(ps, T_END); take(ps))
+        open += at_kind(ps, T_LBRACE) - at_kind(ps, T_RBRACE);
 }
 
 static void parse_body(Parser *ps, Item *owner, void (*one)(Parser *ps, ItemVec *out))
 {
     ItemVec items = { 0 };
     const Loc open = look(ps, 0)->loc;
-    if (!expect(ps, T_LBRACE, "to begin the body"))
+    if (ps->panic || !expect(ps, T_LBRACE, "to begin the body"))
         return;
     if (!deeper(ps)) {
         ps->depth--;
+        skip_block(ps);
         return;
     }
-    while (!at_kind(ps, T_RBRACE) && !at_kind(ps, T_END)) {
-        const size_t from = ps->at;
-        one(ps, &items);
-        if (ps->panic)
-            recover(ps, from, true);
-    }
+    while (!at_kind(ps, T_RBRACE) && !at_kind(ps, T_END))
+        parse_one(ps, &items, one, true);
     ps->depth--;
-    if (!accept(ps, T_RBRACE))
+    if (!accept(ps, T_RBRACE)) {
         diag_error(ps->cx, open, "close it with `}`", "this block has no end");
+        ps->lost = true;
+    }
     owner->body  = items.at;
     owner->count = (int)items.count;
 }
@@ -403,15 +465,12 @@ static Item *parse_all(kn_context *cx, Arena *arena, const Source *source, void 
     lex(cx, arena, source, false, &tokens);
     Parser  ps    = { .cx = cx, .arena = arena, .tokens = tokens.items.at };
     ItemVec items = { 0 };
-    while (!at_kind(&ps, T_END)) {
-        const size_t from = ps.at;
-        one(&ps, &items);
-        if (ps.panic)
-            recover(&ps, from, false);
-    }
-    Item *all  = item_new(&ps, ITEM_SCHEDULE, (Loc){ source, 0, 0 });
-    all->body  = items.at;
-    all->count = (int)items.count;
+    while (!at_kind(&ps, T_END))
+        parse_one(&ps, &items, one, false);
+    Item *all   = item_new(&ps, ITEM_SCHEDULE, (Loc){ source, 0, 0 });
+    all->body   = items.at;
+    all->count  = (int)items.count;
+    all->broken = ps.lost;
     return all;
 }
 

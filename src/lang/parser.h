@@ -11,7 +11,9 @@ typedef struct Parser {
     size_t       at;            /* the token looked at; the last is T_END and is never passed */
     int          depth;
     bool         panic;         /* an error of this item was diagnosed: say no more until the next item */
-    bool         in_template;
+    bool         in_template, too_deep;
+    bool         lost;          /* an item could not be read at all: names may be missing */
+    size_t       item;          /* first token of the item */
 } Parser;
 
 enum { PARSE_MAX_DEPTH = 200 };
@@ -28,6 +30,8 @@ bool expect(Parser *ps, TokenKind kind, const char *why);
 bool expect_word(Parser *ps, const char *word, const char *why);
 /* A name, or NULL after a diagnostic. */
 const char *expect_name(Parser *ps, const char *what, Loc *loc);
+/* Does the token begin a line that is indented no more than the item that is being read? Then the item has probably ended before it. */
+bool begins_line(const Parser *ps, const Token *t);
 /* Diagnoses what stands at the current token; a T_BAD has been diagnosed already. */
 __attribute__((format(printf, 3, 4))) void parse_error(Parser *ps, const char *remedy, const char *format, ...);
 /* "`foo`", "the end of the file" …: the current token in words. */

@@ -26,13 +26,20 @@ static const char *const kind_words[] = {
     [ENTRY_ALIAS] = "a function",
 };
 
-static void already(Elab *el, const Entry *old, const char *name, Loc loc)
+/* Diagnoses a second meaning of a name, at the later place of the two. If the two are of different kinds, nothing more is said about the
+ * name: nobody knows which was meant. */
+static void already(Elab *el, Entry *old, EntryKind kind, const char *name, Loc loc)
 {
     const bool is_default = (old->kind == ENTRY_CONST || old->kind == ENTRY_TYPE) && old->file > el->file;
-    diag_error(el->cx, loc, is_default ? "to replace a default of an included file, set it before the include" : NULL,
-               "`%s` is already %s", name, kind_words[old->kind]);
+    const bool swapped    = old->loc.source == loc.source && old->loc.start > loc.start;
+    diag_error(el->cx, swapped ? old->loc : loc, is_default ? "to replace a default of an included file, set it before the include" : NULL,
+               "`%s` is already %s", name, kind_words[swapped ? kind : old->kind]);
     if (old->loc.source)
-        diag_note(el->cx, old->loc, "it is defined here");
+        diag_note(el->cx, swapped ? loc : old->loc, "it is defined here");
+    if (kind != old->kind) {
+        old->state = ENTRY_DONE;
+        old->value = ERROR_VALUE;
+    }
 }
 
 /* A new entry, or NULL (diagnosed) if the name is taken. */
@@ -41,7 +48,7 @@ static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *n
     Scope *s   = env_scope(env);
     Entry *old = scope_find(s, name);
     if (old) {
-        already(el, old, name, loc);
+        already(el, old, kind, name, loc);
         return NULL;
     }
     if (kn_type_from_name(name) != KN_NONE || !strcmp(name, "if")) {
@@ -77,7 +84,7 @@ static void file_default(Elab *el, const Env *env, const Item *it)
 static void file_named(Elab *el, const Env *env, const Item *it)
 {
     static const EntryKind kinds[] = { [ITEM_PARAM] = ENTRY_PARAM, [ITEM_INPUT] = ENTRY_INPUT, [ITEM_EXTERN] = ENTRY_EXTERN };
-    if (it->name && it->type)
+    if (it->name)
         file_entry(el, env, kinds[it->kind], it->name, it->loc, it);
 }
 
@@ -85,7 +92,7 @@ static void file_template(Elab *el, const Env *env, const Item *it)
 {
     if (!it->name)
         return;
-    for (int i = 1; i < it->target->count; i++)
+    for (int i = 1; !it->broken && i < it->target->count; i++)
         if (it->target->kids[i]->kind != AST_NAME || it->target->labels[i]) {
             diag_error(el->cx, it->target->kids[i]->loc, NULL, "the arguments of a template are plain names");
             return;
@@ -100,13 +107,14 @@ static void file_define(Elab *el, const Env *env, const Item *it)
     const Ast  *head = call ? it->target->kids[0] : it->target;
     if (head->kind == AST_FIELD) {
         diag_error(el->cx, head->loc, "a name has letters, digits and _", "a function is defined under a plain name");
+        el->lost = true;
         return;
     }
     const char *name = family_name(el, env, head);
     if (!name)
         return;
     if (!call) {
-        if (it->op != T_SET || it->clause) {
+        if ((it->op != T_SET || it->clause) && !it->broken) {
             diag_error(el->cx, it->loc, arena_printf(el->arena, "%s(…) += …", name), "an update has arguments");
             return;
         }
@@ -115,7 +123,7 @@ static void file_define(Elab *el, const Env *env, const Item *it)
     }
     Entry *e = scope_find(env_scope(env), name);
     if (e && e->kind != ENTRY_FUNC) {
-        already(el, e, name, it->loc);
+        already(el, e, ENTRY_FUNC, name, it->loc);
         return;
     }
     e = e ? e : file_entry(el, env, ENTRY_FUNC, name, it->loc, it);
@@ -125,13 +133,15 @@ static void file_define(Elab *el, const Env *env, const Item *it)
 
 static void file_stage(Elab *el, const Env *env, const Item *it)
 {
-    if (it->name && it->target && it->type)
+    if (it->name)
         file_entry(el, env, ENTRY_STAGE, it->name, it->loc, it);
 }
 
 static void file_output(Elab *el, const Env *env, const Item *it)
 {
-    if (env_scope(env) != el->global)
+    if (it->broken)
+        el->lost |= it->kind == ITEM_OUTPUT;
+    else if (env_scope(env) != el->global)
         diag_error(el->cx, it->loc, NULL, "`%s` stands at the top of a program", it->kind == ITEM_OUTPUT ? "output" : "estimate");
     else if (it->kind == ITEM_OUTPUT)
         vec_push(el->arena, &el->outputs, ((Definition){ it, env }));
@@ -141,20 +151,24 @@ static void file_output(Elab *el, const Env *env, const Item *it)
 
 static void file_schedule(Elab *el, const Env *env, const Item *it)
 {
-    vec_push(el->arena, &el->schedules, ((Definition){ it, env }));
+    if (!it->broken)
+        vec_push(el->arena, &el->schedules, ((Definition){ it, env }));
 }
 
 static void file_repeat(Elab *el, const Env *env, const Item *it)
 {
     __int128 lo, hi;
-    if (!it->name || !elab_known_int(el, env, it->lo, "the bound of `repeat`", &lo) || !elab_known_int(el, env, it->hi, "the bound of `repeat`", &hi))
+    if (!it->name || !elab_known_int(el, env, it->lo, "the bound of `repeat`", &lo) || !elab_known_int(el, env, it->hi, "the bound of `repeat`", &hi)) {
+        el->lost = true;
         return;
+    }
     if (hi - lo > REPEAT_MAX) {
+        el->lost = true;
         diag_error(el->cx, loc_join(it->lo->loc, it->hi->loc), NULL, "`repeat` would not end: at most %d times are possible", REPEAT_MAX);
         return;
     }
     for (__int128 i = lo; i < hi; i++) {
-        context_spend(el->cx, 1 + (uint64_t)it->count);
+        context_spend(el->cx, REPEAT_COST * (1 + (uint64_t)it->count));
         file_items(el, env_push(el, env, it->name, value_int(i)), it->body, it->count);
     }
 }
@@ -218,12 +232,14 @@ static void file_include(Elab *el, const Item *it)
     size_t      size = 0;
     const char *text = pipeline_read_file(el->p, path, &size);
     if (!text) {
+        el->lost = true;
         diag_error(el->cx, it->loc, "an include is looked for beside the file it stands in", "cannot read `%s`", path);
         return;
     }
     Source *s = ARENA_NEW(el->arena, Source);
     *s        = (Source){ path, text, size };
     const Item *all = parse_program(el->cx, el->arena, s);
+    el->lost |= all->broken;
     ((Item *)it)->body  = all->body;
     ((Item *)it)->count = all->count;
     vec_push(el->arena, &el->included, path);
@@ -284,6 +300,7 @@ static void file_include_first(Elab *el, const Env *env, const Item *it)
 {
     if (env_scope(env) != el->global || !env->scope) {
         diag_error(el->cx, it->loc, NULL, "`include` stands at the top of a program");
+        el->lost = true;
         return;
     }
     file_include(el, it);
@@ -355,9 +372,23 @@ static void resolve_output(Elab *el, const Definition *d)
             return;
         }
     Func *f = v.func->func;
+    if (!v.func->boundary && f->kind == FUNC_INPUT && !strcmp(f->name, name)) {
+        diag_error(el->cx, d->item->loc, arena_printf(el->arena, "give it another name: output out, and out = %s", name),
+                   "`%s` is an input: an output has a name of its own", name);
+        return;
+    }
     if (v.func->boundary || f->kind == FUNC_INPUT || strcmp(f->name, name))
         f = identity_function(el, name, d->item->loc, v.func);
     vec_push(el->arena, &el->p->outputs, ((Output){ .name = name, .func = f, .loc = d->item->loc }));
+}
+
+/* Is there such an `output`, even if something is wrong with it? */
+static bool is_declared_output(Elab *el, const char *name)
+{
+    for (size_t i = 0; i < el->outputs.count; i++)
+        if (family_name(el, el->outputs.at[i].env, el->outputs.at[i].item->target) == name)
+            return true;
+    return el->lost;
 }
 
 static void resolve_estimate(Elab *el, const Definition *d)
@@ -375,7 +406,12 @@ static void resolve_estimate(Elab *el, const Definition *d)
     if (!name)
         return;
     if (!o) {
-        diag_error(el->cx, d->item->loc, NULL, "`%s` is not an output: estimates are for outputs", name);
+        if (!is_declared_output(el, name))
+            diag_error(el->cx, d->item->loc, NULL, "`%s` is not an output: estimates are for outputs", name);
+        return;
+    }
+    if (o->estimate) {
+        diag_error(el->cx, d->item->loc, NULL, "`%s` has an estimate already", name);
         return;
     }
     if (call->count - 1 != o->func->rank) {
@@ -406,8 +442,10 @@ void elab_check_defines(Elab *el)
     for (size_t i = 0; i < m->capacity; i++) {
         if (!m->keys[i] || !m->values[i] || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
             continue;
-        const char *near = text_near_miss(m->keys[i], known.at, known.count);
-        diag_error(el->cx, (Loc){ 0 }, near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
+        const char  *near = text_near_miss(m->keys[i], known.at, known.count);
+        const Entry *e    = scope_find(el->global, m->keys[i]);
+        diag_error(el->cx, (Loc){ 0 }, e && e->kind == ENTRY_PARAM ? "a parameter is given without -D: name=VALUE"
+                                       : near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
                    "-D %s: the program has no constant or type of that name", (const char *)m->keys[i]);
     }
 }

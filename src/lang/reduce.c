@@ -204,11 +204,16 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
     return v;
 }
 
-/* argmin's first components begin at the lower bounds, which may use earlier reduction variables: those are not known then. */
+/* The result of argmin is a tuple. Its first components begin at the lower bounds, which may use earlier reduction variables: those are not
+ * known then. */
 static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc loc)
 {
     if (!is_arg(b))
         return true;
+    if (fv->rvar_count >= TUPLE_MAX) {
+        diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme", b->name, TUPLE_MAX - 1);
+        return false;
+    }
     FreeVars used = { .el = el };
     for (int i = 0; i < fv->rvar_count; i++)
         expr_visit(el->pool, fv->rvars[i].lo, add_free_var, &used);
@@ -246,7 +251,7 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
         diag_error(el->cx, call->kids[1]->loc, "convert it, as in u32(c)", "`%s` has no meaning for bool", b->name);
         return ERROR_VALUE;
     }
-    if (fv.rvar_count + 1 > TUPLE_MAX || !arg_bounds_ok(el, b, &fv, call->loc))
+    if (!arg_bounds_ok(el, b, &fv, call->loc))
         return ERROR_VALUE;
     if (reads_updating(el, &fv, value, where))
         return write_out(el, b, call->loc, &fv, value, where);

@@ -26,7 +26,7 @@ static void report_cycle(Sort *s, const Func *to)
     text_init(&t, &s->scratch);
     for (size_t i = from - 1; i < s->path.count; i++)
         text_printf(&t, "%s -> ", s->path.at[i]->name);
-    diag_error(s->p->cx, to->loc, "only the updates of a function may read it, directly", "`%s` is defined in terms of itself: %s%s", to->name,
+    diag_error(s->p->cx, to->loc, "only the updates of a function may read it, and directly: not through another function or a sum(…)", "`%s` is defined in terms of itself: %s%s", to->name,
                text_string(&t), to->name);
     s->ok = false;
 }

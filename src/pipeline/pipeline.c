@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name)
 {
@@ -62,10 +63,23 @@ const Func *pipeline_find(const kn_pipeline *p, const char *name)
     return NULL;
 }
 
+bool pipeline_uses_size(const kn_pipeline *p, const Func *input)
+{
+    for (size_t i = 0; i < p->exprs.capacity; i++) {
+        const Expr *e = p->exprs.table[i];
+        if (e && (e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT) && e->u.call.func == input)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Files ------------------------------------------------------------------------------ */
 
 static const char *read_from_disk(kn_pipeline *p, const char *path, size_t *size)
 {
+    struct stat about;
+    if (stat(path, &about) || !S_ISREG(about.st_mode))      /* a folder has no text, a pipe may never end */
+        return NULL;
     FILE *file = fopen(path, "rb");
     if (!file)
         return NULL;

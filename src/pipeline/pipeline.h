@@ -132,6 +132,9 @@ void func_callees(Arena *arena, const Func *f, FuncList *out);
 /* Calls visit on every root expression of a definition: values, arguments, bounds, conditions, stage arguments. */
 void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user);
 
+/* Does any expression speak of the size of this input (in.width, edge(in) …)? */
+bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
+
 const Func *pipeline_find(const kn_pipeline *p, const char *name);
 
 /* An expression as text of the language. */

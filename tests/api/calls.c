@@ -62,6 +62,8 @@ static void test_compile(kn_context *cx)
     kn_pipeline *p = kn_parse(cx, "blur.kiln", blur_text, (ptrdiff_t)strlen(blur_text));
     CHECK(kn_compile(p, &(kn_options){ .scheduler = "none", .target = "host", .strict_float = true, .interpret = true }), "%s",
           kn_error_text(cx));
+    CHECK(kn_compile(p, &(kn_options){ .scheduler = "dp" }), "%s", kn_error_text(cx));
+    CHECK(strstr(kn_error_text(cx), "warning: the scheduler `dp` comes with a later version"), "%s", kn_error_text(cx));
     CHECK(!kn_compile(p, &(kn_options){ .scheduler = "magic", .target = "hots" }), "must be refused");
     CHECK(strstr(kn_error_text(cx), "there is no scheduler `magic`; this version knows: none"), "%s", kn_error_text(cx));
     CHECK(strstr(kn_error_text(cx), "there is no target `hots`, did you mean `host`?"), "%s", kn_error_text(cx));
@@ -269,11 +271,11 @@ static void test_define_and_format(kn_context *cx)
     expect_error(cx, kn_define(cx, NULL, "1"), KN_ERROR_ARGUMENT, "no name was given");
     expect_ok(cx, kn_define(cx, "JJ", "5"));
     CHECK(!kn_parse(cx, "j.kiln", "const J = 8\noutput out\nout(x) = x * J\n", -1), "a misspelt name shows");
-    CHECK(strstr(kn_error_text(cx), "`JJ`") && strstr(kn_error_text(cx), "did you mean `J`?"), "%s", kn_error_text(cx));
+    CHECK(strstr(kn_error_text(cx), "-D JJ") && strstr(kn_error_text(cx), "did you mean `J`?"), "%s", kn_error_text(cx));
     expect_ok(cx, kn_define(cx, "J", NULL));
     expect_ok(cx, kn_define(cx, "JJ", NULL));
     compile_text(cx, blur_text);
-    const char *text = kn_format(cx, "f.kiln", "output out out(x)=x+  1 // one\n", -1);
+    const char *text = kn_format(cx, "f.kiln", "output out out(x)=x+ 1 // one\n", -1);
     CHECK(text && strstr(text, "out(x) = x + 1") && strstr(text, "// one"), "%s", text ? text : kn_error_text(cx));
 }
 
