@@ -192,6 +192,8 @@ Value entry_value(Elab *el, Entry *e, Loc loc);
 void resolve_in_order(Elab *el, Entry *root);
 /* "g[1][2]" of an AST_NAME or AST_INDEX; NULL after a diagnostic. */
 const char *family_name(Elab *el, const Env *env, const Ast *a);
+/* base[index]; NULL after a diagnostic, and if base is NULL. */
+const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
 /* "did you mean `x`?", or NULL. */

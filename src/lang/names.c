@@ -160,24 +160,27 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
     return ERROR_VALUE;
 }
 
+const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index)
+{
+    __int128 i;
+    if (!base || !elab_known_int(el, env, index, "the index of a family", &i))
+        return NULL;
+    if (i < -1000000 || i > 1000000) {
+        diag_error(el->cx, index->loc, NULL, "the index of a family is between -1000000 and 1000000");
+        return NULL;
+    }
+    return intern(el->cx, arena_printf(el->arena, "%s[%d]", base, (int)i));
+}
+
 const char *family_name(Elab *el, const Env *env, const Ast *a)
 {
     if (a->kind == AST_NAME)
         return a->name;
-    __int128 i;
-    if (a->kind != AST_INDEX) {
-        if (a->kind != AST_ERROR)
-            diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)", "the name of a function is needed here");
-        return NULL;
-    }
-    const char *base = family_name(el, env, a->kids[0]);
-    if (!base || !elab_known_int(el, env, a->kids[1], "the index of a family", &i))
-        return NULL;
-    if (i < -1000000 || i > 1000000) {
-        diag_error(el->cx, a->kids[1]->loc, NULL, "the index of a family is between -1000000 and 1000000");
-        return NULL;
-    }
-    return intern(el->cx, arena_printf(el->arena, "%s[%d]", base, (int)i));
+    if (a->kind == AST_INDEX)
+        return member_name(el, env, family_name(el, env, a->kids[0]), a->kids[1]);
+    if (a->kind != AST_ERROR)
+        diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)", "the name of a function is needed here");
+    return NULL;
 }
 
 /* ---- Entries ---------------------------------------------------------------------------- */

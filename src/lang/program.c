@@ -375,6 +375,11 @@ static void resolve_output(Elab *el, const Definition *d)
             return;
         }
     Func *f = v.func->func;
+    if (!v.func->boundary && f->kind == FUNC_INPUT && !strcmp(f->name, name)) {
+        diag_error(el->cx, d->item->loc, arena_printf(el->arena, "give it another name: output out, and out = %s", name),
+                   "`%s` is an input: an output has a name of its own", name);
+        return;
+    }
     if (v.func->boundary || f->kind == FUNC_INPUT || strcmp(f->name, name))
         f = identity_function(el, name, d->item->loc, v.func);
     vec_push(el->arena, &el->p->outputs, ((Output){ .name = name, .func = f, .loc = d->item->loc }));

@@ -206,7 +206,8 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
     return v;
 }
 
-/* argmin's first components begin at the lower bounds, which may use earlier reduction variables: those are not known then. */
+/* The result of argmin is a tuple. Its first components begin at the lower bounds, which may use earlier reduction variables: those are not
+ * known then. */
 static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc loc)
 {
     if (!is_arg(b))

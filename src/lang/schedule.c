@@ -71,13 +71,17 @@ static const char *name_list(Elab *el, const char *const *names, size_t count)
 
 /* ---- Functions and updates -------------------------------------------------------------- */
 
-/* "g[1].dx" as written. */
+/* "g[1].dx", "out.h[0]", "out.sum.2" as written. */
 static const char *path_name(Elab *el, const Env *env, const Ast *a)
 {
-    if (a->kind != AST_FIELD || !a->name)
+    if (a->kind == AST_INDEX)
+        return member_name(el, env, path_name(el, env, a->kids[0]), a->kids[1]);
+    if (a->kind != AST_FIELD)
         return family_name(el, env, a);
     const char *base = path_name(el, env, a->kids[0]);
-    return base ? arena_printf(el->arena, "%s.%s", base, a->name) : NULL;
+    if (!base)
+        return NULL;
+    return a->name ? arena_printf(el->arena, "%s.%s", base, a->name) : arena_printf(el->arena, "%s.%llu", base, (unsigned long long)a->integer);
 }
 
 static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
