@@ -33,6 +33,7 @@ struct Ast {
     unsigned __int128 integer;
     double            real;
     float             real32;
+    int               height;      /* of the tree: at most AST_MAX_HEIGHT, so that walks may recurse */
     int               count;
     Ast             **kids;
     Ast             **labels;      /* AST_CALL: per kid, NULL where there is none */
@@ -79,6 +80,8 @@ struct Item {
     int         count;
     Item      **body;
 };
+
+enum { AST_MAX_HEIGHT = 1500 };
 
 /* How an operator binds; 0 for tokens that are none. */
 int binary_binding(TokenKind kind);

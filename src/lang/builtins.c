@@ -73,27 +73,30 @@ static double weak_number(Value v)
 
 enum { MOST_ARGS = 64 };
 
-/* Evaluates the arguments; false if one is an error. */
-static bool arguments(Elab *el, const Env *env, const Ast *call, Value *out)
+/* The values of the arguments; NULL if one is an error. They are not on the stack: calls nest deep. */
+static Value *arguments(Elab *el, const Env *env, const Ast *call)
 {
-    const int n  = call->count - 1;
-    bool      ok = n <= MOST_ARGS;
-    if (!ok)
+    const int n = call->count - 1;
+    if (n > MOST_ARGS) {
         diag_error(el->cx, call->loc, NULL, "at most %d arguments are possible", MOST_ARGS);
-    for (int i = 0; i < n && i < MOST_ARGS; i++) {
-        out[i] = argument(el, env, call, i);
-        ok &= out[i].kind != VAL_ERROR;
+        return NULL;
     }
-    return ok;
+    Value *v  = ARENA_ARRAY(el->arena, Value, (size_t)n + 1);
+    bool   ok = true;
+    for (int i = 0; i < n; i++) {
+        v[i] = argument(el, env, call, i);
+        ok &= v[i].kind != VAL_ERROR;
+    }
+    return ok ? v : NULL;
 }
 
 /* exp, sqrt, atan2 …: floats; integers become f32; weak numbers are computed now, in f64. */
 static Value apply_float(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value       v[MOST_ARGS];
-    const Expr *e[MOST_ARGS];
+    const Expr *e[3];
     const int   n = call->count - 1;
-    if (!arguments(el, env, call, v))
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     if (b->fold && all_weak(v, n))
         return value_float(b->fold(weak_number(v[0]), n > 1 ? weak_number(v[1]) : 0));
@@ -127,9 +130,9 @@ static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Buil
 {
     if (call->clause)
         return apply_reduction(el, env, call, b);
-    Value     v[MOST_ARGS];
     const int n = call->count - 1;
-    if (!arguments(el, env, call, v))
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     Value m = v[0];
     for (int i = 1; i < n; i++) {
@@ -154,9 +157,9 @@ static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Buil
 /* clamp(v, lo, hi) = min(max(v, lo), hi) */
 static Value apply_clamp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value       v[MOST_ARGS];
-    const Expr *e[MOST_ARGS];
-    if (!arguments(el, env, call, v))
+    const Expr *e[3];
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     if (v[0].kind == VAL_INT && v[1].kind == VAL_INT && v[2].kind == VAL_INT) {
         const __int128 low = v[0].integer > v[1].integer ? v[0].integer : v[1].integer;
@@ -171,9 +174,9 @@ static Value apply_clamp(Elab *el, const Env *env, const Ast *call, const Builti
 /* lerp(a, b, w) = a*(1 - w) + b*w */
 static Value apply_lerp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value       v[MOST_ARGS];
-    const Expr *e[MOST_ARGS];
-    if (!arguments(el, env, call, v))
+    const Expr *e[3];
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 3, v, true, b->name, e);
     if (t == KN_NONE)
@@ -202,9 +205,9 @@ static Value apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin 
 /* |a - b|: of integers in the unsigned type, of floats abs(a - b). */
 static Value apply_absd(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value       v[MOST_ARGS];
-    const Expr *e[MOST_ARGS];
-    if (!arguments(el, env, call, v))
+    const Expr *e[3];
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 2, v, false, b->name, e);
     if (t == KN_NONE)
@@ -217,10 +220,10 @@ static Value apply_absd(Elab *el, const Env *env, const Ast *call, const Builtin
 /* avg_up, avg_down, popcount, clz: integers. */
 static Value apply_integer(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value       v[MOST_ARGS];
-    const Expr *e[MOST_ARGS];
+    const Expr *e[3];
     const int   n = call->count - 1;
-    if (!arguments(el, env, call, v))
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, n, v, false, b->name, e);
     if (t == KN_NONE)
@@ -235,9 +238,9 @@ static Value apply_integer(Elab *el, const Env *env, const Ast *call, const Buil
 /* mul_shift(a, b, s): the amount has its own type. */
 static Value apply_mul_shift(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value       v[MOST_ARGS];
     const Expr *e[2];
-    if (!arguments(el, env, call, v))
+    Value *v = arguments(el, env, call);
+    if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 2, v, false, b->name, e);
     const Expr   *s = value_to_expr(el, v[2], arg_loc(call, 2));

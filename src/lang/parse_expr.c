@@ -188,13 +188,39 @@ static Ast *error_node(Parser *ps)
     return ast_new(ps->arena, AST_ERROR, look(ps, 0)->loc, 0);
 }
 
+static void grow(Ast *n, const Ast *kid)
+{
+    if (kid && kid->height >= n->height)
+        n->height = kid->height + 1;
+}
+
+/* Sets the height of a node whose parts are complete; a tree too high is diagnosed. */
+static Ast *complete(Parser *ps, Ast *n)
+{
+    for (int i = 0; i < n->count; i++) {
+        grow(n, n->kids[i]);
+        grow(n, n->labels ? n->labels[i] : NULL);
+    }
+    for (int i = 0; n->clause && i < n->clause->count; i++) {
+        grow(n, n->clause->lo[i]);
+        grow(n, n->clause->hi[i]);
+    }
+    grow(n, n->clause ? n->clause->where : NULL);
+    if (n->height <= AST_MAX_HEIGHT)
+        return n;
+    if (!ps->panic)
+        diag_error(ps->cx, n->loc, "name parts of it as functions", "this expression is too deep");
+    ps->panic = true;
+    return error_node(ps);
+}
+
 static Ast *node2(Parser *ps, AstKind kind, TokenKind op, Ast *a, Ast *b)
 {
     Ast *n     = ast_new(ps->arena, kind, loc_join(a->loc, b->loc), 2);
     n->op      = op;
     n->kids[0] = a;
     n->kids[1] = b;
-    return n;
+    return complete(ps, n);
 }
 
 typedef VEC(Ast *) AstVec;
@@ -220,7 +246,7 @@ static Ast *parse_paren(Parser *ps)
     Ast *t   = ast_new(ps->arena, AST_TUPLE, loc_join(open, close), 0);
     t->kids  = items.at;
     t->count = (int)items.count;
-    return t;
+    return complete(ps, t);
 }
 
 /* { let a = …  let b = …  value } */
@@ -247,7 +273,7 @@ static Ast *parse_block(Parser *ps)
     b->kids  = kids.at;
     b->count = (int)kids.count;
     b->names = names.at;
-    return b;
+    return complete(ps, b);
 }
 
 static Ast *parse_if(Parser *ps)
@@ -261,7 +287,7 @@ static Ast *parse_if(Parser *ps)
     accept_word(ps, "else");
     n->kids[2] = parse_expr(ps);
     n->loc     = loc_join(n->loc, n->kids[2]->loc);
-    return n;
+    return complete(ps, n);
 }
 
 static Ast *parse_primary(Parser *ps)
@@ -360,7 +386,7 @@ Ast *parse_arguments(Parser *ps, Ast *callee)
     call->labels = labels.at;
     call->count  = (int)kids.count;
     expect(ps, T_RPAREN, "or `,` in the arguments");
-    return call;
+    return complete(ps, call);
 }
 
 static Ast *parse_field(Parser *ps, Ast *of)
@@ -376,7 +402,7 @@ static Ast *parse_field(Parser *ps, Ast *of)
     f->kids[0] = of;
     f->name    = t->kind == T_NAME ? t->name : NULL;
     f->integer = t->integer;
-    return f;
+    return complete(ps, f);
 }
 
 Ast *parse_postfix(Parser *ps)
@@ -413,6 +439,7 @@ static Ast *parse_operand(Parser *ps)
         a              = ast_new(ps->arena, AST_UNARY, loc_join(t->loc, e->loc), 1);
         a->op          = t->kind;
         a->kids[0]     = e;
+        a              = complete(ps, a);
     } else {
         a = parse_postfix(ps);
     }

@@ -31,7 +31,7 @@ const DirectiveInfo directive_table[] = {
     { "specialize", "c", false, false, false },
     { "rfactor", "vn", false, false, false },
     { "atomic", "", false, false, false },
-    { "prefetch", "fli", false, false, false },
+    { "prefetch", "fvi", false, false, false },
     /* GPU */
     { "gpu_blocks", "v*", false, false, false },
     { "gpu_threads", "v*", false, false, false },
