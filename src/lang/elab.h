@@ -166,6 +166,7 @@ struct Elab {
     bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
     int          templates;     /* instances being made, one inside the other */
     int          depth;         /* of recursion */
+    bool         too_deep;      /* has been said */
     const Func  *updating;      /* whose update is being elaborated: a reduction that reads it is written out */
     const char  *current;       /* full name of the function being defined, for names of hidden ones */
     kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */

@@ -383,7 +383,9 @@ Value elab_expr(Elab *el, const Env *env, const Ast *a)
 {
     context_spend(el->cx, EXPR_COST);
     if (el->depth > ELAB_MAX_DEPTH) {
-        diag_error(el->cx, a->loc, "name parts of it as functions", "this expression is too deep");
+        if (!el->too_deep)                              /* it is so in many places */
+            diag_error(el->cx, a->loc, "name parts of it as functions", "this expression is too deep");
+        el->too_deep = true;
         return ERROR_VALUE;
     }
     el->depth++;

@@ -229,6 +229,7 @@ static void file_include(Elab *el, const Item *it)
     if (has_path(el->included.at, el->included.count, path))
         return;
     if (el->including.count > 32) {
+        el->lost = true;
         diag_error(el->cx, it->loc, NULL, "includes are nested more than 32 deep");
         return;
     }
