@@ -195,8 +195,6 @@ const char *family_name(Elab *el, const Env *env, const Ast *a);
 const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
-/* Gives back a name of unique_name that no function has taken. */
-void release_name(Elab *el, const char *name);
 /* "did you mean `x`?", or NULL. */
 const char *did_you_mean(Elab *el, const Env *env, const char *name);
 /* The type that a name nearly is, or that another language calls so; NULL if there is none. */

@@ -44,11 +44,6 @@ const char *unique_name(Elab *el, const char *wanted)
     return count == 1 ? name : unique_name(el, arena_printf(el->arena, "%s.%d", wanted, (int)count));
 }
 
-void release_name(Elab *el, const char *name)
-{
-    map_set(&el->name_counts, name, NULL);
-}
-
 /* ---- Near misses ------------------------------------------------------------------------ */
 
 /* What other languages call our types. */

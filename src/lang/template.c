@@ -115,8 +115,6 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
     el->pool->strict    = false;
     el->depth += 20;
     file_items(el, env, t->item->body, t->item->count - 1);
-    if (!wanted && ret->target)
-        release_name(el, name);                         /* to the function that `return` defines */
     Value v = returned(el, env, ret, name);
     el->depth -= 20;
     el->current      = current;

@@ -140,6 +140,10 @@ static bool check_self_references(kn_pipeline *p)
                 expr_visit(&p->exprs, c.u->values[v], check_read, &c);
             for (int d = 0; d < f->rank; d++)
                 expr_visit(&p->exprs, c.u->args[d], check_read, &c);
+            for (int r = 0; r < c.u->rvar_count; r++) {
+                expr_visit(&p->exprs, c.u->rvars[r].lo, check_read, &c);
+                expr_visit(&p->exprs, c.u->rvars[r].hi, check_read, &c);
+            }
             if (c.u->where)
                 expr_visit(&p->exprs, c.u->where, check_read, &c);
             for (int r = 0; r < c.u->rvar_count; r++) {
