@@ -223,6 +223,11 @@ static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r
         if (!count_steps(b, f, u, r, &r->steps))
             return;
         r->steps = any ? r->steps : 0;
+        if (b->is_frugal && r->steps > b->steps_left) {
+            fail(b, (Failure){ .kind = FAIL_LARGE, .func = f });
+            return;
+        }
+        b->steps_left -= b->is_frugal ? r->steps : 0;
         context_spend(b->cx, (uint64_t)r->steps);
         keep_boxes(b, r);
         keep_box(r, 0, &box);
