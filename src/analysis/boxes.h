@@ -49,8 +49,8 @@ typedef struct Boxes {
     const Update *update;           /* NULL: its pure definition */
     Arena        *keep;             /* where the steps of updates are kept; NULL: they are not */
     bool          unlimited;        /* no limit on the number of points: fit.c probes far away */
-    bool          is_frugal;        /* steps of updates are walked only while there are `steps_left`; a box that needs more counts as too large */
-    int64_t       steps_left;
+    bool          is_frugal;        /* steps of updates are walked only while there are `steps_left`; a box that needs more is too large */
+    int64_t       steps_left;       /* -1: they did not suffice */
     Failure       failure;
 } Boxes;
 

@@ -224,6 +224,7 @@ static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r
             return;
         r->steps = any ? r->steps : 0;
         if (b->is_frugal && r->steps > b->steps_left) {
+            b->steps_left = -1;
             fail(b, (Failure){ .kind = FAIL_LARGE, .func = f });
             return;
         }
