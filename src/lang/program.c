@@ -15,6 +15,9 @@ Elab *elab_new(kn_pipeline *p)
     el->global_env = env_root(el, el->global);
     el->var_type   = KN_I32;
     map_init(&el->name_counts, el->arena);
+    map_init(&el->refs, el->arena);
+    map_init(&el->instances, el->arena);
+    map_init(&el->reductions, el->arena);
     return el;
 }
 

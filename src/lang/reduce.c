@@ -14,11 +14,13 @@ static bool is_arg(const Builtin *b)
 }
 
 /* A reduction already made: the same one again is the same function. */
-typedef struct Reduction {
+typedef struct Reduction Reduction;
+struct Reduction {
+    Reduction  *next;           /* of the same value */
     const char *kind;
     Func       *func;
     const Expr *value, *where;
-} Reduction;
+};
 
 typedef struct FreeVars {
     Elab       *el;
@@ -307,13 +309,13 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
     for (int d = 0; d < fv.count; d++)
         args[d] = expr_var(el->pool, KN_I32, fv.names[d]);
 
-    for (size_t i = 0; i < el->reductions.count; i++) {
-        const Reduction *r = el->reductions.at[i];
-        if (!strcmp(r->kind, b->name) && r->value == value && r->where == where && same_domain(r->func->updates, fv.rvar_count, rvars))
-            return visible_part(el, b, &fv, r->func, args);
-    }
+    Reduction *first = map_get(&el->reductions, value);
+    for (const Reduction *k = first; k; k = k->next)
+        if (!strcmp(k->kind, b->name) && k->where == where && same_domain(k->func->updates, fv.rvar_count, rvars))
+            return visible_part(el, b, &fv, k->func, args);
     Reduction *r = ARENA_NEW(el->arena, Reduction);
-    *r           = (Reduction){ b->name, make_function(el, b, call->loc, &fv, value, where), value, where };
-    vec_push(el->arena, &el->reductions, r);
+    *r           = (Reduction){ first, b->name, make_function(el, b, call->loc, &fv, value, where), value, where };
+    context_spend(el->cx, INSTANCE_COST);
+    map_set(&el->reductions, value, r);
     return visible_part(el, b, &fv, r->func, args);
 }
