@@ -165,7 +165,8 @@ KN_API kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char 
 /* Frees a pipeline and its modules before the context is freed. NULL is fine. */
 KN_API void kn_pipeline_free(kn_pipeline *p);
 
-/* The formatted form of a program's text: the same tokens and comments, in the standard layout. */
+/* The formatted form of a program's text: the same tokens and comments, in the standard layout. The string stays until the next call on
+ * the context. */
 KN_API const char *kn_format(kn_context *cx, const char *name, const char *text, ptrdiff_t length);
 
 typedef enum kn_port_kind { KN_INPUT, KN_PARAM, KN_OUTPUT } kn_port_kind;
@@ -203,13 +204,13 @@ typedef enum kn_view {
     KN_VIEW_SCHEDULE    /* the schedules kept with the pipeline, as text that reads back */
 } kn_view;
 
-/* A text that shows the pipeline. */
+/* A text that shows the pipeline. The string stays until the next call on the context. */
 KN_API const char *kn_show(kn_pipeline *p, kn_view view);
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none" */
+    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
     const char *target;        /* NULL or "host" */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* run the reference interpreter */

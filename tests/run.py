@@ -9,7 +9,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
   language/*.test, errors/*.test, cli/*.test      text cases, see below
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program run
                        with --interpret and compared with a file beside the .json (build/ only)
-  layers, exports, install      scripts, given the build folder (build/ only)
+  layers, exports, install, docs      scripts, given the build folder (build/ only)
   README.md, docs/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -138,7 +138,7 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "exports", "install"):
+    for script in ("layers", "exports", "install", "docs"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

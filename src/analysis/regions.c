@@ -6,7 +6,7 @@
  *         taken from the last to the first, because what a later one reads is made by an earlier one: the free box of an update is what is
  *         needed after it. An update that reads itself away from its free variables (a time loop: a(x+1, t-1)) is walked backwards step by
  *         step, and the box grows on the way: one ring per step on an unbounded plane, nothing behind a rim that the condition keeps out.
- * From    Ragan-Kelley et al. 2013, section 4.2, over numbers; the steps from hard-parts 4. */
+ * From    Ragan-Kelley et al. 2013, section 4.2, over numbers. */
 #include "analysis/boxes.h"
 
 /* ---- Boxes ------------------------------------------------------------------------------ */

@@ -7,18 +7,19 @@
 
 #include "base/text.h"
 
-/* The words an option may have. The first is the default, meant by NULL. */
+/* The words an option may have. The first is the default, meant by NULL. Those from `here` on are of later versions: since they change
+ * speed and never results, they are taken with a warning. */
 typedef struct Choice {
     const char        *option;
     const char *const *names;
-    size_t             count;
+    size_t             count, here;
 } Choice;
 
-static const char *const scheduler_names[] = { "none" };
+static const char *const scheduler_names[] = { "none", "auto", "dp", "reuse", "greedy" };
 static const char *const target_names[]    = { "host" };
 
-static const Choice schedulers = { "scheduler", scheduler_names, sizeof scheduler_names / sizeof *scheduler_names };
-static const Choice targets    = { "target", target_names, sizeof target_names / sizeof *target_names };
+static const Choice schedulers = { "scheduler", scheduler_names, sizeof scheduler_names / sizeof *scheduler_names, 1 };
+static const Choice targets    = { "target", target_names, sizeof target_names / sizeof *target_names, 1 };
 
 /* The known word that `name` is; NULL, after a diagnostic, if it is none of them. */
 static const char *choose(kn_context *cx, const Choice *choice, const char *name)
@@ -28,9 +29,14 @@ static const char *choose(kn_context *cx, const Choice *choice, const char *name
     Text known;
     text_init(&known, &cx->call);
     for (size_t i = 0; i < choice->count; i++) {
-        if (!strcmp(choice->names[i], name))
+        if (!strcmp(choice->names[i], name)) {
+            if (i >= choice->here)
+                diag_warning(cx, (Loc){ 0 }, NULL, "the %s `%s` comes with a later version: it would change the speed, not the result",
+                             choice->option, name);
             return choice->names[i];
-        text_printf(&known, "%s%s", i ? ", " : "", choice->names[i]);
+        }
+        if (i < choice->here)
+            text_printf(&known, "%s%s", i ? ", " : "", choice->names[i]);
     }
     const char *near = text_near_miss(name, choice->names, choice->count);
     diag_status(cx, KN_ERROR_ARGUMENT, "there is no %s `%s`%s%s%s; this version knows: %s", choice->option, name,

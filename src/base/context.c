@@ -78,6 +78,7 @@ void context_begin(kn_context *cx)
     cx->diags.at    = NULL;
     cx->diags.count = cx->diags.capacity = 0;
     cx->error_count = 0;
+    cx->muted       = false;
     cx->status      = KN_OK;
     cx->bailed      = NULL;
     cx->quota_left  = cx->config.quota;

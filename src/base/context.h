@@ -43,6 +43,7 @@ struct kn_context {
     size_t      name_capacity, name_count;
     VEC(Diag)   diags;
     int         error_count;    /* also counts those beyond config.max_errors */
+    bool        muted;          /* the last error had been said already: its notes are not repeated either */
     kn_status   status;         /* of the call: the first error's */
     const char *bailed;         /* why the call could not go on, or NULL */
     Try        *tries;

@@ -32,13 +32,14 @@ static void add(void *arg)
         /* The same words at the same place say nothing new. */
         for (size_t i = 0; i < cx->diags.count; i++) {
             const Diag *d = &cx->diags.at[i];
-            if (d->loc.source && d->loc.source == a->loc.source && d->loc.start == a->loc.start && !strcmp(d->message, message))
+            cx->muted     = d->loc.source && d->loc.source == a->loc.source && d->loc.start == a->loc.start && !strcmp(d->message, message);
+            if (cx->muted)
                 return;
         }
         cx->error_count++;
         cx->status = cx->status ? cx->status : a->status;
     }
-    if (cx->diags.count >= (size_t)cx->config.max_errors)
+    if (cx->diags.count >= (size_t)cx->config.max_errors || (a->severity == KN_NOTE && cx->muted))
         return;
     const char *remedy = a->remedy ? arena_strdup(&cx->call, a->remedy) : NULL;
     vec_push(&cx->call, &cx->diags, ((Diag){ a->severity, a->loc, message, remedy }));
@@ -172,7 +173,7 @@ static void render_all(void *arg)
         shown++;
     }
     if (cx->error_count > shown)
-        text_printf(&out, "… and %d more errors\n", cx->error_count - shown);
+        text_printf(&out, "… and %d more error%s\n", cx->error_count - shown, cx->error_count - shown == 1 ? "" : "s");
     call->text = text_string(&out);
 }
 

@@ -123,13 +123,18 @@ static bool named_range(Elab *el, const Env *env, FuncRef *r, const Ast *label, 
 {
     int d = 0;
     if (range->kind != AST_RANGE || !label || label->kind != AST_NAME) {
-        diag_error(el->cx, range->loc, "as in edge(f, x: 0..w, y: 0..h)", "the range of a dimension is needed here");
+        diag_error(el->cx, range->loc, "the region is given as edge(f, x: 0..w, y: 0..h); coordinates stand behind: edge(in)(x, y)",
+                   "the range of a dimension is needed here");
         return false;
     }
     while (d < r->func->rank && r->func->args[d] != label->name)
         d++;
     if (d == r->func->rank) {
         diag_error(el->cx, label->loc, NULL, "`%s` has no dimension `%s`", r->func->name, label->name);
+        return false;
+    }
+    if (r->extent[d]) {
+        diag_error(el->cx, label->loc, NULL, "the range of `%s` is given twice", label->name);
         return false;
     }
     Value       lo = elab_expr(el, env, range->kids[0]), hi = elab_expr(el, env, range->kids[1]);

@@ -8,7 +8,7 @@ static Value argument(Elab *el, const Env *env, const Ast *call, int i)
 {
     const Ast *a = call->kids[i + 1];
     if (call->labels[i + 1]) {
-        diag_error(el->cx, call->labels[i + 1]->loc, NULL, "this argument has no name");
+        diag_error(el->cx, call->labels[i + 1]->loc, NULL, "the arguments of this function are given in order, without names");
         return ERROR_VALUE;
     }
     return elab_expr(el, env, a);
@@ -51,7 +51,7 @@ static kn_type meet_arguments(Elab *el, const Ast *call, int n, const Value *v, 
     if (as_float && type_is_int(t))
         t = KN_F32;
     for (int i = 0; i < n; i++) {
-        out[i] = value_is_weak(v[i]) ? value_to_type(el, v[i], t, arg_loc(call, i), name) : convert(el, v[i].expr, t);
+        out[i] = value_is_weak(v[i]) ? value_to_type(el, v[i], t, arg_loc(call, i), NULL) : convert(el, v[i].expr, t);
         if (!out[i])
             return KN_NONE;
     }
@@ -116,7 +116,7 @@ static Value apply_rounding(Elab *el, const Env *env, const Ast *call, const Bui
     if (!e)
         return ERROR_VALUE;
     if (e->type == KN_BOOL) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has no meaning for bool", b->name);
+        diag_error(el->cx, call->loc, "convert it, as in u8(c)", "`%s` has no meaning for bool", b->name);
         return ERROR_VALUE;
     }
     return value_expr(type_is_float((kn_type)e->type) ? expr_unary(el->pool, b->op, (kn_type)e->type, e) : e);
@@ -193,7 +193,7 @@ static Value apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin 
     if (!e)
         return ERROR_VALUE;
     if (e->type == KN_BOOL) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has no meaning for bool", b->name);
+        diag_error(el->cx, call->loc, "convert it, as in u8(c)", "`%s` has no meaning for bool", b->name);
         return ERROR_VALUE;
     }
     return value_expr(type_is_signed((kn_type)e->type) ? expr_unary(el->pool, EX_ABS, (kn_type)e->type, e) : e);
@@ -290,8 +290,8 @@ static Value apply_reinterpret(Elab *el, const Env *env, const Ast *call, const 
 {
     (void)b;
     const kn_type t = elab_type(el, env, call->kids[1]);
-    const Expr   *e = value_to_expr(el, argument(el, env, call, 1), arg_loc(call, 1));
-    if (t == KN_NONE || !e)
+    const Expr   *e = t == KN_NONE ? NULL : value_to_expr(el, argument(el, env, call, 1), arg_loc(call, 1));
+    if (!e)
         return ERROR_VALUE;
     if (t == KN_BOOL || e->type == KN_BOOL || type_bits(t) != type_bits((kn_type)e->type)) {
         diag_error(el->cx, call->loc, NULL, "%s and %s do not have the same number of bits", type_table[e->type].name, type_table[t].name);
@@ -308,7 +308,7 @@ static Value apply_saturate(Elab *el, const Env *env, const Ast *call, const Bui
     if (!e)
         return ERROR_VALUE;
     if (e->type == KN_BOOL) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has no meaning for bool", b->name);
+        diag_error(el->cx, call->loc, "convert it, as in u8(c)", "`%s` has no meaning for bool", b->name);
         return ERROR_VALUE;
     }
     return value_expr(e->type == t ? e : expr_unary(el->pool, EX_SAT_CAST, t, e));

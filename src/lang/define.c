@@ -119,7 +119,7 @@ Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, 
     const Expr **values = components(el, elab_expr(el, env, body), body->loc, &count);
     if (!values)
         return NULL;
-    Func *f            = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, full_name), loc, rank, names);
+    Func *f            = pipeline_add_func(el->p, FUNC_DEFINED, full_name, loc, rank, names);
     f->component_count = count;
     f->values          = values;
     f->types           = ARENA_ARRAY(el->arena, kn_type, (size_t)count);
@@ -150,7 +150,7 @@ void define_pure(Elab *el, Entry *e)
         return;
     }
     const int errors = el->cx->error_count;
-    e->func          = define_function(el, d.env, e->full_name, d.item->loc, d.item->target, d.item->value);
+    e->func          = define_function(el, d.env, unique_name(el, e->full_name), d.item->loc, d.item->target, d.item->value);
     note_definition(el, d.item, errors);
 }
 

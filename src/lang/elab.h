@@ -173,7 +173,7 @@ struct Elab {
     const char  *build_error;   /* the builder's first mistake */
 };
 
-enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
+enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, REPEAT_COST = 100, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
 
 Scope *scope_new(Elab *el, Scope *up, const char *prefix);
 Entry *scope_find(const Scope *s, const char *name);
@@ -195,8 +195,6 @@ const char *family_name(Elab *el, const Env *env, const Ast *a);
 const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
-/* Gives back a name of unique_name that no function has taken. */
-void release_name(Elab *el, const char *name);
 /* "did you mean `x`?", or NULL. */
 const char *did_you_mean(Elab *el, const Env *env, const char *name);
 /* The type that a name nearly is, or that another language calls so; NULL if there is none. */
@@ -241,7 +239,7 @@ Value instantiate(Elab *el, const Env *env, const Entry *template_, const Ast *c
 bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *count, const char **names);
 void define_pure(Elab *el, Entry *e);
 void define_update(Elab *el, Entry *e, const Definition *d);
-/* A function with these argument names whose value is `body`, in `env`. */
+/* A function with these argument names whose value is `body`, in `env`; nobody else has the name. */
 Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *args_of, const Ast *body);
 /* Reduction variables of a clause: pushes them on the environment, checks their names. */
 bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **rvars, const Expr **where);
@@ -260,5 +258,7 @@ void elab_check_defines(Elab *el);
 void elab_schedules(Elab *el);
 /* The directives of a schedule's items, added to the pipeline. */
 void elab_schedule(Elab *el, const Item *it, const Env *env);
+/* The same for a .sched file: its statements are one schedule, its blocks one each. */
+void elab_schedule_file(Elab *el, const Item *all);
 
 #endif

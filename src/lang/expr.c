@@ -3,13 +3,23 @@
 
 /* ---- Function references ---------------------------------------------------------------- */
 
+static bool same_outside(const FuncRef *a, const FuncRef *b)
+{
+    if (!a->outside || !b->outside)
+        return a->outside == b->outside;
+    for (int i = 0; i < a->func->component_count; i++)
+        if (a->outside[i] != b->outside[i])
+            return false;
+    return true;
+}
+
 FuncRef *ref_intern(Elab *el, const FuncRef *like)
 {
     for (size_t i = 0; i < el->refs.count; i++) {
         const FuncRef *r = el->refs.at[i];
         if (r->boundary == like->boundary && r->func == like->func && r->base == like->base
             && !memcmp(r->min, like->min, sizeof r->min) && !memcmp(r->extent, like->extent, sizeof r->extent)
-            && (r->outside == like->outside || (r->outside && like->outside && r->outside[0] == like->outside[0])))
+            && same_outside(r, like))
             return el->refs.at[i];
     }
     FuncRef *r = ARENA_NEW(el->arena, FuncRef);
@@ -59,7 +69,7 @@ static bool add_rest(Elab *el, const Env *env, const Ast *a, int rank, int *n, c
         const Env *b = rest_binding(env, rest_name(el, i));
         if (!b) {
             diag_error(el->cx, a->loc, "`..` stands for the arguments of the definition that its `..` stands for",
-                       i ? "`..` stands for %d arguments here, but %d are missing" : "the definition around this has no `..` among its arguments",
+                       i ? "`..` stands for %d here, but %d arguments are missing" : "the definition around this has no `..` among its arguments",
                        i, missing);
             return false;
         }
@@ -82,7 +92,8 @@ Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call)
             continue;
         }
         if (call->labels[i] || a->kind == AST_RANGE || a->kind == AST_REST) {
-            diag_error(el->cx, a->loc, a->kind == AST_REST ? "`..` is the last argument" : NULL, "an index is needed here");
+            diag_error(el->cx, call->labels[i] ? call->labels[i]->loc : a->loc, a->kind == AST_REST ? "`..` is the last argument" : NULL,
+                       call->labels[i] ? "coordinates are given in order, without names" : "a coordinate is needed here, not a range");
             return ERROR_VALUE;
         }
         const Expr *e = value_to_index(el, elab_expr(el, env, a), a->loc);
@@ -171,7 +182,7 @@ static Value elab_field(Elab *el, const Env *env, const Ast *a)
         diag_error(el->cx, a->loc, "a function is defined everywhere; the sizes of an input are in.width, in.x.min …",
                    "`%s` is not an input and has no `.%s`", v.func->func->name, a->name);
     else if (v.kind != VAL_ERROR)
-        diag_error(el->cx, a->loc, NULL, "%s has no `.%s`", value_describe(el, v), a->name);
+        diag_error(el->cx, a->loc, NULL, "%s%s has no `.%s`", v.kind == VAL_EXPR ? "a value of type " : "", value_describe(el, v), a->name);
     return ERROR_VALUE;
 }
 
@@ -245,8 +256,8 @@ static Value elab_call(Elab *el, const Env *env, const Ast *a)
     case VAL_TEMPLATE: return instantiate(el, env, f.entry, a, NULL);
     case VAL_ERROR:    return f;
     default:
-        diag_error(el->cx, a->loc, value_is_weak(f) || f.kind == VAL_EXPR ? "write * to multiply" : NULL, "%s cannot be called",
-                   value_describe(el, f));
+        diag_error(el->cx, a->loc, value_is_weak(f) || f.kind == VAL_EXPR ? "write * to multiply" : NULL, "%s%s cannot be called",
+                   f.kind == VAL_EXPR ? "a value of type " : "", value_describe(el, f));
         return ERROR_VALUE;
     }
 }

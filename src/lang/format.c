@@ -276,7 +276,7 @@ static void format(void *arg)
     split_lines(&f);
     align_lines(&f);
     write_lines(&f, &out);
-    call->result = text_string(&out);
+    call->result = arena_strdup(&call->cx->arena, text_string(&out));
 }
 
 const char *kn_format(kn_context *cx, const char *name, const char *text, ptrdiff_t length)

@@ -67,7 +67,7 @@ static void parse_sched(void *arg)
     kn_pipeline  *p      = call->p;
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = p->program;
-    elab_schedule(el, parse_schedule(p->cx, &p->arena, source), el->global_env);
+    elab_schedule_file(el, parse_schedule(p->cx, &p->arena, source));
     call->ok = !p->cx->error_count;
 }
 

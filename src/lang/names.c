@@ -44,11 +44,6 @@ const char *unique_name(Elab *el, const char *wanted)
     return count == 1 ? name : unique_name(el, arena_printf(el->arena, "%s.%d", wanted, (int)count));
 }
 
-void release_name(Elab *el, const char *name)
-{
-    map_set(&el->name_counts, name, NULL);
-}
-
 /* ---- Near misses ------------------------------------------------------------------------ */
 
 /* What other languages call our types. */
@@ -128,7 +123,7 @@ bool is_known(const Env *env, const char *name)
 static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
 {
     const size_t base   = strcspn(name, "[");
-    const char  *remedy = family_members(el, env, name);
+    const char  *remedy = !strcmp(name, "not") ? "the opposite of a condition is written !c" : family_members(el, env, name);
     if (!remedy && name[base] && find_entry(env, intern_n(el->cx, name, base)))
         remedy = arena_printf(el->arena, "`%.*s` is no family and has no index", (int)base, name);
     if (!remedy)
@@ -232,9 +227,14 @@ static Value const_value(Elab *el, const Entry *e)
     const Ast *given = override_of(el, e), *a = given ? given : e->item->value;
     Value      v     = elab_expr(el, given ? el->global_env : e->env, a);
     bool       moves = false;
+    if (v.kind != VAL_EXPR && !value_is_weak(v)) {
+        if (v.kind != VAL_ERROR)
+            diag_error(el->cx, a->loc, NULL, "a constant is a number, this is %s", value_describe(el, v));
+        return ERROR_VALUE;
+    }
     if (v.kind == VAL_EXPR)
         expr_visit(el->pool, v.expr, find_variable, &moves);
-    if ((v.kind != VAL_EXPR && !value_is_weak(v) && v.kind != VAL_ERROR) || moves) {
+    if (moves) {
         diag_error(el->cx, a->loc, "a value that is known only when the pipeline runs is a `param`",
                    "the value of the constant `%s` is not known here", e->name);
         return ERROR_VALUE;
@@ -264,7 +264,7 @@ static bool known_scalar(Elab *el, const Env *env, const Ast *a, kn_type t, kn_s
     if (!e)
         return false;
     if (e->op != EX_INT && e->op != EX_FLOAT) {
-        diag_error(el->cx, a->loc, NULL, "this must be a constant");
+        diag_error(el->cx, a->loc, NULL, "the default and the range of a parameter are constants");
         return false;
     }
     *out = e->op == EX_INT ? kn_int(e->u.i) : kn_float(e->u.f);
@@ -339,6 +339,21 @@ static Func *typed_function(Elab *el, const Entry *e, FuncKind kind)
     return f;
 }
 
+static void find_call(const Expr *e, void *user)
+{
+    *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
+}
+
+/* A number for a C function is computed once, before the run: from constants, parameters and sizes. */
+static bool known_before_run(Elab *el, const Expr *e, Loc loc)
+{
+    bool reads = false;
+    expr_visit(el->pool, e, find_call, &reads);
+    if (reads)
+        diag_error(el->cx, loc, "pass the function itself", "a number given to an extern stage is made of constants, parameters and sizes of inputs");
+    return !reads;
+}
+
 /* extern stage warp(f, k) : f32(x, y): functions become buffers, everything else must be known before the run. */
 static Func *stage_function(Elab *el, const Entry *e)
 {
@@ -356,7 +371,7 @@ static Func *stage_function(Elab *el, const Entry *e)
             return NULL;
         } else {
             args[i].value = value_to_expr(el, v, a->loc);
-            if (!args[i].value)
+            if (!args[i].value || !known_before_run(el, args[i].value, a->loc))
                 return NULL;
         }
     }

@@ -165,6 +165,8 @@ bool deeper(Parser *ps)
 {
     if (++ps->depth <= PARSE_MAX_DEPTH)
         return true;
+    ps->panic |= ps->too_deep;                      /* said once: what is nested too deep is so in many places */
+    ps->too_deep = true;
     parse_error(ps, "name parts of it: { let a = …  a + 1 }", "this is nested more than %d deep", PARSE_MAX_DEPTH);
     return false;
 }

@@ -25,11 +25,16 @@ static void parse_schedule_item(Parser *ps, ItemVec *out);
 
 /* ---- Declarations ----------------------------------------------------------------------- */
 
+/* Is this the next declaration: `output out` at the beginning of a line? */
+static bool at_declaration(const Parser *ps);
+
 /* A type by name, or a type with the names of dimensions: f32, u8(x, y). */
 static Ast *parse_type(Parser *ps)
 {
-    Loc         loc  = { 0 };
-    const char *name = expect_name(ps, "a type (u8, f32 …)", &loc);
+    Loc loc = { 0 };
+    if (at_declaration(ps))
+        parse_error(ps, NULL, "expected a type (u8, f32 …), but %s", found(ps));
+    const char *name = ps->panic ? NULL : expect_name(ps, "a type (u8, f32 …)", &loc);
     Ast        *a    = ast_new(ps->arena, name ? AST_NAME : AST_ERROR, loc, 0);
     a->name          = name;
     return a;
@@ -79,6 +84,8 @@ static void parse_param(Parser *ps, Loc loc, ItemVec *out)
     it->name = expect_name(ps, "the name of the parameter", &it->loc);
     expect(ps, T_COLON, "and a type after the name of a parameter, as in param sigma : f32 = 1.5");
     it->type = parse_type(ps);
+    if (at_kind(ps, T_LPAREN))
+        parse_error(ps, "what has dimensions is an input", "a parameter is one number, without dimensions");
     if (accept(ps, T_SET))
         it->value = parse_expr(ps);
     if (at_word(ps, "in") && look(ps, 1)->kind != T_LPAREN && look(ps, 1)->kind != T_SET) {
@@ -309,6 +316,14 @@ static const struct {
 };
 enum { WORD_COUNT = sizeof words / sizeof *words };
 
+static bool at_declaration(const Parser *ps)
+{
+    bool known = false;
+    for (int i = 0; i < WORD_COUNT; i++)
+        known |= at_word(ps, words[i].word);
+    return known && begins_line(ps, look(ps, 0)) && look(ps, 1)->kind == T_NAME;
+}
+
 /* Can the token follow the name of a function that is being defined? */
 static bool follows_defined_name(TokenKind k)
 {
@@ -351,6 +366,7 @@ static void parse_program_item(Parser *ps, ItemVec *out)
 {
     const Token *t = look(ps, 0), *after = look(ps, 1);
     if (t->kind != T_NAME) {
+        ps->panic |= ps->lost && t->kind == T_RBRACE;           /* the end of what was lost */
         parse_error(ps, NULL, "expected a definition or a declaration, but %s", found(ps));
         return;
     }
@@ -425,7 +441,7 @@ static void parse_body(Parser *ps, Item *owner, void (*one)(Parser *ps, ItemVec 
 {
     ItemVec items = { 0 };
     const Loc open = look(ps, 0)->loc;
-    if (!expect(ps, T_LBRACE, "to begin the body"))
+    if (ps->panic || !expect(ps, T_LBRACE, "to begin the body"))
         return;
     if (!deeper(ps)) {
         ps->depth--;

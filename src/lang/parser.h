@@ -11,7 +11,7 @@ typedef struct Parser {
     size_t       at;            /* the token looked at; the last is T_END and is never passed */
     int          depth;
     bool         panic;         /* an error of this item was diagnosed: say no more until the next item */
-    bool         in_template;
+    bool         in_template, too_deep;
     bool         lost;          /* an item could not be read at all: names may be missing */
     size_t       item;          /* first token of the item */
 } Parser;

@@ -168,7 +168,7 @@ static void file_repeat(Elab *el, const Env *env, const Item *it)
         return;
     }
     for (__int128 i = lo; i < hi; i++) {
-        context_spend(el->cx, 1 + (uint64_t)it->count);
+        context_spend(el->cx, REPEAT_COST * (1 + (uint64_t)it->count));
         file_items(el, env_push(el, env, it->name, value_int(i)), it->body, it->count);
     }
 }
@@ -442,8 +442,10 @@ void elab_check_defines(Elab *el)
     for (size_t i = 0; i < m->capacity; i++) {
         if (!m->keys[i] || !m->values[i] || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
             continue;
-        const char *near = text_near_miss(m->keys[i], known.at, known.count);
-        diag_error(el->cx, (Loc){ 0 }, near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
+        const char  *near = text_near_miss(m->keys[i], known.at, known.count);
+        const Entry *e    = scope_find(el->global, m->keys[i]);
+        diag_error(el->cx, (Loc){ 0 }, e && e->kind == ENTRY_PARAM ? "a parameter is given without -D: name=VALUE"
+                                       : near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
                    "-D %s: the program has no constant or type of that name", (const char *)m->keys[i]);
     }
 }

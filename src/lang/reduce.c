@@ -210,8 +210,8 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
 {
     if (!is_arg(b))
         return true;
-    if (fv->rvar_count + 1 > TUPLE_MAX) {
-        diag_error(el->cx, loc, NULL, "`%s` gives a tuple of its variables and the extreme, and a tuple has at most %d components", b->name, TUPLE_MAX);
+    if (fv->rvar_count >= TUPLE_MAX) {
+        diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme", b->name, TUPLE_MAX - 1);
         return false;
     }
     FreeVars used = { .el = el };

@@ -99,6 +99,14 @@ static Func *find_function(Elab *el, const Env *env, const Ast *a)
     return NULL;
 }
 
+/* Where the name of a directive stands in a chain. */
+static Loc directive_loc(const Ast *call)
+{
+    Loc loc   = call->kids[0]->loc;
+    loc.start = loc.end - (uint32_t)strlen(call->kids[0]->name);
+    return loc;
+}
+
 /* f, or f.update(k): the definition that a chain or an argument is about. */
 static bool find_definition(Elab *el, const Env *env, const Ast *a, Func **f, int *update)
 {
@@ -107,6 +115,10 @@ static bool find_definition(Elab *el, const Env *env, const Ast *a, Func **f, in
     const bool is_update = a->kind == AST_CALL && a->kids[0]->kind == AST_FIELD && a->kids[0]->name && !strcmp(a->kids[0]->name, "update");
     if (!is_update)
         return (*f = find_function(el, env, a)) != NULL;
+    if (a->kids[0]->kids[0]->kind == AST_CALL) {
+        diag_error(el->cx, directive_loc(a), "begin a new statement: f.update(0).parallel(y)", "`update` stands directly behind the function");
+        return false;
+    }
     *f = find_function(el, env, a->kids[0]->kids[0]);
     if (!*f)
         return false;
@@ -117,8 +129,11 @@ static bool find_definition(Elab *el, const Env *env, const Ast *a, Func **f, in
     if (!elab_known_int(el, env, a->kids[1], "the number of an update", &k))
         return false;
     if (k < 0 || k >= (*f)->update_count) {
-        diag_error(el->cx, a->kids[1]->loc, (*f)->update_count ? "they count from 0" : NULL, "`%s` has %d update%s", (*f)->name, (*f)->update_count,
-                   (*f)->update_count == 1 ? "" : "s");
+        const int n = (*f)->update_count;
+        if (n)
+            diag_error(el->cx, a->kids[1]->loc, "they count from 0", "`%s` has %d update%s", (*f)->name, n, n == 1 ? "" : "s");
+        else
+            diag_error(el->cx, a->kids[1]->loc, NULL, "`%s` has no updates", (*f)->name);
         return false;
     }
     *update = (int)k;
@@ -250,7 +265,7 @@ static const char *usage(Elab *el, const DirectiveInfo *info)
         if (*c == '*')
             text_add(&t, ", …");
         else if (*c != '?')
-            text_printf(&t, c[1] == '?' ? "%s[%s]" : "%s%s", c == info->shape ? "" : ", ", words[(unsigned char)*c]);
+            text_printf(&t, c[1] == '?' ? "[%s%s]" : "%s%s", c == info->shape ? "" : ", ", words[(unsigned char)*c]);
     }
     text_add(&t, info->tail ? "[, tail: …])" : ")");
     return text_string(&t);
@@ -314,32 +329,53 @@ static bool read_tail(Scheduling *s, const DirectiveInfo *info, const Ast *label
     return read_word(s, a, tail_names, "a tail strategy", out);
 }
 
+/* Do so many arguments without a label have the shape? */
+static bool count_fits(const char *shape, int count)
+{
+    int least = 0, most = 0;
+    for (const char *c = shape; *c; c++) {
+        if (*c == '*')
+            return count >= least;
+        least += *c != '?' && c[1] != '?';
+        most += *c != '?';
+    }
+    return count >= least && count <= most;
+}
+
+/* The arguments come in order, the one with a label at the end, once. */
+static bool check_shape(Scheduling *s, const DirectiveInfo *info, const Ast *call)
+{
+    int  plain = 0, labelled = 0;
+    bool ok    = !call->clause;
+    for (int i = 1; i < call->count; i++) {
+        const AstKind kind = call->kids[i]->kind;
+        ok &= kind != AST_RANGE && kind != AST_REST && (call->labels[i] || !labelled);
+        labelled += call->labels[i] != NULL;
+        plain += !call->labels[i];
+    }
+    if (!ok || labelled > 1 || !count_fits(info->shape, plain)) {
+        diag_error(s->el->cx, directive_loc(call), usage(s->el, info), "wrong arguments for `%s`", info->name);
+        return false;
+    }
+    return true;
+}
+
 /* Reads the arguments of a call against the shape of its directive. */
 static bool read_arguments(Scheduling *s, const Env *env, const Ast *call, Directive *d)
 {
     const char *c = d->info->shape;
-    int         i = 1;
     d->args       = ARENA_ARRAY(s->el->arena, ScheduleArg, (size_t)call->count);
-    for (; i < call->count; i++) {
-        ScheduleArg *out = &d->args[d->arg_count];
-        if (call->labels[i]) {
-            if (!read_tail(s, d->info, call->labels[i], call->kids[i], out))
-                return false;
-            d->arg_count++;
-            continue;
-        }
-        if (!*c || call->kids[i]->kind == AST_RANGE || call->kids[i]->kind == AST_REST || d->args[d->arg_count].label)
-            break;
-        if (!read_argument(s, env, *c, call->kids[i], d->arg_count ? &d->args[d->arg_count - 1] : NULL, out))
+    if (!check_shape(s, d->info, call))
+        return false;
+    for (int i = 1; i < call->count; i++) {
+        ScheduleArg *out    = &d->args[d->arg_count];
+        ScheduleArg *before = d->arg_count ? out - 1 : NULL;
+        if (call->labels[i] ? !read_tail(s, d->info, call->labels[i], call->kids[i], out)
+                            : !read_argument(s, env, *c, call->kids[i], before, out))
             return false;
         d->arg_count++;
-        if (c[1] != '*')
+        if (!call->labels[i] && c[1] != '*')
             c += 1 + (c[1] == '?');
-    }
-    const bool enough = !*c || c[1] == '?' || (c[1] == '*' && d->arg_count > 0);
-    if (i < call->count || !enough || call->clause) {
-        diag_error(s->el->cx, call->loc, usage(s->el, d->info), "`%s` has other arguments", d->info->name);
-        return false;
     }
     return true;
 }
@@ -353,7 +389,8 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
         for (int i = 0; i < directive_count; i++)
             vec_push(el->arena, &known, directive_table[i].name);
         const char *near = text_near_miss(name, known.at, known.count);
-        diag_error(el->cx, call->loc, near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL, "there is no directive `%s`", name);
+        diag_error(el->cx, directive_loc(call), near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL, "there is no directive `%s`",
+                   name);
         return;
     }
     if (s->func->kind == FUNC_INPUT && strcmp(name, "stage")) {
@@ -361,7 +398,7 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
         return;
     }
     if (d.info->whole && s->update >= 0) {
-        diag_error(el->cx, call->loc, arena_printf(el->arena, "%s.%s(…)", s->func->name, name), "`%s` is about the function as a whole, not one update", name);
+        diag_error(el->cx, directive_loc(call), arena_printf(el->arena, "%s.%s(…)", s->func->name, name), "`%s` is about the function as a whole, not one update", name);
         return;
     }
     if (!read_arguments(s, env, call, &d) || !check_names(s, &d))
@@ -399,15 +436,21 @@ static void read_items(Scheduling *s, const Env *env, Item *const *items, int co
     for (int i = 0; i < count; i++) {
         const Item *it = items[i];
         __int128    lo, hi;
+        if (it->broken)
+            continue;
         if (it->kind == ITEM_DIRECTIVE) {
             read_chain(s, env, it->value);
+        } else if (it->kind == ITEM_SCHEDULE) {
+            diag_error(s->el->cx, it->loc, "put it beside the other", "a schedule cannot stand inside a schedule");
         } else if (it->name && elab_known_int(s->el, env, it->lo, "the bound of `repeat`", &lo)
                    && elab_known_int(s->el, env, it->hi, "the bound of `repeat`", &hi)) {
             if (hi - lo > REPEAT_MAX)
                 diag_error(s->el->cx, it->loc, NULL, "`repeat` would not end: at most %d times are possible", REPEAT_MAX);
             else
-                for (__int128 k = lo; k < hi; k++)
+                for (__int128 k = lo; k < hi; k++) {
+                    context_spend(s->el->cx, REPEAT_COST);
                     read_items(s, env_push(s->el, env, it->name, value_int(k)), it->body, it->count);
+                }
         }
     }
 }
@@ -437,6 +480,22 @@ void elab_schedule(Elab *el, const Item *it, const Env *env)
     check_pending(&s);
     if (!el->cx->error_count)
         vec_push(el->arena, &el->p->schedules, s.schedule);
+}
+
+void elab_schedule_file(Elab *el, const Item *all)
+{
+    Item *bare  = ARENA_NEW(el->arena, Item);
+    *bare       = *all;
+    bare->body  = ARENA_ARRAY(el->arena, Item *, (size_t)all->count);
+    bare->count = 0;
+    for (int i = 0; i < all->count; i++) {
+        if (all->body[i]->kind != ITEM_SCHEDULE)
+            bare->body[bare->count++] = all->body[i];
+        else if (!all->body[i]->broken)
+            elab_schedule(el, all->body[i], el->global_env);
+    }
+    if (bare->count || !all->count)
+        elab_schedule(el, bare, el->global_env);
 }
 
 void elab_schedules(Elab *el)

@@ -65,21 +65,23 @@ static bool argument_ok(Elab *el, Value v, Loc loc)
 static const Item *find_return(Elab *el, const Entry *t)
 {
     const Item *it = t->item;
-    if (!it->count || it->body[it->count - 1]->kind != ITEM_RETURN) {
-        diag_error(el->cx, t->loc, "end it with: return (x, y) = …", "the template `%s` does not end in `return`", t->name);
-        return NULL;
-    }
     for (int i = 0; i + 1 < it->count; i++)
         if (it->body[i]->kind == ITEM_RETURN) {
             diag_error(el->cx, it->body[i]->loc, NULL, "`return` is the last item of a template");
             return NULL;
         }
+    if (!it->count || it->body[it->count - 1]->kind != ITEM_RETURN) {
+        diag_error(el->cx, t->loc, "end it with: return (x, y) = …", "the template `%s` does not end in `return`", t->name);
+        return NULL;
+    }
     return it->body[it->count - 1];
 }
 
 /* The value of the return: a function defined on the spot, or one made elsewhere. */
 static Value returned(Elab *el, const Env *env, const Item *ret, const char *name)
 {
+    if (ret->broken)
+        return ERROR_VALUE;
     if (ret->target) {
         Func *f = define_function(el, env, name, ret->loc, ret->target, ret->value);
         return f ? (Value){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
@@ -106,15 +108,13 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
         return ERROR_VALUE;
     const char *current = el->current;
     const bool  strict  = el->pool->strict;
-    const char *name    = wanted ? wanted : unique_name(el, arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name));
+    const char *name    = unique_name(el, wanted ? wanted : arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name));
     Scope      *scope   = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
     const Env  *env     = bind_arguments(el, t, env_root(el, scope), in->args);
     el->current         = name;
     el->pool->strict    = false;
     el->depth += 20;
     file_items(el, env, t->item->body, t->item->count - 1);
-    if (!wanted && ret->target)
-        release_name(el, name);                         /* to the function that `return` defines */
     Value v = returned(el, env, ret, name);
     el->depth -= 20;
     el->current      = current;
@@ -164,16 +164,19 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
     }
     if (in)
         return in->result;
-    if (el->depth > ELAB_MAX_DEPTH) {
+    if (el->depth > ELAB_MAX_DEPTH / 2) {
         diag_error(el->cx, call->loc, "end the recursion with a condition on a constant", "templates are nested too deep");
         return ERROR_VALUE;
     }
     in  = ARENA_NEW(el->arena, Instance);
     *in = (Instance){ .template_ = t, .count = n, .args = args, .busy = true };
     vec_push(el->arena, &el->instances, in);
+    const int errors = el->cx->error_count;
+    el->templates++;
     in->result = make_instance(el, t, in, wanted);
-    in->busy   = false;
-    if (in->result.kind == VAL_ERROR && call->loc.source != t->loc.source)
+    el->templates--;
+    in->busy = false;
+    if (el->cx->error_count > errors && !el->templates)
         diag_note(el->cx, call->loc, "`%s` is used here", t->name);
     return in->result;
 }

@@ -155,10 +155,8 @@ const Expr *value_to_expr(Elab *el, Value v, Loc loc)
 
 const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what)
 {
-    if (v.kind == VAL_INT && t != KN_BOOL)
-        return weak_to_type(el, v, t, loc, false);
-    if (v.kind == VAL_FLOAT && type_is_float(t))
-        return weak_to_type(el, v, t, loc, false);
+    if ((v.kind == VAL_INT && t != KN_BOOL) || (v.kind == VAL_FLOAT && type_is_float(t)))
+        return weak_to_type(el, v, t, loc, !what);
     const Expr *e = value_to_expr(el, v, loc);
     if (!e)
         return NULL;
@@ -224,7 +222,10 @@ kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char
         t = type_meet((kn_type)x->type, (kn_type)y->type);
     }
     if (t == KN_NONE || (t == KN_BOOL && (value_is_weak(a) || value_is_weak(b)))) {
-        diag_error(el->cx, loc_join(loc_a, loc_b), "convert the condition to a number, as in u8(c)",
+        const bool equal = !strcmp(what, "`==`") || !strcmp(what, "`!=`");
+        diag_error(el->cx, loc_join(loc_a, loc_b),
+                   equal ? "a condition stands alone: c, or !c; and two are compared at a time: a == b && b == c"
+                         : "convert the condition to a number, as in u8(c)",
                    "%s has no meaning for %s and %s", what, value_describe(el, a), value_describe(el, b));
         return KN_NONE;
     }
@@ -419,7 +420,8 @@ Value unary_value(Elab *el, TokenKind op, Value a, Loc loc)
         return ERROR_VALUE;
     const kn_type t = (kn_type)e->type;
     if (op == T_SUB ? t == KN_BOOL : type_is_float(t)) {
-        diag_error(el->cx, loc, NULL, "`%s` has no meaning for %s", token_text(op), type_table[t].name);
+        diag_error(el->cx, loc, t == KN_BOOL ? "convert it, as in i32(c)" : "convert it, as in i32(e), or take its bits: reinterpret(u32, e)",
+                   "`%s` has no meaning for %s", token_text(op), type_table[t].name);
         return ERROR_VALUE;
     }
     if (op == T_SUB && e->op == EX_INT)

@@ -26,7 +26,7 @@ static void report_cycle(Sort *s, const Func *to)
     text_init(&t, &s->scratch);
     for (size_t i = from - 1; i < s->path.count; i++)
         text_printf(&t, "%s -> ", s->path.at[i]->name);
-    diag_error(s->p->cx, to->loc, "only the updates of a function may read it, directly", "`%s` is defined in terms of itself: %s%s", to->name,
+    diag_error(s->p->cx, to->loc, "only the updates of a function may read it, and directly: not through another function or a sum(…)", "`%s` is defined in terms of itself: %s%s", to->name,
                text_string(&t), to->name);
     s->ok = false;
 }
@@ -140,6 +140,10 @@ static bool check_self_references(kn_pipeline *p)
                 expr_visit(&p->exprs, c.u->values[v], check_read, &c);
             for (int d = 0; d < f->rank; d++)
                 expr_visit(&p->exprs, c.u->args[d], check_read, &c);
+            for (int r = 0; r < c.u->rvar_count; r++) {
+                expr_visit(&p->exprs, c.u->rvars[r].lo, check_read, &c);
+                expr_visit(&p->exprs, c.u->rvars[r].hi, check_read, &c);
+            }
             if (c.u->where)
                 expr_visit(&p->exprs, c.u->where, check_read, &c);
             ok &= c.ok;

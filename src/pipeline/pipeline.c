@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name)
 {
@@ -76,6 +77,9 @@ bool pipeline_uses_size(const kn_pipeline *p, const Func *input)
 
 static const char *read_from_disk(kn_pipeline *p, const char *path, size_t *size)
 {
+    struct stat about;
+    if (stat(path, &about) || !S_ISREG(about.st_mode))      /* a folder has no text, a pipe may never end */
+        return NULL;
     FILE *file = fopen(path, "rb");
     if (!file)
         return NULL;

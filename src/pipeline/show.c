@@ -159,7 +159,7 @@ const char *pipeline_show(kn_pipeline *p, kn_view view)
             show_schedule(&t, p->schedules.at[i]);
         break;
     }
-    return text_string(&t);
+    return arena_strdup(&p->cx->arena, text_string(&t));
 }
 
 typedef struct ShowCall {

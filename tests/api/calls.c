@@ -62,6 +62,8 @@ static void test_compile(kn_context *cx)
     kn_pipeline *p = kn_parse(cx, "blur.kiln", blur_text, (ptrdiff_t)strlen(blur_text));
     CHECK(kn_compile(p, &(kn_options){ .scheduler = "none", .target = "host", .strict_float = true, .interpret = true }), "%s",
           kn_error_text(cx));
+    CHECK(kn_compile(p, &(kn_options){ .scheduler = "dp" }), "%s", kn_error_text(cx));
+    CHECK(strstr(kn_error_text(cx), "warning: the scheduler `dp` comes with a later version"), "%s", kn_error_text(cx));
     CHECK(!kn_compile(p, &(kn_options){ .scheduler = "magic", .target = "hots" }), "must be refused");
     CHECK(strstr(kn_error_text(cx), "there is no scheduler `magic`; this version knows: none"), "%s", kn_error_text(cx));
     CHECK(strstr(kn_error_text(cx), "there is no target `hots`, did you mean `host`?"), "%s", kn_error_text(cx));
