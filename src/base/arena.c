@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { ALIGNMENT = 64, BLOCK_SIZE = 1 << 16 };
+enum { ALIGNMENT = 64, FIRST_BLOCK = 1 << 10, BLOCK_SIZE = 1 << 16 };
 
 struct ArenaBlock {
     ArenaBlock *next;
@@ -13,7 +13,7 @@ struct ArenaBlock {
 
 void arena_init(Arena *a, kn_context *cx)
 {
-    *a = (Arena){ .cx = cx };
+    *a = (Arena){ .cx = cx, .room = FIRST_BLOCK };
 }
 
 void arena_free(Arena *a)
@@ -67,8 +67,10 @@ void *arena_alloc(Arena *a, size_t size)
         return block_new(a, size);
     size = (size + unit - 1) / unit * unit;
     if ((size_t)(a->end - a->at) < size) {
-        a->at  = block_new(a, BLOCK_SIZE);
-        a->end = a->at + BLOCK_SIZE;
+        const size_t room = a->room > size ? a->room : size;
+        a->at   = block_new(a, room);
+        a->end  = a->at + room;
+        a->room = 2 * room < BLOCK_SIZE ? 2 * room : BLOCK_SIZE;     /* many arenas stay small */
     }
     void *p = a->at;
     a->at += size;

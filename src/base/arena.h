@@ -20,6 +20,7 @@ struct Arena {
     kn_context *cx;
     ArenaBlock *blocks;
     char       *at, *end;
+    size_t      room;           /* of the next block */
     Arena      *outer;          /* of a scratch arena: the one begun before it */
 };
 

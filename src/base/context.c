@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_ERRORS = 1000 };    /* in one call: nobody reads more */
+
 struct Try {
     Try    *outer;
     Arena  *scratches;      /* those begun before it */
@@ -109,6 +111,8 @@ void context_bail(kn_context *cx, kn_status status, const char *message)
 
 void context_spend(kn_context *cx, uint64_t n)
 {
+    if (cx->error_count >= MOST_ERRORS)
+        context_bail(cx, KN_ERROR_PROGRAM, "there are too many errors to go on");
     if (n > cx->quota_left) {
         cx->quota_left = 0;
         context_bail(cx, KN_ERROR_LIMIT, "this takes more steps than the quota of the context allows");

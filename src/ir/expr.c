@@ -190,7 +190,8 @@ bool expr_is_int(const Expr *e, int64_t *v)
 /* ---- Walks ------------------------------------------------------------------------------ */
 
 typedef struct Walk {
-    Map seen;
+    kn_context *cx;
+    Map         seen;
     void (*visit)(const Expr *e, void *user);
     void *user;
 } Walk;
@@ -200,6 +201,7 @@ static void walk(Walk *w, const Expr *e)
     if (map_get(&w->seen, e))
         return;
     map_set(&w->seen, e, w);
+    context_spend(w->cx, 1);
     for (uint32_t i = 0; i < e->count; i++)
         walk(w, e->args[i]);
     w->visit(e, w->user);
@@ -207,9 +209,13 @@ static void walk(Walk *w, const Expr *e)
 
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user)
 {
+    if (!e->count) {
+        visit(e, user);
+        return;
+    }
     Arena scratch;
     scratch_begin(&scratch, pool->cx);
-    Walk w = { .visit = visit, .user = user };
+    Walk w = { .cx = pool->cx, .visit = visit, .user = user };
     map_init(&w.seen, &scratch);
     walk(&w, e);
     scratch_end(&scratch);

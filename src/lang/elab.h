@@ -62,7 +62,7 @@ struct Value {
 struct FuncRef {
     const struct Boundary *boundary;    /* NULL: func itself */
     Func        *func;
-    FuncRef     *base;
+    FuncRef     *base, *next;           /* next: of the same key */
     const Expr  *min[KN_MAX_RANK], *extent[KN_MAX_RANK];    /* NULL: this dimension has no boundary */
     const Expr **outside;               /* constant(f, v): per component */
 };
@@ -96,6 +96,9 @@ const Expr *convert(Elab *el, const Expr *e, kn_type t);
 
 Value unary_value(Elab *el, TokenKind op, Value a, Loc loc);
 Value binary_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_b);
+
+/* A key of a map for something known by several numbers and pointers. */
+const void *hash_key(const uintptr_t *parts, size_t count);
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
@@ -154,9 +157,7 @@ struct Elab {
     VEC(Definition) schedules;  /* schedule blocks */
     VEC(Definition) outputs, estimates;
     VEC(const char *) included, including;
-    VEC(FuncRef *) refs;
-    VEC(struct Instance *) instances;
-    VEC(struct Reduction *) reductions;
+    Map          refs, instances, reductions;   /* what was made already, by hash_key; those with one key are a list */
     VEC(const char *) used_defines;
     Map          name_counts;   /* interned full name -> how often it was asked for */
     int          file, file_count; /* being filed: 0 the main one, then a number per include */
@@ -173,7 +174,7 @@ struct Elab {
     const char  *build_error;   /* the builder's first mistake */
 };
 
-enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, REPEAT_COST = 100, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
+enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, REPEAT_COST = 100, EXPR_COST = 10, INSTANCE_COST = 500, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
 
 Scope *scope_new(Elab *el, Scope *up, const char *prefix);
 Entry *scope_find(const Scope *s, const char *name);

@@ -13,18 +13,28 @@ static bool same_outside(const FuncRef *a, const FuncRef *b)
     return true;
 }
 
+static bool same_ref(const FuncRef *a, const FuncRef *b)
+{
+    return a->boundary == b->boundary && a->func == b->func && a->base == b->base && !memcmp(a->min, b->min, sizeof a->min)
+        && !memcmp(a->extent, b->extent, sizeof a->extent) && same_outside(a, b);
+}
+
 FuncRef *ref_intern(Elab *el, const FuncRef *like)
 {
-    for (size_t i = 0; i < el->refs.count; i++) {
-        const FuncRef *r = el->refs.at[i];
-        if (r->boundary == like->boundary && r->func == like->func && r->base == like->base
-            && !memcmp(r->min, like->min, sizeof r->min) && !memcmp(r->extent, like->extent, sizeof r->extent)
-            && same_outside(r, like))
-            return el->refs.at[i];
+    uintptr_t parts[3 + 2 * KN_MAX_RANK] = { (uintptr_t)like->boundary, (uintptr_t)like->func, (uintptr_t)like->base };
+    for (int d = 0; d < KN_MAX_RANK; d++) {
+        parts[3 + 2 * d] = (uintptr_t)like->min[d];
+        parts[4 + 2 * d] = (uintptr_t)like->extent[d];
     }
+    const void *key   = hash_key(parts, sizeof parts / sizeof *parts);
+    FuncRef    *first = map_get(&el->refs, key);
+    for (FuncRef *r = first; r; r = r->next)
+        if (same_ref(r, like))
+            return r;
     FuncRef *r = ARENA_NEW(el->arena, FuncRef);
     *r         = *like;
-    vec_push(el->arena, &el->refs, r);
+    r->next    = first;
+    map_set(&el->refs, key, r);
     return r;
 }
 
@@ -371,7 +381,7 @@ static Value (*const elab_kind[])(Elab *el, const Env *env, const Ast *a) = {
 
 Value elab_expr(Elab *el, const Env *env, const Ast *a)
 {
-    context_spend(el->cx, 1);
+    context_spend(el->cx, EXPR_COST);
     if (el->depth > ELAB_MAX_DEPTH) {
         diag_error(el->cx, a->loc, "name parts of it as functions", "this expression is too deep");
         return ERROR_VALUE;

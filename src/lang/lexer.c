@@ -45,8 +45,11 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_word(char c) { return is_letter(c) || is_digit(c); }
 
+enum { TOKEN_COST = 20 };       /* with the default quota: five million tokens */
+
 static void push(Lexer *lx, Token t, size_t start)
 {
+    context_spend(lx->cx, TOKEN_COST);
     t.loc        = loc_from(lx, start);
     t.newlines   = lx->newlines;
     t.first      = lx->newlines > 0 || !lx->out->items.count;
@@ -124,6 +127,8 @@ static void comment(Lexer *lx)
         ends = block_comment(lx);
     else
         line_comment(lx);
+    if (memchr(lx->text + start, 0, lx->at - start))
+        diag_error(lx->cx, loc_from(lx, start), "save the file as UTF-8", "a comment may not hold a NUL byte");
     if (!ends)
         push(lx, (Token){ .kind = T_BAD }, start);
     else if (lx->keep_comments)
@@ -368,7 +373,6 @@ void lex(kn_context *cx, Arena *arena, const Source *source, bool keep_comments,
     if (lx.length >= 3 && !memcmp(lx.text, "\xEF\xBB\xBF", 3))
         lx.at = 3;                                          /* a byte order mark */
     while (lx.at < lx.length) {
-        context_spend(cx, 1);
         next(&lx);
     }
     if (out->items.count)                                   /* the text ends behind its last token */

@@ -69,8 +69,6 @@ const char *type_meant(const char *name)
 const char *did_you_mean(Elab *el, const Env *env, const char *name)
 {
     enum { MOST = 200 };
-    if (el->cx->error_count > el->cx->config.max_errors)
-        return NULL;                                    /* nobody will read it */
     VEC(const char *) known = { 0 };
     for (; !env->scope; env = env->up)
         vec_push(el->arena, &known, env->name);
@@ -123,6 +121,10 @@ bool is_known(const Env *env, const char *name)
 static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
 {
     const size_t base   = strcspn(name, "[");
+    if (el->cx->error_count > el->cx->config.max_errors) {      /* nobody will read the remedy */
+        diag_error(el->cx, loc, NULL, "unknown name `%s`", name);
+        return;
+    }
     const char  *remedy = !strcmp(name, "not") ? "the opposite of a condition is written !c" : family_members(el, env, name);
     if (!remedy && name[base] && find_entry(env, intern_n(el->cx, name, base)))
         remedy = arena_printf(el->arena, "`%.*s` is no family and has no index", (int)base, name);

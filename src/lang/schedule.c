@@ -13,6 +13,8 @@ typedef struct Loops {
     VEC(const char *) names;
 } Loops;
 
+enum { MOST_LOOPS = 100 };
+
 /* compute_at(out, yi): yi is looked for at the end. */
 typedef struct Pending {
     const Func *func;
@@ -24,7 +26,8 @@ typedef struct Pending {
 typedef struct Scheduling {
     Elab     *el;
     Schedule *schedule;
-    VEC(Loops *)  loops;
+    Map       functions;    /* interned name -> Func */
+    Map       loops;        /* Func or Update -> Loops */
     VEC(Pending)  pending;
     Func     *func;         /* what the current chain is about */
     int       update;
@@ -32,11 +35,12 @@ typedef struct Scheduling {
 
 static Loops *loops_of(Scheduling *s, const Func *f, int update)
 {
-    Elab *el = s->el;
-    for (size_t i = 0; i < s->loops.count; i++)
-        if (s->loops.at[i]->func == f && s->loops.at[i]->update == update)
-            return s->loops.at[i];
-    Loops *l  = ARENA_NEW(el->arena, Loops);
+    Elab       *el  = s->el;
+    const void *key = update < 0 ? (const void *)f : (const void *)&f->updates[update];
+    Loops      *l   = map_get(&s->loops, key);
+    if (l)
+        return l;
+    l         = ARENA_NEW(el->arena, Loops);
     l->func   = f;
     l->update = update;
     for (int d = 0; d < f->rank; d++)
@@ -44,7 +48,7 @@ static Loops *loops_of(Scheduling *s, const Func *f, int update)
             vec_push(el->arena, &l->names, f->args[d]);
     for (int i = 0; update >= 0 && i < f->updates[update].rvar_count; i++)
         vec_push(el->arena, &l->names, f->updates[update].rvars[i].name);
-    vec_push(el->arena, &s->loops, l);
+    map_set(&s->loops, key, l);
     return l;
 }
 
@@ -80,12 +84,13 @@ static const char *path_name(Elab *el, const Env *env, const Ast *a)
     return a->name ? arena_printf(el->arena, "%s.%s", base, a->name) : arena_printf(el->arena, "%s.%llu", base, (unsigned long long)a->integer);
 }
 
-static Func *find_function(Elab *el, const Env *env, const Ast *a)
+static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
 {
+    Elab       *el   = s->el;
     const char *name = path_name(el, env, a);
     if (!name)
         return NULL;
-    Func *f = (Func *)pipeline_find(el->p, name);
+    Func *f = map_get(&s->functions, intern(el->cx, name));
     if (f)
         return f;
     const Entry *e = scope_find(el->global, intern(el->cx, name));
@@ -108,18 +113,19 @@ static Loc directive_loc(const Ast *call)
 }
 
 /* f, or f.update(k): the definition that a chain or an argument is about. */
-static bool find_definition(Elab *el, const Env *env, const Ast *a, Func **f, int *update)
+static bool find_definition(Scheduling *s, const Env *env, const Ast *a, Func **f, int *update)
 {
+    Elab    *el = s->el;
     __int128 k;
     *update = -1;
     const bool is_update = a->kind == AST_CALL && a->kids[0]->kind == AST_FIELD && a->kids[0]->name && !strcmp(a->kids[0]->name, "update");
     if (!is_update)
-        return (*f = find_function(el, env, a)) != NULL;
+        return (*f = find_function(s, env, a)) != NULL;
     if (a->kids[0]->kids[0]->kind == AST_CALL) {
         diag_error(el->cx, directive_loc(a), "begin a new statement: f.update(0).parallel(y)", "`update` stands directly behind the function");
         return false;
     }
-    *f = find_function(el, env, a->kids[0]->kids[0]);
+    *f = find_function(s, env, a->kids[0]->kids[0]);
     if (!*f)
         return false;
     if (a->count != 2) {
@@ -210,7 +216,7 @@ static bool read_expr(Scheduling *s, const Env *env, const Ast *a, bool conditio
 static bool read_function(Scheduling *s, const Env *env, const Ast *a, ScheduleArg *out)
 {
     out->kind = ARG_FUNC;
-    return find_definition(s->el, env, a, &out->func, &out->update);
+    return find_definition(s, env, a, &out->func, &out->update);
 }
 
 static bool read_other_loop(Scheduling *s, const Ast *a, const ScheduleArg *of, ScheduleArg *out)
@@ -404,6 +410,8 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
     if (!read_arguments(s, env, call, &d) || !check_names(s, &d))
         return;
     update_loops(s, &d);
+    if (loops_of(s, s->func, s->update)->names.count > MOST_LOOPS)
+        diag_error(el->cx, directive_loc(call), NULL, "`%s` has more than %d loops now", s->func->name, MOST_LOOPS);
     vec_push(el->arena, &s->schedule->directives, d);
 }
 
@@ -418,13 +426,13 @@ static bool read_chain(Scheduling *s, const Env *env, const Ast *a)
     const char *name  = a->kids[0]->name;
     const Ast  *inner = a->kids[0]->kids[0];
     if (!strcmp(name, "update"))
-        return find_definition(s->el, env, a, &s->func, &s->update);
+        return find_definition(s, env, a, &s->func, &s->update);
     const bool first = inner->kind != AST_CALL;
     if (++s->el->depth > ELAB_MAX_DEPTH) {
         diag_error(s->el->cx, a->loc, "begin a new statement", "this chain of directives is too long");
         return false;
     }
-    const bool ok = first ? find_definition(s->el, env, inner, &s->func, &s->update) : read_chain(s, env, inner);
+    const bool ok = first ? find_definition(s, env, inner, &s->func, &s->update) : read_chain(s, env, inner);
     s->el->depth--;
     if (ok)
         read_directive(s, env, name, a);
@@ -476,6 +484,10 @@ void elab_schedule(Elab *el, const Item *it, const Env *env)
     s.schedule->name   = it->name;
     s.schedule->target = it->target_name;
     s.schedule->loc    = it->loc;
+    map_init(&s.loops, el->arena);
+    map_init(&s.functions, el->arena);
+    for (size_t i = 0; i < el->p->funcs.count; i++)
+        map_set(&s.functions, intern(el->cx, el->p->funcs.at[i]->name), el->p->funcs.at[i]);
     read_items(&s, env, it->body, it->count);
     check_pending(&s);
     if (!el->cx->error_count)

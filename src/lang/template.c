@@ -6,13 +6,29 @@
  * defines: g[2] = down(g[1]) gives g[2] and its inner stage g[2].dx. */
 #include "lang/elab.h"
 
-typedef struct Instance {
+typedef struct Instance Instance;
+struct Instance {
+    Instance    *next;          /* of the same key */
     const Entry *template_;
     int          count;
     Value       *args;
     Value        result;
     bool         busy;
-} Instance;
+};
+
+/* What tells two arguments apart, as a number; equal ones have equal numbers. */
+static uintptr_t value_hash(Value v)
+{
+    uint64_t bits = 0;
+    switch (v.kind) {
+    case VAL_INT:   return (uintptr_t)v.integer;
+    case VAL_FLOAT: memcpy(&bits, &v.real, sizeof bits); return (uintptr_t)bits;
+    case VAL_EXPR:  return (uintptr_t)v.expr;
+    case VAL_FUNC:  return (uintptr_t)(v.func->boundary ? (const void *)v.func : (const void *)v.func->func);
+    case VAL_TYPE:  return (uintptr_t)v.type;
+    default:        return 0;
+    }
+}
 
 static bool same_value(Value a, Value b)
 {
@@ -20,7 +36,7 @@ static bool same_value(Value a, Value b)
         return false;
     switch (a.kind) {
     case VAL_INT:   return a.integer == b.integer;
-    case VAL_FLOAT: return a.real == b.real;
+    case VAL_FLOAT: return !memcmp(&a.real, &b.real, sizeof a.real) && !memcmp(&a.real32, &b.real32, sizeof a.real32);     /* 0.0 is not -0.0 */
     case VAL_EXPR:  return a.expr == b.expr;
     case VAL_FUNC:  return a.func == b.func || (!a.func->boundary && !b.func->boundary && a.func->func == b.func->func);
     case VAL_TYPE:  return a.type == b.type;
@@ -28,11 +44,19 @@ static bool same_value(Value a, Value b)
     }
 }
 
-static Instance *find_instance(Elab *el, const Entry *t, int count, const Value *args)
+static const void *instance_key(Elab *el, const Entry *t, int count, const Value *args)
 {
-    for (size_t i = 0; i < el->instances.count; i++) {
-        Instance *in   = el->instances.at[i];
-        bool      same = in->template_ == t;
+    uintptr_t *parts = ARENA_ARRAY(el->arena, uintptr_t, (size_t)count + 1);
+    parts[0]         = (uintptr_t)t;
+    for (int i = 0; i < count; i++)
+        parts[i + 1] = value_hash(args[i]);
+    return hash_key(parts, (size_t)count + 1);
+}
+
+static Instance *find_instance(Instance *first, const Entry *t, int count, const Value *args)
+{
+    for (Instance *in = first; in; in = in->next) {
+        bool same = in->template_ == t;
         for (int k = 0; same && k < count; k++)
             same = same_value(in->args[k], args[k]);
         if (same)
@@ -157,7 +181,8 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
         return ERROR_VALUE;
     if (t->item->value)
         return apply_formula(el, t, args);
-    Instance *in = find_instance(el, t, n, args);
+    const void *key   = instance_key(el, t, n, args);
+    Instance   *first = map_get(&el->instances, key), *in = find_instance(first, t, n, args);
     if (in && in->busy) {
         diag_error(el->cx, call->loc, NULL, "the template `%s` needs itself with the same arguments", t->name);
         return ERROR_VALUE;
@@ -169,8 +194,9 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
         return ERROR_VALUE;
     }
     in  = ARENA_NEW(el->arena, Instance);
-    *in = (Instance){ .template_ = t, .count = n, .args = args, .busy = true };
-    vec_push(el->arena, &el->instances, in);
+    *in = (Instance){ .next = first, .template_ = t, .count = n, .args = args, .busy = true };
+    context_spend(el->cx, INSTANCE_COST);
+    map_set(&el->instances, key, in);
     const int errors = el->cx->error_count;
     el->templates++;
     in->result = make_instance(el, t, in, wanted);

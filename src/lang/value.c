@@ -31,6 +31,16 @@ static const char *weak_text(Elab *el, __int128 v)
     return arena_printf(el->arena, "%s%s", v < 0 ? "-" : "", digits + at);
 }
 
+const void *hash_key(const uintptr_t *parts, size_t count)
+{
+    uintptr_t h = 1;
+    for (size_t i = 0; i < count; i++) {
+        h = (h ^ parts[i]) * (uintptr_t)0x9E3779B97F4A7C15u;
+        h ^= h >> 29;
+    }
+    return (const void *)(h | 1);                       /* never NULL */
+}
+
 const char *value_describe(Elab *el, Value v)
 {
     switch (v.kind) {
