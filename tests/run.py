@@ -9,6 +9,8 @@ What is run, with build/ and with the sanitizers of build-asan/:
   language/*.test, errors/*.test, cli/*.test      text cases, see below
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program run
                        with --interpret and compared with a file beside the .json (build/ only)
+  fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c)
+  fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
   layers, exports, install, docs      scripts, given the build folder (build/ only)
   README.md, docs/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
@@ -132,6 +134,15 @@ def program_tests():
                 yield name, build, lambda build, n=name: run_program(f"{ROOT}/{build}/tests/{n}", build)
 
 
+def fuzz_tests():
+    fuzz = f"{ROOT}/tests/fuzz"
+    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40", "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
+                "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*", "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
+    for name, command in commands.items():
+        for build in BUILDS:
+            yield name, build, lambda build, c=command: run_program(f"{ROOT}/{build}/tests/{c}", build)
+
+
 def run_script(script, build):
     command = f"{ROOT}/tests/{script} {ROOT}/{build}"
     expect_status(command, execute(command, ROOT, build))
@@ -219,7 +230,7 @@ def run_one(test):
 def main(words):
     verbose = "-v" in words
     filters = [w for w in words if w != "-v"]
-    tests = [t for group in (program_tests, script_tests, case_tests, app_tests, document_tests) for t in group()
+    tests = [t for group in (fuzz_tests, program_tests, script_tests, case_tests, app_tests, document_tests) for t in group()
              if not filters or any(f in t[0] for f in filters)]
     passed = failed = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

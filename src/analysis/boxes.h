@@ -47,8 +47,11 @@ typedef struct Boxes {
     Need         *need;             /* per function id */
     const Func   *reader;           /* whose definition is being visited */
     const Update *update;           /* NULL: its pure definition */
+    bool          writing;          /* its values are being visited: they are computed where the place they go to is needed */
     Arena        *keep;             /* where the steps of updates are kept; NULL: they are not */
     bool          unlimited;        /* no limit on the number of points: fit.c probes far away */
+    bool          is_frugal;        /* steps of updates are walked only while there are `steps_left`; a box that needs more is too large */
+    int64_t       steps_left;       /* -1: they did not suffice */
     Failure       failure;
 } Boxes;
 

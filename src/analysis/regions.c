@@ -51,10 +51,21 @@ void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause)
     n->box.max[d] = (int64_t)max;
 }
 
+/* Is it the value that the update being visited replaces? What is written outside the box is dropped, before its old value is read. */
+static bool is_old_value(const Boxes *b, const Expr *call)
+{
+    bool same = b->writing && call->u.call.func == b->reader;
+    for (uint32_t d = 0; same && d < call->count; d++)
+        same = call->args[d] == b->update->args[d];
+    return same;
+}
+
 static void record_access(void *user, const Expr *call, const Range *index)
 {
     Boxes      *b = user;
     const Func *f = call->u.call.func;
+    if (is_old_value(b, call))
+        return;
     for (int d = 0; d < f->rank; d++)
         need_add(b, f, d, index[d].lo, index[d].hi, (Cause){ b->reader, call });
     b->need[f->id].needed = true;
@@ -125,8 +136,10 @@ static void visit_update(Boxes *b, const Func *f, int update, const Box *free, c
         return;
     for (int d = 0; d < f->rank; d++)
         visit(ev, u->args[d]);
+    b->writing = true;
     for (int c = 0; c < f->component_count; c++)
         visit(ev, u->values[c]);
+    b->writing = false;
     branch_leave(ev, branch);
 }
 
@@ -223,6 +236,12 @@ static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r
         if (!count_steps(b, f, u, r, &r->steps))
             return;
         r->steps = any ? r->steps : 0;
+        if (b->is_frugal && r->steps > b->steps_left) {
+            b->steps_left = -1;
+            fail(b, (Failure){ .kind = FAIL_LARGE, .func = f });
+            return;
+        }
+        b->steps_left -= b->is_frugal ? r->steps : 0;
         context_spend(b->cx, (uint64_t)r->steps);
         keep_boxes(b, r);
         keep_box(r, 0, &box);

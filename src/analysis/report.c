@@ -74,6 +74,8 @@ static const Func *print_chain(Text *out, Boxes *b, End end)
 
 /* ---- An input that is too small --------------------------------------------------------- */
 
+static const int64_t most_remedy_steps = 1 << 14;
+
 static const char *dim_text(char *buffer, size_t size, int64_t min, int64_t max)
 {
     if (min > max)
@@ -83,7 +85,8 @@ static const char *dim_text(char *buffer, size_t size, int64_t min, int64_t max)
     return buffer;
 }
 
-/* "--size out=190x160" and, if it does not begin at 0, "--origin out=1,1": the largest box of that output that would do; false if there is none. */
+/* "--size out=190x160" and, if it does not begin at 0, "--origin out=1,1": the largest box of that output that would do; false if
+ * there is none, or finding it takes too long. */
 static bool print_remedy(Text *out, Boxes *b, const Func *output)
 {
     kn_pipeline *p       = b->pipeline;
@@ -94,7 +97,11 @@ static bool print_remedy(Text *out, Boxes *b, const Func *output)
         if (p->outputs.at[i].func != output || !output->rank)
             continue;
         const Box asked = outputs[i];
-        if (!fit_output(b, outputs, (int)i, dims))
+        b->is_frugal     = true;
+        b->steps_left    = most_remedy_steps;
+        const bool found = fit_output(b, outputs, (int)i, dims);
+        b->is_frugal     = false;
+        if (!found || b->steps_left < 0)
             return false;
         bool moved = false;
         text_printf(out, "--size %s=", p->outputs.at[i].name);

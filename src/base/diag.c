@@ -108,16 +108,20 @@ void loc_position(Loc loc, int *line, int *column)
     }
 }
 
-/* The line of the place, cut to a window of some 100 characters around it, and carets under the place. */
+/* The line of the place, of a long one a window around it, and carets under the place. */
 static void render_line(Text *out, Loc loc)
 {
-    enum { BEFORE = 70, AFTER = 50 };
+    enum { WIDTH = 120, BEFORE = 70 };
     const char *text = loc.source->text;
     size_t      from = loc.start < loc.source->length ? loc.start : loc.source->length, to = from;
-    while (from > 0 && text[from - 1] != '\n' && loc.start - from < BEFORE)
+    while (from > 0 && text[from - 1] != '\n')
         from--;
-    while (to < loc.source->length && text[to] != '\n' && to - loc.start < AFTER)
+    while (to < loc.source->length && text[to] != '\n')
         to++;
+    if (to - from > WIDTH) {
+        from = loc.start - from > BEFORE ? loc.start - BEFORE : from;
+        to   = to - from > WIDTH ? from + WIDTH : to;
+    }
     while (from < to && !begins_character(text[from]))
         from++;
     while (to < loc.source->length && to > from && !begins_character(text[to]))

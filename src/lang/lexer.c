@@ -127,6 +127,8 @@ static void comment(Lexer *lx)
         ends = block_comment(lx);
     else
         line_comment(lx);
+    if (memchr(lx->text + start, 0, lx->at - start))
+        diag_error(lx->cx, loc_from(lx, start), "save the file as UTF-8", "a comment may not hold a NUL byte");
     if (!ends)
         push(lx, (Token){ .kind = T_BAD }, start);
     else if (lx->keep_comments)

@@ -222,9 +222,10 @@ static void parse_schedule_block(Parser *ps, Loc loc, ItemVec *out)
     if (accept_word(ps, "for")) {
         const Loc from   = look(ps, 0)->loc;
         it->target_name  = expect_name(ps, "the target of the schedule", &(Loc){ 0 });
-        while (accept(ps, T_SUB) || accept(ps, T_COMMA)) {           /* aarch64-linux */
-            Loc to = from;
-            expect_name(ps, "the rest of the target", &to);
+        while (accept(ps, T_SUB)) {                                  /* x86-64, aarch64-linux */
+            const Loc to = look(ps, 0)->loc;
+            if (!accept(ps, T_INT))
+                expect_name(ps, "the rest of the target", &(Loc){ 0 });
             it->target_name = arena_strndup(ps->arena, from.source->text + from.start, to.end - from.start);
         }
     }

@@ -86,8 +86,11 @@ static void file_default(Elab *el, const Env *env, const Item *it)
 
 static void file_named(Elab *el, const Env *env, const Item *it)
 {
-    static const EntryKind kinds[] = { [ITEM_PARAM] = ENTRY_PARAM, [ITEM_INPUT] = ENTRY_INPUT, [ITEM_EXTERN] = ENTRY_EXTERN };
-    if (it->name)
+    static const EntryKind   kinds[] = { [ITEM_PARAM] = ENTRY_PARAM, [ITEM_INPUT] = ENTRY_INPUT, [ITEM_EXTERN] = ENTRY_EXTERN };
+    static const char *const words[] = { [ITEM_PARAM] = "param", [ITEM_INPUT] = "input", [ITEM_EXTERN] = "extern" };
+    if (env_scope(env) != el->global)
+        diag_error(el->cx, it->loc, "give it to the template as an argument", "`%s` stands at the top of a program", words[it->kind]);
+    else if (it->name)
         file_entry(el, env, kinds[it->kind], it->name, it->loc, it);
 }
 

@@ -81,37 +81,64 @@ static bool same_domain(const Update *u, int count, const RVar *rvars)
     return true;
 }
 
-/* One step: the old values with one more, or for argmin and argmax the reduction variables and the extreme where it is better. The extreme
- * is the last component. */
-static void step(Elab *el, const Builtin *b, int n, const Expr *const *old, const Expr *const *vars, const Expr *value, const Expr **out)
+/* The components of a reduction: one, or for argmin and argmax the reduction variables and the extreme. Where a condition may leave out the
+ * first point, one more that nobody sees: whether any was taken yet. */
+static int visible_count(const Builtin *b, const FreeVars *fv)
 {
-    const int last = n - 1;
+    return is_arg(b) ? fv->rvar_count + 1 : 1;
+}
+
+static int component_count(const Builtin *b, const FreeVars *fv, const Expr *where)
+{
+    return visible_count(b, fv) + (is_arg(b) && where);
+}
+
+/* Is the value better than the extreme so far, or the first that is a number? */
+static const Expr *is_better(Elab *el, const Builtin *b, const Expr *extreme, const Expr *found, const Expr *value)
+{
+    const bool  least  = b->op == EX_MIN;
+    const Expr *better = expr_binary(el->pool, EX_LT, KN_BOOL, least ? value : extreme, least ? extreme : value);
+    if (!found)
+        return better;
+    const Expr *first = expr_binary(el->pool, EX_AND, KN_BOOL, expr_unary(el->pool, EX_BIT_NOT, KN_BOOL, found),
+                                    expr_binary(el->pool, EX_EQ, KN_BOOL, value, value));
+    return expr_binary(el->pool, EX_OR, KN_BOOL, better, first);
+}
+
+/* One step: the old values with one more, or for argmin and argmax the reduction variables and the extreme where it is better. */
+static void step(Elab *el, const Builtin *b, int visible, int n, const Expr *const *old, const Expr *const *vars, const Expr *value, const Expr **out)
+{
+    const int last = visible - 1;
     if (!is_arg(b)) {
         out[0] = expr_binary(el->pool, b->op, (kn_type)value->type, old[0], value);
         return;
     }
-    const Expr *better = b->op == EX_MIN ? expr_binary(el->pool, EX_LT, KN_BOOL, value, old[last]) : expr_binary(el->pool, EX_LT, KN_BOOL, old[last], value);
-    for (int i = 0; i < n; i++)
-        out[i] = expr_ternary(el->pool, EX_SELECT, (kn_type)old[i]->type, better, i == last ? value : vars[i], old[i]);
+    const Expr *better = is_better(el, b, old[last], n > visible ? old[visible] : NULL, value);
+    for (int i = 0; i < n; i++) {
+        const Expr *now = i < last ? vars[i] : i == last ? value : expr_bool(el->pool, true);
+        out[i]          = expr_ternary(el->pool, EX_SELECT, (kn_type)old[i]->type, better, now, old[i]);
+    }
 }
 
 /* What the components begin with. */
-static void initial(Elab *el, const Builtin *b, int n, const RVar *rvars, const Expr *value, const Expr **out)
+static void initial(Elab *el, const Builtin *b, int visible, int n, const RVar *rvars, const Expr *value, const Expr **out)
 {
-    for (int i = 0; i + 1 < n; i++)
+    for (int i = 0; i + 1 < visible; i++)
         out[i] = rvars[i].lo;
-    out[n - 1] = identity(el, b->op, (kn_type)value->type);
+    out[visible - 1] = identity(el, b->op, (kn_type)value->type);
+    if (n > visible)
+        out[visible] = expr_bool(el->pool, false);
 }
 
 static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value, const Expr *where)
 {
-    const int n = is_arg(b) ? fv->rvar_count + 1 : 1;
+    const int visible = visible_count(b, fv), n = component_count(b, fv, where);
     Func     *f = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, arena_printf(el->arena, "%s.%s", el->current ? el->current : "", b->name)),
                                     loc, fv->count, fv->names);
     f->component_count = n;
     f->types           = ARENA_ARRAY(el->arena, kn_type, (size_t)n);
     f->values          = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
-    initial(el, b, n, fv->rvars, value, f->values);
+    initial(el, b, visible, n, fv->rvars, value, f->values);
     Update *u     = ARENA_NEW(el->arena, Update);
     u->loc        = loc;
     u->args       = ARENA_ARRAY(el->arena, const Expr *, (size_t)f->rank);
@@ -135,7 +162,7 @@ static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *
     }
     f->updates      = u;
     f->update_count = 1;
-    step(el, b, n, old, vars, value, u->values);
+    step(el, b, visible, n, old, vars, value, u->values);
     return f;
 }
 
@@ -175,7 +202,7 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
     int64_t     at[TUPLE_MAX], lo[TUPLE_MAX], hi[TUPLE_MAX], terms = 1;
     const char *names[TUPLE_MAX];
     const Expr *numbers[TUPLE_MAX], *old[TUPLE_MAX], *now[TUPLE_MAX];
-    const int   n = is_arg(b) ? fv->rvar_count + 1 : 1;
+    const int   visible = visible_count(b, fv), n = component_count(b, fv, where);
     for (int i = 0; i < fv->rvar_count; i++) {
         const bool known = expr_is_int(fv->rvars[i].lo, &lo[i]) && expr_is_int(fv->rvars[i].hi, &hi[i]);
         terms            = known && terms <= MOST_TERMS ? terms * (hi[i] > lo[i] ? hi[i] - lo[i] : 0) : MOST_TERMS + 1;
@@ -187,21 +214,21 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
                    "a reduction over `%s` inside its own update has constant bounds and at most %d terms", el->updating->name, MOST_TERMS);
         return ERROR_VALUE;
     }
-    initial(el, b, n, fv->rvars, value, old);
+    initial(el, b, visible, n, fv->rvars, value, old);
     for (int64_t t = 0; t < terms; t++) {
         for (int i = 0; i < fv->rvar_count; i++)
             numbers[i] = expr_int(el->pool, KN_I32, at[i]);
-        step(el, b, n, old, numbers, expr_substitute(el->pool, value, fv->rvar_count, names, numbers), now);
+        step(el, b, visible, n, old, numbers, expr_substitute(el->pool, value, fv->rvar_count, names, numbers), now);
         const Expr *c = where ? expr_substitute(el->pool, where, fv->rvar_count, names, numbers) : NULL;
         for (int i = 0; i < n; i++)
             old[i] = c ? expr_ternary(el->pool, EX_SELECT, (kn_type)old[i]->type, c, now[i], old[i]) : now[i];
         for (int i = fv->rvar_count - 1; i >= 0 && ++at[i] == hi[i]; i--)
             at[i] = lo[i];
     }
-    if (n == 1)
+    if (visible == 1)
         return value_expr(old[0]);
-    Value v = { .kind = VAL_TUPLE, .count = n, .items = ARENA_ARRAY(el->arena, Value, (size_t)n) };
-    for (int i = 0; i < n; i++)
+    Value v = { .kind = VAL_TUPLE, .count = visible, .items = ARENA_ARRAY(el->arena, Value, (size_t)visible) };
+    for (int i = 0; i < visible; i++)
         v.items[i] = value_expr(old[i]);
     return v;
 }
@@ -212,8 +239,8 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
 {
     if (!is_arg(b))
         return true;
-    if (fv->rvar_count >= TUPLE_MAX) {
-        diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme", b->name, TUPLE_MAX - 1);
+    if (fv->rvar_count > TUPLE_MAX - 2) {
+        diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme", b->name, TUPLE_MAX - 2);
         return false;
     }
     FreeVars used = { .el = el };
@@ -226,6 +253,15 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
                 return false;
             }
     return true;
+}
+
+/* The value of a reduction's function, without what nobody sees. */
+static Value visible_part(Elab *el, const Builtin *b, const FreeVars *fv, Func *f, const Expr *const *args)
+{
+    Value v = call_ref(el, ref_of(el, f), args);
+    if (v.kind == VAL_TUPLE)
+        v.count = visible_count(b, fv);
+    return v;
 }
 
 Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b)
@@ -276,10 +312,10 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
     Reduction *first = map_get(&el->reductions, value);
     for (const Reduction *k = first; k; k = k->next)
         if (!strcmp(k->kind, b->name) && k->where == where && same_domain(k->func->updates, fv.rvar_count, rvars))
-            return call_ref(el, ref_of(el, k->func), args);
+            return visible_part(el, b, &fv, k->func, args);
     Reduction *r = ARENA_NEW(el->arena, Reduction);
     *r           = (Reduction){ first, b->name, make_function(el, b, call->loc, &fv, value, where), value, where };
     context_spend(el->cx, INSTANCE_COST);
     map_set(&el->reductions, value, r);
-    return call_ref(el, ref_of(el, r->func), args);
+    return visible_part(el, b, &fv, r->func, args);
 }

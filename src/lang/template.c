@@ -36,7 +36,7 @@ static bool same_value(Value a, Value b)
         return false;
     switch (a.kind) {
     case VAL_INT:   return a.integer == b.integer;
-    case VAL_FLOAT: return !memcmp(&a.real, &b.real, sizeof a.real) && !memcmp(&a.real32, &b.real32, sizeof a.real32);
+    case VAL_FLOAT: return !memcmp(&a.real, &b.real, sizeof a.real) && !memcmp(&a.real32, &b.real32, sizeof a.real32);     /* 0.0 is not -0.0 */
     case VAL_EXPR:  return a.expr == b.expr;
     case VAL_FUNC:  return a.func == b.func || (!a.func->boundary && !b.func->boundary && a.func->func == b.func->func);
     case VAL_TYPE:  return a.type == b.type;

@@ -47,7 +47,6 @@ typedef struct Gen {
     Name        names[MOST_NAMES];
     const char *vars[MOST_NAMES];
     int         symbol_count, name_count, var_count;
-    int         name_first;         /* names before this one are hidden */
     kn_type     var_type;
     const Self *self;
     int         depth;              /* levels that the expression may still have */

@@ -123,11 +123,11 @@ static void variable(Gen *g, kn_type t)
 /* A let, a parameter or a constant; any other type is converted. */
 static void named(Gen *g, kn_type t)
 {
-    if (g->name_count == g->name_first) {
+    if (!g->name_count) {
         variable(g, t);
         return;
     }
-    const Name *n = &g->names[g->name_first + (int)pick(g, (uint32_t)(g->name_count - g->name_first))];
+    const Name *n = &g->names[pick(g, (uint32_t)g->name_count)];
     emit_as(g, t, n->type, n->name);
 }
 
@@ -154,7 +154,7 @@ static unsigned divisor(Gen *g)
 static void emit_offset(Gen *g)
 {
     const int c = offset(g);
-    for (int i = g->name_first; i < g->name_count; i++)
+    for (int i = 0; i < g->name_count; i++)
         if (g->names[i].type == KN_NONE && chance(g, 20)) {
             emit(g, " + %s", g->names[i].name);
             return;
@@ -242,11 +242,11 @@ static void index_choice(Gen *g)
 {
     emit(g, "(if ");
     expression(g, KN_BOOL);
-    emit(g, " then ");
+    emit(g, " then i32(");              /* a byte and a constant would meet at the byte */
     index_expression(g);
-    emit(g, " else ");
+    emit(g, ") else i32(");
     index_expression(g);
-    emit(g, ")");
+    emit(g, "))");
 }
 
 static void index_of_float(Gen *g)
@@ -643,23 +643,20 @@ void bounds(Gen *g)
     }
 }
 
-/* sum(e for i in a..b, j in c..d where c), and for argmin one of its components. */
+/* sum(e for i in a..b, j in c..d where c), and for argmin one of its components. In an update it may read the function itself: then its bounds are constants, and no
+ * variable hides one of the function's. */
 static void reduction(Gen *g, kn_type t)
 {
     static const char *const numbers[] = { "sum", "min", "max", "product", "argmin", "argmax" }, *const bools[] = { "all", "any" };
-    static const char *const vars[] = { "i", "j", "x", "k" };
-    const uint32_t kind  = pick(g, t == KN_BOOL ? 2 : 6), first = pick(g, 4);
-    const int      n     = 1 + (pick(g, 4) == 3), outer = g->var_count, first_name = g->name_first;
+    static const char *const vars[] = { "i", "j", "k", "x" };
+    const uint32_t kind  = pick(g, t == KN_BOOL ? 2 : 6), first = pick(g, g->self ? 2 : 4);
+    const int      n     = 1 + (pick(g, 4) == 3), outer = g->var_count;
     const bool     isarg = t != KN_BOOL && kind >= 4, index = isarg && t == KN_I32 && pick(g, 2);
-    const Self    *self  = g->self;
     if (g->reductions > 1 || g->in_formula) {
         call(g, t);
         return;
     }
     g->reductions++;
-    if (self)
-        g->name_first = g->name_count;  /* a let may hold what a reduction in an update must not read: the function itself */
-    g->self = NULL;
     emit(g, "%s(", t == KN_BOOL ? bools[kind] : numbers[kind]);
     for (int i = 0; i < n; i++)
         push_var(g, vars[(first + (uint32_t)i) % 4]);
@@ -668,8 +665,8 @@ static void reduction(Gen *g, kn_type t)
     g->var_count = outer;
     for (int i = 0; i < n; i++) {
         emit(g, "%s%s in ", i ? ", " : "", vars[(first + (uint32_t)i) % 4]);
-        if (isarg)
-            emit(g, "%d..%d", -(int)pick(g, 3), (int)pick(g, 5));
+        if (isarg || g->self)
+            emit(g, "%d..%d", -(int)pick(g, 3), (int)pick(g, g->self ? 3 : 5));
         else
             bounds(g);
         push_var(g, vars[(first + (uint32_t)i) % 4]);
@@ -681,9 +678,7 @@ static void reduction(Gen *g, kn_type t)
     emit(g, ")");
     if (isarg)
         emit(g, ".%d", index ? (int)pick(g, (uint32_t)n) : n);
-    g->var_count  = outer;
-    g->name_first = first_name;
-    g->self       = self;
+    g->var_count = outer;
     g->reductions--;
 }
 

@@ -1,4 +1,5 @@
-/* Random well-typed programs, made from bytes that libFuzzer mutates, run in every way that must agree. */
+/* Random well-typed programs, made from bytes that libFuzzer mutates, run in every way that must agree. The first two bytes are the seed of the choices
+ * that come after the bytes. */
 #include "check.h"
 #include "target.h"
 
@@ -8,11 +9,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Report   report;
-    Choices  choices = { .bytes = data, .size = size };
+    Choices  choices = { .bytes = data, .size = size, .at = size < 2 ? size : 2 };
     uint64_t seed    = size;
     for (size_t i = 0; i < size; i++)
         seed = seed * 31 + data[i];
-    char *text = generate_program(&choices);
+    choices.seed = size < 2 ? 0 : (uint64_t)data[0] << 8 | data[1];
+    char *text   = generate_program(&choices);
     if (!text)
         return 0;
     if (check_program(text, seed, &report) == PROGRAM_FAILED) {

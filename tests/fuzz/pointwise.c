@@ -7,6 +7,8 @@
 #include "pointwise.h"
 
 #include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,7 @@ struct Pointwise {
     int                     depth;
     Block                  *blocks;
     Point                  *bucket[BUCKETS];
+    char                    why[200];
     jmp_buf                 out;
 };
 
@@ -246,18 +249,26 @@ static Number parameter(Pointwise *pw, const Expr *e)
     return number_cast(e->type, v.is_float ? number_float(KN_F64, v.as.f) : number_int(KN_I64, v.as.i), false);
 }
 
-static Number read_input(Pointwise *pw, const Func *f, const int64_t *at)
+__attribute__((noreturn)) static void give_up(Pointwise *pw, PointwiseStatus status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(pw->why, sizeof pw->why, format, args);
+    va_end(args);
+    longjmp(pw->out, status);
+}
+
+static Number read_input(Pointwise *pw, const Place *place, const Func *f, const int64_t *at)
 {
     const kn_buffer *b      = pw->inputs[f->id];
     int64_t          offset = 0;
-    for (int d = 0; b && d < f->rank; d++) {
+    for (int d = 0; d < f->rank; d++) {
         const int64_t step = at[d] - b->dim[d].min;
         if (step < 0 || step >= b->dim[d].extent)
-            longjmp(pw->out, POINTWISE_OUTSIDE);
+            give_up(pw, POINTWISE_OUTSIDE, "`%s` at (%lld, %lld …), %s %d, reads `%s` outside: dimension %d at %lld", place->point->func->name,
+                    (long long)place->point->at[0], (long long)place->point->at[1], place->update ? "update" : "pure", place->index, f->name, d, (long long)at[d]);
         offset += step * b->dim[d].stride;
     }
-    if (!b)
-        longjmp(pw->out, POINTWISE_OUTSIDE);
     return number_load(b->type, (const char *)b->data + offset * (int64_t)kn_type_size(b->type));
 }
 
@@ -268,9 +279,9 @@ static Number call(Pointwise *pw, const Place *place, const Expr *e)
     for (int d = 0; d < f->rank; d++)
         at[d] = index_at(pw, place, e->args[d]);
     if (f->kind == FUNC_INPUT)
-        return read_input(pw, f, at);
+        return read_input(pw, place, f, at);
     if (f->kind != FUNC_DEFINED)
-        longjmp(pw->out, POINTWISE_UNKNOWN);
+        give_up(pw, POINTWISE_UNKNOWN, "`%s` is not a function of the language", f->name);
     Point *p = find_point(pw, f, at);
     if (f == place->point->func && place->update)
         return values_at(pw, p, place->index, place->step)[e->u.call.index];
@@ -288,7 +299,7 @@ static Number leaf(Pointwise *pw, const Place *place, const Expr *e)
     case EX_DIM_MIN:    return number_int(e->type, b->dim[e->u.call.index].min);
     case EX_DIM_EXTENT: return number_int(e->type, b->dim[e->u.call.index].extent);
     case EX_CALL:       return call(pw, place, e);
-    default:            longjmp(pw->out, POINTWISE_UNKNOWN);
+    default:            give_up(pw, POINTWISE_UNKNOWN, "`%s` is not known", expr_op_table[e->op].name);
     }
 }
 
@@ -309,7 +320,7 @@ static Number evaluate(Pointwise *pw, const Place *place, const Expr *e)
         for (uint32_t i = 0; i < e->count; i++)
             a[i] = evaluate(pw, place, e->args[i]);
         if (!number_apply(e->op, e->type, (int)e->count, a, &r))
-            longjmp(pw->out, POINTWISE_UNKNOWN);
+            give_up(pw, POINTWISE_UNKNOWN, "`%s` is not known", expr_op_table[e->op].name);
     }
     pw->depth--;
     return r;
@@ -337,6 +348,11 @@ void pointwise_free(Pointwise *pw)
         free(b);
     }
     free(pw);
+}
+
+const char *pointwise_why(const Pointwise *pw)
+{
+    return pw->why;
 }
 
 PointwiseStatus pointwise_value(Pointwise *pw, const Func *f, int component, const int64_t *at, Number *out)

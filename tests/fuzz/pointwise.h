@@ -24,5 +24,7 @@ typedef enum PointwiseStatus {
 
 /* Component `component` of f at `at`. */
 PointwiseStatus pointwise_value(Pointwise *pw, const Func *f, int component, const int64_t *at, Number *out);
+/* What the last call that did not go well met. */
+const char *pointwise_why(const Pointwise *pw);
 
 #endif

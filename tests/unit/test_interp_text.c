@@ -60,6 +60,8 @@ static const Program programs[] = {
     { "a read guarded by ||", INPUT "out(x, y) = if x < 1 || in(x-1, y) > 1 then 1 else 0", 4, 1, { 1, 0, 0, 1 } },
     { "select looks at one branch", INPUT "out(x, y) = select(x < 4: in(x, y), x < 8: in(x-4, y), else: 5)", 9, 1,
       { 0, 1, 2, 3, 0, 1, 2, 3, 5 } },
+    { "a template of 0.0 is not that of -0.0",
+      ALONE "def t(k) { return (x) = 1.0 / f32(k) }  a = t(0.0)  b = t(-0.0)  out(x) = i32(sat_i8(if x == 0 then a(x) else b(x)))", 2, 0, { 127, -128 } },
     { "rank 0", ALONE "f() = 41  out() = f() + 1", 0, 0, { 42 } },
 };
 

@@ -79,6 +79,11 @@ static const Row regions[] = {
     { "input in : u8(x, y) output out hist(i) = 0 hist(in(u, v)) = hist(in(u, v)) + 1 for u in 0..in.x.extent, v in 0..in.y.extent "
       "cdf(i) = hist(i) cdf(k) = cdf(k-1) + cdf(k) for k in 1..256 out(x, y) = cdf(in(x, y))",
       "in=0..99,0..49; out=0..9,0..9", "hist=0..255; cdf=0..255; in=0..99,0..49" },
+    /* of what is written outside the box, the old value is not read; but a condition on it is looked at everywhere */
+    { "input in : i32(x) output out hist(i) = 0 hist(in(u)) = hist(in(u)) + 1 for u in 0..in.x.extent out(x) = hist(x)", "in=0..99; out=0..9",
+      "hist=0..9; in=0..99" },
+    { "input in : u8(x) output out f(i) = 0 f(in(u)) = f(in(u)) + f(i32(in(u)) - 1) for u in 0..in.x.extent out(x) = f(x)", "in=0..99; out=0..9",
+      "f=-1..254; in=0..99" },
     { "input in : u8(x) output out out(x) = 0 out(x) = i32(in(i)) for i in 5..5", "in=0..0; out=0..9", "in=none" },
     /* time */
     { HEAT_FREE, "in=0..47; out=0..47", "a=-16..63,0..16; in=0..47" },
@@ -103,6 +108,8 @@ static const Row errors[] = {
     { "input in : i32(x) output out f(x) = in(x) out(x) = f(in(x))", "in=0..9; out=0..9",
       "error:the region of `f` needed by `out` is unbounded in x: it is read at `f(in(x))`|clamp(in(x), 0, 255)" },
     { "input in : f32(x) output out f(x) = in(x) out(x) = f(i32(in(x)))", "in=0..9; out=0..9", "error:unbounded in x" },
+    { "input in : i32(x) output out hist(i) = 0 hist(in(u)) = 1 for u in 0..10 where hist(in(u)) < 5 out(x) = hist(x)", "in=0..9; out=0..9",
+      "error:the region of `hist` needed by `hist` is unbounded" },
     { "input in : u8(x) input n : i32(x) output out out(x) = 0 out(x) = out(x) + i32(in(i)) for i in 0..n(x)", "in=0..9; n=0..9; out=0..9",
       "error:the reduction variable `i` of `out` is unbounded: its range is `0..n(x)`" },
     { "input in : u8(x) output out out(x) = in(x + 1)", "in=0..9; out=2147483640..2147483647", "error:unbounded in x" },
