@@ -66,7 +66,6 @@ void stage_query(Boxes *b, const Func *f);
 void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause);
 /* An empty box of every rank. */
 Box box_empty(void);
-bool box_is_empty(const Box *box, int rank);
 
 /* report.c: the failure as diagnostics. */
 void report_failure(Boxes *b);

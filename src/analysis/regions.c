@@ -21,7 +21,7 @@ Box box_empty(void)
     return box;
 }
 
-bool box_is_empty(const Box *box, int rank)
+static bool box_is_empty(const Box *box, int rank)
 {
     for (int d = 0; d < rank; d++)
         if (box->min[d] > box->max[d])

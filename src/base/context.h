@@ -87,8 +87,7 @@ __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, co
 /* An error about an argument of an API call, with its status. Returns the status, to be returned. */
 __attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);
 
-/* Line and column (both from 1, the column in characters) of a place. */
-void loc_position(Loc loc, int *line, int *column);
-Loc  loc_join(Loc a, Loc b);
+/* From the beginning of the one to the end of the other. */
+Loc loc_join(Loc a, Loc b);
 
 #endif

@@ -92,7 +92,8 @@ static bool begins_character(char c)
     return ((unsigned char)c & 0xC0) != 0x80;
 }
 
-void loc_position(Loc loc, int *line, int *column)
+/* Line and column (both from 1, the column in characters) of a place. */
+static void loc_position(Loc loc, int *line, int *column)
 {
     *line = *column = 0;
     if (!loc.source)

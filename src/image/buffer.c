@@ -24,7 +24,8 @@ int64_t buffer_count(const kn_buffer *b)
     return n;
 }
 
-void buffer_set_dense(kn_buffer *b)
+/* Sets strides to dense, x fastest. A stride too large for 64 bits is set to INT64_MAX, which buffer_check refuses. */
+static void buffer_set_dense(kn_buffer *b)
 {
     int64_t stride = 1;
     for (int d = 0; d < b->rank; d++) {

@@ -20,9 +20,6 @@ int64_t buffer_count(const kn_buffer *b);
 /* Whether the byte ranges of two checked buffers have a byte in common. */
 bool buffers_overlap(const kn_buffer *a, const kn_buffer *b);
 
-/* Sets strides to dense, x fastest. A stride too large for 64 bits is set to INT64_MAX, which buffer_check refuses. */
-void buffer_set_dense(kn_buffer *b);
-
 /* A place in cx->blocks for a block to come, so that buffer_allocate_at cannot bail out. */
 size_t buffer_reserve(kn_context *cx);
 /* Zeroed dense memory for a buffer of good shape, recorded at `slot`. False, and nothing changed, if there is none. */

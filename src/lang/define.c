@@ -16,7 +16,8 @@ static const Ast *find_rest(const Ast *a)
     return NULL;
 }
 
-bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *count, const char **names)
+/* The number of arguments that `..` stands for in a definition, and their names; false after a diagnostic. */
+static bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *count, const char **names)
 {
     const Ast *call = find_rest(value);
     if (!call) {

@@ -127,7 +127,6 @@ struct Entry {
     Value       value;          /* once done */
     Func       *func;           /* ENTRY_FUNC, ENTRY_INPUT, ENTRY_STAGE */
     VEC(Definition) definitions; /* ENTRY_FUNC: the first is the pure one */
-    size_t      updates_done;
 };
 
 struct Scope {
@@ -197,8 +196,6 @@ const char *family_name(Elab *el, const Env *env, const Ast *a);
 const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
-/* "did you mean `x`?", or NULL. */
-const char *did_you_mean(Elab *el, const Env *env, const char *name);
 /* The type that a name nearly is, or that another language calls so; NULL if there is none. */
 const char *type_meant(const char *name);
 
@@ -207,10 +204,7 @@ const char *type_meant(const char *name);
 Value elab_expr(Elab *el, const Env *env, const Ast *a);
 /* An integer known now. */
 bool elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out);
-/* if cond then yes else no. */
-Value elab_choice(Elab *el, const Env *env, const Ast *cond, const Ast *yes, const Ast *no);
 kn_type elab_type(Elab *el, const Env *env, const Ast *a);
-Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call);
 Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
 int   ref_rank(const FuncRef *f);
 FuncRef *ref_of(Elab *el, Func *f);
@@ -237,12 +231,10 @@ Value instantiate(Elab *el, const Env *env, const Entry *template_, const Ast *c
 
 /* ---- Definitions ------------------------------------------------------------------------ */
 
-/* The number of arguments that `..` stands for in a definition, and their names; false after a diagnostic. */
-bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *count, const char **names);
 void define_pure(Elab *el, Entry *e);
 void define_update(Elab *el, Entry *e, const Definition *d);
-/* A function with these argument names whose value is `body`, in `env`; nobody else has the name. */
-Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *args_of, const Ast *body);
+/* A function with the arguments of `call` whose value is `body`, in `env`; nobody else has the name. */
+Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *call, const Ast *body);
 /* Reduction variables of a clause: pushes them on the environment, checks their names. */
 bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **rvars, const Expr **where);
 
@@ -257,9 +249,8 @@ const char *join_path(Elab *el, const char *from, const char *name);
 void elab_finish(Elab *el);
 /* Refuses a definition of kn_define that no constant or type of the text took. */
 void elab_check_defines(Elab *el);
+/* The schedule blocks of the text, added to the pipeline. */
 void elab_schedules(Elab *el);
-/* The directives of a schedule's items, added to the pipeline. */
-void elab_schedule(Elab *el, const Item *it, const Env *env);
 /* The same for a .sched file: its statements are one schedule, its blocks one each. */
 void elab_schedule_file(Elab *el, const Item *all);
 

@@ -88,7 +88,7 @@ static bool add_rest(Elab *el, const Env *env, const Ast *a, int rank, int *n, c
     return true;
 }
 
-Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call)
+static Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call)
 {
     const int   rank = ref_rank(f);
     const Expr *args[KN_MAX_RANK + 1];
@@ -293,20 +293,16 @@ static Value select_value(Elab *el, const Expr *c, Value a, Loc loc_a, Value b, 
 }
 
 /* A condition that is known now chooses now: the other branch may then be of another kind, or not exist. */
-Value elab_choice(Elab *el, const Env *env, const Ast *cond, const Ast *yes, const Ast *no)
+static Value elab_if(Elab *el, const Env *env, const Ast *a)
 {
+    const Ast  *cond = a->kids[0], *yes = a->kids[1], *no = a->kids[2];
     Value       v = elab_expr(el, env, cond);
     const Expr *c = value_to_bool(el, v, cond->loc);
     bool        known;
     if (c && value_known_bool(v, &known))
         return elab_expr(el, env, known ? yes : no);
-    Value a = elab_expr(el, env, yes), b = elab_expr(el, env, no);
-    return c ? select_value(el, c, a, yes->loc, b, no->loc) : ERROR_VALUE;
-}
-
-static Value elab_if(Elab *el, const Env *env, const Ast *a)
-{
-    return elab_choice(el, env, a->kids[0], a->kids[1], a->kids[2]);
+    Value x = elab_expr(el, env, yes), y = elab_expr(el, env, no);
+    return c ? select_value(el, c, x, yes->loc, y, no->loc) : ERROR_VALUE;
 }
 
 static Value elab_block(Elab *el, const Env *env, const Ast *a)

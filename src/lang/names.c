@@ -66,7 +66,8 @@ const char *type_meant(const char *name)
     return text_near_miss(name, types, KN_TYPE_COUNT - 1);
 }
 
-const char *did_you_mean(Elab *el, const Env *env, const char *name)
+/* "did you mean `x`?", or NULL. */
+static const char *did_you_mean(Elab *el, const Env *env, const char *name)
 {
     enum { MOST = 200 };
     VEC(const char *) known = { 0 };

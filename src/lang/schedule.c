@@ -478,7 +478,8 @@ static void check_pending(Scheduling *s)
     }
 }
 
-void elab_schedule(Elab *el, const Item *it, const Env *env)
+/* The directives of a schedule's items, added to the pipeline. */
+static void elab_schedule(Elab *el, const Item *it, const Env *env)
 {
     Scheduling s = { .el = el, .schedule = ARENA_NEW(el->arena, Schedule) };
     s.schedule->name   = it->name;

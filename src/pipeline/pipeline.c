@@ -126,7 +126,8 @@ const char *pipeline_read_file(kn_pipeline *p, const char *path, size_t *size)
 
 /* ---- Walks ------------------------------------------------------------------------------ */
 
-void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user)
+/* Calls visit on every root expression of a definition: values, arguments, bounds, conditions, stage arguments. */
+static void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user)
 {
     for (int i = 0; f->values && i < f->component_count; i++)
         visit(f->values[i], user);

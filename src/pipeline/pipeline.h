@@ -129,9 +129,6 @@ typedef struct FuncList {
 } FuncList;
 void func_callees(Arena *arena, const Func *f, FuncList *out);
 
-/* Calls visit on every root expression of a definition: values, arguments, bounds, conditions, stage arguments. */
-void func_roots(const Func *f, void (*visit)(const Expr *e, void *user), void *user);
-
 /* Does any expression speak of the size of this input (in.width, edge(in) …)? */
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
@@ -139,8 +136,5 @@ const Func *pipeline_find(const kn_pipeline *p, const char *name);
 
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);
-
-/* Texts for kn_show. */
-const char *pipeline_show(kn_pipeline *p, kn_view view);
 
 #endif

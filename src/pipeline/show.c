@@ -147,7 +147,7 @@ static void show_schedule(Text *t, const Schedule *s)
     text_add(t, "\n}\n");
 }
 
-const char *pipeline_show(kn_pipeline *p, kn_view view)
+static const char *pipeline_show(kn_pipeline *p, kn_view view)
 {
     Text t;
     text_init(&t, &p->cx->call);
