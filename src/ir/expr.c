@@ -52,9 +52,9 @@ static bool same(const Expr *a, const Expr *b, const Expr *const *args)
 static void grow(ExprPool *pool)
 {
     const Expr **old = pool->table;
-    const size_t had = pool->capacity;
-    pool->capacity   = had ? had * 2 : 1024;
-    pool->table      = ARENA_ARRAY(pool->arena, const Expr *, pool->capacity);
+    const size_t had = pool->capacity, capacity = had ? had * 2 : 1024;
+    pool->table      = ARENA_ARRAY(pool->arena, const Expr *, capacity);
+    pool->capacity   = capacity;    /* only now: the allocation may bail out, and the pool lives on */
     for (size_t k = 0; k < had; k++)
         if (old[k]) {
             size_t i = old[k]->hash & (pool->capacity - 1);

@@ -73,7 +73,7 @@ static bool add_scaled(Form *f, const Expr *e, int64_t factor, int *budget)
     }
 }
 
-static bool to_linear(Arena *arena, const Form *f, Linear *out)
+static void to_linear(Arena *arena, const Form *f, Linear *out)
 {
     *out = (Linear){ .constant = f->constant, .count = f->count };
     out->atoms        = ARENA_ARRAY(arena, const Expr *, (size_t)f->count);
@@ -82,14 +82,16 @@ static bool to_linear(Arena *arena, const Form *f, Linear *out)
         out->atoms[i]        = f->atoms[i];
         out->coefficients[i] = f->coefficients[i];
     }
-    return true;
 }
 
 bool expr_linear(Arena *arena, const Expr *e, Linear *out)
 {
     Form f      = { 0 };
     int  budget = 256;
-    return type_is_int((kn_type)e->type) && add_scaled(&f, e, 1, &budget) && to_linear(arena, &f, out);
+    if (!type_is_int((kn_type)e->type) || !add_scaled(&f, e, 1, &budget))
+        return false;
+    to_linear(arena, &f, out);
+    return true;
 }
 
 bool expr_difference(const Expr *a, const Expr *b, int64_t *out)
