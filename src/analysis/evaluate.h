@@ -12,7 +12,7 @@
 
 enum {
     MOST_LEVELS    = 8,         /* deeper conditions are not used to narrow */
-    MOST_WORK      = 1 << 18,   /* evaluations in branches, per definition; after that conditions are not used to narrow */
+    MOST_WORK      = 1 << 15,   /* evaluations in branches, per definition; after that conditions are not used to narrow */
     MOST_FACTS     = 16,        /* per environment; more are not remembered */
     MOST_VARIABLES = KN_MAX_RANK * 3,
 };

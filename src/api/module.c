@@ -86,5 +86,7 @@ void kn_context_free(kn_context *cx)
         context_release(cx, cx->blocks.at[i]);
     arena_free(&cx->call);
     arena_free(&cx->arena);
+    if (cx->plain)
+        freelocale(cx->plain);
     cx->config.release(cx->config.user, cx);
 }

@@ -66,7 +66,7 @@ kn_context *kn_context_new(const kn_config *config)
     kn_context *cx = c.allocate(c.user, sizeof *cx);
     if (!cx)
         return NULL;
-    *cx = (kn_context){ .config = c, .quota_left = c.quota };
+    *cx = (kn_context){ .config = c, .quota_left = c.quota, .plain = newlocale(LC_ALL_MASK, "C", (locale_t)0) };
     arena_init(&cx->arena, cx);
     arena_init(&cx->call, cx);
     map_init(&cx->defines, &cx->arena);
@@ -88,15 +88,18 @@ void context_begin(kn_context *cx)
 
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
 {
-    Try t     = { .outer = cx->tries, .scratches = cx->scratches };
-    cx->tries = &t;
-    if (setjmp(t.back)) {
-        cx->tries = t.outer;
-        return false;
+    Try            t      = { .outer = cx->tries, .scratches = cx->scratches };
+    const locale_t before = cx->plain ? uselocale(cx->plain) : (locale_t)0;
+    volatile bool  done   = false;
+    cx->tries             = &t;
+    if (!setjmp(t.back)) {
+        fn(arg);
+        done = true;
     }
-    fn(arg);
     cx->tries = t.outer;
-    return true;
+    if (before)
+        uselocale(before);
+    return done;
 }
 
 void context_bail(kn_context *cx, kn_status status, const char *message)

@@ -5,6 +5,7 @@
 #ifndef KILN_BASE_CONTEXT_H
 #define KILN_BASE_CONTEXT_H
 
+#include <locale.h>
 #include <setjmp.h>
 
 #include "base/arena.h"
@@ -47,6 +48,7 @@ struct kn_context {
     kn_status   status;         /* of the call: the first error's */
     const char *bailed;         /* why the call could not go on, or NULL */
     Try        *tries;
+    locale_t    plain;          /* the C locale: numbers are read and written with a point, whatever the program around us has set */
     Arena      *scratches;      /* begun and not ended, the newest first */
     struct kn_pipeline *pipelines;      /* all that are alive */
     Map         defines;        /* interned name -> const char *value */

@@ -232,7 +232,14 @@ static int parse_noise(Cli *cli, Binding *at, const char *subject, const char *t
                : DONE;
 }
 
-/* name=@…: a formula, noise or, if `shapes_only`, just a size. */
+/* Moves an input to its --origin. */
+static void place_input(Binding *at)
+{
+    for (int d = 0; at->placed && d < at->port.rank; d++)
+        at->buffer.dim[d].min = at->origin[d];
+}
+
+/* name=@…: a formula over the coordinates that the input has in the program, noise or, if `shapes_only`, just a size. */
 static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_only)
 {
     static const char word[] = "@noise(";
@@ -247,6 +254,7 @@ static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_onl
         return usage(cli, "%s: the size is to be followed by a colon and a formula, as in %s=@192x160:x + y", subject,
                      at->port.name);
     at->buffer = unallocated(&at->port, at->extent);
+    place_input(at);
     if (shapes_only)
         return DONE;
     if (kn_buffer_alloc(cli->cx, &at->buffer) != KN_OK)
@@ -264,8 +272,8 @@ static int bind_input(Cli *cli, Binding *at, bool shapes_only)
     snprintf(subject, n, "%s=%s", at->port.name, at->text);
     const int status = at->text[0] == '@' ? bind_made(cli, at, subject, shapes_only)
                                           : image_load(cli, at->text, &at->port, &at->buffer);
-    for (int d = 0; status == DONE && at->placed && d < at->port.rank; d++)
-        at->buffer.dim[d].min = at->origin[d];
+    if (status == DONE)
+        place_input(at);
     return status;
 }
 

@@ -1,6 +1,8 @@
 /* The main road through the API: types, contexts, programs from text, running, regions, filling, showing. */
 #include "api.h"
 
+#include <locale.h>
+
 static void test_types(void)
 {
     for (int t = KN_BOOL; t < KN_TYPE_COUNT; t++) {
@@ -279,6 +281,23 @@ static void test_define_and_format(kn_context *cx)
     CHECK(text && strstr(text, "out(x) = x + 1") && strstr(text, "// one"), "%s", text ? text : kn_error_text(cx));
 }
 
+/* Numbers have a point, whatever the program around us has set. */
+static void test_locales(kn_context *cx)
+{
+    static const char *const commas[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR" };
+    const char              *set      = NULL;
+    for (size_t i = 0; i < sizeof commas / sizeof *commas && !set; i++)
+        set = setlocale(LC_NUMERIC, commas[i]);
+    if (!set)
+        puts("no locale with a decimal comma is installed: not tried");
+    kn_module *m = compile_text(cx, "output out  out(x) = 1.5*x + 0.25\n");
+    float      v[2];
+    kn_buffer  out = kn_buffer_dense(v, KN_F32, 1, (int32_t[]){ 2 });
+    expect_ok(cx, kn_run(m, (kn_arg[]){ { "out", .buffer = &out } }, 1));
+    CHECK(v[0] == 0.25f && v[1] == 1.75f, "%g %g in locale %s", v[0], v[1], set ? set : "C");
+    setlocale(LC_NUMERIC, "C");
+}
+
 int main(void)
 {
     kn_context *cx = kn_context_new(NULL);
@@ -293,6 +312,7 @@ int main(void)
     test_fill(cx);
     test_noise(cx);
     test_define_and_format(cx);
+    test_locales(cx);
     kn_context_free(cx);
     return check_done();
 }

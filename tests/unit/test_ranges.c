@@ -4,7 +4,7 @@
  * `test_ranges SEED COUNT` repeats it. */
 #include "analysis/evaluate.h"
 #include "base/text.h"
-#include "unit.h"
+#include "pipeline/pipeline.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -397,12 +397,12 @@ int main(int argc, char **argv)
             t.failed = true;
         }
         failures += t.failed;
-        unit_free(t.cx, NULL);
+        kn_context_free(t.cx);
     }
     Trial shared = { .cx = kn_context_new(NULL) };
     context_begin(shared.cx);
     failures += !context_try(shared.cx, shared_conditions, &shared) || shared.failed;
-    unit_free(shared.cx, NULL);
+    kn_context_free(shared.cx);
     printf("%llu random expressions, %d failures\n", (unsigned long long)count, failures);
     return failures != 0;
 }

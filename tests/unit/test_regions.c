@@ -1,7 +1,7 @@
 /* Regions: a table of programs with the boxes they need, a table of those that have none, fitting, and time. */
 #include "analysis/regions.h"
 #include "base/text.h"
-#include "unit.h"
+#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,7 +308,7 @@ static void run_row(const Row *row, void (*run)(void *), void (*print)(Case *, T
         failures++;
         printf("FAIL %s\n  given    %s\n  expected %s\n  got      %s%s\n", row->text, row->given, row->expected, text_string(&out), text);
     }
-    unit_free(c.cx, c.p);
+    kn_context_free(c.cx);
 }
 
 #define RUN_ROWS(rows, run, print)                                      \
@@ -334,7 +334,7 @@ static void test_steps(void)
     failures += !right;
     if (!right)
         printf("FAIL steps of the heat equation\n");
-    unit_free(c.cx, c.p);
+    kn_context_free(c.cx);
 }
 
 /* ---- Time ------------------------------------------------------------------------------- */
@@ -384,7 +384,7 @@ static void test_pyramid(void)
         failures++;
         printf("FAIL pyramid: %s\n", kn_error_text(c.cx));
     }
-    unit_free(c.cx, c.p);
+    kn_context_free(c.cx);
     free(text);
 }
 
