@@ -123,7 +123,7 @@ static void render_line(Text *out, Loc loc)
         from = loc.start - from > BEFORE ? loc.start - BEFORE : from;
         to   = to - from > WIDTH ? from + WIDTH : to;
     }
-    while (from < to && !begins_character(text[from]))
+    while (from < to && from < loc.start && !begins_character(text[from]))
         from++;
     while (to < loc.source->length && to > from && !begins_character(text[to]))
         to--;
@@ -133,9 +133,9 @@ static void render_line(Text *out, Loc loc)
     text_add(&carets, "    ");
     for (size_t i = from; i < to; i++) {
         const unsigned char c = (unsigned char)text[i];
-        const char shown = c < 32 ? ' ' : (char)c;
+        const char shown = c < 32 || c == 127 ? ' ' : (char)c;
         text_add_n(out, &shown, 1);
-        if (begins_character(text[i]) && (i < loc.end || i <= loc.start))
+        if (i == loc.start || (begins_character(text[i]) && i < (loc.end > loc.start ? loc.end : loc.start)))
             text_add(&carets, i < loc.start ? " " : "^");
     }
     if (loc.start >= to)

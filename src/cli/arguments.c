@@ -138,6 +138,15 @@ static const char *dims_text(Cli *cli, const kn_port *port)
     return text;
 }
 
+/* What a message is about, as it was written: "in=@3x3", "--size 3x3". */
+static const char *subject_text(Cli *cli, const char *what, const char *between, const char *text)
+{
+    const size_t n       = strlen(what) + strlen(between) + strlen(text) + 1;
+    char        *subject = cli_alloc(cli, n);
+    snprintf(subject, n, "%s%s%s", what, between, text);
+    return subject;
+}
+
 /* Sizes a buffer for the port; `subject` is what the message shows. */
 static int parse_size(Cli *cli, const char *subject, const char *text, const kn_port *port, int32_t *extent,
                       const char **end)
@@ -267,11 +276,9 @@ static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_onl
 
 static int bind_input(Cli *cli, Binding *at, bool shapes_only)
 {
-    const size_t n       = strlen(at->port.name) + strlen(at->text) + 2;
-    char        *subject = cli_alloc(cli, n);
-    snprintf(subject, n, "%s=%s", at->port.name, at->text);
-    const int status = at->text[0] == '@' ? bind_made(cli, at, subject, shapes_only)
-                                          : image_load(cli, at->text, &at->port, &at->buffer);
+    const char *subject = subject_text(cli, at->port.name, "=", at->text);
+    const int   status  = at->text[0] == '@' ? bind_made(cli, at, subject, shapes_only)
+                                            : image_load(cli, at->text, &at->port, &at->buffer);
     if (status == DONE)
         place_input(at);
     return status;
@@ -327,6 +334,9 @@ static int assign_operands(Cli *cli, Bindings *b)
             continue;
         if (!at)
             return unknown_name(cli, b, name, INPUTS | PARAMS, "input, parameter or const");
+        if (!*text)
+            return usage(cli, "nothing stands after %s: %s was expected", cli->operands[i],
+                         at->port.kind == KN_INPUT ? "an image or a formula" : "a value");
         if (at->text)
             return usage(cli, "%s is given twice: %s and %s", name, at->text, text);
         at->text = text;
@@ -344,7 +354,7 @@ static int assign_sizes(Cli *cli, Bindings *b)
         const char *size, *end;
         int         status = find_output(cli, b, text, "--size", &out, &size);
         if (status == DONE)
-            status = parse_size(cli, text, size, &out->port, out->extent, &end);
+            status = parse_size(cli, subject_text(cli, "--size", " ", text), size, &out->port, out->extent, &end);
         if (status == DONE && *end)
             status = usage(cli, "--size %s: a size was expected, as in 192x160x3", text);
         if (status != DONE)

@@ -119,6 +119,15 @@ bool is_known(const Env *env, const char *name)
     return find_entry(env, name) != NULL;
 }
 
+/* "a formula is over x, y": the variables of the environment, the first one first. */
+static const char *formula_variables(Elab *el, const Env *env)
+{
+    const char *list = NULL;
+    for (; !env->scope; env = env->up)
+        list = list ? arena_printf(el->arena, "%s, %s", env->name, list) : env->name;
+    return list ? arena_printf(el->arena, "a formula is over %s", list) : "a formula of rank 0 has no variables";
+}
+
 static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
 {
     const size_t base   = strcspn(name, "[");
@@ -131,6 +140,8 @@ static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
         remedy = arena_printf(el->arena, "`%.*s` is no family and has no index", (int)base, name);
     if (!remedy)
         remedy = did_you_mean(el, env, name);
+    if (!remedy && el->in_formula)
+        remedy = formula_variables(el, env);
     if (!remedy && el->current && !name[base])
         remedy = arena_printf(el->arena, "it is no function, constant or parameter, and neither an argument of `%s` nor a reduction "
                                          "variable (for %s in a..b)", el->current, name);
