@@ -47,6 +47,7 @@ fuzz:           ## run each fuzz target for FUZZ_SECONDS (60)
 install: all    ## install to DESTDIR/PREFIX (/usr/local): kiln, libraries, header, man page, kiln.pc
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi     # programs find the library at once
 
 clean:          ## remove what was built
 	rm -rf build build-asan build-fuzz out

@@ -5,7 +5,6 @@
  * mathematical library's affair move outward always. Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
 #include "analysis/interval.h"
 
-#include <float.h>
 #include <math.h>
 
 /* The distance from |v| to the next number of the type, at least. */

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Everything that is left in `file`, in memory from cli_alloc; NULL if it cannot be read. */

@@ -86,23 +86,9 @@ static bool is_free(const Definition *def, int d)
 
 /* ---- What the lanes run along ---------------------------------------------------------------- */
 
-typedef struct Search {
-    const Func *func;
-    bool        found;
-} Search;
-
-static void search_call(const Expr *e, void *user)
-{
-    Search *s = user;
-    s->found |= e->op == EX_CALL && e->u.call.func == s->func;
-}
-
 static bool reads_self(Run *run, const Func *f, const Expr *e)
 {
-    Search s = { f, false };
-    if (e)
-        expr_visit(&run->p->exprs, e, search_call, &s);
-    return s.found;
+    return e && expr_reads(&run->p->exprs, e, f);
 }
 
 /* Is `e` component c of the function at the very place that is written? */

@@ -221,6 +221,24 @@ void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void
     scratch_end(&scratch);
 }
 
+typedef struct Search {
+    const Func *func;
+    bool        found;
+} Search;
+
+static void search_call(const Expr *e, void *user)
+{
+    Search *s = user;
+    s->found |= e->op == EX_CALL && e->u.call.func == s->func;
+}
+
+bool expr_reads(ExprPool *pool, const Expr *e, const Func *f)
+{
+    Search s = { f, false };
+    expr_visit(pool, e, search_call, &s);
+    return s.found;
+}
+
 typedef struct Substitution {
     ExprPool          *pool;
     int                count;

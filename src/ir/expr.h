@@ -148,6 +148,8 @@ const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char
 
 /* Calls visit(e, user) once for each node reachable from e, operands first. */
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user);
+/* Does `e` call `f`? */
+bool expr_reads(ExprPool *pool, const Expr *e, const Func *f);
 
 /* Value of an integer constant node. */
 bool expr_is_int(const Expr *e, int64_t *v);

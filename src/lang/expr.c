@@ -40,9 +40,7 @@ FuncRef *ref_intern(Elab *el, const FuncRef *like)
 
 FuncRef *ref_of(Elab *el, Func *f)
 {
-    FuncRef *r = ARENA_NEW(el->arena, FuncRef);
-    r->func    = f;
-    return r;
+    return ref_intern(el, &(FuncRef){ .func = f });
 }
 
 int ref_rank(const FuncRef *f)

@@ -19,11 +19,10 @@ struct Reduction {
     Reduction  *next;           /* of the same value */
     const char *kind;
     Func       *func;
-    const Expr *value, *where;
+    const Expr *where;
 };
 
 typedef struct FreeVars {
-    Elab       *el;
     int         rvar_count;
     const RVar *rvars;
     int         count;
@@ -170,30 +169,16 @@ static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *
 
 enum { MOST_TERMS = 1000 };
 
-typedef struct SelfSearch {
-    const Func *func;
-    bool        found;
-} SelfSearch;
-
-static void find_self(const Expr *e, void *user)
-{
-    SelfSearch *s = user;
-    s->found |= e->op == EX_CALL && e->u.call.func == s->func;
-}
-
+/* Does a part of the reduction read the function whose update it stands in? */
 static bool reads_updating(Elab *el, const FreeVars *fv, const Expr *value, const Expr *where)
 {
-    SelfSearch s = { el->updating, false };
-    if (!s.func)
+    const Func *f = el->updating;
+    if (!f)
         return false;
-    expr_visit(el->pool, value, find_self, &s);
-    if (where)
-        expr_visit(el->pool, where, find_self, &s);
-    for (int i = 0; i < fv->rvar_count; i++) {
-        expr_visit(el->pool, fv->rvars[i].lo, find_self, &s);
-        expr_visit(el->pool, fv->rvars[i].hi, find_self, &s);
-    }
-    return s.found;
+    bool found = expr_reads(el->pool, value, f) || (where && expr_reads(el->pool, where, f));
+    for (int i = 0; i < fv->rvar_count; i++)
+        found = found || expr_reads(el->pool, fv->rvars[i].lo, f) || expr_reads(el->pool, fv->rvars[i].hi, f);
+    return found;
 }
 
 /* All terms in lexicographic order, each with the reduction variables replaced by numbers. */
@@ -243,7 +228,7 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
         diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme", b->name, TUPLE_MAX - 2);
         return false;
     }
-    FreeVars used = { .el = el };
+    FreeVars used = { 0 };
     for (int i = 0; i < fv->rvar_count; i++)
         expr_visit(el->pool, fv->rvars[i].lo, add_free_var, &used);
     for (int i = 0; i < fv->rvar_count; i++)
@@ -274,7 +259,7 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
         diag_error(el->cx, call->loc, NULL, el->in_formula ? "a formula has no reductions" : "`%s` takes one value before its `for`", b->name);
         return ERROR_VALUE;
     }
-    FreeVars    fv    = { .el = el };
+    FreeVars    fv    = { 0 };
     RVar       *rvars = NULL;
     const Expr *where = NULL;
     if (!elab_clause(el, &env, call->clause, &fv.rvar_count, &rvars, &where))
@@ -314,7 +299,7 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
         if (!strcmp(k->kind, b->name) && k->where == where && same_domain(k->func->updates, fv.rvar_count, rvars))
             return visible_part(el, b, &fv, k->func, args);
     Reduction *r = ARENA_NEW(el->arena, Reduction);
-    *r           = (Reduction){ first, b->name, make_function(el, b, call->loc, &fv, value, where), value, where };
+    *r           = (Reduction){ first, b->name, make_function(el, b, call->loc, &fv, value, where), where };
     context_spend(el->cx, INSTANCE_COST);
     map_set(&el->reductions, value, r);
     return visible_part(el, b, &fv, r->func, args);

@@ -1,7 +1,7 @@
 /* Templates: a `def` makes functions of functions, or is a formula with holes.
  *
  * A formula, def mean(a, b) = (a + b) / 2, stands for its value with the arguments, whatever they are, put in. The other kind has a body:
- * An instance is the body filed once more, in a scope of its own, with the arguments bound. The same template with the same
+ * an instance is the body filed once more, in a scope of its own, with the arguments bound. The same template with the same
  * arguments is the same instance, so `up(f)(x, y) + up(f)(x+1, y)` computes up(f) once. An instance is named after what it
  * defines: g[2] = down(g[1]) gives g[2] and its inner stage g[2].dx. */
 #include "lang/elab.h"
@@ -10,7 +10,6 @@ typedef struct Instance Instance;
 struct Instance {
     Instance    *next;          /* of the same key */
     const Entry *template_;
-    int          count;
     Value       *args;
     Value        result;
     bool         busy;
@@ -24,7 +23,7 @@ static uintptr_t value_hash(Value v)
     case VAL_INT:   return (uintptr_t)v.integer;
     case VAL_FLOAT: memcpy(&bits, &v.real, sizeof bits); return (uintptr_t)bits;
     case VAL_EXPR:  return (uintptr_t)v.expr;
-    case VAL_FUNC:  return (uintptr_t)(v.func->boundary ? (const void *)v.func : (const void *)v.func->func);
+    case VAL_FUNC:  return (uintptr_t)v.func;
     case VAL_TYPE:  return (uintptr_t)v.type;
     default:        return 0;
     }
@@ -38,7 +37,7 @@ static bool same_value(Value a, Value b)
     case VAL_INT:   return a.integer == b.integer;
     case VAL_FLOAT: return !memcmp(&a.real, &b.real, sizeof a.real) && !memcmp(&a.real32, &b.real32, sizeof a.real32);     /* 0.0 is not -0.0 */
     case VAL_EXPR:  return a.expr == b.expr;
-    case VAL_FUNC:  return a.func == b.func || (!a.func->boundary && !b.func->boundary && a.func->func == b.func->func);
+    case VAL_FUNC:  return a.func == b.func;
     case VAL_TYPE:  return a.type == b.type;
     default:        return false;
     }
@@ -194,7 +193,7 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
         return ERROR_VALUE;
     }
     in  = ARENA_NEW(el->arena, Instance);
-    *in = (Instance){ .next = first, .template_ = t, .count = n, .args = args, .busy = true };
+    *in = (Instance){ .next = first, .template_ = t, .args = args, .busy = true };
     context_spend(el->cx, INSTANCE_COST);
     map_set(&el->instances, key, in);
     const int errors = el->cx->error_count;

@@ -146,10 +146,6 @@ static bool check_self_references(kn_pipeline *p)
             }
             if (c.u->where)
                 expr_visit(&p->exprs, c.u->where, check_read, &c);
-            for (int r = 0; r < c.u->rvar_count; r++) {
-                expr_visit(&p->exprs, c.u->rvars[r].lo, check_read, &c);
-                expr_visit(&p->exprs, c.u->rvars[r].hi, check_read, &c);
-            }
             ok &= c.ok;
         }
     return ok;
