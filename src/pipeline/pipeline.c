@@ -55,14 +55,6 @@ Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc
     return f;
 }
 
-const Func *pipeline_find(const kn_pipeline *p, const char *name)
-{
-    for (size_t i = 0; i < p->funcs.count; i++)
-        if (!strcmp(p->funcs.at[i]->name, name))
-            return p->funcs.at[i];
-    return NULL;
-}
-
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input)
 {
     for (size_t i = 0; i < p->exprs.capacity; i++) {

@@ -132,8 +132,6 @@ void func_callees(Arena *arena, const Func *f, FuncList *out);
 /* Does any expression speak of the size of this input (in.width, edge(in) …)? */
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
-const Func *pipeline_find(const kn_pipeline *p, const char *name);
-
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);
 

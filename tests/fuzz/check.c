@@ -346,7 +346,7 @@ static Pointwise *pointwise_of(const Run *r, const kn_buffer **inputs, kn_scalar
     for (int i = 0; i < r->count; i++) {
         const kn_port port = kn_port_get(r->p, i);
         if (port.kind == KN_INPUT)
-            inputs[pipeline_find(r->p, port.name)->id] = &r->grid[i].b;
+            inputs[i] = &r->grid[i].b;              /* inputs are the first ports and the first functions, in one order */
         else if (port.kind == KN_PARAM)
             params[param++] = r->args[i].value;
     }
