@@ -134,6 +134,20 @@ static void grow_box(const Fit *fit, FitDim *dims)
     }
 }
 
+/* A box that is limited only far beyond what can be computed is as good as unlimited: the part of it that the guess has. */
+static void take_guess(const Fit *fit, FitDim *dims)
+{
+    for (int d = 0; d < fit->func->rank; d++) {
+        const Guess  *g   = &fit->guess[d];
+        const int64_t min = g->min > fit->box->min[d] ? g->min : fit->box->min[d], max = g->max < fit->box->max[d] ? g->max : fit->box->max[d];
+        if (!g->input || min > max)
+            continue;
+        fit->box->min[d]  = min;
+        fit->box->max[d]  = max;
+        dims[d].unlimited = true;
+    }
+}
+
 bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
 {
     const Binding *given   = b->binding;
@@ -146,8 +160,10 @@ bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
     const bool found = find_box(&fit);
     if (found)
         grow_box(&fit, dims);
-    b->binding   = given;
     b->unlimited = false;
+    if (found && !would_do(&fit))
+        take_guess(&fit, dims);
+    b->binding = given;
     bool known   = found;
     for (int d = 0; found && d < fit.func->rank; d++)
         known &= !dims[d].unlimited || dims[d].like;
