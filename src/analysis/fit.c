@@ -20,10 +20,16 @@ typedef struct Fit {
     const Func *func;
     Box        *box;            /* of the output that is fitted, in the binding of the boxes */
     Guess       guess[KN_MAX_RANK];
+    bool        has_budget;     /* of steps of updates for the whole search, set by the caller; else each box has most_steps: the first
+                                 * guess may take as many as it needs, and the others some more */
+    int64_t     most_steps;
 } Fit;
 
+/* Would this box do? Far away an update may have more steps than anybody waits for: then it would not, and steps_left tells why. */
 static bool would_do(const Fit *fit)
 {
+    if (!fit->has_budget)
+        fit->boxes->steps_left = fit->most_steps;
     return boxes_compute(fit->boxes, NULL, NULL);
 }
 
@@ -51,6 +57,14 @@ static bool try_guess(const Fit *fit)
     return would_do(fit);
 }
 
+/* The steps that boxes may take from now on, after one was tried without a limit. */
+static int64_t steps_like(const Fit *fit)
+{
+    enum { AT_LEAST = 1 << 16 };
+    const int64_t used = INT64_MAX - fit->boxes->steps_left;
+    return used > AT_LEAST / 4 ? (used > INT64_MAX / 4 ? INT64_MAX : 4 * used) : AT_LEAST;
+}
+
 /* The point at 1 / 2^shift of the way to the middle of the inputs. */
 static bool try_middle(const Fit *fit, int shift)
 {
@@ -69,10 +83,15 @@ static bool try_diagonal(const Fit *fit, int64_t at, bool from_min)
     return would_do(fit);
 }
 
-static bool find_box(const Fit *fit)
+static bool find_box(Fit *fit)
 {
     enum { HALVINGS = 8, DOUBLINGS = 16 };
-    if (try_guess(fit))
+    fit->most_steps = INT64_MAX;
+    if (!fit->has_budget)
+        fit->boxes->steps_left = INT64_MAX;
+    const bool found = try_guess(fit);
+    fit->most_steps  = fit->has_budget ? 0 : steps_like(fit);
+    if (found)
         return true;
     for (int i = 0; i < HALVINGS; i++)
         if (try_middle(fit, i))
@@ -113,7 +132,7 @@ static bool grow_side(const Fit *fit, int d, bool upper)
         move(fit, d, upper, end);
     if (!move(fit, d, upper, *side + sign))
         return false;
-    if (move(fit, d, upper, *side + sign * far_away)) {
+    if (move(fit, d, upper, *side + sign * far_away) || fit->boxes->steps_left < 0) {
         *side = g->input && sign * (end - start) > 0 ? end : start;
         return true;
     }
@@ -155,6 +174,8 @@ bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
     Fit            fit     = { .boxes = b, .func = b->pipeline->outputs.at[index].func, .box = &outputs[index] };
     for (int d = 0; d < fit.func->rank; d++)
         fit.guess[d] = guess_dim(b, fit.func->args[d]);
+    fit.has_budget  = b->is_frugal;
+    b->is_frugal    = true;
     b->binding      = &binding;
     b->unlimited    = true;
     const bool found = find_box(&fit);
@@ -163,7 +184,8 @@ bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
     b->unlimited = false;
     if (found && !would_do(&fit))
         take_guess(&fit, dims);
-    b->binding = given;
+    b->is_frugal = fit.has_budget;
+    b->binding   = given;
     bool known   = found;
     for (int d = 0; found && d < fit.func->rank; d++)
         known &= !dims[d].unlimited || dims[d].like;
