@@ -128,11 +128,10 @@ static bool grow_side(const Fit *fit, int d, bool upper)
     const int     sign = upper ? 1 : -1;
     int64_t      *side = side_of(fit, d, upper), step = 1;
     const int64_t end  = upper ? g->max : g->min, start = *side;
-    if (g->input && sign * (end - *side) > 0)
-        move(fit, d, upper, end);
+    const bool at_guess = !g->input || sign * (end - *side) <= 0 || move(fit, d, upper, end);
     if (!move(fit, d, upper, *side + sign))
         return false;
-    if (move(fit, d, upper, *side + sign * far_away) || fit->boxes->steps_left < 0) {
+    if (move(fit, d, upper, *side + sign * far_away) || (at_guess && fit->boxes->steps_left < 0)) {
         *side = g->input && sign * (end - start) > 0 ? end : start;
         return true;
     }

@@ -324,6 +324,6 @@ bool number_apply(ExprOp op, kn_type type, int count, const Number *n, Number *o
     }
     const bool known = apply_libm(op, a.as.f, b.as.f, &r)
                     || (from == KN_F64 ? apply_double(op, a.as.f, b.as.f, c.as.f, &r) : apply_single(op, (float)a.as.f, (float)b.as.f, (float)c.as.f, &r));
-    *out = number_float(type, known ? r : 0);
+    *out = number_float(type, !known ? 0 : from == KN_F64 ? r : (double)(float)r);     /* f16 and bf16: computed in f32, then rounded */
     return known;
 }
