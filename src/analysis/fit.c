@@ -164,6 +164,9 @@ static void take_guess(const Fit *fit, FitDim *dims)
         fit->box->max[d]  = max;
         dims[d].unlimited = true;
     }
+    if (!would_do(fit))
+        for (int d = 0; d < fit->func->rank; d++)
+            dims[d].unlimited |= !fit->guess[d].input;
 }
 
 bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
