@@ -32,6 +32,7 @@ static uint64_t payload(const Expr *e)
     case EX_VAR:
     case EX_EXTERN:     return (uintptr_t)e->u.name;
     case EX_PARAM:      return (uintptr_t)e->u.param;
+    case EX_LOAD:       return (uintptr_t)e->u.buffer;
     case EX_DIM_MIN:
     case EX_DIM_EXTENT:
     case EX_CALL:       return (uintptr_t)e->u.call.func * 31 + e->u.call.index;
@@ -161,6 +162,13 @@ const Expr *expr_extern(ExprPool *pool, const char *interned, kn_type type, int 
     return make(pool, &key, (uint32_t)count, args);
 }
 
+const Expr *expr_load(ExprPool *pool, const Buffer *buffer, kn_type type, const Expr *index)
+{
+    Expr key     = NODE(pool, EX_LOAD, type);
+    key.u.buffer = buffer;
+    return make(pool, &key, 1, &index);
+}
+
 const Expr *expr_unary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a)
 {
     const Expr key = NODE(pool, op, type);
@@ -177,6 +185,11 @@ const Expr *expr_ternary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a,
 {
     const Expr key = NODE(pool, op, type);
     return make(pool, &key, 3, (const Expr *[]){ a, b, c });
+}
+
+const Expr *expr_rebuild(ExprPool *pool, const Expr *like, const Expr *const *args)
+{
+    return make(pool, like, like->count, args);
 }
 
 bool expr_is_int(const Expr *e, int64_t *v)
@@ -279,5 +292,39 @@ const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char
     map_init(&s.done, &s.scratch);
     const Expr *result = substitute(&s, e);
     scratch_end(&s.scratch);
+    return result;
+}
+
+typedef struct Rewrite {
+    ExprPool *pool;
+    const Expr *(*change)(void *user, const Expr *e);
+    void *user;
+    Map   done;
+    Arena scratch;
+} Rewrite;
+
+static const Expr *rewrite(Rewrite *r, const Expr *e)
+{
+    const Expr *result = map_get(&r->done, e);
+    if (result)
+        return result;
+    const Expr **args    = e->count ? ARENA_ARRAY(&r->scratch, const Expr *, e->count) : NULL;
+    bool         changed = false;
+    for (uint32_t i = 0; i < e->count; i++) {
+        args[i] = rewrite(r, e->args[i]);
+        changed |= args[i] != e->args[i];
+    }
+    result = r->change(r->user, changed ? make(r->pool, e, e->count, args) : e);
+    map_set(&r->done, e, (void *)result);
+    return result;
+}
+
+const Expr *expr_rewrite(ExprPool *pool, const Expr *e, const Expr *(*change)(void *user, const Expr *e), void *user)
+{
+    Rewrite r = { .pool = pool, .change = change, .user = user };
+    scratch_begin(&r.scratch, pool->cx);
+    map_init(&r.done, &r.scratch);
+    const Expr *result = rewrite(&r, e);
+    scratch_end(&r.scratch);
     return result;
 }

@@ -15,6 +15,7 @@
 typedef struct Expr  Expr;
 typedef struct Func  Func;      /* pipeline/pipeline.h */
 typedef struct Param Param;
+typedef struct Buffer Buffer;   /* ir/stmt.h */
 
 /* name, text, operands (-1: any number) */
 #define EXPR_OPS(X)                                                                            \
@@ -27,6 +28,7 @@ typedef struct Param Param;
     X(DIM_EXTENT, "extent", 0)  /* likewise */                                                 \
     /* calls */                                                                                \
     X(CALL, "call", -1)         /* u.call.func at args, component u.call.index; args are i32 */ \
+    X(LOAD, "load", 1)          /* lowered code only: the element of u.buffer at args[0], an i64 index from its first */ \
     X(EXTERN, "extern", -1)     /* u.name: a pure C function of scalars */                     \
     /* conversions: the type of the node is the target */                                      \
     X(CAST, "cast", 1)                                                                         \
@@ -108,6 +110,7 @@ struct Expr {
         double       f;
         const char  *name;  /* interned */
         const Param *param;
+        const Buffer *buffer;
         struct {
             const Func *func;
             uint32_t    index;
@@ -139,12 +142,20 @@ const Expr *expr_param(ExprPool *pool, kn_type type, const Param *param);
 const Expr *expr_dim(ExprPool *pool, ExprOp op, const Func *input, int dim);
 const Expr *expr_call(ExprPool *pool, const Func *f, int component, kn_type type, int count, const Expr *const *args);
 const Expr *expr_extern(ExprPool *pool, const char *interned, kn_type type, int count, const Expr *const *args);
+const Expr *expr_load(ExprPool *pool, const Buffer *buffer, kn_type type, const Expr *index);
 const Expr *expr_unary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a);
 const Expr *expr_binary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a, const Expr *b);
 const Expr *expr_ternary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a, const Expr *b, const Expr *c);
 
 /* `e` with each variable named in `names` replaced. */
 const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names, const Expr *const *values);
+
+/* A node like `like` (of this pool or another) with these operands, as many as it has. */
+const Expr *expr_rebuild(ExprPool *pool, const Expr *like, const Expr *const *args);
+
+/* Rewrites `e` from the leaves up: each distinct node once, after its operands, as it is with the new operands; change() returns what
+ * stands in its place, or the node itself. */
+const Expr *expr_rewrite(ExprPool *pool, const Expr *e, const Expr *(*change)(void *user, const Expr *e), void *user);
 
 /* Calls visit(e, user) once for each node reachable from e, operands first. */
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user);

@@ -1,0 +1,45 @@
+/* Lowering: from a plan to a program of loops over memory, pass by pass. The list of passes is in lower.c. */
+#ifndef KILN_LOWER_LOWER_H
+#define KILN_LOWER_LOWER_H
+
+#include "plan/plan.h"
+
+/* A coordinate of lowered code lies within ±2^28 (checked when the function is called), so sums of a few of them never wrap. */
+enum { MOST_COORDINATE = 1 << 28 };
+
+typedef struct Lower {
+    kn_context *cx;
+    Arena      *arena;
+    ExprPool   *exprs;          /* the plan's */
+    const Plan *plan;
+    Program    *program;
+    int         vector_bits;    /* of the target, for choices of shape */
+} Lower;
+
+/* One pass: takes the body of the program, gives the next. */
+typedef struct LowerPass {
+    const char *name, *summary;
+    const Stmt *(*run)(Lower *lw, const Stmt *body);
+} LowerPass;
+
+extern const LowerPass lower_passes[];
+extern const int       lower_pass_count;
+
+typedef struct LowerOptions {
+    bool        strict_float;
+    int         vector_bits;    /* 0: 256 */
+    const char *until;          /* stop after this pass; NULL: all of them */
+} LowerOptions;
+
+/* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
+Program *lower(const Plan *plan, const LowerOptions *options);
+
+/* ---- The passes, in order; each in the file of its name ---- */
+const Stmt *lower_loops(Lower *lw, const Stmt *none);           /* loops.c: loops for every definition, with regions, realizations and sliding windows */
+const Stmt *lower_flatten(Lower *lw, const Stmt *s);            /* flatten.c: functions become buffers, calls loads */
+const Stmt *lower_partition(Lower *lw, const Stmt *s);          /* partition.c */
+const Stmt *lower_unroll(Lower *lw, const Stmt *s);             /* unroll.c */
+const Stmt *lower_vectorize(Lower *lw, const Stmt *s);          /* vectorize.c: bodies of vector loops made fit for lanes */
+const Stmt *lower_simplify(Lower *lw, const Stmt *s);           /* simplify.c */
+
+#endif
