@@ -3,7 +3,7 @@
 #define KILN_PIPELINE_PIPELINE_H
 
 #include "base/text.h"
-#include "ir/expr.h"
+#include "ir/stmt.h"
 
 typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
 
@@ -134,5 +134,7 @@ bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);
+/* A statement as text, indented: what `kiln show --after PASS` prints. */
+void stmt_print(Text *out, const Stmt *s);
 
 #endif
