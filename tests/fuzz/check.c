@@ -19,16 +19,16 @@
 enum { MOST_PORTS = 32, MOST_POINTS = 60000, GAP = 0xA5 };
 static const uint64_t pointwise_work = 3000000;
 
-/* ---- Memory that is counted, and fails when told to -------------------------------------- */
+/* ---- MemoryUse that is counted, and fails when told to -------------------------------------- */
 
-typedef struct Memory {
+typedef struct MemoryUse {
     int64_t live, count;
     int64_t fail_at;            /* the number of the allocation that fails; -1: none */
-} Memory;
+} MemoryUse;
 
 static void *memory_allocate(void *user, size_t size)
 {
-    Memory *m = user;
+    MemoryUse *m = user;
     if (m->count++ == m->fail_at)
         return NULL;
     void *block = malloc(size);
@@ -38,12 +38,12 @@ static void *memory_allocate(void *user, size_t size)
 
 static void memory_release(void *user, void *block)
 {
-    Memory *m = user;
+    MemoryUse *m = user;
     m->live -= block != NULL;
     free(block);
 }
 
-static kn_context *context_with(Memory *m)
+static kn_context *context_with(MemoryUse *m)
 {
     return kn_context_new(&(kn_config){ .allocate = memory_allocate, .release = memory_release, .user = m,
                                         .memory_limit = (size_t)256 << 20, .quota = 20000000 });
@@ -197,7 +197,7 @@ static void grid_fill(Grid *g, uint64_t seed)
 /* ---- A program with its arguments --------------------------------------------------------- */
 
 typedef struct Run {
-    Memory      *memory;
+    MemoryUse      *memory;
     kn_context  *cx;
     kn_pipeline *p;
     kn_module   *m;
@@ -217,7 +217,7 @@ __attribute__((format(printf, 3, 4))) static Verdict fail(Report *r, const char 
     return PROGRAM_FAILED;
 }
 
-static void run_begin(Run *r, Memory *memory, Report *report, const char *text)
+static void run_begin(Run *r, MemoryUse *memory, Report *report, const char *text)
 {
     *r = (Run){ .memory = memory, .cx = context_with(memory), .report = report };
     r->p = r->cx ? kn_parse(r->cx, "program.kiln", text, -1) : NULL;
@@ -399,7 +399,7 @@ static Verdict against_pointwise(Run *r)
 /* The same program with outputs changed by `change`, and another layout. */
 static Verdict again(const Run *whole, const Case *c, int margin, const char *text, uint64_t layout, Choices *choices, const char *kind)
 {
-    Memory memory = { .fail_at = -1 };
+    MemoryUse memory = { .fail_at = -1 };
     Run    r;
     run_begin(&r, &memory, whole->report, text);
     Verdict verdict = r.m && run_shape(&r, c, margin) ? PROGRAM_PASSED : judge(whole->report, r.cx, KN_OK, kind);
@@ -471,7 +471,7 @@ static Verdict fitted(Run *r, const Case *c, int margin)
 
 static Verdict out_of_memory(const Case *c, int margin, const char *text, Report *report, int64_t fail_at)
 {
-    Memory memory = { .fail_at = fail_at };
+    MemoryUse memory = { .fail_at = fail_at };
     Run    r;
     run_begin(&r, &memory, report, text);
     if (r.m && run_shape(&r, c, margin)) {
@@ -515,7 +515,7 @@ static Verdict check_all(Run *r, const Case *c, const char *text, Choices *choic
 
 Verdict check_program(const char *text, uint64_t seed, Report *report)
 {
-    Memory     memory  = { .fail_at = -1 };
+    MemoryUse     memory  = { .fail_at = -1 };
     Choices    choices = { .seed = seed * 2 + 1 };
     const Case c       = read_comments(text);
     Run        r;
@@ -531,7 +531,7 @@ Verdict check_program(const char *text, uint64_t seed, Report *report)
 Verdict check_formula(const char *formula, uint64_t seed, Report *report)
 {
     static const char *const dims[] = { "x", "y" };
-    Memory      memory  = { .fail_at = -1 };
+    MemoryUse      memory  = { .fail_at = -1 };
     Verdict     verdict = PROGRAM_PASSED;
     kn_context *cx      = context_with(&memory);
     Grid        g       = { .b = { .type = (kn_type)(1 + seed % (KN_TYPE_COUNT - 1)), .rank = 2, .dim = { { -2, 4, 0 }, { 1, 3, 0 } } } };
