@@ -7,6 +7,7 @@
 
 /* A box of coordinates, both ends included. */
 typedef struct SymBox {
+    bool        known;
     const Expr *min[KN_MAX_RANK], *max[KN_MAX_RANK];
 } SymBox;
 
@@ -27,6 +28,7 @@ typedef struct Wraps {
 
 /* The boxes of a function at one level: what the pure definition and each update are computed over. */
 typedef struct FuncBoxes {
+    bool    needed;
     SymBox  pure;
     SymBox *updates;            /* free dimensions count */
     const Expr *alive;          /* the box is not empty; NULL: it never is */

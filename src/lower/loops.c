@@ -190,21 +190,24 @@ const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*cor
     for (int i = 0; i < plan->func_count; i++)
         if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && !level_same(plan->funcs[i].compute, level))
             slide_begin(b, plan->funcs[i].func, &w);
+    for (int i = 0; i < plan->func_count; i++)
+        if (level_same(plan->funcs[i].compute, level))
+            b->boxes[i].needed = false;
     regions_begin(b, level, nest, &w);
     const Stmt *body = NULL;
     for (int i = 0; i < plan->func_count && !b->failed; i++)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].pure.min[0] != NULL + 0)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed)
             body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
     body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
     for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && !is_direct(b, &plan->funcs[i]))
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && b->stored[i].known && !is_direct(b, &plan->funcs[i]))
             body = realize(b, plan->funcs[i].func, body);
     return wraps_close(b, &w, body);
 }
 
 /* ---- Outputs ---------------------------------------------------------------------------- */
 
-/* Does `e` read the function elsewhere than at the place `at`? */
+/* Is the function read elsewhere than at the place that the update `u` writes? (NULL: anywhere) */
 typedef struct Beside {
     const Func   *f;
     const Update *u;
@@ -214,9 +217,11 @@ typedef struct Beside {
 static void beside_visit(const Expr *e, void *user)
 {
     Beside *s = user;
-    for (uint32_t d = 0; e->op == EX_CALL && e->u.call.func == s->f && d < e->count; d++)
-        s->found |= !s->u || e->args[d] != s->u->args[d];
-    s->found |= e->op == EX_CALL && e->u.call.func == s->f && (!s->u || !e->count) && !s->u;
+    if (e->op != EX_CALL || e->u.call.func != s->f)
+        return;
+    s->found |= !s->u;
+    for (uint32_t d = 0; s->u && d < e->count; d++)
+        s->found |= e->args[d] != s->u->args[d];
 }
 
 static bool reads_beside(Build *b, const Func *reader, const Func *f)

@@ -340,7 +340,8 @@ static void region_of(Regions *r, const Func *f)
     Build          *b     = r->b;
     const PlanFunc *pf    = plan_func(b->plan, f);
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
-    FuncBoxes       boxes = { .pure = r->need[f->id].box };
+    FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
+    boxes.pure.known = true;
     obey_bounds(r, f, &boxes.pure);
     if (!r->need[f->id].certain)
         normalize_empty(b, f, &boxes.pure);
