@@ -377,7 +377,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.boxes  = ARENA_ARRAY(lw->arena, FuncBoxes, count);
     b.slides = ARENA_ARRAY(lw->arena, Slide, count);
     b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
-    b.fold   = ARENA_ARRAY(lw->arena, int64_t[KN_MAX_RANK], count);
+    b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
     lw->fold = b.fold;
     if (refuse_stages(&b))
         return NULL;
