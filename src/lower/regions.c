@@ -343,7 +343,7 @@ static void region_of(Regions *r, const Func *f)
     const PlanFunc *pf    = plan_func(b->plan, f);
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
-    boxes.pure.known = true;
+
     obey_bounds(r, f, &boxes.pure);
     if (!r->need[f->id].certain)
         normalize_empty(b, f, &boxes.pure);
@@ -357,8 +357,10 @@ static void region_of(Regions *r, const Func *f)
     visit_function(r, f, &boxes);
     if (here)
         b->boxes[f->id] = boxes;
-    if (stored)
-        b->stored[f->id] = boxes.pure;
+    if (stored) {
+        b->stored[f->id]       = boxes.pure;
+        b->stored[f->id].known = true;
+    }
 }
 
 /* The boxes that the caller asks for. Where there are several outputs, an empty one asks for nothing. */
