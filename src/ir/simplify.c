@@ -62,6 +62,12 @@ static void open_scope(Simplifier *s)
     s->serial = ++s->last_serial;
 }
 
+/* Forgets the answers of this scope: more is known now. */
+static void refresh(Simplifier *s)
+{
+    s->serial = ++s->last_serial;
+}
+
 void simplifier_pop(Simplifier *s)
 {
     const Scope *scope = &s->scopes.at[--s->scopes.count];
@@ -131,6 +137,7 @@ void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, con
     Fact some = { 0 };                                  /* a variable that has a value has a range: max - min >= 0 */
     if (b->min && b->max && form_add_exact(s, &some.form, b->max, 1) && form_add_exact(s, &some.form, b->min, -1) && some.form.count)
         add_form(s, &some);
+    refresh(s);
 }
 
 /* a == b as two facts: b - a >= 0 and a - b >= 0. */
@@ -169,6 +176,7 @@ void simplifier_push_fact(Simplifier *s, const Expr *condition)
     open_scope(s);
     if (condition->op != EX_INT)
         add_fact(s, condition, true);
+    refresh(s);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------ */
@@ -307,7 +315,7 @@ const Expr *simplify(Simplifier *s, const Expr *e)
     s->pool->too_deep  = was;
     if (!failed)
         return r;
-    s->serial = ++s->last_serial;
+    refresh(s);
     return e;
 }
 

@@ -82,11 +82,12 @@ static bool common_part(Simplifier *s, const Operands *o, kn_type type, Form *co
     return true;
 }
 
+/* One in the other, each but the outermost simplified. */
 static const Expr *nested(Simplifier *s, const Operands *o, ExprOp op, kn_type type)
 {
     const Expr *e = o->at[0];
     for (int i = 1; i < o->count; i++)
-        e = expr_binary(s->pool, op, type, e, o->at[i]);
+        e = expr_binary(s->pool, op, type, i > 1 ? simplify_top(s, e) : e, o->at[i]);
     return e;
 }
 
@@ -222,7 +223,7 @@ const Expr *step_logic(Simplifier *s, const Expr *e)
     const int   then = implied(s, a, is_and, b);
     if (then >= 0)
         return (bool)then == is_and ? a : expr_bool(s->pool, !is_and);
-    if (is_plain(s->pool, b) && implied(s, b, is_and, a) == (int)is_and)
+    if (implied(s, b, is_and, a) == (int)is_and && is_plain(s->pool, b))
         return b;
     return e;
 }
