@@ -295,6 +295,12 @@ static int64_t any_value(kn_type t)
     }
 }
 
+/* The same, or one beside it. */
+static int64_t near_value(kn_type t, int64_t v)
+{
+    return type_wrap(t, (int64_t)((uint64_t)v + dice(3) - 1));
+}
+
 static const kn_type int_types[] = { KN_I32, KN_I64, KN_U8, KN_I8, KN_U16, KN_I16, KN_U32, KN_U64 };
 
 /* ---- Rules ------------------------------------------------------------------------------ */
@@ -316,12 +322,15 @@ static Wide as_number(Value v)
 
 static Value pattern_value(const Trial *t, const Pattern *p);
 
-/* The number that a sum or product is without wrapping. */
+/* The number that a sum or product is without wrapping; one that leaves every type stands for those that are too large. */
 static Wide whole_number(const Trial *t, const Pattern *p)
 {
     if (p->kind == PATTERN_OP && (p->op == EX_ADD || p->op == EX_SUB || p->op == EX_MUL)) {
         const Wide a = whole_number(t, p->args[0]), b = whole_number(t, p->args[1]);
-        return p->op == EX_ADD ? a + b : p->op == EX_SUB ? a - b : a * b;
+        Wide       product;
+        if (p->op == EX_MUL)
+            return __builtin_mul_overflow(a, b, &product) || product > WIDE_MOST || product < -WIDE_MOST ? WIDE_MOST : product;
+        return p->op == EX_ADD ? a + b : a - b;
     }
     return as_number(pattern_value(t, p));
 }
@@ -361,10 +370,10 @@ static void roll(Trial *t)
         const bool is_condition = i == 4 || i == 5;
         t->at[i] = is_condition ? (Value){ { .i = dice(2) }, KN_BOOL } : (Value){ { .i = any_value(t->type) }, t->type };
         if (!is_condition && i && dice(3) == 0)
-            t->at[i].lane.i = type_wrap(t->type, t->at[0].lane.i + (int64_t)dice(3) - 1);
+            t->at[i].lane.i = near_value(t->type, t->at[0].lane.i);
     }
     if (dice(2))
-        t->at[10].lane.i = type_wrap(t->type, t->at[9].lane.i + (int64_t)dice(3) - 1);     /* c1 near c0 */
+        t->at[10].lane.i = near_value(t->type, t->at[9].lane.i);     /* c1 near c0 */
 }
 
 /* Weight and number of uses of each variable. What constants alone make is one constant. */
@@ -421,6 +430,7 @@ typedef struct World {
     ExprPool   *pool;
     Simplifier *s;
     const Expr *vars[VARIABLES], *byte, *word;
+    const Expr *fact;           /* that holds, or NULL */
     int64_t     lo[2], hi[2];
 } World;
 
@@ -529,6 +539,9 @@ static void build_world(World *w, kn_context *cx)
     }
     simplifier_push_range(w->s, w->vars[2]->u.name, w->vars[0], expr_binary(pool, EX_ADD, KN_I32, w->vars[0], expr_int(pool, KN_I32, 7)));
     simplifier_push_let(w->s, w->vars[3]->u.name, expr_binary(pool, EX_MUL, KN_I32, w->vars[1], expr_int(pool, KN_I32, 4)));
+    w->fact = dice(2) ? random_condition(w, 1 + (int)dice(3)) : NULL;
+    if (w->fact)
+        simplifier_push_fact(w->s, w->fact);
 }
 
 static void count_node(const Expr *e, void *user)
@@ -597,10 +610,12 @@ static void random_case(void *user)
         for (int k = 0; right && k < 24; k++) {
             Assignment a;
             assign(&w, &a);
+            if (w.fact && !evaluate(&w, &a, w.fact))
+                continue;
             const int64_t v = evaluate(&w, &a, e);
             right           = v == evaluate(&w, &a, r) && ((v >= lo && v <= hi) || (e->type == KN_U64 && v < 0 && hi == INT64_MAX));
-            CHECK(right, "seed %llu, a=%lld b=%lld c=%lld byte=%lld word=%lld, ranges %lld..%lld %lld..%lld:\n  %s = %lld\n  %s = %lld, %lld..%lld",
-                  (unsigned long long)c->seed, (long long)a.vars[0], (long long)a.vars[1], (long long)a.vars[2], (long long)a.byte,
+            CHECK(right, "seed %llu, fact %s, a=%lld b=%lld c=%lld byte=%lld word=%lld, ranges %lld..%lld %lld..%lld:\n  %s = %lld\n  %s = %lld, %lld..%lld",
+                  (unsigned long long)c->seed, w.fact ? world_text(&arena, &w, w.fact) : "none", (long long)a.vars[0], (long long)a.vars[1], (long long)a.vars[2], (long long)a.byte,
                   (long long)a.word, (long long)w.lo[0], (long long)w.hi[0], (long long)w.lo[1], (long long)w.hi[1], world_text(&arena, &w, e),
                   (long long)v, world_text(&arena, &w, r), (long long)evaluate(&w, &a, r), (long long)lo, (long long)hi);
         }
