@@ -91,7 +91,7 @@ void simplifier_push_let(Simplifier *s, const char *name, const Expr *value)
     Binding *b = new_binding(s);
     value      = simplify(s, value);
     b->known   = known_of(s, value);
-    b->instead = value->op == EX_INT || value->op == EX_VAR ? value : NULL;
+    b->instead = value->op == EX_INT || value->op == EX_FLOAT || value->op == EX_VAR ? value : NULL;
     if (is_integer(value))
         b->min = b->max = value;
     open_scope(s);
@@ -250,6 +250,8 @@ static const Expr *rewrite_once(Simplifier *s, const Expr *e)
     const Expr *r = fold_constant(s->pool, e);
     if (r || e->op == EX_INT)
         return r ? r : e;
+    if (e->op == EX_VAR && (r = step_variable(s, e)) != e)
+        return r;
     if (type_is_float((kn_type)e->type) && e->op != EX_SELECT && e->op != EX_CAST)
         return step_float(e);
     if (is_integer(e) || e->type == KN_BOOL) {
@@ -257,8 +259,6 @@ static const Expr *rewrite_once(Simplifier *s, const Expr *e)
         if (known_constant(k) && e->op != EX_CALL && e->op != EX_LOAD && e->op != EX_EXTERN)
             return make_int(s, (kn_type)e->type, k.lo);
     }
-    if (e->op == EX_VAR)
-        return step_variable(s, e);
     if (e->type == KN_BOOL && (r = step_fact(s, e)) != e)
         return r;
     if (steps[e->op] && (r = steps[e->op](s, e)) != e)

@@ -123,10 +123,28 @@ static const Line rows[] = {
     { "", "x < 3 && 5 < x", "false" },
     { "", "if x < y then x else y", "min(x, y)" },
     { "", "if x < 5 then x else 5", "min(x, 5)" },
+    { "", "if x < 0 then 0 else if n - 1 < x then n - 1 else x", "if x <= -1 then 0 else min(x, n - 1)" },
+    { "", "if n <= x then n - 1 else x", "min(x, n - 1)" },
+    { "", "(x < 3 && y < 3) && x < 5", "x <= 2 && y <= 2" },
+    { "x in 1 to n - 1", "if 0 <= x && x < n then i32a else 0", "i32a" },
     { "", "if !(x == y) then 1 else 2", "if x != y then 1 else 2" },
     { "x < y", "if x < y then 1 else 2", "1" },
     { "", "if x < y then (if x < y then 1 else 2) else 3", "if x < y then 1 else 3" },
     { "", "if x < y then 4 else 4", "4" },
+    /* what lowering makes of splits, stencils and pyramids */
+    { "n in 1 to ?; x in 0 to (n+7)/8 - 1; y in 0 to min(n - x*8, 8) - 1", "x*8 + y < n", "true" },
+    { "n in 8 to ?; x in 0 to (n+7)/8 - 1; y in 0 to 7", "min(x*8, n - 8) + y < n", "true" },
+    { "n in 8 to ?; x in 0 to (n+7)/8 - 1; y in 0 to 7", "min(x*8, n - 8) + y >= 0", "true" },
+    { "x in 0 to n/2 - 1", "clamp(x*2 + 1, 0, n - 1)", "x*2 + 1" },
+    { "x in 8 to n - 9", "min(n - 1, x + 8) - max(x - 8, 0) + 1", "17" },
+    { "x0 <= n - 8", "min(x0 + 8, n) - x0", "8" },
+    { "n in 0 to 1000; x in 0 to n; y in 0 to 7", "(x*8 + y)/4 - x*2", "y/4" },
+    { "", "max((x + 1)/2, x/2)", "(x + 1)/2" },
+    { "", "(x/2 + 1)*2 - x", "2 - x%2" },
+    { "", "min(x, x/2*2)", "x/2*2" },
+    { "", "(n + 7)/8*8 - n < 8", "true" },
+    { "", "i64(y*4 + 2) / i64(4)", "i64(y)" },
+    { "", "u8(clamp(i32(u8a), 0, 255))", "u8a" },
     /* lets */
     { "n = 5", "x + n", "x + 5" },
     { "n = y + 1", "n - y", "1" },
@@ -662,7 +680,7 @@ static void long_chains(void *user)
     expr_pool_init(&pool, cx, &arena);
     Simplifier *s = simplifier_new(&pool, &arena);
     const Expr *x = expr_var(&pool, KN_I32, intern(cx, "x")), *y = expr_var(&pool, KN_I32, intern(cx, "y")), *e = x;
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 600; i++) {
         const Expr *a = expr_binary(&pool, EX_MIN, KN_I32, e, expr_binary(&pool, EX_ADD, KN_I32, y, expr_int(&pool, KN_I32, i)));
         const Expr *b = expr_binary(&pool, EX_MAX, KN_I32, e, expr_binary(&pool, EX_DIV, KN_I32, e, expr_int(&pool, KN_I32, 2 + i % 3)));
         e = expr_ternary(&pool, EX_SELECT, KN_I32, expr_binary(&pool, EX_LT, KN_BOOL, a, b), a, expr_binary(&pool, EX_SUB, KN_I32, b, a));
