@@ -3,7 +3,7 @@
 #define KILN_PIPELINE_PIPELINE_H
 
 #include "base/text.h"
-#include "ir/expr.h"
+#include "ir/stmt.h"
 
 typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
 
@@ -84,9 +84,12 @@ typedef struct Directive {
     const struct DirectiveInfo *info;
     Func        *func;
     int          update;        /* -1 for the pure definition */
+    int          version;       /* which specialization of the definition it is about, counted from 0; -1: none. Of `specialize` itself: the one it begins */
+    Func        *made;          /* stage, rfactor: the new function, that the rest of the chain is about. It is in no pipeline: its name, arguments and
+                                 * loops are known here, the expressions of rfactor's are the plan's */
     int          arg_count;
     ScheduleArg *args;
-    Loc          loc;
+    Loc          loc;           /* of its name */
 } Directive;
 
 typedef struct Schedule {
@@ -134,5 +137,7 @@ bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);
+/* A statement as text, indented: what `kiln show --after PASS` prints. */
+void stmt_print(Text *out, const Stmt *s);
 
 #endif
