@@ -590,47 +590,83 @@ static void check_row(kn_context *cx, const Row *row, bool obeys)
     arena_free(&keep);
 }
 
-/* ---- Variables -------------------------------------------------------------------------- */
+/* ---- Functions -------------------------------------------------------------------------- */
 
-static void print_names(void *arg)
+static void print_list(Text *t, int count, const Expr *const *e, const char *between)
 {
-    Making *m = arg;
-    make(m);
-    for (int i = 0; m->plan && i < m->plan->func_count; i++) {
-        const Func *f = m->plan->funcs[i].func;
-        for (int d = 0; d < f->rank; d++)
-            text_printf(&m->text, "%s ", f->args[d]);
-        for (int k = 0; k < f->update_count; k++)
-            for (int r = 0; r < f->updates[k].rvar_count; r++) {
-                text_printf(&m->text, "%s in ", f->updates[k].rvars[r].name);
-                expr_print(&m->text, f->updates[k].rvars[r].lo);
-                text_add(&m->text, "..");
-                expr_print(&m->text, f->updates[k].rvars[r].hi);
-                text_add(&m->text, " ");
-            }
+    for (int i = 0; i < count; i++) {
+        text_add(t, i ? between : "");
+        expr_print(t, e[i]);
     }
 }
 
-/* Variables have names of their own, also where a function is named like another's update, or an argument like a size. */
-static void check_names(kn_context *cx)
+/* The functions of the plan, one definition after the other. */
+static void print_functions(void *arg)
 {
-    static const struct {
-        const char *program, *expected;
-    } rows[] = {
-        { HIST, "x y hist.i hist.u0.v in 0..in.extent.1 hist.u0.u in 0..in.extent.0 out.i " },
-        { "input in : u8(x) output out out(count) = in(count) + in(count+1)", "x out.count.1 " },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        Making m = { .pipeline = kn_parse(cx, "program", rows[i].program, -1) };
-        context_begin(cx);
-        arena_init(&m.arena, cx);
-        const bool ok   = m.pipeline && context_try(cx, print_names, &m) && m.plan;
-        const char *all = ok ? text_string(&m.text) : "";
-        const char *got = strrchr(all, '\n');
-        CHECK(ok && got && !strcmp(got + 1, rows[i].expected), "%s: %s", rows[i].program, all);
-        arena_free(&m.arena);
-        kn_pipeline_free(m.pipeline);
+    Making *m = arg;
+    Text   *t = &m->text;
+    make(m);
+    text_init(t, &m->arena);
+    for (int i = 0; m->plan && i < m->plan->func_count; i++) {
+        const Func *f = m->plan->funcs[i].func;
+        if (f->kind != FUNC_DEFINED)
+            continue;
+        text_printf(t, "%s(", f->name);
+        for (int d = 0; d < f->rank; d++)
+            text_printf(t, "%s%s", d ? ", " : "", f->args[d]);
+        text_add(t, ") = ");
+        print_list(t, f->component_count, f->values, " | ");
+        for (int k = 0; k < f->update_count; k++) {
+            const Update *u = &f->updates[k];
+            text_printf(t, "; %s(", f->name);
+            print_list(t, f->rank, u->args, ", ");
+            text_add(t, ") = ");
+            print_list(t, f->component_count, u->values, " | ");
+            for (int r = 0; r < u->rvar_count; r++) {
+                text_printf(t, " for %s in ", u->rvars[r].name);
+                print_list(t, 2, (const Expr *[]){ u->rvars[r].lo, u->rvars[r].hi }, "..");
+            }
+            if (u->where) {
+                text_add(t, " where ");
+                expr_print(t, u->where);
+            }
+        }
+        text_add(t, "\n");
     }
+}
+
+/* Variables have names of their own, also where an argument is named like a size; stage, rfactor and inlining keep the meaning. */
+static const Row functions[] = {
+    { HIST, "",
+      "hist(hist.i) = 0; hist(i32(in(hist.u0.u, hist.u0.v))) = hist(i32(in(hist.u0.u, hist.u0.v))) + 1 for hist.u0.v in 0..in.extent.1 for hist.u0.u in 0..in.extent.0\n"
+      "out(out.i) = hist(out.i)\n" },
+    { "input in : u8(x) output out out(count) = in(count) + in(count+1)", "", "out(out.count.1) = in(out.count.1) + in(out.count.1 + 1)\n" },
+    { "input in : u8(x) output out a(x) = in(x-1) + in(x+1) b(x) = a(x-1) + a(x+1) out(x) = b(x-1)", "a.inline() b.inline()",
+      "out(out.x) = in(out.x - 3) + in(out.x - 1) + (in(out.x - 1) + in(out.x + 1))\n" },
+    { "input in : u8(x) output out a(x) = if x > 0 then in(x) else 0 out(x) = a(7 - x) + a(2*x)", "a.inline()",
+      "out(out.x) = (if 0 < out.x * -1 + 7 then in(out.x * -1 + 7) else u8(0)) + (if 0 < out.x * 2 then in(out.x * 2) else u8(0))\n" },
+    { "input in : u8(x) output out a(x) = in(x) out(x) = a(x) + a(x+1)", "in.stage(a) a.inline()",
+      "in.stage(in.stage.x) = in(in.stage.x)\nout(out.x) = in.stage(out.x) + in.stage(out.x + 1)\n" },
+    { "input in : i32(x) output out s() = 7 s() = s() - in(r) for r in 0..100 out() = s()", "s.update(0).split(r, ro, ri, 8).rfactor(ri, v)",
+      "s.rfactor(s.rfactor.v) = 0; s.rfactor(s.rfactor.v) = s.rfactor(s.rfactor.v) - in(min(s.rfactor.u0.ro * 8 + s.rfactor.v, 99)) for s.rfactor.u0.ro in 0..13 where "
+      "s.rfactor.u0.ro * 8 + s.rfactor.v < 100\n"
+      "s() = 7; s() = s() + s.rfactor(s.u0.ri) for s.u0.ri in 0..8\nout() = s()\n" },
+    { "input in : u8(x) output out s() = u8(9) s() min= in(r) for r in 4..20 out() = s()", "s.update(0).split(r, ro, ri, 8).rfactor(ro, v)",
+      "s.rfactor(s.rfactor.v) = u8(255); s.rfactor(s.rfactor.v) = min(s.rfactor(s.rfactor.v), in(4 + s.rfactor.v * 8 + s.rfactor.u0.ri)) for s.rfactor.u0.ri in 0..8\n"
+      "s() = u8(9); s() = min(s(), s.rfactor(s.u0.ro)) for s.u0.ro in 0..2\nout() = s()\n" },
+};
+
+static void check_functions(kn_context *cx, const Row *row)
+{
+    Making m = { .pipeline = kn_parse(cx, "program", row->program, -1) };
+    bool   ok = m.pipeline && (!*row->schedule || kn_schedule_parse(m.pipeline, "schedule", row->schedule, -1) == KN_OK);
+    context_begin(cx);
+    arena_init(&m.arena, cx);
+    ok = ok && context_try(cx, print_functions, &m) && m.plan;
+    const char *text = ok ? text_string(&m.text) : kn_error_text(cx);
+    CHECK(ok && !strcmp(text, row->expected), "%s %s\n  gives %s\n  not   %s", row->program, row->schedule, text, row->expected);
+    arena_free(&m.arena);
+    kn_pipeline_free(m.pipeline);
 }
 
 /* ---- Choice ----------------------------------------------------------------------------- */
@@ -672,7 +708,8 @@ int main(void)
         check_row(cx, &obeyed[i], true);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         check_row(cx, &refused[i], false);
-    check_names(cx);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        check_functions(cx, &functions[i]);
     check_choice(cx);
     kn_context_free(cx);
     return check_done();
