@@ -374,8 +374,8 @@ static void write_fixed(Writer *w)
 static void write_index(Writer *w, int depth)
 {
     if (depth <= 0) {
-        static const char *const forms[] = { "(%s + %d)", "(%s - %d)", "(2*%s + %d)", "(%s / 2 + %d)", "((%s + 1) / 3 - %d)", "(%d - %s)", "(4*(%s %% 2) + %d)" };
-        const int form = below(7), k = below(6);
+        static const char *const forms[] = { "(%s + %d)", "(%s - %d)", "(2*%s + %d)", "(%s / 2 + %d)", "((%s + 1) / 3 - %d)", "(%d - %s)", "(4*(%s %% 2) + %d)", "(%s * 300000000 + %d)" };
+        const int form = below(8), k = below(6);
         if (w->r && below(2))
             text_printf(&w->text, "(%s + %s - 1)", w->x, w->r);
         else if (form == 5)
