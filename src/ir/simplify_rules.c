@@ -281,7 +281,7 @@ static const Expr *build(Match *m, const Pattern *p)
         return expr_bool(s->pool, p->value);
     if (p->kind != PATTERN_OP)
         return m->bound[p->variable];
-    const Expr *args[3] = { 0 };
+    const Expr *args[3] = { NULL };
     for (int i = 0; i < p->count; i++)
         args[i] = build(m, p->args[i]);
     const bool    is_condition = p->op >= EX_LT && p->op <= EX_OR;
