@@ -186,7 +186,28 @@ static double rounded_as_computed(kn_type t, double v)
 }
 
 FLOAT1(rsqrt_f, 1 / rounded_as_computed(row->type, sqrt(x)))
-KERNEL3(fma_f, double, f, f, row->type == KN_F64 ? fma(x, y, z) : (double)fmaf((float)x, (float)y, (float)z))
+KERNEL3(fma_f64, double, f, f, fma(x, y, z))
+KERNEL3(fma_f32, float, f, f, fmaf(x, y, z))
+
+/* The same where the CPU has the instruction: formulas are fma for the most part. */
+#ifdef __x86_64__
+__attribute__((target("fma"))) KERNEL3(fast_fma_f64, double, f, f, __builtin_fma(x, y, z))
+__attribute__((target("fma"))) KERNEL3(fast_fma_f32, float, f, f, __builtin_fmaf(x, y, z))
+#define FMA_IS_FAST __builtin_cpu_supports("fma")
+#else
+#define fast_fma_f64 fma_f64
+#define fast_fma_f32 fma_f32
+#define FMA_IS_FAST  false
+#endif
+
+static Kernel *fma_kernel(kn_type type)
+{
+    if (!type_is_float(type))
+        return NULL;
+    if (FMA_IS_FAST)
+        return type == KN_F64 ? fast_fma_f64 : fast_fma_f32;
+    return type == KN_F64 ? fma_f64 : fma_f32;
+}
 
 COMPARE(lt, <)
 COMPARE(le, <=)
@@ -311,7 +332,6 @@ static Kernel *const kernel_table[EX_COUNT][3] = {
     [EX_TRUNC]       = { NULL, NULL, trunc_f },
     [EX_SQRT]        = { NULL, NULL, sqrt_f },
     [EX_RSQRT]       = { NULL, NULL, rsqrt_f },
-    [EX_FMA]         = { NULL, NULL, fma_f },
     [EX_LT]          = { lt_i, lt_u, lt_f },
     [EX_LE]          = { le_i, le_u, le_f },
     [EX_EQ]          = { eq_i, eq_u, eq_f },
@@ -337,6 +357,8 @@ Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to)
         return cast_table[row][carrier(to)];
     if (op == EX_REINTERPRET)
         return reinterpret_kernel(from, to);
+    if (op == EX_FMA)
+        return fma_kernel(to);
     if (op == EX_SAT_CAST)
         return sat_cast_table[row][carrier(to)];
     return kernel_table[op][row];

@@ -17,7 +17,7 @@ bool math_has(ExprOp op);
 enum { MATH_DEPTH = 64 };
 const Expr *math_expand(ExprPool *pool, const Expr *e);
 
-/* The error that is never exceeded, in units in the last place of the true result, for a result that is a normal number of the type.
+/* The error that is never exceeded, in units in the last place of the true result; below the normal numbers, in the smallest number.
  * For sin, cos and tan it holds up to |x| = math_reach(type); beyond, sin and cos are some numbers in [-1, 1] and tan is their quotient. */
 double math_error(ExprOp op, kn_type type);
 double math_reach(kn_type type);
