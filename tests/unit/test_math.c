@@ -296,12 +296,47 @@ static void test_rising(int count)
     }
 }
 
+/* ---- Form ------------------------------------------------------------------------------- */
+
+typedef struct Form {
+    kn_type real, word;
+    int     nodes, wrong;
+} Form;
+
+static void check_node(const Expr *e, void *user)
+{
+    Form      *f     = user;
+    const bool known = e->type == f->real || e->type == f->word || e->type == KN_BOOL;
+    const bool loose = type_is_float(e->type) && e->count && !e->strict;
+    f->nodes++;
+    f->wrong += !known || loose || math_has(e->op) || e->op == EX_AND || e->op == EX_OR;
+}
+
+/* An expansion is made of basic strict operators of its own types, and is no deeper than is said. */
+static void test_form(void)
+{
+    ExprPool pool;
+    expr_pool_init(&pool, cx, &cx->arena);
+    for (int op = 0; op < EX_COUNT; op++)
+        for (int k = 0; k < 2 && math_has(op); k++) {
+            Form        form = { k ? KN_F64 : KN_F32, k ? KN_U64 : KN_U32, 0, 0 };
+            const Expr *a = expr_var(&pool, form.real, intern(cx, "a")), *b = expr_var(&pool, form.real, intern(cx, "b"));
+            const Expr *e = expr_op_table[op].arity == 1 ? expr_unary(&pool, op, form.real, a) : expr_binary(&pool, op, form.real, a, b);
+            const Expr *expansion = math_expand(&pool, e);
+            expr_visit(&pool, expansion, check_node, &form);
+            CHECK(form.wrong == 0, "%s of %s: %d of %d nodes", expr_op_table[op].text, kn_type_name(form.real), form.wrong, form.nodes);
+            CHECK(expansion->depth - e->depth <= MATH_DEPTH, "%s of %s is %d deep", expr_op_table[op].text, kn_type_name(form.real), expansion->depth);
+            CHECK(math_expand(&pool, expansion) == expansion, "%s of %s is expanded twice", expr_op_table[op].text, kn_type_name(form.real));
+        }
+}
+
 int main(int argc, char **argv)
 {
     const int count = argc > 1 ? atoi(argv[1]) : 100000;
     cx = kn_context_new(NULL);
     context_begin(cx);
     test_errors(count, argc > 1);
+    test_form();
     test_edges();
     test_subnormals();
     test_ranges(count / 4);
