@@ -156,6 +156,8 @@ typedef struct Gen {
     Strided  *strided;
     int       strided_count, strided_capacity;
     int       parallel_count;
+    const Func **funcs;                 /* with `profile`: those that are computed */
+    int       func_count;
     void    **blocks;                   /* everything from gen_alloc */
     size_t    block_count, block_capacity;
 } Gen;
@@ -240,17 +242,17 @@ bool     cleanup_pop(Gen *g);
 void     cleanup_go_on(Gen *g, Cleanup *c);
 
 /* ---- llvm_module.c ---- */
+int      produced_index(const Gen *g, const Func *f);           /* its place in g->funcs, or -1 */
 void     gen_module(Gen *g);                                    /* every variant, and the entry */
 Function *function_begin(Gen *g, const char *name, LLVMTypeRef type);   /* its first scope is open */
 void     function_end(Gen *g);                                  /* returns 0 */
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args);
 
-/* ---- llvm_target.c, llvm_passes.c, llvm_jit.c ---- */
+/* ---- llvm_emit.c, llvm_target.c, llvm_jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);
 void target_start(void);                                        /* once */
 const char *target_host(void);
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
-bool gen_passes(Gen *g);
 void *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);
 void *jit_lookup(void *loaded, const char *name);
 void  jit_unload(void *loaded);

@@ -107,6 +107,35 @@ static LLVMValueRef dims_text(Gen *g, const Buffer *b)
     return text_const(g, text, n ? n : 1);
 }
 
+static void find_produced(void *user, const Stmt *s)
+{
+    Gen *g = user;
+    if (s->kind == STMT_PRODUCE && produced_index(g, s->produce.func) < 0) {
+        g->funcs = gen_grow(g, g->funcs, (size_t)g->func_count + 1, sizeof *g->funcs);
+        g->funcs[g->func_count++] = s->produce.func;
+    }
+    stmt_children(s, NULL, find_produced, g);
+}
+
+/* With `profile`: the names of the functions that are computed, in the order of the text. */
+static LLVMValueRef profiled_names(Gen *g)
+{
+    if (g->options->profile && g->program->body)
+        find_produced(g, g->program->body);
+    LLVMValueRef *names = gen_alloc(g, (size_t)(g->func_count + 1) * sizeof *names);
+    for (int i = 0; i < g->func_count; i++)
+        names[i] = text_const(g, g->funcs[i]->name, strlen(g->funcs[i]->name) + 1);
+    return LLVMConstArray2(g->t.ptr, names, (uint64_t)g->func_count);
+}
+
+int produced_index(const Gen *g, const Func *f)
+{
+    int i = g->func_count - 1;
+    while (i >= 0 && g->funcs[i] != f)
+        i--;
+    return i;
+}
+
 /* kn_rt_program of runtime/runtime.h. */
 static void make_rt_program(Gen *g)
 {
@@ -121,8 +150,9 @@ static void make_rt_program(Gen *g)
     }
     LLVMValueRef ports  = constant_global(g, LLVMConstArray2(port, rows, (uint64_t)p->port_count), "ports");
     LLVMValueRef name   = text_const(g, p->name, strlen(p->name) + 1);
-    LLVMValueRef fields[] = { name, i32_const(g, p->port_count), ports };
-    g->rt_program = constant_global(g, LLVMConstStructInContext(g->cx, fields, 3, false), "program");
+    LLVMValueRef funcs  = constant_global(g, profiled_names(g), "funcs");
+    LLVMValueRef fields[] = { name, i32_const(g, p->port_count), ports, i32_const(g, g->func_count), funcs };
+    g->rt_program = constant_global(g, LLVMConstStructInContext(g->cx, fields, 5, false), "program");
 }
 
 /* A metadata node that is equal to no other: it is its own first operand. */
