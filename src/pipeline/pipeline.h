@@ -95,6 +95,13 @@ typedef struct Schedule {
     VEC(Directive) directives;
 } Schedule;
 
+/* What is to be done before the memory of a pipeline goes: for what was made from it and is not memory of an arena. */
+typedef struct Cleanup Cleanup;
+struct Cleanup {
+    Cleanup *next;
+    void (*run)(Cleanup *c);
+};
+
 struct kn_pipeline {
     kn_context  *cx;
     kn_pipeline *next;          /* in the context's list */
@@ -108,11 +115,14 @@ struct kn_pipeline {
     struct Elab    *program;    /* lang/: what it was made from, for schedules and the builder */
     bool            finished;   /* checked and ordered: may run */
     VEC(kn_port)    ports;
+    Cleanup        *cleanups;
 };
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name);
 /* Frees it; if `keep`, its memory stays until the next API call, because diagnostics point into it. */
 void pipeline_free(kn_pipeline *p, bool keep);
+/* Calls c->run(c) when the pipeline is freed; `c` lives in the pipeline's arena. */
+void pipeline_on_free(kn_pipeline *p, Cleanup *c);
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args);
 
