@@ -20,15 +20,15 @@ kn_pipeline *pipeline_new(kn_context *cx, const char *name)
     return p;
 }
 
-void pipeline_on_free(kn_pipeline *p, Cleanup *c)
+void pipeline_on_free(kn_pipeline *p, OnFree *c)
 {
-    c->next     = p->cleanups;
-    p->cleanups = c;
+    c->next    = p->on_free;
+    p->on_free = c;
 }
 
 void pipeline_free(kn_pipeline *p, bool keep)
 {
-    for (Cleanup *c = p->cleanups; c; c = c->next)
+    for (OnFree *c = p->on_free; c; c = c->next)
         c->run(c);
     kn_pipeline **link = &p->cx->pipelines;
     while (*link && *link != p)

@@ -96,10 +96,10 @@ typedef struct Schedule {
 } Schedule;
 
 /* What is to be done before the memory of a pipeline goes: for what was made from it and is not memory of an arena. */
-typedef struct Cleanup Cleanup;
-struct Cleanup {
-    Cleanup *next;
-    void (*run)(Cleanup *c);
+typedef struct OnFree OnFree;
+struct OnFree {
+    OnFree *next;
+    void (*run)(OnFree *c);
 };
 
 struct kn_pipeline {
@@ -115,14 +115,14 @@ struct kn_pipeline {
     struct Elab    *program;    /* lang/: what it was made from, for schedules and the builder */
     bool            finished;   /* checked and ordered: may run */
     VEC(kn_port)    ports;
-    Cleanup        *cleanups;
+    OnFree        *on_free;
 };
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name);
 /* Frees it; if `keep`, its memory stays until the next API call, because diagnostics point into it. */
 void pipeline_free(kn_pipeline *p, bool keep);
 /* Calls c->run(c) when the pipeline is freed; `c` lives in the pipeline's arena. */
-void pipeline_on_free(kn_pipeline *p, Cleanup *c);
+void pipeline_on_free(kn_pipeline *p, OnFree *c);
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args);
 
@@ -141,6 +141,9 @@ void func_callees(Arena *arena, const Func *f, FuncList *out);
 
 /* Does any expression speak of the size of this input (in.width, edge(in) …)? */
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
+
+/* KN_VIEW_FUNCS, KN_VIEW_GRAPH or KN_VIEW_SCHEDULE. */
+void pipeline_show(Text *t, const kn_pipeline *p, kn_view view);
 
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);
