@@ -1,4 +1,4 @@
-/* Kiln: image and stencil pipelines from a text of formulas. The whole public interface.
+/* Kiln: image and stencil pipelines from a text of formulas. The whole public interface, with kiln_runtime.h.
  *
  *     kn_context  *cx = kn_context_new(NULL);
  *     kn_pipeline *p  = kn_parse(cx, "blur.kiln", text, -1);
@@ -20,44 +20,19 @@
 #ifndef KILN_H
 #define KILN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "kiln_runtime.h"       /* kn_status, kn_type, kn_scalar, kn_buffer, kn_stage, and the kn_rt that runs compiled code */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined __GNUC__
-#define KN_API __attribute__((visibility("default")))
-#else
-#define KN_API
-#endif
-
-#define KN_VERSION  "0.1.0"
-#define KN_MAX_RANK 8
+#define KN_VERSION "0.1.0"
 
 typedef struct kn_context  kn_context;
 typedef struct kn_pipeline kn_pipeline;
 typedef struct kn_module   kn_module;
 
-typedef enum kn_status {
-    KN_OK = 0,
-    KN_ERROR_PROGRAM,   /* the text or the schedule is wrong */
-    KN_ERROR_ARGUMENT,  /* an argument of a call is wrong: a name, a type, a buffer's shape */
-    KN_ERROR_BOUNDS,    /* a region is unbounded, or larger than the buffer given for it */
-    KN_ERROR_FILE,      /* a file cannot be read or written, or is not what it should be */
-    KN_ERROR_LIMIT      /* out of memory, or the context's quota is spent */
-} kn_status;
-
 /* ---- Types and values ------------------------------------------------------------------- */
-
-typedef enum kn_type {
-    KN_NONE = 0,
-    KN_BOOL, KN_U8, KN_U16, KN_U32, KN_U64, KN_I8, KN_I16, KN_I32, KN_I64,
-    KN_F16, KN_BF16, KN_F32, KN_F64,
-    KN_TYPE_COUNT
-} kn_type;
 
 /* "u8", "f32" …; NULL for a number that is no type. */
 KN_API const char *kn_type_name(kn_type type);
@@ -66,48 +41,8 @@ KN_API kn_type kn_type_from_name(const char *name);
 /* Bytes of one element in a buffer (1 for bool); 0 for a number that is no type. */
 KN_API size_t kn_type_size(kn_type type);
 
-/* A scalar: exactly one of the two fields is meant, as `is_float` says. */
-typedef struct kn_scalar {
-    bool is_float;
-    union { int64_t i; double f; } as;
-} kn_scalar;
-
-static inline kn_scalar kn_int(int64_t v)
-{
-    kn_scalar s;
-    s.is_float = false;
-    s.as.i     = v;
-    return s;
-}
-
-static inline kn_scalar kn_float(double v)
-{
-    kn_scalar s;
-    s.is_float = true;
-    s.as.f     = v;
-    return s;
-}
-
 /* ---- Buffers ---------------------------------------------------------------------------- */
 
-/* One dimension of a buffer: the coordinates min .. min+extent-1; one step along it moves
- * `stride` elements (any sign; 0 repeats an input along this dimension). */
-typedef struct kn_dim {
-    int32_t min, extent;
-    int64_t stride;
-} kn_dim;
-
-/* A view of memory that somebody else owns. `data` is the address of the element at the
- * smallest coordinates (min of every dimension). dim[0] is x. */
-typedef struct kn_buffer {
-    void   *data;
-    kn_type type;
-    int32_t rank;
-    kn_dim  dim[KN_MAX_RANK];
-} kn_buffer;
-
-/* A view of dense memory, x fastest, all mins 0. The extents are given in the order x, y, c. */
-KN_API kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32_t *extent);
 /* Allocates the memory of `b` from the context (zeroed, dense, x fastest) by its type, rank, mins and
  * extents, and sets its strides and data. Freed by kn_buffer_free, or with the context. */
 KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
@@ -307,11 +242,7 @@ KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
  * the newer function. */
 KN_API kn_status kn_extern_function(kn_context *cx, const char *name, void (*function)(void));
 
-/* The C function behind `extern stage warp(f, k) : f32(x, y)`. If `query`, it sets min and extent of each input's
- * dimensions to what the box of `output` needs, and computes nothing (data is NULL everywhere); else it fills
- * `output`. Scalar arguments come in `values`. Returns 0, or another number to stop the run with an error. */
-typedef int kn_stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
-                     kn_buffer *output, void *user);
+/* The C function behind `extern stage warp(f, k) : f32(x, y)`: a kn_stage. */
 KN_API kn_status kn_extern_stage(kn_context *cx, const char *name, kn_stage *stage, void *user);
 
 /* ---- Image files ------------------------------------------------------------------------ */
