@@ -1,0 +1,182 @@
+/* Runs a program with a schedule and compares it with the interpreter, which obeys none.
+ *
+ *   parse      the text is refused (the generator's mistake, or the front end's)
+ *   access     a rule of lowered code is broken (interp/execute.h)
+ *   need       the lowered code wants more of an input than the interpreter, or ends with another error
+ *   value      a value differs
+ *   gaps       something beside the elements of an output was written
+ *   compile, run, jit      the same of compiled code
+ *   leak       memory is left */
+#include "check_schedule.h"
+#include "cases.h"
+#include "interp/execute.h"
+#ifdef HAVE_LOWER
+#include "lower/lower.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Check {
+    Run             reference, other;   /* other: the same arguments in other memory, the outputs to be written by the code under test */
+    const Case     *c;
+    const char     *text;
+    uint64_t        seed;
+    int             margin;
+    ScheduleReport *report;
+} Check;
+
+/* The arguments once more, in other memory and perhaps with other strides. */
+static void other_arguments(Check *k, uint64_t layout)
+{
+    Run *r = &k->other;
+    run_free_grids(r);
+    *r = k->reference;
+    memset(r->grid, 0, sizeof r->grid);
+    run_shape(r, k->c, k->margin);
+    run_allocate(r, k->c, layout);
+}
+
+/* Nothing between the elements of the outputs was written. Overwrites the elements. */
+static Verdict check_gaps(Check *k)
+{
+    const Run *r = &k->other;
+    for (int i = 0; i < r->count; i++) {
+        const Grid *g       = &r->grid[i];
+        size_t      touched = 0;
+        int64_t     at[KN_MAX_RANK];
+        if (!is_output(r, i))
+            continue;
+        for (int64_t n = 0, count = grid_points(&g->b); n < count; n++) {
+            grid_point(&g->b, n, at);
+            memset(grid_at(&g->b, at), GAP, kn_type_size(g->b.type));
+        }
+        for (size_t b = 0; b <= g->size; b++)
+            touched += g->block[b] != GAP;
+        if (touched)
+            return fail(&k->report->report, "gaps", "%s: %zu bytes between the elements were written", r->args[i].name, touched);
+    }
+    return PROGRAM_PASSED;
+}
+
+/* The other run has ended with `status`: is it right? */
+static Verdict check_outcome(Check *k, kn_status status, const char *kind)
+{
+    if (status == KN_ERROR_BOUNDS && strstr(k->text, "align_bounds"))
+        return PROGRAM_SKIPPED;             /* that may ask for more than the inputs have */
+    if (status)
+        return judge(&k->report->report, k->other.cx, status, kind);
+    const Verdict verdict = compare(&k->other, &k->reference, "value");
+    return verdict == PROGRAM_PASSED ? check_gaps(k) : verdict;
+}
+
+#ifdef HAVE_LOWER
+
+static Verdict refused(Check *k)
+{
+    const char *text = kn_error_text(k->reference.cx);
+    if (strstr(text, "mistake in Kiln"))
+        return fail(&k->report->report, "access", "%s", text);
+    snprintf(k->report->refusal, sizeof k->report->refusal, "%s", text);
+    return PROGRAM_SKIPPED;
+}
+
+static kn_status execute_arguments(const Run *r, Program *p)
+{
+    kn_buffer *ports[MOST_PORTS];
+    kn_scalar  params[MOST_PORTS];
+    int        port_count = 0, param_count = 0;
+    for (int i = 0; i < r->count; i++)
+        if (r->args[i].buffer)
+            ports[port_count++] = r->args[i].buffer;
+        else
+            params[param_count++] = r->args[i].value;
+    return execute(p, ports, params, NULL);
+}
+
+typedef struct Lowering {
+    kn_pipeline *p;
+    Arena        arena;
+    Program     *program;
+    bool         is_planned;
+} Lowering;
+
+static void lower_pipeline(void *arg)
+{
+    Lowering       *l = arg;
+    const Schedule *schedule;
+    if (!plan_choose(l->p, NULL, NULL, &schedule))
+        return;
+    Plan *plan = plan_make(l->p, schedule, &l->arena);
+    if (!plan)
+        return;
+    l->is_planned = true;
+    l->program    = lower(plan, &(LowerOptions){ .strict_float = true });
+}
+
+/* Plans, lowers, and executes with two layouts of memory. */
+static Verdict check_executed(Check *k)
+{
+    kn_context *cx = k->reference.cx;
+    Lowering    l  = { .p = k->reference.p };
+    Verdict     verdict;
+    context_begin(cx);
+    arena_init(&l.arena, cx);
+    context_try(cx, lower_pipeline, &l);
+    if (l.is_planned)
+        k->report->reached = REACHED_PLAN;
+    verdict = l.program ? PROGRAM_PASSED : cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : refused(k);
+    for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
+        other_arguments(k, layout ? 1 + k->seed % 1000 : 0);
+        context_begin(cx);
+        verdict = check_outcome(k, execute_arguments(&k->other, l.program), "need");
+    }
+    if (verdict == PROGRAM_PASSED)
+        k->report->reached = REACHED_EXECUTED;
+    arena_free(&l.arena);
+    return verdict;
+}
+
+#endif
+
+/* The reference: what the interpreter says. */
+static Verdict check_reference(Check *k)
+{
+    Run *r = &k->reference;
+    if (!r->p)
+        return fail(&k->report->report, "parse", "%s", kn_error_text(r->cx));
+    r->m = kn_compile(r->p, &(kn_options){ .interpret = true });
+    if (!r->m)
+        return judge(&k->report->report, r->cx, KN_OK, "compile");
+    Verdict verdict = find_shape(r, k->c, &k->margin);
+    if (verdict != PROGRAM_PASSED)
+        return verdict;
+    run_allocate(r, k->c, 0);
+    const kn_status status = run_go(r);
+    if (status)
+        return judge(&k->report->report, r->cx, status, "run");
+    k->report->reached = REACHED_REFERENCE;
+    return PROGRAM_PASSED;
+}
+
+Verdict check_schedule(const char *text, uint64_t seed, ScheduleReport *report)
+{
+    MemoryUse  memory = { .fail_at = -1 };
+    const Case c      = read_comments(text);
+    Check      k      = { .c = &c, .text = text, .seed = seed, .report = report };
+    *report = (ScheduleReport){ .report = { .kind = "" } };
+    k.reference = (Run){ .memory = &memory, .cx = context_with(&memory), .report = &report->report };
+    k.reference.p = kn_parse(k.reference.cx, "program.kiln", text, -1);
+    Verdict verdict = check_reference(&k);
+#ifdef HAVE_LOWER
+    if (verdict == PROGRAM_PASSED)
+        verdict = check_executed(&k);
+#else
+    (void)check_outcome;
+    (void)other_arguments;
+#endif
+    run_free_grids(&k.other);
+    run_end(&k.reference);
+    return verdict != PROGRAM_FAILED && memory.live ? fail(&report->report, "leak", "%lld blocks", (long long)memory.live) : verdict;
+}
