@@ -60,9 +60,10 @@ void call_compiled(kn_module *m, const Arguments *a)
         return;
     kn_buffer     **ports  = port_buffers(p, a);
     const uint64_t *params = param_memory(p, a);
-    kn_rt          *rt     = threads_get(cx, m->options.threads);
+    kn_rt          *rt     = threads_get(cx);
     if (!rt)
         context_bail(cx, KN_ERROR_LIMIT, "out of memory");
+    threads_set(cx, m->options.threads);
     const kn_status status = (kn_status)function(rt, (const kn_buffer *const *)ports, params);
     if (status == KN_OK)
         return;

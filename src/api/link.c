@@ -61,7 +61,7 @@ static bool externs_changed(kn_context *cx, Compiled *c)
     return changed;
 }
 
-/* All symbols for the code. An extern stage is two: the function, and NAME_user, whose address is the pointer that it is to be given. */
+/* All symbols for the code. An extern stage is two: the function, and NAME.user, whose address is the pointer that it is to be given. */
 static const Symbol *all_symbols(kn_context *cx, const Compiled *c, int *count)
 {
     Symbol *out = ARENA_ARRAY(&cx->call, Symbol, KNOWN_COUNT + 2 * (size_t)c->extern_count);
@@ -72,7 +72,7 @@ static const Symbol *all_symbols(kn_context *cx, const Compiled *c, int *count)
         const Extern *e = &c->bound[i];
         out[n++] = e->stage ? symbol(c->externs[i], (void (*)(void))e->stage) : symbol(c->externs[i], e->function);
         if (e->stage)
-            out[n++] = (Symbol){ arena_printf(&cx->call, "%s_user", c->externs[i]), e->user };
+            out[n++] = (Symbol){ arena_printf(&cx->call, "%s.user", c->externs[i]), e->user };
     }
     *count = n;
     return out;

@@ -46,14 +46,18 @@ static Threads *threads_new(kn_context *cx)
     return t;
 }
 
-kn_rt *threads_get(kn_context *cx, int count)
+kn_rt *threads_get(kn_context *cx)
 {
     if (!cx->threads)
         cx->threads = threads_new(cx);
+    return cx->threads ? cx->threads->rt : NULL;
+}
+
+void threads_set(kn_context *cx, int count)
+{
     Threads *t = cx->threads;
     if (t && t->count != count && kn_rt_set_threads(t->rt, count) == KN_OK)
         t->count = count;
-    return t ? t->rt : NULL;
 }
 
 void threads_free(kn_context *cx)

@@ -143,7 +143,7 @@ void func_callees(Arena *arena, const Func *f, FuncList *out);
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
 /* KN_VIEW_FUNCS, KN_VIEW_GRAPH or KN_VIEW_SCHEDULE. */
-void pipeline_show(Text *t, const kn_pipeline *p, kn_view view);
+void pipeline_show(Text *t, kn_pipeline *p, kn_view view);
 
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);

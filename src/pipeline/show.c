@@ -147,7 +147,7 @@ static void show_schedule(Text *t, const Schedule *s)
     text_add(t, "\n}\n");
 }
 
-void pipeline_show(Text *t, const kn_pipeline *p, kn_view view)
+void pipeline_show(Text *t, kn_pipeline *p, kn_view view)
 {
     if (view == KN_VIEW_FUNCS)
         show_funcs(t, p);
