@@ -149,8 +149,25 @@ static void copy_func(Planner *pl, FuncDraft *draft)
     }
     scratch_end(&c.scratch);
     f->updates = ARENA_ARRAY(pl->arena, Update, (size_t)from->update_count);
-    for (int k = 0; k < from->update_count; k++)
+    for (int k = 0; from->values && k < from->update_count; k++)        /* rfactor's function gets its expressions later */
         copy_update(pl, f, from, k);
+}
+
+FuncDraft *add_draft(Planner *pl, const Func *origin)
+{
+    FuncDraft *draft    = ARENA_NEW(pl->arena, FuncDraft);
+    draft->origin       = origin;
+    draft->func         = ARENA_NEW(pl->arena, Func);
+    draft->plan         = ARENA_NEW(pl->arena, PlanFunc);
+    *draft->func        = *origin;
+    draft->func->id     = (int)pl->drafts.count;
+    draft->plan->func   = draft->func;
+    draft->plan->origin = origin;
+    vec_push(pl->arena, &pl->drafts, draft);
+    map_set(&pl->drafts_of, origin, draft);
+    map_set(&pl->drafts_of, draft->func, draft);
+    copy_func(pl, draft);
+    return draft;
 }
 
 void plan_copy(Planner *pl)
@@ -159,20 +176,8 @@ void plan_copy(Planner *pl)
     for (size_t i = 0; i < p->ports.count; i++)
         if (p->ports.at[i].kind != KN_PARAM)
             reserve_port(pl, p->ports.at[i].name, p->ports.at[i].rank);
-    for (size_t i = 0; i < p->funcs.count; i++) {
-        FuncDraft *draft = ARENA_NEW(pl->arena, FuncDraft);
-        draft->origin    = p->funcs.at[i];
-        draft->func      = ARENA_NEW(pl->arena, Func);
-        draft->plan      = ARENA_NEW(pl->arena, PlanFunc);
-        *draft->func     = *draft->origin;
-        draft->func->id  = (int)i;
-        draft->plan->func   = draft->func;
-        draft->plan->origin = draft->origin;
-        vec_push(pl->arena, &pl->drafts, draft);
-        map_set(&pl->drafts_of, draft->origin, draft);
-        map_set(&pl->drafts_of, draft->func, draft);
-        copy_func(pl, draft);
-    }
+    for (size_t i = 0; i < p->funcs.count; i++)
+        add_draft(pl, p->funcs.at[i]);
     for (size_t i = 0; i < p->outputs.count; i++)
         draft_of(pl, p->outputs.at[i].func)->plan->is_output = true;
 }

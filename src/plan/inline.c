@@ -260,7 +260,7 @@ static bool choose(Planner *pl, FuncDraft *f, const Reads *r)
     if (asked && f->shaped_by)
         return refuse(pl, f->shaped_by->loc, "compute_root() or compute_at(f, loop) instead of inline()",
                       "`%s` is inlined: it has no loops and no storage for `%s`", f->func->name, f->shaped_by->info->name);
-    f->inlined = asked || (!why && !f->spoken && inlined_by_default(pl, f->func, r));
+    f->inlined = asked || (!why && !f->spoken && !f->kept && inlined_by_default(pl, f->func, r));
     return true;
 }
 

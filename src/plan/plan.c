@@ -47,6 +47,8 @@ static void distribute(Planner *pl)
     for (size_t i = 0; pl->schedule && i < pl->schedule->directives.count; i++) {
         const Directive *d = &pl->schedule->directives.at[i];
         FuncDraft       *f = draft_of(pl, d->func);
+        if (map_get(&pl->used, d))
+            continue;
         if (is_gpu(d)) {
             refuse(pl, d->loc, "parallel and vectorize are for CPUs", "`%s` is for GPUs: not for this target", d->info->name);
             continue;
@@ -171,8 +173,11 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     Planner pl = { .cx = p->cx, .arena = arena, .plan = plan, .pipeline = p, .schedule = schedule, .vector_bits = vector_bits ? vector_bits : 256 };
     map_init(&pl.names, arena);
     map_init(&pl.drafts_of, arena);
+    map_init(&pl.used, arena);
 
     plan_copy(&pl);
+    if (!plan_derive(&pl))
+        return NULL;
     distribute(&pl);
     if (!plan_inline(&pl))
         return NULL;

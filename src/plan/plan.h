@@ -96,6 +96,8 @@ typedef struct Plan {
     PlanFunc     *funcs;            /* by Func.id of the plan's functions */
     int           output_count;
     const Func  **outputs;          /* in the order of the pipeline's outputs */
+    int           made_count;
+    const Directive **made;         /* stage, rfactor and the splits before it, which made functions that are not in the pipeline */
     int           inlined_count;
     const Func  **inlined;          /* functions of the pipeline that are not here because they are inlined */
 } Plan;

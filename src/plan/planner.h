@@ -1,6 +1,6 @@
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), inline, loops (directives applied to the loops of each definition), order
+ * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline, loops (directives applied to the loops of each definition), order
  * (is that order of an update's steps the same?), defaults (for what the schedule is silent about), levels (where functions are computed and stored), storage. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
@@ -62,6 +62,7 @@ typedef struct FuncDraft {
     VEC(Reader) readers;
     VEC(const Directive *) directives;
     bool        spoken;             /* the schedule speaks of it */
+    bool        kept;               /* made by a directive: not inlined by default */
     bool        inlined;
     bool        needed;             /* an output depends on it, and it is not inlined */
     struct FuncDraft *inside;       /* by default computed beside the vector loop of this reader; NULL: root */
@@ -79,6 +80,7 @@ typedef struct Planner {
     int             vector_bits;
     Map             names;          /* variables that are taken: interned name -> itself */
     Map             drafts_of;      /* Func of the pipeline, the schedule or the plan -> FuncDraft */
+    Map             used;           /* directives that derive.c has obeyed: Directive -> itself */
     VEC(FuncDraft *) drafts;        /* callees before callers */
     bool            failed;
 } Planner;
@@ -94,6 +96,8 @@ const char *def_text(Planner *pl, const DefDraft *d);
 /* ---- copy.c ---- */
 /* Drafts of all functions of the pipeline, with their expressions in the plan's pool and names of their own. */
 void plan_copy(Planner *pl);
+/* One more, at the end. */
+FuncDraft *add_draft(Planner *pl, const Func *origin);
 /* `base`, or `base.1` … if that is taken; taken from now on. */
 const char *fresh_name(Planner *pl, const char *base);
 /* An expression of the pipeline's pool that has no variables, in the plan's pool. */
@@ -102,6 +106,9 @@ const Expr *plan_expr(Planner *pl, const Expr *e);
 void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user);
 /* Notes which functions each definition reads, and who reads each function. */
 void plan_readers(Planner *pl);
+
+/* ---- derive.c ---- */
+bool plan_derive(Planner *pl);
 
 /* ---- inline.c ---- */
 bool plan_inline(Planner *pl);

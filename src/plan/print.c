@@ -207,6 +207,14 @@ static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
 
 void plan_print(Text *out, const Plan *plan)
 {
+    for (int i = 0; i < plan->made_count; i++) {
+        const Directive *d = plan->made[i];
+        text_add(out, d->func->name);
+        if (d->update >= 0)
+            text_printf(out, ".update(%d)", d->update);
+        directive_print(out, d);
+        text_add(out, "\n");
+    }
     for (int i = 0; i < plan->inlined_count; i++)
         text_printf(out, "%s.inline()\n", plan->inlined[i]->name);
     for (int i = 0; i < plan->func_count; i++)
