@@ -80,21 +80,6 @@ static Binding *new_binding(Simplifier *s)
     return b;
 }
 
-void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, const Expr *max)
-{
-    Binding *b = new_binding(s);
-    b->known   = known_of(s, expr_var(s->pool, KN_I32, name));
-    b->min     = min ? simplify(s, min) : NULL;
-    b->max     = max ? simplify(s, max) : NULL;
-    const Wide lo = b->min ? known_of(s, b->min).lo : b->known.lo, hi = b->max ? known_of(s, b->max).hi : b->known.hi;
-    if (lo <= hi && lo <= b->known.hi && hi >= b->known.lo) {        /* else nothing is ever computed here */
-        b->known.lo = wide_max(b->known.lo, lo);
-        b->known.hi = wide_min(b->known.hi, hi);
-    }
-    open_scope(s);
-    set_until_pop(s, &s->bindings, name, b);
-}
-
 void simplifier_push_let(Simplifier *s, const char *name, const Expr *value)
 {
     Binding *b = new_binding(s);
@@ -128,6 +113,24 @@ static void add_form(Simplifier *s, Fact *fact)
     fact->has_form = true;
     narrow_atom(s, &fact->form);
     vec_push(s->arena, &s->facts, *fact);
+}
+
+void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, const Expr *max)
+{
+    Binding *b = new_binding(s);
+    b->known   = known_of(s, expr_var(s->pool, KN_I32, name));
+    b->min     = min ? simplify(s, min) : NULL;
+    b->max     = max ? simplify(s, max) : NULL;
+    const Wide lo = b->min ? known_of(s, b->min).lo : b->known.lo, hi = b->max ? known_of(s, b->max).hi : b->known.hi;
+    if (lo <= hi && lo <= b->known.hi && hi >= b->known.lo) {        /* else nothing is ever computed here */
+        b->known.lo = wide_max(b->known.lo, lo);
+        b->known.hi = wide_min(b->known.hi, hi);
+    }
+    open_scope(s);
+    set_until_pop(s, &s->bindings, name, b);
+    Fact some = { 0 };                                  /* a variable that has a value has a range: max - min >= 0 */
+    if (b->min && b->max && form_add_exact(s, &some.form, b->max, 1) && form_add_exact(s, &some.form, b->min, -1) && some.form.count)
+        add_form(s, &some);
 }
 
 /* a == b as two facts: b - a >= 0 and a - b >= 0. */

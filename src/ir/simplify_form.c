@@ -9,9 +9,11 @@ static const int64_t most_factor = (int64_t)1 << 40;
 
 /* ---- Order ------------------------------------------------------------------------------ */
 
+/* Variables first, constants last, sums and products before those. */
 static int rank(const Expr *e)
 {
-    return e->op == EX_VAR ? 0 : e->op == EX_INT ? EX_COUNT : (int)e->op + 1;
+    const bool is_sum = e->op >= EX_NEG && e->op <= EX_MUL;
+    return e->op == EX_VAR ? 0 : e->op == EX_INT ? 2 * EX_COUNT : (int)e->op + 1 + (is_sum ? EX_COUNT : 0);
 }
 
 static int compare_to_depth(const Expr *a, const Expr *b, int depth)
@@ -28,7 +30,7 @@ static int compare_to_depth(const Expr *a, const Expr *b, int depth)
     return order;
 }
 
-/* Variables by name, then the others by operator and operands; what looks the same near the root, by age. */
+/* By rank, variables by name, the others by operator and operands; what looks the same near the root, by age. */
 int expr_order(const Expr *a, const Expr *b)
 {
     const int order = compare_to_depth(a, b, 3);

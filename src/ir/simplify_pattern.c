@@ -152,9 +152,14 @@ static const Pattern *read_unary(Reader *r)
 
 static const Infix *take_infix(Reader *r, int binding)
 {
+    skip_space(r);
     for (size_t i = 0; i < COUNT(infixes); i++)
-        if (infixes[i].binding >= binding && take(r, infixes[i].text))
+        if (!strncmp(r->at, infixes[i].text, strlen(infixes[i].text))) {
+            if (infixes[i].binding < binding)
+                return NULL;
+            r->at += strlen(infixes[i].text);
             return &infixes[i];
+        }
     return NULL;
 }
 

@@ -6,7 +6,8 @@
  *     max(a, b)          the other way round
  *     n / c              (n - c + 1) / c for k > 0, n / c for k < 0, the form being multiplied by c
  *     a variable         the near end of its range, innermost scope first
- * All of these are tried in this order, a bounded number of times. */
+ * All of these are tried in this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0
+ * if f - g >= 0 and g >= 0. */
 #include "ir/simplify_parts.h"
 
 typedef struct Proof {
@@ -78,8 +79,10 @@ static int next_term(Simplifier *s, const Form *f, const Expr **by)
             *by = atom->args[0];
             return i;
         }
-        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT)
+        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT) {
+            *by = NULL;
             return i;
+        }
         if (atom->op == EX_DIV && atom->args[1]->op == EX_INT && atom->args[1]->u.i > 0)
             quotient = i;
         if (atom->op != EX_VAR)
@@ -123,21 +126,27 @@ Wide form_lower(Simplifier *s, const Form *f, Wide enough)
     return lower(&p, f);
 }
 
-/* f >= 0 itself, or f >= g for a fact g >= 0 that has an atom in common with it. */
-bool prove_nonnegative(Simplifier *s, const Form *f)
+/* f >= 0 itself, or f >= g for a fact g >= 0 (or the sum of two) with which a term cancels. */
+static bool prove_with_facts(Simplifier *s, const Form *f, int depth)
 {
     if (form_lower(s, f, 0) >= 0)
         return true;
-    for (size_t n = 0; n < s->facts.count && n < MOST_FACTS; n++) {
+    for (size_t n = 0; depth && n < s->facts.count && n < MOST_FACTS; n++) {
         const Fact *fact = &s->facts.at[s->facts.count - 1 - n];
         Form        rest = *f;
-        if (fact->has_form && form_add(&rest, &fact->form, -1) && rest.count < f->count + fact->form.count && form_lower(s, &rest, 0) >= 0)
+        if (fact->has_form && form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2
+            && prove_with_facts(s, &rest, depth - 1))
             return true;
     }
     return false;
 }
 
-/* f = scale * f + constant >= 0? */
+bool prove_nonnegative(Simplifier *s, const Form *f)
+{
+    return prove_with_facts(s, f, 2);
+}
+
+/* scale * f + constant >= 0? */
 static bool proves(Simplifier *s, const Form *f, int64_t scale, int64_t constant)
 {
     Form g = { 0 };

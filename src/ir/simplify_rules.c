@@ -87,7 +87,6 @@ const Rule rule_table[] = {
     { "max(min(x, y), z)", "min(max(x, z), y)", "z <= y", RULE_ALL },
     { "abs(x)", "x", "0 <= x", RULE_ALL },
     { "abs(x)", "-x", "x <= 0", RULE_ALL },
-    { "abs(-x)", "abs(x)", NULL, RULE_ALL },
     { "abs(abs(x))", "abs(x)", NULL, RULE_ALL },
 
     /* Quotients and remainders */
@@ -283,6 +282,7 @@ static const Expr *build(Match *m, const Pattern *p)
     if (p->kind != PATTERN_OP)
         return m->bound[p->variable];
     const Expr *args[3] = { NULL };
+    const Expr *args[3] = { 0 };
     for (int i = 0; i < p->count; i++)
         args[i] = build(m, p->args[i]);
     const bool    is_condition = p->op >= EX_LT && p->op <= EX_OR;

@@ -127,7 +127,13 @@ static bool cancel_extremes(Simplifier *s, Form *f)
     return false;
 }
 
-/* Term i is ±min(…): the other terms move inside if that leaves fewer of them. */
+/* Terms, and the constant beside them. */
+static int size(const Form *f)
+{
+    return f->count + (f->count && f->constant);
+}
+
+/* Term i is ±min(…): the other terms and the constant move inside if that leaves fewer of them. */
 static const Expr *move_inside(Simplifier *s, const Form *sum, int i, kn_type type)
 {
     const Expr *in[MOST_OPERANDS], *atom = sum->terms[i].atom, *result = NULL;
@@ -139,7 +145,7 @@ static const Expr *move_inside(Simplifier *s, const Form *sum, int i, kn_type ty
     form_remove(&whole, i);
     const ExprOp op    = (atom->op == EX_MIN) == (k > 0) ? EX_MIN : EX_MAX;
     const Known  all   = known_type(type);
-    int          terms = whole.count;
+    int          saved = whole.count + (whole.constant != 0);
     for (int n = 0; n < count; n++) {
         Form part, operand;
         Wide lo, hi;
@@ -150,9 +156,9 @@ static const Expr *move_inside(Simplifier *s, const Form *sum, int i, kn_type ty
         form_range(s, &part, &lo, &hi);
         if (lo < all.lo || hi > all.hi)
             return NULL;
-        terms += operand.count - part.count;
+        saved += size(&operand) - size(&part);
     }
-    if (terms <= 0)
+    if (saved <= 0)
         return NULL;
     for (int n = 0; n < count; n++) {
         Form part = whole;
@@ -166,7 +172,7 @@ static const Expr *move_inside(Simplifier *s, const Form *sum, int i, kn_type ty
 static const Expr *move_into_extreme(Simplifier *s, const Form *f, kn_type type)
 {
     for (int i = 0; i < f->count; i++)
-        if (is_extreme(f->terms[i].atom) && (f->terms[i].k == 1 || f->terms[i].k == -1) && f->count > 1) {
+        if (is_extreme(f->terms[i].atom) && (f->terms[i].k == 1 || f->terms[i].k == -1) && (f->count > 1 || f->constant)) {
             const Expr *e = move_inside(s, f, i, type);
             if (e)
                 return e;

@@ -10,12 +10,12 @@
  *         stored has less than 32 bits, the last part is two: vectors while the guard holds, and lanes one after the other for the rest, since masks are dear
  *         for small types.
  * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its size, and a body of more than
- *         MOST_NODES is left alone. Conditions are decided by innermost loops, and by outer ones where the innermost moves what is compared slower than they do
+ *         MOST_NODES is left alone, as is a loop of few iterations without vectors. Conditions are decided by innermost loops, and by outer ones where the innermost moves what is compared slower than they do
  *         (the taps of a filter within the vectors of a row); a loop that has a vector loop with a guard right inside it comes before the loops in it.
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
-enum { MOST_NODES = 20000 };
+enum { MOST_NODES = 20000, LEAST_ITERATIONS = 8 };
 
 typedef struct Pass {
     Lower      *lw;
@@ -48,13 +48,13 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     Partition  *p      = &w->p;
     const Expr *value  = partition_expr(p, s->let.value);
     const bool  varies = varying_expr(&p->varying, value);
-    Form        f, *kept = NULL;
-    if (varies && form_of(p, value, &f)) {
-        kept  = ARENA_NEW(p->scratch, Form);
+    Motion        f, *kept = NULL;
+    if (varies && motion_of(p, value, &f)) {
+        kept  = ARENA_NEW(p->scratch, Motion);
         *kept = f;
     }
-    map_set(&p->forms, s->let.name, kept);
-    map_set(&p->values, s->let.name, varies ? NULL : (void *)outside(p, value));
+    map_set(&p->motions, s->let.name, kept);
+    map_set(&p->values, s->let.name, varies ? NULL : (void *)partition_outside(p, value));
     varying_bind(&p->varying, s->let.name, varies);
     varying_bind(&w->changed, s->let.name, value != s->let.value || varying_expr(&w->changed, value));
     simplifier_push_let(p->known, s->let.name, value);
@@ -110,12 +110,12 @@ static const Stmt *steady_loop(Steady *w, const Stmt *s)
         s = stmt_for(p->lw->arena, s->loop.name, s->loop.kind, min, extent, s->loop.body);
     }
     varying_bind(&w->changed, s->loop.name, changed);
-    Form f, *kept = NULL;
-    if (form_of_variable(p, s, &f)) {
-        kept  = ARENA_NEW(p->scratch, Form);
+    Motion f, *kept = NULL;
+    if (motion_of_variable(p, s, &f)) {
+        kept  = ARENA_NEW(p->scratch, Motion);
         *kept = f;
     }
-    map_set(&p->forms, s->loop.name, kept);
+    map_set(&p->motions, s->loop.name, kept);
     varying_bind(&p->varying, s->loop.name, true);
     simplifier_push_range(p->known, s->loop.name, s->loop.min, last_of(p->lw, s));
     p->between += !vector;
@@ -254,8 +254,10 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 /* The loop in parts, or as it is if there is nothing to decide; `tail`: no guard, even. */
 static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
-    Lower *lw = x->lw;
-    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES)
+    Lower  *lw = x->lw;
+    int64_t extent = 0;
+    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES
+        || (expr_is_int(loop->loop.extent, &extent) && extent < LEAST_ITERATIONS && !has_vector(loop->loop.body)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
@@ -263,11 +265,10 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);
     p->varying.reads = true;
-    map_init(&p->forms, &scratch);
+    map_init(&p->motions, &scratch);
     map_init(&p->values, &scratch);
     map_init(&w.guards, &scratch);
     varying_init(&w.changed, lw->exprs, &scratch, NULL);
-    int64_t extent = 0;
     p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) && typical_value(&x->typical, loop->loop.extent, &extent)
                        && extent > 0;
     p->steady_min = p->typical_min;

@@ -1,4 +1,4 @@
-/* The parts of loop partitioning: partition.c walks and copies, partition_claim.c decides nodes, partition_form.c has the arithmetic. */
+/* The parts of loop partitioning: partition.c walks and copies, partition_claim.c decides nodes, partition_motion.c has the arithmetic. */
 #ifndef KILN_LOWER_PARTITION_H
 #define KILN_LOWER_PARTITION_H
 
@@ -8,7 +8,7 @@
 
 enum { MOST_TERMS = 12 };
 
-/* One summand of a form. Its value lies between lo and hi, which can be computed before the loop; for what does not vary inside the loop both are itself. */
+/* One summand of a motion. Its value lies between lo and hi, which can be computed before the loop; for what does not vary inside the loop both are itself. */
 typedef struct Term {
     const Expr *atom;
     int64_t     coefficient;
@@ -17,11 +17,11 @@ typedef struct Term {
 } Term;
 
 /* An integer, (constant + step * v + sum of coefficient * term) / denominator without remainder, where v is the variable of the loop. */
-typedef struct Form {
+typedef struct Motion {
     int64_t denominator, constant, step;
     int     count;
     Term    terms[MOST_TERMS];
-} Form;
+} Motion;
 
 /* step * v + rest + constant >= 0, for all that the loop contains. `rest` is NULL for 0. */
 typedef struct Constraint {
@@ -39,10 +39,10 @@ typedef struct Partition {
     const Map  *reach;          /* name bound outside the loop -> int64_t: the largest coefficient in it of the variable of a serial loop */
     const Stmt *loop;
     Varying     varying;        /* with the loop's variable, loops inside it, and memory */
-    Map         forms;          /* name bound inside the loop that varies -> its Form, if it has one */
+    Map         motions;          /* name bound inside the loop that varies -> its Motion, if it has one */
     Map         values;         /* name of a let inside the loop that does not vary -> its value in terms of what is bound outside */
     int         between;        /* loops that are not vector loops, inside the loop and around the statement looked at */
-    int         budget;         /* of nodes for one form */
+    int         budget;         /* of nodes for one motion */
     bool        guard;          /* the condition of a tail is looked at */
     bool        guard_low;      /* and v being too small may decide it */
     Constraints lows, highs, guards;    /* that the steady state needs: v not too small, not too large; guards: highs that come from tails */
@@ -51,17 +51,17 @@ typedef struct Partition {
     int64_t     steady_min, steady_end;         /* of the steady state, typically */
 } Partition;
 
-/* The form of an integer expression, if it has one: `false` where it is not linear in v, or may leave its type. */
-bool form_of(Partition *p, const Expr *e, Form *out);
+/* The motion of an integer expression, if it has one: `false` where it is not linear in v, or may leave its type. */
+bool motion_of(Partition *p, const Expr *e, Motion *out);
 /* out = a - b - less */
-bool form_difference(const Form *a, const Form *b, int64_t less, Form *out);
-bool form_add(Form *f, int64_t factor, const Form *g);
-/* The form of a loop's variable inside the loop, from its bounds. */
-bool form_of_variable(Partition *p, const Stmt *loop, Form *out);
+bool motion_difference(const Motion *a, const Motion *b, int64_t less, Motion *out);
+bool motion_add(Motion *f, int64_t factor, const Motion *g);
+/* The motion of a loop's variable inside the loop, from its bounds. */
+bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out);
 /* An expression that does not vary, in terms of what is bound outside the loop. */
-const Expr *outside(Partition *p, const Expr *e);
-/* What makes form >= 0; false if it cannot be computed, or is not for this loop to decide. */
-bool form_constraint(Partition *p, const Form *f, Constraint *out);
+const Expr *partition_outside(Partition *p, const Expr *e);
+/* What makes motion >= 0; false if it cannot be computed, or is not for this loop to decide. */
+bool motion_constraint(Partition *p, const Motion *f, Constraint *out);
 
 /* An expression of the body as it is in the steady state; the constraints that it needs are added. */
 const Expr *partition_expr(Partition *p, const Expr *e);

@@ -1,18 +1,18 @@
 /* Claims: which nodes of a loop's body have one known side in the steady state, and for which iterations that is.
  *
- * A node that compares two integers has sides, each taken where forms are not negative:
+ * A node that compares two integers has sides, each taken where motions are not negative:
  *     min(a, b)       a where b - a >= 0            b where a - b >= 0             max likewise
  *     a < b           true where b - a - 1 >= 0     false where a - b >= 0         <= likewise
  *     a == b          false where a - b - 1 >= 0    false where b - a - 1 >= 0     != likewise
  *     a % m           a where a >= 0 and m - 1 - a >= 0;   a / m is 0 there
  *     |a|             a where a >= 0                -a where -a >= 0
- * A form that is linear in the loop's variable v is not negative for a half-line of v, an iteration being on it only if all its lanes and inner iterations
+ * A motion that is linear in the loop's variable v is not negative for a half-line of v, an iteration being on it only if all its lanes and inner iterations
  * are. The side taken is the one with most iterations for typical sizes, and none is if less than half of the loop would be left steady: so the ends of a
  * clamp, the guard of a tail and the inside of an image become steady, and the modulo of a folded buffer does not. Operands come first: in
  * min(max(x, a), b) the outer node sees x. */
 #include "lower/partition.h"
 
-/* One side of a node: what it is, and the forms that are not negative there. */
+/* One side of a node: what it is, and the motions that are not negative there. */
 typedef struct Side {
     const Expr *value;
     int         count;
@@ -44,10 +44,10 @@ static bool narrow(Partition *p, Side *s, const Constraint *c)
 }
 
 /* Adds to a side that a - b - less >= 0. */
-static bool need(Partition *p, Side *s, const Form *a, const Form *b, int64_t less)
+static bool need(Partition *p, Side *s, const Motion *a, const Motion *b, int64_t less)
 {
-    Form f;
-    return form_difference(a, b, less, &f) && form_constraint(p, &f, &s->needs[s->count++]);
+    Motion f;
+    return motion_difference(a, b, less, &f) && motion_constraint(p, &f, &s->needs[s->count++]);
 }
 
 /* Of two constraints with the same variable part one is enough. */
@@ -104,7 +104,7 @@ static const Expr *truth(Partition *p, bool v)
 }
 
 /* min, max, < and <=: one order of the operands, or the other. In a clamp, the side that moves with the loop is named first. */
-static const Expr *claim_order(Partition *p, const Expr *e, const Form *a, const Form *b)
+static const Expr *claim_order(Partition *p, const Expr *e, const Motion *a, const Motion *b)
 {
     const bool  strict = e->op == EX_LT, loose = e->op == EX_LE;
     const bool  value  = !strict && !loose;
@@ -125,7 +125,7 @@ static const Expr *claim_order(Partition *p, const Expr *e, const Form *a, const
 }
 
 /* == and !=: apart on one side, or on the other. */
-static const Expr *claim_apart(Partition *p, const Expr *e, const Form *a, const Form *b)
+static const Expr *claim_apart(Partition *p, const Expr *e, const Motion *a, const Motion *b)
 {
     Side sides[2];
     int  count = 0;
@@ -138,18 +138,18 @@ static const Expr *claim_apart(Partition *p, const Expr *e, const Form *a, const
 }
 
 /* % and /, where the first operand is within 0 .. the second - 1. */
-static const Expr *claim_period(Partition *p, const Expr *e, const Form *a, const Form *m)
+static const Expr *claim_period(Partition *p, const Expr *e, const Motion *a, const Motion *m)
 {
-    const Form zero = { .denominator = 1 };
+    const Motion zero = { .denominator = 1 };
     Side       s    = { .value = e->op == EX_MOD ? e->args[0] : expr_int(p->lw->exprs, (kn_type)e->type, 0) };
     s.rare          = !m->step && !m->count;
     const bool can  = need(p, &s, a, &zero, 0) && need(p, &s, m, a, 1);
     return choose(p, e, can, &s);
 }
 
-static const Expr *claim_sign(Partition *p, const Expr *e, const Form *a)
+static const Expr *claim_sign(Partition *p, const Expr *e, const Motion *a)
 {
-    const Form zero = { .denominator = 1 };
+    const Motion zero = { .denominator = 1 };
     Side       sides[2];
     int        count = 0;
     sides[0] = (Side){ .value = e->args[0] };
@@ -176,13 +176,13 @@ static const Expr *fold(Partition *p, const Expr *e)
 static const Expr *claim(void *user, const Expr *e)
 {
     Partition *p = user;
-    Form       a, b;
+    Motion       a, b;
     switch ((ExprOp)e->op) {
     case EX_SELECT:
     case EX_AND:
     case EX_OR:
     case EX_BIT_NOT: return fold(p, e);
-    case EX_ABS: return form_of(p, e->args[0], &a) ? claim_sign(p, e, &a) : e;
+    case EX_ABS: return motion_of(p, e->args[0], &a) ? claim_sign(p, e, &a) : e;
     case EX_MIN:
     case EX_MAX:
     case EX_LT:
@@ -193,7 +193,7 @@ static const Expr *claim(void *user, const Expr *e)
     case EX_DIV: break;
     default: return e;
     }
-    if (!varying_expr(&p->varying, e) || !form_of(p, e->args[0], &a) || !form_of(p, e->args[1], &b))
+    if (!varying_expr(&p->varying, e) || !motion_of(p, e->args[0], &a) || !motion_of(p, e->args[1], &b))
         return e;
     if (e->op == EX_MOD || e->op == EX_DIV)
         return claim_period(p, e, &a, &b);
@@ -233,14 +233,23 @@ static const Expr *clamp(ExprPool *pool, const Expr *e, const Expr *first, const
     return type == KN_I32 ? e : expr_unary(pool, EX_CAST, KN_I32, e);
 }
 
+/* The larger or the smaller, where there are two. */
+static const Expr *tighter(ExprPool *pool, bool low, const Expr *a, const Expr *b)
+{
+    return a && b ? expr_binary(pool, low ? EX_MAX : EX_MIN, (kn_type)a->type, a, b) : a ? a : b;
+}
+
 const Expr *partition_bound(Partition *p, const Constraints *list, const Expr *first, const Expr *end)
 {
     ExprPool   *pool   = p->lw->exprs;
-    const Expr *result = NULL;
+    const bool  low    = list->at[0].step > 0;
+    const Expr *sum[2] = { NULL, NULL };        /* of those in i32, in i64 */
     for (size_t i = 0; i < list->count; i++) {
-        const Constraint *c = &list->at[i];
-        const Expr       *e = clamp(pool, threshold(p, c), first, end);
-        result = !result ? e : expr_binary(pool, c->step > 0 ? EX_MAX : EX_MIN, KN_I32, result, e);
+        const Expr *e    = threshold(p, &list->at[i]);
+        const int   wide = e->type != KN_I32;
+        sum[wide]        = tighter(pool, low, sum[wide], e);
     }
-    return result;
+    for (int i = 0; i < 2; i++)
+        sum[i] = sum[i] ? clamp(pool, sum[i], first, end) : NULL;
+    return tighter(pool, low, sum[0], sum[1]);
 }

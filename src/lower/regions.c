@@ -106,23 +106,26 @@ static bool is_old_value(const Regions *r, const Expr *call)
     return same;
 }
 
-/* An input must have what is read of it: said per reader, before anything is computed. */
-static void need_input(Regions *r, const Expr *call, const Span *index, const Expr *alive)
+/* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
+static void need_inputs(Regions *r)
 {
-    Build      *b = r->b;
-    Lower      *lw = b->lw;
-    const Func *f = call->u.call.func;
-    Need        n = { 0 };
-    need_add(lw, &n, f->rank, index, alive);
-    for (int d = 0; d < f->rank; d++) {
-        Stmt *s        = ARENA_NEW(lw->arena, Stmt);
-        s->kind        = STMT_NEED;
-        s->need.buffer = port_buffer(b, f, 0);
-        s->need.dim    = d;
-        s->need.min    = n.box.min[d];
-        s->need.max    = n.box.max[d];
-        s->need.reader = r->reader;
-        wrap_before(b, r->w, s);
+    Build *b = r->b;
+    Lower *lw = b->lw;
+    for (int i = 0; i < b->plan->func_count; i++) {
+        const Func *f = b->plan->funcs[i].func;
+        if (f->kind != FUNC_INPUT || !r->need[i].any)
+            continue;
+        for (int d = 0; d < f->rank; d++) {
+            Stmt *s        = ARENA_NEW(lw->arena, Stmt);
+            s->kind        = STMT_NEED;
+            s->need.buffer = port_buffer(b, f, 0);
+            s->need.dim    = d;
+            s->need.min    = r->need[i].box.min[d];
+            s->need.max    = r->need[i].box.max[d];
+            s->need.reader = r->reader;
+            wrap_before(b, r->w, s);
+        }
+        r->need[i] = (Need){ 0 };
     }
 }
 
@@ -145,10 +148,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             fail_unbounded(r, call, d);
             return;
         }
-    if (f->kind == FUNC_INPUT)
-        need_input(r, call, index, alive);
-    else
-        need_add(b->lw, n, f->rank, index, alive);
+    need_add(b->lw, n, f->rank, index, alive);
 }
 
 /* ---- Definitions ------------------------------------------------------------------------- */
@@ -228,6 +228,8 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
             spans_visit(&r->b->spans, f->values[c]);
     }
     r->self = NULL;
+    if (r->root)
+        need_inputs(r);
 }
 
 /* The accesses of the definition whose loop is the level: what its inner loops run through. */

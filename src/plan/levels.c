@@ -64,6 +64,9 @@ static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, Pl
     const DefDraft *d = def_with_loop(g, to->update, name, &loop);
     if (!d)
         return refuse(pl, dir->args[1].loc, NULL, "`%s` has no loop `%s`", g->func->name, name);
+    if (d->versions.count)
+        return refuse(pl, dir->args[1].loc, arena_printf(pl->arena, "compute_root(), or %s without specialize", g->func->name),
+                      "nothing can be computed inside the loops of `%s`: they are specialized", g->func->name);
     *out = outside_vectors(pl, (PlanLevel){ d->def, loop });
     return true;
 }

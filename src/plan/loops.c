@@ -14,9 +14,16 @@ static int64_t constant_extent(const Expr *extent)
     return extent && expr_is_int(extent, &v) && v > 0 ? v : 0;
 }
 
+/* The lineage of a loop that is part `part` of what a and b stand for. */
+static uint64_t descend(uint64_t a, uint64_t b, uint64_t part)
+{
+    return ((a ^ (b * 0x9E3779B97F4A7C15u)) + part) * 0xD6E8FEB86659FD93u ^ a >> 29;
+}
+
 static void add_loop(Planner *pl, DefDraft *d, Loop l)
 {
-    l.number = d->numbers++;
+    l.number  = d->numbers++;
+    l.lineage = descend(l.vars, 0, 0);
     vec_push(pl->arena, &d->loops, l);
     if (l.loop.is_reduction)
         vec_push(pl->arena, &d->order, l.number);
@@ -158,6 +165,8 @@ bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char 
     i.loop.var    = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, inner));
     o.extent      = whole.extent ? (whole.extent + factor - 1) / factor : 0;
     i.extent      = factor;
+    o.lineage     = descend(whole.lineage, (uint64_t)factor, 1);
+    i.lineage     = descend(whole.lineage, (uint64_t)factor, 2);
     i.loop.kind   = LOOP_SERIAL;
     i.by          = NULL;
     open_loop(pl, d, at);
@@ -259,6 +268,7 @@ static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
     fused.loop.var = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, fused.loop.name));
     if (inner.extent && outer.extent && __builtin_mul_overflow(inner.extent, outer.extent, &fused.extent))
         fused.extent = 0;
+    fused.lineage = descend(outer.lineage, inner.lineage, 3);
     fuse_order(d, &outer, &inner, fused.number);
     d->loops.at[i] = fused;
     close_loop(d, o);
@@ -324,6 +334,65 @@ static bool on_atomic(Planner *pl, DefDraft *d, const Directive *dir)
     return true;
 }
 
+/* ---- Versions and prefetches ------------------------------------------------------------ */
+
+/* specialize: a copy of the definition as it is now, which later directives of the chain change. */
+static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
+{
+    const Expr *condition = schedule_expr(pl, &dir->args[0]);
+    DefDraft   *copy      = ARENA_NEW(pl->arena, DefDraft);
+    if (!condition)
+        return false;
+    *copy          = *d;
+    copy->def      = ARENA_NEW(pl->arena, PlanDef);
+    *copy->def     = *d->def;
+    copy->loops.at = ARENA_ARRAY(pl->arena, Loop, d->loops.capacity);
+    copy->steps.at = ARENA_ARRAY(pl->arena, PlanStep, d->steps.capacity);
+    copy->order.at = ARENA_ARRAY(pl->arena, int, d->order.capacity);
+    copy->prefetches.at = ARENA_ARRAY(pl->arena, const Directive *, d->prefetches.capacity);
+    for (size_t i = 0; i < d->loops.count; i++)
+        copy->loops.at[i] = d->loops.at[i];
+    for (size_t i = 0; i < d->steps.count; i++)
+        copy->steps.at[i] = d->steps.at[i];
+    for (size_t i = 0; i < d->order.count; i++)
+        copy->order.at[i] = d->order.at[i];
+    for (size_t i = 0; i < d->prefetches.count; i++)
+        copy->prefetches.at[i] = d->prefetches.at[i];
+    copy->versions.count = copy->versions.capacity = 0;
+    vec_push(pl->arena, &d->versions, ((Version){ condition, copy }));
+    return true;
+}
+
+static bool on_prefetch(Planner *pl, DefDraft *d, const Directive *dir)
+{
+    const FuncDraft *g    = draft_of(pl, dir->args[0].func);
+    bool             read = false;
+    for (size_t i = 0; i < d->reads.count; i++)
+        read |= d->reads.at[i] == g->func;
+    if (!read)
+        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`%s", def_text(pl, d), g->func->name, g->inlined ? ", which is inlined" : "");
+    vec_push(pl->arena, &d->prefetches, dir);
+    return true;
+}
+
+static bool end_prefetches(Planner *pl, DefDraft *d)
+{
+    PlanDef *def        = d->def;
+    def->prefetches     = ARENA_ARRAY(pl->arena, PlanPrefetch, d->prefetches.count);
+    def->prefetch_count = (int)d->prefetches.count;
+    for (int i = 0; i < def->prefetch_count; i++) {
+        const Directive *dir  = d->prefetches.at[i];
+        const int        loop = find_loop(d, dir->args[1].name);
+        for (int k = 0; k <= loop; k++)
+            if (d->loops.at[k].loop.kind == LOOP_VECTOR)
+                return refuse(pl, dir->args[1].loc, "name a loop outside it", "`%s` is the vector loop or inside it: a prefetch is once per vector", dir->args[1].name);
+        if (loop < 0)
+            return refuse(pl, dir->args[1].loc, "put prefetch after the directives that change the loops", "%s has no loop `%s` in the end", def_text(pl, d), dir->args[1].name);
+        def->prefetches[i] = (PlanPrefetch){ draft_of(pl, dir->args[0].func)->func, loop, dir->args[2].value };
+    }
+    return true;
+}
+
 /* ---- The table -------------------------------------------------------------------------- */
 
 typedef struct LoopDirective {
@@ -333,11 +402,13 @@ typedef struct LoopDirective {
 
 static const LoopDirective loop_directives[] = {
     { "split", on_split }, { "fuse", on_fuse }, { "tile", on_tile }, { "reorder", on_reorder }, { "vectorize", on_kind }, { "unroll", on_kind },
-    { "parallel", on_kind }, { "serial", on_kind }, { "atomic", on_atomic },
+    { "parallel", on_kind }, { "serial", on_kind }, { "atomic", on_atomic }, { "specialize", on_specialize }, { "prefetch", on_prefetch },
 };
 
 bool apply_loops(Planner *pl, DefDraft *d, const Directive *dir)
 {
+    if (dir->version >= 0 && strcmp(dir->info->name, "specialize"))
+        d = (size_t)dir->version < d->versions.count ? d->versions.at[dir->version].draft : d;
     for (size_t i = 0; i < sizeof loop_directives / sizeof *loop_directives; i++)
         if (!strcmp(loop_directives[i].name, dir->info->name))
             return loop_directives[i].apply(pl, d, dir);
@@ -379,5 +450,14 @@ bool end_loops(Planner *pl, DefDraft *d)
         def->loops[i] = d->loops.at[i].loop;
     def->step_count = (int)d->steps.count;
     def->steps      = d->steps.at;
-    return true;
+    def->version_count = (int)d->versions.count;
+    def->versions      = ARENA_ARRAY(pl->arena, PlanDef, d->versions.count);
+    def->conditions    = ARENA_ARRAY(pl->arena, const Expr *, d->versions.count);
+    for (int i = 0; i < def->version_count; i++) {
+        if (!end_loops(pl, d->versions.at[i].draft))
+            return false;
+        def->versions[i]   = *d->versions.at[i].draft->def;
+        def->conditions[i] = d->versions.at[i].condition;
+    }
+    return end_prefetches(pl, d);
 }

@@ -184,8 +184,10 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     begin_defs(&pl);
     plan_readers(&pl);
     find_needed(&pl);
+    if (!order_together(&pl))
+        return NULL;
     number_functions(&pl);
-    return plan_loops(&pl) && plan_levels(&pl) && !pl.failed ? plan : NULL;
+    return plan_loops(&pl) && plan_levels(&pl) && check_together(&pl) ? plan : NULL;
 }
 
 /* ---- Choice ----------------------------------------------------------------------------- */

@@ -60,9 +60,12 @@ struct PlanDef {
     bool         atomic;
     int          prefetch_count;
     PlanPrefetch *prefetches;
-    /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL: none. */
+    /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL: none. with.def is the last definition of
+     * its function, both functions are computed at the same level, and this one's comes just after it, or after others that are computed with it. Definitions
+     * of this function before this one run before with.def. */
     PlanLevel    with;
-    /* specialize: the loops are made once more for each condition, in order; the first that holds is run. Their loops and steps: those of versions[i]. */
+    /* specialize: the loops are made once more for each condition, in order; the first that holds is run. Their loops and steps: those of versions[i]. No
+     * function is computed or stored inside the loops of a definition that has versions. */
     int          version_count;
     const Expr **conditions;
     PlanDef     *versions;

@@ -1,7 +1,7 @@
 /* Making a plan: what its files share.
  *
  * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline, loops (directives applied to the loops of each definition), order
- * (is that order of an update's steps the same?), defaults (for what the schedule is silent about), levels (where functions are computed and stored), storage. */
+ * (is that order of an update's steps the same?), defaults (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
 
@@ -25,11 +25,18 @@ typedef struct Loop {
     int      number;
     uint32_t vars;          /* bit d: the free variable of dimension d; bit FIRST_RVAR + i: reduction variable i */
     int64_t  extent;        /* where it is a constant; else 0 */
+    uint64_t lineage;       /* equal where loops were made in the same way from the same variables */
     const Directive *by;    /* what gave it its kind */
 } Loop;
 
 /* One definition on the way. */
-typedef struct DefDraft {
+typedef struct DefDraft DefDraft;
+typedef struct Version {
+    const Expr *condition;
+    DefDraft   *draft;
+} Version;
+
+struct DefDraft {
     PlanDef      *def;
     const Update *update;           /* of the plan's function; NULL: the pure definition */
     SelfReads     self;
@@ -41,9 +48,11 @@ typedef struct DefDraft {
     bool          mixed;            /* a fused loop goes through free and reduction variables */
     int           numbers;
     const Directive *moved_by;      /* the last directive that moved loops */
+    VEC(Version)  versions;         /* specialize */
+    VEC(const Directive *) prefetches;
     VEC(const Func *) reads;        /* the functions it reads, each once, itself excluded */
     VEC(const Func *) bound_reads;  /* of them those that the bounds of its reduction variables read */
-} DefDraft;
+};
 
 struct FuncDraft;
 /* A definition that reads a function. */
@@ -141,6 +150,11 @@ bool default_loops(Planner *pl, FuncDraft *f);
 
 /* ---- levels.c ---- */
 bool plan_levels(Planner *pl);
+
+/* ---- together.c ---- */
+/* Brings functions that are computed with another to its place; before functions are numbered. */
+bool order_together(Planner *pl);
+bool check_together(Planner *pl);
 
 /* ---- storage.c ---- */
 void begin_storage(FuncDraft *f);

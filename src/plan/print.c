@@ -36,15 +36,17 @@ static void add_name(Names *n, const char *var, const char *name)
     n->names[n->count++] = name;
 }
 
-/* A new loop's name: "out.x.lanes" is x_lanes. */
+/* A new loop's name: "out.x.lanes" is x_lanes, "out.u0.xo" of update 0 is xo. */
 static void invent_name(Names *n, const PlanDef *def, const char *var)
 {
-    const size_t skip = strlen(def->func->name) + 1;
-    char        *name = arena_strdup(n->out->arena, strlen(var) > skip ? var + skip : var);
-    for (char *c = name; *c; c++)
+    Arena       *arena = n->out->arena;
+    const char  *prefix = def->update < 0 ? arena_printf(arena, "%s.", def->func->name) : arena_printf(arena, "%s.u%d.", def->func->name, def->update);
+    char        *base = arena_strdup(arena, strncmp(var, prefix, strlen(prefix)) ? var : var + strlen(prefix));
+    const char  *name = base;
+    for (char *c = base; *c; c++)
         *c = *c == '.' ? '_' : *c;
-    while (is_taken(n, name))
-        name = arena_printf(n->out->arena, "%s_", name);
+    for (int i = 1; is_taken(n, name); i++)
+        name = arena_printf(arena, "%s_%d", base, i);
     add_name(n, var, name);
 }
 
@@ -112,6 +114,15 @@ static void print_def(Text *out, const Plan *plan, const PlanDef *def)
     const Names n = names_of(out, plan, def);
     print_steps(&n, def);
     print_loops(&n, def);
+    for (int i = 0; i < def->prefetch_count; i++)
+        text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name, name_of(&n, def->loops[def->prefetches[i].loop].var), (long long)def->prefetches[i].ahead);
+    if (def->with.def) {
+        const Names of = names_of(out, plan, def->with.def);
+        text_printf(out, ".compute_with(%s", def->with.def->func->name);
+        if (def->with.def->update >= 0)
+            text_printf(out, ".update(%d)", def->with.def->update);
+        text_printf(out, ", %s)", name_of(&of, def->with.def->loops[def->with.loop].var));
+    }
 }
 
 /* ---- Functions -------------------------------------------------------------------------- */
@@ -181,8 +192,25 @@ static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
     text_add(out, pf->stream ? ".stream()" : "");
 }
 
+/* The versions of a definition, each from its first loops on: they come before its own directives. */
+static void print_versions(Text *out, const Plan *plan, const PlanDef *def)
+{
+    for (int i = 0; i < def->version_count; i++) {
+        text_add(out, def->func->name);
+        if (def->update >= 0)
+            text_printf(out, ".update(%d)", def->update);
+        text_add(out, ".specialize(");
+        print_size(out, plan, def->conditions[i]);
+        text_add(out, ")");
+        print_def(out, plan, &def->versions[i]);
+        text_add(out, "\n");
+    }
+}
+
 static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
 {
+    for (int k = -1; k < pf->func->update_count; k++)
+        print_versions(out, plan, &pf->defs[k + 1]);
     text_add(out, pf->func->name);
     print_level(out, plan, "compute", pf->compute);
     if (!level_same(pf->store, pf->compute))

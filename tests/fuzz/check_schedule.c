@@ -4,13 +4,14 @@
  *   access     a rule of lowered code is broken (interp/execute.h)
  *   need       the lowered code wants more of an input than the interpreter, or ends with another error
  *   value      a value differs
+ *   print      the plan as text is no schedule, or makes another plan
  *   gaps       something beside the elements of an output was written
  *   compile, run, jit      the same of compiled code
  *   leak       memory is left */
 #include "check_schedule.h"
 #include "cases.h"
 #include "interp/execute.h"
-#ifdef HAVE_LOWER
+#ifdef HAVE_PLAN
 #include "lower/lower.h"
 #endif
 
@@ -71,7 +72,7 @@ static Verdict check_outcome(Check *k, kn_status status, const char *kind)
     return verdict == PROGRAM_PASSED ? check_gaps(k) : verdict;
 }
 
-#ifdef HAVE_LOWER
+#ifdef HAVE_PLAN
 
 static Verdict refused(Check *k)
 {
@@ -99,7 +100,7 @@ typedef struct Lowering {
     kn_pipeline *p;
     Arena        arena;
     Program     *program;
-    bool         is_planned;
+    const char  *printed;       /* the plan; NULL if there is none */
 } Lowering;
 
 static void lower_pipeline(void *arg)
@@ -108,11 +109,54 @@ static void lower_pipeline(void *arg)
     const Schedule *schedule;
     if (!plan_choose(l->p, NULL, NULL, &schedule))
         return;
-    Plan *plan = plan_make(l->p, schedule, &l->arena);
+    Plan *plan = plan_make(l->p, schedule, &l->arena, 0);
     if (!plan)
         return;
-    l->is_planned = true;
-    l->program    = lower(plan, &(LowerOptions){ .strict_float = true });
+    Text text;
+    text_init(&text, &l->arena);
+    plan_print(&text, plan);
+    l->printed = text_string(&text);
+#ifdef HAVE_LOWER
+    l->program = lower(plan, &(LowerOptions){ .strict_float = true });
+#endif
+}
+
+/* Skips the prefixes u0_, u1_ … that names of an update's new loops gain. */
+static const char *skip_prefixes(const char *at)
+{
+    while (at[0] == 'u' && at[1] >= '0' && at[1] <= '9' && at[2] == '_')
+        at += 3;
+    return at;
+}
+
+/* The same text, but for such prefixes? */
+static bool same_text(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a = skip_prefixes(a);
+        b = skip_prefixes(b);
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
+/* The plan that was printed, read as a schedule, is the same plan. */
+static Verdict check_printed(Check *k, const Lowering *first)
+{
+    kn_context *cx      = k->reference.cx;
+    Lowering    l       = { .p = first->p };
+    Verdict     verdict = PROGRAM_PASSED;
+    if (kn_schedule_parse(l.p, "printed.sched", first->printed, -1) != KN_OK)
+        return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "print", "%s", kn_error_text(cx));
+    context_begin(cx);
+    arena_init(&l.arena, cx);
+    context_try(cx, lower_pipeline, &l);
+    if (!l.printed)
+        verdict = cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "print", "%s", kn_error_text(cx));
+    else if (!same_text(l.printed, first->printed))
+        verdict = fail(&k->report->report, "print", "printed\n%sbut that makes\n%s", first->printed, l.printed);
+    arena_free(&l.arena);
+    return verdict;
 }
 
 /* Plans, lowers, and executes with two layouts of memory. */
@@ -124,7 +168,7 @@ static Verdict check_executed(Check *k)
     context_begin(cx);
     arena_init(&l.arena, cx);
     context_try(cx, lower_pipeline, &l);
-    if (l.is_planned)
+    if (l.printed)
         k->report->reached = REACHED_PLAN;
     verdict = l.program ? PROGRAM_PASSED : cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : refused(k);
     for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
@@ -134,6 +178,8 @@ static Verdict check_executed(Check *k)
     }
     if (verdict == PROGRAM_PASSED)
         k->report->reached = REACHED_EXECUTED;
+    if (l.printed && verdict != PROGRAM_FAILED && k->seed % 4 == 1)
+        verdict = check_printed(k, &l) == PROGRAM_FAILED ? PROGRAM_FAILED : verdict;
     arena_free(&l.arena);
     return verdict;
 }
@@ -169,7 +215,7 @@ Verdict check_schedule(const char *text, uint64_t seed, ScheduleReport *report)
     k.reference = (Run){ .memory = &memory, .cx = context_with(&memory), .report = &report->report };
     k.reference.p = kn_parse(k.reference.cx, "program.kiln", text, -1);
     Verdict verdict = check_reference(&k);
-#ifdef HAVE_LOWER
+#ifdef HAVE_PLAN
     if (verdict == PROGRAM_PASSED)
         verdict = check_executed(&k);
 #else

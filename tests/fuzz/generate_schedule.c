@@ -335,6 +335,14 @@ static void run_as(Scheduler *s, Def *d, int at, const char *kind)
     d->is_changed     = true;
 }
 
+static bool has_vector_before(const Def *d, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (d->loops[i].is_vector)
+            return true;
+    return false;
+}
+
 /* A loop over free variables, the innermost (or outermost) one rather; -1 if there is none left. */
 static int free_loop(Scheduler *s, const Def *d, bool innermost)
 {
@@ -357,7 +365,7 @@ static void atomic_loops(Scheduler *s, Def *d)
             continue;
         directive(s, "atomic");
         emit(&s->g, ")");
-        run_as(s, d, i, chance(&s->g, 50) ? "parallel" : "vectorize");
+        run_as(s, d, i, !has_vector_before(d, i) && chance(&s->g, 50) ? "parallel" : "vectorize");
         return;
     }
 }
@@ -368,7 +376,10 @@ static void choose_kinds(Scheduler *s, Def *d)
     if (at >= 0)
         run_as(s, d, at, "parallel");
     at = chance(&s->g, 50) ? free_loop(s, d, true) : -1;
-    if (at >= 0)
+    for (int i = at + 1; at >= 0 && i < d->count; i++)
+        if (d->loops[i].is_parallel && !chance(&s->g, CARELESS))
+            at = i + 1 < d->count && !d->loops[i + 1].is_closed ? i + 1 : -1;
+    if (at >= 0 && !d->loops[at].is_reduction)
         run_as(s, d, at, "vectorize");
     at = chance(&s->g, 25) ? (int)pick(&s->g, (uint32_t)d->count) : -1;
     if (at >= 0 && !d->loops[at].is_vector && !d->loops[at].is_parallel && !d->loops[at].is_closed)

@@ -1,8 +1,8 @@
-/* Forms: integer expressions of a loop's body as linear functions of the loop's variable.
+/* Motions: integer expressions of a loop's body as linear functions of the loop's variable.
  *
- * Lets of the body are looked through. A quotient by a constant k is (a - a%k) / k, where a%k lies in 0..k-1; so a form is exact, with a denominator,
+ * Lets of the body are looked through. A quotient by a constant k is (a - a%k) / k, where a%k lies in 0..k-1; so a motion is exact, with a denominator,
  * and what is not linear is a term between two bounds. Sums of integers are linear modulo 2^n whatever wraps on the way, so it is enough that the value of
- * the whole form lies in the type: that is checked wherever order matters. */
+ * the whole motion lies in the type: that is checked wherever order matters. */
 #include "lower/partition.h"
 
 static const int64_t most = (int64_t)1 << 32;       /* of coefficients and constants */
@@ -19,7 +19,7 @@ static bool add_product(int64_t *to, int64_t a, int64_t b)
     return !__builtin_mul_overflow(a, b, &product) && fits(product) && fits(*to += product);
 }
 
-static bool scale(Form *f, int64_t factor)
+static bool scale(Motion *f, int64_t factor)
 {
     bool fine = fits(f->constant *= factor) && fits(f->step *= factor);
     for (int i = 0; i < f->count; i++)
@@ -27,7 +27,7 @@ static bool scale(Form *f, int64_t factor)
     return fine;
 }
 
-static bool add_term(Form *f, Term t)
+static bool add_term(Motion *f, Term t)
 {
     if (!t.coefficient)
         return true;
@@ -47,9 +47,9 @@ static bool add_term(Form *f, Term t)
 }
 
 /* f += factor * g, over the product of the denominators if they differ. */
-bool form_add(Form *f, int64_t factor, const Form *g)
+bool motion_add(Motion *f, int64_t factor, const Motion *g)
 {
-    Form h = *g;
+    Motion h = *g;
     if (f->denominator != h.denominator) {
         const int64_t a = h.denominator, b = f->denominator;
         if (a * b > 1 << 16 || !scale(f, a) || !scale(&h, b))
@@ -64,10 +64,10 @@ bool form_add(Form *f, int64_t factor, const Form *g)
     return fine;
 }
 
-bool form_difference(const Form *a, const Form *b, int64_t less, Form *out)
+bool motion_difference(const Motion *a, const Motion *b, int64_t less, Motion *out)
 {
     *out = *a;
-    return form_add(out, -1, b) && add_product(&out->constant, -less, out->denominator);
+    return motion_add(out, -1, b) && add_product(&out->constant, -less, out->denominator);
 }
 
 /* ---- Ranges ----------------------------------------------------------------------------------- */
@@ -80,8 +80,8 @@ static void add_range(Partition *p, const Expr *e, int64_t coefficient, __int128
     *hi += (__int128)coefficient * (coefficient > 0 ? b : a);
 }
 
-/* Is the form's value always one of the type? */
-static bool in_type(Partition *p, const Form *f, kn_type type)
+/* Is the motion's value always one of the type? */
+static bool in_type(Partition *p, const Motion *f, kn_type type)
 {
     __int128 lo = f->constant, hi = f->constant;
     if (f->step)
@@ -106,44 +106,44 @@ static const Expr *outside_node(void *user, const Expr *e)
     return value ? value : e;
 }
 
-const Expr *outside(Partition *p, const Expr *e)
+const Expr *partition_outside(Partition *p, const Expr *e)
 {
     return expr_rewrite(p->lw->exprs, e, outside_node, p);
 }
 
 /* atom, between two values. */
-static Form between(const Expr *atom, const Expr *lo, const Expr *hi, bool inner)
+static Motion between(const Expr *atom, const Expr *lo, const Expr *hi, bool inner)
 {
-    return (Form){ .denominator = 1, .count = 1, .terms = { { atom, 1, lo, hi, inner } } };
+    return (Motion){ .denominator = 1, .count = 1, .terms = { { atom, 1, lo, hi, inner } } };
 }
 
-static bool form_in(Partition *p, const Expr *e, Form *out);
+static bool motion_in(Partition *p, const Expr *e, Motion *out);
 
-static bool form_of_name(Partition *p, const Expr *e, Form *out)
+static bool motion_of_name(Partition *p, const Expr *e, Motion *out)
 {
     if (e->u.name == p->loop->loop.name) {
-        *out = (Form){ .denominator = 1, .step = 1 };
+        *out = (Motion){ .denominator = 1, .step = 1 };
         return true;
     }
-    const Form *known = map_get(&p->forms, e->u.name);
+    const Motion *known = map_get(&p->motions, e->u.name);
     if (known)
         *out = *known;
     return known != NULL;
 }
 
 /* a % k lies in 0..k-1, whatever a is. */
-static Form remainder_form(Partition *p, const Expr *e, int64_t k)
+static Motion remainder_motion(Partition *p, const Expr *e, int64_t k)
 {
     ExprPool *pool = p->lw->exprs;
     return between(e, expr_int(pool, (kn_type)e->type, 0), expr_int(pool, (kn_type)e->type, k - 1), false);
 }
 
 /* a / k = (a - a%k) / k */
-static bool quotient_form(Partition *p, const Expr *e, int64_t k, Form *out)
+static bool quotient_motion(Partition *p, const Expr *e, int64_t k, Motion *out)
 {
     const Expr *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
-    const Form  minus = remainder_form(p, rest, k);
-    if (k > 1 << 16 || !form_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) || !form_add(out, -1, &minus))
+    const Motion  minus = remainder_motion(p, rest, k);
+    if (k > 1 << 16 || !motion_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) || !motion_add(out, -1, &minus))
         return false;
     out->denominator *= k;
     return out->denominator <= 1 << 16;
@@ -158,74 +158,74 @@ static const Expr *multiplied(const Expr *e, int64_t *k)
     return NULL;
 }
 
-/* What is no sum, product with a constant or number: one term, or the form of the let that it names. */
-static bool form_of_atom(Partition *p, const Expr *e, Form *out)
+/* What is no sum, product with a constant or number: one term, or the motion of the let that it names. */
+static bool motion_of_atom(Partition *p, const Expr *e, Motion *out)
 {
     int64_t k;
     if (!varying_expr(&p->varying, e)) {
-        const Expr *value = outside(p, e);
+        const Expr *value = partition_outside(p, e);
         *out              = between(value, value, value, false);
-        return value == e || form_in(p, value, out);
+        return value == e || motion_in(p, value, out);
     }
     switch ((ExprOp)e->op) {
-    case EX_VAR: return form_of_name(p, e, out);
-    case EX_CAST: return form_in(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) && in_type(p, out, (kn_type)e->type);
-    case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && quotient_form(p, e, k, out);
+    case EX_VAR: return motion_of_name(p, e, out);
+    case EX_CAST: return motion_in(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) && in_type(p, out, (kn_type)e->type);
+    case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && quotient_motion(p, e, k, out);
     case EX_MOD:
         if (!expr_is_int(e->args[1], &k) || k <= 0 || !fits(k))
             return false;
-        *out = remainder_form(p, e, k);
+        *out = remainder_motion(p, e, k);
         return true;
     default: return false;
     }
 }
 
-static bool form_in(Partition *p, const Expr *e, Form *out)
+static bool motion_in(Partition *p, const Expr *e, Motion *out)
 {
     int64_t     k;
-    Form        f;
+    Motion        f;
     const Expr *base;
     if (--p->budget < 0 || !is_index(e))
         return false;
-    *out = (Form){ .denominator = 1 };
+    *out = (Motion){ .denominator = 1 };
     switch ((ExprOp)e->op) {
     case EX_INT: out->constant = e->u.i; return fits(e->u.i);
     case EX_ADD:
-    case EX_SUB: return form_in(p, e->args[0], out) && form_in(p, e->args[1], &f) && form_add(out, e->op == EX_SUB ? -1 : 1, &f);
-    case EX_NEG: return form_in(p, e->args[0], out) && scale(out, -1);
+    case EX_SUB: return motion_in(p, e->args[0], out) && motion_in(p, e->args[1], &f) && motion_add(out, e->op == EX_SUB ? -1 : 1, &f);
+    case EX_NEG: return motion_in(p, e->args[0], out) && scale(out, -1);
     case EX_MUL:
         base = multiplied(e, &k);
-        return base ? form_in(p, base, &f) && form_add(out, k, &f) : form_of_atom(p, e, out);
-    default: return form_of_atom(p, e, out);
+        return base ? motion_in(p, base, &f) && motion_add(out, k, &f) : motion_of_atom(p, e, out);
+    default: return motion_of_atom(p, e, out);
     }
 }
 
-bool form_of(Partition *p, const Expr *e, Form *out)
+bool motion_of(Partition *p, const Expr *e, Motion *out)
 {
     p->budget = 256;
-    return form_in(p, e, out) && in_type(p, out, (kn_type)e->type);
+    return motion_in(p, e, out) && in_type(p, out, (kn_type)e->type);
 }
 
-bool form_of_variable(Partition *p, const Stmt *loop, Form *out)
+bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out)
 {
     ExprPool   *pool = p->lw->exprs;
     const Expr *var  = expr_var(pool, KN_I32, loop->loop.name), *one = expr_int(pool, KN_I32, 1);
     if (varying_expr(&p->varying, loop->loop.extent))
         return false;
-    const Expr *extent = outside(p, loop->loop.extent);
+    const Expr *extent = partition_outside(p, loop->loop.extent);
     if (!varying_expr(&p->varying, loop->loop.min)) {
-        const Expr *min = outside(p, loop->loop.min);
+        const Expr *min = partition_outside(p, loop->loop.min);
         *out            = between(var, min, index_sub(pool, index_add(pool, min, extent), one), true);
         return true;
     }
-    const Form offset = between(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min), expr_int(pool, KN_I32, 0), index_sub(pool, extent, one), true);
-    return form_of(p, loop->loop.min, out) && form_add(out, 1, &offset);
+    const Motion offset = between(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min), expr_int(pool, KN_I32, 0), index_sub(pool, extent, one), true);
+    return motion_of(p, loop->loop.min, out) && motion_add(out, 1, &offset);
 }
 
 /* ---- Constraints ------------------------------------------------------------------------------- */
 
-/* Does an outer serial loop move the form faster than this one does? Then it is the one to be partitioned. */
-static bool belongs_outside(Partition *p, const Form *f)
+/* Does an outer serial loop move the motion faster than this one does? Then it is the one to be partitioned. */
+static bool belongs_outside(Partition *p, const Motion *f)
 {
     const int64_t step = f->step < 0 ? -f->step : f->step;
     for (int i = 0; i < f->count; i++) {
@@ -237,7 +237,7 @@ static bool belongs_outside(Partition *p, const Form *f)
     return false;
 }
 
-static bool varies_inside(const Form *f)
+static bool varies_inside(const Motion *f)
 {
     for (int i = 0; i < f->count; i++)
         if (f->terms[i].inner)
@@ -246,7 +246,7 @@ static bool varies_inside(const Form *f)
 }
 
 /* The sum of the terms' worst values, in a type in which it does not wrap: KN_NONE if there is none. */
-static kn_type sum_type(Partition *p, const Form *f)
+static kn_type sum_type(Partition *p, const Motion *f)
 {
     __int128 size = (f->constant < 0 ? -f->constant : f->constant) + (f->step < 0 ? -f->step : f->step) + f->denominator;
     for (int i = 0; i < f->count; i++) {
@@ -264,8 +264,8 @@ static const Expr *scaled(ExprPool *pool, kn_type type, const Expr *e, int64_t f
     return factor == 1 ? e : expr_binary(pool, EX_MUL, type, e, expr_int(pool, type, factor));
 }
 
-/* form = n/d >= 0 for integers n that d divides is n + d - 1 >= 0; that holds for all values of the terms if it holds for the worst. */
-bool form_constraint(Partition *p, const Form *f, Constraint *out)
+/* motion = n/d >= 0 for integers n that d divides is n + d - 1 >= 0; that holds for all values of the terms if it holds for the worst. */
+bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
 {
     ExprPool     *pool = p->lw->exprs;
     const kn_type type = sum_type(p, f);
