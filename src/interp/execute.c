@@ -552,6 +552,42 @@ __attribute__((format(printf, 3, 4))) static void bind(Machine *m, int64_t value
     map_set(&m->slots, intern(m->cx, name), slot);
 }
 
+/* Copies every element of one buffer to the same coordinates of another of the same box, along the dimensions below `rank`. */
+static void copy_elements(const kn_buffer *to, const kn_buffer *from, int rank, int64_t to_index, int64_t from_index)
+{
+    const size_t size = kn_type_size(to->type);
+    if (!rank) {
+        memcpy((char *)to->data + to_index * (int64_t)size, (const char *)from->data + from_index * (int64_t)size, size);
+        return;
+    }
+    const kn_dim *t = &to->dim[rank - 1], *f = &from->dim[rank - 1];
+    for (int64_t i = 0; i < t->extent; i++)
+        copy_elements(to, from, rank - 1, to_index + i * t->stride, from_index + i * f->stride);
+}
+
+/* The buffer that the code uses for a port: the one given, or a copy in which the dimension that the code takes for dense is. */
+static kn_buffer *dense_port(Machine *m, const Buffer *buffer, kn_buffer *given)
+{
+    const int dense = buffer->dense;
+    if (dense < 0 || dense >= given->rank || given->dim[dense].stride == 1)
+        return given;
+    kn_buffer *copy   = ARENA_NEW(&m->arena, kn_buffer);
+    int64_t    stride = given->dim[dense].extent, count = 1;
+    *copy = *given;
+    copy->dim[dense].stride = 1;
+    for (int d = 0; d < given->rank; d++) {
+        count *= given->dim[d].extent > 0 ? given->dim[d].extent : 0;
+        if (d == dense)
+            continue;
+        copy->dim[d].stride = stride;
+        stride *= given->dim[d].extent;
+    }
+    copy->data = arena_array(&m->arena, (size_t)count + 1, kn_type_size(given->type));
+    if (count && buffer->kind == BUFFER_INPUT)
+        copy_elements(copy, given, given->rank, 0, 0);
+    return copy;
+}
+
 static void enter_port(Machine *m, const Buffer *buffer, const kn_buffer *given)
 {
     Store *store = &m->stores[buffer->id];
@@ -593,8 +629,11 @@ static void run_program(void *arg)
         m->stores[i].buffer = p->buffers.at[i];
         m->stores[i].counts = &m->counts->buffers[i];
     }
-    for (int i = 0; i < p->port_count; i++)
-        enter_port(m, p->buffers.at[i], entry->ports[i]);
+    kn_buffer **used = ARENA_ARRAY(&m->arena, kn_buffer *, (size_t)p->port_count + 1);
+    for (int i = 0; i < p->port_count; i++) {
+        used[i] = dense_port(m, p->buffers.at[i], entry->ports[i]);
+        enter_port(m, p->buffers.at[i], used[i]);
+    }
     if (!p->body)
         return;
     count_produces(&produces, p->body);
@@ -602,6 +641,9 @@ static void run_program(void *arg)
     const Step   *step = make_step(m, p->body, 1);
     const uint8_t all  = true;
     step->run(m, step, &all);
+    for (int i = 0; i < p->port_count; i++)
+        if (used[i] != entry->ports[i] && p->buffers.at[i]->kind == BUFFER_OUTPUT)
+            copy_elements(entry->ports[i], used[i], used[i]->rank, 0, 0);
 }
 
 kn_status execute(Program *p, kn_buffer *const *ports, const kn_scalar *params, ExecuteCounts *counts)

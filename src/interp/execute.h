@@ -37,8 +37,8 @@ typedef struct ExecuteCounts {
     int64_t       work, span;   /* stores: all lanes of all iterations; the longest chain of statements where parallel iterations count as one and so do lanes */
 } ExecuteCounts;
 
-/* Runs the program, which must be flattened. `ports` are the buffers of its ports, in order, with any strides; `params` in the order of the
- * program's. `counts` may be NULL. An error is a diagnostic of the context; the outputs are then whatever they were at that point. */
+/* Runs the program, which must be flattened. `ports` are the buffers of its ports, in order, with any strides (copied where the code takes a
+ * dimension for dense that is not); `params` in the order of the program's. `counts` may be NULL. An error is a diagnostic of the context; the outputs are then whatever they were at that point. */
 kn_status execute(Program *p, kn_buffer *const *ports, const kn_scalar *params, ExecuteCounts *counts);
 
 #endif

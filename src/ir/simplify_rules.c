@@ -282,7 +282,6 @@ static const Expr *build(Match *m, const Pattern *p)
     if (p->kind != PATTERN_OP)
         return m->bound[p->variable];
     const Expr *args[3] = { NULL };
-    const Expr *args[3] = { 0 };
     for (int i = 0; i < p->count; i++)
         args[i] = build(m, p->args[i]);
     const bool    is_condition = p->op >= EX_LT && p->op <= EX_OR;

@@ -158,5 +158,8 @@ static void print(Text *out, const Expr *e, int context)
 
 void expr_print(Text *out, const Expr *e)
 {
-    print(out, e, 0);
+    Text whole;
+    text_init(&whole, out->arena);
+    print(&whole, e, 0);
+    text_add(out, text_string(&whole));
 }

@@ -29,7 +29,7 @@ static void end(void)
 static Buffer *buffer(const char *name, BufferKind kind, kn_type type, int rank)
 {
     Buffer *b = ARENA_NEW(&arena, Buffer);
-    *b = (Buffer){ .name = intern(cx, name), .id = (int)program.buffers.count, .kind = kind, .type = type, .rank = rank };
+    *b = (Buffer){ .name = intern(cx, name), .id = (int)program.buffers.count, .kind = kind, .type = type, .rank = rank, .dense = -1 };
     vec_push(&arena, &program.buffers, b);
     program.port_count += kind != BUFFER_SCRATCH;
     return b;
@@ -182,6 +182,18 @@ static void test_access(void)
     expect_refusal(put(out, num(0), load(in, num(-3))), "between its elements");
 }
 
+/* Code that takes a dimension for dense gets a copy where it is not. */
+static void test_dense(void)
+{
+    begin_ports();
+    in->dense = out->dense = 0;
+    const Expr *x = var("x");
+    in_buffer.dim[0]  = (kn_dim){ 0, 6, 2 };
+    out_buffer.data   = &out_data[5];
+    out_buffer.dim[0] = (kn_dim){ 0, 6, -1 };
+    expect_ok(loop(LOOP_SERIAL, "x", 6, put(out, x, load(in, x))), (int32_t[]){ 100, 80, 60, 40, 20, 0, -1 }, 7);
+}
+
 static void test_undefined(void)
 {
     begin_ports();
@@ -277,6 +289,7 @@ int main(void)
     test_loops();
     test_vector();
     test_access();
+    test_dense();
     test_undefined();
     test_parallel();
     test_checks();
