@@ -1,4 +1,4 @@
-/* Kiln: image and stencil pipelines from a text of formulas. The whole public interface.
+/* Kiln: image and stencil pipelines from a text of formulas. The whole public interface, with kiln_runtime.h.
  *
  *     kn_context  *cx = kn_context_new(NULL);
  *     kn_pipeline *p  = kn_parse(cx, "blur.kiln", text, -1);
@@ -20,44 +20,19 @@
 #ifndef KILN_H
 #define KILN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "kiln_runtime.h"       /* kn_status, kn_type, kn_scalar, kn_buffer, kn_stage, and the kn_rt that runs compiled code */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined __GNUC__
-#define KN_API __attribute__((visibility("default")))
-#else
-#define KN_API
-#endif
-
-#define KN_VERSION  "0.1.0"
-#define KN_MAX_RANK 8
+#define KN_VERSION "0.1.0"
 
 typedef struct kn_context  kn_context;
 typedef struct kn_pipeline kn_pipeline;
 typedef struct kn_module   kn_module;
 
-typedef enum kn_status {
-    KN_OK = 0,
-    KN_ERROR_PROGRAM,   /* the text or the schedule is wrong */
-    KN_ERROR_ARGUMENT,  /* an argument of a call is wrong: a name, a type, a buffer's shape */
-    KN_ERROR_BOUNDS,    /* a region is unbounded, or larger than the buffer given for it */
-    KN_ERROR_FILE,      /* a file cannot be read or written, or is not what it should be */
-    KN_ERROR_LIMIT      /* out of memory, or the context's quota is spent */
-} kn_status;
-
 /* ---- Types and values ------------------------------------------------------------------- */
-
-typedef enum kn_type {
-    KN_NONE = 0,
-    KN_BOOL, KN_U8, KN_U16, KN_U32, KN_U64, KN_I8, KN_I16, KN_I32, KN_I64,
-    KN_F16, KN_BF16, KN_F32, KN_F64,
-    KN_TYPE_COUNT
-} kn_type;
 
 /* "u8", "f32" …; NULL for a number that is no type. */
 KN_API const char *kn_type_name(kn_type type);
@@ -66,48 +41,8 @@ KN_API kn_type kn_type_from_name(const char *name);
 /* Bytes of one element in a buffer (1 for bool); 0 for a number that is no type. */
 KN_API size_t kn_type_size(kn_type type);
 
-/* A scalar: exactly one of the two fields is meant, as `is_float` says. */
-typedef struct kn_scalar {
-    bool is_float;
-    union { int64_t i; double f; } as;
-} kn_scalar;
-
-static inline kn_scalar kn_int(int64_t v)
-{
-    kn_scalar s;
-    s.is_float = false;
-    s.as.i     = v;
-    return s;
-}
-
-static inline kn_scalar kn_float(double v)
-{
-    kn_scalar s;
-    s.is_float = true;
-    s.as.f     = v;
-    return s;
-}
-
 /* ---- Buffers ---------------------------------------------------------------------------- */
 
-/* One dimension of a buffer: the coordinates min .. min+extent-1; one step along it moves
- * `stride` elements (any sign; 0 repeats an input along this dimension). */
-typedef struct kn_dim {
-    int32_t min, extent;
-    int64_t stride;
-} kn_dim;
-
-/* A view of memory that somebody else owns. `data` is the address of the element at the
- * smallest coordinates (min of every dimension). dim[0] is x. */
-typedef struct kn_buffer {
-    void   *data;
-    kn_type type;
-    int32_t rank;
-    kn_dim  dim[KN_MAX_RANK];
-} kn_buffer;
-
-/* A view of dense memory, x fastest, all mins 0. The extents are given in the order x, y, c. */
-KN_API kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32_t *extent);
 /* Allocates the memory of `b` from the context (zeroed, dense, x fastest) by its type, rank, mins and
  * extents, and sets its strides and data. Freed by kn_buffer_free, or with the context. */
 KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
@@ -198,27 +133,64 @@ KN_API int kn_extern_count(const kn_pipeline *p);
 KN_API const char *kn_extern_name(const kn_pipeline *p, int index);
 KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 
+/* ---- Compiling -------------------------------------------------------------------------- */
+
+typedef struct kn_options {
+    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
+    const char *target;        /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated by commas */
+    bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
+    bool        interpret;     /* do not compile: run the reference interpreter, which is always strict */
+    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one, or the default */
+    int         threads;       /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as there are CPUs */
+    bool        check_access;  /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
+    bool        profile;       /* compiled code measures where its time goes: kn_profile */
+    const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
+} kn_options;
+
+/* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The
+ * module lives as long as its pipeline. */
+KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
+
+/* Did the module come from the cache? */
+KN_API bool kn_from_cache(const kn_module *m);
+
+/* Compiles ahead of time, for programs that link with the result and need no Kiln. `path` is FOLDER/NAME; NAME is the C function. `emit` says what to write, separated by
+ * commas; NULL is "header,object,archive", or, for another kind of machine, "header,object,runtime":
+ *     header   NAME.h, with NAME() in C99 and C++        object   NAME.o
+ *     archive  NAME.a, the object and the runtime        runtime  kiln_runtime.c, to be compiled for machines other than this
+ *     llvm     NAME.ll                asm      NAME.s                loops    NAME.loops, the loop nest
+ * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512, which is chosen when it runs.
+ * *written, if not NULL, names the files that were made, separated by newlines. */
+KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit, const char **written);
+
+/* The targets there are; NULL for an index out of range. */
+KN_API const char *kn_target_name(int index);
+
+/* The passes of the compiler, in order: the name and what it does. Both NULL for an index out of range. */
+typedef struct kn_pass {
+    const char *name, *summary;
+} kn_pass;
+KN_API kn_pass kn_pass_get(int index);
+
+/* ---- Showing ---------------------------------------------------------------------------- */
+
 typedef enum kn_view {
     KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
     KN_VIEW_GRAPH,      /* the functions and who reads whom, as a DOT graph */
-    KN_VIEW_SCHEDULE    /* the schedules kept with the pipeline, as text that reads back */
+    KN_VIEW_SCHEDULE,   /* the schedules kept with the pipeline, as text that reads back */
+    KN_VIEW_PLAN,       /* the schedule that is obeyed, whole: what was written and what was chosen */
+    KN_VIEW_LOOPS,      /* the loop nest: what is computed and stored where */
+    KN_VIEW_CODE,       /* the code before the backend: loops over memory */
+    KN_VIEW_LLVM,       /* LLVM's text */
+    KN_VIEW_ASM         /* assembly */
 } kn_view;
 
 /* A text that shows the pipeline. The string stays until the next call on the context. */
 KN_API const char *kn_show(kn_pipeline *p, kn_view view);
+/* The same, compiled with these options. KN_VIEW_CODE shows the code after the pass of that name; NULL: the last. */
+KN_API const char *kn_show_code(kn_pipeline *p, kn_view view, const kn_options *options, const char *pass);
 
 /* ---- Running ---------------------------------------------------------------------------- */
-
-typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
-    const char *target;        /* NULL or "host" */
-    bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
-    bool        interpret;     /* run the reference interpreter */
-} kn_options;
-
-/* Makes a pipeline ready to run; NULL options are all defaults. The module lives as long as its pipeline.
- * This version has one way to run, the interpreter, which is always strict: both flags change nothing. */
-KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
 
 /* An input, a parameter or an output, by name: { "in", .buffer = &b } or { "k", .value = kn_int(3) }. */
 typedef struct kn_arg {
@@ -230,8 +202,15 @@ typedef struct kn_arg {
 /* Computes the outputs. Every input and output, and every parameter without a default, must be given, in any order. A value
  * must be one that the parameter's type holds (2.0 is fine for an integer, 1.5 is not; for a float it is rounded) and lie in its range.
  * An output has memory of its own: the range of bytes from its first to its last element does not meet that of another buffer.
- * Inputs may share. All this is checked, and every error reported, before anything is computed; on an error no output has been touched. */
+ * Inputs may share. All this is checked, and every error reported, before anything is computed; on such an error no output has been touched. What
+ * goes wrong later, when there is no memory or an extern stage fails, may leave compiled code's outputs half written. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
+
+/* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them more than once, bytes
+ * allocated, loaded and stored. Gives a text, which stays until the next call on the context; the outputs are computed too. */
+KN_API const char *kn_count(kn_module *m, const kn_arg *args, int count);
+/* Where the time went in the runs so far of modules compiled with `profile`, as a text that stays until the next call on the context. */
+KN_API const char *kn_profile(kn_context *cx);
 
 /* The box of one function that the outputs need. */
 typedef struct kn_region {
@@ -264,11 +243,7 @@ KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
  * the newer function. */
 KN_API kn_status kn_extern_function(kn_context *cx, const char *name, void (*function)(void));
 
-/* The C function behind `extern stage warp(f, k) : f32(x, y)`. If `query`, it sets min and extent of each input's
- * dimensions to what the box of `output` needs, and computes nothing (data is NULL everywhere); else it fills
- * `output`. Scalar arguments come in `values`. Returns 0, or another number to stop the run with an error. */
-typedef int kn_stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
-                     kn_buffer *output, void *user);
+/* The C function behind `extern stage warp(f, k) : f32(x, y)`: a kn_stage. */
 KN_API kn_status kn_extern_stage(kn_context *cx, const char *name, kn_stage *stage, void *user);
 
 /* ---- Image files ------------------------------------------------------------------------ */

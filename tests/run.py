@@ -9,9 +9,10 @@ What is run, with build/ and with the sanitizers of build-asan/:
   language/*.test, errors/*.test, cli/*.test      text cases, see below
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program run
                        with --interpret and compared with a file beside the .json (build/ only)
-  fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c)
+  fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
+                       the same with schedules, and at least 2000 random pairs (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, exports, install, docs      scripts, given the build folder (build/ only)
+  layers, exports, install, docs, aot scripts, given the build folder (build/ only)
   README.md, docs/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -137,6 +138,7 @@ def program_tests():
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
     commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40", "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
+                "fuzz: fresh schedules": "fuzz-schedules 0 3000 60", "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*", "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():
         for build in BUILDS:
@@ -144,12 +146,16 @@ def fuzz_tests():
 
 
 def run_script(script, build):
+    """What a script could not try, it says in lines that begin with `skipped:`."""
     command = f"{ROOT}/tests/{script} {ROOT}/{build}"
-    expect_status(command, execute(command, ROOT, build))
+    result = execute(command, ROOT, build)
+    expect_status(command, result)
+    for line in re.findall(r"^skipped: .*", result[1], flags=re.M):
+        print(f"{script}: {line}", flush=True)
 
 
 def script_tests():
-    for script in ("layers", "exports", "install", "docs"):
+    for script in ("layers", "exports", "install", "docs", "aot"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

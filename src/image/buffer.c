@@ -175,17 +175,6 @@ void buffer_release(kn_context *cx, kn_buffer *b)
     }
 }
 
-kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32_t *extent)
-{
-    kn_buffer b = { .data = data, .type = type, .rank = rank };
-    if (rank < 0 || rank > KN_MAX_RANK || (rank > 0 && !extent))
-        return (kn_buffer){ .rank = -1 };
-    for (int d = 0; d < rank; d++)
-        b.dim[d].extent = extent[d];
-    buffer_set_dense(&b);
-    return b;
-}
-
 typedef struct AllocCall {
     kn_context *cx;
     kn_buffer  *b;

@@ -19,14 +19,14 @@ static ffi_type *const ffi_table[KN_TYPE_COUNT] = {
     [KN_I64] = &ffi_type_sint64,  [KN_F32] = &ffi_type_float,  [KN_F64] = &ffi_type_double,
 };
 
-CCall *c_call_new(Run *run, const Expr *e)
+CCall *c_call_new(kn_context *cx, Arena *arena, const Expr *e)
 {
-    const Extern *known = map_get(&run->p->cx->externs, e->u.name);
+    const Extern *known = map_get(&cx->externs, e->u.name);
     if (!known || !known->function)
-        run_refuse(run, KN_ERROR_ARGUMENT,
-                   "the C function `%s` is not there; give it with kn_extern_function, or `kiln run --load LIBRARY`",
-                   e->u.name);
-    CCall *call    = ARENA_NEW(&run->scratch, CCall);
+        context_bail(cx, KN_ERROR_ARGUMENT,
+                     arena_printf(&cx->call, "the C function `%s` is not there; give it with kn_extern_function, or `kiln run --load LIBRARY`",
+                                  e->u.name));
+    CCall *call    = ARENA_NEW(arena, CCall);
     call->function = known->function;
     call->count    = (int)e->count;
     call->type     = e->type;
@@ -37,9 +37,9 @@ CCall *c_call_new(Run *run, const Expr *e)
         callable           = call->ffi_args[i] != NULL;
     }
     if (!callable || ffi_prep_cif(&call->cif, FFI_DEFAULT_ABI, e->count, ffi_table[e->type], call->ffi_args) != FFI_OK)
-        run_refuse(run, KN_ERROR_PROGRAM,
-                   "the C function `%s` cannot be called: it may have %d arguments at most, and none is f16 or bf16",
-                   e->u.name, C_CALL_MAX);
+        context_bail(cx, KN_ERROR_PROGRAM,
+                     arena_printf(&cx->call, "the C function `%s` cannot be called: it may have %d arguments at most, and none is f16 or bf16",
+                                  e->u.name, C_CALL_MAX));
     return call;
 }
 

@@ -326,7 +326,7 @@ static void plan_call(Eval *ev, Node *e)
 
 static void plan_extern(Eval *ev, Node *e)
 {
-    e->c_call = c_call_new(ev->run, e->expr);
+    e->c_call = c_call_new(ev->run->p->cx, &ev->run->scratch, e->expr);
     e->total  = false;
 }
 

@@ -11,7 +11,6 @@
 #ifndef KILN_IR_STMT_H
 #define KILN_IR_STMT_H
 
-#include "base/text.h"
 #include "ir/expr.h"
 
 typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_SCRATCH } BufferKind;
@@ -88,8 +87,8 @@ struct Stmt {
         struct { int count; const Stmt **items; } block;
         struct { const Expr *condition; const Stmt *yes, *no; } branch;
         struct { const Func *func; int update; const Stmt *body; } produce;
-        struct { const Func *func; const Expr **args; const Expr **values; bool atomic; } provide;
-        struct { const Func *func; const Expr **min, **extent; const Stmt *body; } realize;
+        struct { const Func *func; int rank, count; const Expr **args; const Expr **values; bool atomic; } provide;     /* count: of components */
+        struct { const Func *func; int rank; const Expr **min, **extent; const Stmt *body; } realize;
         struct { int count; Place *places; bool atomic, stream; } store;
         struct { const Buffer *buffer; const Expr *count; const Stmt *body; } alloc;
         struct { const Buffer *buffer; int dim; const Expr *min, *max; const Func *reader; } need;
@@ -134,8 +133,5 @@ typedef struct Program {
     const Stmt    *body;
     bool           strict_float;    /* no float operation is contracted or reordered */
 } Program;
-
-/* The statement as text, indented; what `kiln show --after PASS` prints. */
-void stmt_print(Text *out, const Stmt *s);
 
 #endif

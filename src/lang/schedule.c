@@ -1,39 +1,14 @@
 /* Schedules: names and shapes of arguments are checked against the table of directives, and the directives kept.
  *
  * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not a loop at that
- * moment is an error here. A loop of another function (compute_at) is looked for when the whole schedule has been read, because
+ * moment is an error here. After `specialize` a chain is about that version of the definition, whose loops begin as those of the moment; after `stage` and
+ * `rfactor` about the function that these make (schedule_made.c), which later statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read, because
  * the statements of a schedule may come in any order. */
-#include "lang/elab.h"
-#include "pipeline/schedule.h"
-
-/* The loops of one definition. */
-typedef struct Loops {
-    const Func *func;
-    int         update;
-    VEC(const char *) names;
-} Loops;
+#include "lang/scheduling.h"
 
 enum { MOST_LOOPS = 100 };
 
-/* compute_at(out, yi): yi is looked for at the end. */
-typedef struct Pending {
-    const Func *func;
-    int         update;
-    const char *name;
-    Loc         loc;
-} Pending;
-
-typedef struct Scheduling {
-    Elab     *el;
-    Schedule *schedule;
-    Map       functions;    /* interned name -> Func */
-    Map       loops;        /* Func or Update -> Loops */
-    VEC(Pending)  pending;
-    Func     *func;         /* what the current chain is about */
-    int       update;
-} Scheduling;
-
-static Loops *loops_of(Scheduling *s, const Func *f, int update)
+Loops *loops_of(Scheduling *s, const Func *f, int update)
 {
     Elab       *el  = s->el;
     const void *key = update < 0 ? (const void *)f : (const void *)&f->updates[update];
@@ -52,6 +27,12 @@ static Loops *loops_of(Scheduling *s, const Func *f, int update)
     return l;
 }
 
+/* Those that the current chain is about. */
+static Loops *loops_now(Scheduling *s)
+{
+    return s->version ? s->version : loops_of(s, s->func, s->update);
+}
+
 static int loop_index(const Loops *l, const char *name)
 {
     for (size_t i = 0; i < l->names.count; i++)
@@ -60,7 +41,7 @@ static int loop_index(const Loops *l, const char *name)
     return -1;
 }
 
-static const char *name_list(Elab *el, const char *const *names, size_t count)
+const char *name_list(Elab *el, const char *const *names, size_t count)
 {
     Text t;
     text_init(&t, el->arena);
@@ -159,7 +140,7 @@ static const char *plain_name(Elab *el, const Ast *a, const char *what)
 
 static bool read_loop(Scheduling *s, const Ast *a, ScheduleArg *out)
 {
-    Loops *l  = loops_of(s, s->func, s->update);
+    Loops *l  = loops_now(s);
     out->kind = ARG_VAR;
     out->name = plain_name(s->el, a, "the name of a loop");
     if (!out->name)
@@ -280,7 +261,7 @@ static const char *usage(Elab *el, const DirectiveInfo *info)
 /* Loops after the directive: the consumed ones go, the new ones come in their place. */
 static void update_loops(Scheduling *s, const Directive *d)
 {
-    Loops *l = loops_of(s, s->func, s->update);
+    Loops *l = loops_now(s);
     for (int i = 0, k = 0; i < d->arg_count && d->info->shape[k]; i++, k++) {
         if (d->info->shape[k] == 'v' && d->info->consumes) {
             const int at = loop_index(l, d->args[i].name);
@@ -295,7 +276,7 @@ static void update_loops(Scheduling *s, const Directive *d)
 /* Distinct loops where several are named, and new names that are new. */
 static bool check_names(Scheduling *s, const Directive *d)
 {
-    const Loops *l = loops_of(s, s->func, s->update);
+    const Loops *l = loops_now(s);
     const char  *c = d->info->shape;
     for (int i = 0; i < d->arg_count && *c; i++, c += c[1] != '*' || !c[1]) {
         if (d->args[i].kind != ARG_VAR || *c == 'l')
@@ -386,10 +367,31 @@ static bool read_arguments(Scheduling *s, const Env *env, const Ast *call, Direc
     return true;
 }
 
+/* Is the directive possible here? */
+static bool check_place(Scheduling *s, const Directive *d, const Ast *call)
+{
+    Elab       *el   = s->el;
+    const char *name = d->info->name;
+    if (s->func->kind == FUNC_INPUT && strcmp(name, "stage")) {
+        diag_error(el->cx, call->loc, "an input can only be staged: in.stage(consumer)", "`%s` is an input: there is nothing to compute", s->func->name);
+        return false;
+    }
+    if (d->info->whole && s->update >= 0) {
+        diag_error(el->cx, d->loc, arena_printf(el->arena, "%s.%s(…)", s->func->name, name), "`%s` is about the function as a whole, not one update", name);
+        return false;
+    }
+    if (s->version && (d->info->whole || !strcmp(name, "compute_with") || !strcmp(name, "rfactor"))) {
+        diag_error(el->cx, d->loc, "put it before specialize", "`%s` is about all versions of the definition", name);
+        return false;
+    }
+    return true;
+}
+
 static void read_directive(Scheduling *s, const Env *env, const char *name, const Ast *call)
 {
     Elab     *el = s->el;
-    Directive d  = { .info = directive_find(name), .func = s->func, .update = s->update, .loc = call->kids[0]->loc };
+    Directive d  = { .info = directive_find(name), .func = s->func, .update = s->update, .loc = directive_loc(call) };
+    d.version    = s->version ? s->version_number : -1;
     if (!d.info) {
         VEC(const char *) known = { 0 };
         for (int i = 0; i < directive_count; i++)
@@ -399,18 +401,13 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
                    name);
         return;
     }
-    if (s->func->kind == FUNC_INPUT && strcmp(name, "stage")) {
-        diag_error(el->cx, call->loc, "an input can only be staged: in.stage(consumer)", "`%s` is an input: there is nothing to compute", s->func->name);
+    if (!check_place(s, &d, call) || !read_arguments(s, env, call, &d) || !check_names(s, &d))
         return;
-    }
-    if (d.info->whole && s->update >= 0) {
-        diag_error(el->cx, directive_loc(call), arena_printf(el->arena, "%s.%s(…)", s->func->name, name), "`%s` is about the function as a whole, not one update", name);
+    if (strcmp(name, "rfactor"))
+        update_loops(s, &d);
+    if (!schedule_move_on(s, &d))
         return;
-    }
-    if (!read_arguments(s, env, call, &d) || !check_names(s, &d))
-        return;
-    update_loops(s, &d);
-    if (loops_of(s, s->func, s->update)->names.count > MOST_LOOPS)
+    if (loops_now(s)->names.count > MOST_LOOPS)
         diag_error(el->cx, directive_loc(call), NULL, "`%s` has more than %d loops now", s->func->name, MOST_LOOPS);
     vec_push(el->arena, &s->schedule->directives, d);
 }
@@ -447,6 +444,7 @@ static void read_items(Scheduling *s, const Env *env, Item *const *items, int co
         if (it->broken)
             continue;
         if (it->kind == ITEM_DIRECTIVE) {
+            s->version = NULL;
             read_chain(s, env, it->value);
         } else if (it->kind == ITEM_SCHEDULE) {
             diag_error(s->el->cx, it->loc, "put it beside the other", "a schedule cannot stand inside a schedule");

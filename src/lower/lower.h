@@ -2,6 +2,7 @@
 #ifndef KILN_LOWER_LOWER_H
 #define KILN_LOWER_LOWER_H
 
+#include "ir/simplify.h"
 #include "plan/plan.h"
 
 /* A coordinate of lowered code lies within ±2^28 (checked when the function is called), so sums of a few of them never wrap. */
@@ -13,6 +14,9 @@ typedef struct Lower {
     ExprPool   *exprs;          /* the plan's */
     const Plan *plan;
     Program    *program;
+    Simplifier *simplifier;     /* knows no more than what always holds */
+    struct ValueRanges *values; /* values.c */
+    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: storage along a dimension is modulo this; not positive: it is not */
     int         vector_bits;    /* of the target, for choices of shape */
 } Lower;
 

@@ -3,7 +3,7 @@
 #define KILN_PIPELINE_PIPELINE_H
 
 #include "base/text.h"
-#include "ir/expr.h"
+#include "ir/stmt.h"
 
 typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
 
@@ -84,9 +84,12 @@ typedef struct Directive {
     const struct DirectiveInfo *info;
     Func        *func;
     int          update;        /* -1 for the pure definition */
+    int          version;       /* which specialization of the definition it is about, counted from 0; -1: none. Of `specialize` itself: the one it begins */
+    Func        *made;          /* stage, rfactor: the new function, that the rest of the chain is about. It is in no pipeline: its name, arguments and
+                                 * loops are known here, the expressions of rfactor's are the plan's */
     int          arg_count;
     ScheduleArg *args;
-    Loc          loc;
+    Loc          loc;           /* of its name */
 } Directive;
 
 typedef struct Schedule {
@@ -94,6 +97,13 @@ typedef struct Schedule {
     Loc         loc;
     VEC(Directive) directives;
 } Schedule;
+
+/* What is to be done before the memory of a pipeline goes: for what was made from it and is not memory of an arena. */
+typedef struct OnFree OnFree;
+struct OnFree {
+    OnFree *next;
+    void (*run)(OnFree *c);
+};
 
 struct kn_pipeline {
     kn_context  *cx;
@@ -108,11 +118,14 @@ struct kn_pipeline {
     struct Elab    *program;    /* lang/: what it was made from, for schedules and the builder */
     bool            finished;   /* checked and ordered: may run */
     VEC(kn_port)    ports;
+    OnFree        *on_free;
 };
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name);
 /* Frees it; if `keep`, its memory stays until the next API call, because diagnostics point into it. */
 void pipeline_free(kn_pipeline *p, bool keep);
+/* Calls c->run(c) when the pipeline is freed; `c` lives in the pipeline's arena. */
+void pipeline_on_free(kn_pipeline *p, OnFree *c);
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args);
 
@@ -132,7 +145,12 @@ void func_callees(Arena *arena, const Func *f, FuncList *out);
 /* Does any expression speak of the size of this input (in.width, edge(in) …)? */
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
+/* KN_VIEW_FUNCS, KN_VIEW_GRAPH or KN_VIEW_SCHEDULE. */
+void pipeline_show(Text *t, kn_pipeline *p, kn_view view);
+
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);
+/* A statement as text, indented: what `kiln show --after PASS` prints. */
+void stmt_print(Text *out, const Stmt *s);
 
 #endif

@@ -128,6 +128,11 @@ static void print(Text *out, const Expr *e, int context)
     case EX_DIM_EXTENT:
         text_printf(out, "%s.%s.%s", e->u.call.func->name, e->u.call.func->args[e->u.call.index], expr_op_table[e->op].text);
         break;
+    case EX_LOAD:
+        text_printf(out, "%s[", e->u.buffer->name);
+        print(out, e->args[0], 0);
+        text_add(out, "]");
+        break;
     case EX_CALL:
         text_add(out, e->u.call.func->name);
         print_args(out, e);
@@ -153,5 +158,8 @@ static void print(Text *out, const Expr *e, int context)
 
 void expr_print(Text *out, const Expr *e)
 {
-    print(out, e, 0);
+    Text whole;
+    text_init(&whole, out->arena);
+    print(&whole, e, 0);
+    text_add(out, text_string(&whole));
 }

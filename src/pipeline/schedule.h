@@ -25,4 +25,7 @@ extern const char *const   memory_names[];
 
 const DirectiveInfo *directive_find(const char *name);
 
+/* ".split(x, xo, xi, 8)" */
+void directive_print(Text *out, const Directive *d);
+
 #endif

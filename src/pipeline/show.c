@@ -122,67 +122,46 @@ static void print_schedule_arg(Text *t, const ScheduleArg *a)
     }
 }
 
-/* One line per function (or update) and run of directives, as it was written. */
+void directive_print(Text *t, const Directive *d)
+{
+    text_printf(t, ".%s(", d->info->name);
+    for (int k = 0; k < d->arg_count; k++) {
+        text_add(t, k ? ", " : "");
+        print_schedule_arg(t, &d->args[k]);
+    }
+    text_add(t, ")");
+}
+
+/* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage or rfactor
+ * is about what that has made, until the next line. */
 static void show_schedule(Text *t, const Schedule *s)
 {
     text_printf(t, "schedule%s%s%s%s {", s->name ? " " : "", s->name ? s->name : "", s->target ? " for " : "", s->target ? s->target : "");
     const Func *func   = NULL;
-    int         update = -1;
+    int         update = -1, version = -1;
     for (size_t i = 0; i < s->directives.count; i++) {
-        const Directive *d = &s->directives.at[i];
-        if (d->func != func || d->update != update) {
+        const Directive *d       = &s->directives.at[i];
+        const bool       goes_on = d->version == version || (version < 0 && !strcmp(d->info->name, "specialize"));
+        if (d->func != func || d->update != update || !goes_on) {
             text_printf(t, "\n    %s", d->func->name);
             if (d->update >= 0)
                 text_printf(t, ".update(%d)", d->update);
         }
-        func   = d->func;
-        update = d->update;
-        text_printf(t, ".%s(", d->info->name);
-        for (int k = 0; k < d->arg_count; k++) {
-            text_add(t, k ? ", " : "");
-            print_schedule_arg(t, &d->args[k]);
-        }
-        text_add(t, ")");
+        func    = d->made ? d->made : d->func;
+        update  = d->made ? d->made->update_count - 1 : d->update;
+        version = d->version;
+        directive_print(t, d);
     }
     text_add(t, "\n}\n");
 }
 
-static const char *pipeline_show(kn_pipeline *p, kn_view view)
+void pipeline_show(Text *t, kn_pipeline *p, kn_view view)
 {
-    Text t;
-    text_init(&t, &p->cx->call);
-    switch (view) {
-    case KN_VIEW_FUNCS: show_funcs(&t, p); break;
-    case KN_VIEW_GRAPH: show_graph(&t, p); break;
-    case KN_VIEW_SCHEDULE:
+    if (view == KN_VIEW_FUNCS)
+        show_funcs(t, p);
+    else if (view == KN_VIEW_GRAPH)
+        show_graph(t, p);
+    else
         for (size_t i = 0; i < p->schedules.count; i++)
-            show_schedule(&t, p->schedules.at[i]);
-        break;
-    }
-    return arena_strdup(&p->cx->arena, text_string(&t));
-}
-
-typedef struct ShowCall {
-    kn_pipeline *p;
-    kn_view      view;
-    const char  *text;
-} ShowCall;
-
-static void show(void *arg)
-{
-    ShowCall *call = arg;
-    call->text     = pipeline_show(call->p, call->view);
-}
-
-const char *kn_show(kn_pipeline *p, kn_view view)
-{
-    if (!p)
-        return NULL;
-    context_begin(p->cx);
-    if (!p->finished) {
-        diag_status(p->cx, KN_ERROR_ARGUMENT, "this pipeline is not finished");
-        return NULL;
-    }
-    ShowCall call = { p, view, NULL };
-    return context_try(p->cx, show, &call) ? call.text : NULL;
+            show_schedule(t, p->schedules.at[i]);
 }

@@ -4,6 +4,9 @@
  * variable has a name that is unique in the plan ("out.x", "hist.u0.r"), so that expressions of different definitions can meet in one
  * piece of code. All expressions are in the plan's pool. Functions come after those they read.
  *
+ * What holds for the loops of an update: the bounds of a reduction variable are over variables whose loops are outside its own, unless the update reads
+ * other points of itself; then all reduction loops are outside all others, and a bound over a free variable is a condition on the steps of a box.
+ *
  * Every function has a place to be computed and a place to be stored: root, or inside one loop of one definition. Every definition (the
  * pure one, each update) has its loops, outermost first, and the steps by which they were made from its variables. */
 #ifndef KILN_PLAN_PLAN_H
@@ -40,7 +43,7 @@ typedef struct PlanPrefetch {
 
 typedef struct PlanDef PlanDef;
 
-/* Inside loop `loop` of `def`; def NULL: root, outside all loops. */
+/* Inside loop `loop` of `def`, which is neither a vector loop nor inside one; def NULL: root, outside all loops. */
 typedef struct PlanLevel {
     const PlanDef *def;
     int            loop;
@@ -57,9 +60,12 @@ struct PlanDef {
     bool         atomic;
     int          prefetch_count;
     PlanPrefetch *prefetches;
-    /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL: none. */
+    /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL: none. with.def is the last definition of
+     * its function, both functions are computed at the same level, and this one's comes just after it, or after others that are computed with it. Definitions
+     * of this function before this one run before with.def. */
     PlanLevel    with;
-    /* specialize: the loops are made once more for each condition, in order; the first that holds is run. Their loops and steps: those of versions[i]. */
+    /* specialize: the loops are made once more for each condition, in order; the first that holds is run. Their loops and steps: those of versions[i]. No
+     * function is computed or stored inside the loops of a definition that has versions. */
     int          version_count;
     const Expr **conditions;
     PlanDef     *versions;
@@ -67,6 +73,7 @@ struct PlanDef {
 
 typedef struct PlanFunc {
     const Func *func;
+    const Func *origin;             /* the function of the pipeline that it is a copy of: its arguments have their own names there */
     bool        is_output;
     PlanLevel   compute, store;     /* store encloses compute, or is the same */
     PlanDef    *defs;               /* 1 + update_count of them; an extern stage has one without loops; an input none */
@@ -92,11 +99,15 @@ typedef struct Plan {
     PlanFunc     *funcs;            /* by Func.id of the plan's functions */
     int           output_count;
     const Func  **outputs;          /* in the order of the pipeline's outputs */
+    int           made_count;
+    const Directive **made;         /* stage, rfactor and the splits before it, which made functions that are not in the pipeline */
+    int           inlined_count;
+    const Func  **inlined;          /* functions of the pipeline that are not here because they are inlined */
 } Plan;
 
-/* Makes a plan in `arena`. `schedule` NULL: the default schedule, also for every function that the schedule does not speak of. NULL, with diagnostics that
- * say the reason and a remedy, if the schedule cannot be obeyed. */
-Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena);
+/* Makes a plan in `arena`. `schedule` NULL: the default schedule, also for every function that the schedule does not speak of; its vectors are made for
+ * registers of vector_bits (0: 256). NULL, with diagnostics that say the reason and a remedy, if the schedule cannot be obeyed. */
+Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vector_bits);
 
 /* The schedule to be used: the one of that name; for NULL, the last that fits the target and has no name or is the only one; NULL if there is none. An unknown name is a diagnostic. */
 bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Schedule **out);

@@ -7,338 +7,17 @@
  *   format    so does the program after kn_format
  *   fit       what kn_fit finds can be run
  *   memory    running out of memory anywhere is an error return, and leaks nothing */
-#include "check.h"
+#include "cases.h"
 #include "pointwise.h"
 #include "lang/lang.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PORTS = 32, MOST_POINTS = 60000, GAP = 0xA5 };
 static const uint64_t pointwise_work = 3000000;
 
-/* ---- Memory that is counted, and fails when told to -------------------------------------- */
-
-typedef struct Memory {
-    int64_t live, count;
-    int64_t fail_at;            /* the number of the allocation that fails; -1: none */
-} Memory;
-
-static void *memory_allocate(void *user, size_t size)
-{
-    Memory *m = user;
-    if (m->count++ == m->fail_at)
-        return NULL;
-    void *block = malloc(size);
-    m->live += block != NULL;
-    return block;
-}
-
-static void memory_release(void *user, void *block)
-{
-    Memory *m = user;
-    m->live -= block != NULL;
-    free(block);
-}
-
-static kn_context *context_with(Memory *m)
-{
-    return kn_context_new(&(kn_config){ .allocate = memory_allocate, .release = memory_release, .user = m,
-                                        .memory_limit = (size_t)256 << 20, .quota = 20000000 });
-}
-
-/* ---- What stands in the comments --------------------------------------------------------- */
-
-typedef struct Slot {
-    char     name[32];
-    uint64_t number;            /* an input's seed, a parameter's value */
-    int      rank;
-    kn_dim   dim[KN_MAX_RANK];
-} Slot;
-
-typedef struct Case {
-    Slot slots[MOST_PORTS];
-    int  count;
-} Case;
-
-static Case read_comments(const char *text)
-{
-    Case c = { .count = 0 };
-    for (const char *at = text; at && c.count < MOST_PORTS; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
-        Slot s = { .rank = 0 };
-        char kind[8];
-        int  used = 0;
-        if (sscanf(at, "//@ %7s %31s%n", kind, s.name, &used) != 2)
-            continue;
-        at += used;
-        unsigned long long number;
-        if (strcmp(kind, "output") && sscanf(at, " %llu%n", &number, &used) == 1) {
-            s.number = number;
-            at += used;
-        }
-        int min, extent;
-        while (s.rank < KN_MAX_RANK && sscanf(at, "%*[ ]%d:%d%n", &min, &extent, &used) == 2) {
-            s.dim[s.rank++] = (kn_dim){ min, extent, 0 };
-            at += used;
-        }
-        c.slots[c.count++] = s;
-    }
-    return c;
-}
-
-/* The slot of a port; of best.1 it is that of best. */
-static const Slot *find_slot(const Case *c, const char *port)
-{
-    for (int i = 0; i < c->count; i++) {
-        const size_t n = strlen(c->slots[i].name);
-        if (!strncmp(c->slots[i].name, port, n) && (!port[n] || port[n] == '.'))
-            return &c->slots[i];
-    }
-    return NULL;
-}
-
-/* ---- Grids: buffers with memory of their own ---------------------------------------------- */
-
-typedef struct Grid {
-    kn_buffer      b;
-    unsigned char *block;
-    size_t         size;
-} Grid;
-
-static uint64_t mix(uint64_t v)
-{
-    v = (v ^ v >> 30) * 0xBF58476D1CE4E5B9u;
-    v = (v ^ v >> 27) * 0x94D049BB133111EBu;
-    return v ^ v >> 31;
-}
-
-/* Sets strides and memory by mins and extents: dense, or (layout not 0) in another order, with gaps, some backwards. */
-static void grid_allocate(Grid *g, uint64_t layout)
-{
-    int     order[KN_MAX_RANK];
-    int64_t stride = layout % 5 == 1 ? 3 : 1, first = 0;
-    for (int d = 0; d < g->b.rank; d++)
-        order[d] = d;
-    for (int d = g->b.rank - 1; d > 0 && layout; d--) {
-        const int other = (int)(mix(layout + (uint64_t)d) % (uint64_t)(d + 1)), kept = order[d];
-        order[d]     = order[other];
-        order[other] = kept;
-    }
-    for (int i = 0; i < g->b.rank; i++) {
-        kn_dim *dim = &g->b.dim[order[i]];
-        dim->stride = stride;
-        stride *= dim->extent + (layout ? (int64_t)(mix(layout ^ (uint64_t)i << 8) % 3) : 0);
-        if (layout && mix(layout * 7 + (uint64_t)i) % 3 == 0) {
-            first += dim->stride * (dim->extent - 1);
-            dim->stride = -dim->stride;
-        }
-    }
-    const size_t one = kn_type_size(g->b.type);
-    g->size          = (size_t)stride * one;
-    g->block         = malloc(g->size + 1);
-    memset(g->block, GAP, g->size + 1);
-    g->b.data = g->block + (size_t)first * one;
-}
-
-static void grid_free(Grid *g)
-{
-    free(g->block);
-    g->block = NULL;
-}
-
-static int64_t grid_points(const kn_buffer *b)
-{
-    int64_t n = 1;
-    for (int d = 0; d < b->rank; d++)
-        n *= b->dim[d].extent;
-    return n;
-}
-
-/* The coordinates of the n-th point, x fastest. */
-static void grid_point(const kn_buffer *b, int64_t n, int64_t *at)
-{
-    for (int d = 0; d < b->rank; d++) {
-        at[d] = b->dim[d].min + n % b->dim[d].extent;
-        n /= b->dim[d].extent;
-    }
-}
-
-static unsigned char *grid_at(const kn_buffer *b, const int64_t *at)
-{
-    int64_t offset = 0;
-    for (int d = 0; d < b->rank; d++)
-        offset += (at[d] - b->dim[d].min) * b->dim[d].stride;
-    return (unsigned char *)b->data + offset * (int64_t)kn_type_size(b->type);
-}
-
-/* Noise that depends on the coordinates only: all values of an integer, or small ones; eighths, and what is special about floats. */
-static Number noise(kn_type type, uint64_t seed, int rank, const int64_t *at)
-{
-    static const double special[] = { 0.0, -0.0, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0, 1e300, -1e-300, 65504, 0.1, 3e38 };
-    uint64_t            v         = mix(seed + 1);
-    for (int d = 0; d < rank; d++)
-        v = mix(v * 31 + (uint64_t)at[d] + 17);
-    if (type >= KN_F16)
-        return number_float(type, seed % 3 == 2 && v % 4 == 0 ? special[v / 4 % 10] : (double)((int64_t)(v >> 8) % 64) / 8);
-    return number_int(type, seed % 2 ? (__int128)(v >> 8) : (__int128)(v % 10));
-}
-
-static void grid_fill(Grid *g, uint64_t seed)
-{
-    int64_t at[KN_MAX_RANK];
-    for (int64_t n = 0, count = grid_points(&g->b); n < count; n++) {
-        grid_point(&g->b, n, at);
-        number_store(noise(g->b.type, seed, g->b.rank, at), grid_at(&g->b, at));
-    }
-}
-
-/* ---- A program with its arguments --------------------------------------------------------- */
-
-typedef struct Run {
-    Memory      *memory;
-    kn_context  *cx;
-    kn_pipeline *p;
-    kn_module   *m;
-    int          count;
-    Grid         grid[MOST_PORTS];      /* by port; none for parameters */
-    kn_arg       args[MOST_PORTS];
-    Report      *report;
-} Run;
-
-__attribute__((format(printf, 3, 4))) static Verdict fail(Report *r, const char *kind, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->text, sizeof r->text, format, args);
-    va_end(args);
-    r->kind = kind;
-    return PROGRAM_FAILED;
-}
-
-static void run_begin(Run *r, Memory *memory, Report *report, const char *text)
-{
-    *r = (Run){ .memory = memory, .cx = context_with(memory), .report = report };
-    r->p = r->cx ? kn_parse(r->cx, "program.kiln", text, -1) : NULL;
-    r->m = kn_compile(r->p, NULL);
-}
-
-static void run_free_grids(Run *r)
-{
-    for (int i = 0; i < r->count; i++)
-        grid_free(&r->grid[i]);
-}
-
-static void run_end(Run *r)
-{
-    run_free_grids(r);
-    kn_context_free(r->cx);
-}
-
-/* Sets the shape of every argument; inputs are `margin` larger on every side than the comment says. */
-static bool run_shape(Run *r, const Case *c, int margin)
-{
-    r->count = kn_port_count(r->p) < MOST_PORTS ? kn_port_count(r->p) : 0;
-    for (int i = 0; i < r->count; i++) {
-        const kn_port port = kn_port_get(r->p, i);
-        const Slot   *slot = find_slot(c, port.name);
-        if (!slot || (port.kind != KN_PARAM && slot->rank != port.rank))
-            return false;
-        kn_buffer *b = &r->grid[i].b;
-        *b           = (kn_buffer){ .type = port.type, .rank = port.rank };
-        memcpy(b->dim, slot->dim, sizeof b->dim);
-        for (int d = 0; d < port.rank && port.kind == KN_INPUT; d++) {
-            b->dim[d].min -= margin;
-            b->dim[d].extent += 2 * margin;
-        }
-        r->args[i] = (kn_arg){ .name = port.name, .buffer = port.kind == KN_PARAM ? NULL : b };
-        r->args[i].value = port.type >= KN_F16 ? kn_float((double)slot->number) : kn_int((int64_t)slot->number);
-    }
-    return r->count > 0;
-}
-
-static void run_allocate(Run *r, const Case *c, uint64_t layout)
-{
-    for (int i = 0; i < r->count; i++) {
-        const kn_port port = kn_port_get(r->p, i);
-        if (port.kind == KN_PARAM)
-            continue;
-        grid_allocate(&r->grid[i], layout ? layout + (uint64_t)i : 0);
-        if (port.kind == KN_INPUT)
-            grid_fill(&r->grid[i], find_slot(c, port.name)->number);
-    }
-}
-
-static kn_status run_go(Run *r)
-{
-    return kn_run(r->m, r->args, r->count);
-}
-
-static bool is_output(const Run *r, int i)
-{
-    return kn_port_get(r->p, i).kind == KN_OUTPUT;
-}
-
-/* Where `part` has a point, `whole` has the same value. */
-static Verdict compare(const Run *part, const Run *whole, const char *kind)
-{
-    int64_t at[KN_MAX_RANK];
-    for (int i = 0; i < part->count; i++) {
-        if (!is_output(part, i))
-            continue;
-        const kn_buffer *a = &part->grid[i].b, *b = &whole->grid[i].b;
-        for (int64_t n = 0, count = grid_points(a); n < count; n++) {
-            grid_point(a, n, at);
-            const Number x = number_load(a->type, grid_at(a, at)), y = number_load(b->type, grid_at(b, at));
-            if (!number_same(x, y))
-                return fail(part->report, kind, "%s at point %lld: %g (%lld), before %g (%lld)", part->args[i].name, (long long)n,
-                            x.type >= KN_F16 ? x.as.f : 0.0, (long long)x.as.i, y.type >= KN_F16 ? y.as.f : 0.0, (long long)y.as.i);
-        }
-    }
-    return PROGRAM_PASSED;
-}
-
 /* ---- The ways ------------------------------------------------------------------------------ */
-
-/* What a refusal of a call that should have gone well means. */
-static Verdict judge(Report *report, kn_context *cx, kn_status status, const char *kind)
-{
-    const char *text = kn_error_text(cx);
-    if (strstr(text, "mistake in Kiln"))
-        return fail(report, "access", "%s", text);
-    if (status == KN_ERROR_LIMIT)
-        return PROGRAM_SKIPPED;
-    return fail(report, kind, "%s", text);
-}
-
-/* Finds shapes that suffice, and are not too large. */
-static Verdict find_shape(Run *r, const Case *c, int *margin)
-{
-    static const int margins[] = { 0, 2, 7, 24 };
-    const kn_region *regions;
-    int              count;
-    for (size_t k = 0; k < sizeof margins / sizeof *margins; k++) {
-        if (!run_shape(r, c, margins[k]))
-            return fail(r->report, "refused", "the ports are not those of the comments");
-        if (kn_bounds(r->m, r->args, r->count, &regions, &count) != KN_OK)
-            continue;
-        *margin       = margins[k];
-        double points = 0;
-        for (int i = 0; i < count; i++) {
-            double n = 1;
-            for (int d = 0; d < regions[i].rank; d++)
-                n *= regions[i].extent[d];
-            points += n;
-        }
-        for (int i = 0; i < r->count; i++)
-            points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
-        return points <= MOST_POINTS ? PROGRAM_PASSED : PROGRAM_SKIPPED;
-    }
-    if (strstr(kn_error_text(r->cx), "mistake in Kiln"))
-        return fail(r->report, "access", "%s", kn_error_text(r->cx));
-    return PROGRAM_SKIPPED;
-}
 
 static Pointwise *pointwise_of(const Run *r, const kn_buffer **inputs, kn_scalar *params)
 {
@@ -399,7 +78,7 @@ static Verdict against_pointwise(Run *r)
 /* The same program with outputs changed by `change`, and another layout. */
 static Verdict again(const Run *whole, const Case *c, int margin, const char *text, uint64_t layout, Choices *choices, const char *kind)
 {
-    Memory memory = { .fail_at = -1 };
+    MemoryUse memory = { .fail_at = -1 };
     Run    r;
     run_begin(&r, &memory, whole->report, text);
     Verdict verdict = r.m && run_shape(&r, c, margin) ? PROGRAM_PASSED : judge(whole->report, r.cx, KN_OK, kind);
@@ -471,7 +150,7 @@ static Verdict fitted(Run *r, const Case *c, int margin)
 
 static Verdict out_of_memory(const Case *c, int margin, const char *text, Report *report, int64_t fail_at)
 {
-    Memory memory = { .fail_at = fail_at };
+    MemoryUse memory = { .fail_at = fail_at };
     Run    r;
     run_begin(&r, &memory, report, text);
     if (r.m && run_shape(&r, c, margin)) {
@@ -515,7 +194,7 @@ static Verdict check_all(Run *r, const Case *c, const char *text, Choices *choic
 
 Verdict check_program(const char *text, uint64_t seed, Report *report)
 {
-    Memory     memory  = { .fail_at = -1 };
+    MemoryUse     memory  = { .fail_at = -1 };
     Choices    choices = { .seed = seed * 2 + 1 };
     const Case c       = read_comments(text);
     Run        r;
@@ -531,7 +210,7 @@ Verdict check_program(const char *text, uint64_t seed, Report *report)
 Verdict check_formula(const char *formula, uint64_t seed, Report *report)
 {
     static const char *const dims[] = { "x", "y" };
-    Memory      memory  = { .fail_at = -1 };
+    MemoryUse      memory  = { .fail_at = -1 };
     Verdict     verdict = PROGRAM_PASSED;
     kn_context *cx      = context_with(&memory);
     Grid        g       = { .b = { .type = (kn_type)(1 + seed % (KN_TYPE_COUNT - 1)), .rank = 2, .dim = { { -2, 4, 0 }, { 1, 3, 0 } } } };

@@ -59,15 +59,15 @@ struct Pointwise {
 };
 
 /* Where an expression is evaluated: the point, and if it belongs to an update the step. */
-typedef struct Place {
+typedef struct Spot {
     const Point   *point;
     const Update  *update;              /* NULL: the pure definition */
     int            index;               /* of the update */
     int            bound;               /* reduction variables that have a value */
     const int64_t *step;
-} Place;
+} Spot;
 
-static Number evaluate(Pointwise *pw, const Place *place, const Expr *e);
+static Number evaluate(Pointwise *pw, const Spot *place, const Expr *e);
 
 /* ---- Memory ----------------------------------------------------------------------------- */
 
@@ -115,14 +115,14 @@ static bool before(const int64_t *a, const int64_t *b, int n)
     return false;
 }
 
-static int64_t index_at(Pointwise *pw, const Place *place, const Expr *e)
+static int64_t index_at(Pointwise *pw, const Spot *place, const Expr *e)
 {
     return evaluate(pw, place, e).as.i;
 }
 
 /* The next step of the domain: variable i has a value (or, if `fresh`, begins at its lower bound), those after it begin anew. Where a range is empty or
  * exhausted, the variable before goes on. False: there are no more. */
-static bool settle(Pointwise *pw, Place *place, int64_t *step, int i, bool fresh)
+static bool settle(Pointwise *pw, Spot *place, int64_t *step, int i, bool fresh)
 {
     const Update *u = place->update;
     place->step     = step;
@@ -146,7 +146,7 @@ static bool reads(const Expr *e)
 }
 
 /* Is the place that this step writes to another one, as far as the arguments show that do (or do not) read something? */
-static bool elsewhere(Pointwise *pw, const Place *place, bool that_read)
+static bool elsewhere(Pointwise *pw, const Spot *place, bool that_read)
 {
     const Update *u = place->update;
     for (int d = 0; d < place->point->func->rank; d++)
@@ -157,7 +157,7 @@ static bool elsewhere(Pointwise *pw, const Place *place, bool that_read)
 
 /* Does this step write to the point? Then what. The condition may guard the arguments, so they come after it; but what goes elsewhere is of no concern
  * here, and its condition need not be looked at. */
-static void run_step(Pointwise *pw, Place *place, History *h)
+static void run_step(Pointwise *pw, Spot *place, History *h)
 {
     const Update *u = place->update;
     const Func   *f = place->point->func;
@@ -183,7 +183,7 @@ static void run_step(Pointwise *pw, Place *place, History *h)
 static void extend(Pointwise *pw, Point *p, int index, const int64_t *until)
 {
     History *h     = &p->history[index];
-    Place    place = { .point = p, .update = &p->func->updates[index], .index = index };
+    Spot    place = { .point = p, .update = &p->func->updates[index], .index = index };
     const int n    = place.update->rvar_count;
     if (!h->begun) {
         h->begun = true;
@@ -204,7 +204,7 @@ static void extend(Pointwise *pw, Point *p, int index, const int64_t *until)
 static const Number *pure_values(Pointwise *pw, Point *p)
 {
     if (!p->pure) {
-        const Place place  = { .point = p };
+        const Spot place  = { .point = p };
         Number     *values = remember(pw, sizeof(Number) * (size_t)p->func->component_count);
         for (int c = 0; c < p->func->component_count; c++)
             values[c] = evaluate(pw, &place, p->func->values[c]);
@@ -230,7 +230,7 @@ static const Number *values_at(Pointwise *pw, Point *p, int index, const int64_t
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
-static Number variable(const Place *place, const Expr *e)
+static Number variable(const Spot *place, const Expr *e)
 {
     const Update *u = place->update;
     for (int i = 0; u && i < place->bound; i++)
@@ -260,7 +260,7 @@ __attribute__((noreturn)) static void give_up(Pointwise *pw, PointwiseStatus sta
     longjmp(pw->out, status);
 }
 
-static Number read_input(Pointwise *pw, const Place *place, const Func *f, const int64_t *at)
+static Number read_input(Pointwise *pw, const Spot *place, const Func *f, const int64_t *at)
 {
     const kn_buffer *b      = pw->inputs[f->id];
     int64_t          offset = 0;
@@ -274,7 +274,7 @@ static Number read_input(Pointwise *pw, const Place *place, const Func *f, const
     return number_load(b->type, (const char *)b->data + offset * (int64_t)kn_type_size(b->type));
 }
 
-static Number call(Pointwise *pw, const Place *place, const Expr *e)
+static Number call(Pointwise *pw, const Spot *place, const Expr *e)
 {
     const Func *f = e->u.call.func;
     int64_t     at[KN_MAX_RANK];
@@ -290,7 +290,7 @@ static Number call(Pointwise *pw, const Place *place, const Expr *e)
     return values_at(pw, p, f->update_count - 1, NULL)[e->u.call.index];
 }
 
-static Number leaf(Pointwise *pw, const Place *place, const Expr *e)
+static Number leaf(Pointwise *pw, const Spot *place, const Expr *e)
 {
     const kn_buffer *b = e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT ? pw->inputs[e->u.call.func->id] : NULL;
     switch ((ExprOp)e->op) {
@@ -305,7 +305,7 @@ static Number leaf(Pointwise *pw, const Place *place, const Expr *e)
     }
 }
 
-static Number evaluate(Pointwise *pw, const Place *place, const Expr *e)
+static Number evaluate(Pointwise *pw, const Spot *place, const Expr *e)
 {
     Number r, a[3];
     spend(pw);

@@ -1,0 +1,216 @@
+/* Expressions of lowered code, as lists of instructions over lanes.
+ *
+ * Takes   the expressions of one statement: a graph of shared nodes.
+ * Gives   one instruction per distinct node, operands first; constants and variables of full width are values without one.
+ * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value is bad follows the one
+ *         that is taken, so reading what was never written is fine where the result does not depend on it. */
+#include "interp/machine.h"
+
+typedef struct Instr Instr;
+typedef void Operation(Machine *m, const Instr *in, int width, const uint8_t *active);
+
+struct Instr {
+    Operation   *run;
+    const Expr  *expr;
+    Value        r;
+    const Value *args;
+    Kernel      *kernel;
+    Finish      *finish;
+    const Slot  *slot;          /* EX_VAR */
+    const Store *store;         /* EX_LOAD */
+    const CCall *c_call;        /* EX_EXTERN */
+};
+
+struct Code {
+    int        width;
+    Map        values;          /* Expr -> Value */
+    VEC(Instr) instrs;
+};
+
+Value value_new(Machine *m, int width)
+{
+    return (Value){ ARENA_ARRAY(&m->arena, Lane, (size_t)width), ARENA_ARRAY(&m->arena, uint8_t, (size_t)width) };
+}
+
+/* ---- Operations -------------------------------------------------------------------------- */
+
+static void run_operator(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    (void)m, (void)active;
+    const Expr *e = in->expr;
+    in->kernel(&(Row){ .r      = in->r.lane,
+                       .a      = in->args[0].lane,
+                       .b      = e->count > 1 ? in->args[1].lane : NULL,
+                       .c      = e->count > 2 ? in->args[2].lane : NULL,
+                       .n      = width,
+                       .type   = e->type,
+                       .from   = e->args[0]->type,
+                       .amount = e->args[e->count - 1]->type });
+    if (in->finish)
+        in->finish(in->r.lane, width);
+    for (int l = 0; l < width; l++) {
+        in->r.bad[l] = in->args[0].bad[l];
+        for (uint32_t i = 1; i < e->count; i++)
+            in->r.bad[l] |= in->args[i].bad[l];
+    }
+}
+
+/* && and ||: the first operand decides where it is `stop`. */
+static void run_decide(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    (void)m, (void)active;
+    const int64_t stop = in->expr->op == EX_OR;
+    const Value  *a    = &in->args[0], *b = &in->args[1];
+    for (int l = 0; l < width; l++) {
+        const bool decided = a->lane[l].i == stop;
+        in->r.lane[l].i = decided ? stop : b->lane[l].i;
+        in->r.bad[l]    = a->bad[l] || (!decided && b->bad[l]);
+    }
+}
+
+static void run_select(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    (void)m, (void)active;
+    for (int l = 0; l < width; l++) {
+        const Value *taken = &in->args[in->args[0].lane[l].i ? 1 : 2];
+        in->r.lane[l] = taken->lane[l];
+        in->r.bad[l]  = in->args[0].bad[l] || taken->bad[l];
+    }
+}
+
+/* A variable that was bound where there were fewer lanes. */
+static void run_spread(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    (void)m, (void)active;
+    const int ratio = width / in->slot->width;
+    for (int l = 0; l < width; l++) {
+        in->r.lane[l] = in->slot->value.lane[l / ratio];
+        in->r.bad[l]  = in->slot->value.bad[l / ratio];
+    }
+}
+
+static void run_load(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    for (int l = 0; l < width; l++) {
+        in->r.bad[l] = in->args[0].bad[l];
+        in->r.lane[l].i = 0;
+        if (active[l])
+            in->r.lane[l] = memory_load(m, in->store, l, width, in->args[0].lane[l].i, &in->r.bad[l]);
+    }
+}
+
+static void run_extern(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    (void)m;
+    Lane operands[C_CALL_MAX];
+    for (int l = 0; l < width; l++) {
+        in->r.bad[l] = false;
+        for (uint32_t i = 0; i < in->expr->count; i++) {
+            operands[i] = in->args[i].lane[l];
+            in->r.bad[l] |= in->args[i].bad[l];
+        }
+        if (active[l])
+            in->r.lane[l] = c_call(in->c_call, operands);
+    }
+}
+
+/* ---- Making ------------------------------------------------------------------------------ */
+
+Code *code_new(Machine *m, int width)
+{
+    Code *code  = ARENA_NEW(&m->arena, Code);
+    code->width = width;
+    map_init(&code->values, &m->arena);
+    return code;
+}
+
+/* The same in every lane; needs no instruction. */
+static Value constant(Machine *m, int width, Lane v)
+{
+    const Value value = value_new(m, width);
+    for (int l = 0; l < width; l++)
+        value.lane[l] = v;
+    return value;
+}
+
+static Value parameter(Machine *m, int width, const Expr *e)
+{
+    for (size_t i = 0; i < m->program->params.count; i++)
+        if (m->program->params.at[i] == e->u.param)
+            return constant(m, width, lane_from_scalar(e->type, m->params[i]));
+    machine_mistake(m, "lowered code uses the parameter `%s`, which the program has not", e->u.param->name);
+}
+
+static const Slot *variable(Machine *m, const Expr *e)
+{
+    const Slot *slot = map_get(&m->slots, e->u.name);
+    if (!slot)
+        machine_mistake(m, "lowered code uses `%s`, which nothing binds", e->u.name);
+    return slot;
+}
+
+/* The instruction of a node, but for operands and result. */
+static Instr instruction(Machine *m, const Expr *e)
+{
+    Instr in = { .expr = e };
+    if (e->op == EX_LOAD) {
+        in.run   = run_load;
+        in.store = &m->stores[e->u.buffer->id];
+    } else if (e->op == EX_EXTERN) {
+        in.run    = run_extern;
+        in.c_call = c_call_new(m->cx, &m->arena, e);
+    } else if (e->op == EX_SELECT) {
+        in.run = run_select;
+    } else if (e->op == EX_AND || e->op == EX_OR) {
+        in.run = run_decide;
+    } else {
+        in.run    = run_operator;
+        in.kernel = e->count ? operator_kernel(e->op, e->args[0]->type, e->type) : NULL;
+        in.finish = operator_finish(e->type);
+        if (!in.kernel)
+            machine_mistake(m, "`%s` of %s is no part of lowered code", expr_op_table[e->op].name, kn_type_name(e->type));
+    }
+    return in;
+}
+
+static Value add_node(Machine *m, Code *code, const Expr *e)
+{
+    if (e->op == EX_INT)
+        return constant(m, code->width, (Lane){ .i = e->u.i });
+    if (e->op == EX_FLOAT)
+        return constant(m, code->width, (Lane){ .f = e->u.f });
+    if (e->op == EX_PARAM)
+        return parameter(m, code->width, e);
+    Instr in = { .expr = e, .run = run_spread };
+    if (e->op == EX_VAR) {
+        in.slot = variable(m, e);
+        if (in.slot->width == code->width)
+            return in.slot->value;
+    } else {
+        Value *args = ARENA_ARRAY(&m->arena, Value, e->count + (size_t)1);
+        for (uint32_t i = 0; i < e->count; i++)
+            args[i] = code_add(m, code, e->args[i]);
+        in      = instruction(m, e);
+        in.args = args;
+    }
+    in.r = value_new(m, code->width);
+    vec_push(&m->arena, &code->instrs, in);
+    return in.r;
+}
+
+Value code_add(Machine *m, Code *code, const Expr *e)
+{
+    Value *known = map_get(&code->values, e);
+    if (!known) {
+        known  = ARENA_NEW(&m->arena, Value);
+        *known = add_node(m, code, e);
+        map_set(&code->values, e, known);
+    }
+    return *known;
+}
+
+void code_run(Machine *m, const Code *code, const uint8_t *active)
+{
+    for (size_t i = 0; i < code->instrs.count; i++)
+        code->instrs.at[i].run(m, &code->instrs.at[i], code->width, active);
+}

@@ -1,0 +1,126 @@
+/* Quotients and remainders by positive constants, of numbers that did not wrap.
+ *
+ *     (c*a + r) / c       = a + r/c
+ *     (c*a + r) % c       = r % c                          also of numbers that wrapped, if c divides 2^n
+ *     (d*a + r) / (d*m)   = (a + r/d) / m
+ *     (d*a + r) % (d*m)   = d * ((a + r/d) % m) + r % d
+ *
+ * The constant in a dividend is brought into 0 .. c-1, so that (x + 8)/4 and (x/4) + 2 are one. */
+#include "ir/simplify_parts.h"
+
+static bool divisor(const Expr *e, int64_t *c)
+{
+    *c = e->args[1]->op == EX_INT ? e->args[1]->u.i : 0;
+    return is_integer(e) && *c > 0;
+}
+
+static bool fits_type(Simplifier *s, const Form *f, kn_type type)
+{
+    Wide        lo, hi;
+    const Known all = known_type(type);
+    form_range(s, f, &lo, &hi);
+    return lo >= all.lo && hi <= all.hi;
+}
+
+/* Of c and the coefficients. */
+static int64_t common_factor(const Form *f, int64_t c)
+{
+    for (int i = 0; i < f->count; i++)
+        c = gcd(c, f->terms[i].k);
+    return c;
+}
+
+static Wide modulo_wide(Wide a, Wide b)
+{
+    return a - floor_div_wide(a, b) * b;
+}
+
+/* f / d, each term being a multiple of d, the constant rounded down. */
+static void divide_form(Form *f, int64_t d)
+{
+    for (int i = 0; i < f->count; i++)
+        f->terms[i].k /= d;
+    f->constant = floor_div_wide(f->constant, d);
+}
+
+const Expr *step_divide(Simplifier *s, const Expr *e)
+{
+    int64_t       c;
+    const kn_type type = (kn_type)e->type;
+    Form          n, whole = { 0 };
+    if (!divisor(e, &c) || !form_exact(s, e->args[0], &n))
+        return e;
+    for (int i = n.count - 1; i >= 0; i--)
+        if (n.terms[i].k % c == 0) {
+            form_add_term(&whole, n.terms[i].atom, n.terms[i].k / c);
+            form_remove(&n, i);
+        }
+    whole.constant = floor_div_wide(n.constant, c);
+    n.constant     = modulo_wide(n.constant, c);
+    const int64_t d = common_factor(&n, c);
+    divide_form(&n, d);
+    if (!fits_type(s, &n, type))
+        return e;
+    const Expr *rest = expr_binary(s->pool, EX_DIV, type, form_expr(s, &n, type), make_int(s, type, c / d));
+    if (rest == e)
+        return e;
+    Form sum = { .bits = type_bits(type) };
+    if (!n.count)
+        return form_add(&sum, &whole, 1) ? form_expr(s, &sum, type) : e;
+    const Expr *dividend = simplify_top(s, rest->args[0]);
+    rest                 = make_binary(s, EX_DIV, type, dividend, rest->args[1]);
+    if (!whole.count && !whole.constant)
+        return rest;
+    return form_add(&sum, &whole, 1) && form_add_value(&sum, rest, 1) ? form_expr(s, &sum, type) : e;
+}
+
+/* n % c, where n lies between two multiples of c: n less the lower one. */
+static const Expr *between_multiples(Simplifier *s, const Form *n, int64_t c, kn_type type, Known known)
+{
+    const Wide q = floor_div_wide(known.lo, c);
+    if (q != floor_div_wide(known.hi, c))
+        return NULL;
+    Form f = *n;
+    f.constant -= q * c;
+    return form_expr(s, &f, type);
+}
+
+const Expr *step_modulo(Simplifier *s, const Expr *e)
+{
+    int64_t       c;
+    const kn_type type = (kn_type)e->type;
+    Form          n;
+    if (!divisor(e, &c))
+        return e;
+    const bool exact = form_exact(s, e->args[0], &n);
+    if (exact) {
+        const Expr *inside = between_multiples(s, &n, c, type, known_of(s, e->args[0]));
+        if (inside)
+            return inside;
+    } else if ((c & (c - 1)) == 0) {
+        form_of(e->args[0], &n);
+        n.bits = 0;
+    } else {
+        return e;
+    }
+    for (int i = n.count - 1; i >= 0; i--)
+        if (n.terms[i].k % c == 0)
+            form_remove(&n, i);
+        else if (n.terms[i].k >= c || n.terms[i].k <= -c)
+            n.terms[i].k = floor_mod(n.terms[i].k, c);
+    n.constant = modulo_wide(n.constant, c);
+    const int64_t d    = exact ? common_factor(&n, c) : 1;
+    const int64_t rest = (int64_t)modulo_wide(n.constant, d);
+    divide_form(&n, d);
+    if (exact && !fits_type(s, &n, type))
+        return e;
+    if (!n.count)
+        return make_int(s, type, d * modulo_wide(n.constant, c / d) + rest);
+    const Expr *dividend = form_expr(s, &n, type);
+    const Expr *result   = expr_binary(s->pool, EX_MOD, type, dividend, make_int(s, type, c / d));
+    if (result == e)
+        return e;
+    result   = make_binary(s, EX_MOD, type, simplify_top(s, dividend), make_int(s, type, c / d));
+    Form sum = { .bits = type_bits(type), .constant = rest };
+    return form_add_value(&sum, result, d) ? form_expr(s, &sum, type) : e;
+}

@@ -1,0 +1,224 @@
+/* Proofs about forms: numbers that they are never below.
+ *
+ * A form of integers is bounded below by its terms' intervals. It is also never below the form in which a term k * atom is replaced by something
+ * not above it:
+ *     min(a, b), if      with k > 0: the smaller of what a and b give;  with k < 0: the larger
+ *     max(a, b)          the other way round
+ *     n / c              (n - c + 1) / c for k > 0, n / c for k < 0, the form being multiplied by c
+ *     a variable         the near end of its range, innermost scope first
+ * All of these are tried in this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0
+ * if f - g >= 0 and g >= 0. */
+#include "ir/simplify_parts.h"
+
+typedef struct Proof {
+    Simplifier *s;
+    Wide        enough;
+    int         steps;
+} Proof;
+
+static Wide lower(Proof *p, const Form *f);
+
+/* f with term i replaced by k times `by`. */
+static bool replaced(Simplifier *s, const Form *f, int i, const Expr *by, Form *out)
+{
+    const int64_t k = f->terms[i].k;
+    *out            = *f;
+    form_remove(out, i);
+    return form_add_exact(s, out, by, k);
+}
+
+static bool is_same_value(Simplifier *s, const Expr *cast)
+{
+    const Expr *a = cast->args[0];
+    return cast->op == EX_CAST && is_integer(cast) && is_integer(a) && known_fits(known_of(s, a), (kn_type)cast->type);
+}
+
+static Wide lower_of_choice(Proof *p, const Form *f, int i)
+{
+    const Expr *atom  = f->terms[i].atom;
+    const bool  any   = atom->op != EX_SELECT && (atom->op == EX_MAX) == (f->terms[i].k > 0);
+    const int   first = atom->op == EX_SELECT;
+    Form        a, b;
+    const bool  has_a = replaced(p->s, f, i, atom->args[first], &a), has_b = replaced(p->s, f, i, atom->args[first + 1], &b);
+    const Wide  la = has_a ? lower(p, &a) : -WIDE_MOST;
+    if (any && la >= p->enough)
+        return la;
+    if (!any && la <= -WIDE_MOST)
+        return la;
+    const Wide lb = has_b ? lower(p, &b) : -WIDE_MOST;
+    return any ? wide_max(la, lb) : wide_min(la, lb);
+}
+
+/* k * (n / c) for c > 0: c / g * f with g = gcd(c, k), in which the term is k / g * n, less k / g * (c - 1) if k > 0. */
+static Wide lower_of_quotient(Proof *p, const Form *f, int i)
+{
+    const Expr   *atom = f->terms[i].atom;
+    const int64_t k = f->terms[i].k, c = atom->args[1]->u.i, g = gcd(c, k);
+    const int64_t scale = c / g;
+    Form          rest  = *f, scaled = { 0 };
+    form_remove(&rest, i);
+    if (!form_add(&scaled, &rest, scale) || !form_add_exact(p->s, &scaled, atom->args[0], k / g))
+        return -WIDE_MOST;
+    if (k > 0)
+        scaled.constant -= (Wide)(k / g) * (c - 1);
+    const Wide enough = p->enough;
+    p->enough         = enough >= WIDE_MOST ? WIDE_MOST : (enough - 1) * scale + 1;
+    const Wide l      = lower(p, &scaled);
+    p->enough         = enough;
+    return l <= -WIDE_MOST ? l : -floor_div_wide(-l, scale);
+}
+
+/* The term to be replaced next; its kind decides how. -1: none. */
+static int next_term(Simplifier *s, const Form *f, const Expr **by)
+{
+    int quotient = -1, variable = -1, level = -1;
+    *by          = NULL;
+    for (int i = 0; i < f->count; i++) {
+        const Expr *atom = f->terms[i].atom;
+        if (atom->op == EX_CAST && is_same_value(s, atom)) {
+            *by = atom->args[0];
+            return i;
+        }
+        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT) {
+            *by = NULL;
+            return i;
+        }
+        if (atom->op == EX_DIV && atom->args[1]->op == EX_INT && atom->args[1]->u.i > 0)
+            quotient = i;
+        if (atom->op != EX_VAR)
+            continue;
+        const Binding *b   = map_get(&s->bindings, atom->u.name);
+        const Expr    *end = !b ? NULL : f->terms[i].k > 0 ? b->min : b->max;
+        if (end && end->op != EX_INT && b->level > level) {
+            level    = b->level;
+            variable = i;
+            *by      = end;
+        }
+    }
+    if (quotient >= 0)
+        *by = NULL;
+    return quotient >= 0 ? quotient : variable;
+}
+
+static Wide lower(Proof *p, const Form *f)
+{
+    Wide        best, hi;
+    const Expr *by;
+    form_range(p->s, f, &best, &hi);
+    context_spend(p->s->pool->cx, 1);
+    if (best >= p->enough || --p->steps < 0)
+        return best;
+    const int i = next_term(p->s, f, &by);
+    if (i < 0)
+        return best;
+    Form next;
+    Wide l = -WIDE_MOST;
+    if (by)
+        l = replaced(p->s, f, i, by, &next) ? lower(p, &next) : l;
+    else
+        l = f->terms[i].atom->op == EX_DIV ? lower_of_quotient(p, f, i) : lower_of_choice(p, f, i);
+    return wide_max(best, l);
+}
+
+Wide form_lower(Simplifier *s, const Form *f, Wide enough)
+{
+    Proof p = { s, enough, PROOF_STEPS };
+    return lower(&p, f);
+}
+
+/* f >= 0 itself, or f >= g for a fact g >= 0 (or the sum of two) with which a term cancels. */
+static bool prove_with_facts(Proof *p, const Form *f, int depth)
+{
+    const Simplifier *s = p->s;
+    if (lower(p, f) >= 0)
+        return true;
+    for (size_t n = 0; depth && p->steps > 0 && n < s->facts.count && n < MOST_FACTS; n++) {
+        const Fact *fact = &s->facts.at[s->facts.count - 1 - n];
+        Form        rest = *f;
+        if (fact->has_form && form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2
+            && prove_with_facts(p, &rest, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+bool prove_nonnegative(Simplifier *s, const Form *f)
+{
+    Proof p = { s, 0, 2 * PROOF_STEPS };
+    return prove_with_facts(&p, f, 2);
+}
+
+/* scale * f + constant >= 0? */
+static bool proves(Simplifier *s, const Form *f, int64_t scale, int64_t constant)
+{
+    Form g = { 0 };
+    if (!form_add(&g, f, scale))
+        return false;
+    g.constant += constant;
+    return prove_nonnegative(s, &g);
+}
+
+/* Are a and b of different remainders? */
+static bool remainders_differ(Known a, Known b)
+{
+    const int64_t m = gcd(a.modulus, b.modulus);
+    Wide          d = (Wide)a.remainder - b.remainder;
+    return m ? d % m != 0 : d != 0;
+}
+
+int prove_compare(Simplifier *s, ExprOp op, const Expr *a, const Expr *b)
+{
+    if (op == EX_NE) {
+        const int equal = prove_compare(s, EX_EQ, a, b);
+        return equal < 0 ? equal : !equal;
+    }
+    const Known ka = known_of(s, a), kb = known_of(s, b);
+    if (a == b)
+        return op != EX_LT;
+    if (ka.hi < kb.lo)
+        return op != EX_EQ;
+    if (kb.hi < ka.lo)
+        return 0;
+    if (op == EX_LE && ka.hi <= kb.lo)
+        return 1;
+    if (op == EX_LT && kb.hi <= ka.lo)
+        return 0;
+    if (op == EX_EQ && remainders_differ(ka, kb))
+        return 0;
+    Form d = { 0 };
+    if (!form_add_exact(s, &d, b, 1) || !form_add_exact(s, &d, a, -1))
+        return -1;
+    if (op == EX_EQ) {
+        if (!d.count)
+            return d.constant == 0;
+        return proves(s, &d, 1, -1) || proves(s, &d, -1, -1) ? 0 : -1;
+    }
+    const int strict = op == EX_LT;
+    return proves(s, &d, 1, -strict) ? 1 : proves(s, &d, -1, strict - 1) ? 0 : -1;
+}
+
+bool form_condition(Simplifier *s, const Expr *condition, bool value, Form *f)
+{
+    if ((condition->op != EX_LT && condition->op != EX_LE) || !is_integer(condition->args[0]))
+        return false;
+    const int strict = condition->op == EX_LT;
+    *f               = (Form){ 0 };
+    if (!form_add_exact(s, f, condition->args[1], value ? 1 : -1) || !form_add_exact(s, f, condition->args[0], value ? -1 : 1))
+        return false;
+    f->constant -= value ? strict : 1 - strict;
+    return true;
+}
+
+int implied(Simplifier *s, const Expr *given, bool value, const Expr *asked)
+{
+    Form g, yes, no;
+    if (given == asked)
+        return value;
+    if (!form_condition(s, given, value, &g) || !form_condition(s, asked, true, &yes) || !form_condition(s, asked, false, &no))
+        return -1;
+    if (form_add(&yes, &g, -1) && form_lower(s, &yes, 0) >= 0)
+        return 1;
+    if (form_add(&no, &g, -1) && form_lower(s, &no, 0) >= 0)
+        return 0;
+    return -1;
+}

@@ -1,0 +1,145 @@
+/* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
+ * slide.c (what storage holds), steps.c (updates that read themselves beside). */
+#ifndef KILN_LOWER_BUILD_H
+#define KILN_LOWER_BUILD_H
+
+#include "lower/span.h"
+
+/* A box of coordinates, both ends included. */
+typedef struct SymBox {
+    bool        known;
+    const Expr *min[KN_MAX_RANK], *max[KN_MAX_RANK];
+} SymBox;
+
+/* Code that goes around, or before, what follows it. */
+typedef enum WrapKind { WRAP_LET, WRAP_ALLOC, WRAP_BEFORE, WRAP_IF } WrapKind;
+typedef struct Wrap {
+    WrapKind      kind;
+    const char   *name;         /* LET */
+    const Expr   *value;        /* LET; the count of ALLOC; the condition of IF */
+    const Buffer *buffer;       /* ALLOC */
+    const Stmt   *stmt;         /* BEFORE */
+} Wrap;
+typedef struct Wraps {
+    VEC(Wrap) items;
+    int       pushed;           /* scopes of the simplifier to be popped at the end */
+    size_t    opened;           /* scopes of the build before it */
+} Wraps;
+
+/* The boxes of a function at one level: what the pure definition and each update are computed over. */
+typedef struct FuncBoxes {
+    bool    needed;
+    SymBox  pure;
+    SymBox *updates;            /* free dimensions count */
+    const Expr *alive;          /* the box is not empty; NULL: it never is */
+    SymBox  need;               /* all that is needed, where a slide has made `pure` less */
+    const Expr *keep;           /* of a slide: what is held goes on being held */
+    struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */
+} FuncBoxes;
+
+/* Free boxes that differ from step to step: entry s+1 of the buffer is that of step s, entry 0 what is needed before the first. */
+typedef struct StepTable {
+    const Buffer *buffer;
+    const Expr  **lo, **extent; /* per reduction variable */
+} StepTable;
+
+/* The range of one loop or variable of a nest. */
+typedef struct NestName {
+    const char *name;
+    const Expr *min, *extent;   /* NULL: not known yet */
+    bool        bound;          /* has a value here */
+} NestName;
+
+/* How a split is made to fit. */
+typedef enum SplitMode {
+    SPLIT_OPEN,                 /* not decided yet */
+    SPLIT_EXACT,                /* the inner loop is as long as is left */
+    SPLIT_SHIFT,                /* the last outer iteration begins earlier */
+    SPLIT_GUARD,                /* a condition */
+    SPLIT_FULL                  /* known to fit */
+} SplitMode;
+
+/* One definition on its way to loops. */
+typedef struct Nest {
+    const PlanDef   *def;
+    const FuncBoxes *boxes;
+    SymBox           box;       /* of its free variables */
+    int              name_count;
+    NestName        *names;
+    SplitMode       *modes;     /* per step */
+    bool            *scalar;    /* per loop: a vector or unrolled loop that is serial in this copy */
+    const Expr      *guard;     /* conditions for the innermost, or NULL */
+} Nest;
+
+/* A function that is stored outside the loop it is computed in. */
+typedef struct Slide {
+    const Buffer *held;         /* 2 * rank numbers: min and max of each dimension of what the storage holds */
+    bool          decided;
+    int           dim;          /* what is computed piece by piece, or -1 */
+    size_t        opened;       /* scopes open at the store level */
+} Slide;
+
+/* A name in scope: a loop's variable (value NULL) or a let's. */
+typedef struct Scope {
+    const char *name;
+    const Expr *value;
+} Scope;
+
+typedef struct Build {
+    Lower      *lw;
+    const Plan *plan;
+    Spans       spans;
+    Map         unsafe;         /* call nodes whose indices must be clamped */
+    SymBox     *stored;         /* per function id: the box of its storage */
+    FuncBoxes  *boxes;          /* per function id: at its compute level, while that is open */
+    Slide      *slides;         /* per function id */
+    Func      **ports;          /* per function id: of an output that is computed elsewhere and copied, what is copied; else NULL */
+    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: 0 where not folded, -1 where it cannot be; for flattening */
+    VEC(Scope)  scopes;
+    bool        failed;
+} Build;
+
+/* ---- Wraps ---- */
+void        wraps_open(Build *b, Wraps *w);
+const Expr *wrap_let(Build *b, Wraps *w, const char *name, const Expr *value);      /* gives the variable, or the value itself if it needs no name */
+void        wrap_alloc(Build *b, Wraps *w, const Buffer *buffer, const Expr *count);
+void        wrap_before(Build *b, Wraps *w, const Stmt *s);
+void        wrap_if(Build *b, Wraps *w, const Expr *condition);
+const Stmt *wraps_close(Build *b, Wraps *w, const Stmt *core);
+Buffer     *build_scratch(Build *b, const char *name, kn_type type);
+const Expr *build_load(Build *b, const Buffer *buffer, const Expr *index);           /* i32 */
+const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const Expr *value);
+
+/* ---- regions.c ---- */
+/* Begins a level: names the boxes of all functions computed inside it, consumers first. `nest`: of level.def, whose loops down to level.loop are open; NULL
+ * at root. Slides and steps come in here where a function is computed at this level. */
+void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w);
+const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLevel level);
+/* The port buffer of a component of an input or output. */
+const Buffer *port_buffer(Build *b, const Func *f, int component);
+/* The box of a port buffer. */
+SymBox port_box(Build *b, const Func *f);
+const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
+
+/* ---- nest.c ---- */
+void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);
+const Stmt *nest_build(Build *b, Nest *n);
+/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs. */
+Span nest_span(Build *b, const Nest *n, const char *name);
+
+/* ---- slide.c ---- */
+void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */
+void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);            /* at the compute level: narrows the boxes to what is missing */
+const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            /* computes, then notes what is held */
+void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */
+
+/* ---- steps.c ---- */
+bool update_shifts(Build *b, const Func *f, int update);
+void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);
+void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wraps *w, SymBox *box);   /* in the step loops: the free box of this step */
+
+/* ---- loops.c ---- */
+/* Everything that happens inside a level: what is computed and stored there, then core. */
+const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*core)(Build *b, Nest *nest, int loop), int loop);
+
+#endif

@@ -1,0 +1,391 @@
+/* Loop synthesis: from the outputs back, every function in its place.
+ *
+ * Takes   a plan.
+ * Gives   for each level the names of the boxes needed there, storage for what is stored there, the loops of what is computed there, producers first, then the
+ *         level's own next loop. Functions are still called by coordinates.
+ * The one idea: inside a level everything is alike. Root is the level without a loop; its "next loop" is nothing, or the copying of outputs that other functions read.
+ * From    Ragan-Kelley et al. 2013, sections 4.1 and 4.2. */
+#include "lower/build.h"
+
+/* ---- Wraps ------------------------------------------------------------------------------ */
+
+void wraps_open(Build *b, Wraps *w)
+{
+    w->opened = b->scopes.count;
+}
+
+const Expr *wrap_let(Build *b, Wraps *w, const char *name, const Expr *value)
+{
+    Lower *lw    = b->lw;
+    Wrap   wrap  = { .kind = WRAP_LET, .name = intern(lw->cx, name), .value = value };
+    Scope  scope = { wrap.name, value };
+    vec_push(lw->arena, &w->items, wrap);
+    vec_push(lw->arena, &b->scopes, scope);
+    simplifier_push_let(lw->simplifier, wrap.name, value);
+    w->pushed++;
+    return value->op == EX_INT || value->op == EX_VAR ? value : expr_var(lw->exprs, (kn_type)value->type, wrap.name);
+}
+
+void wrap_alloc(Build *b, Wraps *w, const Buffer *buffer, const Expr *count)
+{
+    Wrap wrap = { .kind = WRAP_ALLOC, .buffer = buffer, .value = count };
+    vec_push(b->lw->arena, &w->items, wrap);
+}
+
+void wrap_before(Build *b, Wraps *w, const Stmt *s)
+{
+    Wrap wrap = { .kind = WRAP_BEFORE, .stmt = s };
+    vec_push(b->lw->arena, &w->items, wrap);
+}
+
+void wrap_if(Build *b, Wraps *w, const Expr *condition)
+{
+    Wrap wrap = { .kind = WRAP_IF, .value = condition };
+    vec_push(b->lw->arena, &w->items, wrap);
+    simplifier_push_fact(b->lw->simplifier, condition);
+    w->pushed++;
+}
+
+static const Stmt *alloc_stmt(Arena *a, const Buffer *buffer, const Expr *count, const Stmt *body)
+{
+    if (!body)
+        return NULL;
+    Stmt *s         = ARENA_NEW(a, Stmt);
+    s->kind         = STMT_ALLOC;
+    s->alloc.buffer = buffer;
+    s->alloc.count  = count;
+    s->alloc.body   = body;
+    return s;
+}
+
+const Stmt *wraps_close(Build *b, Wraps *w, const Stmt *core)
+{
+    Arena *a = b->lw->arena;
+    for (size_t i = w->items.count; i-- > 0;) {
+        const Wrap *at = &w->items.at[i];
+        switch (at->kind) {
+        case WRAP_LET: core = stmt_let(a, at->name, at->value, core); break;
+        case WRAP_ALLOC: core = alloc_stmt(a, at->buffer, at->value, core); break;
+        case WRAP_BEFORE: core = stmt_pair(a, at->stmt, core); break;
+        case WRAP_IF: core = stmt_if(a, at->value, core, NULL); break;
+        }
+    }
+    for (; w->pushed; w->pushed--)
+        simplifier_pop(b->lw->simplifier);
+    b->scopes.count = w->opened;
+    return core;
+}
+
+Buffer *build_scratch(Build *b, const char *name, kn_type type)
+{
+    Lower  *lw     = b->lw;
+    Buffer *buffer = ARENA_NEW(lw->arena, Buffer);
+    *buffer        = (Buffer){ .name = intern(lw->cx, name), .id = (int)lw->program->buffers.count, .kind = BUFFER_SCRATCH, .type = type, .dense = -1 };
+    vec_push(lw->arena, &lw->program->buffers, buffer);
+    return buffer;
+}
+
+const Expr *build_load(Build *b, const Buffer *buffer, const Expr *index)
+{
+    return expr_load(b->lw->exprs, buffer, KN_I32, x_cast(b->lw, KN_I64, index));
+}
+
+const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const Expr *value)
+{
+    return stmt_store(b->lw->arena, buffer, x_cast(b->lw, KN_I64, index), value);
+}
+
+/* ---- Functions -------------------------------------------------------------------------- */
+
+static const Stmt *produce_stmt(Arena *a, const PlanDef *def, const Stmt *body)
+{
+    if (!body)
+        return NULL;
+    Stmt *s           = ARENA_NEW(a, Stmt);
+    s->kind           = STMT_PRODUCE;
+    s->produce.func   = def->func;
+    s->produce.update = def->update;
+    s->produce.body   = body;
+    return s;
+}
+
+static const Stmt *definition_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
+{
+    Nest n;
+    nest_init(b, &n, def, boxes);
+    return nest_build(b, &n);
+}
+
+/* One definition: the first version whose condition holds, or the plain one. */
+static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
+{
+    const Stmt *s = definition_build(b, def, boxes);
+    for (int i = def->version_count - 1; i >= 0; i--) {
+        simplifier_push_fact(b->lw->simplifier, def->conditions[i]);
+        const Stmt *version = definition_build(b, &def->versions[i], boxes);
+        simplifier_pop(b->lw->simplifier);
+        s = stmt_if(b->lw->arena, def->conditions[i], version, s);
+    }
+    return produce_stmt(b->lw->arena, def, s);
+}
+
+static const Stmt *function_build(Build *b, const PlanFunc *pf)
+{
+    const Func      *f     = pf->func;
+    const FuncBoxes *boxes = &b->boxes[f->id];
+    const Stmt      *all   = NULL;
+    for (int u = -1; u < f->update_count && !b->failed; u++)
+        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[u + 1], boxes));
+    return level_same(pf->compute, pf->store) ? all : slide_end(b, f, all);
+}
+
+/* ---- Levels ----------------------------------------------------------------------------- */
+
+/* Constant where that is not much more: then strides are constants, and small storage is on the stack. */
+static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
+{
+    enum { MOST = 1 << 16 };
+    Lower      *lw     = b->lw;
+    const Expr *extent = x_max(lw, x_add(lw, x_sub(lw, max, min), x_int(lw, 1)), x_int(lw, 1));
+    int64_t     lo, hi;
+    simplifier_bounds(lw->simplifier, extent, &lo, &hi);
+    return hi <= MOST ? x_int(lw, hi) : extent;
+}
+
+static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
+{
+    Arena *a = b->lw->arena;
+    if (!body)
+        return NULL;
+    Stmt *s           = ARENA_NEW(a, Stmt);
+    s->kind           = STMT_REALIZE;
+    s->realize.func   = f;
+    s->realize.rank   = f->rank;
+    s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
+    s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
+    s->realize.body   = body;
+    for (int d = 0; d < f->rank; d++) {
+        const SymBox *box    = &b->stored[f->id];
+        s->realize.min[d]    = box->min[d];
+        s->realize.extent[d] = b->fold[f->id][d] > 0 ? x_int(b->lw, b->fold[f->id][d]) : storage_extent(b, box->min[d], box->max[d]);
+    }
+    return s;
+}
+
+static bool is_direct(Build *b, const PlanFunc *pf)
+{
+    return pf->is_output && !b->ports[pf->func->id];
+}
+
+const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*core)(Build *b, Nest *nest, int loop), int loop)
+{
+    const Plan *plan = b->plan;
+    bool        any  = !level.def;
+    for (int i = 0; i < plan->func_count; i++)
+        any |= plan->funcs[i].func->kind != FUNC_INPUT && (level_same(plan->funcs[i].compute, level) || level_same(plan->funcs[i].store, level));
+    if (!any || b->failed)
+        return b->failed ? NULL : core(b, nest, loop);
+    Wraps w = { 0 };
+    wraps_open(b, &w);
+    for (int i = 0; i < plan->func_count; i++)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && !level_same(plan->funcs[i].compute, level))
+            slide_begin(b, plan->funcs[i].func, &w);
+    for (int i = 0; i < plan->func_count; i++)
+        if (level_same(plan->funcs[i].compute, level))
+            b->boxes[i].needed = false;
+    regions_begin(b, level, nest, &w);
+    const Stmt *body = NULL;
+    for (int i = 0; i < plan->func_count && !b->failed; i++)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed)
+            body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
+    body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
+    for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && b->stored[i].known && !is_direct(b, &plan->funcs[i]))
+            body = realize(b, plan->funcs[i].func, body);
+    return wraps_close(b, &w, body);
+}
+
+/* ---- Outputs ---------------------------------------------------------------------------- */
+
+/* Is the function read elsewhere than at the place that the update `u` writes? (NULL: anywhere) */
+typedef struct Beside {
+    const Func   *f;
+    const Update *u;
+    bool          found;
+} Beside;
+
+static void beside_visit(const Expr *e, void *user)
+{
+    Beside *s = user;
+    if (e->op != EX_CALL || e->u.call.func != s->f)
+        return;
+    s->found |= !s->u;
+    for (uint32_t d = 0; s->u && d < e->count; d++)
+        s->found |= e->args[d] != s->u->args[d];
+}
+
+static bool reads_beside(Build *b, const Func *reader, const Func *f)
+{
+    ExprPool *p = b->lw->exprs;
+    Beside    s = { f, NULL, false };
+    for (int c = 0; c < reader->component_count && reader->kind == FUNC_DEFINED; c++)
+        expr_visit(p, reader->values[c], beside_visit, &s);
+    for (int k = 0; k < reader->update_count; k++) {
+        const Update *u = &reader->updates[k];
+        s.u             = reader == f ? u : NULL;
+        for (int c = 0; c < reader->component_count; c++)
+            expr_visit(p, u->values[c], beside_visit, &s);
+        for (int d = 0; d < reader->rank; d++)
+            expr_visit(p, u->args[d], beside_visit, &s);
+        for (int i = 0; i < u->rvar_count; i++) {
+            expr_visit(p, u->rvars[i].lo, beside_visit, &s);
+            expr_visit(p, u->rvars[i].hi, beside_visit, &s);
+        }
+        if (u->where)
+            expr_visit(p, u->where, beside_visit, &s);
+    }
+    for (int i = 0; i < reader->stage_arg_count; i++)
+        s.found |= reader->stage_args[i].func == f;
+    return s.found;
+}
+
+/* May more of an output be needed than the caller asks for? Then it has storage of its own, and is copied. */
+static bool needs_storage(Build *b, const Func *f)
+{
+    for (int i = 0; i < b->plan->func_count; i++)
+        if (reads_beside(b, b->plan->funcs[i].func, f))
+            return true;
+    return plan_func(b->plan, f)->bound_min[0] != NULL || f->kind == FUNC_STAGE;
+}
+
+/* The function behind the port of such an output: out(x, y) as it is in its storage. */
+static Func *make_port(Build *b, const Func *f)
+{
+    Lower *lw = b->lw;
+    Func  *p  = ARENA_NEW(lw->arena, Func);
+    *p        = (Func){ .name = f->name, .loc = f->loc, .kind = FUNC_DEFINED, .id = -1, .rank = f->rank, .component_count = f->component_count, .types = f->types };
+    p->args   = ARENA_ARRAY(lw->arena, const char *, (size_t)f->rank);
+    p->values = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->component_count);
+    const Expr *args[KN_MAX_RANK];
+    for (int d = 0; d < f->rank; d++) {
+        p->args[d] = intern(lw->cx, arena_printf(lw->arena, "%s.copied", f->args[d]));
+        args[d]    = expr_var(lw->exprs, KN_I32, p->args[d]);
+    }
+    for (int c = 0; c < f->component_count; c++)
+        p->values[c] = expr_call(lw->exprs, f, c, f->types[c], f->rank, args);
+    return p;
+}
+
+/* Rows of vectors. */
+static PlanDef *copy_def(Build *b, const Func *port)
+{
+    Lower   *lw  = b->lw;
+    PlanDef *def = ARENA_NEW(lw->arena, PlanDef);
+    *def         = (PlanDef){ .func = port, .update = -1, .loop_count = port->rank ? port->rank + 1 : 0, .step_count = port->rank ? 1 : 0 };
+    def->loops   = ARENA_ARRAY(lw->arena, PlanLoop, (size_t)port->rank + 1);
+    def->steps   = ARENA_ARRAY(lw->arena, PlanStep, 1);
+    for (int d = port->rank - 1; d > 0; d--)
+        def->loops[port->rank - 1 - d] = (PlanLoop){ .name = port->args[d], .var = port->args[d], .kind = LOOP_SERIAL };
+    if (!port->rank)
+        return def;
+    const char *outer = intern(lw->cx, arena_printf(lw->arena, "%s.outer", port->args[0])), *inner = intern(lw->cx, arena_printf(lw->arena, "%s.lanes", port->args[0]));
+    const int   lanes = lw->vector_bits / (8 * (int)kn_type_size(port->types[0]));
+    def->loops[port->rank - 1] = (PlanLoop){ .name = outer, .var = outer, .kind = LOOP_SERIAL };
+    def->loops[port->rank]     = (PlanLoop){ .name = inner, .var = inner, .kind = LOOP_VECTOR };
+    def->steps[0]              = (PlanStep){ .kind = STEP_SPLIT, .whole = port->args[0], .outer = outer, .inner = inner, .factor = lanes, .tail = TAIL_SHIFT_INWARD };
+    return def;
+}
+
+static const Stmt *copy_outputs(Build *b, Nest *none, int loop)
+{
+    (void)none;
+    (void)loop;
+    const Stmt *all = NULL;
+    for (int i = 0; i < b->plan->output_count; i++) {
+        const Func *f = b->plan->outputs[i], *port = b->ports[f->id];
+        if (!port)
+            continue;
+        FuncBoxes *boxes = ARENA_NEW(b->lw->arena, FuncBoxes);
+        boxes->pure      = port_box(b, f);
+        const PlanDef *def = copy_def(b, port);
+        all = stmt_pair(b->lw->arena, all, produce_stmt(b->lw->arena, def, definition_build(b, def, boxes)));
+    }
+    return all;
+}
+
+/* ---- The whole --------------------------------------------------------------------------- */
+
+static void add_port(Build *b, const Func *f, int component, BufferKind kind)
+{
+    Lower  *lw     = b->lw;
+    Buffer *buffer = ARENA_NEW(lw->arena, Buffer);
+    const PlanFunc *pf = plan_func(b->plan, f);
+    *buffer = (Buffer){ .name = f->component_count == 1 ? f->name : intern(lw->cx, arena_printf(lw->arena, "%s.%d", f->name, component)),
+                        .id = (int)lw->program->buffers.count, .kind = kind, .type = f->types[component], .component = component, .rank = f->rank,
+                        .func = b->ports[f->id] ? b->ports[f->id] : f, .dense = f->rank ? pf->order[0] : -1 };
+    buffer->name = intern(lw->cx, buffer->name);
+    vec_push(lw->arena, &lw->program->buffers, buffer);
+    lw->program->port_count++;
+}
+
+static void add_ports(Build *b)
+{
+    const Plan *plan = b->plan;
+    for (int i = 0; i < plan->func_count; i++)
+        if (plan->funcs[i].func->kind == FUNC_INPUT)
+            add_port(b, plan->funcs[i].func, 0, BUFFER_INPUT);
+    for (int i = 0; i < plan->output_count; i++) {
+        const Func *f = plan->outputs[i];
+        if (needs_storage(b, f))
+            b->ports[f->id] = make_port(b, f);
+        for (int c = 0; c < f->component_count; c++)
+            add_port(b, f, c, BUFFER_OUTPUT);
+    }
+}
+
+/* Is there anything to be computed? */
+static const Expr *any_output(Build *b)
+{
+    const Expr *any = NULL;
+    for (int i = 0; i < b->plan->output_count; i++) {
+        const SymBox box = port_box(b, b->plan->outputs[i]);
+        const Expr  *one = box_nonempty(b, &box, b->plan->outputs[i]->rank);
+        any              = !one ? expr_bool(b->lw->exprs, true) : !any ? one : x_op(b->lw, EX_OR, any, one);
+    }
+    return any;
+}
+
+static bool refuse_stages(Build *b)
+{
+    for (int i = 0; i < b->plan->func_count; i++) {
+        const Func *f = b->plan->funcs[i].func;
+        if (f->kind == FUNC_STAGE) {
+            diag_error(b->lw->cx, f->loc, "run it with --interpret", "`%s` is an extern stage: compiled code does not call those yet", f->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+const Stmt *lower_loops(Lower *lw, const Stmt *none)
+{
+    (void)none;
+    const size_t count = (size_t)lw->plan->func_count;
+    Build        b     = { .lw = lw, .plan = lw->plan };
+    map_init(&b.unsafe, lw->arena);
+    b.stored = ARENA_ARRAY(lw->arena, SymBox, count);
+    b.boxes  = ARENA_ARRAY(lw->arena, FuncBoxes, count);
+    b.slides = ARENA_ARRAY(lw->arena, Slide, count);
+    b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
+    b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
+    lw->fold = b.fold;
+    if (refuse_stages(&b))
+        return NULL;
+    add_ports(&b);
+    const Expr *any = any_output(&b);
+    Wraps       w   = { 0 };
+    wraps_open(&b, &w);
+    wrap_if(&b, &w, any);
+    const Stmt *body = level_build(&b, (PlanLevel){ NULL, 0 }, NULL, copy_outputs, 0);
+    return wraps_close(&b, &w, body);
+}

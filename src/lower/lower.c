@@ -1,0 +1,42 @@
+/* The list of passes, and running them. */
+#include "lower/lower.h"
+
+const LowerPass lower_passes[] = {
+    { "loops", "loops, regions, sliding windows and storage for every function, from the outputs back", lower_loops },
+    { "flatten", "functions become buffers, coordinates an index", lower_flatten },
+    { "simplify", "expressions simplified, loops of one iteration and what is never used removed", lower_simplify },
+    { "partition", "loops around vectors in three: boundaries cost nothing in the middle", lower_partition },
+    { "unroll", "unrolled loops as copies", lower_unroll },
+    { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },
+    { "clean", "simplified once more", lower_simplify },
+};
+const int lower_pass_count = sizeof lower_passes / sizeof *lower_passes;
+
+/* A name that C takes. */
+static const char *identifier(Arena *a, const char *name)
+{
+    char *s = arena_strdup(a, name && *name ? name : "pipeline");
+    for (char *c = s; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9' && c != s)))
+            *c = '_';
+    return s;
+}
+
+Program *lower(const Plan *plan, const LowerOptions *options)
+{
+    Program *p = ARENA_NEW(plan->arena, Program);
+    Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = (ExprPool *)&plan->exprs, .plan = plan, .program = p,
+                    .vector_bits = options->vector_bits ? options->vector_bits : 256 };
+    *p = (Program){ .cx = plan->cx, .arena = plan->arena, .exprs = lw.exprs, .name = identifier(plan->arena, plan->name), .strict_float = options->strict_float };
+    lw.simplifier = simplifier_new(lw.exprs, lw.arena);
+    for (size_t i = 0; i < plan->pipeline->params.count; i++)
+        vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
+    for (int i = 0; i < lower_pass_count; i++) {
+        p->body = lower_passes[i].run(&lw, p->body);
+        if (plan->cx->error_count)
+            return NULL;
+        if (options->until && !strcmp(options->until, lower_passes[i].name))
+            break;
+    }
+    return p;
+}

@@ -1,0 +1,522 @@
+/* The loops of one definition.
+ *
+ * Takes   a definition with its loops and the steps that made them from its variables, and the box to be computed.
+ * Gives   the loops, outermost first; after each, a `let` for every variable that has become known, and what is computed at that level.
+ * Tails   A split inner loop is as long as is left. If it is a vector or unrolled, its length is fixed: SHIFT_INWARD begins the last one earlier, and keeps a
+ *         plain copy of the loops for extents below the factor; GUARD tests whether a whole one is left and else runs a plain loop; PREDICATE runs the last one under a
+ *         condition per lane. No region grows, so every size can be computed.
+ * From    Ragan-Kelley et al. 2013, section 4.1. */
+#include "lower/build.h"
+
+enum { MOST_TWINS = 3 };
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+static NestName *find(const Nest *n, const char *name)
+{
+    for (int i = 0; i < n->name_count; i++)
+        if (n->names[i].name == name)
+            return &n->names[i];
+    return NULL;
+}
+
+static NestName *add_name(Nest *n, const char *name)
+{
+    NestName *at = find(n, name);
+    if (at)
+        return at;
+    at  = &n->names[n->name_count++];
+    *at = (NestName){ .name = name };
+    return at;
+}
+
+static bool is_bound(const Nest *n, const char *name)
+{
+    return find(n, name)->bound;
+}
+
+static const Expr *var(Build *b, const char *name)
+{
+    return expr_var(b->lw->exprs, KN_I32, name);
+}
+
+static const Update *update_of(const Nest *n)
+{
+    return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
+}
+
+static const PlanStep *split_of_inner(const Nest *n, const char *name, int *index)
+{
+    for (int i = 0; i < n->def->step_count; i++)
+        if (n->def->steps[i].kind == STEP_SPLIT && n->def->steps[i].inner == name)
+            return *index = i, &n->def->steps[i];
+    return NULL;
+}
+
+static const PlanStep *split_of_outer(const Nest *n, const char *name, int *index)
+{
+    for (int i = 0; i < n->def->step_count; i++)
+        if (n->def->steps[i].kind == STEP_SPLIT && n->def->steps[i].outer == name)
+            return *index = i, &n->def->steps[i];
+    return NULL;
+}
+
+static int loop_of(const Nest *n, const char *name)
+{
+    for (int i = 0; i < n->def->loop_count; i++)
+        if (n->def->loops[i].var == name)
+            return i;
+    return -1;
+}
+
+/* Is it a loop of fixed length: a vector, or copies? */
+static bool is_hard(const Nest *n, const char *name)
+{
+    const int i = loop_of(n, name);
+    return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
+}
+
+void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
+{
+    const Func   *f = def->func;
+    Arena        *a = b->lw->arena;
+    const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
+    *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    n->names        = ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
+    n->modes        = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
+    n->scalar       = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
+    for (int d = 0; d < f->rank; d++)
+        if (!u || u->is_free[d]) {
+            NestName *at = add_name(n, f->args[d]);
+            if (u && boxes->tables[def->update].buffer)
+                continue;           /* known in each step */
+            at->min    = n->box.min[d];
+            at->extent = x_add(b->lw, x_sub(b->lw, n->box.max[d], n->box.min[d]), x_int(b->lw, 1));
+        }
+    for (int i = 0; u && i < u->rvar_count; i++)
+        add_name(n, u->rvars[i].name);
+    for (int i = 0; i < def->step_count; i++) {
+        add_name(n, def->steps[i].whole);
+        add_name(n, def->steps[i].outer);
+        add_name(n, def->steps[i].inner);
+    }
+    for (int i = 0; i < def->loop_count; i++)
+        add_name(n, def->loops[i].var);
+}
+
+/* Another copy of the loops from here on. */
+static Nest nest_copy(Build *b, const Nest *n)
+{
+    Nest   c = *n;
+    Arena *a = b->lw->arena;
+    c.names  = ARENA_ARRAY(a, NestName, (size_t)(n->def->func->rank + 3 * n->def->step_count + n->def->loop_count + 2 * KN_MAX_RANK + 2));
+    c.modes  = ARENA_ARRAY(a, SplitMode, (size_t)n->def->step_count);
+    c.scalar = ARENA_ARRAY(a, bool, (size_t)n->def->loop_count);
+    memcpy(c.names, n->names, (size_t)n->name_count * sizeof *c.names);
+    memcpy(c.modes, n->modes, (size_t)n->def->step_count * sizeof *c.modes);
+    memcpy(c.scalar, n->scalar, (size_t)n->def->loop_count * sizeof *c.scalar);
+    return c;
+}
+
+/* ---- Ranges ----------------------------------------------------------------------------- */
+
+static void range_of(Build *b, Nest *n, const char *name);
+
+/* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in them. */
+static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
+{
+    Lower        *lw = b->lw;
+    const Update *u  = update_of(n);
+    spans_reset(&b->spans, lw);
+    b->spans.checking = false;
+    for (int i = 0; i < n->name_count; i++)
+        if (!n->names[i].bound && &n->names[i] != at && n->names[i].min)
+            spans_bind(&b->spans, n->names[i].name, nest_span(b, n, n->names[i].name));
+    for (int d = 0; d < n->def->func->rank; d++)        /* of a step table's nest: the most it can be */
+        if (u->is_free[d] && !find(n, n->def->func->args[d])->min)
+            spans_bind(&b->spans, n->def->func->args[d], (Span){ n->box.min[d], n->box.max[d] });
+    const Span lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
+    at->min       = lo.min ? lo.min : r->lo;
+    at->extent    = x_sub(lw, hi.max ? hi.max : r->hi, at->min);
+    if (lo.min != lo.max || hi.min != hi.max) {
+        const Expr *v = var(b, r->name);
+        n->guard      = x_and(lw, n->guard, x_and(lw, x_le(lw, r->lo, v), x_op(lw, EX_LT, v, r->hi)));
+    }
+}
+
+/* The inner part of a split: what is left, where that is known; the factor otherwise. */
+static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, int index)
+{
+    Lower      *lw     = b->lw;
+    const Expr *factor = x_int(lw, s->factor);
+    range_of(b, n, s->whole);
+    const Expr *extent = find(n, s->whole)->extent;
+    at->min            = x_int(lw, 0);
+    at->extent         = factor;
+    if (n->modes[index] != SPLIT_OPEN || is_hard(n, s->inner))
+        return;
+    const bool again = s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP;
+    if (!is_bound(n, s->outer)) {
+        n->modes[index] = SPLIT_GUARD;
+    } else if (again) {
+        n->modes[index] = SPLIT_SHIFT;
+        at->extent      = x_min(lw, factor, extent);
+    } else {
+        n->modes[index] = SPLIT_EXACT;
+        at->extent      = x_min(lw, factor, x_sub(lw, extent, x_op(lw, EX_MUL, var(b, s->outer), factor)));
+    }
+}
+
+static void range_of(Build *b, Nest *n, const char *name)
+{
+    Lower    *lw = b->lw;
+    NestName *at = find(n, name);
+    int       index;
+    if (at->min)
+        return;
+    const Update *u = update_of(n);
+    for (int i = 0; u && i < u->rvar_count; i++)
+        if (u->rvars[i].name == name) {
+            range_of_rvar(b, n, at, &u->rvars[i]);
+            return;
+        }
+    const PlanStep *s = split_of_outer(n, name, &index);
+    if (s) {
+        range_of(b, n, s->whole);
+        at->min    = x_int(lw, 0);
+        at->extent = x_op(lw, EX_DIV, x_add(lw, find(n, s->whole)->extent, x_int(lw, s->factor - 1)), x_int(lw, s->factor));
+        return;
+    }
+    s = split_of_inner(n, name, &index);
+    if (s) {
+        range_of_inner(b, n, at, s, index);
+        return;
+    }
+    for (int i = 0; i < n->def->step_count; i++)
+        if (n->def->steps[i].kind == STEP_FUSE && n->def->steps[i].whole == name) {
+            range_of(b, n, n->def->steps[i].outer);
+            range_of(b, n, n->def->steps[i].inner);
+            at->min    = x_int(lw, 0);
+            at->extent = x_op(lw, EX_MUL, x_max(lw, find(n, n->def->steps[i].outer)->extent, x_int(lw, 0)),
+                              x_max(lw, find(n, n->def->steps[i].inner)->extent, x_int(lw, 0)));
+        }
+}
+
+/* Is any part of a name fixed here? */
+static bool touched(const Nest *n, const char *name)
+{
+    if (is_bound(n, name))
+        return true;
+    for (int i = 0; i < n->def->step_count; i++) {
+        const PlanStep *s = &n->def->steps[i];
+        if (s->kind == STEP_SPLIT && s->whole == name)
+            return touched(n, s->outer) || touched(n, s->inner);
+        if (s->kind == STEP_FUSE && (s->outer == name || s->inner == name))
+            return touched(n, s->whole);
+    }
+    return false;
+}
+
+/* The begin of the piece of a split that outer iteration `at` is about, counted from the split's own begin. */
+static const Expr *piece(Lower *lw, const PlanStep *s, SplitMode mode, const Expr *at, const Expr *extent)
+{
+    const Expr *begin = x_op(lw, EX_MUL, at, x_int(lw, s->factor));
+    if (mode != SPLIT_SHIFT)
+        return begin;
+    return x_min(lw, begin, x_max(lw, x_sub(lw, extent, x_int(lw, s->factor)), x_int(lw, 0)));
+}
+
+Span nest_span(Build *b, const Nest *n, const char *name)
+{
+    Lower          *lw = b->lw;
+    const NestName *at = find(n, name);
+    if (at->bound)
+        return (Span){ var(b, name), var(b, name) };
+    if (!at->min)
+        range_of(b, (Nest *)n, name);
+    const Expr *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
+    const Span  all  = { at->min, last };
+    if (!touched(n, name))
+        return all;
+    for (int i = 0; i < n->def->step_count; i++) {
+        const PlanStep *s = &n->def->steps[i];
+        if (s->kind != STEP_SPLIT || s->whole != name)
+            continue;
+        const Span outer = nest_span(b, n, s->outer), inner = nest_span(b, n, s->inner);
+        const Expr *low  = x_add(lw, piece(lw, s, n->modes[i], outer.min, at->extent), inner.min);
+        const Expr *high = x_add(lw, piece(lw, s, n->modes[i], outer.max, at->extent), inner.max);
+        return (Span){ x_add(lw, at->min, low), x_min(lw, last, x_add(lw, at->min, high)) };
+    }
+    return all;
+}
+
+/* ---- Variables that have become known --------------------------------------------------- */
+
+static void bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w)
+{
+    wrap_let(b, w, name, value);
+    find(n, name)->bound = true;
+}
+
+/* whole = min + piece(outer) + inner, with the condition that it is in range where the mode does not see to that. */
+static void bind_whole(Build *b, Nest *n, int index, Wraps *w)
+{
+    Lower          *lw = b->lw;
+    const PlanStep *s  = &n->def->steps[index];
+    range_of(b, n, s->whole);
+    range_of(b, n, s->inner);
+    const NestName *whole = find(n, s->whole);
+    const Expr     *value = x_add(lw, whole->min, x_add(lw, piece(lw, s, n->modes[index], var(b, s->outer), whole->extent), var(b, s->inner)));
+    const Expr     *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
+    const bool      guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
+    bind(b, n, s->whole, value, w);
+    if (guard)
+        wrap_if(b, w, x_le(lw, var(b, s->whole), last));
+}
+
+static bool bind_step(Build *b, Nest *n, int index, Wraps *w)
+{
+    Lower          *lw = b->lw;
+    const PlanStep *s  = &n->def->steps[index];
+    if (s->kind == STEP_SPLIT) {
+        if (is_bound(n, s->whole) || !is_bound(n, s->outer) || !is_bound(n, s->inner))
+            return false;
+        bind_whole(b, n, index, w);
+        return true;
+    }
+    if (!is_bound(n, s->whole) || is_bound(n, s->outer))
+        return false;
+    const NestName *outer = find(n, s->outer), *inner = find(n, s->inner);
+    bind(b, n, s->outer, x_add(lw, outer->min, x_op(lw, EX_DIV, var(b, s->whole), inner->extent)), w);
+    bind(b, n, s->inner, x_add(lw, inner->min, x_op(lw, EX_MOD, var(b, s->whole), inner->extent)), w);
+    return true;
+}
+
+/* In a nest with a step table: the free box, once all reduction variables are known. */
+static void bind_step_box(Build *b, Nest *n, Wraps *w)
+{
+    Lower        *lw = b->lw;
+    const Func   *f  = n->def->func;
+    const Update *u  = update_of(n);
+    if (!u || !n->boxes->tables[n->def->update].buffer)
+        return;
+    for (int i = 0; i < u->rvar_count; i++)
+        if (!is_bound(n, u->rvars[i].name))
+            return;
+    for (int d = 0; d < f->rank; d++)
+        if (u->is_free[d] && find(n, f->args[d])->min)
+            return;
+    steps_box(b, f, n->def->update, &n->boxes->tables[n->def->update], w, &n->box);
+    for (int d = 0; d < f->rank; d++) {
+        NestName *at = u->is_free[d] ? find(n, f->args[d]) : NULL;
+        if (at) {
+            at->min    = n->box.min[d];
+            at->extent = x_add(lw, x_sub(lw, n->box.max[d], n->box.min[d]), x_int(lw, 1));
+        }
+    }
+}
+
+static void bind_known(Build *b, Nest *n, Wraps *w)
+{
+    bool again = true;
+    while (again) {
+        again = false;
+        for (int i = n->def->step_count - 1; i >= 0; i--)
+            again |= bind_step(b, n, i, w);
+    }
+    bind_step_box(b, n, w);
+}
+
+/* ---- The innermost ----------------------------------------------------------------------- */
+
+/* An expression on its way to having all its marked calls clamped. Marked is what a call was before its own indices changed. */
+typedef struct Clamping {
+    Build *b;
+    Map    done;
+} Clamping;
+
+/* The indices brought into the storage. A box that is empty has its min: there is one element for that. */
+static void clamp_indices(Build *b, const Func *f, const Expr **args)
+{
+    Lower       *lw  = b->lw;
+    const SymBox box = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
+    for (int d = 0; d < f->rank; d++)
+        args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
+}
+
+static const Expr *clamp_calls(Clamping *c, const Expr *e)
+{
+    Lower      *lw    = c->b->lw;
+    const Expr *known = map_get(&c->done, e);
+    if (known || !e->count)
+        return known ? known : e;
+    const bool   marked  = e->op == EX_CALL && map_get(&c->b->unsafe, e);
+    const Expr **args    = ARENA_ARRAY(lw->arena, const Expr *, e->count);
+    bool         changed = marked;
+    for (uint32_t i = 0; i < e->count; i++) {
+        args[i] = clamp_calls(c, e->args[i]);
+        changed |= args[i] != e->args[i];
+    }
+    if (marked)
+        clamp_indices(c->b, e->u.call.func, args);
+    const Expr *result = changed ? expr_rebuild(lw->exprs, e, args) : e;
+    map_set(&c->done, e, (void *)result);
+    return result;
+}
+
+static const Expr *safe(Build *b, const Expr *e)
+{
+    Clamping c = { .b = b };
+    map_init(&c.done, b->lw->arena);
+    return clamp_calls(&c, e);
+}
+
+/* What is written outside the box is dropped: outside all that is stored, because a later step may read it, or where it is known, what this step is for. */
+static const Expr *write_guard(Build *b, const Nest *n)
+{
+    Lower        *lw = b->lw;
+    const Update *u  = update_of(n);
+    const Expr   *c  = NULL;
+    if (!u)
+        return NULL;
+    const SymBox *box = n->boxes->tables[n->def->update].buffer ? &n->box : &n->boxes->pure;
+    for (int d = 0; d < n->def->func->rank; d++)
+        if (!u->is_free[d]) {
+            const Expr *at = safe(b, u->args[d]);
+            c              = x_and(lw, c, x_and(lw, x_le(lw, box->min[d], at), x_le(lw, at, box->max[d])));
+        }
+    return c;
+}
+
+static const Stmt *provide(Build *b, Nest *n)
+{
+    Lower        *lw = b->lw;
+    const Func   *f  = n->def->func;
+    const Update *u  = update_of(n);
+    Stmt         *s  = ARENA_NEW(lw->arena, Stmt);
+    s->kind          = STMT_PROVIDE;
+    s->provide.func  = f;
+    s->provide.rank  = f->rank;
+    s->provide.count = f->component_count;
+    s->provide.atomic = n->def->atomic;
+    s->provide.args   = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->rank);
+    s->provide.values = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->component_count);
+    for (int d = 0; d < f->rank; d++)
+        s->provide.args[d] = u ? safe(b, u->args[d]) : var(b, f->args[d]);
+    for (int c = 0; c < f->component_count; c++)
+        s->provide.values[c] = safe(b, u ? u->values[c] : f->values[c]);
+    const Stmt *result = s;
+    const Expr *at     = write_guard(b, n);
+    if (at)
+        result = stmt_if(lw->arena, at, result, NULL);
+    if (u && u->where)
+        result = stmt_if(lw->arena, safe(b, u->where), result, NULL);
+    if (n->guard)
+        result = stmt_if(lw->arena, simplify(lw->simplifier, safe(b, n->guard)), result, NULL);
+    return result;
+}
+
+/* ---- Loops ------------------------------------------------------------------------------- */
+
+static const Stmt *open_loop(Build *b, Nest *n, int i);
+
+static const Stmt *next(Build *b, Nest *n, int i)
+{
+    return i < n->def->loop_count ? open_loop(b, n, i) : provide(b, n);
+}
+
+/* Loop i as it stands now. */
+static const Stmt *plain_loop(Build *b, Nest *n, int i)
+{
+    Lower          *lw   = b->lw;
+    const PlanLoop *loop = &n->def->loops[i];
+    range_of(b, n, loop->var);
+    NestName    *at     = find(n, loop->var);
+    const Expr  *min = at->min, *extent = at->extent;
+    const Expr  *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
+    Wraps        w = { 0 };
+    wraps_open(b, &w);
+    Scope scope = { loop->var, NULL };
+    vec_push(lw->arena, &b->scopes, scope);
+    simplifier_push_range(lw->simplifier, loop->var, min, last);
+    w.pushed++;
+    at->bound = true;
+    bind_known(b, n, &w);
+    const Stmt *body = level_build(b, (PlanLevel){ n->def, i }, n, next, i + 1);
+    body             = wraps_close(b, &w, body);
+    return stmt_for(lw->arena, loop->var, n->scalar[i] ? LOOP_SERIAL : loop->kind, min, extent, body);
+}
+
+/* Its loop is a plain one in this copy, as long as is left. */
+static void make_scalar(Nest *n, const char *inner)
+{
+    n->scalar[loop_of(n, inner)] = true;
+    find(n, inner)->min          = NULL;
+}
+
+/* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two copies, the second for extents below the factor. */
+static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int index)
+{
+    Lower *lw = b->lw;
+    range_of(b, n, s->whole);
+    const Expr *large = x_le(lw, x_int(lw, s->factor), find(n, s->whole)->extent);
+    Nest        small = nest_copy(b, n);
+    n->modes[index]   = SPLIT_SHIFT;
+    simplifier_push_fact(lw->simplifier, large);
+    const Stmt *yes = large->op == EX_INT && !large->u.i ? NULL : plain_loop(b, n, i);
+    simplifier_pop(lw->simplifier);
+    if (large->op == EX_INT && large->u.i)
+        return yes;
+    make_scalar(&small, s->inner);
+    return stmt_if(lw->arena, large, yes, plain_loop(b, &small, i));
+}
+
+/* A vector or copies under GUARD or PREDICATE, inside its outer loop: whole, or else what is left. */
+static const Stmt *guarded_loop(Build *b, Nest *n, int i, const PlanStep *s, int index)
+{
+    Lower      *lw     = b->lw;
+    const Expr *extent = find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
+    const Expr *whole  = x_le(lw, x_op(lw, EX_MUL, x_add(lw, var(b, s->outer), x_int(lw, 1)), factor), extent);
+    Nest        rest   = nest_copy(b, n);
+    n->modes[index]    = SPLIT_FULL;
+    simplifier_push_fact(lw->simplifier, whole);
+    const Stmt *yes = plain_loop(b, n, i);
+    simplifier_pop(lw->simplifier);
+    if (whole->op == EX_INT && whole->u.i)
+        return yes;
+    if (s->tail == TAIL_PREDICATE)
+        rest.modes[index] = SPLIT_GUARD;
+    else
+        make_scalar(&rest, s->inner);
+    return stmt_if(lw->arena, whole, yes, plain_loop(b, &rest, i));
+}
+
+static int count_twins(const Nest *n)
+{
+    int count = 0;
+    for (int i = 0; i < n->def->step_count; i++)
+        count += n->modes[i] == SPLIT_SHIFT;
+    return count;
+}
+
+static const Stmt *open_loop(Build *b, Nest *n, int i)
+{
+    const char     *name = n->def->loops[i].var;
+    int             index;
+    const PlanStep *s = split_of_outer(n, name, &index);
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && count_twins(n) < MOST_TWINS)
+        return twin_loops(b, n, i, s, index);
+    s = split_of_inner(n, name, &index);
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, name) && is_bound(n, s->outer))
+        return guarded_loop(b, n, i, s, index);
+    return plain_loop(b, n, i);
+}
+
+const Stmt *nest_build(Build *b, Nest *n)
+{
+    Wraps w = { 0 };
+    wraps_open(b, &w);
+    bind_known(b, n, &w);
+    const Stmt *body = next(b, n, 0);
+    return wraps_close(b, &w, body);
+}

@@ -1,0 +1,417 @@
+/* Regions at a level: the box of every function that is needed within one iteration of a loop.
+ *
+ * Takes   a level, with the loops around it open.
+ * Gives   a `let` for each end of each box, consumers before producers, so that no definition contains another: linear in the pipeline.
+ * How     The definition whose loop it is reads over what its inner loops run through; every function computed inside the level reads over its own box
+ *         at this level. A box is the hull of what is read. Updates are taken from the last to the first, as in analysis/regions.c.
+ * Holds   every access that can happen lies in the boxes; accesses whose spans rest on conditions, on data or on floats are marked, and get clamped.
+ * From    Ragan-Kelley et al. 2013, section 4.2. */
+#include "lower/build.h"
+
+/* What is needed of a function, so far. */
+typedef struct Need {
+    bool    any, certain;           /* certain: something is needed in any case, so the box is not empty */
+    SymBox  box;
+} Need;
+
+typedef struct Regions {
+    Build      *b;
+    PlanLevel   level;
+    Need       *need;               /* per function id */
+    const Func *reader;
+    const Update *update;
+    bool        writing;
+    Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
+    Wraps      *w;
+    bool        root;
+} Regions;
+
+const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLevel level)
+{
+    const PlanFunc *pf = plan_func(b->plan, f);
+    Arena          *a  = b->lw->arena;
+    if (level_same(level, pf->compute))
+        return arena_printf(a, "%s.%s", f->args[d], what);
+    if (level_same(level, pf->store))
+        return arena_printf(a, "%s.%s.stored", f->args[d], what);
+    return arena_printf(a, "%s.%s@%s", f->args[d], what, level.def ? level.def->loops[level.loop].var : "root");
+}
+
+const Buffer *port_buffer(Build *b, const Func *f, int component)
+{
+    const Program *p = b->lw->program;
+    if (f->id >= 0 && b->ports[f->id])
+        f = b->ports[f->id];
+    for (int i = 0; i < p->port_count; i++)
+        if (p->buffers.at[i]->func == f && p->buffers.at[i]->component == component)
+            return p->buffers.at[i];
+    return NULL;
+}
+
+SymBox port_box(Build *b, const Func *f)
+{
+    Lower      *lw   = b->lw;
+    const char *name = port_buffer(b, f, 0)->name;
+    SymBox      box  = { 0 };
+    for (int d = 0; d < f->rank; d++) {
+        box.min[d] = x_var(lw, arena_printf(lw->arena, "%s.min.%d", name, d));
+        box.max[d] = x_add(lw, box.min[d], x_sub(lw, x_var(lw, arena_printf(lw->arena, "%s.extent.%d", name, d)), x_int(lw, 1)));
+    }
+    return box;
+}
+
+const Expr *box_nonempty(Build *b, const SymBox *box, int rank)
+{
+    const Expr *c = NULL;
+    for (int d = 0; d < rank; d++)
+        c = x_and(b->lw, c, x_le(b->lw, box->min[d], box->max[d]));
+    return c;
+}
+
+/* ---- What is read ------------------------------------------------------------------------ */
+
+static void fail_unbounded(Regions *r, const Expr *call, int d)
+{
+    Build *b = r->b;
+    if (b->failed)
+        return;
+    b->failed = true;
+    Text t;
+    text_init(&t, b->lw->arena);
+    expr_print(&t, call->args[d]);
+    diag_error(b->lw->cx, r->update ? r->update->loc : r->reader->loc, "clamp the index, or guard it with a condition",
+               "`%s` is read by `%s` with an index that has no bounds: %s", call->u.call.func->name, r->reader->name, text_string(&t));
+}
+
+/* Adds a box to a need. Where it may not happen at all, its ends count only if it does. */
+static void need_add(Lower *lw, Need *n, int rank, const Span *index, const Expr *alive)
+{
+    const Expr *far = x_int(lw, MOST_COORDINATE);
+    for (int d = 0; d < rank; d++) {
+        const Expr *min = alive ? x_select(lw, alive, index[d].min, far) : index[d].min;
+        const Expr *max = alive ? x_select(lw, alive, index[d].max, x_neg(lw, far)) : index[d].max;
+        n->box.min[d]   = n->any ? x_min(lw, n->box.min[d], min) : min;
+        n->box.max[d]   = n->any ? x_max(lw, n->box.max[d], max) : max;
+    }
+    n->any     = true;
+    n->certain = n->certain || !alive;
+}
+
+/* The value that the update replaces: it is read only where it is written. */
+static bool is_old_value(const Regions *r, const Expr *call)
+{
+    bool same = r->writing && call->u.call.func == r->reader;
+    for (uint32_t d = 0; same && d < call->count; d++)
+        same = call->args[d] == r->update->args[d];
+    return same;
+}
+
+/* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
+static void need_inputs(Regions *r)
+{
+    Build *b = r->b;
+    Lower *lw = b->lw;
+    for (int i = 0; i < b->plan->func_count; i++) {
+        const Func *f = b->plan->funcs[i].func;
+        if (f->kind != FUNC_INPUT || !r->need[i].any)
+            continue;
+        for (int d = 0; d < f->rank; d++) {
+            Stmt *s        = ARENA_NEW(lw->arena, Stmt);
+            s->kind        = STMT_NEED;
+            s->need.buffer = port_buffer(b, f, 0);
+            s->need.dim    = d;
+            s->need.min    = r->need[i].box.min[d];
+            s->need.max    = r->need[i].box.max[d];
+            s->need.reader = r->reader;
+            wrap_before(b, r->w, s);
+        }
+        r->need[i] = (Need){ 0 };
+    }
+}
+
+static void record(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe)
+{
+    Regions    *r = user;
+    Build      *b = r->b;
+    const Func *f = call->u.call.func;
+    if (is_old_value(r, call) || (alive && alive->op == EX_INT && !alive->u.i))
+        return;
+    if (!safe)
+        map_set(&b->unsafe, call, b);
+    const PlanFunc *pf     = plan_func(b->plan, f);
+    const bool      inside = f->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, pf->compute);
+    Need           *n      = f == r->reader ? r->self : inside ? &r->need[f->id] : NULL;
+    if (!n)
+        return;
+    for (int d = 0; d < f->rank; d++)
+        if (!index[d].min || !index[d].max) {
+            fail_unbounded(r, call, d);
+            return;
+        }
+    need_add(b->lw, n, f->rank, index, alive);
+}
+
+/* ---- Definitions ------------------------------------------------------------------------- */
+
+/* Reduction variables run through their bounds, each with those before it. */
+static void bind_rvars(Regions *r, const Update *u)
+{
+    Build *b = r->b;
+    for (int i = 0; i < u->rvar_count; i++) {
+        const Span lo = span_of(&b->spans, u->rvars[i].lo), hi = span_of(&b->spans, u->rvars[i].hi);
+        if ((!lo.min || !hi.max) && !b->failed) {
+            b->failed = true;
+            diag_error(b->lw->cx, u->loc, "give it bounds that can be known before anything is computed", "the bounds of `%s` in an update of `%s` are unbounded",
+                       u->rvars[i].name, r->reader->name);
+        }
+        if (b->failed)
+            return;
+        const Span range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
+        const Expr *some = x_le(b->lw, range.min, range.max);
+        if (some->op != EX_INT || !some->u.i)           /* there may be no steps: then nothing is read */
+            b->spans.level[0].alive = x_and(b->lw, b->spans.level[0].alive, some);
+        spans_bind(&b->spans, u->rvars[i].name, range);
+    }
+}
+
+/* Tells of all accesses of an update; its variables are bound. */
+static void visit_update(Regions *r, const Func *f, const Update *u)
+{
+    Spans *sp = &r->b->spans;
+    for (int i = 0; i < u->rvar_count; i++) {
+        spans_visit(sp, u->rvars[i].lo);
+        spans_visit(sp, u->rvars[i].hi);
+    }
+    bool entered = false;
+    if (u->where) {
+        spans_visit(sp, u->where);
+        entered = spans_enter(sp, u->where, true);
+    }
+    for (int d = 0; d < f->rank; d++)
+        spans_visit(sp, u->args[d]);
+    r->writing = true;
+    for (int c = 0; c < f->component_count; c++)
+        spans_visit(sp, u->values[c]);
+    r->writing = false;
+    if (entered)
+        spans_leave(sp);
+}
+
+static void begin_definition(Regions *r, const Func *f, const Update *u, const Expr *alive)
+{
+    Spans *sp = &r->b->spans;
+    spans_reset(sp, r->b->lw);
+    sp->access         = record;
+    sp->user           = r;
+    sp->checking       = r->root;
+    sp->level[0].alive = alive;
+    r->reader          = f;
+    r->update          = u;
+}
+
+static void bind_box(Regions *r, const Func *f, const Update *u, const SymBox *box)
+{
+    for (int d = 0; d < f->rank; d++)
+        if (!u || u->is_free[d])
+            spans_bind(&r->b->spans, f->args[d], (Span){ box->min[d], box->max[d] });
+}
+
+/* The accesses of one definition over a box of its free variables. */
+static void read_over(Regions *r, const Func *f, int update, const SymBox *box, const Expr *alive, Need *self)
+{
+    const Update *u = update < 0 ? NULL : &f->updates[update];
+    begin_definition(r, f, u, alive);
+    bind_box(r, f, u, box);
+    r->self = self;
+    if (u) {
+        bind_rvars(r, u);
+        if (!r->b->failed)
+            visit_update(r, f, u);
+    } else {
+        for (int c = 0; c < f->component_count; c++)
+            spans_visit(&r->b->spans, f->values[c]);
+    }
+    r->self = NULL;
+    if (r->root)
+        need_inputs(r);
+}
+
+/* The accesses of the definition whose loop is the level: what its inner loops run through. */
+static void read_nest(Regions *r, const Nest *n)
+{
+    Build        *b = r->b;
+    const Func   *f = n->def->func;
+    const Update *u = n->def->update < 0 ? NULL : &f->updates[n->def->update];
+    begin_definition(r, f, u, NULL);
+    for (int d = 0; d < f->rank; d++)
+        if (!u || u->is_free[d])
+            spans_bind(&b->spans, f->args[d], nest_span(b, n, f->args[d]));
+    for (int i = 0; u && i < u->rvar_count; i++)
+        spans_bind(&b->spans, u->rvars[i].name, nest_span(b, n, u->rvars[i].name));
+    if (u)
+        visit_update(r, f, u);
+    else
+        for (int c = 0; c < f->component_count; c++)
+            spans_visit(&b->spans, f->values[c]);
+}
+
+/* ---- Boxes ------------------------------------------------------------------------------- */
+
+static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
+{
+    Build *b = r->b;
+    for (int d = 0; d < f->rank; d++) {
+        box->min[d] = wrap_let(b, r->w, region_name(b, f, d, arena_printf(b->lw->arena, "min%s", suffix), r->level), box->min[d]);
+        box->max[d] = wrap_let(b, r->w, region_name(b, f, d, arena_printf(b->lw->arena, "max%s", suffix), r->level), box->max[d]);
+    }
+}
+
+/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. */
+static void normalize_empty(Build *b, const Func *f, SymBox *box)
+{
+    Lower      *lw = b->lw;
+    const Expr *ok = box_nonempty(b, box, f->rank);
+    for (int d = 0; d < f->rank && ok; d++) {
+        box->min[d] = x_select(lw, ok, box->min[d], x_int(lw, 0));
+        box->max[d] = x_select(lw, ok, box->max[d], x_int(lw, -1));
+    }
+}
+
+/* bound: the promise takes the place of the box; at root it is checked. align_bounds: the ends moved outward. */
+static void obey_bounds(Regions *r, const Func *f, SymBox *box)
+{
+    Build    *b  = r->b;
+    Lower    *lw = b->lw;
+    PlanFunc *pf = plan_func(b->plan, f);
+    for (int d = 0; d < f->rank; d++) {
+        if (pf->bound_min[d]) {
+            const Expr *min = pf->bound_min[d], *max = x_sub(lw, x_add(lw, min, pf->bound_extent[d]), x_int(lw, 1));
+            if (r->root) {
+                Stmt *s            = ARENA_NEW(lw->arena, Stmt);
+                s->kind            = STMT_CHECK;
+                s->check.condition = x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max));
+                s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, f->args[d]);
+                wrap_before(b, r->w, s);
+            }
+            box->min[d] = min;
+            box->max[d] = max;
+        }
+        if (pf->align_factor[d]) {
+            const Expr *m = x_int(lw, pf->align_factor[d]), *o = pf->align_offset[d] ? pf->align_offset[d] : x_int(lw, 0);
+            box->min[d]   = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box->min[d], o), m), m), o);
+            const Expr *n = x_add(lw, x_sub(lw, box->max[d], box->min[d]), m);
+            box->max[d]   = x_sub(lw, x_add(lw, box->min[d], x_op(lw, EX_MUL, x_op(lw, EX_DIV, n, m), m)), x_int(lw, 1));
+        }
+    }
+}
+
+static bool same_box(const SymBox *a, const SymBox *b, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (a->min[d] != b->min[d] || a->max[d] != b->max[d])
+            return false;
+    return true;
+}
+
+/* The boxes of a function's definitions, from the last update to the pure one, and what they read. */
+static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
+{
+    Build *b = r->b;
+    boxes->updates = ARENA_ARRAY(b->lw->arena, SymBox, (size_t)f->update_count);
+    boxes->tables  = ARENA_ARRAY(b->lw->arena, StepTable, (size_t)f->update_count);
+    for (int u = f->update_count - 1; u >= 0 && !b->failed; u--) {
+        Need self = { .any = true, .certain = true, .box = boxes->pure };
+        if (update_shifts(b, f, u)) {
+            SymBox before, after;
+            steps_table(b, f, u, &boxes->pure, r->level, r->w, &boxes->tables[u], &before, &after);
+            boxes->updates[u] = after;
+            read_over(r, f, u, &after, boxes->alive, NULL);
+            self.box = before;
+        } else {
+            boxes->updates[u] = boxes->pure;
+            read_over(r, f, u, &boxes->pure, boxes->alive, &self);
+        }
+        if (!same_box(&self.box, &boxes->pure, f->rank)) {
+            boxes->pure = self.box;
+            name_box(r, f, &boxes->pure, arena_printf(b->lw->arena, ".u%d", u));
+        }
+    }
+    if (!b->failed && f->kind == FUNC_DEFINED)
+        read_over(r, f, -1, &boxes->pure, boxes->alive, NULL);
+}
+
+/* Grown by updates first, so that slides know the whole of it. */
+static void region_of(Regions *r, const Func *f)
+{
+    Build          *b     = r->b;
+    const PlanFunc *pf    = plan_func(b->plan, f);
+    const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
+    FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
+
+    obey_bounds(r, f, &boxes.pure);
+    if (!r->need[f->id].certain)
+        normalize_empty(b, f, &boxes.pure);
+    name_box(r, f, &boxes.pure, "");
+    boxes.alive = r->need[f->id].certain ? NULL : box_nonempty(b, &boxes.pure, f->rank);
+    boxes.need  = boxes.pure;
+    if (here)
+        fold_check(b, f, &boxes.pure);
+    if (here && !stored)
+        slide_box(b, f, &boxes, r->w);
+    visit_function(r, f, &boxes);
+    if (here)
+        b->boxes[f->id] = boxes;
+    if (stored) {
+        b->stored[f->id]       = boxes.pure;
+        b->stored[f->id].known = true;
+    }
+}
+
+/* The boxes that the caller asks for. Where there are several outputs, an empty one asks for nothing. */
+static void need_outputs(Regions *r)
+{
+    Build *b = r->b;
+    for (int i = 0; i < b->plan->output_count; i++) {
+        const Func  *f   = b->plan->outputs[i];
+        const SymBox box = port_box(b, f);
+        Span         index[KN_MAX_RANK];
+        for (int d = 0; d < f->rank; d++)
+            index[d] = (Span){ box.min[d], box.max[d] };
+        need_add(b->lw, &r->need[f->id], f->rank, index, b->plan->output_count > 1 ? box_nonempty(b, &box, f->rank) : NULL);
+    }
+}
+
+/* Indices must not wrap: one check for all the sums with large factors. */
+static void add_checks(Regions *r)
+{
+    Build      *b = r->b;
+    Lower      *lw = b->lw;
+    const Expr *all = NULL;
+    for (size_t i = 0; i < b->spans.checks.count; i++)
+        all = x_and(lw, all, b->spans.checks.at[i]);
+    if (!all)
+        return;
+    Stmt *s            = ARENA_NEW(lw->arena, Stmt);
+    s->kind            = STMT_CHECK;
+    s->check.condition = all;
+    s->check.message   = "an index is beyond the coordinates that compiled code can use (2^28)";
+    wrap_before(b, r->w, s);
+}
+
+void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
+{
+    Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
+    r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
+    if (nest)
+        read_nest(&r, nest);
+    else
+        need_outputs(&r);
+    for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
+        const Func     *f  = b->plan->funcs[i].func;
+        const PlanFunc *pf = &b->plan->funcs[i];
+        if (f->kind != FUNC_INPUT && r.need[i].any && level_encloses(b->plan, level, pf->compute))
+            region_of(&r, f);
+    }
+    if (r.root)
+        add_checks(&r);
+}

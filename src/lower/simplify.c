@@ -1,0 +1,144 @@
+/* Simplification of statements.
+ *
+ * Takes   a statement after flattening.
+ * Gives   a statement that does the same, in which
+ *           every expression is simplified under what encloses it: ranges of loops, lets, conditions of branches;
+ *           a branch whose condition is decided there is the side taken, a check that always holds is gone;
+ *           a loop without iterations is gone, a loop of one iteration is its body with the variable bound by a let;
+ *           a let that is not used, or whose value is a constant or a variable, is gone;
+ *           blocks have no blocks in them and no branch, loop or let is around nothing.
+ * Holds   one walk: expressions are simplified on the way in, uses are counted on the way out. */
+#include "ir/simplify.h"
+#include "lower/lower.h"
+
+typedef struct Clean {
+    Lower      *lw;
+    Simplifier *known;
+    Map         used;       /* names in what was made of the statement so far, up to the let or loop that binds them */
+} Clean;
+
+static const Stmt *clean(void *user, const Stmt *s);
+
+static void use_node(const Expr *e, void *user)
+{
+    if (e->op == EX_VAR)
+        map_set(user, e->u.name, (void *)e);
+}
+
+static void use(Clean *c, const Expr *e)
+{
+    expr_visit(c->lw->exprs, e, use_node, &c->used);
+}
+
+/* Was the name used since it was bound? Asked where its binding ends: another may follow. */
+static bool take_use(Clean *c, const char *name)
+{
+    const bool used = map_get(&c->used, name) != NULL;
+    if (used)
+        map_set(&c->used, name, NULL);
+    return used;
+}
+
+static const Expr *clean_expr(void *user, const Expr *e)
+{
+    Clean      *c      = user;
+    const Expr *result = simplify(c->known, e);
+    use(c, result);
+    return result;
+}
+
+static const Expr *not_(Clean *c, const Expr *condition)
+{
+    return expr_unary(c->lw->exprs, EX_BIT_NOT, KN_BOOL, condition);
+}
+
+/* `body` with the name bound to a value that is simple already. */
+static const Stmt *clean_let(Clean *c, const char *name, const Expr *value, const Stmt *body)
+{
+    simplifier_push_let(c->known, name, value);
+    body = clean(c, body);
+    simplifier_pop(c->known);
+    if (!take_use(c, name))
+        return body;
+    use(c, value);
+    return stmt_let(c->lw->arena, name, value, body);
+}
+
+static const Stmt *clean_loop(Clean *c, const Stmt *s)
+{
+    ExprPool   *pool   = c->lw->exprs;
+    const Expr *min    = simplify(c->known, s->loop.min);
+    const Expr *extent = simplify(c->known, s->loop.extent);
+    const Expr *one    = expr_int(pool, (kn_type)extent->type, 1);
+    if (extent == one)
+        return clean_let(c, s->loop.name, min, s->loop.body);
+    if (simplifier_proves(c->known, expr_binary(pool, EX_LT, KN_BOOL, extent, one)))
+        return NULL;
+    const Expr *end = expr_binary(pool, EX_ADD, (kn_type)min->type, min, extent);
+    simplifier_push_fact(c->known, expr_binary(pool, EX_LE, KN_BOOL, one, extent));
+    simplifier_push_range(c->known, s->loop.name, min, expr_binary(pool, EX_SUB, (kn_type)min->type, end, one));
+    const Stmt *body = clean(c, s->loop.body);
+    simplifier_pop(c->known);
+    simplifier_pop(c->known);
+    take_use(c, s->loop.name);
+    if (!body)
+        return NULL;
+    use(c, min);
+    use(c, extent);
+    return stmt_for(c->lw->arena, s->loop.name, s->loop.kind, min, extent, body);
+}
+
+/* One side of a branch, under its condition. */
+static const Stmt *clean_side(Clean *c, const Expr *condition, const Stmt *side)
+{
+    if (!side)
+        return NULL;
+    simplifier_push_fact(c->known, condition);
+    side = clean(c, side);
+    simplifier_pop(c->known);
+    return side;
+}
+
+static const Stmt *clean_if(Clean *c, const Stmt *s)
+{
+    const Expr *condition = simplify(c->known, s->branch.condition);
+    const Expr *opposite  = simplify(c->known, not_(c, condition));
+    if (simplifier_proves(c->known, condition))
+        return clean(c, s->branch.yes);
+    if (simplifier_proves(c->known, opposite))
+        return s->branch.no ? clean(c, s->branch.no) : NULL;
+    const Stmt *yes = clean_side(c, condition, s->branch.yes);
+    const Stmt *no  = clean_side(c, opposite, s->branch.no);
+    if (!yes && !no)
+        return NULL;
+    use(c, condition);
+    return yes ? stmt_if(c->lw->arena, condition, yes, no) : stmt_if(c->lw->arena, opposite, no, NULL);
+}
+
+static const Stmt *clean(void *user, const Stmt *s)
+{
+    Clean        *c = user;
+    const StmtMap m = { c->lw->arena, clean, clean_expr, c };
+    switch (s->kind) {
+    case STMT_LET: return clean_let(c, s->let.name, simplify(c->known, s->let.value), s->let.body);
+    case STMT_FOR: return clean_loop(c, s);
+    case STMT_IF: return clean_if(c, s);
+    case STMT_CHECK:
+        return simplifier_proves(c->known, s->check.condition) ? NULL : stmt_map(&m, s);
+    case STMT_BLOCK: return s->block.count ? stmt_map(&m, s) : NULL;
+    default: return stmt_map(&m, s);
+    }
+}
+
+const Stmt *lower_simplify(Lower *lw, const Stmt *s)
+{
+    if (!s)
+        return NULL;
+    Arena scratch;
+    scratch_begin(&scratch, lw->cx);
+    Clean c = { .lw = lw, .known = simplifier_new(lw->exprs, &scratch) };
+    map_init(&c.used, &scratch);
+    s = clean(&c, s);
+    scratch_end(&scratch);
+    return s;
+}

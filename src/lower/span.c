@@ -1,0 +1,621 @@
+/* Spans of expressions: see span.h. */
+#include "lower/span.h"
+
+static int yes, no;
+
+/* ---- Making expressions ----------------------------------------------------------------- */
+
+const Expr *x_int(Lower *lw, int64_t v)
+{
+    return expr_int(lw->exprs, KN_I32, v);
+}
+
+const Expr *x_var(Lower *lw, const char *name)
+{
+    return expr_var(lw->exprs, KN_I32, intern(lw->cx, name));
+}
+
+const Expr *x_op(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
+{
+    const bool is_bool = op == EX_LT || op == EX_LE || op == EX_EQ || op == EX_NE || op == EX_AND || op == EX_OR;
+    return simplify(lw->simplifier, expr_binary(lw->exprs, op, is_bool ? KN_BOOL : (kn_type)a->type, a, b));
+}
+
+const Expr *x_neg(Lower *lw, const Expr *a)
+{
+    return simplify(lw->simplifier, expr_unary(lw->exprs, EX_NEG, (kn_type)a->type, a));
+}
+
+const Expr *x_select(Lower *lw, const Expr *c, const Expr *a, const Expr *b)
+{
+    return simplify(lw->simplifier, expr_ternary(lw->exprs, EX_SELECT, (kn_type)a->type, c, a, b));
+}
+
+const Expr *x_cast(Lower *lw, kn_type type, const Expr *a)
+{
+    return (kn_type)a->type == type ? a : simplify(lw->simplifier, expr_unary(lw->exprs, EX_CAST, type, a));
+}
+
+/* ---- Environments ----------------------------------------------------------------------- */
+
+void spans_reset(Spans *sp, Lower *lw)
+{
+    sp->lw    = lw;
+    sp->depth = 0;
+    sp->work  = 0;
+    for (int i = 0; i <= SPAN_LEVELS; i++) {
+        sp->level[i] = (SpanLevel){ 0 };
+        map_init(&sp->level[i].spans, lw->arena);
+        map_init(&sp->level[i].visited, lw->arena);
+    }
+    if (!sp->has_calls.arena)
+        map_init(&sp->has_calls, lw->arena);
+}
+
+static void know(Spans *sp, const Expr *node, Span span)
+{
+    SpanKnown k = { node, span };
+    vec_push(sp->lw->arena, &sp->level[sp->depth].known, k);
+}
+
+void spans_bind(Spans *sp, const char *name, Span span)
+{
+    know(sp, expr_var(sp->lw->exprs, KN_I32, name), span);
+}
+
+/* What is known of a node itself; the newest first. */
+static const Span *find_known(const Spans *sp, const Expr *e)
+{
+    for (int level = sp->depth; level >= 0; level--)
+        for (size_t i = sp->level[level].known.count; i-- > 0;)
+            if (sp->level[level].known.at[i].node == e)
+                return &sp->level[level].known.at[i].span;
+    return NULL;
+}
+
+const Expr *spans_alive(const Spans *sp)
+{
+    return sp->level[sp->depth].alive;
+}
+
+/* Does it read memory, or call C? */
+static bool has_calls(Spans *sp, const Expr *e)
+{
+    const void *known = map_get(&sp->has_calls, e);
+    if (known)
+        return known == &yes;
+    bool found = e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_LOAD;
+    for (uint32_t i = 0; i < e->count && !found; i++)
+        found = has_calls(sp, e->args[i]);
+    map_set(&sp->has_calls, e, found ? &yes : &no);
+    return found;
+}
+
+/* Does nothing in it run? */
+static bool is_fixed(Spans *sp, const Expr *e, Map *memo)
+{
+    const void *known = map_get(memo, e);
+    if (known)
+        return known == &yes;
+    bool fixed = e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
+    for (uint32_t i = 0; i < e->count && fixed; i++)
+        fixed = is_fixed(sp, e->args[i], memo);
+    map_set(memo, e, fixed ? &yes : &no);
+    return fixed;
+}
+
+static bool fixed(Spans *sp, const Expr *e)
+{
+    Arena scratch;
+    Map   memo;
+    scratch_begin(&scratch, sp->lw->cx);
+    map_init(&memo, &scratch);
+    const bool result = is_fixed(sp, e, &memo);
+    scratch_end(&scratch);
+    return result;
+}
+
+/* ---- Rules ------------------------------------------------------------------------------ */
+
+static const Expr *both(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
+{
+    return a && b ? x_op(lw, op, a, b) : NULL;
+}
+
+static const Expr *least(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MIN, a, b); }
+static const Expr *most(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MAX, a, b); }
+
+static Span span_hull(Lower *lw, Span a, Span b)
+{
+    return (Span){ least(lw, a.min, b.min), most(lw, a.max, b.max) };
+}
+
+/* From the numbers alone. */
+static Span span_numbers(Spans *sp, const Expr *e)
+{
+    Lower        *lw   = sp->lw;
+    const kn_type type = (kn_type)e->type;
+    const Range   r    = value_range(lw, e), all = range_of_type(type);
+    if (type_is_float(type))
+        return (Span){ r.nan || r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo),
+                       r.nan || r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
+    const bool wide = type_bits(type) >= 32;
+    return (Span){ wide && r.lo == all.lo ? NULL : expr_int(lw->exprs, type, (int64_t)r.lo),
+                   wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
+}
+
+/* The check that a sum of coordinates with large factors does not wrap: |sum| < 2^28, in 64 bits. */
+static void check_sum(Spans *sp, const Linear *form, const Span *atoms)
+{
+    Lower  *lw    = sp->lw;
+    int64_t total = 0;
+    for (int i = 0; i < form->count; i++)
+        total += form->coefficients[i] < 0 ? -form->coefficients[i] : form->coefficients[i];
+    if (!sp->checking || total <= 7)
+        return;
+    for (int side = 0; side < 2; side++) {
+        const Expr *sum = expr_int(lw->exprs, KN_I64, form->constant);
+        for (int i = 0; i < form->count; i++) {
+            const Expr *end = (form->coefficients[i] > 0) == (side == 0) ? atoms[i].min : atoms[i].max;
+            sum = x_add(lw, sum, x_op(lw, EX_MUL, x_cast(lw, KN_I64, end), expr_int(lw->exprs, KN_I64, form->coefficients[i])));
+        }
+        const Expr *limit = expr_int(lw->exprs, KN_I64, side == 0 ? -(int64_t)MOST_COORDINATE : MOST_COORDINATE);
+        vec_push(lw->arena, &sp->checks, side == 0 ? x_le(lw, limit, sum) : x_le(lw, sum, limit));
+    }
+}
+
+static const Expr *scaled(Lower *lw, const Expr *e, int64_t factor)
+{
+    return factor == 1 ? e : x_op(lw, EX_MUL, e, expr_int(lw->exprs, (kn_type)e->type, factor));
+}
+
+/* The span of constant + sum of coefficient * atom; an end is NULL if an atom's is. `skip`: leave that atom out. */
+static Span span_sum(Spans *sp, const Linear *form, const Span *atoms, int skip)
+{
+    Lower      *lw  = sp->lw;
+    const Expr *min = x_int(lw, form->constant), *max = min;
+    for (int i = 0; i < form->count; i++) {
+        if (i == skip)
+            continue;
+        const int64_t c    = form->coefficients[i];
+        const Expr   *low  = c > 0 ? atoms[i].min : atoms[i].max;
+        const Expr   *high = c > 0 ? atoms[i].max : atoms[i].min;
+        min                = low && min ? x_add(lw, min, scaled(lw, low, c)) : NULL;
+        max                = high && max ? x_add(lw, max, scaled(lw, high, c)) : NULL;
+    }
+    return (Span){ min, max };
+}
+
+/* i32 sums, differences and multiples. */
+static bool span_linear(Spans *sp, const Expr *e, Span *out)
+{
+    Linear form;
+    if (e->type != KN_I32 || !expr_linear(sp->lw->arena, e, &form) || (form.count == 1 && form.atoms[0] == e))
+        return false;
+    Span *atoms = ARENA_ARRAY(sp->lw->arena, Span, (size_t)form.count);
+    bool  whole = true;
+    for (int i = 0; i < form.count; i++) {
+        atoms[i] = span_of(sp, form.atoms[i]);
+        whole    = whole && atoms[i].min && atoms[i].max;
+    }
+    *out = span_sum(sp, &form, atoms, -1);
+    if (whole)
+        check_sum(sp, &form, atoms);
+    return true;
+}
+
+static Span span_product(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    if (!a.min || !a.max || !b.min || !b.max)
+        return span_numbers(sp, e);
+    Span r = { 0 };
+    for (int i = 0; i < 4; i++) {
+        const Expr *p = x_op(lw, (ExprOp)e->op, i & 1 ? a.max : a.min, i & 2 ? b.max : b.min);
+        r.min         = r.min ? x_min(lw, r.min, p) : p;
+        r.max         = r.max ? x_max(lw, r.max, p) : p;
+    }
+    return r;
+}
+
+/* Division by a number: monotonic. By something that does not run: between -m and m, m the largest magnitude. */
+static Span span_div(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]);
+    int64_t    d;
+    if (!a.min || !a.max)
+        return span_numbers(sp, e);
+    if (expr_is_int(e->args[1], &d)) {
+        if (d == 0)
+            return (Span){ x_int(lw, 0), x_int(lw, 0) };
+        const Expr *p = x_op(lw, EX_DIV, a.min, e->args[1]), *q = x_op(lw, EX_DIV, a.max, e->args[1]);
+        return d > 0 ? (Span){ p, q } : (Span){ q, p };
+    }
+    const Expr *m = x_max(lw, x_max(lw, a.max, x_neg(lw, a.min)), x_int(lw, 0));
+    return (Span){ x_neg(lw, m), m };
+}
+
+/* Within one period it is the difference to the period's begin; else anything from 0 to m-1. */
+static Span span_mod(Spans *sp, const Expr *e)
+{
+    Lower      *lw = sp->lw;
+    const Span  a  = span_of(sp, e->args[0]);
+    const Expr *m  = e->args[1];
+    if (!fixed(sp, m))
+        return span_numbers(sp, e);
+    const Expr *zero = x_int(lw, 0);
+    const Expr *last = x_max(lw, x_sub(lw, simplify(lw->simplifier, expr_unary(lw->exprs, EX_ABS, KN_I32, m)), x_int(lw, 1)), zero);
+    if (!a.min || !a.max)
+        return (Span){ zero, last };
+    const Expr *same = x_op(lw, EX_EQ, x_op(lw, EX_DIV, a.min, m), x_op(lw, EX_DIV, a.max, m));
+    return (Span){ x_select(lw, same, x_op(lw, EX_MOD, a.min, m), zero), x_select(lw, same, x_op(lw, EX_MOD, a.max, m), last) };
+}
+
+static Span span_min(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    return (Span){ least(lw, a.min, b.min), !a.max ? b.max : !b.max ? a.max : x_min(lw, a.max, b.max) };
+}
+
+static Span span_max(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    return (Span){ !a.min ? b.min : !b.min ? a.min : x_max(lw, a.min, b.min), most(lw, a.max, b.max) };
+}
+
+static Span span_abs(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]);
+    if (!a.min || !a.max || e->type != KN_I32)
+        return span_numbers(sp, e);
+    return (Span){ x_max(lw, x_max(lw, a.min, x_neg(lw, a.max)), x_int(lw, 0)), x_max(lw, a.max, x_neg(lw, a.min)) };
+}
+
+static Span span_select(Spans *sp, const Expr *e)
+{
+    Lower *lw = sp->lw;
+    if (fixed(sp, e->args[0])) {
+        const Span a = span_of(sp, e->args[1]), b = span_of(sp, e->args[2]);
+        return (Span){ a.min && b.min ? x_select(lw, e->args[0], a.min, b.min) : NULL,
+                       a.max && b.max ? x_select(lw, e->args[0], a.max, b.max) : NULL };
+    }
+    Span arm[2];
+    for (int i = 0; i < 2; i++) {
+        const bool entered = spans_enter(sp, e->args[0], i == 0);
+        arm[i]             = span_of(sp, e->args[1 + i]);
+        if (entered)
+            spans_leave(sp);
+    }
+    return span_hull(lw, arm[0], arm[1]);
+}
+
+static const Expr *apply_one(Lower *lw, const Expr *e, const Expr *a)
+{
+    return a ? simplify(lw->simplifier, expr_unary(lw->exprs, (ExprOp)e->op, (kn_type)e->type, a)) : NULL;
+}
+
+/* Operators of one operand that never decrease: rounding, and casts that keep order. */
+static Span span_rising(Spans *sp, const Expr *e)
+{
+    const Span a = span_of(sp, e->args[0]);
+    return (Span){ apply_one(sp->lw, e, a.min), apply_one(sp->lw, e, a.max) };
+}
+
+/* The span of what is `from` before it wraps into a narrower type: the same numbers if they all fit, else all of the type. */
+static Span span_fit(Lower *lw, kn_type to, Span from)
+{
+    if (!from.min || !from.max)
+        return (Span){ expr_int(lw->exprs, to, type_min(to)), expr_int(lw->exprs, to, type_max(to)) };
+    const Expr *lo = x_int(lw, type_min(to)), *hi = x_int(lw, type_max(to));
+    const Expr *ok = x_and(lw, x_le(lw, lo, from.min), x_le(lw, from.max, hi));
+    return (Span){ x_cast(lw, to, x_select(lw, ok, from.min, lo)), x_cast(lw, to, x_select(lw, ok, from.max, hi)) };
+}
+
+/* Arithmetic in less than 32 bits: as if in 32, then wrapped. */
+static Span span_narrow(Spans *sp, const Expr *e)
+{
+    Lower      *lw = sp->lw;
+    const Expr *args[3];
+    for (uint32_t i = 0; i < e->count; i++)
+        args[i] = x_cast(lw, KN_I32, e->args[i]);
+    const Expr *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0]) : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
+    return span_fit(lw, (kn_type)e->type, span_of(sp, wide));
+}
+
+/* ~a is -a - 1. */
+static Span span_not(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]);
+    return (Span){ a.max ? x_sub(lw, x_int(lw, -1), a.max) : NULL, a.min ? x_sub(lw, x_int(lw, -1), a.min) : NULL };
+}
+
+/* A cast keeps order unless it wraps: to a float, saturating from a float (NaN gives 0), to a wider integer type. */
+static Span span_cast(Spans *sp, const Expr *e)
+{
+    Lower        *lw = sp->lw;
+    const kn_type to = (kn_type)e->type, from = (kn_type)e->args[0]->type;
+    if (from == KN_BOOL || to == KN_BOOL)
+        return span_numbers(sp, e);
+    if (type_is_float(to))
+        return span_rising(sp, e);
+    if (type_is_float(from)) {
+        const Span r    = span_rising(sp, e);
+        const Expr *zero = expr_int(lw->exprs, to, 0);
+        return value_range(lw, e->args[0]).nan ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) } : r;
+    }
+    const Range inner = value_range(lw, e->args[0]);
+    if (range_within(to, inner))
+        return span_rising(sp, e);
+    return from == KN_I32 && type_bits(to) < 32 ? span_fit(lw, to, span_of(sp, e->args[0])) : span_numbers(sp, e);
+}
+
+static Span span_float_sum(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    if (e->op == EX_ADD)
+        return (Span){ both(lw, EX_ADD, a.min, b.min), both(lw, EX_ADD, a.max, b.max) };
+    return (Span){ both(lw, EX_SUB, a.min, b.max), both(lw, EX_SUB, a.max, b.min) };
+}
+
+static Span span_neg(Spans *sp, const Expr *e)
+{
+    const Span a = span_of(sp, e->args[0]);
+    return (Span){ a.max ? x_neg(sp->lw, a.max) : NULL, a.min ? x_neg(sp->lw, a.min) : NULL };
+}
+
+/* A quotient of floats: by something that does not run and is a number other than 0. */
+static Span span_float_div(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]);
+    if (e->args[1]->op != EX_FLOAT || e->args[1]->u.f == 0 || !a.min || !a.max)
+        return span_numbers(sp, e);
+    const Expr *p = x_op(lw, EX_DIV, a.min, e->args[1]), *q = x_op(lw, EX_DIV, a.max, e->args[1]);
+    return e->args[1]->u.f > 0 ? (Span){ p, q } : (Span){ q, p };
+}
+
+typedef Span Rule(Spans *sp, const Expr *e);
+static Rule *const int_rules[EX_COUNT] = {
+    [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
+    [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
+    [EX_BIT_NOT] = span_not,
+};
+static Rule *const narrow_rules[EX_COUNT] = {
+    [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,
+    [EX_MIN] = span_min,    [EX_MAX] = span_max,    [EX_ABS] = span_narrow, [EX_SELECT] = span_select, [EX_CAST] = span_cast,
+};
+static Rule *const float_rules[EX_COUNT] = {
+    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_product, [EX_DIV] = span_float_div,
+    [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising, [EX_ROUND] = span_rising,
+    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,
+};
+
+static Span compute(Spans *sp, const Expr *e)
+{
+    Span        r;
+    const Span *known = find_known(sp, e);
+    if (known)
+        return *known;
+    if (e->op == EX_VAR || (!has_calls(sp, e) && fixed(sp, e)))
+        return (Span){ e, e };
+    if (span_linear(sp, e, &r))
+        return r;
+    const kn_type type = (kn_type)e->type;
+    Rule *const  *rules = type == KN_I32 ? int_rules : type_is_float(type) ? float_rules : narrow_rules;
+    const bool    ruled = rules[e->op] && (rules != narrow_rules || (type_is_int(type) && type_bits(type) < 32));
+    return ruled ? rules[e->op](sp, e) : span_numbers(sp, e);
+}
+
+Span span_of(Spans *sp, const Expr *e)
+{
+    Map        *memo  = &sp->level[sp->depth].spans;
+    const Span *known = map_get(memo, e);
+    if (known)
+        return *known;
+    context_spend(sp->lw->cx, 1);
+    sp->work++;
+    Span *s = ARENA_NEW(sp->lw->arena, Span);
+    *s      = compute(sp, e);
+    map_set(&sp->level[sp->depth].spans, e, s);
+    return *s;
+}
+
+/* ---- Conditions ------------------------------------------------------------------------- */
+
+/* Uses that min <= node <= max (either may be NULL). */
+static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
+{
+    Lower     *lw  = sp->lw;
+    const Span was = span_of(sp, node);
+    Span       now = { !was.min ? min : !min ? was.min : x_max(lw, was.min, min), !was.max ? max : !max ? was.max : x_min(lw, was.max, max) };
+    if (now.min == was.min && now.max == was.max)
+        return;
+    know(sp, node, now);
+    SpanLevel *level = &sp->level[sp->depth];
+    if (now.min && now.max && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
+        level->alive = x_and(lw, level->alive, x_le(lw, now.min, now.max));
+    /* what was computed with less is still right, but not as tight */
+    map_init(&level->spans, lw->arena);
+}
+
+/* Uses that form >= 0: each atom is bounded by the others. */
+static void assume_form(Spans *sp, const Linear *form)
+{
+    Lower *lw    = sp->lw;
+    Span  *atoms = ARENA_ARRAY(lw->arena, Span, (size_t)form->count);
+    for (int i = 0; i < form->count; i++)
+        atoms[i] = span_of(sp, form->atoms[i]);
+    for (int i = 0; i < form->count; i++) {
+        const Expr   *rest = span_sum(sp, form, atoms, i).max;
+        const int64_t c    = form->coefficients[i];
+        if (!rest || form->atoms[i]->op == EX_INT || fixed(sp, form->atoms[i]))
+            continue;
+        const Expr *limit = x_op(lw, EX_DIV, rest, x_int(lw, c < 0 ? -c : c));
+        if (c > 0)
+            narrow(sp, form->atoms[i], x_neg(lw, limit), NULL);
+        else
+            narrow(sp, form->atoms[i], NULL, limit);
+    }
+}
+
+/* Uses that a + shift <= b. */
+static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift)
+{
+    Lower *lw = sp->lw;
+    Linear form;
+    if (a->type == KN_I32) {
+        const Expr *difference = expr_binary(lw->exprs, EX_SUB, KN_I32, b, a);
+        if (!expr_linear(lw->arena, difference, &form))
+            return;
+        form.constant -= shift;
+        assume_form(sp, &form);
+    }
+    if (a->type != KN_I32 && a->type != KN_BOOL) {
+        narrow(sp, a, NULL, span_of(sp, b).max);
+        narrow(sp, b, span_of(sp, a).min, NULL);
+    }
+}
+
+static void assume(Spans *sp, const Expr *c, bool truth)
+{
+    switch ((ExprOp)c->op) {
+    case EX_AND:
+    case EX_OR:
+    case EX_BIT_AND:
+    case EX_BIT_OR:
+        if ((c->op == EX_AND || c->op == EX_BIT_AND) == truth) {
+            assume(sp, c->args[0], truth);
+            assume(sp, c->args[1], truth);
+        }
+        break;
+    case EX_BIT_NOT: assume(sp, c->args[0], !truth); break;
+    case EX_LT:
+        if (truth)
+            assume_order(sp, c->args[0], c->args[1], 1);
+        else if (!type_is_float((kn_type)c->args[0]->type))
+            assume_order(sp, c->args[1], c->args[0], 0);
+        break;
+    case EX_LE:
+        if (truth)
+            assume_order(sp, c->args[0], c->args[1], 0);
+        else if (!type_is_float((kn_type)c->args[0]->type))
+            assume_order(sp, c->args[1], c->args[0], 1);
+        break;
+    case EX_EQ:
+    case EX_NE:
+        if ((c->op == EX_EQ) == truth) {
+            assume_order(sp, c->args[0], c->args[1], 0);
+            assume_order(sp, c->args[1], c->args[0], 0);
+        }
+        break;
+    default: break;
+    }
+}
+
+bool spans_enter(Spans *sp, const Expr *condition, bool truth)
+{
+    if (sp->depth == SPAN_LEVELS || sp->work > SPAN_WORK)
+        return false;
+    const Expr *alive = sp->level[sp->depth].alive;
+    sp->depth++;
+    SpanLevel *level = &sp->level[sp->depth];
+    *level           = (SpanLevel){ .alive = alive };
+    map_init(&level->spans, sp->lw->arena);
+    map_init(&level->visited, sp->lw->arena);
+    if (!fixed(sp, condition))
+        assume(sp, condition, truth);
+    else if (truth)
+        level->alive = x_and(sp->lw, alive, condition);
+    else
+        level->alive = x_and(sp->lw, alive, simplify(sp->lw->simplifier, expr_unary(sp->lw->exprs, EX_BIT_NOT, KN_BOOL, condition)));
+    return true;
+}
+
+void spans_leave(Spans *sp)
+{
+    sp->depth--;
+}
+
+/* ---- Accesses --------------------------------------------------------------------------- */
+
+/* Is the index computed in integers by operators whose spans are exact about wrapping, from what runs? */
+static bool is_exact(Spans *sp, const Expr *e)
+{
+    if (e->type != KN_I32 || has_calls(sp, e))
+        return false;
+    switch ((ExprOp)e->op) {
+    case EX_INT:
+    case EX_VAR:
+    case EX_PARAM: return true;
+    case EX_ADD:
+    case EX_SUB:
+    case EX_NEG:
+    case EX_MUL:
+    case EX_DIV:
+    case EX_MOD:
+    case EX_MIN:
+    case EX_MAX:
+        for (uint32_t i = 0; i < e->count; i++)
+            if (!is_exact(sp, e->args[i]))
+                return false;
+        return e->op != EX_MUL || fixed(sp, e->args[0]) || fixed(sp, e->args[1]);
+    default: return false;
+    }
+}
+
+static void tell_access(Spans *sp, const Expr *call)
+{
+    const int count = (int)call->count, depth = sp->depth;
+    Span      index[KN_MAX_RANK];
+    bool      safe = spans_alive(sp) == sp->level[0].alive;
+    for (int d = 0; d < count; d++) {
+        index[d]  = span_of(sp, call->args[d]);
+        safe      = safe && is_exact(sp, call->args[d]);
+        sp->depth = 0;
+        const Span base = span_of(sp, call->args[d]);
+        sp->depth       = depth;
+        safe            = safe && base.min == index[d].min && base.max == index[d].max;
+    }
+    sp->access(sp->user, call, index, spans_alive(sp), safe);
+}
+
+static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)
+{
+    if (!has_calls(sp, arm))
+        return;
+    const bool entered = spans_enter(sp, condition, truth);
+    spans_visit(sp, arm);
+    if (entered)
+        spans_leave(sp);
+}
+
+void spans_visit(Spans *sp, const Expr *e)
+{
+    if (!has_calls(sp, e) || map_get(&sp->level[sp->depth].visited, e))
+        return;
+    map_set(&sp->level[sp->depth].visited, e, &yes);
+    context_spend(sp->lw->cx, 1);
+    sp->work++;
+    if (e->op == EX_SELECT) {
+        spans_visit(sp, e->args[0]);
+        visit_arm(sp, e->args[0], true, e->args[1]);
+        visit_arm(sp, e->args[0], false, e->args[2]);
+        return;
+    }
+    if (e->op == EX_AND || e->op == EX_OR) {
+        spans_visit(sp, e->args[0]);
+        visit_arm(sp, e->args[0], e->op == EX_AND, e->args[1]);
+        return;
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        spans_visit(sp, e->args[i]);
+    if (e->op == EX_CALL)
+        tell_access(sp, e);
+}

@@ -1,0 +1,77 @@
+/* Spans: the smallest and the largest value of an expression while some of its variables run, as expressions.
+ *
+ * The symbolic counterpart of analysis/: what that computes with numbers, this writes down as code. An expression in which nothing runs is
+ * its own span. Linear forms come first (exact for affine indices), then a rule per operator; inside a branch the condition narrows what it
+ * speaks of, and the branch carries the condition that it can be entered at all (`alive`).
+ * From Ragan-Kelley et al. 2013, section 4.2. */
+#ifndef KILN_LOWER_SPAN_H
+#define KILN_LOWER_SPAN_H
+
+#include "analysis/interval.h"
+#include "lower/lower.h"
+
+/* Either end is NULL where there is no bound. */
+typedef struct Span {
+    const Expr *min, *max;
+} Span;
+
+/* What is known of a node in an environment. */
+typedef struct SpanKnown {
+    const Expr *node;
+    Span        span;
+} SpanKnown;
+
+enum { SPAN_LEVELS = 6, SPAN_WORK = 20000 };
+
+typedef struct SpanLevel {
+    Map         spans;              /* node -> Span */
+    Map         visited;            /* node -> itself */
+    VEC(SpanKnown) known;
+    const Expr *alive;              /* NULL: always */
+} SpanLevel;
+
+/* An access that can happen: a call, the span of each index, the condition that it happens at all (NULL: true), and whether its indices are safe
+ * as they stand: inside these spans whatever the conditions around are, and computed exactly. */
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe);
+
+typedef struct Spans {
+    Lower      *lw;
+    SpanLevel   level[SPAN_LEVELS + 1];
+    int         depth;
+    int64_t     work;
+    SpanAccess *access;
+    void       *user;
+    bool        checking;           /* collect what must hold so that no index wraps */
+    VEC(const Expr *) checks;
+    Map         has_calls;          /* node -> &yes or &no */
+} Spans;
+
+/* Forgets all variables and conditions. */
+void spans_reset(Spans *sp, Lower *lw);
+void spans_bind(Spans *sp, const char *name, Span span);
+Span span_of(Spans *sp, const Expr *e);
+/* Tells of every access that evaluating `e` can make. */
+void spans_visit(Spans *sp, const Expr *e);
+/* What follows happens where `condition` is `truth`; false: no room for that, nothing was begun. */
+bool spans_enter(Spans *sp, const Expr *condition, bool truth);
+void spans_leave(Spans *sp);
+const Expr *spans_alive(const Spans *sp);
+
+/* values.c: the numbers a node lies between, whatever the coordinates: functions' values are followed, everything else may be any value of its type. */
+Range value_range(Lower *lw, const Expr *e);
+
+/* ---- Shorthand for making expressions, simplified ---- */
+const Expr *x_int(Lower *lw, int64_t v);                                    /* i32 */
+const Expr *x_var(Lower *lw, const char *name);                             /* i32; the name need not be interned */
+const Expr *x_op(Lower *lw, ExprOp op, const Expr *a, const Expr *b);       /* of the operands' type; comparisons and && || are bool */
+const Expr *x_neg(Lower *lw, const Expr *a);
+const Expr *x_select(Lower *lw, const Expr *c, const Expr *a, const Expr *b);
+const Expr *x_cast(Lower *lw, kn_type type, const Expr *a);
+static inline const Expr *x_add(Lower *lw, const Expr *a, const Expr *b) { return x_op(lw, EX_ADD, a, b); }
+static inline const Expr *x_sub(Lower *lw, const Expr *a, const Expr *b) { return x_op(lw, EX_SUB, a, b); }
+static inline const Expr *x_min(Lower *lw, const Expr *a, const Expr *b) { return x_op(lw, EX_MIN, a, b); }
+static inline const Expr *x_max(Lower *lw, const Expr *a, const Expr *b) { return x_op(lw, EX_MAX, a, b); }
+static inline const Expr *x_le(Lower *lw, const Expr *a, const Expr *b) { return x_op(lw, EX_LE, a, b); }
+static inline const Expr *x_and(Lower *lw, const Expr *a, const Expr *b) { return !a ? b : !b ? a : x_op(lw, EX_AND, a, b); }
+
+#endif

@@ -1,0 +1,232 @@
+/* Updates that read themselves beside the point they write (a time loop: a(x+1, t-1)): the free box differs from step to step.
+ *
+ * Takes   the box needed after the last step.
+ * Gives   code that walks the steps backwards and keeps in a table the box needed after each: entry n for the last step, entry 0 before the first. The box grows
+ *         by what a step reads of the function itself, if the step writes into the box at all.
+ * Holds   what analysis/regions.c walks with numbers, the compiled code walks when it is called: the same boxes. */
+#include "lower/build.h"
+
+typedef struct Shifts {
+    const Func   *f;
+    const Update *u;
+    bool          found;
+} Shifts;
+
+static void shifts_visit(const Expr *e, void *user)
+{
+    Shifts *s = user;
+    for (uint32_t d = 0; e->op == EX_CALL && e->u.call.func == s->f && d < e->count; d++)
+        s->found |= s->u->is_free[d] && e->args[d] != s->u->args[d];
+}
+
+bool update_shifts(Build *b, const Func *f, int update)
+{
+    const Update *u = &f->updates[update];
+    Shifts        s = { f, u, false };
+    ExprPool     *p = b->lw->exprs;
+    for (int c = 0; c < f->component_count; c++)
+        expr_visit(p, u->values[c], shifts_visit, &s);
+    for (int d = 0; d < f->rank; d++)
+        expr_visit(p, u->args[d], shifts_visit, &s);
+    for (int i = 0; i < u->rvar_count; i++) {
+        expr_visit(p, u->rvars[i].lo, shifts_visit, &s);
+        expr_visit(p, u->rvars[i].hi, shifts_visit, &s);
+    }
+    if (u->where)
+        expr_visit(p, u->where, shifts_visit, &s);
+    return s.found;
+}
+
+/* The hull of what one step reads of the function itself. */
+typedef struct SelfReads {
+    Build        *b;
+    const Func   *f;
+    const Update *u;
+    SymBox        box;
+} SelfReads;
+
+static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe)
+{
+    SelfReads *s  = user;
+    Lower     *lw = s->b->lw;
+    if (!safe)
+        map_set(&s->b->unsafe, call, s->b);
+    if (call->u.call.func != s->f)
+        return;
+    bool old = true;
+    for (int d = 0; d < s->f->rank; d++)
+        old = old && call->args[d] == s->u->args[d];
+    if (old)
+        return;
+    const Expr *far = x_int(lw, MOST_COORDINATE);
+    for (int d = 0; d < s->f->rank; d++) {
+        if (!index[d].min || !index[d].max) {
+            if (!s->b->failed)
+                diag_error(lw->cx, s->u->loc, "clamp the index, or guard it with a condition", "`%s` reads itself with an index that has no bounds", s->f->name);
+            s->b->failed = true;
+            return;
+        }
+        const Expr *min = alive ? x_select(lw, alive, index[d].min, far) : index[d].min;
+        const Expr *max = alive ? x_select(lw, alive, index[d].max, x_neg(lw, far)) : index[d].max;
+        s->box.min[d]   = x_min(lw, s->box.min[d], min);
+        s->box.max[d]   = x_max(lw, s->box.max[d], max);
+    }
+}
+
+/* Entry `index` of the table, one end of one dimension. */
+static const Expr *entry(Build *b, const Func *f, const Expr *index, int d, int end)
+{
+    Lower *lw = b->lw;
+    return x_add(lw, x_op(lw, EX_MUL, index, x_int(lw, 2 * f->rank)), x_int(lw, 2 * d + end));
+}
+
+static const Expr *get(Build *b, const Func *f, const StepTable *t, const Expr *index, int d, int end)
+{
+    return build_load(b, t->buffer, entry(b, f, index, d, end));
+}
+
+static const Stmt *set(Build *b, const Func *f, const StepTable *t, const Expr *index, const SymBox *box)
+{
+    const Stmt *all = NULL;
+    for (int d = 0; d < f->rank; d++) {
+        all = stmt_pair(b->lw->arena, all, build_store(b, t->buffer, entry(b, f, index, d, 0), box->min[d]));
+        all = stmt_pair(b->lw->arena, all, build_store(b, t->buffer, entry(b, f, index, d, 1), box->max[d]));
+    }
+    return all;
+}
+
+static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *index, Wraps *w, const char *what)
+{
+    SymBox box = { 0 };
+    for (int d = 0; d < f->rank; d++) {
+        box.min[d] = wrap_let(b, w, arena_printf(b->lw->arena, "%s.min.%s", f->args[d], what), get(b, f, t, index, d, 0));
+        box.max[d] = wrap_let(b, w, arena_printf(b->lw->arena, "%s.max.%s", f->args[d], what), get(b, f, t, index, d, 1));
+    }
+    return box;
+}
+
+/* Begins the spans of one step: free variables run through `box`, reduction variables are fixed. */
+static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, SelfReads *reads)
+{
+    spans_reset(&b->spans, b->lw);
+    b->spans.checking = false;
+    b->spans.access   = self_read;
+    b->spans.user     = reads;
+    for (int d = 0; d < f->rank; d++)
+        if (u->is_free[d])
+            spans_bind(&b->spans, f->args[d], (Span){ box->min[d], box->max[d] });
+}
+
+/* Does the step write into the box? */
+static const Expr *step_matters(Build *b, const Func *f, const Update *u, const SymBox *box)
+{
+    Lower      *lw = b->lw;
+    const Expr *c  = NULL;
+    for (int d = 0; d < f->rank; d++) {
+        if (u->is_free[d])
+            continue;
+        const Span at = span_of(&b->spans, u->args[d]);
+        c             = at.min ? x_and(lw, c, x_le(lw, at.min, box->max[d])) : c;
+        c             = at.max ? x_and(lw, c, x_le(lw, box->min[d], at.max)) : c;
+    }
+    return c;
+}
+
+static void visit_step(Build *b, const Func *f, const Update *u)
+{
+    Spans *sp = &b->spans;
+    if (u->where)
+        spans_visit(sp, u->where);
+    const bool entered = u->where && spans_enter(sp, u->where, true);
+    for (int d = 0; d < f->rank; d++)
+        spans_visit(sp, u->args[d]);
+    for (int c = 0; c < f->component_count; c++)
+        spans_visit(sp, u->values[c]);
+    if (entered)
+        spans_leave(sp);
+}
+
+/* The body of the walk: from the box after a step to the box before it. */
+static const Stmt *step_back(Build *b, const Func *f, const Update *u, const StepTable *t, const Expr *at)
+{
+    Lower *lw = b->lw;
+    Wraps  w  = { 0 };
+    wraps_open(b, &w);
+    const Expr *rest = at;
+    for (int i = u->rvar_count - 1; i >= 0; i--) {
+        wrap_let(b, &w, u->rvars[i].name, x_add(lw, t->lo[i], x_op(lw, EX_MOD, rest, t->extent[i])));
+        rest = x_op(lw, EX_DIV, rest, t->extent[i]);
+    }
+    const SymBox after = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
+    SelfReads    reads = { b, f, u, after };
+    begin_step(b, f, u, &after, &reads);
+    const Expr *matters = step_matters(b, f, u, &after);
+    visit_step(b, f, u);
+    for (int d = 0; d < f->rank && matters; d++) {
+        reads.box.min[d] = x_select(lw, matters, reads.box.min[d], after.min[d]);
+        reads.box.max[d] = x_select(lw, matters, reads.box.max[d], after.max[d]);
+    }
+    return wraps_close(b, &w, set(b, f, t, at, &reads.box));
+}
+
+/* The range of each reduction variable, and the number of all steps. */
+static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox *need, const char *place, Wraps *w, StepTable *t)
+{
+    Lower        *lw = b->lw;
+    const Update *u  = &f->updates[update];
+    SelfReads     none = { b, f, u, *need };
+    begin_step(b, f, u, need, &none);
+    t->lo     = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
+    t->extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
+    const Expr *steps = x_int(lw, 1), *wide = expr_int(lw->exprs, KN_I64, 1);
+    for (int i = 0; i < u->rvar_count; i++) {
+        const Span lo = span_of(&b->spans, u->rvars[i].lo), hi = span_of(&b->spans, u->rvars[i].hi);
+        if (!lo.min || !hi.max || lo.min != lo.max || hi.min != hi.max) {
+            if (!b->failed)
+                diag_error(lw->cx, u->loc, "run it with --interpret, or give constant bounds and a `where`",
+                           "the steps of this update of `%s` have bounds that depend on the point, and it reads its neighbours: this cannot be compiled", f->name);
+            b->failed = true;
+            return steps;
+        }
+        t->lo[i]     = wrap_let(b, w, arena_printf(lw->arena, "%s.lo@%s", u->rvars[i].name, place), lo.min);
+        t->extent[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.extent@%s", u->rvars[i].name, place), x_max(lw, x_sub(lw, hi.max, lo.min), x_int(lw, 0)));
+        steps        = x_op(lw, EX_MUL, steps, t->extent[i]);
+        wide         = x_op(lw, EX_MUL, wide, x_cast(lw, KN_I64, t->extent[i]));
+    }
+    Stmt *s            = ARENA_NEW(lw->arena, Stmt);
+    s->kind            = STMT_CHECK;
+    s->check.condition = x_le(lw, wide, expr_int(lw->exprs, KN_I64, 1 << 24));
+    s->check.message   = arena_printf(lw->arena, "an update of `%s` that reads its neighbours has more than 2^24 steps", f->name);
+    wrap_before(b, w, s);
+    return wrap_let(b, w, arena_printf(lw->arena, "%s.u%d.steps@%s", f->name, update, place), steps);
+}
+
+void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *t, SymBox *before, SymBox *after_first)
+{
+    Lower        *lw = b->lw;
+    const Update *u  = &f->updates[update];
+    const char   *place = level.def ? level.def->loops[level.loop].var : "root";
+    *before = *after_first = *need;
+    t->buffer         = build_scratch(b, arena_printf(lw->arena, "%s.u%d.steps@%s", f->name, update, place), KN_I32);
+    const Expr *steps = name_domain(b, f, update, need, place, w, t);
+    if (b->failed)
+        return;
+    const Expr *entries = x_add(lw, steps, x_int(lw, 1));
+    wrap_alloc(b, w, t->buffer, x_op(lw, EX_MUL, x_cast(lw, KN_I64, entries), expr_int(lw->exprs, KN_I64, 2 * f->rank)));
+    wrap_before(b, w, set(b, f, t, steps, need));
+    const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.u%d.back", f->name, update));
+    const Expr *at   = x_sub(lw, x_sub(lw, steps, x_int(lw, 1)), expr_var(lw->exprs, KN_I32, name));
+    wrap_before(b, w, stmt_for(lw->arena, name, LOOP_SERIAL, x_int(lw, 0), steps, step_back(b, f, u, t, at)));
+    *before      = get_box(b, f, t, x_int(lw, 0), w, arena_printf(lw->arena, "u%d.before@%s", update, place));
+    *after_first = get_box(b, f, t, x_min(lw, steps, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.most@%s", update, place));
+}
+
+void steps_box(Build *b, const Func *f, int update, const StepTable *t, Wraps *w, SymBox *box)
+{
+    Lower        *lw = b->lw;
+    const Update *u  = &f->updates[update];
+    const Expr   *at = x_int(lw, 0);
+    for (int i = 0; i < u->rvar_count; i++)
+        at = x_add(lw, x_op(lw, EX_MUL, at, t->extent[i]), x_sub(lw, expr_var(lw->exprs, KN_I32, u->rvars[i].name), t->lo[i]));
+    *box = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.step", update));
+}

@@ -1,0 +1,21 @@
+/* Typical values: what an expression comes to when the function is called with images of a usual size and the loops are halfway. A guess for choices
+ * of shape; nothing may be wrong where it is. */
+#ifndef KILN_LOWER_TYPICAL_H
+#define KILN_LOWER_TYPICAL_H
+
+#include "lower/lower.h"
+
+typedef struct Typical {
+    Lower *lw;
+    Arena *arena;
+    Map    names;       /* -> int64_t; absent: not known */
+} Typical;
+
+/* Mins of ports are 0, outputs are of a usual size, and inputs as large as their reader wants them, even if it shrinks them. */
+void typical_init(Typical *t, Lower *lw, Arena *arena);
+void typical_let(Typical *t, const char *name, const Expr *value);
+void typical_loop(Typical *t, const Stmt *loop);
+/* false: not known, as it depends on what is in memory. */
+bool typical_value(Typical *t, const Expr *e, int64_t *out);
+
+#endif

@@ -1,0 +1,183 @@
+/* Levels: where each function is computed and where it is stored.
+ *
+ * Takes   drafts with their final loops.
+ * Gives   a level for each: root, or inside one loop of one definition.
+ * Holds   the level of a function belongs to a function after it, so levels nest; it is around every read of the function; storage is around
+ *         it, with no parallel loop between, whose iterations would write to it at once. A level at a vector loop or inside one is just outside it. */
+#include "plan/planner.h"
+
+bool level_encloses(const Plan *plan, PlanLevel outer, PlanLevel inner)
+{
+    while (outer.def && inner.def && outer.def != inner.def)
+        inner = plan->funcs[inner.def->func->id].compute;
+    return !outer.def || (inner.def && inner.loop >= outer.loop);
+}
+
+static bool is_named(const Directive *d, const char *name)
+{
+    return d && !strcmp(d->info->name, name);
+}
+
+static PlanLevel outside_vectors(const Planner *pl, PlanLevel level)
+{
+    while (level.def) {
+        int i = 0;
+        while (i <= level.loop && level.def->loops[i].kind != LOOP_VECTOR)
+            i++;
+        if (i > level.loop)
+            return level;
+        if (i > 0)
+            return (PlanLevel){ level.def, i - 1 };
+        level = draft_of(pl, level.def->func)->plan->compute;
+    }
+    return level;
+}
+
+/* ---- Finding ---------------------------------------------------------------------------- */
+
+/* The definition of g with a loop of that name: the pure one first; only the one named where an update is given. */
+static DefDraft *def_with_loop(FuncDraft *g, int update, const char *name, int *loop)
+{
+    for (int k = update; k < (update < 0 ? g->func->update_count : update + 1); k++)
+        if ((*loop = find_loop(draft_def(g, k), name)) >= 0)
+            return draft_def(g, k);
+    return NULL;
+}
+
+/* The level that compute_at or store_at names. */
+static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, PlanLevel *out)
+{
+    const ScheduleArg *to   = &dir->args[0];
+    FuncDraft         *g    = draft_of(pl, to->func);
+    const char        *name = dir->args[1].name;
+    int                loop = -1;
+    if (g == f)
+        return refuse(pl, dir->loc, "name a loop of a function that reads it", "`%s` cannot be computed or stored inside its own loops", f->func->name);
+    if (g->inlined)
+        return refuse(pl, to->loc, arena_printf(pl->arena, "name a loop of the function that `%s` is inlined into, or %s.compute_root()", g->func->name, g->func->name),
+                      "`%s` is inlined: it has no loops", g->func->name);
+    if (!g->needed || !g->defs || g->func->kind != FUNC_DEFINED)
+        return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` has no loops: %s", g->func->name,
+                      g->func->kind == FUNC_INPUT ? "it is an input" : g->func->kind == FUNC_STAGE ? "it is an extern stage" : "no output needs it");
+    if (g->func->id < f->func->id)
+        return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` cannot be inside a loop of `%s`, which does not read it", f->func->name, g->func->name);
+    const DefDraft *d = def_with_loop(g, to->update, name, &loop);
+    if (!d)
+        return refuse(pl, dir->args[1].loc, NULL, "`%s` has no loop `%s`", g->func->name, name);
+    if (d->versions.count)
+        return refuse(pl, dir->args[1].loc, arena_printf(pl->arena, "compute_root(), or %s without specialize", g->func->name),
+                      "nothing can be computed inside the loops of `%s`: they are specialized", g->func->name);
+    *out = outside_vectors(pl, (PlanLevel){ d->def, loop });
+    return true;
+}
+
+/* Just outside the vector loop of the reader; its innermost loop if it has none. */
+static PlanLevel default_level(const Planner *pl, const FuncDraft *f)
+{
+    const PlanDef *def = draft_def(f->inside, -1)->def;
+    return outside_vectors(pl, (PlanLevel){ def, def->loop_count - 1 });
+}
+
+/* ---- Checking --------------------------------------------------------------------------- */
+
+static const char *level_text(Planner *pl, PlanLevel level)
+{
+    if (!level.def)
+        return "root";
+    return arena_printf(pl->arena, "the loop `%s` of `%s`", loop_text(pl, &level.def->loops[level.loop]), level.def->func->name);
+}
+
+static int first_reduction(const PlanDef *def)
+{
+    int i = 0;
+    while (i < def->loop_count && !def->loops[i].is_reduction)
+        i++;
+    return i;
+}
+
+static bool encloses_use(const Planner *pl, PlanLevel level, const Reader *r)
+{
+    const FuncDraft *g = r->func;
+    if (!level.def)
+        return true;
+    if (level.def->func == g->func)
+        return level.def->update == r->update && (!r->in_bounds || level.loop < first_reduction(level.def));
+    return level_encloses(pl->plan, level, g->plan->compute);
+}
+
+static bool check_uses(Planner *pl, const FuncDraft *f)
+{
+    for (size_t i = 0; i < f->readers.count; i++) {
+        const Reader *r = &f->readers.at[i];
+        if (encloses_use(pl, f->plan->compute, r))
+            continue;
+        const char *who = def_text(pl, draft_def(r->func, r->update));
+        return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it", "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
+                      level_text(pl, f->plan->compute), who, r->in_bounds ? "for the bounds of its reduction" : "outside");
+    }
+    return true;
+}
+
+/* The loops between where f is stored and where it is computed. */
+static bool check_between(Planner *pl, const FuncDraft *f)
+{
+    PlanLevel at = f->plan->compute;
+    while (at.def && !level_same(at, f->plan->store)) {
+        const PlanLoop *l = &at.def->loops[at.loop];
+        if (l->kind == LOOP_PARALLEL)
+            return refuse(pl, f->stored_by->loc, arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, loop_text(pl, l)),
+                          "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that run at once would share its storage",
+                          f->func->name, loop_text(pl, l), at.def->func->name);
+        at = at.loop ? (PlanLevel){ at.def, at.loop - 1 } : plan_func(pl->plan, at.def->func)->compute;
+    }
+    return true;
+}
+
+static bool check_storage(Planner *pl, const FuncDraft *f)
+{
+    if (!level_encloses(pl->plan, f->plan->store, f->plan->compute))
+        return refuse(pl, f->stored_by->loc, "store it at that level, or at a loop around it", "`%s` is computed at %s, which is not inside where it is stored, %s",
+                      f->func->name, level_text(pl, f->plan->compute), level_text(pl, f->plan->store));
+    return check_between(pl, f);
+}
+
+/* ---- All -------------------------------------------------------------------------------- */
+
+static bool check_output(Planner *pl, const FuncDraft *f)
+{
+    const Directive *at = is_named(f->called_by, "compute_at") ? f->called_by : is_named(f->stored_by, "store_at") ? f->stored_by : NULL;
+    if (!f->plan->is_output || !at)
+        return true;
+    return refuse(pl, at->loc, "compute_root(), or nothing: outputs are computed at root", "`%s` is an output: it is computed as a whole, into the caller's buffer", f->func->name);
+}
+
+static bool find_levels(Planner *pl, FuncDraft *f)
+{
+    PlanFunc *pf = f->plan;
+    if (!check_output(pl, f))
+        return false;
+    if (f->inside)
+        pf->compute = pf->store = default_level(pl, f);
+    if (is_named(f->stored_by, "store_at") && !is_named(f->called_by, "compute_at"))
+        return refuse(pl, f->stored_by->loc, "compute_at(f, loop) beside it", "`%s` is stored inside a loop but computed at root", f->func->name);
+    if (!is_named(f->called_by, "compute_at"))
+        return true;
+    if (!find_level(pl, f, f->called_by, &pf->compute))
+        return false;
+    pf->store = pf->compute;
+    if (is_named(f->stored_by, "store_root"))
+        pf->store = (PlanLevel){ 0 };
+    return !is_named(f->stored_by, "store_at") || find_level(pl, f, f->stored_by, &pf->store);
+}
+
+bool plan_levels(Planner *pl)
+{
+    for (size_t i = pl->drafts.count; i-- > 0;) {           /* readers first */
+        FuncDraft *f = pl->drafts.at[i];
+        if (!f->needed || f->func->kind == FUNC_INPUT)
+            continue;
+        if (!find_levels(pl, f) || !check_uses(pl, f) || !check_storage(pl, f))
+            f->plan->compute = f->plan->store = (PlanLevel){ 0 };
+    }
+    return !pl->failed;
+}

@@ -1,0 +1,221 @@
+/* Plans: a pipeline and a schedule become what lowering obeys. The steps are in plan_make. */
+#include "plan/planner.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool refuse(Planner *pl, Loc loc, const char *remedy, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *message = arena_alloc(pl->arena, (size_t)(n < 0 ? 0 : n) + 1);
+    va_start(args, format);
+    vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, format, args);
+    va_end(args);
+    diag_error(pl->cx, loc, remedy, "%s", message);
+    pl->failed = true;
+    return false;
+}
+
+const char *def_text(Planner *pl, const DefDraft *d)
+{
+    if (!d->update)
+        return arena_printf(pl->arena, "`%s`", d->def->func->name);
+    return arena_printf(pl->arena, "update %d of `%s`", d->def->update, d->def->func->name);
+}
+
+const char *loop_text(Planner *pl, const PlanLoop *l)
+{
+    return arena_strndup(pl->arena, l->name, strcspn(l->name, "."));
+}
+
+/* ---- What the schedule says ------------------------------------------------------------- */
+
+static bool names(const Directive *d, const char *const *list)
+{
+    while (*list && strcmp(*list, d->info->name))
+        list++;
+    return *list != NULL;
+}
+
+static bool is_gpu(const Directive *d)
+{
+    return !strncmp(d->info->name, "gpu_", 4);
+}
+
+/* Hands each directive to its function. A function that others are computed inside of is spoken of too: its loops stay as they are named. */
+static void distribute(Planner *pl)
+{
+    static const char *const call[] = { "inline", "compute_root", "compute_at", NULL }, *const store[] = { "store_root", "store_at", NULL };
+    for (size_t i = 0; pl->schedule && i < pl->schedule->directives.count; i++) {
+        const Directive *d = &pl->schedule->directives.at[i];
+        FuncDraft       *f = draft_of(pl, d->func);
+        if (map_get(&pl->used, d))
+            continue;
+        if (is_gpu(d)) {
+            refuse(pl, d->loc, "parallel and vectorize are for CPUs", "`%s` is for GPUs: not for this target", d->info->name);
+            continue;
+        }
+        f->spoken = true;
+        vec_push(pl->arena, &f->directives, d);
+        if (names(d, call))
+            f->called_by = d;
+        else if (!f->shaped_by)
+            f->shaped_by = d;
+        if (names(d, store))
+            f->stored_by = d;
+        for (int k = 0; k < d->arg_count; k++)
+            if (d->args[k].kind == ARG_FUNC && d->info->shape[0] == 'f' && d->info->shape[1] == 'l')
+                draft_of(pl, d->args[k].func)->spoken = true;
+    }
+}
+
+/* ---- Steps ------------------------------------------------------------------------------ */
+
+static void begin_defs(Planner *pl)
+{
+    for (size_t i = 0; i < pl->drafts.count; i++) {
+        FuncDraft *f = pl->drafts.at[i];
+        if (f->inlined || f->func->kind == FUNC_INPUT)
+            continue;
+        const int count = 1 + f->func->update_count;
+        f->defs         = ARENA_ARRAY(pl->arena, DefDraft, (size_t)count);
+        f->plan->defs   = ARENA_ARRAY(pl->arena, PlanDef, (size_t)count);
+        for (int k = -1; k < f->func->update_count; k++) {
+            DefDraft *d = draft_def(f, k);
+            d->def      = &f->plan->defs[k + 1];
+            *d->def     = (PlanDef){ .func = f->func, .update = k };
+            d->update   = k < 0 ? NULL : &f->func->updates[k];
+            d->prefix   = k < 0 ? arena_printf(pl->arena, "%s.", f->func->name) : arena_printf(pl->arena, "%s.u%d.", f->func->name, k);
+            if (d->update)
+                d->self = self_reads(pl, f->func, d->update);
+        }
+    }
+}
+
+static bool read_by_needed(const FuncDraft *f)
+{
+    for (size_t i = 0; i < f->readers.count; i++)
+        if (f->readers.at[i].func->needed)
+            return true;
+    return false;
+}
+
+/* Drops readers that nobody needs, from the end back, so that what only they read is dropped too. */
+static void find_needed(Planner *pl)
+{
+    for (size_t i = pl->drafts.count; i-- > 0;) {
+        FuncDraft *f = pl->drafts.at[i];
+        f->needed    = f->plan->is_output || f->func->kind == FUNC_INPUT || (!f->inlined && read_by_needed(f));
+        size_t kept  = 0;
+        for (size_t r = 0; r < f->readers.count; r++)
+            if (f->readers.at[r].func->needed)
+                f->readers.at[kept++] = f->readers.at[r];
+        f->readers.count = kept;
+    }
+}
+
+/* The plan's functions: those that are needed, in order. */
+static void number_functions(Planner *pl)
+{
+    Plan *plan  = pl->plan;
+    plan->funcs = ARENA_ARRAY(pl->arena, PlanFunc, pl->drafts.count);
+    for (size_t i = 0; i < pl->drafts.count; i++) {
+        FuncDraft *f = pl->drafts.at[i];
+        if (!f->needed)
+            continue;
+        f->func->id                     = plan->func_count;
+        plan->funcs[plan->func_count]   = *f->plan;
+        f->plan                         = &plan->funcs[plan->func_count++];
+    }
+    plan->inlined = ARENA_ARRAY(pl->arena, const Func *, pl->drafts.count);
+    for (size_t i = 0; i < pl->drafts.count; i++)
+        if (pl->drafts.at[i]->inlined)
+            plan->inlined[plan->inlined_count++] = pl->drafts.at[i]->origin;
+    plan->output_count = (int)pl->pipeline->outputs.count;
+    plan->outputs      = ARENA_ARRAY(pl->arena, const Func *, pl->pipeline->outputs.count);
+    for (int i = 0; i < plan->output_count; i++)
+        plan->outputs[i] = draft_of(pl, pl->pipeline->outputs.at[i].func)->func;
+}
+
+/* The loops of one function, by its directives or by default. */
+static bool make_loops(Planner *pl, FuncDraft *f)
+{
+    bool ok = true;
+    begin_storage(f);
+    for (size_t i = 0; i < f->directives.count; i++)
+        ok = apply_storage(pl, f, f->directives.at[i]) && ok;
+    if (f->func->kind != FUNC_DEFINED)
+        return ok;
+    for (int k = -1; k < f->func->update_count; k++)
+        begin_loops(pl, f, draft_def(f, k));
+    if (!f->spoken) {
+        default_place(pl, f);
+        return ok && default_loops(pl, f);
+    }
+    for (size_t i = 0; i < f->directives.count && ok; i++)
+        ok = apply_loops(pl, draft_def(f, f->directives.at[i]->update), f->directives.at[i]);
+    for (int k = -1; k < f->func->update_count && ok; k++)
+        ok = end_loops(pl, draft_def(f, k));
+    return ok;
+}
+
+static bool plan_loops(Planner *pl)
+{
+    for (size_t i = pl->drafts.count; i-- > 0;)             /* readers first: defaults follow them */
+        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->func->kind != FUNC_INPUT)
+            make_loops(pl, pl->drafts.at[i]);
+    return !pl->failed;
+}
+
+Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vector_bits)
+{
+    Plan *plan = ARENA_NEW(arena, Plan);
+    *plan      = (Plan){ .cx = p->cx, .arena = arena, .pipeline = p, .name = p->name };
+    expr_pool_init(&plan->exprs, p->cx, arena);
+    Planner pl = { .cx = p->cx, .arena = arena, .plan = plan, .pipeline = p, .schedule = schedule, .vector_bits = vector_bits ? vector_bits : 256 };
+    map_init(&pl.names, arena);
+    map_init(&pl.drafts_of, arena);
+    map_init(&pl.used, arena);
+
+    plan_copy(&pl);
+    if (!plan_derive(&pl))
+        return NULL;
+    distribute(&pl);
+    if (!plan_inline(&pl))
+        return NULL;
+    begin_defs(&pl);
+    plan_readers(&pl);
+    find_needed(&pl);
+    if (!order_together(&pl))
+        return NULL;
+    number_functions(&pl);
+    return plan_loops(&pl) && plan_levels(&pl) && check_together(&pl) ? plan : NULL;
+}
+
+/* ---- Choice ----------------------------------------------------------------------------- */
+
+static bool fits(const Schedule *s, const char *target)
+{
+    return !s->target || !target || !strcmp(s->target, target);
+}
+
+bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Schedule **out)
+{
+    *out = NULL;
+    VEC(const char *) known = { 0 };
+    for (size_t i = 0; i < p->schedules.count; i++) {
+        const Schedule *s = p->schedules.at[i];
+        if (s->name)
+            vec_push(&p->cx->call, &known, s->name);
+        if (name ? s->name && !strcmp(s->name, name) : fits(s, target) && (!s->name || p->schedules.count == 1))
+            *out = s;
+    }
+    if (!name || *out)
+        return true;
+    const char *near = text_near_miss(name, known.at, known.count);
+    diag_error(p->cx, (Loc){ 0 }, near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them", "there is no schedule `%s`", name);
+    return false;
+}

@@ -1,0 +1,25 @@
+/* Runs a program with a schedule and compares it with the interpreter. */
+#ifndef KILN_TESTS_FUZZ_CHECK_SCHEDULE_H
+#define KILN_TESTS_FUZZ_CHECK_SCHEDULE_H
+
+#include "check.h"
+
+/* How far a case came. */
+typedef enum Reached {
+    REACHED_NOTHING,
+    REACHED_REFERENCE,  /* the interpreter has run it */
+    REACHED_PLAN,       /* the schedule can be obeyed */
+    REACHED_EXECUTED,   /* lowered, executed, and the same */
+    REACHED_COMPILED    /* compiled, run, and the same */
+} Reached;
+
+typedef struct ScheduleReport {
+    Report  report;
+    Reached reached;
+    char    refusal[400];       /* what the plan or the lowering had against it */
+} ScheduleReport;
+
+/* `text` is a program as in generate.h with one schedule block. `seed` decides the layouts. */
+Verdict check_schedule(const char *text, uint64_t seed, ScheduleReport *report);
+
+#endif

@@ -1,0 +1,353 @@
+/* Programs of the kinds that schedules go wrong with: each function below writes one kind, with random stages, offsets, types and sizes.
+ *
+ * The kinds are those of wrong code that compilers of such schedules have shipped: sliding windows, folded storage, loops shared by two functions,
+ * reductions that are fused, vectorized or factored, scans, histograms, time steps, resampling with / and %, boundaries, tuples. */
+#include "families.h"
+#include "gen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const element_types[] = { "i32", "u8", "u16", "i16", "f32", "i64", "u32", "f64" };
+
+static const char *some_type(Gen *g) { return element_types[pick(g, sizeof element_types / sizeof *element_types)]; }
+static const char *some_int(Gen *g) { return element_types[pick(g, 4)]; }
+static int offset(Gen *g, int reach) { return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach; }
+
+static int some_extent(Gen *g)
+{
+    static const uint8_t extents[] = { 13, 7, 1, 5, 16, 3, 11, 2, 17, 8, 23, 31 };
+    return extents[pick(g, sizeof extents)];
+}
+
+/* //@ KIND NAME [seed] min:extent … */
+static void comment(Gen *g, const char *kind, const char *name, int rank)
+{
+    emit(g, "//@ %s %s", kind, name);
+    if (kind[0] == 'i')
+        emit(g, " %u", (unsigned)pick(g, 1000));
+    for (int d = 0; d < rank; d++)
+        emit(g, " %d:%d", offset(g, 3), rank > 2 && d > 1 ? 1 + (int)pick(g, 4) : some_extent(g));
+    emit(g, "\n");
+}
+
+static void declare_output(Gen *g, const char *name, int rank)
+{
+    comment(g, "output", name, rank);
+    emit(g, "output %s\n", name);
+}
+
+static void declare_input(Gen *g, const char *name, const char *dims, int rank)
+{
+    comment(g, "input", name, rank);
+    emit(g, "input %s : %s(%s)\n", name, some_type(g), dims);
+}
+
+/* x, x+1, x-2 … */
+static void shifted(Gen *g, const char *var, int by)
+{
+    emit(g, "%s", var);
+    if (by)
+        emit(g, "%+d", by);
+}
+
+/* Two operands between which something stands. */
+static const char *some_operator(Gen *g)
+{
+    static const char *const operators[] = { " + ", " - ", " + 3*", " - 2*", " * " };
+    return operators[pick(g, 5)];
+}
+
+/* ---- Chains ------------------------------------------------------------------------------ */
+
+/* Stage `from` of a chain read at `taps` places around (x, y). */
+static void read_around(Gen *g, int from, int taps, int reach, bool along_x, bool along_y)
+{
+    for (int t = 0; t < taps; t++) {
+        emit(g, "%ss%d(", t ? some_operator(g) : "", from);
+        shifted(g, "x", along_x ? offset(g, reach) : 0);
+        emit(g, ", ");
+        shifted(g, "y", along_y ? offset(g, reach) : 0);
+        emit(g, ")");
+    }
+}
+
+/* s0 = in, s1 of s0, … out: stencils along x, y or both; some read a stage before the last too. */
+static void stencil_chain(Gen *g)
+{
+    const int count = 2 + (int)pick(g, 5);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(%s(x, y))\n", some_type(g), chance(g, 30) ? "edge(in)" : "in");
+    for (int i = 1; i <= count; i++) {
+        const uint32_t along = pick(g, 4);
+        if (i < count)
+            emit(g, "s%d(x, y) = ", i);
+        else
+            emit(g, "out(x, y) = ");
+        read_around(g, i - 1, 1 + (int)pick(g, 3), 1 + (int)pick(g, 2), along != 0, along != 1);
+        if (i > 1 && chance(g, 30)) {
+            emit(g, "%s", some_operator(g));
+            read_around(g, (int)pick(g, (uint32_t)i - 1), 1, 2, true, true);
+        }
+        emit(g, "\n");
+    }
+}
+
+/* The same in one dimension, where everything slides along the one loop. */
+static void row_chain(Gen *g)
+{
+    const int count = 3 + (int)pick(g, 4);
+    declare_input(g, "in", "x", 1);
+    declare_output(g, "out", 1);
+    emit(g, "s0(x) = %s(in(x))\n", some_type(g));
+    for (int i = 1; i <= count; i++) {
+        if (i < count)
+            emit(g, "s%d(x) = ", i);
+        else
+            emit(g, "out(x) = ");
+        for (uint32_t t = 0, taps = 1 + pick(g, 3); t < taps; t++) {
+            emit(g, "%ss%d(", t ? some_operator(g) : "", i - 1 - (int)(chance(g, 20) ? pick(g, (uint32_t)i) : 0));
+            shifted(g, "x", offset(g, 3));
+            emit(g, ")");
+        }
+        emit(g, "\n");
+    }
+}
+
+/* Sampled down and up again: 2*x and x/2, at odd sizes. */
+static void pyramid(Gen *g)
+{
+    const int levels = 1 + (int)pick(g, 3), by = chance(g, 75) ? 2 : 3;
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "d0(x, y) = %s(%s(x, y))\n", some_type(g), chance(g, 50) ? "edge(in)" : "in");
+    for (int i = 1; i <= levels; i++)
+        emit(g, "d%d(x, y) = d%d(%d*x%+d, y) + d%d(%d*x, %s*y%+d)\n", i, i - 1, by, offset(g, 1), i - 1, by, chance(g, 60) ? "2" : "1", offset(g, 1));
+    emit(g, "u%d(x, y) = d%d(x, y)\n", levels, levels);
+    for (int i = levels - 1; i >= 0; i--)
+        emit(g, "u%d(x, y) = u%d(x/%d, (y%+d)/2) - u%d((x%+d)/%d, y/2) + d%d(x, y)\n", i, i + 1, by, offset(g, 1), i + 1, offset(g, 2), by, i);
+    emit(g, "out(x, y) = u0(x%+d, y) + u0(x, y)\n", offset(g, 1));
+}
+
+/* Where an index is a quotient, a remainder, another dimension, or runs backwards. */
+static void index_arithmetic(Gen *g)
+{
+    const int n = 2 + (int)pick(g, 4);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", some_type(g));
+    switch (pick(g, 4)) {
+    case 0: emit(g, "s1(x, y) = s0(x/%d, y + x%%%d)\n", n, n); break;
+    case 1: emit(g, "s1(x, y) = s0(y, x) - s0(x, y)\n"); break;
+    case 2: emit(g, "s1(x, y) = s0(%d - x, y) + s0(x, (x + y)/%d)\n", n, n); break;
+    default: emit(g, "s1(x, y) = if (x + y)%%%d < 1 then s0(x, y/%d) else s0(x%+d, y)\n", n, n, offset(g, 2)); break;
+    }
+    emit(g, "s2(x, y) = s1(x, y%+d) + s1(x%+d, y)\n", offset(g, 2), offset(g, 1));
+    emit(g, "out(x, y) = s2(x, y) %s s1(x%+d, y)\n", chance(g, 50) ? "+" : "-", offset(g, 1));
+}
+
+/* A boundary around something that is computed. */
+static void boundary(Gen *g)
+{
+    static const char *const names[] = { "edge", "mirror", "wrap", "mirror_interior", "constant" };
+    const uint32_t kind = pick(g, 5), w = (uint32_t)some_extent(g), h = (uint32_t)some_extent(g);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    const char *type = some_type(g);
+    emit(g, "s0(x, y) = %s(%s(in%s)(x, y))\n", type, names[kind], kind == 4 ? ", 7" : "");
+    emit(g, "s1(x, y) = s0(x-1, y) + s0(x+1, y)\n");
+    emit(g, "e = %s(s1%s, x: 0..%u, y: 0..%u)\n", names[pick(g, 4)], "", (unsigned)w, (unsigned)h);
+    emit(g, "s2(x, y) = e(x%+d, y) - e(x, y%+d)\n", offset(g, 2), offset(g, 2));
+    emit(g, "out(x, y) = s2(x, y-1) + s2(x, y+1)\n");
+}
+
+/* Two or three outputs over shared stages: loops may be shared. */
+static void siblings(Gen *g)
+{
+    const int rank = 1 + (int)pick(g, 2);
+    const char *dims = rank == 2 ? "x, y" : "x";
+    declare_input(g, "in", dims, rank);
+    declare_output(g, "a", rank);
+    declare_output(g, "b", rank);
+    emit(g, "s0(%s) = %s(in(%s))\n", dims, some_type(g), dims);
+    emit(g, "s1(%s) = s0(x%+d%s) + s0(%s)\n", dims, offset(g, 2), rank == 2 ? ", y" : "", dims);
+    emit(g, "s2(%s) = s0(%s) - s0(x%s)\n", dims, dims, rank == 2 ? ", y+1" : "+1");
+    emit(g, "a(%s) = s1(%s) + s2(x%+d%s)\n", dims, dims, offset(g, 1), rank == 2 ? ", y" : "");
+    emit(g, "b(%s) = s2(%s) * s1(%s)\n", dims, dims, dims);
+}
+
+/* A parameter decides; an update meets only part of the points. */
+static void conditions(Gen *g)
+{
+    emit(g, "//@ param k %u\nparam k : i32 = 3\n", (unsigned)pick(g, 9));
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", some_int(g));
+    emit(g, "s1(x, y) = if k > %u then s0(x-1, y) else s0(x, y) + 1\n", (unsigned)pick(g, 9));
+    emit(g, "out(x, y) = s1(x, y) + s1(x, y%+d)\n", offset(g, 2));
+    if (chance(g, 50))
+        emit(g, "out(x, y) = out(x, y) * 2 + s1(x+k, y)\n");
+    if (chance(g, 40))
+        emit(g, "out(x, %d) = s0(x, k)\n", offset(g, 3));
+}
+
+/* ---- Reductions -------------------------------------------------------------------------- */
+
+/* An update, or an inline reduction, over one or two variables; then something that reads it. */
+static void reduction(Gen *g)
+{
+    static const char *const ops[] = { "+=", "+=", "min=", "max=" };
+    const char *type = chance(g, 65) ? some_int(g) : some_type(g);
+    const int   n = some_extent(g), m = 1 + (int)pick(g, 5);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", type);
+    emit(g, "c(x, y) = %s(%u)\n", type, (unsigned)pick(g, 9));
+    switch (pick(g, 4)) {
+    case 0: emit(g, "c(x, y) %s s0(x+u, y) for u in %d..%d\n", ops[pick(g, 4)], offset(g, 2), n); break;
+    case 1: emit(g, "c(x, y) %s s0(x+u, y+v) * 3 for u in 0..%d, v in 0..%d\n", ops[pick(g, 4)], m, n); break;
+    case 2: emit(g, "c(x, y) %s s0(u, y) for u in 0..%d where (u + x)%%3 > 0\n", ops[pick(g, 4)], n); break;
+    default: emit(g, "c(x, y) %s s0(x+u, y-v) for u in 0..%d, v in 0..u+1\n", ops[pick(g, 4)], m); break;
+    }
+    emit(g, "out(x, y) = c(x, y) + c(x%+d, y%+d)\n", offset(g, 2), offset(g, 1));
+}
+
+/* A reduction to very few values. */
+static void to_scalar(Gen *g)
+{
+    static const char *const ops[] = { "+=", "+=", "min=", "max=" };
+    const char *type = some_int(g);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 1);
+    emit(g, "all() = %s(1)\nall() %s %s(in(u, v)) for u in 0..%d, v in 0..%d\n", type, ops[pick(g, 4)], type, some_extent(g), 1 + (int)pick(g, 6));
+    emit(g, "row(y) = %s(0)\nrow(y) %s %s(in(u, y)) for u in 0..%d\n", type, ops[pick(g, 4)], type, some_extent(g));
+    emit(g, "out(x) = row(x) + all() - row(x%+d)\n", offset(g, 2));
+}
+
+static void matrix(Gen *g)
+{
+    declare_input(g, "a", "x, y", 2);
+    declare_input(g, "b", "x, y", 2);
+    declare_output(g, "out", 2);
+    const char *type = some_type(g);
+    emit(g, "p(x, y) = %s(0)\np(x, y) += %s(a(k, y)) * %s(b(x, k)) for k in 0..%d\n", type, type, type, some_extent(g));
+    emit(g, "out(x, y) = p(x, y)%s\n", chance(g, 50) ? " + p(x+1, y)" : "");
+}
+
+static void histogram(Gen *g)
+{
+    const int bins = 3 + (int)pick(g, 8);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 1);
+    emit(g, "h(b) = %s(0)\nh(i32(in(u, v)) %% %d) += 1 for v in 0..%d, u in 0..%d\n", some_int(g), bins, 1 + (int)pick(g, 6), some_extent(g));
+    if (chance(g, 60)) {
+        emit(g, "cdf(b) = h(b)\ncdf(i) += cdf(i-1) for i in 1..%d\n", bins);
+        emit(g, "out(x) = cdf(x%%%d) - h((x+1)%%%d)\n", bins, bins);
+    } else {
+        emit(g, "out(x) = h(x%%%d) + 2*h((x%+d)%%%d)\n", bins, offset(g, 2), bins);
+    }
+}
+
+/* Running sums, forwards and backwards, and a stencil over them. */
+static void scan(Gen *g)
+{
+    const char *type = some_type(g);
+    const int   n    = some_extent(g) + 1;
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", type);
+    emit(g, "f(x, y) = s0(x, y)\n");
+    if (chance(g, 50))
+        emit(g, "f(i, y) = f(i-1, y) + s0(i, y) for i in 1..%d\n", n);
+    else
+        emit(g, "f(x, i) = f(x, i-1) + s0(x, i) for i in 1..%d\n", n);
+    if (chance(g, 50))
+        emit(g, "f(%d-i, y) = f(%d-i, y) + f(%d-i, y) for i in 1..%d\n", n, n, n + 1, n);
+    emit(g, "out(x, y) = f(x, y) - f(x%+d, y%+d)\n", offset(g, 2), offset(g, 2));
+}
+
+/* f(x, t) from f(., t-1). */
+static void time_steps(Gen *g)
+{
+    const int steps = 2 + (int)pick(g, 4);
+    declare_input(g, "in", "x", 1);
+    declare_output(g, "out", 1);
+    emit(g, "f(x, t) = %s(edge(in)(x))\n", some_type(g));
+    emit(g, "f(x, t) = f(x-1, t-1) + f(x%+d, t-1) for t in 1..%d\n", offset(g, 2), steps + 1);
+    emit(g, "out(x) = f(x, %d)%s\n", steps, chance(g, 40) ? " - f(x+1, 1)" : "");
+}
+
+static void tuples(Gen *g)
+{
+    const char *type = some_type(g);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = (%s(in(x, y)), i32(x) - y)\n", type);
+    if (chance(g, 50))
+        emit(g, "s0(x, y) = (s0(x, y).0 + 1, s0(x, y).1 * 2)\n");
+    if (chance(g, 60)) {
+        emit(g, "best(x, y) = argmax(s0(x+u, y).0 for u in -1..%d)\n", 1 + (int)pick(g, 4));
+        emit(g, "out(x, y) = best(x, y).0 + s0(x, y%+d).1\n", offset(g, 1));
+    } else {
+        emit(g, "out(x, y) = (s0(x, y).1, s0(x%+d, y).0)\n", offset(g, 2));
+    }
+}
+
+/* Several updates of one function, of parts of it. */
+static void updates(Gen *g)
+{
+    const char *type = some_int(g);
+    const int   n    = some_extent(g);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", type);
+    emit(g, "f(x, y) = s0(x, y) + s0(x+1, y)\n");
+    emit(g, "f(x, y) = f(x, y) * 3\n");
+    if (chance(g, 60))
+        emit(g, "f(u, y) += s0(u, y-1) for u in %d..%d\n", offset(g, 2), n);
+    if (chance(g, 50))
+        emit(g, "f(x, 1) = f(x, 0) - f(x, 2)\n");
+    if (chance(g, 50))
+        emit(g, "f(u, v) += %s(u) for u in 0..%d, v in 0..u+1 where u != v\n", type, 1 + (int)pick(g, 6));
+    emit(g, "out(x, y) = f(x, y%+d) + f(x%+d, y)\n", offset(g, 1), offset(g, 1));
+}
+
+/* Three dimensions, with a small third one. */
+static void planes(Gen *g)
+{
+    declare_input(g, "in", "x, y, c", 3);
+    declare_output(g, "out", 3);
+    emit(g, "s0(x, y, c) = %s(in(x, y, c))\n", some_type(g));
+    emit(g, "gray(x, y) = sum(s0(x, y, c) for c in 0..3)\n");
+    emit(g, "s1(x, y, c) = s0(x, y%+d, c) - s0(x%+d, y, c)\n", offset(g, 2), offset(g, 1));
+    emit(g, "out(x, y, c) = s1(x, y, c) + gray(x%+d, y) + s1(x, y, c+1)\n", offset(g, 1));
+}
+
+typedef struct Family {
+    void (*write)(Gen *g);
+    int  weight;
+} Family;
+
+static const Family families[] = {
+    { stencil_chain, 5 }, { row_chain, 3 }, { pyramid, 2 }, { index_arithmetic, 2 }, { boundary, 2 }, { siblings, 2 }, { conditions, 2 }, { reduction, 3 },
+    { to_scalar, 1 }, { matrix, 1 }, { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
+};
+
+char *generate_family(Choices *c)
+{
+    Gen       g     = { .choices = c };
+    const int count = sizeof families / sizeof *families;
+    int       total = 0, which = 0;
+    for (int i = 0; i < count; i++)
+        total += families[i].weight;
+    int at = (int)pick(&g, (uint32_t)total);
+    while (which < count - 1 && at >= families[which].weight)
+        at -= families[which++].weight;
+    families[which].write(&g);
+    if (g.failed) {
+        free(g.text);
+        return NULL;
+    }
+    return g.text;
+}
