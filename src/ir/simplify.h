@@ -19,8 +19,8 @@
  *   2. the constants in it (divisors, moduli, coefficients) in absolute value;
  *   3. for equal ones, the place of operands in the order of expr_order().
  * A cast that is distributed over a sum moves down, and casts are never collected. Rows of the rule table never duplicate a variable and always
- * reduce the weight: a test computes it for each row (the order of Knuth and Bendix, 1970). Were there a cycle for all that, a node is given up,
- * as it is, after MOST_STEPS. */
+ * reduce the weight: a test computes it for each row (the order of Knuth and Bendix, 1970). Were there a cycle
+ * for all that: a node that is met again while it is simplified stays as it is, and so does one after MOST_STEPS; the context's quota ends the rest. */
 #ifndef KILN_IR_SIMPLIFY_H
 #define KILN_IR_SIMPLIFY_H
 
