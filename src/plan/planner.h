@@ -157,6 +157,8 @@ bool plan_levels(Planner *pl);
 /* Brings functions that are computed with another to its place; before functions are numbered. */
 bool order_together(Planner *pl);
 bool check_together(Planner *pl);
+/* The first compute_with of a function, or NULL. */
+const Directive *asked_together(const FuncDraft *f);
 
 /* ---- storage.c ---- */
 void begin_storage(FuncDraft *f);

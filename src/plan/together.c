@@ -6,12 +6,18 @@
  *         shared one have the same shape; and g's definition is its last, so that the definitions of f before it can run before them. */
 #include "plan/planner.h"
 
-static const Directive *asked(const FuncDraft *f)
+/* The directive that asks it of f, the one after `after`. */
+static const Directive *asked_after(const FuncDraft *f, const Directive *after)
 {
     for (size_t i = 0; i < f->directives.count; i++)
-        if (!strcmp(f->directives.at[i]->info->name, "compute_with"))
+        if (f->directives.at[i] > after && !strcmp(f->directives.at[i]->info->name, "compute_with"))
             return f->directives.at[i];
     return NULL;
+}
+
+const Directive *asked_together(const FuncDraft *f)
+{
+    return asked_after(f, NULL);
 }
 
 /* ---- Order ------------------------------------------------------------------------------ */
@@ -59,7 +65,7 @@ static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Direct
         if (needs[i])
             now[n++] = pl->drafts.at[i];
     for (size_t i = 0; i < n; i++)
-        if (asked(now[i]))
+        if (asked_together(now[i]))
             return refuse(pl, d->loc, "leave it out for one of them", "`%s` needs `%s`, which is computed with another function itself", last == at_f ? f->func->name : g->func->name, now[i]->func->name);
     now[n++] = g;
     now[n++] = f;
@@ -75,21 +81,23 @@ static FuncDraft *partner(Planner *pl, FuncDraft *f, const Directive *d)
 {
     FuncDraft *g = draft_of(pl, d->args[0].func);
     const char *why = g == f ? "it is the same function" : g->inlined ? "that is inlined" : g->func->kind != FUNC_DEFINED ? "that has no loops"
-                      : !g->needed ? "no output needs that" : asked(g) ? "that is computed with another function itself"
+                      : !g->needed ? "no output needs that" : asked_together(g) ? "that is computed with another function itself"
                       : d->args[0].update >= 0 && d->args[0].update != g->func->update_count - 1 ? "that update is not its last" : NULL;
+    if (!why && asked_after(f, d))
+        refuse(pl, asked_after(f, d)->loc, "leave one of them out", "`%s` is computed with another function already", f->func->name);
     if (why)
         refuse(pl, d->loc, "name a function with loops of its own", "`%s` cannot be computed with `%s`: %s", f->func->name, g->func->name, why);
-    return why ? NULL : g;
+    return pl->failed ? NULL : g;
 }
 
 bool order_together(Planner *pl)
 {
     VEC(FuncDraft *) all = { 0 };
     for (size_t i = 0; i < pl->drafts.count; i++)
-        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->defs && asked(pl->drafts.at[i]))
+        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->defs && asked_together(pl->drafts.at[i]))
             vec_push(pl->arena, &all, pl->drafts.at[i]);
     for (size_t i = 0; i < all.count; i++) {
-        const Directive *d = asked(all.at[i]);
+        const Directive *d = asked_together(all.at[i]);
         FuncDraft       *g = partner(pl, all.at[i], d);
         if (!g || !bring_together(pl, all.at[i], g, d))
             return false;
@@ -143,7 +151,7 @@ bool check_together(Planner *pl)
 {
     for (size_t i = 0; i < pl->drafts.count; i++) {
         FuncDraft       *f = pl->drafts.at[i];
-        const Directive *d = f->needed && f->defs ? asked(f) : NULL;
+        const Directive *d = f->needed && f->defs ? asked_together(f) : NULL;
         if (d)
             check_pair(pl, f, d);
     }
