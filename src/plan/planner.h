@@ -1,7 +1,8 @@
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline, loops (directives applied to the loops of each definition), order
- * (is that order of an update's steps the same?), defaults (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
+ * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline,
+ * loops (directives applied to the loops of each definition), order (is that order of an update's steps the same?), defaults
+ * (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
 

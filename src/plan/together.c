@@ -66,7 +66,8 @@ static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Direct
             now[n++] = pl->drafts.at[i];
     for (size_t i = 0; i < n; i++)
         if (asked_together(now[i]))
-            return refuse(pl, d->loc, "leave it out for one of them", "`%s` needs `%s`, which is computed with another function itself", last == at_f ? f->func->name : g->func->name, now[i]->func->name);
+            return refuse(pl, d->loc, "leave it out for one of them", "`%s` needs `%s`, which is computed with another function itself",
+                          last == at_f ? f->func->name : g->func->name, now[i]->func->name);
     now[n++] = g;
     now[n++] = f;
     for (size_t i = first + 1; i < last; i++)
@@ -129,7 +130,8 @@ static bool check_pair(Planner *pl, FuncDraft *f, const Directive *d)
         return refuse(pl, d->args[1].loc, "name a loop outside it", "the vector loop `%s` cannot be shared", d->args[1].name);
     for (int i = 0; i <= loop; i++)
         if (i >= (int)own->loops.count || !same_shape(&own->loops.at[i], &with->loops.at[i]) || with->loops.at[i].loop.kind == LOOP_VECTOR)
-            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops", "the loops of %s down to `%s` are not like those of %s", def_text(pl, own), d->args[1].name, def_text(pl, with));
+            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops", "the loops of %s down to `%s` are not like those of %s",
+                          def_text(pl, own), d->args[1].name, def_text(pl, with));
     own->def->with = (PlanLevel){ with->def, loop };
     return true;
 }
@@ -141,7 +143,8 @@ static bool check_inside(Planner *pl, const FuncDraft *f)
     for (int i = 0; i < 2; i++) {
         const PlanDef *def = levels[i].def;
         if (def && def->with.def && levels[i].loop <= def->with.loop)
-            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "name a loop further in", "`%s` cannot be computed inside the loop `%s` of `%s`, which it shares with `%s`",
+            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "name a loop further in",
+                          "`%s` cannot be computed inside the loop `%s` of `%s`, which it shares with `%s`",
                           f->func->name, def->loops[levels[i].loop].name, def->func->name, def->with.def->func->name);
     }
     return true;
