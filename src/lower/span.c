@@ -433,18 +433,22 @@ Span span_of(Spans *sp, const Expr *e)
 
 /* ---- Conditions ------------------------------------------------------------------------- */
 
-/* Uses that min <= node <= max (either may be NULL). */
+/* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition holds, so that a span is never empty: where the condition holds
+ * nowhere, one point too many is said to be read, and `alive` says that it is not. */
 static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
 {
-    Lower     *lw  = sp->lw;
-    const Span was = span_of(sp, node);
-    Span       now = { !was.min ? min : !min ? was.min : x_max(lw, was.min, min), !was.max ? max : !max ? was.max : x_min(lw, was.max, max) };
+    Lower       *lw  = sp->lw;
+    const Span   was = span_of(sp, node);
+    const ExprOp op  = min ? EX_MAX : EX_MIN;
+    const Expr  *end = min ? min : max, *near = min ? was.min : was.max, *beyond = min ? was.max : was.min;
+    const Expr  *now_near = near ? x_op(lw, op, near, end) : end, *now_beyond = beyond ? x_op(lw, op, beyond, end) : NULL;
+    const Span   now = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
     if (now.min == was.min && now.max == was.max)
         return;
     know(sp, node, now);
     SpanLevel *level = &sp->level[sp->depth];
-    if (now.min && now.max && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
-        level->alive = x_and(lw, level->alive, x_le(lw, now.min, now.max));
+    if (sp->checking && beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
+        level->alive = x_and(lw, level->alive, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
     /* what was computed with less is still right, but not as tight */
     map_init(&level->spans, lw->arena);
 }
@@ -535,6 +539,8 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
     map_init(&level->visited, sp->lw->arena);
     if (!fixed(sp, condition))
         assume(sp, condition, truth);
+    else if (!sp->checking)
+        level->alive = alive;
     else if (truth)
         level->alive = x_and(sp->lw, alive, condition);
     else
@@ -578,7 +584,7 @@ static void tell_access(Spans *sp, const Expr *call)
 {
     const int count = (int)call->count, depth = sp->depth;
     Span      index[KN_MAX_RANK];
-    bool      safe = spans_alive(sp) == sp->level[0].alive;
+    bool      safe = true;
     for (int d = 0; d < count; d++) {
         index[d]  = span_of(sp, call->args[d]);
         safe      = safe && is_exact(sp, call->args[d]);

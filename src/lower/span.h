@@ -41,7 +41,7 @@ typedef struct Spans {
     int64_t     work;
     SpanAccess *access;
     void       *user;
-    bool        checking;           /* collect what must hold so that no index wraps */
+    bool        checking;           /* collect what must hold so that no index wraps, and the conditions of branches in `alive` */
     VEC(const Expr *) checks;
     Map         has_calls;          /* node -> &yes or &no */
 } Spans;
