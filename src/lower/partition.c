@@ -257,10 +257,10 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 /* The loop in parts, or as it is if there is nothing to decide; `tail`: no guard, even. */
 static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
-    Lower  *lw = x->lw;
-    int64_t extent = 0;
-    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES
-        || (expr_is_int(loop->loop.extent, &extent) && extent < LEAST_ITERATIONS && !has_vector(loop->loop.body)))
+    Lower      *lw      = x->lw;
+    const bool  vectors = has_vector(loop->loop.body);
+    const Expr *few     = expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
+    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES || (!vectors && simplifier_proves(x->known, few)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
@@ -272,6 +272,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     map_init(&p->values, &scratch);
     map_init(&w.guards, &scratch);
     varying_init(&w.changed, lw->exprs, &scratch, NULL);
+    int64_t extent   = 0;
     p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) && typical_value(&x->typical, loop->loop.extent, &extent)
                        && extent > 0;
     p->steady_min = p->typical_min;
@@ -280,7 +281,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if (p->guards.count || (!tail && p->lows.count + p->highs.count && (p->pays || !has_vector(loop->loop.body)))) {
+    if (p->guards.count || (!tail && p->lows.count + p->highs.count && (p->pays || !vectors))) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }
@@ -338,12 +339,28 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     return s;
 }
 
+/* One side of a branch, which may say how far a loop in it goes. */
+static const Stmt *partition_side(Pass *x, const Expr *condition, const Stmt *s)
+{
+    if (!s)
+        return NULL;
+    simplifier_push_fact(x->known, condition);
+    s = partition(x, s);
+    simplifier_pop(x->known);
+    return s;
+}
+
 static const Stmt *partition(void *user, const Stmt *s)
 {
     Pass         *x = user;
     const StmtMap m = { x->lw->arena, partition, NULL, x };
     if (s->kind == STMT_FOR)
         return partition_loop(x, s);
+    if (s->kind == STMT_IF) {
+        const Stmt *yes = partition_side(x, s->branch.condition, s->branch.yes);
+        const Stmt *no  = partition_side(x, expr_unary(x->lw->exprs, EX_BIT_NOT, KN_BOOL, s->branch.condition), s->branch.no);
+        return stmt_if(x->lw->arena, s->branch.condition, yes, no);
+    }
     if (s->kind != STMT_LET)
         return stmt_map(&m, s);
     reach_set(x, s->let.name, reach_of(x, s->let.value));
