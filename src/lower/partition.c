@@ -6,12 +6,14 @@
  *             for v from min to v.steady - 1:      the body without its tail guards
  *             for v from v.steady to v.edge - 1:   the body with its conditions decided
  *             for v from v.edge on:                the body
- *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop does. Where one is there, and what is
- *         stored has less than 32 bits, the last part is two: vectors while the guard holds, and lanes one after the other for the rest, since masks are dear
- *         for small types.
- * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its size, and a body of more than
- *         MOST_NODES is left alone, as is a loop of few iterations without vectors, and one around vectors where all that is decided is a value common to the lanes. Conditions are decided by innermost loops, and by outer ones where the innermost moves what is compared slower than they do
- *         (the taps of a filter within the vectors of a row); a loop that has a vector loop with a guard right inside it comes before the loops in it.
+ *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop
+ *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
+ *         and lanes one after the other for the rest, since masks are dear for small types.
+ * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its
+ *         size. Left alone are bodies of more than MOST_NODES, loops of few iterations without vectors, and loops around vectors where all
+ *         that is decided is a value common to the lanes. Conditions are decided by innermost loops, and by outer ones where the innermost
+ *         moves what is compared slower than they do (the taps of a filter within the vectors of a row); a loop that has a vector loop
+ *         with a guard right inside it comes before the loops in it.
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
@@ -48,7 +50,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     Partition  *p      = &w->p;
     const Expr *value  = partition_expr(p, s->let.value);
     const bool  varies = varying_expr(&p->varying, value);
-    Motion        f, *kept = NULL;
+    Motion      f, *kept = NULL;
     if (varies && motion_of(p, value, &f)) {
         kept  = ARENA_NEW(p->scratch, Motion);
         *kept = f;
