@@ -134,7 +134,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     Regions    *r = user;
     Build      *b = r->b;
     const Func *f = call->u.call.func;
-    if (is_old_value(r, call))
+    if (is_old_value(r, call) || (alive && alive->op == EX_INT && !alive->u.i))
         return;
     if (!safe)
         map_set(&b->unsafe, call, b);
@@ -166,7 +166,11 @@ static void bind_rvars(Regions *r, const Update *u)
         }
         if (b->failed)
             return;
-        spans_bind(&b->spans, u->rvars[i].name, (Span){ lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) });
+        const Span range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
+        const Expr *some = x_le(b->lw, range.min, range.max);
+        if (some->op != EX_INT || !some->u.i)           /* there may be no steps: then nothing is read */
+            b->spans.level[0].alive = x_and(b->lw, b->spans.level[0].alive, some);
+        spans_bind(&b->spans, u->rvars[i].name, range);
     }
 }
 
