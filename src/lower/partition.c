@@ -200,9 +200,10 @@ static const Stmt *part(Lower *lw, const Stmt *loop, const Expr *first, const Ex
     return stmt_for(lw->arena, loop->loop.name, LOOP_SERIAL, first, index_sub(lw->exprs, end, first), body);
 }
 
-/* A name for a bound of the loop, and a let for it in *lets, which are in order and have no body yet. */
+/* Lets in order, the outermost first, that have no body yet. */
 typedef VEC(Stmt *) Lets;
 
+/* A name for a bound of the loop, and a let for it. */
 static const Expr *named(Steady *w, Lets *lets, const char *what, const Expr *value)
 {
     Lower *lw        = w->p.lw;
