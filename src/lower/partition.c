@@ -2,10 +2,10 @@
  *
  * Takes   a statement after flattening.
  * Gives   one that does the same, in which a serial loop `for v` whose body has conditions that v decides (see partition_claim.c) is
- *             let v.steady = …, v.edge = …
- *             for v from min to v.steady - 1:      the body without its tail guards
- *             for v from v.steady to v.edge - 1:   the body with its conditions decided
- *             for v from v.edge on:                the body
+ *             let v.part.steady = …, v.part.edge = …
+ *             for v from min to v.part.steady - 1:           the body without its tail guards
+ *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
+ *             for v from v.part.edge on:                     the body
  *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop
  *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
  *         and lanes one after the other for the rest, since masks are dear for small types.
@@ -209,7 +209,7 @@ static const Expr *named(Steady *w, Lets *lets, const char *what, const Expr *va
     Lower *lw        = w->p.lw;
     Stmt  *s         = ARENA_NEW(lw->arena, Stmt);
     s->kind          = STMT_LET;
-    s->let.name      = intern(lw->cx, arena_printf(w->p.scratch, "%s.%s", w->p.loop->loop.name, what));
+    s->let.name      = intern(lw->cx, arena_printf(w->p.scratch, "%s.part.%s", w->p.loop->loop.name, what));
     s->let.value     = value;
     vec_push(w->p.scratch, lets, s);
     return expr_var(lw->exprs, KN_I32, s->let.name);
