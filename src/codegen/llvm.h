@@ -39,6 +39,7 @@ typedef struct Binding {
     const char  *name;
     Value        value;
     LLVMValueRef wide;          /* a loop variable as i64, or NULL */
+    const Expr  *sum;           /* of a let: what it stands for, if that is a sum of coordinates; NULL otherwise */
     bool         coordinate;    /* made of loop variables and sizes, not of data: sums of such do not wrap */
     bool         live;
     bool         captured;      /* from the function around this one: not to be found in the ports */

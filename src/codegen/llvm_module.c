@@ -94,16 +94,28 @@ static LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name
     return it;
 }
 
+/* The name of a dimension; plans put the function's before it. */
+static const char *dim_name(const Buffer *b, int d)
+{
+    static const char *const numbers[KN_MAX_RANK] = { "0", "1", "2", "3", "4", "5", "6", "7" };
+    if (!b->func)
+        return numbers[d];
+    const char *point = strrchr(b->func->args[d], '.');
+    return point ? point + 1 : b->func->args[d];
+}
+
 /* The names of the dimensions, each ended by NUL. */
 static LLVMValueRef dims_text(Gen *g, const Buffer *b)
 {
     size_t size = 1;
-    for (int d = 0; b->func && d < b->rank; d++)
-        size += strlen(b->func->args[d]) + 1;
-    char  *text = gen_alloc(g, size + (size_t)b->rank * 12);
-    size_t n    = 0;
     for (int d = 0; d < b->rank; d++)
-        n += (size_t)(b->func ? sprintf(text + n, "%s", b->func->args[d]) : sprintf(text + n, "%d", d)) + 1;
+        size += strlen(dim_name(b, d)) + 1;
+    char  *text = gen_alloc(g, size);
+    size_t n    = 0;
+    for (int d = 0; d < b->rank; d++) {
+        memcpy(text + n, dim_name(b, d), strlen(dim_name(b, d)));
+        n += strlen(dim_name(b, d)) + 1;
+    }
     return text_const(g, text, n ? n : 1);
 }
 
