@@ -26,6 +26,11 @@ const char *def_text(Planner *pl, const DefDraft *d)
     return arena_printf(pl->arena, "update %d of `%s`", d->def->update, d->def->func->name);
 }
 
+const char *loop_text(Planner *pl, const PlanLoop *l)
+{
+    return arena_strndup(pl->arena, l->name, strcspn(l->name, "."));
+}
+
 /* ---- What the schedule says ------------------------------------------------------------- */
 
 static bool names(const Directive *d, const char *const *list)
@@ -211,6 +216,6 @@ bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Sch
     if (!name || *out)
         return true;
     const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(p->cx, (Loc){ 0 }, near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedule` lists them", "there is no schedule `%s`", name);
+    diag_error(p->cx, (Loc){ 0 }, near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them", "there is no schedule `%s`", name);
     return false;
 }
