@@ -48,9 +48,7 @@ static const OpRow op_rows[] = {
     { EX_SHL, "ab", 't', 1, 0, 0 },     { EX_SHR, "ab", 't', 1, 0, 0 },
     { EX_BIT_AND, "ab", 't', 1, 0, 1 }, { EX_BIT_OR, "ab", 't', 1, 0, 1 },  { EX_BIT_XOR, "ab", 't', 1, 0, 1 },  { EX_BIT_NOT, "a", 't', 1, 0, 1 },
     { EX_FLOOR, "a", 't', 0, 1, 0 },    { EX_CEIL, "a", 't', 0, 1, 0 },     { EX_ROUND, "a", 't', 0, 1, 0 },     { EX_TRUNC, "a", 't', 0, 1, 0 },
-    { EX_SQRT, "a", 't', 0, 1, 0 },     { EX_RSQRT, "a", 't', 0, 1, 0 },    { EX_FMA, "abc", 't', 0, 1, 0 },     { EX_EXP, "a", 't', 0, 1, 0 },
-    { EX_LOG, "a", 't', 0, 1, 0 },      { EX_POW, "ab", 't', 0, 1, 0 },     { EX_SIN, "a", 't', 0, 1, 0 },       { EX_COS, "a", 't', 0, 1, 0 },
-    { EX_TAN, "a", 't', 0, 1, 0 },      { EX_ATAN2, "ab", 't', 0, 1, 0 },   { EX_TANH, "a", 't', 0, 1, 0 },      { EX_ERF, "a", 't', 0, 1, 0 },
+    { EX_SQRT, "a", 't', 0, 1, 0 },     { EX_RSQRT, "a", 't', 0, 1, 0 },    { EX_FMA, "abc", 't', 0, 1, 0 },
     { EX_LT, "ab", 'b', 1, 1, 1 },      { EX_LE, "ab", 'b', 1, 1, 1 },      { EX_EQ, "ab", 'b', 1, 1, 1 },       { EX_NE, "ab", 'b', 1, 1, 1 },
     { EX_AND, "ab", 'b', 0, 0, 1 },     { EX_OR, "ab", 'b', 0, 0, 1 },      { EX_SELECT, "pab", 't', 1, 1, 1 },
 };
