@@ -133,7 +133,6 @@ typedef struct Gen {
     LLVMBuilderRef       b;
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef    layout;
-    char                *cpu, *features;
     Types                t;
     LLVMValueRef         rt_program;    /* constant */
     LLVMMetadataRef     *alias_scope;   /* by buffer id: { its scope }, and the list of all others */
@@ -245,9 +244,14 @@ void     cleanup_go_on(Gen *g, Cleanup *c);
 /* ---- llvm_module.c ---- */
 int      produced_index(const Gen *g, const Func *f);           /* its place in g->funcs, or -1 */
 void     gen_module(Gen *g);                                    /* every variant, and the entry */
+LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type);  /* with the attributes of g->target */
 Function *function_begin(Gen *g, const char *name, LLVMTypeRef type);   /* its first scope is open */
 void     function_end(Gen *g);                                  /* returns 0 */
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args);
+
+/* ---- llvm_dispatch.c ---- */
+void         dispatch_check(Gen *g);                            /* fails where the targets cannot be told apart at run time */
+LLVMValueRef dispatch_function(Gen *g);                         /* int NAME.choose(void) */
 
 /* ---- llvm_emit.c, llvm_target.c, llvm_jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);

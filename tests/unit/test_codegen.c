@@ -233,6 +233,44 @@ static void test_atomic_alone(ExprOp op, kn_type type, int lanes, bool masked)
     lowered_end(&l);
 }
 
+/* One object for three levels of x86-64: the one for this CPU is called. */
+static void test_variants(void)
+{
+#ifdef __x86_64__
+    const Target levels[] = { *target_find("x86-64"), *target_find("x86-64-avx2"), *target_find("x86-64-avx512") };
+    const CodegenOptions o = { .targets = levels, .target_count = 3 }, wrong = { .targets = target_table, .target_count = 2 };
+    Lowered   l;
+    Emitted   out, error;
+    build_stages(&l, MEMORY_HEAP, false);
+    Evaluator ev = { .l = &l };
+    execute(&ev, l.p.body);
+    CHECK(lowered_run(&l, &o, "variants") == 0, "several targets");
+    CHECK(lowered_difference(&l, l.p.buffers.at[1]) < 0, "several targets: other results");
+    CHECK(backend->emit(&l.p, &o, EMIT_ASM, &out, &error) && strstr(out.bytes, "test.body.x86-64-avx512:") && strstr(out.bytes, "zmm"), "a variant is missing");
+    backend->release(&out);
+    backend->release(&error);
+    CHECK(!backend->emit(&l.p, &wrong, EMIT_ASM, &out, &error) && strstr(error.bytes, "host"), "the host is no variant");
+    backend->release(&out);
+    backend->release(&error);
+    lowered_end(&l);
+#endif
+}
+
+/* Objects for other CPUs are made, if not run. */
+static void test_targets(void)
+{
+    for (int i = 0; i < target_count; i++) {
+        const CodegenOptions o = { .targets = &target_table[i], .target_count = 1 };
+        Lowered l;
+        Emitted out, error;
+        build_stages(&l, MEMORY_HEAP, false);
+        CHECK(backend->emit(&l.p, &o, EMIT_OBJECT, &out, &error) && out.size > 100, "%s: %s", target_table[i].name, error.bytes);
+        backend->release(&out);
+        backend->release(&error);
+        lowered_end(&l);
+    }
+}
+
 /* A name bound twice, one after the other, to different values; lets of what is loaded from memory that changes. */
 static void test_lets(void)
 {
@@ -272,6 +310,8 @@ int main(void)
     test_stages();
     test_no_memory();
     test_lets();
+    test_variants();
+    test_targets();
     test_outside(1, -1);
     test_outside(8, 1);
     test_outside(16, -100);
