@@ -24,6 +24,8 @@ typedef struct Regions {
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
+    Map         alive;              /* conditions that have a name: condition -> its variable */
+    int         alive_count;
 } Regions;
 
 const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLevel level)
@@ -129,6 +131,19 @@ static void need_inputs(Regions *r)
     }
 }
 
+/* A condition under which something is read is used in many boxes: it gets a name. */
+static const Expr *name_alive(Regions *r, const Expr *alive)
+{
+    Build      *b     = r->b;
+    const Expr *known = map_get(&r->alive, alive);
+    if (known || alive->op == EX_INT || alive->op == EX_VAR)
+        return known ? known : alive;
+    const char *place = r->root ? "root" : r->level.def->loops[r->level.loop].var;
+    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "%s.reads.%d@%s", r->reader->name, r->alive_count++, place), alive);
+    map_set(&r->alive, alive, (void *)known);
+    return known;
+}
+
 static void record(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe)
 {
     Regions    *r = user;
@@ -148,7 +163,12 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             fail_unbounded(r, call, d);
             return;
         }
-    need_add(b->lw, n, f->rank, index, alive);
+    if (alive)
+        alive = name_alive(r, alive);
+    if (!alive || alive->op != EX_INT)
+        need_add(b->lw, n, f->rank, index, alive);
+    else if (alive->u.i)
+        need_add(b->lw, n, f->rank, index, NULL);
 }
 
 /* ---- Definitions ------------------------------------------------------------------------- */
@@ -267,13 +287,12 @@ static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
 }
 
 /* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. */
-static void normalize_empty(Build *b, const Func *f, SymBox *box)
+static void normalize_empty(Build *b, const Func *f, FuncBoxes *boxes)
 {
-    Lower      *lw = b->lw;
-    const Expr *ok = box_nonempty(b, box, f->rank);
-    for (int d = 0; d < f->rank && ok; d++) {
-        box->min[d] = x_select(lw, ok, box->min[d], x_int(lw, 0));
-        box->max[d] = x_select(lw, ok, box->max[d], x_int(lw, -1));
+    Lower *lw = b->lw;
+    for (int d = 0; d < f->rank; d++) {
+        boxes->pure.min[d] = x_select(lw, boxes->alive, boxes->pure.min[d], x_int(lw, 0));
+        boxes->pure.max[d] = x_select(lw, boxes->alive, boxes->pure.max[d], x_int(lw, -1));
     }
 }
 
@@ -349,10 +368,12 @@ static void region_of(Regions *r, const Func *f)
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
     obey_bounds(r, f, &boxes.pure);
-    if (!r->need[f->id].certain)
-        normalize_empty(b, f, &boxes.pure);
+    if (!r->need[f->id].certain) {
+        name_box(r, f, &boxes.pure, ".asked");
+        boxes.alive = name_alive(r, box_nonempty(b, &boxes.pure, f->rank));
+        normalize_empty(b, f, &boxes);
+    }
     name_box(r, f, &boxes.pure, "");
-    boxes.alive = r->need[f->id].certain ? NULL : box_nonempty(b, &boxes.pure, f->rank);
     boxes.need  = boxes.pure;
     if (here)
         fold_check(b, f, &boxes.pure);
@@ -401,6 +422,7 @@ static void add_checks(Regions *r)
 void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
 {
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
+    map_init(&r.alive, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
     if (nest)
         read_nest(&r, nest);

@@ -3,39 +3,6 @@
 
 static int yes, no;
 
-/* ---- Making expressions ----------------------------------------------------------------- */
-
-const Expr *x_int(Lower *lw, int64_t v)
-{
-    return expr_int(lw->exprs, KN_I32, v);
-}
-
-const Expr *x_var(Lower *lw, const char *name)
-{
-    return expr_var(lw->exprs, KN_I32, intern(lw->cx, name));
-}
-
-const Expr *x_op(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
-{
-    const bool is_bool = op == EX_LT || op == EX_LE || op == EX_EQ || op == EX_NE || op == EX_AND || op == EX_OR;
-    return simplify(lw->simplifier, expr_binary(lw->exprs, op, is_bool ? KN_BOOL : (kn_type)a->type, a, b));
-}
-
-const Expr *x_neg(Lower *lw, const Expr *a)
-{
-    return simplify(lw->simplifier, expr_unary(lw->exprs, EX_NEG, (kn_type)a->type, a));
-}
-
-const Expr *x_select(Lower *lw, const Expr *c, const Expr *a, const Expr *b)
-{
-    return simplify(lw->simplifier, expr_ternary(lw->exprs, EX_SELECT, (kn_type)a->type, c, a, b));
-}
-
-const Expr *x_cast(Lower *lw, kn_type type, const Expr *a)
-{
-    return (kn_type)a->type == type ? a : simplify(lw->simplifier, expr_unary(lw->exprs, EX_CAST, type, a));
-}
-
 /* ---- Environments ----------------------------------------------------------------------- */
 
 void spans_reset(Spans *sp, Lower *lw)
@@ -137,8 +104,7 @@ static Span span_numbers(Spans *sp, const Expr *e)
     const kn_type type = (kn_type)e->type;
     const Range   r    = value_range(lw, e), all = range_of_type(type);
     if (type_is_float(type))
-        return (Span){ r.nan || r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo),
-                       r.nan || r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
+        return (Span){ r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo), r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
     const bool wide = type_bits(type) >= 32;
     return (Span){ wide && r.lo == all.lo ? NULL : expr_int(lw->exprs, type, (int64_t)r.lo),
                    wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
@@ -381,11 +347,49 @@ static Span span_float_div(Spans *sp, const Expr *e)
     return e->args[1]->u.f > 0 ? (Span){ p, q } : (Span){ q, p };
 }
 
+/* Shifts and masks by constants are products, quotients and remainders once simplified. */
+static Span span_bits(Spans *sp, const Expr *e)
+{
+    const Expr *plain = simplify(sp->lw->simplifier, e);
+    return plain == e ? span_numbers(sp, e) : span_of(sp, plain);
+}
+
+/* 1 << s rises with s until it wraps; then it may be anything, which is said with numbers that no box has. */
+static Span span_shl(Spans *sp, const Expr *e)
+{
+    Lower  *lw = sp->lw;
+    int64_t base;
+    if (!expr_is_int(e->args[0], &base) || base <= 0 || e->args[1]->type != KN_I32)
+        return span_bits(sp, e);
+    int limit = 30;
+    while (limit > 0 && base >> (30 - limit) > 1)
+        limit--;
+    const Span  s   = span_of(sp, e->args[1]);
+    const Expr *far = x_int(lw, MOST_COORDINATE);
+    if (!s.min || !s.max)
+        return span_numbers(sp, e);
+    const Expr *ok = x_le(lw, s.max, x_int(lw, limit));
+    const Expr *lo = simplify(lw->simplifier, expr_binary(lw->exprs, EX_SHL, KN_I32, e->args[0], s.min));
+    const Expr *hi = simplify(lw->simplifier, expr_binary(lw->exprs, EX_SHL, KN_I32, e->args[0], s.max));
+    return (Span){ x_select(lw, ok, lo, x_neg(lw, far)), x_select(lw, ok, hi, far) };
+}
+
+/* The more, the fewer zeros in front; a negative number has none. */
+static Span span_clz(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]);
+    if (!a.min || !a.max)
+        return span_numbers(sp, e);
+    const Expr *negative = x_op(lw, EX_LT, a.min, x_int(lw, 0));
+    return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
+}
+
 typedef Span Rule(Spans *sp, const Expr *e);
 static Rule *const int_rules[EX_COUNT] = {
     [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
     [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
-    [EX_BIT_NOT] = span_not,
+    [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_BIT_AND] = span_bits, [EX_CLZ] = span_clz,
 };
 static Rule *const narrow_rules[EX_COUNT] = {
     [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,

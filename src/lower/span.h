@@ -60,7 +60,7 @@ const Expr *spans_alive(const Spans *sp);
 /* values.c: the numbers a node lies between, whatever the coordinates: functions' values are followed, everything else may be any value of its type. */
 Range value_range(Lower *lw, const Expr *e);
 
-/* ---- Shorthand for making expressions, simplified ---- */
+/* ---- terse.c: making expressions that are small from the start ---- */
 const Expr *x_int(Lower *lw, int64_t v);                                    /* i32 */
 const Expr *x_var(Lower *lw, const char *name);                             /* i32; the name need not be interned */
 const Expr *x_op(Lower *lw, ExprOp op, const Expr *a, const Expr *b);       /* of the operands' type; comparisons and && || are bool */
