@@ -257,6 +257,7 @@ LLVMValueRef dispatch_function(Gen *g);                         /* int NAME.choo
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);
 void target_start(void);                                        /* once */
 const char *target_host(void);
+bool target_has_half(const Target *t);                          /* converts f16 by an instruction */
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
 void *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);
 void *jit_lookup(void *loaded, const char *name);
