@@ -133,27 +133,64 @@ KN_API int kn_extern_count(const kn_pipeline *p);
 KN_API const char *kn_extern_name(const kn_pipeline *p, int index);
 KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 
+/* ---- Compiling -------------------------------------------------------------------------- */
+
+typedef struct kn_options {
+    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
+    const char *target;        /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated by commas */
+    bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
+    bool        interpret;     /* do not compile: run the reference interpreter, which is always strict */
+    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one, or the default */
+    int         threads;       /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as there are CPUs */
+    bool        check_access;  /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
+    bool        profile;       /* compiled code measures where its time goes: kn_profile */
+    const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
+} kn_options;
+
+/* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The
+ * module lives as long as its pipeline. */
+KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
+
+/* Did the module come from the cache? */
+KN_API bool kn_from_cache(const kn_module *m);
+
+/* Compiles ahead of time, for programs that link with the result and need no Kiln. `path` is FOLDER/NAME; NAME is the C function. `emit` says what to write, separated by
+ * commas; NULL is "header,object,archive", or, for another kind of machine, "header,object,runtime":
+ *     header   NAME.h, with NAME() in C99 and C++        object   NAME.o
+ *     archive  NAME.a, the object and the runtime        runtime  kiln_runtime.c, to be compiled for machines other than this
+ *     llvm     NAME.ll                asm      NAME.s                loops    NAME.loops, the loop nest
+ * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512, which is chosen when it runs.
+ * *written, if not NULL, names the files that were made, separated by newlines. */
+KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit, const char **written);
+
+/* The targets there are; NULL for an index out of range. */
+KN_API const char *kn_target_name(int index);
+
+/* The passes of the compiler, in order: the name and what it does. Both NULL for an index out of range. */
+typedef struct kn_pass {
+    const char *name, *summary;
+} kn_pass;
+KN_API kn_pass kn_pass_get(int index);
+
+/* ---- Showing ---------------------------------------------------------------------------- */
+
 typedef enum kn_view {
     KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
     KN_VIEW_GRAPH,      /* the functions and who reads whom, as a DOT graph */
-    KN_VIEW_SCHEDULE    /* the schedules kept with the pipeline, as text that reads back */
+    KN_VIEW_SCHEDULE,   /* the schedules kept with the pipeline, as text that reads back */
+    KN_VIEW_PLAN,       /* the schedule that is obeyed, whole: what was written and what was chosen */
+    KN_VIEW_LOOPS,      /* the loop nest: what is computed and stored where */
+    KN_VIEW_CODE,       /* the code before the backend: loops over memory */
+    KN_VIEW_LLVM,       /* LLVM's text */
+    KN_VIEW_ASM         /* assembly */
 } kn_view;
 
 /* A text that shows the pipeline. The string stays until the next call on the context. */
 KN_API const char *kn_show(kn_pipeline *p, kn_view view);
+/* The same, compiled with these options. KN_VIEW_CODE shows the code after the pass of that name; NULL: the last. */
+KN_API const char *kn_show_code(kn_pipeline *p, kn_view view, const kn_options *options, const char *pass);
 
 /* ---- Running ---------------------------------------------------------------------------- */
-
-typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
-    const char *target;        /* NULL or "host" */
-    bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
-    bool        interpret;     /* run the reference interpreter */
-} kn_options;
-
-/* Makes a pipeline ready to run; NULL options are all defaults. The module lives as long as its pipeline.
- * This version has one way to run, the interpreter, which is always strict: both flags change nothing. */
-KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
 
 /* An input, a parameter or an output, by name: { "in", .buffer = &b } or { "k", .value = kn_int(3) }. */
 typedef struct kn_arg {
@@ -165,8 +202,15 @@ typedef struct kn_arg {
 /* Computes the outputs. Every input and output, and every parameter without a default, must be given, in any order. A value
  * must be one that the parameter's type holds (2.0 is fine for an integer, 1.5 is not; for a float it is rounded) and lie in its range.
  * An output has memory of its own: the range of bytes from its first to its last element does not meet that of another buffer.
- * Inputs may share. All this is checked, and every error reported, before anything is computed; on an error no output has been touched. */
+ * Inputs may share. All this is checked, and every error reported, before anything is computed; on such an error no output has been touched. What
+ * goes wrong later, when there is no memory or an extern stage fails, may leave compiled code's outputs half written. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
+
+/* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them more than once, bytes
+ * allocated, loaded and stored. Gives a text, which stays until the next call on the context; the outputs are computed too. */
+KN_API const char *kn_count(kn_module *m, const kn_arg *args, int count);
+/* Where the time went in the runs so far of modules compiled with `profile`, as a text that stays until the next call on the context. */
+KN_API const char *kn_profile(kn_context *cx);
 
 /* The box of one function that the outputs need. */
 typedef struct kn_region {

@@ -2,11 +2,11 @@
  * NAME.h and NAME.a of `kiln build` nothing else of Kiln is needed. kiln.h includes it.
  *
  *     kn_buffer in = kn_buffer_dense(pixels, KN_U8, 2, (int32_t[]){ 640, 480 }), out = …;
- *     if (blur(NULL, &in, &out) != KN_OK)
+ *     if (blur(&in, &out) != KN_OK)
  *         fputs(kn_rt_last_error(), stderr);
  *
- * The first argument of a compiled pipeline is a kn_rt, an instance of the runtime: threads, scratch memory and hooks. NULL is the
- * process's own instance, which is made on first use. Any number of threads may call any pipelines on one instance at once.
+ * A compiled pipeline runs on an instance of the runtime, a kn_rt: threads, scratch memory and hooks. blur() uses the process's own, which is made on
+ * first use; blur_on() takes one of yours. Any number of threads may call any pipelines on one instance at once.
  */
 #ifndef KILN_RUNTIME_H
 #define KILN_RUNTIME_H

@@ -12,7 +12,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
                        the same with schedules, and at least 2000 random pairs (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, exports, install, docs      scripts, given the build folder (build/ only)
+  layers, exports, install, docs, aot scripts, given the build folder (build/ only)
   README.md, docs/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -146,12 +146,16 @@ def fuzz_tests():
 
 
 def run_script(script, build):
+    """What a script could not try, it says in lines that begin with `skipped:`."""
     command = f"{ROOT}/tests/{script} {ROOT}/{build}"
-    expect_status(command, execute(command, ROOT, build))
+    result = execute(command, ROOT, build)
+    expect_status(command, result)
+    for line in re.findall(r"^skipped: .*", result[1], flags=re.M):
+        print(f"{script}: {line}", flush=True)
 
 
 def script_tests():
-    for script in ("layers", "exports", "install", "docs"):
+    for script in ("layers", "exports", "install", "docs", "aot"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

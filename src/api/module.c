@@ -3,9 +3,9 @@
  * Takes   a pipeline that passed its checks, and the names of a scheduler and a target.
  * Gives   a module in the pipeline's arena, or the diagnostic that lists the names this version knows.
  */
-#include "api/module.h"
-
-#include "base/text.h"
+#include "api/backend.h"
+#include "api/compile.h"
+#include "api/threads.h"
 
 /* The words an option may have. The first is the default, meant by NULL. Those from `here` on are of later versions: since they change
  * speed and never results, they are taken with a warning. */
@@ -44,36 +44,77 @@ static const char *choose(kn_context *cx, const Choice *choice, const char *name
     return NULL;
 }
 
+static const char *keep(kn_pipeline *p, const char *s)
+{
+    return s ? arena_strdup(&p->arena, s) : NULL;
+}
+
+bool options_take(kn_pipeline *p, const kn_options *given, kn_options *out)
+{
+    *out           = given ? *given : (kn_options){ 0 };
+    out->scheduler = choose(p->cx, &schedulers, out->scheduler);
+    out->target    = keep(p, out->target);
+    out->schedule  = keep(p, out->schedule);
+    out->cache     = keep(p, out->cache);
+    if (out->threads < 0)
+        diag_status(p->cx, KN_ERROR_ARGUMENT, "threads is %d: give how many there shall be, or 0 for as many as there are CPUs", out->threads);
+    if (!p->finished)
+        diag_status(p->cx, KN_ERROR_ARGUMENT, "the pipeline `%s` is not finished: call kn_pipeline_finish first", p->name);
+    return p->cx->error_count == 0;
+}
+
 typedef struct Compile {
     kn_pipeline      *pipeline;
     const kn_options *options;
     kn_module        *module;
+    const Codegen    *codegen;
+    Emitted           object;       /* of the backend, to be released */
 } Compile;
 
 static void compile(void *arg)
 {
     Compile     *call = arg;
     kn_pipeline *p    = call->pipeline;
-    kn_options   options = call->options ? *call->options : (kn_options){ 0 };
-    options.scheduler    = choose(p->cx, &schedulers, options.scheduler);
-    options.target       = choose(p->cx, &targets, options.target);
-    if (!p->finished)
-        diag_status(p->cx, KN_ERROR_ARGUMENT, "the pipeline `%s` is not finished: call kn_pipeline_finish first", p->name);
-    if (p->cx->error_count)
+    kn_options   options;
+    const bool   fine = options_take(p, call->options, &options);
+    options.target    = choose(p->cx, &targets, options.target);
+    if (!fine || !options.target)
         return;
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
-    *m           = (kn_module){ p, options };
-    call->module = m;
+    *m           = (kn_module){ .pipeline = p, .options = options };
+    if (!options.interpret && (call->codegen = backend_load(p->cx)))
+        compile_module(m, call->codegen, &call->object);
+    if (!p->cx->error_count)
+        call->module = m;
 }
 
 kn_module *kn_compile(kn_pipeline *p, const kn_options *options)
 {
     if (!p)
         return NULL;
-    Compile call = { p, options, NULL };
+    Compile call = { .pipeline = p, .options = options };
     context_begin(p->cx);
-    context_try(p->cx, compile, &call);
-    return call.module;
+    const bool done = context_try(p->cx, compile, &call);
+    if (call.object.bytes)
+        call.codegen->release(&call.object);
+    return done ? call.module : NULL;
+}
+
+bool kn_from_cache(const kn_module *m)
+{
+    return m && m->compiled && m->compiled->from_cache;
+}
+
+const char *kn_target_name(int index)
+{
+    return index >= 0 && index < target_count ? target_table[index].name : NULL;
+}
+
+kn_pass kn_pass_get(int index)
+{
+    if (index < 0 || index >= lower_pass_count)
+        return (kn_pass){ 0 };
+    return (kn_pass){ lower_passes[index].name, lower_passes[index].summary };
 }
 
 void kn_context_free(kn_context *cx)
@@ -82,6 +123,7 @@ void kn_context_free(kn_context *cx)
         return;
     while (cx->pipelines)
         pipeline_free(cx->pipelines, false);
+    threads_free(cx);
     for (size_t i = 0; i < cx->blocks.count; i++)
         context_release(cx, cx->blocks.at[i]);
     arena_free(&cx->call);

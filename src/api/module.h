@@ -4,9 +4,15 @@
 
 #include "pipeline/pipeline.h"
 
+typedef struct Compiled Compiled;
+
 struct kn_module {
     kn_pipeline *pipeline;      /* finished; the module lives in its arena */
-    kn_options   options;       /* scheduler and target are the names in the tables of module.c */
+    kn_options   options;       /* its strings live there too */
+    Compiled    *compiled;      /* NULL: is interpreted */
 };
+
+/* The options with their strings checked and copied into the pipeline's arena; false after a diagnostic. */
+bool options_take(kn_pipeline *p, const kn_options *given, kn_options *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* Running: the calls that take arguments. All three bind them the same way; then kn_fit asks for boxes of outputs, kn_bounds for
  * boxes of everything, and kn_run computes.
  */
-#include "api/arguments.h"
-#include "api/module.h"
+#include "api/call.h"
 #include "interp/interp.h"
 
 typedef struct Call {
+    kn_module    *m;
     kn_pipeline  *p;
     const kn_arg *args;
     int           count;
@@ -19,6 +19,7 @@ static kn_status run_call(kn_module *m, void (*work)(void *), Call *call)
     if (!m)
         return KN_ERROR_ARGUMENT;
     kn_context *cx = m->pipeline->cx;
+    call->m        = m;
     call->p        = m->pipeline;
     context_begin(cx);
     context_try(cx, work, call);
@@ -31,8 +32,11 @@ static void run(void *arg)
     kn_context *cx   = call->p->cx;
     Arguments   a;
     Regions     regions;
-    if (arguments_bind(call->p, FOR_RUN, call->args, call->count, &a) &&
-        regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
+    if (!arguments_bind(call->p, FOR_RUN, call->args, call->count, &a))
+        return;
+    if (call->m->compiled) {
+        call_compiled(call->m, &a);
+    } else if (regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
         const kn_status status = interpret(call->p, &a.binding, &regions, a.inputs, a.outputs);
         cx->status             = cx->status ? cx->status : status;
     }

@@ -31,7 +31,7 @@ typedef struct BlockHeader {
     size_t size;
 } BlockHeader;
 
-void *context_allocate(kn_context *cx, size_t size)
+void *context_allocate_raw(kn_context *cx, size_t size)
 {
     if (size > SIZE_MAX - 2 * HEADER || size + 2 * HEADER > cx->config.memory_limit - cx->memory_used)
         return NULL;
@@ -41,8 +41,13 @@ void *context_allocate(kn_context *cx, size_t size)
     char *block = (char *)(((uintptr_t)raw + 2 * HEADER - 1) / HEADER * HEADER);
     ((BlockHeader *)(void *)block)[-1] = (BlockHeader){ raw, size + 2 * HEADER };
     cx->memory_used += size + 2 * HEADER;
-    memset(block, 0, size);
     return block;
+}
+
+void *context_allocate(kn_context *cx, size_t size)
+{
+    void *block = context_allocate_raw(cx, size);
+    return block ? memset(block, 0, size) : NULL;
 }
 
 void context_release(kn_context *cx, void *block)

@@ -33,6 +33,7 @@ typedef struct Diag {
 
 typedef struct Try Try;
 typedef struct Extern Extern;
+typedef struct Threads Threads;
 
 struct kn_context {
     kn_config   config;
@@ -54,6 +55,8 @@ struct kn_context {
     Map         defines;        /* interned name -> const char *value */
     Map         externs;        /* interned name -> Extern */
     VEC(void *) blocks;         /* kn_buffer_alloc's that are alive; NULL where freed */
+    const struct Codegen *codegen;      /* the backend, once something was compiled */
+    Threads    *threads;        /* what compiled code runs with, once something ran (api/threads.c) */
 };
 
 /* A C function made known by kn_extern_function or kn_extern_stage. */
@@ -76,6 +79,7 @@ void context_spend(kn_context *cx, uint64_t n);
 
 /* Raw memory under the context's limit: NULL if there is none. Only arena.c and buffers call these. */
 void *context_allocate(kn_context *cx, size_t size);
+void *context_allocate_raw(kn_context *cx, size_t size);    /* not zeroed */
 void  context_release(kn_context *cx, void *block);
 
 /* The one copy of a name. Equal names are equal pointers. */

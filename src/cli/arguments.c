@@ -455,13 +455,11 @@ static int bind_all(Cli *cli, Bindings *b, bool shapes_only)
     return DONE;
 }
 
-static int compile(Cli *cli, Bindings *b)
+/* A module that knows sizes. */
+static int make_module(Cli *cli, Bindings *b)
 {
-    const kn_options options = { .interpret    = option_given(cli, OPTION_INTERPRET),
-                                 .strict_float = option_given(cli, OPTION_STRICT_FLOAT) };
-    b->module                = kn_compile(b->program.pipeline, &options);
-    report(cli);
-    return b->module ? DONE : FAILED;
+    b->module = kn_compile(b->program.pipeline, &(kn_options){ .interpret = true });
+    return b->module ? DONE : report(cli);
 }
 
 int bindings_load(Cli *cli, bool shapes_only, Bindings *b)
@@ -480,7 +478,7 @@ int bindings_load(Cli *cli, bool shapes_only, Bindings *b)
         status = steps[i](cli, b);
     if (status == DONE)
         status = bind_all(cli, b, shapes_only);
-    return status == DONE ? compile(cli, b) : status;
+    return status == DONE ? make_module(cli, b) : status;
 }
 
 void bindings_free(Bindings *b)

@@ -12,23 +12,38 @@
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
-typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_DIFF, COMMAND_SHOW, COMMAND_FMT, COMMAND_COUNT } CommandId;
+typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_FMT, COMMAND_COUNT } CommandId;
 
 typedef enum OptionId {
     OPTION_DEFINE,
     OPTION_WITH_SCHEDULE,
+    OPTION_SCHEDULE_NAME,
     OPTION_OUTPUT,
+    OPTION_BUILD_OUTPUT,
+    OPTION_EMIT,
+    OPTION_TARGET,
     OPTION_SIZE,
     OPTION_ORIGIN,
     OPTION_PRINT,
     OPTION_INTERPRET,
     OPTION_STRICT_FLOAT,
+    OPTION_THREADS,
+    OPTION_NO_CACHE,
+    OPTION_PROFILE,
+    OPTION_CHECK_ACCESS,
     OPTION_LOAD,
     OPTION_TOLERANCE,
     OPTION_FUNCS,
     OPTION_GRAPH,
     OPTION_REGIONS,
-    OPTION_SCHEDULE,
+    OPTION_SCHEDULES,
+    OPTION_PLAN,
+    OPTION_LOOPS,
+    OPTION_PASSES,
+    OPTION_AFTER,
+    OPTION_LLVM,
+    OPTION_ASM,
+    OPTION_COUNTS,
     OPTION_WRITE,
     OPTION_CHECK,
     OPTION_HELP,
@@ -141,7 +156,7 @@ typedef struct Bindings {
     int        count;
     kn_arg    *args; /* for kn_run and its like */
     int        arg_count;
-    kn_module *module;
+    kn_module *module; /* for sizes: is interpreted */
     void     **libraries; /* of --load */
     int        library_count;
 } Bindings;
@@ -153,6 +168,13 @@ void bindings_free(Bindings *b);
 /* A size of that rank, for messages. */
 const char *size_example(int rank);
 
+/* ---- compile.c ---- */
+
+/* The options of the compiler as the command line and the environment give them. */
+int compile_options(Cli *cli, kn_options *out);
+/* Seconds since some time in the past. */
+double now(void);
+
 /* ---- externs.c ---- */
 
 /* Opens the libraries of --load and makes the C functions that the program declares known. */
@@ -163,6 +185,8 @@ void externs_close(Bindings *b);
 
 /* Fits the outputs without a size, and says what was chosen and why. */
 int bindings_fit(Cli *cli, Bindings *b);
+/* Memory for the outputs. */
+int bindings_allocate(Cli *cli, Bindings *b);
 
 /* ---- images.c ---- */
 
@@ -189,6 +213,7 @@ void values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
 int command_check(Cli *cli);
 int command_run(Cli *cli);
+int command_build(Cli *cli);
 int command_diff(Cli *cli);
 int command_show(Cli *cli);
 int command_fmt(Cli *cli);

@@ -58,3 +58,11 @@ int bindings_fit(Cli *cli, Bindings *b)
             say_size(cli, b, &b->at[i]);
     return DONE;
 }
+
+int bindings_allocate(Cli *cli, Bindings *b)
+{
+    for (int i = 0; i < b->count; i++)
+        if (b->at[i].port.kind == KN_OUTPUT && kn_buffer_alloc(cli->cx, &b->at[i].buffer) != KN_OK)
+            return report_about(cli, b->at[i].port.name);
+    return DONE;
+}

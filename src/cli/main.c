@@ -18,7 +18,7 @@ const Command command_table[COMMAND_COUNT] = {
     [COMMAND_RUN] = {
         .name        = "run",
         .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o [NAME=]IMAGE …]",
-        .summary     = "run a program on images",
+        .summary     = "compile a program and run it on images",
         .description = "NAME is an input, a parameter or a const of the program. An input is an image file "
                        "(PNG, JPEG, TIFF, PGM, PPM, PFM, NPY), a formula over its coordinates, "
                        "NAME=@192x160x3:EXPR, or noise, NAME=@noise(192x160x3) or "
@@ -27,8 +27,21 @@ const Command command_table[COMMAND_COUNT] = {
                        "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
                        "The numbers of an NPY file are never changed. Each conversion is stated.\n\n"
                        "Without --size an output is as large as the inputs allow. Without -o its type, size, "
-                       "minimum, maximum and mean are printed.",
+                       "minimum, maximum and mean are printed.\n\n"
+                       "The program is compiled, or what was compiled before is taken from the cache; the times of reading, "
+                       "compiling and running are said apart.",
         .run         = command_run,
+    },
+    [COMMAND_BUILD] = {
+        .name        = "build",
+        .synopsis    = "FILE -o DIR/NAME",
+        .summary     = "compile a program for use in C, ahead of time",
+        .description = "Writes NAME.h, NAME.o and NAME.a. The header has the C function NAME with an argument for each input, "
+                       "parameter and output; NAME.a has the object and the runtime. Linked with it and -lm -lpthread, a "
+                       "program needs nothing else of Kiln: cc main.c NAME.a -lm -lpthread.\n\n"
+                       "For a machine of another kind NAME.a is not made; kiln_runtime.c is written instead, to be compiled "
+                       "with that machine's compiler.",
+        .run         = command_build,
     },
     [COMMAND_DIFF] = {
         .name        = "diff",
@@ -42,10 +55,11 @@ const Command command_table[COMMAND_COUNT] = {
     [COMMAND_SHOW] = {
         .name        = "show",
         .synopsis    = "FILE [NAME=VALUE|IMAGE …]",
-        .summary     = "show a program's functions, graph, regions or schedule",
+        .summary     = "show a program's functions, graph, regions, loops or code",
         .description = "The functions are shown if nothing else is asked for. For --regions the inputs are "
                        "given as for run, or by their size alone, NAME=@192x160x3; an output without --size "
-                       "is as large as its estimate, or else as the inputs allow.",
+                       "is as large as its estimate, or else as the inputs allow. --counts runs the program, and takes all "
+                       "that run takes.",
         .run         = command_show,
     },
     [COMMAND_FMT] = {

@@ -2,23 +2,7 @@
 #include "cli.h"
 
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int allocate_outputs(Cli *cli, Bindings *b)
-{
-    for (int i = 0; i < b->count; i++)
-        if (b->at[i].port.kind == KN_OUTPUT && kn_buffer_alloc(cli->cx, &b->at[i].buffer) != KN_OK)
-            return report_about(cli, b->at[i].port.name);
-    return DONE;
-}
 
 /* Prints the values (--print), or what they range over if the output goes to no file. */
 static void show_outputs(Cli *cli, const Bindings *b)
@@ -50,15 +34,62 @@ static int save_outputs(Cli *cli, const Bindings *b)
     return status;
 }
 
-static int run_module(Cli *cli, const Bindings *b)
+/* A line that is gone when the work is done. */
+static void say_working(const char *what, const char *path)
 {
-    const bool progress = isatty(STDERR_FILENO);
-    if (progress)
-        fprintf(stderr, "kiln: running %s …\r", b->program.path);
-    const kn_status status = kn_run(b->module, b->args, b->arg_count);
-    if (progress)
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "kiln: %s %s …\r", what, path);
+}
+
+static void say_done(void)
+{
+    if (isatty(STDERR_FILENO))
         fputs("\033[K", stderr);
+}
+
+static kn_module *compile(Cli *cli, const Bindings *b)
+{
+    kn_options options;
+    if (compile_options(cli, &options) != DONE)
+        return NULL;
+    say_working("compiling", b->program.path);
+    kn_module *m = kn_compile(b->program.pipeline, &options);
+    say_done();
+    report(cli);            /* warnings too */
+    return m;
+}
+
+static int run_module(Cli *cli, const Bindings *b, kn_module *m)
+{
+    say_working("running", b->program.path);
+    const kn_status status = kn_run(m, b->args, b->arg_count);
+    say_done();
     return status == KN_OK ? DONE : report(cli);
+}
+
+static void say_times(const Cli *cli, const kn_module *m, double read, double compiled, double run)
+{
+    if (option_given(cli, OPTION_INTERPRET))
+        say("%.3f s to read, %.3f s to run", read, run);
+    else
+        say("%.3f s to read, %.3f s to compile%s, %.3f s to run", read, compiled, kn_from_cache(m) ? " (from the cache)" : "", run);
+}
+
+/* Compiles and runs; says how long each took. */
+static int compile_and_run(Cli *cli, const Bindings *b, double begin)
+{
+    const double ready = now();
+    kn_module   *m     = compile(cli, b);
+    if (!m)
+        return FAILED;
+    const double compiled = now();
+    const int    status   = run_module(cli, b, m);
+    const double end      = now();
+    if (status == DONE)
+        say_times(cli, m, ready - begin, compiled - ready, end - compiled);
+    if (status == DONE && option_given(cli, OPTION_PROFILE))
+        fputs(kn_profile(cli->cx), stderr);
+    return status;
 }
 
 int command_run(Cli *cli)
@@ -71,13 +102,10 @@ int command_run(Cli *cli)
     if (status == DONE)
         status = bindings_fit(cli, &b);
     if (status == DONE)
-        status = allocate_outputs(cli, &b);
-    const double ready = now();
+        status = bindings_allocate(cli, &b);
     if (status == DONE)
-        status = run_module(cli, &b);
-    const double end = now();
+        status = compile_and_run(cli, &b, begin);
     if (status == DONE) {
-        say("%.3f s to read, %.3f s to run", ready - begin, end - ready);
         show_outputs(cli, &b);
         status = save_outputs(cli, &b);
     }

@@ -10,19 +10,28 @@ static const struct {
 } views[] = {
     { OPTION_FUNCS, KN_VIEW_FUNCS },
     { OPTION_GRAPH, KN_VIEW_GRAPH },
-    { OPTION_SCHEDULE, KN_VIEW_SCHEDULE },
+    { OPTION_SCHEDULES, KN_VIEW_SCHEDULE },
+    { OPTION_PLAN, KN_VIEW_PLAN },
+    { OPTION_LOOPS, KN_VIEW_LOOPS },
+    { OPTION_AFTER, KN_VIEW_CODE },
+    { OPTION_LLVM, KN_VIEW_LLVM },
+    { OPTION_ASM, KN_VIEW_ASM },
 };
 enum { VIEW_COUNT = sizeof views / sizeof *views };
 
 static int show_view(Cli *cli, kn_view view)
 {
     if (cli->operand_count > 1)
-        return usage(cli, "%s: only --regions takes more than a program", cli->operands[1]);
-    Program program;
-    int     status = program_load(cli, cli->operands[0], &program);
+        return usage(cli, "%s: only --regions and --counts take more than a program", cli->operands[1]);
+    kn_options options;
+    Program    program;
+    int        status = compile_options(cli, &options);
+    if (status != DONE)
+        return status;
+    status = program_load(cli, cli->operands[0], &program);
     if (status == DONE) {
         fputs(program.warnings, stderr);
-        const char *text = kn_show(program.pipeline, view);
+        const char *text = kn_show_code(program.pipeline, view, &options, option_value(cli, OPTION_AFTER, 0));
         if (text)
             fputs(text, stdout);
         else
@@ -91,18 +100,54 @@ static int show_regions(Cli *cli)
     return status;
 }
 
+/* Runs the program in the way that counts. */
+static int show_counts(Cli *cli)
+{
+    kn_options options;
+    Bindings   b;
+    int        status = compile_options(cli, &options);
+    if (status != DONE)
+        return status;
+    status = bindings_load(cli, false, &b);
+    if (status == DONE) {
+        use_estimates(&b);
+        status = bindings_fit(cli, &b);
+    }
+    if (status == DONE)
+        status = bindings_allocate(cli, &b);
+    options.interpret = true;       /* the loops are run step by step: no code is needed */
+    kn_module  *m     = status == DONE ? kn_compile(b.program.pipeline, &options) : NULL;
+    const char *text  = m ? kn_count(m, b.args, b.arg_count) : NULL;
+    if (text)
+        fputs(text, stdout);
+    else if (status == DONE)
+        status = report(cli);
+    bindings_free(&b);
+    return status;
+}
+
+static int show_passes(void)
+{
+    for (int i = 0; kn_pass_get(i).name; i++)
+        printf("%-12s %s\n", kn_pass_get(i).name, kn_pass_get(i).summary);
+    return DONE;
+}
+
 int command_show(Cli *cli)
 {
+    if (option_given(cli, OPTION_PASSES))
+        return show_passes();
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln show FILE");
-    int     asked = option_given(cli, OPTION_REGIONS);
-    kn_view view  = KN_VIEW_FUNCS;
+    const bool regions = option_given(cli, OPTION_REGIONS), counts = option_given(cli, OPTION_COUNTS);
+    int        asked   = regions + counts;
+    kn_view    view    = KN_VIEW_FUNCS;
     for (int i = 0; i < VIEW_COUNT; i++)
         if (option_given(cli, views[i].option)) {
             view = views[i].view;
             asked++;
         }
     if (asked > 1)
-        return usage(cli, "one of --funcs, --graph, --regions and --schedule at a time");
-    return option_given(cli, OPTION_REGIONS) ? show_regions(cli) : show_view(cli, view);
+        return usage(cli, "one view at a time: --funcs, --graph, --regions, --schedules, --plan, --loops, --after, --llvm, --asm or --counts");
+    return regions ? show_regions(cli) : counts ? show_counts(cli) : show_view(cli, view);
 }

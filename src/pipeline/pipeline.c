@@ -20,8 +20,16 @@ kn_pipeline *pipeline_new(kn_context *cx, const char *name)
     return p;
 }
 
+void pipeline_on_free(kn_pipeline *p, OnFree *c)
+{
+    c->next    = p->on_free;
+    p->on_free = c;
+}
+
 void pipeline_free(kn_pipeline *p, bool keep)
 {
+    for (OnFree *c = p->on_free; c; c = c->next)
+        c->run(c);
     kn_pipeline **link = &p->cx->pipelines;
     while (*link && *link != p)
         link = &(*link)->next;

@@ -98,6 +98,13 @@ typedef struct Schedule {
     VEC(Directive) directives;
 } Schedule;
 
+/* What is to be done before the memory of a pipeline goes: for what was made from it and is not memory of an arena. */
+typedef struct OnFree OnFree;
+struct OnFree {
+    OnFree *next;
+    void (*run)(OnFree *c);
+};
+
 struct kn_pipeline {
     kn_context  *cx;
     kn_pipeline *next;          /* in the context's list */
@@ -111,11 +118,14 @@ struct kn_pipeline {
     struct Elab    *program;    /* lang/: what it was made from, for schedules and the builder */
     bool            finished;   /* checked and ordered: may run */
     VEC(kn_port)    ports;
+    OnFree        *on_free;
 };
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name);
 /* Frees it; if `keep`, its memory stays until the next API call, because diagnostics point into it. */
 void pipeline_free(kn_pipeline *p, bool keep);
+/* Calls c->run(c) when the pipeline is freed; `c` lives in the pipeline's arena. */
+void pipeline_on_free(kn_pipeline *p, OnFree *c);
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args);
 
@@ -134,6 +144,9 @@ void func_callees(Arena *arena, const Func *f, FuncList *out);
 
 /* Does any expression speak of the size of this input (in.width, edge(in) …)? */
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
+
+/* KN_VIEW_FUNCS, KN_VIEW_GRAPH or KN_VIEW_SCHEDULE. */
+void pipeline_show(Text *t, kn_pipeline *p, kn_view view);
 
 /* An expression as text of the language. */
 void expr_print(Text *out, const Expr *e);

@@ -155,42 +155,13 @@ static void show_schedule(Text *t, const Schedule *s)
     text_add(t, "\n}\n");
 }
 
-static const char *pipeline_show(kn_pipeline *p, kn_view view)
+void pipeline_show(Text *t, kn_pipeline *p, kn_view view)
 {
-    Text t;
-    text_init(&t, &p->cx->call);
-    switch (view) {
-    case KN_VIEW_FUNCS: show_funcs(&t, p); break;
-    case KN_VIEW_GRAPH: show_graph(&t, p); break;
-    case KN_VIEW_SCHEDULE:
+    if (view == KN_VIEW_FUNCS)
+        show_funcs(t, p);
+    else if (view == KN_VIEW_GRAPH)
+        show_graph(t, p);
+    else
         for (size_t i = 0; i < p->schedules.count; i++)
-            show_schedule(&t, p->schedules.at[i]);
-        break;
-    }
-    return arena_strdup(&p->cx->arena, text_string(&t));
-}
-
-typedef struct ShowCall {
-    kn_pipeline *p;
-    kn_view      view;
-    const char  *text;
-} ShowCall;
-
-static void show(void *arg)
-{
-    ShowCall *call = arg;
-    call->text     = pipeline_show(call->p, call->view);
-}
-
-const char *kn_show(kn_pipeline *p, kn_view view)
-{
-    if (!p)
-        return NULL;
-    context_begin(p->cx);
-    if (!p->finished) {
-        diag_status(p->cx, KN_ERROR_ARGUMENT, "this pipeline is not finished");
-        return NULL;
-    }
-    ShowCall call = { p, view, NULL };
-    return context_try(p->cx, show, &call) ? call.text : NULL;
+            show_schedule(t, p->schedules.at[i]);
 }

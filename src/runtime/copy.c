@@ -114,7 +114,7 @@ static int copy_task(kn_rt *rt, int32_t task, void *closure)
     return KN_OK;
 }
 
-static int64_t magnitude(int64_t v)
+static int64_t absolute(int64_t v)
 {
     return v < 0 ? -v : v;
 }
@@ -126,7 +126,7 @@ static void order_dimensions(Copy *c, const kn_buffer *users)
         if (d == c->dense || users->dim[d].stride == 0)
             continue;
         int i = c->count++;
-        for (; i > 0 && magnitude(users->dim[c->order[i - 1]].stride) > magnitude(users->dim[d].stride); i--)
+        for (; i > 0 && absolute(users->dim[c->order[i - 1]].stride) > absolute(users->dim[d].stride); i--)
             c->order[i] = c->order[i - 1];
         c->order[i] = d;
         c->rows *= users->dim[d].extent;

@@ -1,0 +1,255 @@
+/* Compiling ahead of time: the files that a program needs to call a pipeline without Kiln.
+ *
+ * Takes   a pipeline, FOLDER/NAME, and what is wanted.
+ * Gives   the files, each whole or not at all. The function in the object is NAME_kiln; NAME itself is in the header.
+ */
+#include "api/archive.h"
+#include "api/backend.h"
+#include "api/compile.h"
+#include "api/header.h"
+#include "api/nest.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+static const char runtime_archive[] = "libkiln-runtime.a";
+static const char runtime_source[]  = "kiln_runtime.c";
+static const char runtime_header[]  = "kiln_runtime.h";
+
+#if defined __x86_64__
+static const char machine[] = "x86-64", native[] = "x86-64,x86-64-avx2,x86-64-avx512";
+#elif defined __aarch64__
+static const char machine[] = "aarch64", native[] = "aarch64-linux";
+#else
+static const char machine[] = "host", native[] = "host";
+#endif
+
+typedef struct BuildCall BuildCall;
+
+/* What can be written: its word, the ending of its file, who makes its contents. */
+typedef struct Product {
+    const char *name, *ending;
+    bool (*make)(BuildCall *b, Bytes *out);
+} Product;
+
+struct BuildCall {
+    kn_pipeline      *p;
+    const char       *path, *emit;
+    const kn_options *given;
+    kn_options        options;
+    Arena             arena;
+    const char       *name, *symbol;
+    Targets           targets;
+    const Plan       *plan;
+    const Program    *program;
+    const Codegen    *codegen;
+    Emitted           emitted[EMIT_LLVM + 1];   /* by EmitKind; to be released */
+    Text              written;
+};
+
+static bool emitted(BuildCall *b, EmitKind kind, Bytes *out)
+{
+    Emitted *e = &b->emitted[kind];
+    if (!e->bytes && !compile_emit(b->codegen, b->program, &b->options, &b->targets, kind, e))
+        return false;
+    *out = (Bytes){ e->bytes, e->size };
+    return true;
+}
+
+static bool make_object(BuildCall *b, Bytes *out)
+{
+    return emitted(b, EMIT_OBJECT, out);
+}
+
+static bool make_asm(BuildCall *b, Bytes *out)
+{
+    return emitted(b, EMIT_ASM, out);
+}
+
+static bool make_llvm(BuildCall *b, Bytes *out)
+{
+    return emitted(b, EMIT_LLVM, out);
+}
+
+static bool make_loops(BuildCall *b, Bytes *out)
+{
+    const Program *loops = compile_program(b->plan, &b->options, &b->targets, lower_passes[0].name);
+    Text           t;
+    text_init(&t, &b->arena);
+    if (!loops)
+        return false;
+    nest_print(&t, loops);
+    *out = (Bytes){ text_string(&t), t.count };
+    return true;
+}
+
+/* A file that belongs to Kiln itself. */
+static bool companion(BuildCall *b, const char *name, Bytes *out)
+{
+    const char *path = companion_find(&b->arena, name);
+    if (path && file_read_whole(&b->arena, path, out))
+        return true;
+    diag_status(b->p->cx, KN_ERROR_FILE, "%s, which belongs to Kiln, is not beside its library: build or install Kiln as a whole", name);
+    return false;
+}
+
+static bool make_header(BuildCall *b, Bytes *out)
+{
+    Bytes types;
+    if (!companion(b, runtime_header, &types))
+        return false;
+    Text targets;
+    text_init(&targets, &b->arena);
+    for (int i = 0; i < b->targets.count; i++)
+        text_printf(&targets, "%s%s", i ? ", " : "", b->targets.at[i].name);
+    const char *text = header_text(&b->arena, b->p,
+                                   &(HeaderParts){ b->name, b->symbol, text_string(&targets), types.at });
+    *out = (Bytes){ text, strlen(text) };
+    return true;
+}
+
+static bool make_runtime(BuildCall *b, Bytes *out)
+{
+    return companion(b, runtime_source, out);
+}
+
+/* Is every target of the kind of machine that this library, and so its runtime, was made for? */
+static bool is_native(const BuildCall *b)
+{
+    for (int i = 0; i < b->targets.count; i++)
+        if (strncmp(b->targets.at[i].name, machine, strlen(machine)) != 0 && strcmp(b->targets.at[i].name, "host") != 0)
+            return false;
+    return true;
+}
+
+static bool make_archive(BuildCall *b, Bytes *out)
+{
+    Bytes object, runtime;
+    if (!is_native(b)) {
+        diag_status(b->p->cx, KN_ERROR_ARGUMENT,
+                    "%s.a would need the runtime for %s, and the one here is for %s: emit object and runtime instead, and compile %s for that machine",
+                    b->name, b->targets.at[0].name, machine, runtime_source);
+        return false;
+    }
+    if (!make_object(b, &object) || !companion(b, runtime_archive, &runtime))
+        return false;
+    if (!archive_make(&b->arena, arena_printf(&b->arena, "%s.o", b->name), object, b->symbol, runtime, out)) {
+        diag_status(b->p->cx, KN_ERROR_FILE, "%s is damaged: build or install Kiln again", runtime_archive);
+        return false;
+    }
+    return true;
+}
+
+static const Product products[] = {
+    { "header", ".h", make_header }, { "object", ".o", make_object }, { "archive", ".a", make_archive }, { "llvm", ".ll", make_llvm },
+    { "asm", ".s", make_asm },       { "loops", ".loops", make_loops }, { "runtime", NULL, make_runtime },
+};
+enum { PRODUCT_COUNT = sizeof products / sizeof *products };
+
+static const Product *find_product(kn_context *cx, const char *name)
+{
+    const char *names[PRODUCT_COUNT];
+    Text        all;
+    text_init(&all, &cx->call);
+    for (int i = 0; i < PRODUCT_COUNT; i++) {
+        if (!strcmp(products[i].name, name))
+            return &products[i];
+        names[i] = products[i].name;
+        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = text_near_miss(name, names, PRODUCT_COUNT);
+    diag_status(cx, KN_ERROR_ARGUMENT, "`%s` cannot be emitted%s%s%s; what can is: %s", name, near ? ", did you mean `" : "", near ? near : "",
+                near ? "`?" : "", text_string(&all));
+    return NULL;
+}
+
+/* FOLDER/NAME.o; what belongs to no pipeline has its own name. */
+static const char *product_path(BuildCall *b, const Product *product)
+{
+    if (product->ending)
+        return arena_printf(&b->arena, "%s%s", b->path, product->ending);
+    return arena_printf(&b->arena, "%.*s%s", (int)(strlen(b->path) - strlen(b->name)), b->path, runtime_source);
+}
+
+static bool write_product(BuildCall *b, const Product *product)
+{
+    Bytes       contents;
+    const char *path = product_path(b, product);
+    if (!product->make(b, &contents))
+        return false;
+    if (!file_write_whole(b->p->cx, path, &contents, 1)) {
+        diag_status(b->p->cx, KN_ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
+        return false;
+    }
+    text_printf(&b->written, "%s%s", b->written.count ? "\n" : "", path);
+    return true;
+}
+
+/* NAME must be one of C. */
+static bool take_name(BuildCall *b)
+{
+    const char *slash = b->path ? strrchr(b->path, '/') : NULL;
+    b->name           = slash ? slash + 1 : b->path;
+    bool fine         = b->name && (isalpha((unsigned char)b->name[0]) || b->name[0] == '_');
+    for (const char *c = b->name; fine && *c; c++)
+        fine = isalnum((unsigned char)*c) || *c == '_';
+    if (!fine)
+        diag_status(b->p->cx, KN_ERROR_ARGUMENT,
+                    "`%s` cannot be the name of a C function: give FOLDER/NAME, where NAME is a letter or _, then letters, digits and _; the endings are added",
+                    b->name ? b->name : "");
+    else
+        b->symbol = arena_printf(&b->p->cx->call, "%s_kiln", b->name);
+    return fine;
+}
+
+/* The plan and the program. */
+static bool prepare(BuildCall *b)
+{
+    kn_context *cx = b->p->cx;
+    if (!options_take(b->p, b->given, &b->options) || !take_name(b) || !targets_parse(cx, b->options.target, native, &b->targets))
+        return false;
+    b->plan          = compile_plan(b->p, &b->options, &b->targets, &b->arena);
+    Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;
+    if (!program)
+        return false;
+    program->name = b->symbol;
+    b->program    = program;
+    b->codegen    = backend_load(cx);
+    return b->codegen != NULL;
+}
+
+static void build(void *arg)
+{
+    BuildCall *b = arg;
+    scratch_begin(&b->arena, b->p->cx);
+    text_init(&b->written, &b->p->cx->call);
+    bool fine = prepare(b);
+    if (fine && !b->emit)
+        b->emit = is_native(b) ? "header,object,archive" : "header,object,runtime";
+    for (const char *at = b->emit; fine; at++) {
+        const size_t   n       = strcspn(at, ",");
+        const Product *product = find_product(b->p->cx, arena_strndup(&b->arena, at, n));
+        fine                   = product && write_product(b, product);
+        at += n;
+        if (!*at)
+            break;
+    }
+    scratch_end(&b->arena);
+}
+
+kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit, const char **written)
+{
+    if (written)
+        *written = NULL;
+    if (!p)
+        return KN_ERROR_ARGUMENT;
+    BuildCall b = { .p = p, .path = path, .emit = emit, .given = options };
+    context_begin(p->cx);
+    const bool done = context_try(p->cx, build, &b);
+    for (int i = 0; i <= EMIT_LLVM; i++)
+        if (b.emitted[i].bytes)
+            b.codegen->release(&b.emitted[i]);
+    if (written && done && !p->cx->status)
+        *written = text_string(&b.written);
+    return p->cx->status;
+}

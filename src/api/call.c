@@ -1,0 +1,75 @@
+/* Calling compiled code: the arguments as it takes them, its errors as diagnostics. */
+#include "api/call.h"
+
+#include "api/compile.h"
+#include "api/threads.h"
+#include "interp/ops.h"
+
+kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a)
+{
+    size_t outputs = 0;
+    for (size_t o = 0; o < p->outputs.count; o++)
+        outputs += (size_t)p->outputs.at[o].func->component_count;
+    kn_buffer **ports = ARENA_ARRAY(&p->cx->call, kn_buffer *, p->funcs.count + outputs);
+    size_t      n     = 0;
+    for (size_t i = 0; i < p->funcs.count; i++)
+        if (p->funcs.at[i]->kind == FUNC_INPUT)
+            ports[n++] = a->inputs[p->funcs.at[i]->id];
+    for (size_t i = 0; i < outputs; i++)
+        ports[n++] = a->outputs[i];
+    return ports;
+}
+
+/* Each parameter in 8 bytes, in the form its type has in memory. */
+static const uint64_t *param_memory(kn_pipeline *p, const Arguments *a)
+{
+    uint64_t *memory = ARENA_ARRAY(&p->cx->call, uint64_t, p->params.count);
+    for (size_t i = 0; i < p->params.count; i++) {
+        const kn_type type = p->params.at[i]->type;
+        lane_store(type, &memory[i], lane_from_scalar(type, a->binding.param[i]));
+    }
+    return memory;
+}
+
+/* What the runtime said, a diagnostic for each line. */
+static void tell_errors(kn_context *cx, kn_status status, const char *text)
+{
+    while (*text) {
+        const size_t n = strcspn(text, "\n");
+        diag_status(cx, status, "%.*s", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+    if (!cx->error_count)
+        diag_status(cx, status, "the compiled code ended with status %d", (int)status);
+}
+
+/* An error of bounds, told better: the analysis of regions knows the functions between an output and an input. Where it finds nothing wrong, the
+ * runtime's words stand. */
+static void explain_bounds(kn_pipeline *p, const Arguments *a)
+{
+    Regions regions;
+    regions_compute(p, &p->cx->call, &a->binding, false, &regions);
+}
+
+void call_compiled(kn_module *m, const Arguments *a)
+{
+    kn_pipeline      *p        = m->pipeline;
+    kn_context       *cx       = p->cx;
+    CompiledFunction *function = compiled_function(m);
+    if (!function)
+        return;
+    kn_buffer     **ports  = port_buffers(p, a);
+    const uint64_t *params = param_memory(p, a);
+    kn_rt          *rt     = threads_get(cx);
+    if (!rt)
+        context_bail(cx, KN_ERROR_LIMIT, "out of memory");
+    threads_set(cx, m->options.threads);
+    const kn_status status = (kn_status)function(rt, (const kn_buffer *const *)ports, params);
+    if (status == KN_OK)
+        return;
+    const char *said = arena_strdup(&cx->call, kn_rt_last_error());
+    if (status == KN_ERROR_BOUNDS)
+        explain_bounds(p, a);
+    if (!cx->error_count)
+        tell_errors(cx, status, said);
+}

@@ -1,0 +1,14 @@
+/* Calling compiled code. */
+#ifndef KILN_API_CALL_H
+#define KILN_API_CALL_H
+
+#include "api/arguments.h"
+#include "api/module.h"
+
+/* Runs a compiled module on checked arguments. Errors are diagnosed. */
+void call_compiled(kn_module *m, const Arguments *a);
+
+/* The buffers of the ports, inputs and then outputs, and the parameters in 8 bytes each, as compiled code takes them. */
+kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a);
+
+#endif

@@ -1,0 +1,204 @@
+/* Compiling: the schedule is chosen, the plan made, lowered, and given to the backend, or its object found in the cache.
+ *
+ * What the backend gives is memory of its own, not of an arena: it is held by the API call (in an Emitted outside context_try) until it was copied. */
+#include "api/compile.h"
+
+#include "api/backend.h"
+#include "api/cache.h"
+
+/* ---- Targets ---- */
+
+static void unknown_target(kn_context *cx, const char *name)
+{
+    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)target_count);
+    Text         known;
+    text_init(&known, &cx->call);
+    for (int i = 0; i < target_count; i++) {
+        names[i] = target_table[i].name;
+        text_printf(&known, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = text_near_miss(name, names, (size_t)target_count);
+    diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s`%s%s%s; this version knows: %s", name, near ? ", did you mean `" : "",
+                near ? near : "", near ? "`?" : "", text_string(&known));
+}
+
+bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out)
+{
+    *out = (Targets){ 0 };
+    for (const char *at = text && *text ? text : fallback;;) {
+        const size_t  n     = strcspn(at, ",");
+        const char   *name  = arena_strndup(&cx->call, at, n);
+        const Target *found = target_find(name);
+        if (!found) {
+            unknown_target(cx, name);
+            return false;
+        }
+        if (out->count == MOST_TARGETS) {
+            diag_status(cx, KN_ERROR_ARGUMENT, "these are too many targets for one object: %d at most", MOST_TARGETS);
+            return false;
+        }
+        out->at[out->count++] = *found;
+        if (!at[n])
+            return true;
+        at += n + 1;
+    }
+}
+
+/* The width that lowering has in mind: that of the widest target. */
+static int vector_bits(const Targets *targets)
+{
+    int most = 0;
+    for (int i = 0; i < targets->count; i++)
+        most = targets->at[i].vector_bits > most ? targets->at[i].vector_bits : most;
+    return most;
+}
+
+/* ---- The steps ---- */
+
+Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena)
+{
+    const Schedule *schedule;
+    if (!plan_choose(p, options->schedule, targets->at[0].name, &schedule))
+        return NULL;
+    return plan_make(p, schedule, arena, vector_bits(targets));
+}
+
+Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until)
+{
+    const LowerOptions lowering = { .strict_float = options->strict_float, .vector_bits = vector_bits(targets), .until = until };
+    return lower(plan, &lowering);
+}
+
+static CodegenOptions codegen_options(const kn_options *options, const Targets *targets)
+{
+    return (CodegenOptions){ .targets      = targets->at,
+                             .target_count = targets->count,
+                             .check_access = options->check_access,
+                             .profile      = options->profile };
+}
+
+/* The backend's reason as a diagnostic. It is copied and released first: adding a diagnostic may bail out. */
+void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emitted *error)
+{
+    char         why[1000] = "no reason was given";
+    const size_t n         = error->size < sizeof why - 1 ? error->size : sizeof why - 1;
+    if (error->bytes) {
+        memcpy(why, error->bytes, n);
+        why[n] = 0;
+        codegen->release(error);
+    }
+    diag_status(cx, KN_ERROR_LIMIT, "%s (%s): %s", what, codegen->version, why);
+}
+
+bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets, EmitKind kind, Emitted *out)
+{
+    const CodegenOptions with  = codegen_options(options, targets);
+    Emitted              error = { 0 };
+    if (codegen->emit(program, &with, kind, out, &error))
+        return true;
+    backend_error(program->cx, codegen, "the backend could not compile this", &error);
+    return false;
+}
+
+/* ---- Modules ---- */
+
+typedef struct Externs {
+    Arena *arena;
+    bool  *seen;            /* by Expr.id */
+    VEC(const char *) names;
+} Externs;
+
+static void add_extern(Externs *x, const char *name)
+{
+    for (size_t i = 0; i < x->names.count; i++)
+        if (x->names.at[i] == name)
+            return;
+    vec_push(x->arena, &x->names, name);
+}
+
+static void externs_of_expr(void *user, const Expr *e)
+{
+    Externs *x = user;
+    if (!e || x->seen[e->id])
+        return;
+    x->seen[e->id] = true;
+    if (e->op == EX_EXTERN)
+        add_extern(x, e->u.name);
+    for (uint32_t i = 0; i < e->count; i++)
+        externs_of_expr(x, e->args[i]);
+}
+
+static void externs_of_stmt(void *user, const Stmt *s)
+{
+    if (!s)
+        return;
+    if (s->kind == STMT_STAGE)
+        add_extern(user, s->stage->func->symbol);
+    stmt_children(s, externs_of_expr, externs_of_stmt, user);
+}
+
+/* The C functions and stages that the program calls. */
+static void find_externs(Arena *keep, Arena *scratch, const Program *program, Compiled *c)
+{
+    Externs x = { .arena = keep, .seen = ARENA_ARRAY(scratch, bool, program->exprs->count) };
+    externs_of_stmt(&x, program->body);
+    c->extern_count = (int)x.names.count;
+    c->externs      = x.names.at;
+    c->bound        = ARENA_ARRAY(keep, Extern, x.names.count);
+}
+
+static void unload(OnFree *on_free)
+{
+    Compiled *c = (Compiled *)(void *)on_free;
+    if (c->loaded)
+        c->codegen->unload(c->loaded);
+    c->loaded = NULL;
+}
+
+/* The object of the program: from the cache, or from the backend and then into the cache. */
+static bool object_make(kn_module *m, const Program *program, const Targets *targets, Arena *arena, Emitted *held, Bytes *object)
+{
+    Compiled  *c     = m->compiled;
+    const bool cache = m->options.cache && *m->options.cache;
+    Bytes      key   = { 0 };
+    if (cache) {
+        const CodegenOptions with = codegen_options(&m->options, targets);
+        key                       = program_key(arena, program, &with, c->codegen);
+        c->from_cache             = cache_find(arena, m->options.cache, key, object);
+    }
+    if (c->from_cache)
+        return true;
+    if (!compile_emit(c->codegen, program, &m->options, targets, EMIT_OBJECT, held))
+        return false;
+    *object = (Bytes){ held->bytes, held->size };
+    if (cache)
+        cache_keep(program->cx, m->options.cache, key, *object);
+    return true;
+}
+
+void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
+{
+    kn_pipeline *p = m->pipeline;
+    Compiled    *c = ARENA_NEW(&p->arena, Compiled);
+    Targets      targets;
+    c->codegen     = codegen;
+    c->on_free.run = unload;
+    m->compiled    = c;
+    if (!targets_parse(p->cx, m->options.target, "host", &targets))
+        return;
+    Arena arena;
+    scratch_begin(&arena, p->cx);
+    const Plan    *plan    = compile_plan(p, &m->options, &targets, &arena);
+    const Program *program = plan ? compile_program(plan, &m->options, &targets, NULL) : NULL;
+    Bytes          object;
+    if (program && object_make(m, program, &targets, &arena, held, &object)) {
+        find_externs(&p->arena, &arena, program, c);
+        c->symbol  = arena_strdup(&p->arena, program->name);
+        char *kept = arena_alloc(&p->arena, object.size);
+        c->object  = (Bytes){ memcpy(kept, object.at, object.size), object.size };
+        pipeline_on_free(p, &c->on_free);
+        if (!c->extern_count)
+            compiled_function(m);
+    }
+    scratch_end(&arena);
+}

@@ -1,0 +1,49 @@
+/* From a pipeline to code: the steps in their order, for all calls that compile. */
+#ifndef KILN_API_COMPILE_H
+#define KILN_API_COMPILE_H
+
+#include "api/files.h"
+#include "api/module.h"
+#include "codegen/codegen.h"
+#include "lower/lower.h"
+
+/* The targets of an option's text, at most MOST_TARGETS. */
+enum { MOST_TARGETS = 8 };
+typedef struct Targets {
+    Target at[MOST_TARGETS];
+    int    count;
+} Targets;
+
+/* The targets named; NULL or "": the fallback's. false after a diagnostic that lists the names there are. */
+bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out);
+
+/* What a pipeline becomes on the way: first a plan, then a program of loops. In `arena`, until the pass of that name (NULL: all). NULL after diagnostics. */
+Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena);
+Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until);
+
+/* The backend's answer, until it is released; a diagnostic if it has none. */
+bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets, EmitKind kind, Emitted *out);
+
+/* The backend's reason as a diagnostic; releases it. */
+void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emitted *error);
+
+/* A compiled module. */
+struct Compiled {
+    OnFree            on_free;
+    const Codegen    *codegen;
+    const char       *symbol;           /* of the function */
+    Bytes             object;           /* kept if it calls C functions, whose addresses may change */
+    void             *loaded;
+    CompiledFunction *function;
+    int               extern_count;     /* the C functions and stages it calls */
+    const char      **externs;          /* interned */
+    Extern           *bound;            /* what they were when it was loaded */
+    bool              from_cache;
+};
+
+/* Fills m->compiled; a diagnostic if it cannot. What `object` holds at the end is to be released by the caller. */
+void compile_module(kn_module *m, const Codegen *codegen, Emitted *object);
+/* The function, loaded, with the C functions as they are now; NULL after a diagnostic. */
+CompiledFunction *compiled_function(kn_module *m);
+
+#endif

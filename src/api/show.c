@@ -1,0 +1,134 @@
+/* What a pipeline is and what becomes of it, as text. */
+#include "api/backend.h"
+#include "api/compile.h"
+#include "api/nest.h"
+
+typedef struct ShowCall {
+    kn_pipeline      *p;
+    kn_view           view;
+    const kn_options *options;
+    const char       *pass, *text;
+    const Codegen    *codegen;
+    Emitted           emitted;      /* of the backend, to be released */
+} ShowCall;
+
+/* The text lives with the call. */
+static void show_text(ShowCall *call, void (*print)(Text *t, const void *what), const void *what)
+{
+    Text t;
+    text_init(&t, &call->p->cx->call);
+    print(&t, what);
+    call->text = text_string(&t);
+}
+
+static void print_plan(Text *t, const void *plan)
+{
+    plan_print(t, plan);
+}
+
+static void print_code(Text *t, const void *program)
+{
+    const Program *p = program;
+    if (p->body)
+        stmt_print(t, p->body);
+}
+
+static void print_nest(Text *t, const void *program)
+{
+    nest_print(t, program);
+}
+
+static bool pass_exists(kn_context *cx, const char *name)
+{
+    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)lower_pass_count);
+    Text         all;
+    text_init(&all, &cx->call);
+    for (int i = 0; i < lower_pass_count; i++) {
+        if (!name || !strcmp(lower_passes[i].name, name))
+            return true;
+        names[i] = lower_passes[i].name;
+        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = text_near_miss(name, names, (size_t)lower_pass_count);
+    diag_status(cx, KN_ERROR_ARGUMENT, "there is no pass `%s`%s%s%s; in their order they are: %s", name, near ? ", did you mean `" : "",
+                near ? near : "", near ? "`?" : "", text_string(&all));
+    return false;
+}
+
+/* What the backend makes of the program. */
+static void show_emitted(ShowCall *call, const Program *program, const kn_options *options, const Targets *targets)
+{
+    kn_context *cx = call->p->cx;
+    call->codegen  = backend_load(cx);
+    if (!call->codegen ||
+        !compile_emit(call->codegen, program, options, targets, call->view == KN_VIEW_LLVM ? EMIT_LLVM : EMIT_ASM, &call->emitted))
+        return;
+    call->text = arena_strndup(&cx->call, call->emitted.bytes, call->emitted.size);
+}
+
+/* The views of a pipeline that is compiled. */
+static void show_compiled(ShowCall *call, const kn_options *options, Arena *arena)
+{
+    kn_context *cx = call->p->cx;
+    Targets     targets;
+    if (!targets_parse(cx, options->target, "host", &targets) || !pass_exists(cx, call->pass))
+        return;
+    const Plan *plan = compile_plan(call->p, options, &targets, arena);
+    if (!plan)
+        return;
+    if (call->view == KN_VIEW_PLAN) {
+        show_text(call, print_plan, plan);
+        return;
+    }
+    const char    *until   = call->view == KN_VIEW_LOOPS ? lower_passes[0].name : call->view == KN_VIEW_CODE ? call->pass : NULL;
+    const Program *program = compile_program(plan, options, &targets, until);
+    if (!program)
+        return;
+    if (call->view == KN_VIEW_LOOPS)
+        show_text(call, print_nest, program);
+    else if (call->view == KN_VIEW_CODE)
+        show_text(call, print_code, program);
+    else
+        show_emitted(call, program, options, &targets);
+}
+
+static void show(void *arg)
+{
+    ShowCall    *call = arg;
+    kn_pipeline *p    = call->p;
+    kn_options   options;
+    if (!options_take(p, call->options, &options))
+        return;
+    if (call->view <= KN_VIEW_SCHEDULE) {
+        Text t;
+        text_init(&t, &p->cx->call);
+        pipeline_show(&t, p, call->view);
+        call->text = text_string(&t);
+        return;
+    }
+    Arena arena;
+    scratch_begin(&arena, p->cx);
+    show_compiled(call, &options, &arena);
+    scratch_end(&arena);
+}
+
+const char *kn_show_code(kn_pipeline *p, kn_view view, const kn_options *options, const char *pass)
+{
+    if (!p)
+        return NULL;
+    ShowCall call = { .p = p, .view = view, .options = options, .pass = pass };
+    context_begin(p->cx);
+    if ((int)view < KN_VIEW_FUNCS || view > KN_VIEW_ASM) {
+        diag_status(p->cx, KN_ERROR_ARGUMENT, "there is no view %d", (int)view);
+        return NULL;
+    }
+    const bool done = context_try(p->cx, show, &call);
+    if (call.emitted.bytes)
+        call.codegen->release(&call.emitted);
+    return done && !p->cx->error_count ? call.text : NULL;
+}
+
+const char *kn_show(kn_pipeline *p, kn_view view)
+{
+    return kn_show_code(p, view, NULL, NULL);
+}

@@ -1,0 +1,15 @@
+/* What the compiled code of a context runs with: an instance of the runtime, whose memory is the context's. */
+#ifndef KILN_API_THREADS_H
+#define KILN_API_THREADS_H
+
+#include "base/context.h"
+#include "runtime/runtime.h"
+
+/* The instance; NULL if there is no memory. */
+kn_rt *threads_get(kn_context *cx);
+/* How many threads it has from now on; 0: as many as there are CPUs. */
+void threads_set(kn_context *cx, int count);
+/* Ends the threads and frees what they hold. */
+void threads_free(kn_context *cx);
+
+#endif

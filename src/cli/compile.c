@@ -1,0 +1,65 @@
+/* What the compiler is told: options of the command line, and the folder of the cache from the environment. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The last value given for an option: a later one replaces an earlier one. */
+static const char *last_value(const Cli *cli, OptionId id)
+{
+    const char *value = NULL, *next;
+    for (int i = 0; (next = option_value(cli, id, i)); i++)
+        value = next;
+    return value;
+}
+
+static int read_threads(Cli *cli, int *out)
+{
+    const char *text = last_value(cli, OPTION_THREADS);
+    if (!text)
+        return DONE;
+    char      *end;
+    const long n = strtol(text, &end, 10);
+    if (*end || end == text || n < 1 || n > 10000)
+        return usage(cli, "--threads %s: a number from 1 to 10000 was expected", text);
+    *out = (int)n;
+    return DONE;
+}
+
+/* $KILN_CACHE; $XDG_CACHE_HOME/kiln; ~/.cache/kiln. NULL: keep nothing, which an empty KILN_CACHE also means. */
+static const char *cache_folder(Cli *cli)
+{
+    const char *own = getenv("KILN_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (own)
+        return *own ? own : NULL;
+    const bool  use_xdg = xdg && xdg[0] == '/';
+    const char *base    = use_xdg ? xdg : home;
+    if (!base || !*base)
+        return NULL;
+    const size_t n    = strlen(base) + sizeof "/.cache/kiln";
+    char        *path = cli_alloc(cli, n);
+    snprintf(path, n, "%s%s/kiln", base, use_xdg ? "" : "/.cache");
+    return path;
+}
+
+int compile_options(Cli *cli, kn_options *out)
+{
+    *out = (kn_options){
+        .interpret    = option_given(cli, OPTION_INTERPRET),
+        .strict_float = option_given(cli, OPTION_STRICT_FLOAT),
+        .check_access = option_given(cli, OPTION_CHECK_ACCESS),
+        .profile      = option_given(cli, OPTION_PROFILE),
+        .schedule     = last_value(cli, OPTION_SCHEDULE_NAME),
+        .target       = last_value(cli, OPTION_TARGET),
+        .cache        = option_given(cli, OPTION_NO_CACHE) ? NULL : cache_folder(cli),
+    };
+    return read_threads(cli, &out->threads);
+}

@@ -1,0 +1,309 @@
+/* Addresses: an index is a sum of terms, added to the buffer's address from the outermost scope to the innermost.
+ *
+ * Takes   an index (i64) as the lowered program has it.
+ * Gives   pointer + constant + per lane a constant or a value. The pointer is made step by step: terms in order of their level, so that what does not
+ *         change in a loop (the row) is added before it, and accesses that differ by a constant share everything else.
+ * Holds   i32 coordinates are made 64 bits wide term by term, which is right because their sums do not wrap; sums of data are not taken apart. */
+#include "codegen/llvm.h"
+
+#include <stdio.h>
+
+typedef struct Term {
+    const Expr *atom;
+    int64_t     factor;
+    bool        widen;          /* the atom is i32 */
+} Term;
+
+typedef struct Terms {
+    Term     at[MOST_TERMS];
+    int      count;
+    uint64_t constant;
+    bool     overflow;
+} Terms;
+
+static void add_term(Terms *t, const Expr *e, uint64_t factor)
+{
+    for (int i = 0; i < t->count; i++)
+        if (t->at[i].atom == e) {
+            t->at[i].factor = (int64_t)((uint64_t)t->at[i].factor + factor);
+            return;
+        }
+    if (t->count == MOST_TERMS)
+        t->overflow = true;
+    else
+        t->at[t->count++] = (Term){ .atom = e, .factor = (int64_t)factor, .widen = e->type == KN_I32 };
+}
+
+static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
+{
+    int64_t c;
+    if (t->overflow)
+        return;
+    if (expr_is_int(e, &c)) {
+        t->constant += factor * (uint64_t)c;
+    } else if (e->op == EX_ADD || e->op == EX_SUB) {
+        add_terms(g, t, e->args[0], factor);
+        add_terms(g, t, e->args[1], e->op == EX_ADD ? factor : 0 - factor);
+    } else if (e->op == EX_NEG) {
+        add_terms(g, t, e->args[0], 0 - factor);
+    } else if (e->op == EX_MUL && expr_is_int(e->args[1], &c)) {
+        add_terms(g, t, e->args[0], factor * (uint64_t)c);
+    } else if (e->op == EX_MUL && expr_is_int(e->args[0], &c)) {
+        add_terms(g, t, e->args[1], factor * (uint64_t)c);
+    } else if (e->op == EX_CAST && e->args[0]->type == KN_I32 && is_coordinate(g, e->args[0])) {
+        add_terms(g, t, e->args[0], factor);
+    } else {
+        add_term(t, e, factor);
+    }
+}
+
+/* ---- Sums that are remembered ---- */
+
+static Sum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
+{
+    const uint64_t h = ((uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b) * 0x9E3779B97F4A7C15u + (uint64_t)scale * 0xC2B2AE3D27D4EB4Fu;
+    size_t i = (size_t)(h >> 24) & (g->sum_capacity - 1);
+    while (g->sums[i].a && (g->sums[i].a != a || g->sums[i].b != b || g->sums[i].scale != scale))
+        i = (i + 1) & (g->sum_capacity - 1);
+    return &g->sums[i];
+}
+
+/* The place of the result for these operands. Its result is NULL if it has not been computed where it can be seen. */
+static Sum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
+{
+    if (2 * g->sum_count >= g->sum_capacity) {
+        const Sum   *old = g->sums;
+        const size_t n   = g->sum_capacity;
+        g->sum_capacity  = n ? 2 * n : 256;
+        g->sums          = gen_alloc(g, g->sum_capacity * sizeof *g->sums);
+        for (size_t i = 0; i < n; i++)
+            if (old[i].a)
+                *sum_slot(g, old[i].a, old[i].b, old[i].scale) = old[i];
+    }
+    Sum *s = sum_slot(g, a, b, scale);
+    g->sum_count += !s->a;
+    const bool seen = s->a && s->level >= g->f->base && s->level <= g->depth && g->scopes[s->level].serial == s->serial;
+    if (!seen)
+        *s = (Sum){ .a = a, .b = b, .scale = scale };
+    return s;
+}
+
+static LLVMValueRef sum_keep(Gen *g, Sum *s, int level, LLVMValueRef result)
+{
+    s->level  = level;
+    s->serial = g->scopes[level].serial;
+    return s->result = result;
+}
+
+/* An i32 as i64. */
+static LLVMValueRef widened(Gen *g, const Expr *atom, LLVMValueRef v, int level)
+{
+    const Binding *b = atom->op == EX_VAR ? binding_find(g, atom->u.name) : NULL;
+    if (b && b->wide)
+        return b->wide;
+    Sum *s = sum_find(g, v, v, 0);
+    if (s->result)
+        return s->result;
+    at_level(g, level);
+    return sum_keep(g, s, level, LLVMBuildSExt(g->b, v, like(g->t.i64, v), ""));
+}
+
+static LLVMValueRef multiple(Gen *g, LLVMValueRef v, int64_t factor, int level)
+{
+    if (factor == 1)
+        return v;
+    Sum *s = sum_find(g, v, NULL, factor);
+    if (s->result)
+        return s->result;
+    at_level(g, level);
+    return sum_keep(g, s, level, LLVMBuildMul(g->b, v, int_like(LLVMTypeOf(v), factor), ""));
+}
+
+static LLVMValueRef advanced(Gen *g, const Buffer *buffer, LLVMValueRef ptr, LLVMValueRef by, int level)
+{
+    Sum *s = sum_find(g, ptr, by, type_bits(buffer->type));
+    if (s->result)
+        return s->result;
+    at_level(g, level);
+    return sum_keep(g, s, level, LLVMBuildGEP2(g->b, memory_type(g, buffer->type), ptr, &by, 1, ""));
+}
+
+/* ---- Addresses ---- */
+
+static int64_t *lane_offsets(Gen *g, Address *a)
+{
+    if (!a->offsets)
+        a->offsets = gen_alloc(g, (size_t)g->lanes * sizeof *a->offsets);
+    return a->offsets;
+}
+
+/* What differs from lane to lane: constants go to the offsets, values to the lanes. */
+static void add_lanes(Gen *g, Address *a, const Term *t, Value v)
+{
+    if (v.shape == RAMP) {
+        int64_t *offsets = lane_offsets(g, a);
+        for (int i = 0; i < g->lanes; i++)
+            offsets[i] = (int64_t)((uint64_t)offsets[i] + (uint64_t)v.step * (uint64_t)t->factor * (uint64_t)i);
+        return;
+    }
+    LLVMValueRef lanes = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
+    if (LLVMIsAConstantDataVector(lanes) || LLVMIsAConstantAggregateZero(lanes)) {
+        int64_t *offsets = lane_offsets(g, a);
+        for (int i = 0; i < g->lanes; i++) {
+            LLVMValueRef one = LLVMGetAggregateElement(lanes, (unsigned)i);
+            offsets[i]       = (int64_t)((uint64_t)offsets[i] + (uint64_t)LLVMConstIntGetSExtValue(one) * (uint64_t)t->factor);
+        }
+        return;
+    }
+    lanes    = multiple(g, lanes, t->factor, v.level);
+    a->level = a->level > v.level ? a->level : v.level;
+    at_level(g, a->level);
+    a->lanes = a->lanes ? LLVMBuildAdd(g->b, a->lanes, lanes, "") : lanes;
+}
+
+typedef struct Step {
+    LLVMValueRef v;
+    int          level;
+    uint32_t     id;
+} Step;
+
+static bool step_before(const Step *a, const Step *b)
+{
+    return a->level != b->level ? a->level < b->level : a->id < b->id;
+}
+
+/* Keeps `steps` in order of level, then of id. */
+static void insert_step(Step *steps, int *count, Step s)
+{
+    int i = (*count)++;
+    for (; i > 0 && step_before(&s, &steps[i - 1]); i--)
+        steps[i] = steps[i - 1];
+    steps[i] = s;
+}
+
+Address address_of(Gen *g, const Buffer *buffer, const Expr *index)
+{
+    Terms terms = { 0 };
+    add_terms(g, &terms, index, 1);
+    if (terms.overflow) {
+        terms = (Terms){ 0 };
+        add_term(&terms, index, 1);
+    }
+    Address a     = { .buffer = buffer, .named = g->f->base, .pure = true };
+    Step    steps[MOST_TERMS];
+    int     count = 0;
+    a.ptr   = buffer_base(g, buffer);
+    a.level = g->f->buffers[buffer->id].level;
+    for (int i = 0; i < terms.count; i++) {
+        const Term *t = &terms.at[i];
+        if (!t->factor)
+            continue;
+        const Value v = gen_expr(g, t->atom);
+        a.named       = a.named > v.named ? a.named : v.named;
+        a.pure        = a.pure && v.pure;
+        if (v.shape != UNIFORM)
+            add_lanes(g, &a, t, v);
+        if (v.shape == LANES)
+            continue;
+        if (LLVMIsAConstantInt(v.v))
+            terms.constant += (uint64_t)t->factor * (uint64_t)LLVMConstIntGetSExtValue(v.v);
+        else
+            insert_step(steps, &count, (Step){ multiple(g, t->widen ? widened(g, t->atom, v.v, v.level) : v.v, t->factor, v.level), v.level, t->atom->id });
+    }
+    int level = g->f->buffers[buffer->id].level;
+    for (int i = 0; i < count; i++) {
+        level = level > steps[i].level ? level : steps[i].level;
+        a.ptr = advanced(g, buffer, a.ptr, steps[i].v, level);
+    }
+    a.level    = a.level > level ? a.level : level;
+    a.constant = (int64_t)terms.constant;
+    return a;
+}
+
+LLVMValueRef address_pointer(Gen *g, const Address *a, int64_t offset)
+{
+    const int64_t constant = (int64_t)((uint64_t)a->constant + (uint64_t)offset);
+    LLVMValueRef  by       = i64_const(g, constant);
+    at_level(g, a->level);
+    return constant ? LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), a->ptr, &by, 1, "") : a->ptr;
+}
+
+/* <L x i64>: what each lane adds to the pointer. */
+static LLVMValueRef lane_indices(Gen *g, const Address *a)
+{
+    LLVMValueRef constant[MOST_LANES];
+    for (int i = 0; i < g->lanes; i++)
+        constant[i] = i64_const(g, (int64_t)((uint64_t)a->constant + (uint64_t)(a->offsets ? a->offsets[i] : 0)));
+    LLVMValueRef all = LLVMConstVector(constant, (unsigned)g->lanes);
+    at_level(g, a->level);
+    return a->lanes ? LLVMBuildAdd(g->b, a->lanes, all, "") : all;
+}
+
+LLVMValueRef address_lanes(Gen *g, const Address *a)
+{
+    LLVMValueRef by = lane_indices(g, a);
+    return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), a->ptr, &by, 1, "");
+}
+
+/* ---- Checked accesses ---- */
+
+/* The smallest and largest index of a port: sums of (extent - 1) * stride, of the negative strides and of the others. */
+static void port_limits(Gen *g, const Buffer *b, BufferState *state)
+{
+    at_level(g, g->f->base);
+    LLVMValueRef low = i64_const(g, 0), high = i64_const(g, 0), empty = LLVMConstInt(g->t.i1, 0, false);
+    for (int d = 0; d < b->rank; d++) {
+        LLVMValueRef at[3];
+        for (int k = 1; k < 3; k++)
+            at[k] = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
+                                          (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, d), i32_const(g, k) }, 4, "");
+        LLVMValueRef extent = LLVMBuildSExt(g->b, LLVMBuildLoad2(g->b, g->t.i32, at[1], ""), g->t.i64, "");
+        LLVMValueRef span   = LLVMBuildMul(g->b, LLVMBuildSub(g->b, extent, i64_const(g, 1), ""), LLVMBuildLoad2(g->b, g->t.i64, at[2], ""), "");
+        low   = LLVMBuildAdd(g->b, low, intrinsic2(g, "llvm.smin", span, i64_const(g, 0)), "");
+        high  = LLVMBuildAdd(g->b, high, intrinsic2(g, "llvm.smax", span, i64_const(g, 0)), "");
+        empty = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i64_const(g, 0), ""), "");
+    }
+    state->low  = LLVMBuildSelect(g->b, empty, i64_const(g, 0), low, "");
+    state->high = LLVMBuildSelect(g->b, empty, i64_const(g, -1), high, "");
+}
+
+/* Is any element that the access touches outside the buffer? i1. */
+static LLVMValueRef is_outside(Gen *g, const Address *a, const BufferState *state)
+{
+    LLVMValueRef bytes = LLVMBuildSub(g->b, LLVMBuildPtrToInt(g->b, a->ptr, g->t.i64, ""), LLVMBuildPtrToInt(g->b, state->base, g->t.i64, ""), "");
+    LLVMValueRef index = LLVMBuildExactSDiv(g->b, bytes, i64_const(g, (int64_t)kn_type_size(a->buffer->type)), "");
+    LLVMValueRef low = state->low, high = state->high;
+    if (!a->lanes && !a->offsets) {
+        index = LLVMBuildAdd(g->b, index, i64_const(g, a->constant), "");
+    } else {
+        LLVMValueRef more = lane_indices(g, a);
+        here(g);
+        index = LLVMBuildAdd(g->b, splat(g, index, g->lanes), more, "");
+        low   = splat(g, low, g->lanes);
+        high  = splat(g, high, g->lanes);
+    }
+    LLVMValueRef bad = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, index, low, ""), LLVMBuildICmp(g->b, LLVMIntSGT, index, high, ""), "");
+    if (g->mask && (a->lanes || a->offsets))
+        bad = LLVMBuildAnd(g->b, bad, g->mask, "");
+    return any_lane(g, bad);
+}
+
+void address_check(Gen *g, const Address *a)
+{
+    if (!g->options->check_access)
+        return;
+    BufferState *state = &g->f->buffers[a->buffer->id];
+    if (!state->low)
+        port_limits(g, a->buffer, state);
+    here(g);
+    LLVMValueRef      bad = is_outside(g, a, state);
+    LLVMBasicBlockRef no = block_new(g, "outside"), yes = block_new(g, "inside");
+    LLVMBuildCondBr(g->b, bad, no, yes);
+    char        text[256];
+    const int   n       = snprintf(text, sizeof text, "the compiled code reads or writes `%s` outside its elements: an error of the compiler", a->buffer->name);
+    go_to(g, no);
+    here(g);
+    LLVMValueRef message = text_const(g, text, (size_t)(n < (int)sizeof text ? n : (int)sizeof text - 1) + 1);
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 3, (LLVMValueRef[]){ g->f->rt, g->rt_program, message }));
+    go_to(g, yes);
+}

@@ -1,0 +1,142 @@
+/* Conversions between types, and between values and memory.
+ *
+ * bool is i1 as a value and a byte 0 or 1 in memory. f16 and bf16 are carried as their 16 bits: an operation widens them to f32, exactly, and rounds its result,
+ * to nearest, ties to even. */
+#include "codegen/llvm.h"
+
+#include <string.h>
+
+/* ---- Short floats ---- */
+
+/* a ? x : y, lane by lane, as integers. */
+static LLVMValueRef choose(Gen *g, LLVMValueRef a, LLVMValueRef x, LLVMValueRef y)
+{
+    return LLVMBuildSelect(g->b, a, x, y, "");
+}
+
+LLVMValueRef widen_float(Gen *g, LLVMValueRef v, kn_type t)
+{
+    if (t == KN_F16)
+        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), ""), like(g->t.f32, v), "");
+    if (t != KN_BF16)
+        return v;
+    LLVMTypeRef i32 = like(g->t.i32, v);
+    v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, i32, ""), int_like(i32, 16), "");
+    return LLVMBuildBitCast(g->b, v, like(g->t.f32, v), "");
+}
+
+/* The upper half, after adding just less than half of its unit, or half of it if it is odd. A NaN keeps a bit. */
+static LLVMValueRef round_bfloat(Gen *g, LLVMValueRef v)
+{
+    LLVMTypeRef  i32  = like(g->t.i32, v);
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, i32, "");
+    LLVMValueRef odd  = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, int_like(i32, 16), ""), int_like(i32, 1), "");
+    LLVMValueRef up   = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, bits, int_like(i32, 0x7FFF), ""), odd, "");
+    LLVMValueRef nan  = LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, "");
+    up = choose(g, nan, LLVMBuildOr(g->b, bits, int_like(i32, 0x400000), ""), up);
+    return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, up, int_like(i32, 16), ""), like(g->t.i16, v), "");
+}
+
+LLVMValueRef narrow_float(Gen *g, LLVMValueRef v, kn_type t)
+{
+    if (t == KN_BF16)
+        return round_bfloat(g, v);
+    if (t != KN_F16)
+        return v;
+    v = LLVMBuildFPTrunc(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), "");
+    return LLVMBuildBitCast(g->b, v, like(g->t.i16, v), "");
+}
+
+/* f64 to f32 by rounding to odd: what is not exact goes to the neighbour whose last bit is 1, so that rounding once more, to a much shorter float, is as if it were
+ * done at once (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
+static LLVMValueRef round_to_odd(Gen *g, LLVMValueRef v)
+{
+    LLVMTypeRef  f32 = like(g->t.f32, v), f64 = like(g->t.f64, v), i32 = like(g->t.i32, v);
+    LLVMValueRef near    = LLVMBuildFPTrunc(g->b, v, f32, "");
+    LLVMValueRef back    = LLVMBuildFPExt(g->b, near, f64, "");
+    LLVMValueRef bits    = LLVMBuildBitCast(g->b, near, i32, "");
+    LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, v, "");
+    LLVMValueRef beyond  = LLVMBuildFCmp(g->b, LLVMRealOGT, intrinsic1(g, "llvm.fabs", back), intrinsic1(g, "llvm.fabs", v), "");
+    LLVMValueRef toward  = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, i32, ""), "");
+    LLVMValueRef odd     = LLVMBuildOr(g->b, toward, int_like(i32, 1), "");
+    return LLVMBuildBitCast(g->b, choose(g, inexact, odd, bits), f32, "");
+}
+
+/* ---- Conversions ---- */
+
+static LLVMValueRef float_to_float(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
+{
+    if (from == to)
+        return v;
+    if (from == KN_F64 && type_bits(to) == 16)
+        return narrow_float(g, round_to_odd(g, v), to);
+    v = widen_float(g, v, from);
+    if (to == KN_F64)
+        return LLVMBuildFPExt(g->b, v, like(g->t.f64, v), "");
+    if (from == KN_F64)
+        v = LLVMBuildFPTrunc(g->b, v, like(g->t.f32, v), "");
+    return narrow_float(g, v, to);
+}
+
+static LLVMValueRef int_to_float(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
+{
+    LLVMTypeRef type = like(to == KN_F64 ? g->t.f64 : g->t.f32, v);
+    v = type_is_signed(from) ? LLVMBuildSIToFP(g->b, v, type, "") : LLVMBuildUIToFP(g->b, v, type, "");
+    return narrow_float(g, v, to);
+}
+
+/* Toward zero; beyond the type its nearest value; NaN gives 0. */
+static LLVMValueRef float_to_int(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
+{
+    v = widen_float(g, v, from);
+    LLVMTypeRef types[2] = { like(value_type(g, to, 0), v), LLVMTypeOf(v) };
+    return intrinsic(g, type_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &v);
+}
+
+/* Wrapped, or brought into the range of `to` first. */
+static LLVMValueRef int_to_int(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    const bool  is_signed = type_is_signed(from);
+    if (saturate && is_signed && type_min(to) > type_min(from))
+        v = intrinsic2(g, "llvm.smax", v, int_like(type, type_min(to)));
+    const int magnitude_from = type_bits(from) - is_signed, magnitude_to = type_bits(to) - type_is_signed(to);
+    if (saturate && magnitude_to < magnitude_from)
+        v = intrinsic2(g, is_signed ? "llvm.smin" : "llvm.umin", v, int_like(type, type_max(to)));
+    if (type_bits(to) == type_bits(from))
+        return v;
+    LLVMTypeRef target = like(value_type(g, to, 0), v);
+    if (type_bits(to) < type_bits(from))
+        return LLVMBuildTrunc(g->b, v, target, "");
+    return is_signed ? LLVMBuildSExt(g->b, v, target, "") : LLVMBuildZExt(g->b, v, target, "");
+}
+
+LLVMValueRef convert(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate)
+{
+    if (from == to)
+        return v;
+    if (type_is_float(from)) {
+        if (to == KN_BOOL) {
+            v = widen_float(g, v, from);
+            return LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+        }
+        return type_is_float(to) ? float_to_float(g, v, from, to) : float_to_int(g, v, from, to);
+    }
+    if (type_is_float(to))
+        return int_to_float(g, v, from, to);
+    if (to == KN_BOOL)
+        return LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+    return int_to_int(g, v, from, to, saturate);
+}
+
+/* ---- Memory ---- */
+
+LLVMValueRef from_memory(Gen *g, LLVMValueRef v, kn_type t)
+{
+    return t == KN_BOOL ? LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "") : v;
+}
+
+LLVMValueRef to_memory(Gen *g, LLVMValueRef v, kn_type t)
+{
+    return t == KN_BOOL ? LLVMBuildZExt(g->b, v, like(g->t.i8, v), "") : v;
+}

@@ -1,0 +1,54 @@
+/* LLVM's side of a target: its machine, and what this computer's CPU is. */
+#include "codegen/llvm.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char           host_text[4096];         /* "CPU FEATURES"; written once */
+
+static void start(void)
+{
+    LLVMInitializeAllTargetInfos();
+    LLVMInitializeAllTargets();
+    LLVMInitializeAllTargetMCs();
+    LLVMInitializeAllAsmPrinters();
+    LLVMInitializeAllAsmParsers();
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    snprintf(host_text, sizeof host_text, "%s %s", cpu, features);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+}
+
+void target_start(void)
+{
+    pthread_once(&once, start);
+}
+
+const char *target_host(void)
+{
+    target_start();
+    return host_text;
+}
+
+LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
+{
+    char *triple = t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();
+    char *cpu = t->triple ? LLVMCreateMessage(t->cpu) : LLVMGetHostCPUName();
+    char *features = t->triple ? LLVMCreateMessage(t->features) : LLVMGetHostCPUFeatures();
+    char *why = NULL;
+    LLVMTargetRef        target  = NULL;
+    LLVMTargetMachineRef machine = NULL;
+    if (LLVMGetTargetFromTriple(triple, &target, &why))
+        error_set(error, "this LLVM makes no code for %s: %s", triple, why);
+    else
+        machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    if (target && !machine)
+        error_set(error, "this LLVM makes no code for %s", triple);
+    LLVMDisposeMessage(why);
+    LLVMDisposeMessage(triple);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    return machine;
+}

@@ -1,0 +1,286 @@
+/* The backend's loops, addresses, masks, parallel loops, allocations and atomic stores, against an evaluator of scalars. */
+#include "lowered.h"
+
+enum { N = 400 };       /* elements of each port */
+
+static void fill_input(Lowered *l, const Buffer *b)
+{
+    for (int64_t i = 0; i < l->count[b->id]; i++)
+        lowered_set(l, b, i, type_is_float(b->type) ? (Lane){ .f = (double)(i * 37 % 101) - 50 } : (Lane){ .i = type_wrap(b->type, i * 37 % 251) });
+}
+
+static const Expr *ex_affine(Lowered *l, const char *name, int64_t step, int64_t offset)
+{
+    return ex_op(l, EX_ADD, ex_op(l, EX_MUL, ex_var(l, name), ex_i32(l, step)), ex_i32(l, offset));
+}
+
+/* for y: vector x: out[y*lanes + x] = in[base + step*x] + in[base + step*x + 1] and, stored with the step, out2. */
+static void test_step(kn_type type, int lanes, int step)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "step %d, %s x %d", step, kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in  = lowered_port(&l, "in", BUFFER_INPUT, type, N);
+    Buffer *out = lowered_port(&l, "out", BUFFER_OUTPUT, type, 2 * lanes), *other = lowered_port(&l, "other", BUFFER_OUTPUT, type, N);
+    fill_input(&l, in);
+    const int   reach = (step < 0 ? -step : step) * (lanes - 1), base = step < 0 ? reach : 0;
+    const Expr *row   = ex_op(&l, EX_MUL, ex_var(&l, "y"), ex_i32(&l, N - reach - 2));     /* the last access ends with the buffer */
+    const Expr *at    = ex_op(&l, EX_ADD, row, ex_affine(&l, "x", step, base));
+    const Expr *next  = ex_op(&l, EX_ADD, at, ex_i32(&l, 1));
+    const Expr *sum   = ex_op(&l, type == KN_BOOL ? EX_BIT_XOR : EX_ADD, ex_load(&l, in, at), ex_load(&l, in, next));
+    const Stmt *body  = stmt_pair(&l.arena, st_store(&l, out, ex_op(&l, EX_ADD, ex_affine(&l, "y", lanes, 0), ex_var(&l, "x")), sum),
+                                  st_store(&l, other, at, ex_load(&l, in, next)));
+    l.p.body = st_for(&l, LOOP_SERIAL, "y", 0, 2, st_for(&l, LOOP_VECTOR, "x", 0, lanes, body));
+    lowered_compare(&l, what);
+    lowered_end(&l);
+}
+
+/* Three channels interleaved to planes and back; x/2 and clamped coordinates; a table. */
+static void test_patterns(kn_type type, int lanes)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "patterns, %s x %d", kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, type, 3 * lanes * 2), *table = lowered_port(&l, "table", BUFFER_INPUT, KN_U8, 3 * lanes * 2);
+    Buffer *out = lowered_port(&l, "out", BUFFER_OUTPUT, type, 2 * lanes), *back = lowered_port(&l, "back", BUFFER_OUTPUT, type, 3 * 2 * lanes);
+    Buffer *half = lowered_port(&l, "half", BUFFER_OUTPUT, type, 2 * lanes), *edge = lowered_port(&l, "edge", BUFFER_OUTPUT, type, 2 * lanes);
+    Buffer *looked = lowered_port(&l, "looked", BUFFER_OUTPUT, type, 2 * lanes);
+    fill_input(&l, in);
+    for (int i = 0; i < 3 * lanes * 2; i++)
+        lowered_set(&l, table, i, (Lane){ .i = i * 11 % (3 * lanes * 2 < 256 ? 3 * lanes * 2 : 256) });
+    const Expr *x = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
+    const Expr *rgb[3], *value[3];
+    for (int c = 0; c < 3; c++) {
+        rgb[c]   = ex_op(&l, EX_ADD, ex_op(&l, EX_MUL, x, ex_i32(&l, 3)), ex_i32(&l, c));
+        value[c] = ex_load(&l, in, rgb[c]);
+    }
+    const Expr *sum     = ex_op(&l, EX_SUB, ex_op(&l, EX_ADD, value[0], value[1]), value[2]);
+    const Expr *halved  = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_op(&l, EX_DIV, ex_var(&l, "x"), ex_i32(&l, 2)));
+    const Expr *clamped = ex_op(&l, EX_MAX, ex_op(&l, EX_MIN, ex_op(&l, EX_SUB, x, ex_i32(&l, 2)), ex_i32(&l, lanes)), ex_i32(&l, 0));
+    const Expr *index   = expr_unary(&l.pool, EX_CAST, KN_I32, ex_load(&l, table, x));
+    const Stmt *items[] = {
+        st_store(&l, out, x, sum), st_store(&l, back, rgb[0], value[2]), st_store(&l, back, rgb[1], value[1]), st_store(&l, back, rgb[2], value[0]),
+        st_store(&l, half, x, ex_op(&l, EX_ADD, ex_load(&l, in, halved), ex_load(&l, in, ex_op(&l, EX_ADD, halved, ex_i32(&l, 1))))),
+        st_store(&l, edge, x, ex_load(&l, in, clamped)), st_store(&l, looked, x, ex_load(&l, in, index)),
+    };
+    l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, 2, st_for(&l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&l.arena, 7, items)));
+    lowered_compare(&l, what);
+    lowered_end(&l);
+}
+
+/* if (x + xo*lanes < n) with n in the last vector; else arms; masks within masks; a uniform load under a mask. */
+static void test_masks(kn_type type, int lanes, int extent, int step)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "mask %d step %d, %s x %d", extent, step, kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, type, (extent - 1) * step + 1), *out = lowered_port(&l, "out", BUFFER_OUTPUT, type, extent * step);
+    Buffer *odd = lowered_port(&l, "odd", BUFFER_OUTPUT, type, extent);
+    fill_input(&l, in);
+    const Expr *x    = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
+    const Expr *at   = ex_op(&l, EX_MUL, x, ex_i32(&l, step));
+    const Expr *load = ex_load(&l, in, at), *first = ex_load(&l, in, ex_affine(&l, "xo", lanes * step, 0));
+    const Expr *is_odd = ex_test(&l, EX_EQ, ex_op(&l, EX_MOD, x, ex_i32(&l, 3)), ex_i32(&l, 1));
+    const Stmt *choice = stmt_if(&l.arena, is_odd, st_store(&l, odd, x, load), st_store(&l, odd, x, ex_op(&l, EX_ADD, load, first)));
+    const Stmt *body   = stmt_pair(&l.arena, st_store(&l, out, at, ex_op(&l, EX_ADD, load, load)), choice);
+    body = stmt_if(&l.arena, ex_test(&l, EX_LT, x, ex_i32(&l, extent)), body, NULL);
+    l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, (extent + lanes - 1) / lanes, st_for(&l, LOOP_VECTOR, "x", 0, lanes, body));
+    lowered_compare(&l, what);
+    lowered_end(&l);
+}
+
+static const Stmt *st_alloc(Lowered *l, const Buffer *b, const Expr *count, const Stmt *body)
+{
+    Stmt *s = ARENA_NEW(&l->arena, Stmt);
+    *s = (Stmt){ .kind = STMT_ALLOC, .alloc = { b, count, body } };
+    return s;
+}
+
+/* Two stages in parallel strips, with scratch on heap or stack, names bound outside and inside, and nested parallel loops. */
+static void build_stages(Lowered *l, Memory memory, bool constant)
+{
+    lowered_begin(l);
+    Buffer *in = lowered_port(l, "in", BUFFER_INPUT, KN_F32, 128 + 2), *out = lowered_port(l, "out", BUFFER_OUTPUT, KN_F32, 128);
+    Buffer *mid = lowered_buffer(l, "mid", BUFFER_SCRATCH, KN_F32);
+    mid->memory = memory;
+    fill_input(l, in);
+    const Expr *y = ex_op(l, EX_MUL, ex_var(l, "y"), ex_var(l, "w"));
+    const Expr *x = ex_op(l, EX_ADD, ex_op(l, EX_ADD, y, ex_op(l, EX_MUL, ex_var(l, "xo"), ex_i32(l, 8))), ex_var(l, "x"));
+    const Expr *local = ex_op(l, EX_ADD, ex_op(l, EX_MUL, ex_var(l, "xo"), ex_i32(l, 8)), ex_var(l, "x"));
+    const Expr *blur  = ex_op(l, EX_ADD, ex_op(l, EX_ADD, ex_load(l, in, x), ex_load(l, in, ex_op(l, EX_ADD, x, ex_i32(l, 1)))), ex_load(l, in, ex_op(l, EX_ADD, x, ex_i32(l, 2))));
+    const Stmt *make  = st_for(l, LOOP_SERIAL, "xo", 0, 4, st_for(l, LOOP_VECTOR, "x", 0, 8, st_store(l, mid, local, blur)));
+    const Expr *twice = ex_op(l, EX_MUL, ex_load(l, mid, local), ex_load(l, mid, ex_op(l, EX_SUB, ex_i32(l, 31), local)));
+    const Stmt *use   = st_for(l, LOOP_PARALLEL, "xo", 0, 4, st_for(l, LOOP_VECTOR, "x", 0, 8, st_store(l, out, x, twice)));
+    const Expr *count = constant ? ex_i64(l, 32) : ex_wide(l, ex_var(l, "w"));
+    const Stmt *strip = st_alloc(l, mid, count, stmt_pair(&l->arena, make, use));
+    const Expr *width = ex_op(l, EX_DIV, ex_op(l, EX_SUB, ex_var(l, "in.extent.0"), ex_i32(l, 2)), ex_i32(l, 4));
+    l->p.body = stmt_let(&l->arena, intern(l->cx, "w"), width, st_for(l, LOOP_PARALLEL, "y", 0, 4, strip));
+}
+
+static void test_stages(void)
+{
+    static const struct { Memory memory; bool constant; const char *what; } rows[] = {
+        { MEMORY_AUTO, false, "strips, heap" }, { MEMORY_AUTO, true, "strips, stack" }, { MEMORY_HEAP, true, "strips, heap asked for" },
+        { MEMORY_STACK, true, "strips, stack asked for" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Lowered l;
+        build_stages(&l, rows[i].memory, rows[i].constant);
+        lowered_compare(&l, rows[i].what);
+        lowered_end(&l);
+    }
+}
+
+/* No memory: an error, and nothing is left. */
+static void test_no_memory(void)
+{
+    const CodegenOptions o = { .targets = target_table, .target_count = 1 };
+    for (int at = 1; at <= 5; at++) {
+        Lowered l;
+        build_stages(&l, MEMORY_HEAP, false);
+        Buffer     *around = lowered_buffer(&l, "around", BUFFER_SCRATCH, KN_U8);
+        around->memory     = MEMORY_HEAP;
+        l.p.body           = st_alloc(&l, around, ex_i64(&l, 10), l.p.body);
+        rt_fail_alloc      = at;
+        CHECK(lowered_run(&l, &o, "no memory") == KN_ERROR_LIMIT, "allocation %d fails", at);
+        CHECK(rt_blocks == 0, "%d blocks left", rt_blocks);
+        rt_fail_alloc = 0;
+        lowered_end(&l);
+    }
+}
+
+/* The bounds of each access are checked, and the message names the buffer. */
+static void test_outside(int lanes, int offset)
+{
+    Lowered l;
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, KN_I32, 64), *out = lowered_port(&l, "out", BUFFER_OUTPUT, KN_I32, 64);
+    const Expr *x = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
+    l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, 64 / lanes, st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, in, ex_op(&l, EX_ADD, x, ex_i32(&l, offset))))));
+    const CodegenOptions o = { .targets = target_table, .target_count = 1, .check_access = true };
+    rt_message[0] = 0;
+    CHECK(lowered_run(&l, &o, "outside") == KN_ERROR_PROGRAM, "offset %d, %d lanes", offset, lanes);
+    CHECK(strstr(rt_message, "`in`"), "%s", rt_message);
+    lowered_end(&l);
+}
+
+static const Stmt *st_atomic(Lowered *l, int count, const Place *places)
+{
+    Stmt *s = ARENA_NEW(&l->arena, Stmt);
+    *s = (Stmt){ .kind = STMT_STORE, .store = { .count = count, .places = ARENA_ARRAY(&l->arena, Place, (size_t)count), .atomic = true } };
+    memcpy(s->store.places, places, (size_t)count * sizeof *places);
+    return s;
+}
+
+/* A histogram: h[in[x]] = h[in[x]] op value, in every form that an atomic store has. */
+static void test_atomic(ExprOp op, kn_type type, int lanes, bool masked)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "atomic %s, %s x %d", expr_op_table[op].name, kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, KN_U8, 64), *h = lowered_port(&l, "h", BUFFER_OUTPUT, type, 16), *c = lowered_port(&l, "c", BUFFER_OUTPUT, type, 16);
+    for (int i = 0; i < 64; i++)
+        lowered_set(&l, in, i, (Lane){ .i = i * 7 % 16 });
+    const Expr *x      = ex_op(&l, EX_ADD, ex_affine(&l, "y", lanes, 0), ex_var(&l, "x"));
+    const Expr *bin    = ex_wide(&l, expr_unary(&l.pool, EX_CAST, KN_I32, ex_load(&l, in, x)));
+    const Expr *load   = expr_load(&l.pool, h, type, bin);
+    const Expr *more   = expr_unary(&l.pool, EX_CAST, type, ex_op(&l, EX_ADD, x, ex_i32(&l, 1)));
+    const Expr *value  = expr_binary(&l.pool, op, type, load, more);
+    const Place one[1] = { { h, bin, value } };
+    const Place two[2] = { { h, bin, value }, { c, bin, ex_op(&l, EX_ADD, expr_load(&l.pool, c, type, bin), load) } };
+    const Stmt *s      = stmt_pair(&l.arena, st_atomic(&l, 1, one), st_atomic(&l, 2, two));
+    if (masked)
+        s = stmt_if(&l.arena, ex_test(&l, EX_LT, x, ex_i32(&l, 41)), s, NULL);
+    l.p.body = st_for(&l, LOOP_PARALLEL, "y", 0, 64 / lanes, st_for(&l, LOOP_VECTOR, "x", 0, lanes, s));
+    Evaluator ev = { .l = &l };
+    execute(&ev, l.p.body);
+    const CodegenOptions o = { .targets = target_table, .target_count = 1 };
+    CHECK(lowered_run(&l, &o, what) == 0, "%s", what);
+    /* A vector does one statement for all its lanes, then the next: only one lane at a time is the evaluator's order. */
+    if (lanes == 1)
+        CHECK(lowered_difference(&l, h) < 0 && lowered_difference(&l, c) < 0, "%s", what);
+    lowered_end(&l);
+}
+
+/* The single atomic update alone, which commutes. */
+static void test_atomic_alone(ExprOp op, kn_type type, int lanes, bool masked)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "atomic alone %s, %s x %d", expr_op_table[op].name, kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, KN_U8, 64), *h = lowered_port(&l, "h", BUFFER_OUTPUT, type, 16);
+    for (int i = 0; i < 64; i++)
+        lowered_set(&l, in, i, (Lane){ .i = i * 7 % 16 });
+    const Expr *x     = ex_op(&l, EX_ADD, ex_affine(&l, "y", lanes, 0), ex_var(&l, "x"));
+    const Expr *bin   = ex_wide(&l, expr_unary(&l.pool, EX_CAST, KN_I32, ex_load(&l, in, x)));
+    const Expr *more  = expr_unary(&l.pool, EX_CAST, type, ex_op(&l, EX_ADD, x, ex_i32(&l, 1)));
+    const Place one   = { h, bin, expr_binary(&l.pool, op, type, expr_load(&l.pool, h, type, bin), more) };
+    const Stmt *s     = st_atomic(&l, 1, &one);
+    if (masked)
+        s = stmt_if(&l.arena, ex_test(&l, EX_LT, x, ex_i32(&l, 41)), s, NULL);
+    l.p.body = st_for(&l, LOOP_PARALLEL, "y", 0, 64 / lanes, st_for(&l, LOOP_VECTOR, "x", 0, lanes, s));
+    Evaluator ev = { .l = &l };
+    execute(&ev, l.p.body);
+    const CodegenOptions o = { .targets = target_table, .target_count = 1 };
+    CHECK(lowered_run(&l, &o, what) == 0, "%s", what);
+    const int64_t at = lowered_difference(&l, h);
+    CHECK(at < 0, "%s at %d", what, (int)at);
+    lowered_end(&l);
+}
+
+/* A name bound twice, one after the other, to different values; lets of what is loaded from memory that changes. */
+static void test_lets(void)
+{
+    Lowered l;
+    lowered_begin(&l);
+    Buffer *out = lowered_port(&l, "out", BUFFER_OUTPUT, KN_I32, 64);
+    const char *a = intern(l.cx, "a");
+    const Expr *sum = ex_op(&l, EX_ADD, ex_var(&l, "a"), ex_i32(&l, 5));
+    const Stmt *items[4];
+    for (int i = 0; i < 4; i++) {
+        const Expr *at = ex_op(&l, EX_ADD, ex_affine(&l, "y", 16, 4 * i), ex_var(&l, "x"));
+        const Expr *v  = i < 2 ? ex_op(&l, EX_MUL, ex_var(&l, "y"), ex_i32(&l, i + 3)) : ex_load(&l, out, ex_op(&l, EX_SUB, at, ex_i32(&l, 4)));
+        items[i]       = st_for(&l, LOOP_VECTOR, "x", 0, 4, stmt_let(&l.arena, a, v, stmt_pair(&l.arena, st_store(&l, out, at, sum), st_store(&l, out, at, ex_op(&l, EX_MUL, sum, ex_var(&l, "a"))))));
+    }
+    l.p.body = st_for(&l, LOOP_SERIAL, "y", 0, 4, stmt_block(&l.arena, 4, items));
+    lowered_compare(&l, "lets");
+    lowered_end(&l);
+}
+
+int main(void)
+{
+    static const kn_type types[] = { KN_BOOL, KN_U8, KN_I16, KN_F16, KN_F32, KN_I64, KN_F64 };
+    static const int     lanes[] = { 1, 2, 3, 4, 8, 16, 32 };
+    if (!backend_open())
+        return check_done();
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+            for (int step = -2; step <= 5; step++)
+                if ((t + i + (size_t)step) % 2)
+                    test_step(types[t], lanes[i], step);
+    for (size_t t = 1; t < sizeof types / sizeof *types; t++)
+        for (size_t i = 1; i < sizeof lanes / sizeof *lanes; i += 2) {
+            test_patterns(types[t], lanes[i]);
+            test_masks(types[t], lanes[i], 37, 1);
+            test_masks(types[t], lanes[i], 3, 2);
+        }
+    test_stages();
+    test_no_memory();
+    test_lets();
+    test_outside(1, -1);
+    test_outside(8, 1);
+    test_outside(16, -100);
+    static const ExprOp ops[] = { EX_ADD, EX_SUB, EX_MIN, EX_MAX, EX_MUL };
+    static const kn_type atomics[] = { KN_I32, KN_U8, KN_F32, KN_F64, KN_F16, KN_U64, KN_BF16 };
+    for (size_t k = 0; k < 5; k++)
+        for (size_t t = 0; t < sizeof atomics / sizeof *atomics; t++) {
+            test_atomic(ops[k], atomics[t], t % 2 ? 1 : 4, k % 2);
+            test_atomic_alone(ops[k], atomics[t], t % 2 ? 4 : 1, k % 2);
+        }
+    return check_done();
+}
