@@ -121,6 +121,14 @@ static void run_seed(Tally *t, uint64_t seed)
     }
 }
 
+/* Loads the compiler's backend once, before there are processes that would each do it. */
+static void load_backend(void)
+{
+    kn_context *cx = kn_context_new(NULL);
+    kn_compile(kn_parse(cx, "warm.kiln", "output out\nout(x) = x\n", -1), NULL);
+    kn_context_free(cx);
+}
+
 static void run_seeds(Tally *t, uint64_t seed, long count, double limit)
 {
     const double begin = seconds_now();
@@ -156,6 +164,7 @@ int main(int argc, char **argv)
 {
     Tally t = { .passed = 0 };
     setvbuf(stdout, NULL, _IOLBF, 0);
+    load_backend();
     if (argc > 3 && !strcmp(argv[1], "--refused")) {
         t.show_refusals = true;
         argc--, argv++;
