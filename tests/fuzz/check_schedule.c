@@ -24,6 +24,7 @@ typedef struct Check {
     const char     *text;
     uint64_t        seed;
     int             margin;
+    bool            compile;
     ScheduleReport *report;
 } Check;
 
@@ -225,7 +226,7 @@ static Verdict check_lowered(Check *k)
         k->report->reached = REACHED_EXECUTED;
     if (verdict == PROGRAM_FAILED)
         find_pass(k);
-    if (verdict == PROGRAM_PASSED)
+    if (verdict == PROGRAM_PASSED && k->compile)
         verdict = check_compiled(k);
     if (l.printed && verdict != PROGRAM_FAILED && k->seed % 4 == 1)
         verdict = check_printed(k, &l) == PROGRAM_FAILED ? PROGRAM_FAILED : verdict;
@@ -253,11 +254,11 @@ static Verdict check_reference(Check *k)
     return PROGRAM_PASSED;
 }
 
-Verdict check_schedule(const char *text, uint64_t seed, ScheduleReport *report)
+Verdict check_schedule(const char *text, uint64_t seed, bool compile, ScheduleReport *report)
 {
     MemoryUse  memory = { .fail_at = -1 };
     const Case c      = read_comments(text);
-    Check      k      = { .c = &c, .text = text, .seed = seed, .report = report };
+    Check      k      = { .c = &c, .text = text, .seed = seed, .compile = compile, .report = report };
     *report = (ScheduleReport){ .report = { .kind = "" } };
     k.reference = (Run){ .memory = &memory, .cx = context_with(&memory), .report = &report->report };
     k.reference.p = kn_parse(k.reference.cx, "program.kiln", text, -1);
