@@ -192,7 +192,7 @@ def run_block(words, text, folder, build, previous):
         "kiln": f"kiln check {name}",
         "sh": f"set -e; {text}",
         "c": f"cc -std=c11 -Wall -Wextra -Werror -I{ROOT}/include {name} $BUILD/libkiln.a "
-             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -o block && ./block",
+             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -lpthread -o block && LD_LIBRARY_PATH=$BUILD ./block",
     }
     result = execute(commands[language], folder, build)
     expect_status(text, result, 1 if "wrong" in rest else 0)
