@@ -1,9 +1,10 @@
 /* Ranges of float operators.
  *
  * The ends are computed in double and rounded to the type. Rounding is monotonic, so the rounded ends hold for every value between them; an end that
- * was not exact moves outward by one unit in the last place (widen), for evaluation without that rounding. Functions whose last digit is the
- * mathematical library's affair move outward always. Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
+ * was not exact moves outward by one unit in the last place (widen), for evaluation without that rounding. The mathematical functions move outward
+ * by their error (ir/math.h) and that of the C library, always. Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
 #include "analysis/interval.h"
+#include "ir/math.h"
 
 #include <math.h>
 
@@ -17,21 +18,34 @@ static double ulp(kn_type type, double v)
     return relative > absolute ? relative : absolute;
 }
 
-static double down(kn_type type, double v)
+/* The largest finite number. */
+static double largest(kn_type type)
 {
-    return type_round(type, v - ulp(type, v));
+    static const int exponent[KN_TYPE_COUNT] = { [KN_F16] = 16, [KN_BF16] = 128, [KN_F32] = 128, [KN_F64] = 1024 };
+    return ldexp(2 - ldexp(1, 1 - type_table[type].mantissa), exponent[type] - 1);
 }
 
-static double up(kn_type type, double v)
+/* By so many units outward; an end that overflowed may have been the largest number before. */
+static double down(kn_type type, double v, double units)
 {
-    return type_round(type, v + ulp(type, v));
+    v = fmin(v, largest(type));
+    return type_round(type, v - units * ulp(type, v));
 }
 
-/* A number computed in double, with what was lost on the way. */
+static double up(kn_type type, double v, double units)
+{
+    return -down(type, -v, units);
+}
+
+/* A number computed in double, and by how many units in the last place of the type it may be wrong; 0: it is exact. */
 typedef struct Rounded {
-    double value;
-    bool   exact;
+    double value, off;
 } Rounded;
+
+static Rounded rounded(double v, bool exact)
+{
+    return (Rounded){ v, exact ? 0 : 1 };
+}
 
 /* [lo, hi] in the type, inexact ends moved outward. NaN ends say that nothing is known. */
 static Range enclose(kn_type type, Rounded lo, Rounded hi, bool nan)
@@ -39,12 +53,19 @@ static Range enclose(kn_type type, Rounded lo, Rounded hi, bool nan)
     if (isnan(lo.value) || isnan(hi.value))
         return range_of_type(type);
     const double l = type_round(type, lo.value), h = type_round(type, hi.value);
-    return range_float(lo.exact && l == lo.value ? l : down(type, l), hi.exact && h == hi.value ? h : up(type, h), nan);
+    return range_float(lo.off == 0 && l == lo.value ? l : down(type, l, fmax(lo.off, 1)),
+                       hi.off == 0 && h == hi.value ? h : up(type, h, fmax(hi.off, 1)), nan);
 }
 
-static Range always_widened(kn_type type, double lo, double hi, bool nan)
+static Range always_widened(kn_type type, double units, double lo, double hi, bool nan)
 {
-    return enclose(type, (Rounded){ lo, false }, (Rounded){ hi, false }, nan);
+    return enclose(type, (Rounded){ lo, units }, (Rounded){ hi, units }, nan);
+}
+
+/* How far the value of a function may be from what the C library says here. */
+static double units_of(ExprOp op, kn_type type)
+{
+    return math_error(op, type) + 1;
 }
 
 static bool has_infinity(const Range *a)
@@ -63,19 +84,19 @@ static bool has_zero(const Range *a)
 static Rounded sum(double a, double b)
 {
     const double s = a + b, t = s - a;
-    return (Rounded){ s, isinf(s) || (a - (s - t)) + (b - t) == 0 };
+    return rounded(s, isinf(s) || (a - (s - t)) + (b - t) == 0);
 }
 
 static Rounded times(double a, double b)
 {
     const double p = a == 0 || b == 0 ? 0 : a * b;       /* 0 * inf: the limit of finite products with it is any number; see rule_mul */
-    return (Rounded){ p, isinf(p) || (fma(a, b, -p) == 0 && (p != 0 || a == 0 || b == 0)) };
+    return rounded(p, isinf(p) || (fma(a, b, -p) == 0 && (p != 0 || a == 0 || b == 0)));
 }
 
 static Rounded quotient(double a, double b)
 {
     const double q = a == 0 ? 0 : a / b;
-    return (Rounded){ q, isinf(q) || isinf(b) || (fma(q, b, -a) == 0 && (q != 0 || a == 0)) };
+    return rounded(q, isinf(q) || isinf(b) || (fma(q, b, -a) == 0 && (q != 0 || a == 0)));
 }
 
 static Range rule_neg(kn_type type, kn_type from, const Range *a)
@@ -89,7 +110,7 @@ static Range add(kn_type type, const Range *a, const Range *b)
 {
     const bool nan = a->nan || b->nan || (a->flo == -INFINITY && b->fhi == INFINITY) || (a->fhi == INFINITY && b->flo == -INFINITY);
     const Rounded lo = sum(a->flo, b->flo), hi = sum(a->fhi, b->fhi);
-    return enclose(type, isnan(lo.value) ? (Rounded){ -INFINITY, true } : lo, isnan(hi.value) ? (Rounded){ INFINITY, true } : hi, nan);
+    return enclose(type, isnan(lo.value) ? rounded(-INFINITY, true) : lo, isnan(hi.value) ? rounded(INFINITY, true) : hi, nan);
 }
 
 static Range rule_add(kn_type type, kn_type from, const Range *a)
@@ -112,8 +133,8 @@ static Range corners(kn_type type, const Range *a, Rounded (*op)(double, double)
         const Rounded r = op(i & 1 ? a[0].fhi : a[0].flo, i & 2 ? a[1].fhi : a[1].flo);
         if (isnan(r.value))
             return range_of_type(type);
-        lo = r.value < lo.value || (r.value == lo.value && !r.exact) ? r : lo;
-        hi = r.value > hi.value || (r.value == hi.value && !r.exact) ? r : hi;
+        lo = r.value < lo.value || (r.value == lo.value && r.off > lo.off) ? r : lo;
+        hi = r.value > hi.value || (r.value == hi.value && r.off > hi.off) ? r : hi;
     }
     return enclose(type, lo, hi, nan);
 }
@@ -196,42 +217,42 @@ static Range rule_trunc(kn_type type, kn_type from, const Range *a)
 }
 
 /* A rising function on [from, inf), NaN below, whose values lie in [least, most]. */
-static Range rising(kn_type type, const Range *a, double (*f)(double), double from, double least, double most)
+static Range rising(kn_type type, double units, const Range *a, double (*f)(double), double from, double least, double most)
 {
     if (a->fhi < from)
         return range_of_type(type);
-    const Range r = always_widened(type, f(fmax(a->flo, from)), f(a->fhi), a->nan || a->flo < from);
+    const Range r = always_widened(type, units, f(fmax(a->flo, from)), f(a->fhi), a->nan || a->flo < from);
     return range_float(fmax(r.flo, least), fmin(r.fhi, most), r.nan);
 }
 
 static Range rule_sqrt(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return rising(type, a, sqrt, 0, 0, INFINITY);
+    return rising(type, 1, a, sqrt, 0, 0, INFINITY);
 }
 
 static Range rule_exp(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return rising(type, a, exp, -INFINITY, 0, INFINITY);
+    return rising(type, units_of(EX_EXP, type), a, exp, -INFINITY, 0, INFINITY);
 }
 
 static Range rule_log(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return rising(type, a, log, 0, -INFINITY, INFINITY);
+    return rising(type, units_of(EX_LOG, type), a, log, 0, -INFINITY, INFINITY);
 }
 
 static Range rule_tanh(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return rising(type, a, tanh, -INFINITY, -1, 1);
+    return rising(type, units_of(EX_TANH, type), a, tanh, -INFINITY, -1, 1);
 }
 
 static Range rule_erf(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return rising(type, a, erf, -INFINITY, -1, 1);
+    return rising(type, units_of(EX_ERF, type), a, erf, -INFINITY, -1, 1);
 }
 
 /* 1 / sqrt(x), two roundings; 1 / sqrt(-0) is -inf. */
@@ -240,29 +261,29 @@ static Range rule_rsqrt(kn_type type, kn_type from, const Range *a)
     const Range root = rule_sqrt(type, from, a);
     if (root.flo <= 0)
         return range_of_type(type);
-    return always_widened(type, 1 / root.fhi, 1 / root.flo, root.nan);
+    return always_widened(type, 1, 1 / root.fhi, 1 / root.flo, root.nan);
 }
 
-/* In [-1, 1]; of one number, that number's. */
-static Range wave(kn_type type, const Range *a, double (*f)(double))
+/* In [-1, 1]; of one number within reach, that number's. */
+static Range wave(kn_type type, double units, const Range *a, double (*f)(double))
 {
     const bool nan = a->nan || has_infinity(a);
-    if (a->flo != a->fhi || nan)
+    if (a->flo != a->fhi || nan || fabs(a->flo) > math_reach(type))
         return range_float(-1, 1, nan);
-    const Range r = always_widened(type, f(a->flo), f(a->flo), false);
+    const Range r = always_widened(type, units, f(a->flo), f(a->flo), false);
     return range_float(fmax(r.flo, -1), fmin(r.fhi, 1), false);
 }
 
 static Range rule_sin(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return wave(type, a, sin);
+    return wave(type, units_of(EX_SIN, type), a, sin);
 }
 
 static Range rule_cos(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    return wave(type, a, cos);
+    return wave(type, units_of(EX_COS, type), a, cos);
 }
 
 /* ---- Functions of two ------------------------------------------------------------------- */
@@ -272,12 +293,13 @@ static Range rule_atan2(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
     const bool right = a[1].flo > 0;
-    return always_widened(type, a[0].flo > 0 ? 0 : right ? -M_PI_2 : -M_PI, a[0].fhi < 0 ? 0 : right ? M_PI_2 : M_PI, a[0].nan || a[1].nan);
+    return always_widened(type, units_of(EX_ATAN2, type), a[0].flo > 0 ? 0 : right ? -M_PI_2 : -M_PI, a[0].fhi < 0 ? 0 : right ? M_PI_2 : M_PI,
+                          a[0].nan || a[1].nan);
 }
 
 static Rounded power(double a, double b)
 {
-    return (Rounded){ pow(a, b), false };
+    return (Rounded){ pow(a, b), fmax(units_of(EX_POW, KN_F32), units_of(EX_POW, KN_F64)) };
 }
 
 /* a^b = exp(b log a) for a > 0: b log a has its extremes at corners. */
@@ -342,7 +364,7 @@ static Range from_int(kn_type type, const Range *a)
 {
     const double lo = (double)a->lo, hi = (double)a->hi;
     const bool   safe = fabs(lo) <= 0x1p53 && fabs(hi) <= 0x1p53;
-    return safe ? range_float(type_round(type, lo), type_round(type, hi), false) : always_widened(type, lo, hi, false);
+    return safe ? range_float(type_round(type, lo), type_round(type, hi), false) : always_widened(type, 1, lo, hi, false);
 }
 
 static Range rule_cast(kn_type type, kn_type from, const Range *a)

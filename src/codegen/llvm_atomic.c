@@ -133,8 +133,9 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
     LLVMValueRef new_bits = LLVMBuildBitCast(g->b, to_memory(g, result.v, p->buffer->type), bits, "");
     LLVMValueRef pair     = LLVMBuildAtomicCmpXchg(g->b, ptr, old, new_bits, LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingMonotonic, false);
     LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
+    LLVMValueRef seen      = LLVMBuildExtractValue(g->b, pair, 0, "");
     LLVMBuildCondBr(g->b, LLVMBuildExtractValue(g->b, pair, 1, ""), after, loop);
-    LLVMAddIncoming(old, (LLVMValueRef[]){ first, LLVMBuildExtractValue(g->b, pair, 0, "") }, (LLVMBasicBlockRef[]){ before, last }, 2);
+    LLVMAddIncoming(old, (LLVMValueRef[]){ first, seen }, (LLVMBasicBlockRef[]){ before, last }, 2);
     go_to(g, after);
 }
 

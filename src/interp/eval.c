@@ -128,6 +128,14 @@ static void evaluate_operator(Eval *ev, Node *e, const Mask *need)
         e->finish(e->lanes, ev->n);
 }
 
+static void evaluate_formula(Eval *ev, Node *e, const Mask *need)
+{
+    const uint32_t count = e->expr->count;
+    for (uint32_t i = 0; i < count; i++)
+        eval(ev, e->args[i], need);
+    formula_run(e->formula, e->lanes, e->args[0]->lanes, e->args[count - 1]->lanes, ev->n);
+}
+
 static void evaluate_select(Eval *ev, Node *e, const Mask *need)
 {
     eval(ev, e->args[0], need);
@@ -322,6 +330,15 @@ static void plan_extern(Eval *ev, Node *e)
     e->total  = false;
 }
 
+/* One formula serves all nodes of its operator and type. */
+static void plan_formula(Eval *ev, Node *e)
+{
+    Formula **known = &ev->run->formulas[e->expr->op][e->expr->type];
+    if (!*known)
+        *known = formula_new(ev->run->p->cx, &ev->run->arena, e->expr->op, e->expr->type);
+    e->formula = *known;
+}
+
 static void plan_operator(Eval *ev, Node *e)
 {
     e->kernel = operator_kernel(e->expr->op, e->expr->args[0]->type, e->expr->type);
@@ -347,6 +364,15 @@ static const struct NodeKind {
     [EX_AND]        = { NULL, evaluate_and },
     [EX_OR]         = { NULL, evaluate_or },
     [EX_SELECT]     = { NULL, evaluate_select },
+    [EX_EXP]        = { plan_formula, evaluate_formula },
+    [EX_LOG]        = { plan_formula, evaluate_formula },
+    [EX_POW]        = { plan_formula, evaluate_formula },
+    [EX_SIN]        = { plan_formula, evaluate_formula },
+    [EX_COS]        = { plan_formula, evaluate_formula },
+    [EX_TAN]        = { plan_formula, evaluate_formula },
+    [EX_ATAN2]      = { plan_formula, evaluate_formula },
+    [EX_TANH]       = { plan_formula, evaluate_formula },
+    [EX_ERF]        = { plan_formula, evaluate_formula },
 };
 
 /* The faster of two clocks: never, row, chunk. */

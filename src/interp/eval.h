@@ -6,6 +6,7 @@
 #ifndef KILN_INTERP_EVAL_H
 #define KILN_INTERP_EVAL_H
 
+#include "interp/formula.h"
 #include "interp/view.h"
 
 /* A run of a pipeline. */
@@ -22,6 +23,7 @@ typedef struct Run {
     Arena             arena;    /* lives through the run */
     Arena             scratch;  /* lives through one definition */
     Storage          *storage;  /* per function id */
+    Formula          *formulas[EX_COUNT][KN_TYPE_COUNT];    /* made when first used */
 } Run;
 
 /* Leaves the run with an error. */
@@ -39,6 +41,7 @@ struct Node {
     Finish         *finish;
     const View     *view;       /* EX_CALL */
     struct CCall   *c_call;     /* EX_EXTERN */
+    Formula        *formula;    /* math_has(): exp and the like */
     const int64_t  *variable;   /* EX_VAR */
     const uint64_t *clock;      /* when this moves on, what is done is done no more */
     uint64_t        stamp;

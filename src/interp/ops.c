@@ -178,15 +178,6 @@ LIBM1(ceil)
 LIBM1(trunc)
 LIBM1(rint)
 LIBM1(sqrt)
-LIBM1(exp)
-LIBM1(log)
-LIBM1(sin)
-LIBM1(cos)
-LIBM1(tan)
-LIBM1(tanh)
-LIBM1(erf)
-FLOAT2(pow_f, pow(x, y))
-FLOAT2(atan2_f, atan2(x, y))
 
 /* The type that an operation on t is computed in. */
 static double rounded_as_computed(kn_type t, double v)
@@ -195,7 +186,28 @@ static double rounded_as_computed(kn_type t, double v)
 }
 
 FLOAT1(rsqrt_f, 1 / rounded_as_computed(row->type, sqrt(x)))
-KERNEL3(fma_f, double, f, f, row->type == KN_F64 ? fma(x, y, z) : (double)fmaf((float)x, (float)y, (float)z))
+KERNEL3(fma_f64, double, f, f, fma(x, y, z))
+KERNEL3(fma_f32, float, f, f, fmaf(x, y, z))
+
+/* The same where the CPU has the instruction: formulas are fma for the most part. */
+#ifdef __x86_64__
+__attribute__((target("fma"))) KERNEL3(fast_fma_f64, double, f, f, __builtin_fma(x, y, z))
+__attribute__((target("fma"))) KERNEL3(fast_fma_f32, float, f, f, __builtin_fmaf(x, y, z))
+#define FMA_IS_FAST __builtin_cpu_supports("fma")
+#else
+#define fast_fma_f64 fma_f64
+#define fast_fma_f32 fma_f32
+#define FMA_IS_FAST  false
+#endif
+
+static Kernel *fma_kernel(kn_type type)
+{
+    if (!type_is_float(type))
+        return NULL;
+    if (FMA_IS_FAST)
+        return type == KN_F64 ? fast_fma_f64 : fast_fma_f32;
+    return type == KN_F64 ? fma_f64 : fma_f32;
+}
 
 COMPARE(lt, <)
 COMPARE(le, <=)
@@ -256,6 +268,31 @@ static void reinterpret_any(const Row *row)
     }
 }
 
+static float float_of(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static int32_t bits_of(float v)
+{
+    int32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+KERNEL1(bits_to_f32, uint32_t, i, f, float_of(x))
+KERNEL1(f32_to_bits, float, f, i, bits_of(x))
+
+/* In 64 bits the carriers have the bits already; those of an f32 are wrapped to their type by the finish. */
+static Kernel *reinterpret_kernel(kn_type from, kn_type to)
+{
+    if (type_bits(from) == 64 || from == to)
+        return keep_i;
+    return from == KN_F32 ? f32_to_bits : to == KN_F32 ? bits_to_f32 : reinterpret_any;
+}
+
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* How a type is carried. bool operands are carried like integers, but a conversion to bool is its own. */
@@ -268,7 +305,6 @@ static Carrier carrier(kn_type t)
 
 /* By the type of the first operand: integers and bool, u64, floats. */
 static Kernel *const kernel_table[EX_COUNT][3] = {
-    [EX_REINTERPRET] = { reinterpret_any, reinterpret_any, reinterpret_any },
     [EX_NEG]         = { neg_i, neg_i, neg_f },
     [EX_ADD]         = { add_i, add_i, add_f },
     [EX_SUB]         = { sub_i, sub_i, sub_f },
@@ -296,16 +332,6 @@ static Kernel *const kernel_table[EX_COUNT][3] = {
     [EX_TRUNC]       = { NULL, NULL, trunc_f },
     [EX_SQRT]        = { NULL, NULL, sqrt_f },
     [EX_RSQRT]       = { NULL, NULL, rsqrt_f },
-    [EX_EXP]         = { NULL, NULL, exp_f },
-    [EX_LOG]         = { NULL, NULL, log_f },
-    [EX_POW]         = { NULL, NULL, pow_f },
-    [EX_SIN]         = { NULL, NULL, sin_f },
-    [EX_COS]         = { NULL, NULL, cos_f },
-    [EX_TAN]         = { NULL, NULL, tan_f },
-    [EX_ATAN2]       = { NULL, NULL, atan2_f },
-    [EX_TANH]        = { NULL, NULL, tanh_f },
-    [EX_ERF]         = { NULL, NULL, erf_f },
-    [EX_FMA]         = { NULL, NULL, fma_f },
     [EX_LT]          = { lt_i, lt_u, lt_f },
     [EX_LE]          = { le_i, le_u, le_f },
     [EX_EQ]          = { eq_i, eq_u, eq_f },
@@ -329,6 +355,10 @@ Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to)
     const Carrier row = carrier(from) == AS_BOOL ? AS_INT : carrier(from);
     if (op == EX_CAST)
         return cast_table[row][carrier(to)];
+    if (op == EX_REINTERPRET)
+        return reinterpret_kernel(from, to);
+    if (op == EX_FMA)
+        return fma_kernel(to);
     if (op == EX_SAT_CAST)
         return sat_cast_table[row][carrier(to)];
     return kernel_table[op][row];

@@ -62,6 +62,12 @@ static void open_scope(Simplifier *s)
     s->serial = ++s->last_serial;
 }
 
+/* Forgets the answers of this scope: more is known now. */
+static void refresh(Simplifier *s)
+{
+    s->serial = ++s->last_serial;
+}
+
 void simplifier_pop(Simplifier *s)
 {
     const Scope *scope = &s->scopes.at[--s->scopes.count];
@@ -85,7 +91,7 @@ void simplifier_push_let(Simplifier *s, const char *name, const Expr *value)
     Binding *b = new_binding(s);
     value      = simplify(s, value);
     b->known   = known_of(s, value);
-    b->instead = value->op == EX_INT || value->op == EX_VAR ? value : NULL;
+    b->instead = value->op == EX_INT || value->op == EX_FLOAT || value->op == EX_VAR ? value : NULL;
     if (is_integer(value))
         b->min = b->max = value;
     open_scope(s);
@@ -131,6 +137,7 @@ void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, con
     Fact some = { 0 };                                  /* a variable that has a value has a range: max - min >= 0 */
     if (b->min && b->max && form_add_exact(s, &some.form, b->max, 1) && form_add_exact(s, &some.form, b->min, -1) && some.form.count)
         add_form(s, &some);
+    refresh(s);
 }
 
 /* a == b as two facts: b - a >= 0 and a - b >= 0. */
@@ -169,6 +176,7 @@ void simplifier_push_fact(Simplifier *s, const Expr *condition)
     open_scope(s);
     if (condition->op != EX_INT)
         add_fact(s, condition, true);
+    refresh(s);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------ */
@@ -242,6 +250,8 @@ static const Expr *rewrite_once(Simplifier *s, const Expr *e)
     const Expr *r = fold_constant(s->pool, e);
     if (r || e->op == EX_INT)
         return r ? r : e;
+    if (e->op == EX_VAR && (r = step_variable(s, e)) != e)
+        return r;
     if (type_is_float((kn_type)e->type) && e->op != EX_SELECT && e->op != EX_CAST)
         return step_float(e);
     if (is_integer(e) || e->type == KN_BOOL) {
@@ -249,8 +259,6 @@ static const Expr *rewrite_once(Simplifier *s, const Expr *e)
         if (known_constant(k) && e->op != EX_CALL && e->op != EX_LOAD && e->op != EX_EXTERN)
             return make_int(s, (kn_type)e->type, k.lo);
     }
-    if (e->op == EX_VAR)
-        return step_variable(s, e);
     if (e->type == KN_BOOL && (r = step_fact(s, e)) != e)
         return r;
     if (steps[e->op] && (r = steps[e->op](s, e)) != e)
@@ -307,7 +315,7 @@ const Expr *simplify(Simplifier *s, const Expr *e)
     s->pool->too_deep  = was;
     if (!failed)
         return r;
-    s->serial = ++s->last_serial;
+    refresh(s);
     return e;
 }
 

@@ -4,18 +4,26 @@
  * the terms it can be added to: i64(x + 3) = i64(x) + 3. */
 #include "ir/simplify_parts.h"
 
-/* cast(k*a + … + c) = k*cast(a) + … + c, for a sum that did not wrap and stays itself. */
+/* cast(k*a + … + c) = k*cast(a) + … + c for index types: to i64 of a sum that did not wrap; to i32 always, and done where every term is an i32 itself. */
 static const Expr *distributed(Simplifier *s, const Expr *e)
 {
     const Expr   *a    = e->args[0];
     const kn_type type = (kn_type)e->type;
+    const bool    widen = type == KN_I64 && a->type == KN_I32, narrow = type == KN_I32 && a->type == KN_I64;
     Form          f, sum = { .bits = type_bits(type) };
-    if (type != KN_I64 || a->type != KN_I32 || !form_exact(s, a, &f) || (f.count == 1 && f.terms[0].atom == a))
+    if (!widen && !narrow)
         return e;
-    for (int i = 0; i < f.count; i++)
-        if (!known_fits(known_of(s, f.terms[i].atom), type)
-            || !form_add_value(&sum, make_unary(s, EX_CAST, type, f.terms[i].atom), f.terms[i].k))
+    if (narrow)
+        form_of(a, &f);
+    if ((widen && !form_exact(s, a, &f)) || (f.count == 1 && f.terms[0].atom == a))
+        return e;
+    for (int i = 0; i < f.count; i++) {
+        const Expr *atom = f.terms[i].atom;
+        if (narrow && (atom->op != EX_CAST || atom->args[0]->type != KN_I32))
             return e;
+        if (!form_add_value(&sum, make_unary(s, EX_CAST, type, atom), f.terms[i].k))
+            return e;
+    }
     f.count = 0;
     return form_add(&sum, &f, 1) ? form_expr(s, &sum, type) : e;
 }

@@ -82,11 +82,12 @@ static bool common_part(Simplifier *s, const Operands *o, kn_type type, Form *co
     return true;
 }
 
+/* One in the other, each but the outermost simplified. */
 static const Expr *nested(Simplifier *s, const Operands *o, ExprOp op, kn_type type)
 {
     const Expr *e = o->at[0];
     for (int i = 1; i < o->count; i++)
-        e = expr_binary(s->pool, op, type, e, o->at[i]);
+        e = expr_binary(s->pool, op, type, i > 1 ? simplify_top(s, e) : e, o->at[i]);
     return e;
 }
 
@@ -214,15 +215,24 @@ const Expr *step_compare(Simplifier *s, const Expr *e)
 
 /* ---- Conditions ------------------------------------------------------------------------- */
 
+/* implied() by any of the conditions that `given` joins with the same operator. */
+static int implied_by_any(Simplifier *s, const Expr *given, ExprOp op, const Expr *asked, int depth)
+{
+    if (given->op != op || !depth)
+        return implied(s, given, op == EX_AND, asked);
+    const int answer = implied_by_any(s, given->args[1], op, asked, depth - 1);
+    return answer >= 0 ? answer : implied_by_any(s, given->args[0], op, asked, depth - 1);
+}
+
 /* Of two conditions joined by && (||): where one decides the other, one is enough. A first one that may guard reads of the second stays. */
 const Expr *step_logic(Simplifier *s, const Expr *e)
 {
-    const bool  is_and = e->op == EX_AND;
-    const Expr *a = e->args[0], *b = e->args[1];
-    const int   then = implied(s, a, is_and, b);
+    const ExprOp op = (ExprOp)e->op;
+    const Expr  *a = e->args[0], *b = e->args[1];
+    const int    then = implied_by_any(s, a, op, b, 3);
     if (then >= 0)
-        return (bool)then == is_and ? a : expr_bool(s->pool, !is_and);
-    if (is_plain(s->pool, b) && implied(s, b, is_and, a) == (int)is_and)
+        return then == (op == EX_AND) ? a : expr_bool(s->pool, op == EX_OR);
+    if (implied_by_any(s, b, op, a, 3) == (op == EX_AND) && is_plain(s->pool, b))
         return b;
     return e;
 }

@@ -9,11 +9,11 @@ typedef __int128 Wide;                      /* holds every sum and product of bo
 #define WIDE_MOST ((Wide)1 << 120)          /* as a bound: none */
 
 enum {
-    MOST_TERMS    = 24,                     /* of a form; a longer sum stays as it was written */
+    MOST_TERMS    = 16,                     /* of a form; a longer sum stays as it was written */
     MOST_OPERANDS = 8,                      /* of nested min or max that are looked at together */
     MOST_STEPS    = 64,                     /* rewrites of one node */
     MOST_FACTS    = 32,                     /* the newest ones are tried in a proof */
-    PROOF_STEPS   = 40                      /* replacements tried in a proof */
+    PROOF_STEPS   = 20                      /* replacements tried in a proof */
 };
 
 /* lo <= value <= hi, and value = remainder modulo modulus (0: the value is the remainder; 1: nothing is known). */

@@ -127,15 +127,16 @@ Wide form_lower(Simplifier *s, const Form *f, Wide enough)
 }
 
 /* f >= 0 itself, or f >= g for a fact g >= 0 (or the sum of two) with which a term cancels. */
-static bool prove_with_facts(Simplifier *s, const Form *f, int depth)
+static bool prove_with_facts(Proof *p, const Form *f, int depth)
 {
-    if (form_lower(s, f, 0) >= 0)
+    const Simplifier *s = p->s;
+    if (lower(p, f) >= 0)
         return true;
-    for (size_t n = 0; depth && n < s->facts.count && n < MOST_FACTS; n++) {
+    for (size_t n = 0; depth && p->steps > 0 && n < s->facts.count && n < MOST_FACTS; n++) {
         const Fact *fact = &s->facts.at[s->facts.count - 1 - n];
         Form        rest = *f;
         if (fact->has_form && form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2
-            && prove_with_facts(s, &rest, depth - 1))
+            && prove_with_facts(p, &rest, depth - 1))
             return true;
     }
     return false;
@@ -143,7 +144,8 @@ static bool prove_with_facts(Simplifier *s, const Form *f, int depth)
 
 bool prove_nonnegative(Simplifier *s, const Form *f)
 {
-    return prove_with_facts(s, f, 2);
+    Proof p = { s, 0, 2 * PROOF_STEPS };
+    return prove_with_facts(&p, f, 2);
 }
 
 /* scale * f + constant >= 0? */

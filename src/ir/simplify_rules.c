@@ -72,10 +72,14 @@ const Rule rule_table[] = {
     { "select(x <= y, x, y)", "min(x, y)", NULL, RULE_ALL },
     { "select(x <= y, y, x)", "max(x, y)", NULL, RULE_ALL },
     { "select(x == y, x, y)", "y", NULL, RULE_ALL },
-    { "select(x <= c0, x, c1)", "min(x, c1)", "exact(c0 + 1) && c1 == c0 + 1", RULE_ALL },
-    { "select(x <= c0, c1, x)", "max(x, c1)", "exact(c0 + 1) && c1 == c0 + 1", RULE_ALL },
-    { "select(c0 <= x, x, c1)", "max(x, c1)", "exact(c0 - 1) && c1 == c0 - 1", RULE_ALL },
-    { "select(c0 <= x, c1, x)", "min(x, c1)", "exact(c0 - 1) && c1 == c0 - 1", RULE_ALL },
+    { "select(x < y, x, z)", "min(x, z)", "exact(y - 1) && z == y - 1", RULE_ALL },
+    { "select(x < y, z, x)", "max(x, z)", "exact(y - 1) && z == y - 1", RULE_ALL },
+    { "select(x < y, y, z)", "max(y, z)", "exact(x + 1) && z == x + 1", RULE_ALL },
+    { "select(x < y, z, y)", "min(y, z)", "exact(x + 1) && z == x + 1", RULE_ALL },
+    { "select(x <= y, x, z)", "min(x, z)", "exact(y + 1) && z == y + 1", RULE_ALL },
+    { "select(x <= y, z, x)", "max(x, z)", "exact(y + 1) && z == y + 1", RULE_ALL },
+    { "select(x <= y, y, z)", "max(y, z)", "exact(x - 1) && z == x - 1", RULE_ALL },
+    { "select(x <= y, z, y)", "min(y, z)", "exact(x - 1) && z == x - 1", RULE_ALL },
 
     /* Min and max */
     { "min(x, x)", "x", NULL, RULE_ALL },

@@ -133,51 +133,84 @@ static int size(const Form *f)
     return f->count + (f->count && f->constant);
 }
 
-/* Term i is ±min(…): the other terms and the constant move inside if that leaves fewer of them. */
-static const Expr *move_inside(Simplifier *s, const Form *sum, int i, kn_type type)
+/* The operands of an extreme, as forms. */
+typedef struct Choices {
+    int  count;
+    Form at[MOST_OPERANDS];
+} Choices;
+
+static bool occurs(const Choices *c, const Expr *atom)
 {
-    const Expr *in[MOST_OPERANDS], *atom = sum->terms[i].atom, *result = NULL;
-    const int64_t k     = sum->terms[i].k;
-    const int     count = operands(atom, (ExprOp)atom->op, in, 0);
-    Form          whole = *sum;
-    if (!count || !form_fit(s, &whole, type))
-        return NULL;
-    form_remove(&whole, i);
-    const ExprOp op    = (atom->op == EX_MIN) == (k > 0) ? EX_MIN : EX_MAX;
-    const Known  all   = known_type(type);
-    int          saved = whole.count + (whole.constant != 0);
-    for (int n = 0; n < count; n++) {
-        Form part, operand;
+    for (int n = 0; n < c->count; n++)
+        if (coefficient(&c->at[n], atom))
+            return true;
+    return false;
+}
+
+/* r + k * operand for each operand, if each is in the type and fewer terms are left than r and the operands had. */
+static bool add_inside(Simplifier *s, Choices *c, const Form *r, int64_t k, kn_type type)
+{
+    const Known all   = known_type(type);
+    int         saved = r->count + (r->constant != 0);
+    for (int n = 0; n < c->count; n++) {
+        Form part = *r;
         Wide lo, hi;
-        form_exact(s, in[n], &operand);
-        part = whole;
-        if (!form_add(&part, &operand, k))
-            return NULL;
+        if (!form_add(&part, &c->at[n], k))
+            return false;
         form_range(s, &part, &lo, &hi);
         if (lo < all.lo || hi > all.hi)
-            return NULL;
-        saved += size(&operand) - size(&part);
+            return false;
+        saved += size(&c->at[n]) - size(&part);
+        c->at[n] = part;
     }
-    if (saved <= 0)
+    return saved > 0;
+}
+
+/* Term i is k*min(…), k = ±1. What moves inside: the terms of the sum that occur there too; or else the constant. */
+static const Expr *move_inside(Simplifier *s, const Form *sum, int i, bool constant, kn_type type)
+{
+    const Expr   *in[MOST_OPERANDS], *atom = sum->terms[i].atom, *result = NULL;
+    const int64_t k    = sum->terms[i].k;
+    Choices       c    = { .count = operands(atom, (ExprOp)atom->op, in, 0) };
+    Form          rest = { .bits = sum->bits, .constant = constant ? sum->constant : 0 };
+    Form          outside = { .bits = sum->bits, .constant = constant ? 0 : sum->constant };
+    for (int n = 0; n < c.count; n++)
+        form_exact(s, in[n], &c.at[n]);
+    for (int n = 0; n < sum->count; n++)
+        if (n != i)
+            form_add_term(!constant && occurs(&c, sum->terms[n].atom) ? &rest : &outside, sum->terms[n].atom, sum->terms[n].k);
+    if (!c.count || (!rest.count && !rest.constant) || !form_add_term(&rest, atom, k) || !form_fit(s, &rest, type))
         return NULL;
-    for (int n = 0; n < count; n++) {
-        Form part = whole;
-        form_add_exact(s, &part, in[n], k);
-        const Expr *e = simplify_top(s, form_expr(s, &part, type));
-        result        = result ? make_binary(s, op, type, result, e) : e;
+    form_add_term(&rest, atom, -k);
+    if (!add_inside(s, &c, &rest, k, type))
+        return NULL;
+    for (int n = 0; n < c.count; n++) {
+        const Expr *e = simplify_top(s, form_expr(s, &c.at[n], type));
+        result        = result ? make_binary(s, (atom->op == EX_MIN) == (k > 0) ? EX_MIN : EX_MAX, type, result, e) : e;
     }
-    return result;
+    return form_add_value(&outside, result, 1) ? form_expr(s, &outside, type) : NULL;
 }
 
 static const Expr *move_into_extreme(Simplifier *s, const Form *f, kn_type type)
 {
     for (int i = 0; i < f->count; i++)
-        if (is_extreme(f->terms[i].atom) && (f->terms[i].k == 1 || f->terms[i].k == -1) && (f->count > 1 || f->constant)) {
-            const Expr *e = move_inside(s, f, i, type);
+        if (is_extreme(f->terms[i].atom) && (f->terms[i].k == 1 || f->terms[i].k == -1)) {
+            const Expr *e = move_inside(s, f, i, false, type);
+            if (!e)
+                e = move_inside(s, f, i, true, type);
             if (e)
                 return e;
         }
     return NULL;
+}
+
+/* A sum whose sum of all terms but the last is simplified. */
+static const Expr *with_simple_head(Simplifier *s, const Expr *e)
+{
+    if (e->op != EX_ADD && e->op != EX_SUB)
+        return e;
+    const Expr *head = simplify_top(s, e->args[0]);
+    return head == e->args[0] ? e : expr_binary(s->pool, (ExprOp)e->op, (kn_type)e->type, head, e->args[1]);
 }
 
 const Expr *step_sum(Simplifier *s, const Expr *e)
@@ -189,7 +222,7 @@ const Expr *step_sum(Simplifier *s, const Expr *e)
     while (join_quotients(s, &f) || cancel_extremes(s, &f))
         context_spend(s->pool->cx, 1);
     const Expr *moved = move_into_extreme(s, &f, (kn_type)e->type);
-    return moved ? moved : form_expr(s, &f, (kn_type)e->type);
+    return moved ? moved : with_simple_head(s, form_expr(s, &f, (kn_type)e->type));
 }
 
 /* e = *k * rest. */

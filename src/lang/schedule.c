@@ -2,41 +2,13 @@
  *
  * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not a loop at that
  * moment is an error here. After `specialize` a chain is about that version of the definition, whose loops begin as those of the moment; after `stage` and
- * `rfactor` about the function that these make, which later statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read, because
+ * `rfactor` about the function that these make (schedule_made.c), which later statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read, because
  * the statements of a schedule may come in any order. */
-#include "lang/elab.h"
-#include "pipeline/schedule.h"
-
-/* The loops of one definition. */
-typedef struct Loops {
-    const Func *func;
-    int         update;
-    VEC(const char *) names;
-} Loops;
+#include "lang/scheduling.h"
 
 enum { MOST_LOOPS = 100 };
 
-/* compute_at(out, yi): yi is looked for at the end. */
-typedef struct Pending {
-    const Func *func;
-    int         update;
-    const char *name;
-    Loc         loc;
-} Pending;
-
-typedef struct Scheduling {
-    Elab     *el;
-    Schedule *schedule;
-    Map       functions;    /* interned name -> Func */
-    Map       loops;        /* Func or Update -> Loops */
-    VEC(Pending)  pending;
-    Func     *func;         /* what the current chain is about */
-    int       update;
-    Loops    *version;      /* the loops of the specialization that it is about; NULL: of the definition itself */
-    int       version_number;
-} Scheduling;
-
-static Loops *loops_of(Scheduling *s, const Func *f, int update)
+Loops *loops_of(Scheduling *s, const Func *f, int update)
 {
     Elab       *el  = s->el;
     const void *key = update < 0 ? (const void *)f : (const void *)&f->updates[update];
@@ -69,7 +41,7 @@ static int loop_index(const Loops *l, const char *name)
     return -1;
 }
 
-static const char *name_list(Elab *el, const char *const *names, size_t count)
+const char *name_list(Elab *el, const char *const *names, size_t count)
 {
     Text t;
     text_init(&t, el->arena);
@@ -395,159 +367,6 @@ static bool read_arguments(Scheduling *s, const Env *env, const Ast *call, Direc
     return true;
 }
 
-/* ---- What directives make --------------------------------------------------------------- */
-
-/* A function beside the pipeline's, of a name that is new: "in.stage", "hist.rfactor.2". */
-static Func *make_function(Scheduling *s, const Directive *d, int rank)
-{
-    Elab       *el   = s->el;
-    const char *base = arena_printf(el->arena, "%s.%s", d->func->name, d->info->name), *name = intern(el->cx, base);
-    for (int i = 2; map_get(&s->functions, name); i++)
-        name = intern(el->cx, arena_printf(el->arena, "%s.%d", base, i));
-    Func *f = ARENA_NEW(el->arena, Func);
-    *f      = (Func){ .name = name, .loc = d->loc, .kind = FUNC_DEFINED, .id = -1, .rank = rank, .component_count = d->func->component_count, .types = d->func->types };
-    f->args = ARENA_ARRAY(el->arena, const char *, (size_t)rank);
-    for (int k = 0; k < d->func->rank; k++)
-        f->args[k] = d->func->args[k];
-    map_set(&s->functions, name, f);
-    return f;
-}
-
-/* f.stage(…): a copy of f. */
-static Func *make_stage(Scheduling *s, const Directive *d)
-{
-    Elab        *el   = s->el;
-    const Func  *from = d->func;
-    Func        *f    = make_function(s, d, from->rank);
-    const Expr **args = ARENA_ARRAY(el->arena, const Expr *, (size_t)from->rank);
-    f->values         = ARENA_ARRAY(el->arena, const Expr *, (size_t)from->component_count);
-    for (int k = 0; k < from->rank; k++)
-        args[k] = expr_var(el->pool, KN_I32, from->args[k]);
-    for (int i = 0; i < from->component_count; i++)
-        f->values[i] = expr_call(el->pool, from, i, from->types[i], from->rank, args);
-    return f;
-}
-
-typedef struct NameList {
-    VEC(const char *) names;
-} NameList;
-
-/* The reduction loops of an update, which may have been split so far but nothing else. */
-static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
-{
-    Elab         *el = s->el;
-    const Update *u  = &d->func->updates[d->update];
-    for (int i = 0; i < u->rvar_count; i++)
-        vec_push(el->arena, &out->names, u->rvars[i].name);
-    for (size_t i = 0; i < s->schedule->directives.count; i++) {
-        const Directive *b  = &s->schedule->directives.at[i];
-        size_t           at = 0;
-        if (b->func != d->func || b->update != d->update)
-            continue;
-        while (at < out->names.count && b->arg_count && out->names.at[at] != b->args[0].name)
-            at++;
-        if (strcmp(b->info->name, "split") || at == out->names.count) {
-            diag_error(el->cx, d->loc, "begin the update's directives with rfactor; the others then go to the two functions it makes",
-                       "only splits of reduction variables may come before `rfactor`, not `%s`", b->info->name);
-            return false;
-        }
-        out->names.at[at] = b->args[1].name;
-        vec_push(el->arena, &out->names, b->args[2].name);
-        memmove(&out->names.at[at + 2], &out->names.at[at + 1], (out->names.count - at - 2) * sizeof *out->names.at);
-        out->names.at[at + 1] = b->args[2].name;
-    }
-    return true;
-}
-
-/* f.update(k).rfactor(r, v): partial results along a new last argument v; f's own update goes on over r alone. */
-static Func *make_rfactor(Scheduling *s, const Directive *d)
-{
-    Elab       *el = s->el;
-    const char *r = d->args[0].name, *v = d->args[1].name;
-    NameList    loops = { { 0 } };
-    if (d->update < 0) {
-        diag_error(el->cx, d->loc, "f.update(0).rfactor(r, v)", "`rfactor` is for an update");
-        return NULL;
-    }
-    if (d->func->rank == KN_MAX_RANK) {
-        diag_error(el->cx, d->loc, NULL, "`%s` has %d dimensions already: there is no room for another", d->func->name, KN_MAX_RANK);
-        return NULL;
-    }
-    if (!reduction_loops(s, d, &loops))
-        return NULL;
-    size_t at = 0;
-    while (at < loops.names.count && loops.names.at[at] != r)
-        at++;
-    bool clash = false;
-    for (size_t i = 0; i < loops.names.count; i++)
-        clash |= loops.names.at[i] == v;
-    for (int k = 0; k < d->func->rank; k++)
-        clash |= d->func->args[k] == v;
-    if (at == loops.names.count || clash) {
-        diag_error(el->cx, d->args[clash].loc, clash ? "choose another name" : arena_printf(el->arena, "these do: %s", name_list(el, loops.names.at, loops.names.count)),
-                   clash ? "`%s` is taken" : "the loop `%s` does not run over the reduction", clash ? v : r);
-        return NULL;
-    }
-    Func   *f = make_function(s, d, d->func->rank + 1);
-    Update *u = ARENA_NEW(el->arena, Update);
-    f->args[d->func->rank] = v;
-    f->update_count        = 1;
-    f->updates             = u;
-    u->loc                 = d->loc;
-    u->is_free             = ARENA_ARRAY(el->arena, bool, (size_t)f->rank);
-    u->rvars               = ARENA_ARRAY(el->arena, RVar, loops.names.count);
-    for (int k = 0; k < d->func->rank; k++)
-        u->is_free[k] = d->func->updates[d->update].is_free[k];
-    u->is_free[d->func->rank] = true;
-    for (size_t i = 0; i < loops.names.count; i++)
-        if (i != at)
-            u->rvars[u->rvar_count++].name = loops.names.at[i];
-    Loops *own      = loops_of(s, d->func, d->update);
-    own->names.count = 0;
-    for (int k = 0; k < d->func->rank; k++)
-        vec_push(el->arena, &own->names, d->func->args[k]);
-    vec_push(el->arena, &own->names, r);
-    return f;
-}
-
-/* A version of the definition: its loops begin as they are now. */
-static bool begin_version(Scheduling *s, Directive *d)
-{
-    if (s->version) {
-        diag_error(s->el->cx, d->loc, "begin a new statement, or write both conditions with &&", "a chain has one `specialize`");
-        return false;
-    }
-    const Loops *now = loops_of(s, s->func, s->update);
-    s->version       = ARENA_NEW(s->el->arena, Loops);
-    s->version->func = now->func;
-    s->version->update = now->update;
-    for (size_t i = 0; i < now->names.count; i++)
-        vec_push(s->el->arena, &s->version->names, now->names.at[i]);
-    s->version_number = 0;
-    for (size_t i = 0; i < s->schedule->directives.count; i++) {
-        const Directive *b = &s->schedule->directives.at[i];
-        s->version_number += b->func == s->func && b->update == s->update && !strcmp(b->info->name, "specialize");
-    }
-    d->version = s->version_number;
-    return true;
-}
-
-/* What the rest of the chain is about, after this directive. */
-static bool move_on(Scheduling *s, Directive *d)
-{
-    if (!strcmp(d->info->name, "specialize"))
-        return begin_version(s, d);
-    const bool stage = !strcmp(d->info->name, "stage");
-    if (!stage && strcmp(d->info->name, "rfactor"))
-        return true;
-    d->made = stage ? make_stage(s, d) : make_rfactor(s, d);
-    if (!d->made)
-        return false;
-    s->func   = d->made;
-    s->update = d->made->update_count - 1;
-    return true;
-}
-
 /* Is the directive possible here? */
 static bool check_place(Scheduling *s, const Directive *d, const Ast *call)
 {
@@ -586,7 +405,7 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
         return;
     if (strcmp(name, "rfactor"))
         update_loops(s, &d);
-    if (!move_on(s, &d))
+    if (!schedule_move_on(s, &d))
         return;
     if (loops_now(s)->names.count > MOST_LOOPS)
         diag_error(el->cx, directive_loc(call), NULL, "`%s` has more than %d loops now", s->func->name, MOST_LOOPS);

@@ -153,11 +153,8 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     const Expr *extent = find(n, s->whole)->extent;
     at->min            = x_int(lw, 0);
     at->extent         = factor;
-    if (n->modes[index] != SPLIT_OPEN || is_hard(n, s->inner)) {
-        if (n->modes[index] == SPLIT_OPEN)
-            n->modes[index] = SPLIT_GUARD;
+    if (n->modes[index] != SPLIT_OPEN || is_hard(n, s->inner))
         return;
-    }
     const bool again = s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP;
     if (!is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
@@ -374,16 +371,19 @@ static const Expr *safe(Build *b, const Expr *e)
     return clamp_calls(&c, e);
 }
 
-/* What is written outside the box is dropped. */
+/* What is written outside the box is dropped: outside all that is stored, because a later step may read it, or where it is known, what this step is for. */
 static const Expr *write_guard(Build *b, const Nest *n)
 {
     Lower        *lw = b->lw;
     const Update *u  = update_of(n);
     const Expr   *c  = NULL;
-    for (int d = 0; u && d < n->def->func->rank; d++)
+    if (!u)
+        return NULL;
+    const SymBox *box = n->boxes->tables[n->def->update].buffer ? &n->box : &n->boxes->pure;
+    for (int d = 0; d < n->def->func->rank; d++)
         if (!u->is_free[d]) {
             const Expr *at = safe(b, u->args[d]);
-            c = x_and(lw, c, x_and(lw, x_le(lw, n->box.min[d], at), x_le(lw, at, n->box.max[d])));
+            c              = x_and(lw, c, x_and(lw, x_le(lw, box->min[d], at), x_le(lw, at, box->max[d])));
         }
     return c;
 }
@@ -447,6 +447,13 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
     return stmt_for(lw->arena, loop->var, n->scalar[i] ? LOOP_SERIAL : loop->kind, min, extent, body);
 }
 
+/* Its loop is a plain one in this copy, as long as is left. */
+static void make_scalar(Nest *n, const char *inner)
+{
+    n->scalar[loop_of(n, inner)] = true;
+    find(n, inner)->min          = NULL;
+}
+
 /* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two copies, the second for extents below the factor. */
 static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int index)
 {
@@ -460,7 +467,7 @@ static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int i
     simplifier_pop(lw->simplifier);
     if (large->op == EX_INT && large->u.i)
         return yes;
-    small.scalar[loop_of(&small, s->inner)] = true;
+    make_scalar(&small, s->inner);
     return stmt_if(lw->arena, large, yes, plain_loop(b, &small, i));
 }
 
@@ -480,7 +487,7 @@ static const Stmt *guarded_loop(Build *b, Nest *n, int i, const PlanStep *s, int
     if (s->tail == TAIL_PREDICATE)
         rest.modes[index] = SPLIT_GUARD;
     else
-        rest.scalar[i] = true;
+        make_scalar(&rest, s->inner);
     return stmt_if(lw->arena, whole, yes, plain_loop(b, &rest, i));
 }
 
@@ -497,7 +504,7 @@ static const Stmt *open_loop(Build *b, Nest *n, int i)
     const char     *name = n->def->loops[i].var;
     int             index;
     const PlanStep *s = split_of_outer(n, name, &index);
-    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && count_twins(n) < MOST_TWINS)
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && count_twins(n) < MOST_TWINS)
         return twin_loops(b, n, i, s, index);
     s = split_of_inner(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, name) && is_bound(n, s->outer))

@@ -319,7 +319,7 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     if (s->loop.kind == LOOP_VECTOR)
         return s;
     x->partitioned = false;
-    if (serial && has_vector(s->loop.body)) {
+    if (serial && has_vector(s->loop.body) && has_loop(s->loop.body)) {
         s = split_loop(x, s, true);
         if (x->partitioned)
             return s;

@@ -103,21 +103,17 @@ static const Expr *truth(Partition *p, bool v)
     return expr_bool(p->lw->exprs, v);
 }
 
-/* min, max, < and <=: one order of the operands, or the other. In a clamp, the side that moves with the loop is named first. */
+/* min, max, < and <=: one order of the operands, or the other. Named first is true, and of a clamp the operand that moves. */
 static const Expr *claim_order(Partition *p, const Expr *e, const Motion *a, const Motion *b)
 {
-    const bool  strict = e->op == EX_LT, loose = e->op == EX_LE;
-    const bool  value  = !strict && !loose;
-    Side        sides[2];
-    int         count = 0;
-    const bool  second = value && varying_expr(&p->varying, e->args[1]) && !varying_expr(&p->varying, e->args[0]);
+    const bool strict = e->op == EX_LT, loose = e->op == EX_LE, value = !strict && !loose;
+    const int  moving = varying_expr(&p->varying, e->args[0]) ? 0 : 1;
+    const bool first  = !value || (e->op == EX_MIN) == (moving == 0);
+    Side       sides[2];
+    int        count = 0;
     for (int i = 0; i < 2; i++) {
-        const bool less = (i == 0) != second;       /* the side where a is the smaller one */
-        Side       s    = { .value = NULL };
-        if (value)
-            s.value = e->args[(e->op == EX_MIN) == less ? 0 : 1];
-        else
-            s.value = truth(p, less);
+        const bool less = (i == 0) == first;        /* the side where a is the smaller one */
+        Side       s    = { .value = value ? e->args[(e->op == EX_MIN) == less ? 0 : 1] : truth(p, less) };
         if (less ? need(p, &s, b, a, strict) : need(p, &s, a, b, loose))
             sides[count++] = s;
     }

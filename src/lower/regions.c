@@ -134,7 +134,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     Regions    *r = user;
     Build      *b = r->b;
     const Func *f = call->u.call.func;
-    if (is_old_value(r, call))
+    if (is_old_value(r, call) || (alive && alive->op == EX_INT && !alive->u.i))
         return;
     if (!safe)
         map_set(&b->unsafe, call, b);
@@ -166,7 +166,11 @@ static void bind_rvars(Regions *r, const Update *u)
         }
         if (b->failed)
             return;
-        spans_bind(&b->spans, u->rvars[i].name, (Span){ lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) });
+        const Span range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
+        const Expr *some = x_le(b->lw, range.min, range.max);
+        if (some->op != EX_INT || !some->u.i)           /* there may be no steps: then nothing is read */
+            b->spans.level[0].alive = x_and(b->lw, b->spans.level[0].alive, some);
+        spans_bind(&b->spans, u->rvars[i].name, range);
     }
 }
 
@@ -343,7 +347,7 @@ static void region_of(Regions *r, const Func *f)
     const PlanFunc *pf    = plan_func(b->plan, f);
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
-    boxes.pure.known = true;
+
     obey_bounds(r, f, &boxes.pure);
     if (!r->need[f->id].certain)
         normalize_empty(b, f, &boxes.pure);
@@ -357,8 +361,10 @@ static void region_of(Regions *r, const Func *f)
     visit_function(r, f, &boxes);
     if (here)
         b->boxes[f->id] = boxes;
-    if (stored)
-        b->stored[f->id] = boxes.pure;
+    if (stored) {
+        b->stored[f->id]       = boxes.pure;
+        b->stored[f->id].known = true;
+    }
 }
 
 /* The boxes that the caller asks for. Where there are several outputs, an empty one asks for nothing. */

@@ -306,6 +306,35 @@ static Span span_rising(Spans *sp, const Expr *e)
     return (Span){ apply_one(sp->lw, e, a.min), apply_one(sp->lw, e, a.max) };
 }
 
+/* The span of what is `from` before it wraps into a narrower type: the same numbers if they all fit, else all of the type. */
+static Span span_fit(Lower *lw, kn_type to, Span from)
+{
+    if (!from.min || !from.max)
+        return (Span){ expr_int(lw->exprs, to, type_min(to)), expr_int(lw->exprs, to, type_max(to)) };
+    const Expr *lo = x_int(lw, type_min(to)), *hi = x_int(lw, type_max(to));
+    const Expr *ok = x_and(lw, x_le(lw, lo, from.min), x_le(lw, from.max, hi));
+    return (Span){ x_cast(lw, to, x_select(lw, ok, from.min, lo)), x_cast(lw, to, x_select(lw, ok, from.max, hi)) };
+}
+
+/* Arithmetic in less than 32 bits: as if in 32, then wrapped. */
+static Span span_narrow(Spans *sp, const Expr *e)
+{
+    Lower      *lw = sp->lw;
+    const Expr *args[3];
+    for (uint32_t i = 0; i < e->count; i++)
+        args[i] = x_cast(lw, KN_I32, e->args[i]);
+    const Expr *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0]) : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
+    return span_fit(lw, (kn_type)e->type, span_of(sp, wide));
+}
+
+/* ~a is -a - 1. */
+static Span span_not(Spans *sp, const Expr *e)
+{
+    Lower     *lw = sp->lw;
+    const Span a  = span_of(sp, e->args[0]);
+    return (Span){ a.max ? x_sub(lw, x_int(lw, -1), a.max) : NULL, a.min ? x_sub(lw, x_int(lw, -1), a.min) : NULL };
+}
+
 /* A cast keeps order unless it wraps: to a float, saturating from a float (NaN gives 0), to a wider integer type. */
 static Span span_cast(Spans *sp, const Expr *e)
 {
@@ -321,7 +350,9 @@ static Span span_cast(Spans *sp, const Expr *e)
         return value_range(lw, e->args[0]).nan ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) } : r;
     }
     const Range inner = value_range(lw, e->args[0]);
-    return range_within(to, inner) ? span_rising(sp, e) : span_numbers(sp, e);
+    if (range_within(to, inner))
+        return span_rising(sp, e);
+    return from == KN_I32 && type_bits(to) < 32 ? span_fit(lw, to, span_of(sp, e->args[0])) : span_numbers(sp, e);
 }
 
 static Span span_float_sum(Spans *sp, const Expr *e)
@@ -354,6 +385,11 @@ typedef Span Rule(Spans *sp, const Expr *e);
 static Rule *const int_rules[EX_COUNT] = {
     [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
     [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
+    [EX_BIT_NOT] = span_not,
+};
+static Rule *const narrow_rules[EX_COUNT] = {
+    [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,
+    [EX_MIN] = span_min,    [EX_MAX] = span_max,    [EX_ABS] = span_narrow, [EX_SELECT] = span_select, [EX_CAST] = span_cast,
 };
 static Rule *const float_rules[EX_COUNT] = {
     [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_product, [EX_DIV] = span_float_div,
@@ -371,8 +407,10 @@ static Span compute(Spans *sp, const Expr *e)
         return (Span){ e, e };
     if (span_linear(sp, e, &r))
         return r;
-    Rule *rule = e->type == KN_I32 ? int_rules[e->op] : type_is_float((kn_type)e->type) ? float_rules[e->op] : NULL;
-    return rule ? rule(sp, e) : span_numbers(sp, e);
+    const kn_type type = (kn_type)e->type;
+    Rule *const  *rules = type == KN_I32 ? int_rules : type_is_float(type) ? float_rules : narrow_rules;
+    const bool    ruled = rules[e->op] && (rules != narrow_rules || (type_is_int(type) && type_bits(type) < 32));
+    return ruled ? rules[e->op](sp, e) : span_numbers(sp, e);
 }
 
 Span span_of(Spans *sp, const Expr *e)

@@ -1,7 +1,7 @@
 /* Typical values of integer expressions; see typical.h. */
 #include "lower/typical.h"
 
-enum { TYPICAL_EXTENT = 1000, TYPICAL_PARAM = 4 };
+enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 8000, TYPICAL_PARAM = 4 };
 static const int64_t most = (int64_t)1 << 40;      /* what is larger is not known */
 
 static void set(Typical *t, const char *name, bool known, int64_t value)
@@ -20,7 +20,7 @@ void typical_init(Typical *t, Lower *lw, Arena *arena)
         const Buffer *b = lw->program->buffers.at[i];
         for (int d = 0; d < b->rank; d++) {
             set(t, intern(lw->cx, arena_printf(arena, "%s.min.%d", b->name, d)), true, 0);
-            set(t, intern(lw->cx, arena_printf(arena, "%s.extent.%d", b->name, d)), true, TYPICAL_EXTENT);
+            set(t, intern(lw->cx, arena_printf(arena, "%s.extent.%d", b->name, d)), true, b->kind == BUFFER_INPUT ? TYPICAL_INPUT : TYPICAL_OUTPUT);
         }
     }
 }

@@ -162,7 +162,7 @@ static bool default_def(Planner *pl, FuncDraft *f, DefDraft *d)
     const int   lanes = f->inside ? lanes_along_rows(f->inside) : choose_lanes(pl, func, d->update ? d->update->values : func->values);
     const bool  inner = d->update && d->update->rvar_count && !d->self.other_points && is_short(d);
     if (d->update && !d->self.other_points)
-        free_outside(pl, d, inner);
+        free_outside(pl, d, inner || !rows);
     for (int dim = func->rank - 1, left = 2; dim >= 1 && left > 0 && !f->inside; dim--, left--) {      /* nested parallel loops are fine: planes and rows */
         const int at = loop_of_dimension(d, dim);
         if (at >= 0)

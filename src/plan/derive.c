@@ -7,7 +7,8 @@
  *                                  f(x, …)             = f(x, …) op f.rfactor(x, …, r)  for r in lo..hi
  *
  * Holds   drafts stay in order: a stage comes just after its function, partial results just before theirs. Splits of reduction variables that come before rfactor
- *         are made in the update itself: r = lo + ro*factor + ri, where r < hi. */
+ *         are made in the update itself: r = lo + ro*factor + ri, where that is below hi; in the update it is written as the smaller of that and hi - 1, so that
+ *         nothing more is read. */
 #include "plan/planner.h"
 
 enum { MOST_RVARS = 16 };
@@ -137,30 +138,55 @@ static int step_number(const Steps *s, const char *name)
     return -1;
 }
 
+/* a op b, with constants put together and zeros left out. */
+static const Expr *sum(ExprPool *pool, ExprOp op, const Expr *a, const Expr *b)
+{
+    int64_t x, y;
+    if (expr_is_int(a, &x) && expr_is_int(b, &y))
+        return expr_int(pool, KN_I32, op == EX_ADD ? x + y : x - y);
+    if (expr_is_int(b, &y) && !y)
+        return a;
+    return op == EX_ADD && expr_is_int(a, &x) && !x ? b : expr_binary(pool, op, KN_I32, a, b);
+}
+
+/* ceil((hi - lo) / factor) */
+static const Expr *count_blocks(ExprPool *pool, const RVar *r, int64_t factor)
+{
+    const Expr *last = sum(pool, EX_ADD, sum(pool, EX_SUB, r->hi, r->lo), expr_int(pool, KN_I32, factor - 1));
+    int64_t     n;
+    if (expr_is_int(last, &n))
+        return expr_int(pool, KN_I32, n < 0 ? 0 : n / factor);
+    return expr_binary(pool, EX_DIV, KN_I32, last, expr_int(pool, KN_I32, factor));
+}
+
 /* r in lo..hi becomes ro in 0..ceil((hi - lo) / factor), ri in 0..factor, where lo + ro*factor + ri < hi. */
 static bool split_steps(Planner *pl, Steps *s, const Directive *d)
 {
-    ExprPool *pool = &pl->plan->exprs;
-    Update   *u    = s->u;
-    const int at   = step_number(s, d->args[0].name);
+    ExprPool     *pool   = &pl->plan->exprs;
+    Update       *u      = s->u;
+    const int     at     = step_number(s, d->args[0].name);
+    const int64_t factor = d->args[3].value;
+    int64_t       steps;
     if (at < 0 || u->rvar_count == MOST_RVARS)
         return refuse(pl, d->loc, NULL, "`%s` cannot be split for rfactor: there are %d reduction variables", d->args[0].name, u->rvar_count);
-    const RVar   whole  = u->rvars[at];
-    const Expr  *factor = expr_int(pool, KN_I32, d->args[3].value), *zero = expr_int(pool, KN_I32, 0);
-    const Expr  *count  = expr_binary(pool, EX_SUB, KN_I32, whole.hi, whole.lo);
-    const Expr  *blocks = expr_binary(pool, EX_DIV, KN_I32, expr_binary(pool, EX_ADD, KN_I32, count, expr_int(pool, KN_I32, d->args[3].value - 1)), factor);
+    const RVar whole = u->rvars[at];
+    const bool exact = expr_difference(whole.hi, whole.lo, &steps) && steps % factor == 0;
     memmove(&u->rvars[at + 1], &u->rvars[at], (size_t)(u->rvar_count - at) * sizeof *u->rvars);
     memmove(&s->names[at + 1], &s->names[at], (size_t)(u->rvar_count - at) * sizeof *s->names);
     u->rvar_count++;
     for (int k = 0; k < 2; k++) {
         s->names[at + k] = d->args[1 + k].name;
-        u->rvars[at + k] = (RVar){ fresh_name(pl, arena_printf(pl->arena, "%s%s", s->prefix, s->names[at + k])), zero, k ? factor : blocks };
+        u->rvars[at + k] = (RVar){ fresh_name(pl, arena_printf(pl->arena, "%s%s", s->prefix, s->names[at + k])), expr_int(pool, KN_I32, 0),
+                                   k ? expr_int(pool, KN_I32, factor) : count_blocks(pool, &whole, factor) };
     }
     const Expr *outer = expr_var(pool, KN_I32, u->rvars[at].name), *inner = expr_var(pool, KN_I32, u->rvars[at + 1].name);
-    const Expr *value = expr_binary(pool, EX_ADD, KN_I32, expr_binary(pool, EX_ADD, KN_I32, whole.lo, expr_binary(pool, EX_MUL, KN_I32, outer, factor)), inner);
-    const Expr *in    = expr_binary(pool, EX_LT, KN_BOOL, value, whole.hi);
+    const Expr *r     = sum(pool, EX_ADD, sum(pool, EX_ADD, whole.lo, expr_binary(pool, EX_MUL, KN_I32, outer, expr_int(pool, KN_I32, factor))), inner);
+    const Expr *value = exact ? r : expr_binary(pool, EX_MIN, KN_I32, r, sum(pool, EX_SUB, whole.hi, expr_int(pool, KN_I32, 1)));
     substitute_update(pool, s->f, u, 1, &whole.name, &value);
-    u->where = u->where ? expr_binary(pool, EX_AND, KN_BOOL, in, u->where) : in;
+    if (!exact) {
+        const Expr *in = expr_binary(pool, EX_LT, KN_BOOL, r, whole.hi);
+        u->where       = u->where ? expr_binary(pool, EX_AND, KN_BOOL, in, u->where) : in;
+    }
     return true;
 }
 

@@ -240,13 +240,13 @@ static bool is_named(const Directive *d, const char *name)
 static const char *obstacle(const FuncDraft *f, const Reads *r)
 {
     if (f->plan->is_output)
-        return "is an output: it is stored where the caller says";
+        return "is an output, stored where the caller says";
     if (f->func->kind == FUNC_STAGE)
-        return "is an extern stage: it has no expression";
+        return "is an extern stage, which has no expression";
     if (f->func->kind == FUNC_INPUT)
         return "is an input";
     if (f->func->update_count)
-        return "has updates: they need its storage";
+        return "has updates, which need its storage";
     return r->by_stage ? "is read by an extern stage, as a whole" : NULL;
 }
 

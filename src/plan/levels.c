@@ -84,7 +84,7 @@ static const char *level_text(Planner *pl, PlanLevel level)
 {
     if (!level.def)
         return "root";
-    return arena_printf(pl->arena, "the loop `%s` of `%s`", level.def->loops[level.loop].name, level.def->func->name);
+    return arena_printf(pl->arena, "the loop `%s` of `%s`", loop_text(pl, &level.def->loops[level.loop]), level.def->func->name);
 }
 
 static int first_reduction(const PlanDef *def)
@@ -112,7 +112,7 @@ static bool check_uses(Planner *pl, const FuncDraft *f)
         if (encloses_use(pl, f->plan->compute, r))
             continue;
         const char *who = def_text(pl, draft_def(r->func, r->update));
-        return refuse(pl, f->called_by->loc, "compute_root(), or a loop around all that read it", "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
+        return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it", "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
                       level_text(pl, f->plan->compute), who, r->in_bounds ? "for the bounds of its reduction" : "outside");
     }
     return true;
@@ -125,9 +125,9 @@ static bool check_between(Planner *pl, const FuncDraft *f)
     while (at.def && !level_same(at, f->plan->store)) {
         const PlanLoop *l = &at.def->loops[at.loop];
         if (l->kind == LOOP_PARALLEL)
-            return refuse(pl, f->stored_by->loc, arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, l->name),
+            return refuse(pl, f->stored_by->loc, arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, loop_text(pl, l)),
                           "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that run at once would share its storage",
-                          f->func->name, l->name, at.def->func->name);
+                          f->func->name, loop_text(pl, l), at.def->func->name);
         at = at.loop ? (PlanLevel){ at.def, at.loop - 1 } : plan_func(pl->plan, at.def->func)->compute;
     }
     return true;

@@ -133,8 +133,8 @@ static bool choose_tail(Planner *pl, const DefDraft *d, const Loop *l, const Sch
     if (may_repeat(d, l))
         return true;
     if (*out == TAIL_SHIFT_INWARD)
-        return refuse(pl, asked->loc, "tail: guard, or tail: predicate", "shift_inward would take steps of %s twice, and it %s", def_text(pl, d),
-                      d->self.any ? "reads itself" : "keeps the last of them");
+        return refuse(pl, asked->loc, "tail: guard, or tail: predicate", "shift_inward would run some of %s twice, and it %s", def_text(pl, d),
+                      d->self.any ? "reads itself" : "takes each step once");
     if (*out == TAIL_ROUND_UP)      /* a permission to compute more, not used here */
         *out = TAIL_GUARD;
     return true;
@@ -359,6 +359,7 @@ static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
     for (size_t i = 0; i < d->prefetches.count; i++)
         copy->prefetches.at[i] = d->prefetches.at[i];
     copy->versions.count = copy->versions.capacity = 0;
+    copy->prefix         = arena_printf(pl->arena, "%sv%zu.", d->prefix, d->versions.count);
     vec_push(pl->arena, &d->versions, ((Version){ condition, copy }));
     return true;
 }
@@ -424,12 +425,15 @@ static bool check_kinds(Planner *pl, DefDraft *d)
     for (size_t i = 0; i < d->loops.count; i++) {
         const Loop *l   = &d->loops.at[i];
         const Loc   loc = l->by ? l->by->loc : d->def->func->loc;
-        if (l->loop.kind == LOOP_VECTOR && vector)
-            return refuse(pl, loc, arena_printf(pl->arena, "unroll(%s)", l->loop.name), "%s has a vector loop already: `%s`", def_text(pl, d), vector->loop.name);
+        if (l->loop.kind == LOOP_VECTOR && vector) {
+            const Loop *last = l->by && vector->by && vector->by > l->by ? vector : l, *first = last == l ? vector : l;
+            return refuse(pl, last->by ? last->by->loc : loc, "unroll it instead", "`%s` cannot be vectorized too: %s has a vector loop, `%s`", loop_text(pl, &last->loop),
+                          def_text(pl, d), loop_text(pl, &first->loop));
+        }
         if (l->loop.kind == LOOP_VECTOR && l->extent > MOST_LANES)
             return refuse(pl, loc, "give a factor", "the loop `%s` has %lld iterations: a vector has at most %d lanes", l->loop.name, (long long)l->extent, MOST_LANES);
         if (l->loop.kind == LOOP_PARALLEL && vector)
-            return refuse(pl, loc, "reorder the vector loop inside", "the parallel loop `%s` is inside the vector loop `%s`", l->loop.name, vector->loop.name);
+            return refuse(pl, loc, "reorder the vector loop inside", "the parallel loop `%s` is inside the vector loop `%s`", loop_text(pl, &l->loop), loop_text(pl, &vector->loop));
         if (l->loop.kind == LOOP_VECTOR)
             vector = l;
         if (l->loop.kind == LOOP_UNROLL && (copies > MOST_COPIES / l->extent))

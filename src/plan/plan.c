@@ -26,6 +26,11 @@ const char *def_text(Planner *pl, const DefDraft *d)
     return arena_printf(pl->arena, "update %d of `%s`", d->def->update, d->def->func->name);
 }
 
+const char *loop_text(Planner *pl, const PlanLoop *l)
+{
+    return arena_strndup(pl->arena, l->name, strcspn(l->name, "."));
+}
+
 /* ---- What the schedule says ------------------------------------------------------------- */
 
 static bool names(const Directive *d, const char *const *list)

@@ -101,6 +101,8 @@ static inline FuncDraft *draft_of(const Planner *pl, const Func *f) { return map
 static inline DefDraft  *draft_def(FuncDraft *f, int update) { return &f->defs[update + 1]; }
 /* "`out`", "update 0 of `hist`": in messages. */
 const char *def_text(Planner *pl, const DefDraft *d);
+/* The name of a loop in messages: of x.lanes, x. */
+const char *loop_text(Planner *pl, const PlanLoop *l);
 
 /* ---- copy.c ---- */
 /* Drafts of all functions of the pipeline, with their expressions in the plan's pool and names of their own. */

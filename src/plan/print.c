@@ -10,6 +10,7 @@ static const char *const tails[] = { [TAIL_GUARD] = "guard", [TAIL_SHIFT_INWARD]
 typedef struct Names {
     Text       *out;
     const Plan *plan;
+    int         version;            /* -1: the definition itself */
     size_t      count;
     const char **vars, **names;     /* of the loops of one definition, those of now and those that steps have used up */
 } Names;
@@ -36,13 +37,22 @@ static void add_name(Names *n, const char *var, const char *name)
     n->names[n->count++] = name;
 }
 
-/* A new loop's name: "out.x.lanes" is x_lanes, "out.u0.xo" of update 0 is xo. */
+static const char *without(const char *prefix, const char *s)
+{
+    return strncmp(s, prefix, strlen(prefix)) ? s : s + strlen(prefix);
+}
+
+/* A new loop's name: "out.x.lanes" is x_lanes, "out.u0.xo" of update 0 is xo, "out.v1.xo" of version 1 too. */
 static void invent_name(Names *n, const PlanDef *def, const char *var)
 {
-    Arena       *arena = n->out->arena;
-    const char  *prefix = def->update < 0 ? arena_printf(arena, "%s.", def->func->name) : arena_printf(arena, "%s.u%d.", def->func->name, def->update);
-    char        *base = arena_strdup(arena, strncmp(var, prefix, strlen(prefix)) ? var : var + strlen(prefix));
-    const char  *name = base;
+    Arena      *arena = n->out->arena;
+    const char *rest  = without(arena_printf(arena, "%s.", def->func->name), var);
+    if (def->update >= 0)
+        rest = without(arena_printf(arena, "u%d.", def->update), rest);
+    if (n->version >= 0)
+        rest = without(arena_printf(arena, "v%d.", n->version), rest);
+    char       *base = arena_strdup(arena, rest);
+    const char *name = base;
     for (char *c = base; *c; c++)
         *c = *c == '.' ? '_' : *c;
     for (int i = 1; is_taken(n, name); i++)
@@ -50,11 +60,11 @@ static void invent_name(Names *n, const PlanDef *def, const char *var)
     add_name(n, var, name);
 }
 
-static Names names_of(Text *out, const Plan *plan, const PlanDef *def)
+static Names names_of(Text *out, const Plan *plan, const PlanDef *def, int version)
 {
     const Func  *f = def->func, *origin = plan_func(plan, f)->origin;
     const size_t most = KN_MAX_RANK + (size_t)(def->update < 0 ? 0 : f->updates[def->update].rvar_count) + 2 * (size_t)def->step_count;
-    Names        n    = { out, plan, 0, ARENA_ARRAY(out->arena, const char *, most), ARENA_ARRAY(out->arena, const char *, most) };
+    Names        n    = { out, plan, version, 0, ARENA_ARRAY(out->arena, const char *, most), ARENA_ARRAY(out->arena, const char *, most) };
     for (int d = 0; d < f->rank; d++)
         add_name(&n, f->args[d], origin->args[d]);
     for (int i = 0; def->update >= 0 && i < f->updates[def->update].rvar_count; i++)
@@ -109,15 +119,15 @@ static void print_loops(const Names *n, const PlanDef *def)
             text_printf(n->out, ".%s(%s)", kinds[def->loops[i].kind], name_of(n, def->loops[i].var));
 }
 
-static void print_def(Text *out, const Plan *plan, const PlanDef *def)
+static void print_def(Text *out, const Plan *plan, const PlanDef *def, int version)
 {
-    const Names n = names_of(out, plan, def);
+    const Names n = names_of(out, plan, def, version);
     print_steps(&n, def);
     print_loops(&n, def);
     for (int i = 0; i < def->prefetch_count; i++)
         text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name, name_of(&n, def->loops[def->prefetches[i].loop].var), (long long)def->prefetches[i].ahead);
     if (def->with.def) {
-        const Names of = names_of(out, plan, def->with.def);
+        const Names of = names_of(out, plan, def->with.def, -1);
         text_printf(out, ".compute_with(%s", def->with.def->func->name);
         if (def->with.def->update >= 0)
             text_printf(out, ".update(%d)", def->with.def->update);
@@ -133,7 +143,7 @@ static void print_level(Text *out, const Plan *plan, const char *what, PlanLevel
         text_printf(out, ".%s_root()", what);
         return;
     }
-    const Names n = names_of(out, plan, level.def);
+    const Names n = names_of(out, plan, level.def, -1);
     text_printf(out, ".%s_at(%s", what, level.def->func->name);
     if (level.def->update >= 0)
         text_printf(out, ".update(%d)", level.def->update);
@@ -202,7 +212,7 @@ static void print_versions(Text *out, const Plan *plan, const PlanDef *def)
         text_add(out, ".specialize(");
         print_size(out, plan, def->conditions[i]);
         text_add(out, ")");
-        print_def(out, plan, &def->versions[i]);
+        print_def(out, plan, &def->versions[i], i);
         text_add(out, "\n");
     }
 }
@@ -216,14 +226,14 @@ static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
     if (!level_same(pf->store, pf->compute))
         print_level(out, plan, "store", pf->store);
     print_storage(out, plan, pf);
-    print_def(out, plan, &pf->defs[0]);
+    print_def(out, plan, &pf->defs[0], -1);
     text_add(out, "\n");
     for (int k = 0; k < pf->func->update_count; k++) {
         const PlanDef *def = &pf->defs[k + 1];
         const size_t   before = out->count;
         text_printf(out, "%s.update(%d)", pf->func->name, k);
         const size_t name_end = out->count;
-        print_def(out, plan, def);
+        print_def(out, plan, def, -1);
         if (out->count == name_end) {           /* nothing to say */
             out->count     = before;
             out->at[before] = '\0';

@@ -108,6 +108,7 @@ static void loop_work(Loop *loop)
     Loop   *outer = t->loop;
     int64_t i, to;
     t->loop = loop;
+    kn_rt_error_clear();
     while (loop_take(loop, &i, &to))
         for (; i < to && !loop_status(loop); i++)
             loop_step(loop, i);
@@ -159,7 +160,6 @@ static void pool_help(Pool *pool, Loop *loop)
     fenv_t env;
     fegetenv(&env);
     fesetenv(&loop->env);
-    kn_rt_error_clear();
     loop_work(loop);
     fesetenv(&env);
     pthread_mutex_lock(&pool->lock);
@@ -296,6 +296,7 @@ static int hooked_task(void *closure, int32_t index)
     if (status)
         return status;
     t->loop = loop;
+    kn_rt_error_clear();
     status  = loop_step(loop, index);
     t->loop = outer;
     return status;

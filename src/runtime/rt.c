@@ -1,7 +1,8 @@
 /* Instances: made, ended, and the one of the process.
  *
  * The process's own is static, so that making it cannot fail; it is set up on first use. When the library or program that holds this code is unloaded
- * its threads are ended, if none is busy: a thread must not run code that is gone.
+ * its threads are ended, if none is busy: a thread must not run code that is gone. Scratch that other threads of the program keep then stays: at the end of a
+ * process they may still be using it. (Before dlclose() of a pipeline, kn_rt_trim in such threads gives it back.)
  */
 #include "runtime/internal.h"
 

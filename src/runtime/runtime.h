@@ -63,7 +63,7 @@ KN_API int kn_rt_stage(kn_rt *rt, const char *name, kn_stage *stage, void *user,
 KN_API void kn_rt_lock(kn_rt *rt, const void *address);
 KN_API void kn_rt_unlock(kn_rt *rt, const void *address);
 
-/* Around the code that computes function `func` of the program; they nest, and each enter has its leave in the same thread. About 30 ns each. */
+/* Around the code that computes function `func` of the program; they nest, and each enter has its leave in the same thread. Some 40 ns each. */
 KN_API void kn_rt_profile_enter(kn_rt *rt, const kn_rt_program *program, int32_t func);
 KN_API void kn_rt_profile_leave(kn_rt *rt, const kn_rt_program *program, int32_t func);
 

@@ -98,6 +98,7 @@ static kn_status execute_arguments(const Run *r, Program *p)
 
 typedef struct Lowering {
     kn_pipeline *p;
+    const char  *until;         /* the last pass; NULL: all */
     Arena        arena;
     Program     *program;
     const char  *printed;       /* the plan; NULL if there is none */
@@ -117,24 +118,24 @@ static void lower_pipeline(void *arg)
     plan_print(&text, plan);
     l->printed = text_string(&text);
 #ifdef HAVE_LOWER
-    l->program = lower(plan, &(LowerOptions){ .strict_float = true });
+    l->program = lower(plan, &(LowerOptions){ .strict_float = true, .until = l->until });
 #endif
 }
 
-/* Skips the prefixes u0_, u1_ … that names of an update's new loops gain. */
-static const char *skip_prefixes(const char *at)
+/* Skips the numbers that new names gain: x_1. */
+static const char *skip_number(const char *at)
 {
-    while (at[0] == 'u' && at[1] >= '0' && at[1] <= '9' && at[2] == '_')
-        at += 3;
+    while (at[0] == '_' && at[1] >= '0' && at[1] <= '9')
+        at += 1 + strspn(at + 1, "0123456789");
     return at;
 }
 
-/* The same text, but for such prefixes? */
+/* The same text, but for such numbers? */
 static bool same_text(const char *a, const char *b)
 {
     for (;; a++, b++) {
-        a = skip_prefixes(a);
-        b = skip_prefixes(b);
+        a = skip_number(a);
+        b = skip_number(b);
         if (*a != *b || !*a)
             return *a == *b;
     }
@@ -159,7 +160,39 @@ static Verdict check_printed(Check *k, const Lowering *first)
     return verdict;
 }
 
-/* Plans, lowers, and executes with two layouts of memory. */
+/* Executes with two layouts of memory. */
+static Verdict execute_layouts(Check *k, Program *p)
+{
+    Verdict verdict = PROGRAM_PASSED;
+    for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
+        other_arguments(k, layout ? 1 + k->seed % 1000 : 0);
+        context_begin(k->reference.cx);
+        verdict = check_outcome(k, execute_arguments(&k->other, p), "need");
+    }
+    return verdict;
+}
+
+/* After a failure: the first pass after which the code is wrong is put behind the report. */
+static void find_pass(Check *k)
+{
+    Report    *report = &k->report->report;
+    const Report kept = *report;
+    for (int i = 1; i < lower_pass_count && *report->text; i++) {
+        Lowering l = { .p = k->reference.p, .until = lower_passes[i].name };
+        arena_init(&l.arena, k->reference.cx);
+        context_begin(k->reference.cx);
+        context_try(k->reference.cx, lower_pipeline, &l);
+        const Verdict verdict = l.program ? execute_layouts(k, l.program) : PROGRAM_FAILED;
+        arena_free(&l.arena);
+        *report = kept;
+        if (verdict != PROGRAM_FAILED)
+            continue;
+        snprintf(report->text + strlen(report->text), sizeof report->text - strlen(report->text), " (wrong after the pass `%s`)", lower_passes[i].name);
+        return;
+    }
+}
+
+/* Plans, lowers and executes. */
 static Verdict check_executed(Check *k)
 {
     kn_context *cx = k->reference.cx;
@@ -171,13 +204,12 @@ static Verdict check_executed(Check *k)
     if (l.printed)
         k->report->reached = REACHED_PLAN;
     verdict = l.program ? PROGRAM_PASSED : cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : refused(k);
-    for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
-        other_arguments(k, layout ? 1 + k->seed % 1000 : 0);
-        context_begin(cx);
-        verdict = check_outcome(k, execute_arguments(&k->other, l.program), "need");
-    }
+    if (verdict == PROGRAM_PASSED)
+        verdict = execute_layouts(k, l.program);
     if (verdict == PROGRAM_PASSED)
         k->report->reached = REACHED_EXECUTED;
+    if (verdict == PROGRAM_FAILED)
+        find_pass(k);
     if (l.printed && verdict != PROGRAM_FAILED && k->seed % 4 == 1)
         verdict = check_printed(k, &l) == PROGRAM_FAILED ? PROGRAM_FAILED : verdict;
     arena_free(&l.arena);

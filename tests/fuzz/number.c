@@ -262,23 +262,14 @@ static bool apply_int(ExprOp op, kn_type from, __int128 a, __int128 b, __int128 
 ROUNDED(float, single)
 ROUNDED(double, double)
 
-/* Those defined as libm's answer in double, rounded to the type; and those that are exact. */
-static bool apply_libm(ExprOp op, double a, double b, double *r)
+/* Those that are exact. */
+static bool apply_exact(ExprOp op, double a, double *r)
 {
     switch (op) {
     case EX_FLOOR: *r = floor(a); break;
     case EX_CEIL:  *r = ceil(a); break;
     case EX_TRUNC: *r = trunc(a); break;
     case EX_ROUND: *r = fabs(a) >= 0x1p52 || isnan(a) ? a : copysign(fabs(a) - floor(fabs(a)) == 0.5 ? 2 * floor((fabs(a) + 1) / 2) : floor(fabs(a) + 0.5), a); break;
-    case EX_EXP:   *r = exp(a); break;
-    case EX_LOG:   *r = log(a); break;
-    case EX_POW:   *r = pow(a, b); break;
-    case EX_SIN:   *r = sin(a); break;
-    case EX_COS:   *r = cos(a); break;
-    case EX_TAN:   *r = tan(a); break;
-    case EX_ATAN2: *r = atan2(a, b); break;
-    case EX_TANH:  *r = tanh(a); break;
-    case EX_ERF:   *r = erf(a); break;
     default:       return false;
     }
     return true;
@@ -322,7 +313,7 @@ bool number_apply(ExprOp op, kn_type type, int count, const Number *n, Number *o
         *out = number_int(KN_BOOL, truth);
         return true;
     }
-    const bool known = apply_libm(op, a.as.f, b.as.f, &r)
+    const bool known = apply_exact(op, a.as.f, &r)
                     || (from == KN_F64 ? apply_double(op, a.as.f, b.as.f, c.as.f, &r) : apply_single(op, (float)a.as.f, (float)b.as.f, (float)c.as.f, &r));
     *out = number_float(type, !known ? 0 : from == KN_F64 ? r : (double)(float)r);     /* f16 and bf16: computed in f32, then rounded */
     return known;

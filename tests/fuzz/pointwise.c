@@ -5,6 +5,7 @@
  * f(q) had just before: of q's writes by u the last one at a step < s, else what u found there. Histories are extended as far as asked for, and no
  * further: that is what makes recurrences and time loops well founded. */
 #include "pointwise.h"
+#include "expansion.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +49,7 @@ struct Pointwise {
     const kn_pipeline      *p;
     const kn_buffer *const *inputs;
     const kn_scalar        *params;
+    Expansions             *expansions;
     uint64_t                work;
     int                     depth;
     Block                  *blocks;
@@ -319,7 +321,7 @@ static Number evaluate(Pointwise *pw, const Spot *place, const Expr *e)
     } else {
         for (uint32_t i = 0; i < e->count; i++)
             a[i] = evaluate(pw, place, e->args[i]);
-        if (!number_apply(e->op, e->type, (int)e->count, a, &r))
+        if (!expansions_apply(pw->expansions, e->op, a, &r) && !number_apply(e->op, e->type, (int)e->count, a, &r))
             give_up(pw, POINTWISE_UNKNOWN, "`%s` is not known", expr_op_table[e->op].name);
     }
     pw->depth--;
@@ -331,11 +333,12 @@ static Number evaluate(Pointwise *pw, const Spot *place, const Expr *e)
 Pointwise *pointwise_new(const kn_pipeline *p, const kn_buffer *const *inputs, const kn_scalar *params, uint64_t work)
 {
     Pointwise *pw = calloc(1, sizeof *pw);
-    if (pw) {
-        pw->p      = p;
-        pw->inputs = inputs;
-        pw->params = params;
-        pw->work   = work;
+    if (!pw)
+        return NULL;
+    *pw = (Pointwise){ .p = p, .inputs = inputs, .params = params, .work = work, .expansions = expansions_new() };
+    if (!pw->expansions) {
+        free(pw);
+        return NULL;
     }
     return pw;
 }
@@ -347,6 +350,8 @@ void pointwise_free(Pointwise *pw)
         pw->blocks = b->next;
         free(b);
     }
+    if (pw)
+        expansions_free(pw->expansions);
     free(pw);
 }
 

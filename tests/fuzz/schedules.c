@@ -4,6 +4,7 @@
  *     schedules FILE …                   programs with a schedule, as they are kept in regressions/
  *     schedules --print SEED             the case of a seed
  *     schedules --refused SEED COUNT     why schedules were refused, each reason on a line
+ *     schedules --here FILE              one program, in this process, for a debugger
  *
  * A case that fails is printed with its seed; `tests/fuzz/minimize SEED build/tests/fuzz-schedules` makes it short. */
 #include "check_schedule.h"
@@ -11,15 +12,21 @@
 #include "generate.h"
 #include "generate_schedule.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { MOST_SECONDS = 20, MOST_FAILURES = 50 };
 
 typedef struct Tally {
     int      passed, failed, skipped;
     int      reached[REACHED_COMPILED + 1];
-    bool     show_refusals;
+    bool     show_refusals, is_here;
     double   slowest;
     uint64_t slow_seed;
 } Tally;
@@ -50,19 +57,54 @@ static char *case_of(uint64_t seed)
     return text;
 }
 
+typedef struct Outcome {
+    Verdict        verdict;
+    ScheduleReport report;
+} Outcome;
+
+/* Checks in a process of its own, so that a crash, or one that does not end, is a failure like others. */
+static Outcome check_apart(const char *text, uint64_t seed)
+{
+    Outcome *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int      status = 0;
+    if (shared == MAP_FAILED)
+        return (Outcome){ .verdict = PROGRAM_SKIPPED };
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(MOST_SECONDS);
+        shared->verdict = check_schedule(text, seed, &shared->report);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    Outcome outcome = *shared;
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+        outcome.verdict            = PROGRAM_FAILED;
+        outcome.report.report.kind = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "timeout" : "crash";
+        snprintf(outcome.report.report.text, sizeof outcome.report.report.text, "signal %d", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    }
+    munmap(shared, sizeof *shared);
+    return outcome;
+}
+
 static void run_text(Tally *t, const char *text, uint64_t seed, const char *what)
 {
-    ScheduleReport r;
-    const Verdict  v = check_schedule(text, seed, &r);
+    Outcome o;
+    if (t->is_here)
+        o.verdict = check_schedule(text, seed, &o.report);
+    else
+        o = check_apart(text, seed);
+    const Verdict         v = o.verdict;
+    const ScheduleReport *r = &o.report;
     t->passed += v == PROGRAM_PASSED;
     t->failed += v == PROGRAM_FAILED;
     t->skipped += v == PROGRAM_SKIPPED;
-    for (Reached k = REACHED_NOTHING; k <= r.reached; k++)
+    for (Reached k = REACHED_NOTHING; k <= r->reached; k++)
         t->reached[k]++;
     if (v == PROGRAM_FAILED)
-        printf("FAILED %s: %s: %s\n%s\n", what, r.report.kind, r.report.text, text);
-    if (t->show_refusals && r.refusal[0])
-        printf("%s: %s\n", what, r.refusal);
+        printf("FAILED %s: %s: %s\n%s\n", what, r->report.kind, r->report.text, text);
+    if (t->show_refusals && r->refusal[0])
+        printf("%s: %s\n", what, r->refusal);
 }
 
 static void run_seed(Tally *t, uint64_t seed)
@@ -86,7 +128,7 @@ static void run_seeds(Tally *t, uint64_t seed, long count, double limit)
     if (!seed)
         seed = (uint64_t)time(NULL) * 1000000;
     printf("seed %llu\n", (unsigned long long)seed);
-    for (; done < count && t->failed < 20 && seconds_now() - begin < limit; done++)
+    for (; done < count && t->failed < MOST_FAILURES && seconds_now() - begin < limit; done++)
         run_seed(t, seed + (uint64_t)done);
     const int *n = t->reached;
     printf("%ld cases in %.1f s: %d ran in the interpreter, %d schedules accepted (%d%%), %d executed, %d compiled; the slowest, seed %llu, took %.2f s\n",
@@ -125,6 +167,10 @@ int main(int argc, char **argv)
         fputs(text, stdout);
         free(text);
         return 0;
+    }
+    if (argc == 3 && !strcmp(argv[1], "--here")) {
+        t.is_here = true;
+        argc--, argv++;
     }
     if (argc >= 3 && end && !*end) {
         run_seeds(&t, seed, strtol(argv[2], NULL, 10), argc > 3 ? strtod(argv[3], NULL) : 1e9);

@@ -4,6 +4,7 @@
  * `test_ranges SEED COUNT` repeats it. */
 #include "analysis/evaluate.h"
 #include "base/text.h"
+#include "interp/formula.h"
 #include "pipeline/pipeline.h"
 
 #include <math.h>
@@ -28,8 +29,8 @@ static const kn_type int_types[]   = { KN_I32, KN_I32, KN_I32, KN_U8, KN_I8, KN_
 static const ExprOp  int_binary[]  = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MOD, EX_MIN, EX_MAX, EX_AVG_UP, EX_AVG_DOWN, EX_SHL, EX_SHR, EX_BIT_AND, EX_BIT_OR, EX_BIT_XOR };
 static const ExprOp  int_unary[]   = { EX_NEG, EX_ABS, EX_BIT_NOT, EX_POPCOUNT, EX_CLZ };
 static const ExprOp  comparisons[] = { EX_LT, EX_LE, EX_EQ, EX_NE };
-static const ExprOp  flt_binary[]  = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MIN, EX_MAX };
-static const ExprOp  flt_unary[]   = { EX_NEG, EX_ABS, EX_FLOOR, EX_CEIL, EX_ROUND, EX_TRUNC, EX_SQRT, EX_EXP, EX_LOG, EX_TANH, EX_SIN, EX_ERF };
+static const ExprOp  flt_binary[]  = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MIN, EX_MAX, EX_POW, EX_ATAN2 };
+static const ExprOp  flt_unary[]   = { EX_NEG, EX_ABS, EX_FLOOR, EX_CEIL, EX_ROUND, EX_TRUNC, EX_SQRT, EX_EXP, EX_LOG, EX_TANH, EX_SIN, EX_COS, EX_ERF };
 #define PICK(m, table) table[dice(m, sizeof table / sizeof *table)]
 
 static const Expr *make_int(Maker *m, kn_type type, int depth);
@@ -189,6 +190,22 @@ static Wide int_unary_value(ExprOp op, kn_type type, Wide a)
     }
 }
 
+/* A function that math_has(), of f32: formulas are made once. */
+static double math_value(ExprOp op, double a, double b)
+{
+    static kn_context *cx;
+    static Formula    *formulas[EX_COUNT];
+    if (!cx) {
+        cx = kn_context_new(NULL);
+        context_begin(cx);
+    }
+    if (!formulas[op])
+        formulas[op] = formula_new(cx, &cx->arena, op, KN_F32);
+    Lane r;
+    formula_run(formulas[op], &r, &(Lane){ .f = a }, &(Lane){ .f = b }, 1);
+    return r.f;
+}
+
 static double float_value(ExprOp op, double a, double b)
 {
     switch (op) {
@@ -205,12 +222,7 @@ static double float_value(ExprOp op, double a, double b)
     case EX_ROUND: return nearbyint(a);
     case EX_TRUNC: return trunc(a);
     case EX_SQRT: return type_round(KN_F32, sqrt(a));
-    case EX_EXP: return type_round(KN_F32, exp(a));
-    case EX_LOG: return type_round(KN_F32, log(a));
-    case EX_TANH: return type_round(KN_F32, tanh(a));
-    case EX_SIN: return type_round(KN_F32, sin(a));
-    case EX_ERF: return type_round(KN_F32, erf(a));
-    default: abort();
+    default: return math_value(op, a, b);
     }
 }
 
