@@ -46,7 +46,7 @@ class Failure(Exception):
 def execute(command, cwd, build):
     """Runs a shell command with the kiln of `build`; gives (status, stdout, stderr)."""
     build = os.path.join(ROOT, build)
-    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8", KILN_CACHE="",
                ASAN_OPTIONS="exitcode=99:detect_leaks=1",
                UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
     try:
