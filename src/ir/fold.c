@@ -21,7 +21,7 @@ int64_t floor_mod(int64_t a, int64_t b)
     return r >= 0 ? r : b > 0 ? r + b : r - b;
 }
 
-/* v * 2^s rounded down, modulo 2^64; `wide` says how v is extended. */
+/* v * 2^s rounded down, modulo 2^64; the sign comes in from the left, or 0. */
 static int64_t shifted(int64_t v, int64_t s, bool is_signed)
 {
     if (s >= 0)
@@ -60,7 +60,7 @@ static int64_t leading_zeros(kn_type t, int64_t v)
     return bits ? __builtin_clzll(bits) - (64 - type_bits(t)) : type_bits(t);
 }
 
-/* Of the smaller operand or the larger, as the type orders them. */
+/* a < b, as the type orders them. */
 static bool less(kn_type t, int64_t a, int64_t b)
 {
     return t == KN_U64 ? (uint64_t)a < (uint64_t)b : a < b;

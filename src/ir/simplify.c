@@ -272,6 +272,7 @@ const Expr *simplify_top(Simplifier *s, const Expr *e)
     if (known)
         return known;
     context_spend(s->pool->cx, 1);
+    answer_for(s, e)->result = e;           /* until there is a better one: who comes back here while it is sought does not start again */
     const Expr *r = e;
     for (int n = 0; n < MOST_STEPS; n++) {
         const Expr *next = rewrite_once(s, r);

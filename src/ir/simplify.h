@@ -9,8 +9,8 @@
  *   simplify_form.c    linear forms: made from expressions, added, ordered, made expressions again
  *   simplify_prove.c   lower bounds of forms by replacing variables with the ends of their ranges
  *   ranges.c           interval and remainder of each node
- *   simplify_sum.c, simplify_order.c, simplify_cast.c      the steps that work on whole forms
- *   simplify_rules.c   all the others: the table of rules, its reader and matcher
+ *   simplify_sum.c, simplify_divide.c, simplify_order.c, simplify_cast.c      the steps that work on whole forms
+ *   simplify_rules.c   all the others: the table of rules and the matcher; simplify_pattern.c reads it
  *   fold.c             operators on constants
  *
  * Termination. Each step replaces a node by a smaller one in the lexicographic order of
@@ -19,8 +19,8 @@
  *   2. the constants in it (divisors, moduli, coefficients) in absolute value;
  *   3. for equal ones, the place of operands in the order of expr_order().
  * A cast that is distributed over a sum moves down, and casts are never collected. Rows of the rule table never duplicate a variable and always
- * reduce the weight: a test computes it for each row (the order of Knuth and Bendix, 1970). Were there a cycle for all that, a node is given up,
- * as it is, after MOST_STEPS. */
+ * reduce the weight: a test computes it for each row (the order of Knuth and Bendix, 1970). Were there a cycle
+ * for all that: a node that is met again while it is simplified stays as it is, and so does one after MOST_STEPS; the context's quota ends the rest. */
 #ifndef KILN_IR_SIMPLIFY_H
 #define KILN_IR_SIMPLIFY_H
 
@@ -32,7 +32,8 @@ typedef struct Simplifier Simplifier;
 Simplifier *simplifier_new(ExprPool *pool, Arena *arena);
 
 /* Scopes: what is known from here until it is popped. Names are interned; a name is on the stack at most once, and what is said of it uses only names
- * that are pushed before it or never. A variable of type i32 of which nothing is said lies within ±2^28; all else may have any value of its type. */
+ * that are pushed before it or never. A variable of type i32 of which nothing is said is a coordinate and lies within ±2^28 (so a let of data has to be pushed);
+ * all else may have any value of its type. Where a range is empty nothing is ever computed, so inside it min <= max is known too. */
 void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, const Expr *max);   /* min <= name <= max, i32; either NULL: not known */
 void simplifier_push_let(Simplifier *s, const char *name, const Expr *value);    /* name == value; put in its place if it is a constant or a variable */
 void simplifier_push_fact(Simplifier *s, const Expr *condition);                 /* the condition holds */

@@ -127,7 +127,6 @@ const Expr *form_expr(Simplifier *s, const Form *f, kn_type type);
 /* ---- simplify_prove.c ---- */
 /* A number that the form (of integers) is never below; stops looking when it reaches `enough`. */
 Wide form_lower(Simplifier *s, const Form *f, Wide enough);
-bool prove_nonnegative(Simplifier *s, const Form *f);
 /* a op b for LT, LE, EQ, NE on integers: 1 always, 0 never, -1 not known. */
 int  prove_compare(Simplifier *s, ExprOp op, const Expr *a, const Expr *b);
 /* Does the fact that `given` holds (or does not) decide `asked`? 1, 0, -1 as above. Both are comparisons or any conditions. */

@@ -142,7 +142,7 @@ static bool prove_with_facts(Proof *p, const Form *f, int depth)
     return false;
 }
 
-bool prove_nonnegative(Simplifier *s, const Form *f)
+static bool prove_nonnegative(Simplifier *s, const Form *f)
 {
     Proof p = { s, 0, 2 * PROOF_STEPS };
     return prove_with_facts(&p, f, 2);

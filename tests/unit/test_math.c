@@ -48,10 +48,12 @@ typedef long double Exact;
 
 static Exact rsqrt_exact(Exact x) { return 1 / sqrtl(x); }
 
-/* Arguments from lo to hi (and their negatives if `mirrored`), evenly or, with 0 < lo, with evenly distributed logarithms. */
+/* Arguments from lo to hi (and their negatives if `mirrored`), evenly or, with 0 < lo, with evenly distributed logarithms; the nearest
+ * multiples of `step` if it has one. */
 typedef struct Span {
     double lo, hi;
     bool   mirrored, logarithmic;
+    double step;
 } Span;
 
 typedef struct Sweep {
@@ -61,39 +63,45 @@ typedef struct Sweep {
     Span   a, b;
 } Sweep;
 
-#define NONE { 0, 0, false, false }
+#define NONE { 0, 0, false, false, 0 }
 
 static const Sweep sweeps[] = {
-    { EX_SQRT, sqrtl, NULL, { 0, 1e4, false, false }, NONE },
-    { EX_RSQRT, rsqrt_exact, NULL, { 1e-4, 1e4, false, true }, NONE },
-    { EX_EXP, expl, NULL, { 1e-9, 1, true, true }, NONE },
-    { EX_EXP, expl, NULL, { 0, 89, true, false }, NONE },
-    { EX_EXP, expl, NULL, { 80, 750, true, false }, NONE },
-    { EX_EXP, expl, NULL, { 85, 105, true, false }, NONE },
-    { EX_LOG, logl, NULL, { 1e-45, 3e38, false, true }, NONE },
-    { EX_LOG, logl, NULL, { 1e-320, 1e308, false, true }, NONE },
-    { EX_LOG, logl, NULL, { 0.5, 2, false, false }, NONE },
-    { EX_SIN, sinl, NULL, { 1e-30, 1, true, true }, NONE },
-    { EX_SIN, sinl, NULL, { 0, 20, true, false }, NONE },
-    { EX_SIN, sinl, NULL, { 1, 131072, true, true }, NONE },
-    { EX_SIN, sinl, NULL, { 1e5, 1e12, true, true }, NONE },
-    { EX_COS, cosl, NULL, { 0, 20, true, false }, NONE },
-    { EX_COS, cosl, NULL, { 1, 131072, true, true }, NONE },
-    { EX_COS, cosl, NULL, { 1e5, 1e12, true, true }, NONE },
-    { EX_TAN, tanl, NULL, { 1e-30, 1, true, true }, NONE },
-    { EX_TAN, tanl, NULL, { 0, 20, true, false }, NONE },
-    { EX_TAN, tanl, NULL, { 1, 131072, true, true }, NONE },
-    { EX_TAN, tanl, NULL, { 1e5, 1e12, true, true }, NONE },
-    { EX_TANH, tanhl, NULL, { 1e-30, 1, true, true }, NONE },
-    { EX_TANH, tanhl, NULL, { 0, 21, true, false }, NONE },
-    { EX_ERF, erfl, NULL, { 1e-30, 1, true, true }, NONE },
-    { EX_ERF, erfl, NULL, { 0, 6.5, true, false }, NONE },
-    { EX_POW, NULL, powl, { 1e-38, 1e38, false, true }, { 0, 5, true, false } },
-    { EX_POW, NULL, powl, { 0.5, 2, false, false }, { 1e-3, 1000, true, true } },
-    { EX_POW, NULL, powl, { 1e-300, 1e300, false, true }, { 1e-3, 1000, true, true } },
-    { EX_ATAN2, NULL, atan2l, { 1e-3, 1e3, true, true }, { 1e-3, 1e3, true, true } },
-    { EX_ATAN2, NULL, atan2l, { 0, 1, true, false }, { 0, 1, true, false } },
-    { EX_ATAN2, NULL, atan2l, { 1e-45, 3e38, true, true }, { 1e-45, 3e38, true, true } },
+    { EX_SQRT, sqrtl, NULL, { 0, 1e4, false, false, 0 }, NONE },
+    { EX_RSQRT, rsqrt_exact, NULL, { 1e-4, 1e4, false, true, 0 }, NONE },
+    { EX_EXP, expl, NULL, { 1e-9, 1, true, true, 0 }, NONE },
+    { EX_EXP, expl, NULL, { 0, 89, true, false, 0 }, NONE },
+    { EX_EXP, expl, NULL, { 80, 750, true, false, 0 }, NONE },
+    { EX_EXP, expl, NULL, { 85, 105, true, false, 0 }, NONE },
+    { EX_LOG, logl, NULL, { 1e-45, 3e38, false, true, 0 }, NONE },
+    { EX_LOG, logl, NULL, { 1e-320, 1e308, false, true, 0 }, NONE },
+    { EX_LOG, logl, NULL, { 0.5, 2, false, false, 0 }, NONE },
+    { EX_SIN, sinl, NULL, { 1e-30, 1, true, true, 0 }, NONE },
+    { EX_SIN, sinl, NULL, { 0, 20, true, false, 0 }, NONE },
+    { EX_SIN, sinl, NULL, { 1, 131072, true, true, 0 }, NONE },
+    { EX_SIN, sinl, NULL, { 1e5, 1e12, true, true, 0 }, NONE },
+    { EX_COS, cosl, NULL, { 0, 20, true, false, 0 }, NONE },
+    { EX_COS, cosl, NULL, { 1, 131072, true, true, 0 }, NONE },
+    { EX_COS, cosl, NULL, { 1e5, 1e12, true, true, 0 }, NONE },
+    { EX_TAN, tanl, NULL, { 1e-30, 1, true, true, 0 }, NONE },
+    { EX_TAN, tanl, NULL, { 0, 20, true, false, 0 }, NONE },
+    { EX_TAN, tanl, NULL, { 1, 131072, true, true, 0 }, NONE },
+    { EX_TAN, tanl, NULL, { 1e5, 1e12, true, true, 0 }, NONE },
+    { EX_SIN, sinl, NULL, { 1, 131072, true, true, M_PI_2 }, NONE },
+    { EX_SIN, sinl, NULL, { 1, 0x1p40, true, true, M_PI_2 }, NONE },
+    { EX_COS, cosl, NULL, { 1, 131072, true, true, M_PI_2 }, NONE },
+    { EX_COS, cosl, NULL, { 1, 0x1p40, true, true, M_PI_2 }, NONE },
+    { EX_TAN, tanl, NULL, { 1, 131072, true, true, M_PI_2 }, NONE },
+    { EX_TAN, tanl, NULL, { 1, 0x1p40, true, true, M_PI_2 }, NONE },
+    { EX_TANH, tanhl, NULL, { 1e-30, 1, true, true, 0 }, NONE },
+    { EX_TANH, tanhl, NULL, { 0, 21, true, false, 0 }, NONE },
+    { EX_ERF, erfl, NULL, { 1e-30, 1, true, true, 0 }, NONE },
+    { EX_ERF, erfl, NULL, { 0, 6.5, true, false, 0 }, NONE },
+    { EX_POW, NULL, powl, { 1e-38, 1e38, false, true, 0 }, { 0, 5, true, false, 0 } },
+    { EX_POW, NULL, powl, { 0.5, 2, false, false, 0 }, { 1e-3, 1000, true, true, 0 } },
+    { EX_POW, NULL, powl, { 1e-300, 1e300, false, true, 0 }, { 1e-3, 1000, true, true, 0 } },
+    { EX_ATAN2, NULL, atan2l, { 1e-3, 1e3, true, true, 0 }, { 1e-3, 1e3, true, true, 0 } },
+    { EX_ATAN2, NULL, atan2l, { 0, 1, true, false, 0 }, { 0, 1, true, false, 0 } },
+    { EX_ATAN2, NULL, atan2l, { 1e-45, 3e38, true, true, 0 }, { 1e-45, 3e38, true, true, 0 } },
 };
 
 /* The same numbers in every run: x' = a*x + c modulo 2^64, of which the upper bits are used (Knuth's MMIX constants). */
@@ -106,7 +114,8 @@ static double fraction(uint64_t *state)
 static double draw(const Span *s, uint64_t *state)
 {
     const double at = fraction(state), v = s->logarithmic ? exp(log(s->lo) + (log(s->hi) - log(s->lo)) * at) : s->lo + (s->hi - s->lo) * at;
-    return s->mirrored && fraction(state) < 0.5 ? -v : v;
+    const double near = s->step != 0 ? rint(v / s->step) * s->step : v;
+    return s->mirrored && fraction(state) < 0.5 ? -near : near;
 }
 
 static double stated(ExprOp op, kn_type type)

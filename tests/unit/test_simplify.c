@@ -438,6 +438,42 @@ static void check_rule(Arena *arena, const Rule *rule)
     CHECK(!wrong && tried > 50, "%s -> %s: wrong for %d of %d", rule->pattern, rule->result, wrong, tried);
 }
 
+/* ---- Constants -------------------------------------------------------------------------- */
+
+/* Every operator on constants is what the interpreter says. */
+static void check_folding(kn_context *cx)
+{
+    Arena    arena;
+    ExprPool pool;
+    arena_init(&arena, cx);
+    expr_pool_init(&pool, cx, &arena);
+    for (int n = 0; n < 60000; n++) {
+        const ExprOp  op     = (ExprOp)(EX_CAST + n % (EX_NE - EX_CAST + 1));
+        const kn_type type   = int_types[dice(8)], to = op >= EX_LT ? KN_BOOL : op == EX_ABSD ? type_table[type].as_unsigned
+                             : op == EX_CAST || op == EX_SAT_CAST ? int_types[dice(8)] : type;
+        const int     count  = expr_op_table[op].arity;
+        kn_type       types[3];
+        Lane          lanes[3];
+        const Expr   *args[3];
+        if (op == EX_REINTERPRET || !operator_kernel(op, type, to))
+            continue;
+        for (int i = 0; i < count; i++) {
+            const bool amount = i && i == count - 1 && (op == EX_SHL || op == EX_SHR || op == EX_MUL_SHIFT);
+            types[i]   = amount ? int_types[dice(8)] : type;
+            lanes[i].i = amount && dice(2) ? type_wrap(types[i], (int64_t)dice(150) - 40) : any_value(types[i]);
+            args[i]    = expr_int(&pool, types[i], lanes[i].i);
+        }
+        const Expr *e = count == 1   ? expr_unary(&pool, op, to, args[0])
+                        : count == 2 ? expr_binary(&pool, op, to, args[0], args[1])
+                                     : expr_ternary(&pool, op, to, args[0], args[1], args[2]);
+        const Expr   *r    = fold_constant(&pool, e);
+        const int64_t want = operator_apply(op, to, count, types, lanes).i;
+        CHECK(r && r->op == EX_INT && r->type == to && r->u.i == want, "%s of %s %lld, %lld is %lld", expr_op_table[op].name, type_table[type].name,
+              (long long)lanes[0].i, count > 1 ? (long long)lanes[1].i : 0, (long long)want);
+    }
+    arena_free(&arena);
+}
+
 /* ---- Random expressions ----------------------------------------------------------------- */
 
 enum { VARIABLES = 4 };
@@ -722,6 +758,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < rule_count; i++)
         check_rule(&arena, &rule_table[i]);
     arena_free(&arena);
+    check_folding(cx);
     kn_context_free(cx);
     check_time();
     check_random(1, 1500);
