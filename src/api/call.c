@@ -20,6 +20,25 @@ kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a)
     return ports;
 }
 
+static bool is_near(const Box *box, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (box->min[d] < -MOST_COORDINATE || box->max[d] > MOST_COORDINATE)
+            return false;
+    return true;
+}
+
+bool call_possible(kn_pipeline *p, const Arguments *a)
+{
+    for (size_t i = 0; i < p->funcs.count; i++)
+        if (p->funcs.at[i]->kind == FUNC_INPUT && !is_near(&a->binding.input[i], p->funcs.at[i]->rank))
+            return false;
+    for (size_t o = 0; o < p->outputs.count; o++)
+        if (!is_near(&a->binding.output[o], p->outputs.at[o].func->rank))
+            return false;
+    return true;
+}
+
 /* Each parameter in 8 bytes, in the form its type has in memory. */
 static const uint64_t *param_memory(kn_pipeline *p, const Arguments *a)
 {
