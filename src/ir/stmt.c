@@ -92,6 +92,11 @@ const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt
     return s;
 }
 
+const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *body)
+{
+    return body ? copy(a, &(Stmt){ .kind = STMT_PRODUCE, .produce = { func, update, body } }) : NULL;
+}
+
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value)
 {
     Stmt *s         = make(a, STMT_STORE);

@@ -103,6 +103,7 @@ const Stmt *stmt_for(Arena *a, const char *name, LoopKind kind, const Expr *min,
 const Stmt *stmt_block(Arena *a, int count, const Stmt *const *items);      /* drops NULLs, flattens blocks; NULL if nothing is left */
 const Stmt *stmt_pair(Arena *a, const Stmt *first, const Stmt *second);
 const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt *no);
+const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *body);
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value);
 
 /* Rewriting. stmt_map rebuilds one statement: sub-statements through stmt(), expressions through expr() (either may be NULL: kept); it is shared as it is where

@@ -1,5 +1,5 @@
 /* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
- * slide.c (what storage holds), steps.c (updates that read themselves beside). */
+ * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share). */
 #ifndef KILN_LOWER_BUILD_H
 #define KILN_LOWER_BUILD_H
 
@@ -60,7 +60,8 @@ typedef enum SplitMode {
 } SplitMode;
 
 /* One definition on its way to loops. */
-typedef struct Nest {
+typedef struct Nest Nest;
+struct Nest {
     const PlanDef   *def;
     const FuncBoxes *boxes;
     SymBox           box;       /* of its free variables */
@@ -69,7 +70,12 @@ typedef struct Nest {
     SplitMode       *modes;     /* per step */
     bool            *scalar;    /* per loop: a vector or unrolled loop that is serial in this copy */
     const Expr      *guard;     /* conditions for the innermost, or NULL */
-} Nest;
+    /* compute_with. Along a dimension with `shared` the loops run over the boxes of all partners: its own box is a condition. */
+    int              partner_count;
+    Nest           **partners;  /* those that run in its loops */
+    const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */
+    bool             shared[KN_MAX_RANK];
+};
 
 /* A function that is stored outside the loop it is computed in. */
 typedef struct Slide {
@@ -124,8 +130,21 @@ const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);
 const Stmt *nest_build(Build *b, Nest *n);
-/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs. */
+/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs; inside its own box. */
 Span nest_span(Build *b, const Nest *n, const char *name);
+/* The same, where loops run over the boxes of all partners. */
+Span nest_span_all(Build *b, const Nest *n, const char *name);
+NestName *nest_find(const Nest *n, const char *name);
+/* Gives a name a value. */
+void nest_bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w);
+Nest nest_copy(Build *b, const Nest *n);
+
+/* ---- together.c ---- */
+void        together_begin(Build *b, Nest *n);                                  /* finds its partners, and what the shared loops run over */
+void        together_bind(Build *b, Nest *n, int loop, Wraps *w);               /* partners' names, after some of its own have got a value in that loop */
+int         together_depth(const Nest *n);                                      /* the number of loops that are shared with any */
+const Expr *together_meets(Build *b, const Nest *n);                            /* do the shared loops come to its own box here? NULL: they do */
+bool        together_joined(Build *b, const PlanDef *def);                      /* does it run in the loops of another? */
 
 /* ---- slide.c ---- */
 void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */

@@ -99,22 +99,11 @@ const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
-static const Stmt *produce_stmt(Arena *a, const PlanDef *def, const Stmt *body)
-{
-    if (!body)
-        return NULL;
-    Stmt *s           = ARENA_NEW(a, Stmt);
-    s->kind           = STMT_PRODUCE;
-    s->produce.func   = def->func;
-    s->produce.update = def->update;
-    s->produce.body   = body;
-    return s;
-}
-
 static const Stmt *definition_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
 {
     Nest n;
     nest_init(b, &n, def, boxes);
+    together_begin(b, &n);
     return nest_build(b, &n);
 }
 
@@ -128,16 +117,43 @@ static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes 
         simplifier_pop(b->lw->simplifier);
         s = stmt_if(b->lw->arena, def->conditions[i], version, s);
     }
-    return produce_stmt(b->lw->arena, def, s);
+    return stmt_produce(b->lw->arena, def->func, def->update, s);
+}
+
+/* The place of the definition that runs in the loops of another; -1 if there is none. */
+static int joined_def(Build *b, const PlanFunc *pf)
+{
+    int k = pf->func->kind == FUNC_DEFINED ? pf->func->update_count : -1;
+    while (k >= 0 && !together_joined(b, &pf->defs[k]))
+        k--;
+    return k;
+}
+
+static const Stmt *definitions_build(Build *b, const PlanFunc *pf, int first, int end)
+{
+    const Stmt *all = NULL;
+    for (int k = first; k < end && !b->failed; k++)
+        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[k], &b->boxes[pf->func->id]));
+    return all;
+}
+
+/* The definitions of others that come before one that runs in the loops of this function's. */
+static const Stmt *before_joined(Build *b, const PlanFunc *pf)
+{
+    const Stmt *all = NULL;
+    for (int i = pf->func->id + 1; i < b->plan->func_count; i++) {
+        const PlanFunc *other = &b->plan->funcs[i];
+        const int       k     = joined_def(b, other);
+        if (k >= 0 && other->defs[k].with.def->func == pf->func)
+            all = stmt_pair(b->lw->arena, all, definitions_build(b, other, 0, k));
+    }
+    return all;
 }
 
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
 {
-    const Func      *f     = pf->func;
-    const FuncBoxes *boxes = &b->boxes[f->id];
-    const Stmt      *all   = NULL;
-    for (int u = -1; u < f->update_count && !b->failed; u++)
-        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[u + 1], boxes));
+    const Func *f   = pf->func;
+    const Stmt *all = stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
     return level_same(pf->compute, pf->store) ? all : slide_end(b, f, all);
 }
 
@@ -310,7 +326,7 @@ static const Stmt *copy_outputs(Build *b, Nest *none, int loop)
         FuncBoxes *boxes = ARENA_NEW(b->lw->arena, FuncBoxes);
         boxes->pure      = port_box(b, f);
         const PlanDef *def = copy_def(b, port);
-        all = stmt_pair(b->lw->arena, all, produce_stmt(b->lw->arena, def, definition_build(b, def, boxes)));
+        all = stmt_pair(b->lw->arena, all, stmt_produce(b->lw->arena, port, -1, definition_build(b, def, boxes)));
     }
     return all;
 }

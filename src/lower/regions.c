@@ -404,6 +404,9 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
+    for (int i = 0; nest && i < nest->partner_count; i++)
+        if (nest->partners[i]->def->with.loop >= level.loop)
+            read_nest(&r, nest->partners[i]);
     if (nest)
         read_nest(&r, nest);
     else
