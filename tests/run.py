@@ -46,7 +46,7 @@ class Failure(Exception):
 def execute(command, cwd, build):
     """Runs a shell command with the kiln of `build`; gives (status, stdout, stderr)."""
     build = os.path.join(ROOT, build)
-    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8", KILN_CACHE="",
                ASAN_OPTIONS="exitcode=99:detect_leaks=1",
                UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
     try:
@@ -192,7 +192,7 @@ def run_block(words, text, folder, build, previous):
         "kiln": f"kiln check {name}",
         "sh": f"set -e; {text}",
         "c": f"cc -std=c11 -Wall -Wextra -Werror -I{ROOT}/include {name} $BUILD/libkiln.a "
-             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -o block && ./block",
+             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -lpthread -o block && LD_LIBRARY_PATH=$BUILD ./block",
     }
     result = execute(commands[language], folder, build)
     expect_status(text, result, 1 if "wrong" in rest else 0)

@@ -39,6 +39,7 @@ typedef struct Binding {
     const char  *name;
     Value        value;
     LLVMValueRef wide;          /* a loop variable as i64, or NULL */
+    const Expr  *sum;           /* of a let: what it stands for, if that is a sum of coordinates; NULL otherwise */
     bool         coordinate;    /* made of loop variables and sizes, not of data: sums of such do not wrap */
     bool         live;
     bool         captured;      /* from the function around this one: not to be found in the ports */
@@ -132,7 +133,6 @@ typedef struct Gen {
     LLVMBuilderRef       b;
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef    layout;
-    char                *cpu, *features;
     Types                t;
     LLVMValueRef         rt_program;    /* constant */
     LLVMMetadataRef     *alias_scope;   /* by buffer id: { its scope }, and the list of all others */
@@ -244,14 +244,20 @@ void     cleanup_go_on(Gen *g, Cleanup *c);
 /* ---- llvm_module.c ---- */
 int      produced_index(const Gen *g, const Func *f);           /* its place in g->funcs, or -1 */
 void     gen_module(Gen *g);                                    /* every variant, and the entry */
+LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type);  /* with the attributes of g->target */
 Function *function_begin(Gen *g, const char *name, LLVMTypeRef type);   /* its first scope is open */
 void     function_end(Gen *g);                                  /* returns 0 */
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args);
+
+/* ---- llvm_dispatch.c ---- */
+void         dispatch_check(Gen *g);                            /* fails where the targets cannot be told apart at run time */
+LLVMValueRef dispatch_function(Gen *g);                         /* int NAME.choose(void) */
 
 /* ---- llvm_emit.c, llvm_target.c, llvm_jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);
 void target_start(void);                                        /* once */
 const char *target_host(void);
+bool target_has_half(const Target *t);                          /* converts f16 by an instruction */
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
 void *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);
 void *jit_lookup(void *loaded, const char *name);

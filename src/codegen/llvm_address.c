@@ -17,9 +17,12 @@ typedef struct Term {
 typedef struct Terms {
     Term     at[MOST_TERMS];
     int      count;
+    int      visits;            /* of expressions, so far */
     uint64_t constant;
     bool     overflow;
 } Terms;
+
+enum { MOST_VISITS = 256 };
 
 static void add_term(Terms *t, const Expr *e, uint64_t factor)
 {
@@ -34,11 +37,21 @@ static void add_term(Terms *t, const Expr *e, uint64_t factor)
         t->at[t->count++] = (Term){ .atom = e, .factor = (int64_t)factor, .widen = e->type == KN_I32 };
 }
 
+/* What a name stands for, where that is a sum that changes in a loop: its terms are better added one by one. */
+static const Expr *let_sum(Gen *g, const Expr *e)
+{
+    const Binding *b = e->op == EX_VAR ? binding_find(g, e->u.name) : NULL;
+    return b && b->value.level > g->f->base ? b->sum : NULL;
+}
+
 static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
 {
-    int64_t c;
-    if (t->overflow)
+    int64_t     c;
+    const Expr *sum;
+    if (t->overflow || ++t->visits > MOST_VISITS) {
+        t->overflow = true;
         return;
+    }
     if (expr_is_int(e, &c)) {
         t->constant += factor * (uint64_t)c;
     } else if (e->op == EX_ADD || e->op == EX_SUB) {
@@ -52,6 +65,8 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
         add_terms(g, t, e->args[1], factor * (uint64_t)c);
     } else if (e->op == EX_CAST && e->args[0]->type == KN_I32 && is_coordinate(g, e->args[0])) {
         add_terms(g, t, e->args[0], factor);
+    } else if ((sum = let_sum(g, e))) {
+        add_terms(g, t, sum, factor);
     } else {
         add_term(t, e, factor);
     }

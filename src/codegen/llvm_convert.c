@@ -14,8 +14,42 @@ static LLVMValueRef choose(Gen *g, LLVMValueRef a, LLVMValueRef x, LLVMValueRef 
     return LLVMBuildSelect(g->b, a, x, y, "");
 }
 
+/* f16 to f32 without an instruction for it: the magnitude shifted into place is the number divided by 2^112; inf and NaN keep their bits. */
+static LLVMValueRef widen_half(Gen *g, LLVMValueRef v)
+{
+    LLVMTypeRef  i32 = like(g->t.i32, v), f32 = like(g->t.f32, v);
+    LLVMValueRef bits   = LLVMBuildZExt(g->b, v, i32, "");
+    LLVMValueRef sign   = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, int_like(i32, 0x8000), ""), int_like(i32, 16), "");
+    LLVMValueRef size   = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, int_like(i32, 0x7FFF), ""), int_like(i32, 13), "");
+    LLVMValueRef scaled = LLVMBuildFMul(g->b, LLVMBuildBitCast(g->b, size, f32, ""), float_like(f32, 0x1p112), "");
+    LLVMValueRef large  = LLVMBuildICmp(g->b, LLVMIntUGE, size, int_like(i32, 0x7C00 << 13), "");
+    size = choose(g, large, LLVMBuildOr(g->b, size, int_like(i32, 0x7F800000), ""), LLVMBuildBitCast(g->b, scaled, i32, ""));
+    return LLVMBuildBitCast(g->b, LLVMBuildOr(g->b, size, sign, ""), f32, "");
+}
+
+/* f32 to f16 without an instruction for it. Normal results: the exponent moved by 112, and rounded as round_bfloat does; small ones: adding 1/2 leaves their bits, rounded,
+ * at the end of the sum; from 65536 on there is only inf, or NaN. */
+static LLVMValueRef narrow_half(Gen *g, LLVMValueRef v)
+{
+    LLVMTypeRef  i32 = like(g->t.i32, v), f32 = LLVMTypeOf(v);
+    LLVMValueRef bits  = LLVMBuildBitCast(g->b, v, i32, "");
+    LLVMValueRef size  = LLVMBuildAnd(g->b, bits, int_like(i32, 0x7FFFFFFF), "");
+    LLVMValueRef sign  = LLVMBuildLShr(g->b, LLVMBuildXor(g->b, bits, size, ""), int_like(i32, 16), "");
+    LLVMValueRef odd   = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, size, int_like(i32, 13), ""), int_like(i32, 1), "");
+    LLVMValueRef whole = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, size, int_like(i32, 0xFFF - (112 << 23)), ""), odd, "");
+    LLVMValueRef small = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, size, f32, ""), float_like(f32, 0.5), "");
+    whole = LLVMBuildLShr(g->b, whole, int_like(i32, 13), "");
+    small = LLVMBuildSub(g->b, LLVMBuildBitCast(g->b, small, i32, ""), int_like(i32, 0x3F000000), "");
+    LLVMValueRef large = choose(g, LLVMBuildICmp(g->b, LLVMIntUGT, size, int_like(i32, 0x7F800000), ""), int_like(i32, 0x7E00), int_like(i32, 0x7C00));
+    LLVMValueRef r     = choose(g, LLVMBuildICmp(g->b, LLVMIntULT, size, int_like(i32, 0x38800000), ""), small, whole);
+    r = choose(g, LLVMBuildICmp(g->b, LLVMIntUGE, size, int_like(i32, 0x47800000), ""), large, r);
+    return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, r, sign, ""), like(g->t.i16, v), "");
+}
+
 LLVMValueRef widen_float(Gen *g, LLVMValueRef v, kn_type t)
 {
+    if (t == KN_F16 && !target_has_half(g->target))
+        return widen_half(g, v);
     if (t == KN_F16)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), ""), like(g->t.f32, v), "");
     if (t != KN_BF16)
@@ -43,6 +77,8 @@ LLVMValueRef narrow_float(Gen *g, LLVMValueRef v, kn_type t)
         return round_bfloat(g, v);
     if (t != KN_F16)
         return v;
+    if (!target_has_half(g->target))
+        return narrow_half(g, v);
     v = LLVMBuildFPTrunc(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), "");
     return LLVMBuildBitCast(g->b, v, like(g->t.i16, v), "");
 }

@@ -185,38 +185,6 @@ static LLVMValueRef lane_of(Gen *g, Value v, int lane)
     return LLVMBuildExtractElement(g->b, value_lanes(g, v, g->lanes), i32_const(g, lane), "");
 }
 
-typedef LLVMValueRef CallLane(Gen *g, const Expr *e, LLVMValueRef *args);
-
-/* call() with the operands of each lane, here: where the call stands in the text. */
-static Value gen_call_lanes(Gen *g, const Expr *e, CallLane *call)
-{
-    Value         r    = value_constant(g, NULL);
-    Value        *args = gen_alloc(g, e->count * sizeof *args);
-    LLVMValueRef *one  = gen_alloc(g, e->count * sizeof(LLVMValueRef));
-    for (uint32_t i = 0; i < e->count; i++) {
-        args[i] = gen_expr(g, e->args[i]);
-        if (args[i].shape != UNIFORM) {
-            r.shape   = LANES;
-            args[i].v = value_lanes(g, args[i], g->lanes), args[i].shape = LANES;
-        }
-        r = value_merge(r, &args[i]);
-    }
-    here(g);
-    r.level = r.named = g->depth;
-    for (int lane = 0; lane < (r.shape == LANES ? g->lanes : 1); lane++) {
-        for (uint32_t i = 0; i < e->count; i++)
-            one[i] = lane_of(g, args[i], lane);
-        LLVMValueRef v = call(g, e, one);
-        if (r.shape == LANES) {
-            if (!r.v)
-                r.v = LLVMGetPoison(value_type(g, e->type, g->lanes));
-            v = LLVMBuildInsertElement(g->b, r.v, v, i32_const(g, lane), "");
-        }
-        r.v = v;
-    }
-    return r;
-}
-
 /* Integers narrower than a register are passed extended, as C does. */
 static void extend_attribute(Gen *g, LLVMValueRef f, unsigned index, kn_type t)
 {
@@ -244,24 +212,34 @@ static LLVMValueRef call_extern(Gen *g, const Expr *e, LLVMValueRef *args)
     return from_memory(g, LLVMBuildCall2(g->b, type, f, args, e->count, ""), e->type);
 }
 
-/* The functions of libm that have no operator: computed in double and rounded, as the interpreter does. */
-static const char *const libm_names[EX_COUNT] = {
-    [EX_EXP] = "exp", [EX_LOG] = "log", [EX_POW] = "pow",   [EX_SIN] = "sin",   [EX_COS] = "cos",
-    [EX_TAN] = "tan", [EX_ATAN2] = "atan2", [EX_TANH] = "tanh", [EX_ERF] = "erf",
-};
-
-static LLVMValueRef call_libm(Gen *g, const Expr *e, LLVMValueRef *args)
+/* The C function with the operands of each lane, here: where the call stands in the text. */
+static Value gen_extern(Gen *g, const Expr *e)
 {
-    for (uint32_t i = 0; i < e->count; i++)
-        args[i] = convert(g, args[i], e->args[i]->type, KN_F64, false);
-    LLVMTypeRef  types[2] = { g->t.f64, g->t.f64 };
-    LLVMTypeRef  type     = LLVMFunctionType(g->t.f64, types, e->count, false);
-    LLVMValueRef f        = extern_function(g, libm_names[e->op], type);
-    LLVMValueRef v        = LLVMBuildCall2(g->b, type, f, args, e->count, "");
-    if (e->type == KN_F64)
-        return v;
-    v = LLVMBuildFPTrunc(g->b, v, g->t.f32, "");
-    return narrow_float(g, v, e->type);
+    Value         r    = value_constant(g, NULL);
+    Value        *args = gen_alloc(g, e->count * sizeof *args);
+    LLVMValueRef *one  = gen_alloc(g, e->count * sizeof(LLVMValueRef));
+    for (uint32_t i = 0; i < e->count; i++) {
+        args[i] = gen_expr(g, e->args[i]);
+        if (args[i].shape != UNIFORM) {
+            r.shape   = LANES;
+            args[i].v = value_lanes(g, args[i], g->lanes), args[i].shape = LANES;
+        }
+        r = value_merge(r, &args[i]);
+    }
+    here(g);
+    r.level = r.named = g->depth;
+    for (int lane = 0; lane < (r.shape == LANES ? g->lanes : 1); lane++) {
+        for (uint32_t i = 0; i < e->count; i++)
+            one[i] = lane_of(g, args[i], lane);
+        LLVMValueRef v = call_extern(g, e, one);
+        if (r.shape == LANES) {
+            if (!r.v)
+                r.v = LLVMGetPoison(value_type(g, e->type, g->lanes));
+            v = LLVMBuildInsertElement(g->b, r.v, v, i32_const(g, lane), "");
+        }
+        r.v = v;
+    }
+    return r;
 }
 
 /* ---- Ramps ---- */
@@ -340,8 +318,8 @@ static Value gen_node(Gen *g, const Expr *e)
     case EX_DIM_MIN:
     case EX_DIM_EXTENT: return gen_dim(g, e);
     case EX_LOAD:       return gen_load(g, e);
-    case EX_EXTERN:     return gen_call_lanes(g, e, call_extern);
-    default:            return libm_names[e->op] ? gen_call_lanes(g, e, call_libm) : gen_operator(g, e);
+    case EX_EXTERN:     return gen_extern(g, e);
+    default:            return gen_operator(g, e);
     }
 }
 

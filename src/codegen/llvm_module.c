@@ -22,14 +22,14 @@ static void add_attribute(Gen *g, LLVMValueRef f, unsigned index, const char *na
     LLVMAddAttributeAtIndex(f, index, LLVMCreateEnumAttribute(g->cx, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
 }
 
-static LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type)
+LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type)
 {
     LLVMValueRef f = LLVMAddFunction(g->module, name, type);
     add_attribute(g, f, LLVMAttributeFunctionIndex, "nounwind", 0);
-    if (g->cpu)
-        add_text_attribute(g, f, "target-cpu", g->cpu);
-    if (g->features && *g->features)
-        add_text_attribute(g, f, "target-features", g->features);
+    if (g->options->target_count > 1) {
+        add_text_attribute(g, f, "target-cpu", g->target->cpu);
+        add_text_attribute(g, f, "target-features", g->target->features);
+    }
     return f;
 }
 
@@ -94,16 +94,28 @@ static LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name
     return it;
 }
 
+/* The name of a dimension; plans put the function's before it. */
+static const char *dim_name(const Buffer *b, int d)
+{
+    static const char *const numbers[KN_MAX_RANK] = { "0", "1", "2", "3", "4", "5", "6", "7" };
+    if (!b->func)
+        return numbers[d];
+    const char *point = strrchr(b->func->args[d], '.');
+    return point ? point + 1 : b->func->args[d];
+}
+
 /* The names of the dimensions, each ended by NUL. */
 static LLVMValueRef dims_text(Gen *g, const Buffer *b)
 {
     size_t size = 1;
-    for (int d = 0; b->func && d < b->rank; d++)
-        size += strlen(b->func->args[d]) + 1;
-    char  *text = gen_alloc(g, size + (size_t)b->rank * 12);
-    size_t n    = 0;
     for (int d = 0; d < b->rank; d++)
-        n += (size_t)(b->func ? sprintf(text + n, "%s", b->func->args[d]) : sprintf(text + n, "%d", d)) + 1;
+        size += strlen(dim_name(b, d)) + 1;
+    char  *text = gen_alloc(g, size);
+    size_t n    = 0;
+    for (int d = 0; d < b->rank; d++) {
+        memcpy(text + n, dim_name(b, d), strlen(dim_name(b, d)));
+        n += strlen(dim_name(b, d)) + 1;
+    }
     return text_const(g, text, n ? n : 1);
 }
 
@@ -149,7 +161,8 @@ static void make_rt_program(Gen *g)
         rows[i] = LLVMConstStructInContext(g->cx, fields, 6, false);
     }
     LLVMValueRef ports  = constant_global(g, LLVMConstArray2(port, rows, (uint64_t)p->port_count), "ports");
-    LLVMValueRef name   = text_const(g, p->name, strlen(p->name) + 1);
+    const char  *title  = p->title ? p->title : p->name;
+    LLVMValueRef name   = text_const(g, title, strlen(title) + 1);
     LLVMValueRef funcs  = constant_global(g, profiled_names(g), "funcs");
     LLVMValueRef fields[] = { name, i32_const(g, p->port_count), ports, i32_const(g, g->func_count), funcs };
     g->rt_program = constant_global(g, LLVMConstStructInContext(g->cx, fields, 5, false), "program");
@@ -216,7 +229,7 @@ static LLVMValueRef make_body(Gen *g)
     return f->f;
 }
 
-/* A call of the body in the entry's current block. */
+/* A call of a body in the entry's current block. */
 static LLVMValueRef call_body(Gen *g, LLVMValueRef entry, LLVMValueRef body, LLVMValueRef used)
 {
     LLVMTypeRef args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
@@ -224,10 +237,33 @@ static LLVMValueRef call_body(Gen *g, LLVMValueRef entry, LLVMValueRef body, LLV
                           (LLVMValueRef[]){ LLVMGetParam(entry, 0), used, LLVMGetParam(entry, 2) }, 3, "");
 }
 
-static void make_entry(Gen *g, LLVMValueRef body)
+/* The variant for this CPU. */
+static LLVMValueRef call_chosen(Gen *g, LLVMValueRef entry, LLVMValueRef *bodies, LLVMValueRef used, LLVMValueRef choose)
+{
+    const int         count = g->options->target_count;
+    LLVMBasicBlockRef first = LLVMAppendBasicBlockInContext(g->cx, entry, "baseline"), after = LLVMAppendBasicBlockInContext(g->cx, entry, "after");
+    LLVMValueRef      which = LLVMBuildCall2(g->b, LLVMFunctionType(g->t.i32, NULL, 0, false), choose, NULL, 0, "");
+    LLVMValueRef      go    = LLVMBuildSwitch(g->b, which, first, (unsigned)count);
+    LLVMPositionBuilderAtEnd(g->b, after);
+    LLVMValueRef status = LLVMBuildPhi(g->b, g->t.i32, "status");
+    for (int i = 0; i < count; i++) {
+        LLVMBasicBlockRef block = i ? LLVMAppendBasicBlockInContext(g->cx, entry, "variant") : first;
+        if (i)
+            LLVMAddCase(go, i32_const(g, i), block);
+        LLVMPositionBuilderAtEnd(g->b, block);
+        LLVMValueRef one = call_body(g, entry, bodies[i], used);
+        LLVMBuildBr(g->b, after);
+        LLVMAddIncoming(status, &one, &block, 1);
+    }
+    LLVMPositionBuilderAtEnd(g->b, after);
+    return status;
+}
+
+static void make_entry(Gen *g, LLVMValueRef *bodies)
 {
     const int    ports   = g->program->port_count;
     LLVMTypeRef  args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
+    LLVMValueRef choose  = g->options->target_count > 1 ? dispatch_function(g) : NULL;
     LLVMValueRef f       = add_function(g, g->program->name, LLVMFunctionType(g->t.i32, args, 3, false));
     LLVMValueRef rt = LLVMGetParam(f, 0), given = LLVMGetParam(f, 1);
     LLVMBasicBlockRef begin = LLVMAppendBasicBlockInContext(g->cx, f, "begin"), run = LLVMAppendBasicBlockInContext(g->cx, f, "run"),
@@ -239,12 +275,31 @@ static void make_entry(Gen *g, LLVMValueRef body)
     LLVMPositionBuilderAtEnd(g->b, refuse);
     LLVMBuildRet(g->b, status);
     LLVMPositionBuilderAtEnd(g->b, run);
-    status = call_body(g, f, body, used);
+    status = choose ? call_chosen(g, f, bodies, used, choose) : call_body(g, f, bodies[0], used);
     LLVMBuildRet(g->b, rt_call(g, "kn_rt_leave", g->t.i32, 5, (LLVMValueRef[]){ rt, g->rt_program, given, used, status }));
+}
+
+/* The program for each target. */
+static LLVMValueRef *make_bodies(Gen *g)
+{
+    const int     count  = g->options->target_count;
+    LLVMValueRef *bodies = gen_alloc(g, (size_t)count * sizeof *bodies);
+    for (int i = 0; i < count; i++) {
+        const size_t size   = strlen(g->options->targets[i].name) + 2;
+        char        *suffix = gen_alloc(g, size);
+        if (count > 1)
+            snprintf(suffix, size, ".%s", g->options->targets[i].name);
+        g->suffix = suffix;
+        g->target = &g->options->targets[i];
+        bodies[i] = make_body(g);
+    }
+    g->target = &g->options->targets[0];
+    return bodies;
 }
 
 void gen_module(Gen *g)
 {
+    dispatch_check(g);
     const uint32_t n  = g->program->exprs->count + 1;
     g->answers        = gen_alloc(g, n * sizeof *g->answers);
     g->seen           = gen_alloc(g, n * sizeof *g->seen);
@@ -254,5 +309,5 @@ void gen_module(Gen *g)
     make_types(g);
     make_rt_program(g);
     make_alias_scopes(g);
-    make_entry(g, make_body(g));
+    make_entry(g, make_bodies(g));
 }

@@ -77,7 +77,7 @@ static void gen_let(Gen *g, const Stmt *s)
     scope_push(g, NULL);
     v.named = g->depth;
     v.pure  = true;
-    bind(g, s->let.name, v, coordinate);
+    bind(g, s->let.name, v, coordinate)->sum = coordinate && s->let.value->op != EX_VAR ? s->let.value : NULL;
     gen_stmt(g, s->let.body);
     unbind(g, s->let.name);
     scope_pop(g);

@@ -32,6 +32,13 @@ const char *target_host(void)
     return host_text;
 }
 
+bool target_has_half(const Target *t)
+{
+    if (!t->triple)
+        return strstr(target_host(), "+f16c") || strstr(target_host(), "+neon");
+    return !strncmp(t->triple, "aarch64", 7) || !strcmp(t->cpu, "x86-64-v3") || !strcmp(t->cpu, "x86-64-v4");
+}
+
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
 {
     char *triple = t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();

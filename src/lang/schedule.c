@@ -1,9 +1,10 @@
 /* Schedules: names and shapes of arguments are checked against the table of directives, and the directives kept.
  *
- * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not a loop at that
- * moment is an error here. After `specialize` a chain is about that version of the definition, whose loops begin as those of the moment; after `stage` and
- * `rfactor` about the function that these make (schedule_made.c), which later statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read, because
- * the statements of a schedule may come in any order. */
+ * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not a
+ * loop at that moment is an error here. After `specialize` a chain is about that version of the definition, whose loops begin
+ * as those of the moment; after `stage` and `rfactor` about the function that these make (schedule_made.c), which later
+ * statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read,
+ * because the statements of a schedule may come in any order. */
 #include "lang/scheduling.h"
 
 enum { MOST_LOOPS = 100 };
@@ -81,7 +82,8 @@ static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
     for (size_t i = 0; i < el->p->funcs.count; i++)
         vec_push(el->arena, &known, el->p->funcs.at[i]->name);
     const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(el->cx, a->loc, near ? arena_printf(el->arena, "did you mean `%s`?", near) : "`kiln show --funcs` lists them", "there is no function `%s`", name);
+    diag_error(el->cx, a->loc, near ? arena_printf(el->arena, "did you mean `%s`?", near) : "`kiln show --funcs` lists them",
+               "there is no function `%s`", name);
     return NULL;
 }
 

@@ -91,7 +91,8 @@ static Func *make_rfactor(Scheduling *s, const Directive *d)
     for (int k = 0; k < d->func->rank; k++)
         clash |= d->func->args[k] == v;
     if (at == loops.names.count || clash) {
-        diag_error(el->cx, d->args[clash].loc, clash ? "choose another name" : arena_printf(el->arena, "these do: %s", name_list(el, loops.names.at, loops.names.count)),
+        diag_error(el->cx, d->args[clash].loc,
+                   clash ? "choose another name" : arena_printf(el->arena, "these do: %s", name_list(el, loops.names.at, loops.names.count)),
                    clash ? "`%s` is taken" : "the loop `%s` does not run over the reduction", clash ? v : r);
         return NULL;
     }

@@ -17,6 +17,7 @@ void wraps_open(Build *b, Wraps *w)
 const Expr *wrap_let(Build *b, Wraps *w, const char *name, const Expr *value)
 {
     Lower *lw    = b->lw;
+    value        = simplify(lw->simplifier, value);
     Wrap   wrap  = { .kind = WRAP_LET, .name = intern(lw->cx, name), .value = value };
     Scope  scope = { wrap.name, value };
     vec_push(lw->arena, &w->items, wrap);
@@ -40,6 +41,7 @@ void wrap_before(Build *b, Wraps *w, const Stmt *s)
 
 void wrap_if(Build *b, Wraps *w, const Expr *condition)
 {
+    condition = simplify(b->lw->simplifier, condition);
     Wrap wrap = { .kind = WRAP_IF, .value = condition };
     vec_push(b->lw->arena, &w->items, wrap);
     simplifier_push_fact(b->lw->simplifier, condition);

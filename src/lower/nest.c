@@ -432,7 +432,7 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
     const PlanLoop *loop = &n->def->loops[i];
     range_of(b, n, loop->var);
     NestName    *at     = find(n, loop->var);
-    const Expr  *min = at->min, *extent = at->extent;
+    const Expr  *min = simplify(lw->simplifier, at->min), *extent = simplify(lw->simplifier, at->extent);
     const Expr  *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
     Wraps        w = { 0 };
     wraps_open(b, &w);
@@ -459,7 +459,7 @@ static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int i
 {
     Lower *lw = b->lw;
     range_of(b, n, s->whole);
-    const Expr *large = x_le(lw, x_int(lw, s->factor), find(n, s->whole)->extent);
+    const Expr *large = simplify(lw->simplifier, x_le(lw, x_int(lw, s->factor), find(n, s->whole)->extent));
     Nest        small = nest_copy(b, n);
     n->modes[index]   = SPLIT_SHIFT;
     simplifier_push_fact(lw->simplifier, large);
@@ -476,7 +476,7 @@ static const Stmt *guarded_loop(Build *b, Nest *n, int i, const PlanStep *s, int
 {
     Lower      *lw     = b->lw;
     const Expr *extent = find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
-    const Expr *whole  = x_le(lw, x_op(lw, EX_MUL, x_add(lw, var(b, s->outer), x_int(lw, 1)), factor), extent);
+    const Expr *whole  = simplify(lw->simplifier, x_le(lw, x_op(lw, EX_MUL, x_add(lw, var(b, s->outer), x_int(lw, 1)), factor), extent));
     Nest        rest   = nest_copy(b, n);
     n->modes[index]    = SPLIT_FULL;
     simplifier_push_fact(lw->simplifier, whole);

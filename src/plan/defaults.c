@@ -33,7 +33,8 @@ void default_place(Planner *pl, FuncDraft *f)
     if (f->plan->is_output || f->func->kind != FUNC_DEFINED || !f->func->update_count || f->readers.count != 1)
         return;
     const Reader r = f->readers.at[0];
-    if (r.update >= 0 || r.func->func->kind != FUNC_DEFINED || !r.func->func->rank || draft_def(r.func, -1)->versions.count || !read_at_own_point(pl, f->func, r.func->func))
+    if (r.update >= 0 || r.func->func->kind != FUNC_DEFINED || !r.func->func->rank || draft_def(r.func, -1)->versions.count || asked_together(r.func)
+        || !read_at_own_point(pl, f->func, r.func->func))
         return;
     for (int k = 0; k < f->func->update_count; k++) {
         for (int d = 0; d < f->func->rank; d++)

@@ -6,9 +6,9 @@
  *                                  f.rfactor(args, v)  = f.rfactor(args, v) op e[r := v]  for q…  where c[r := v]
  *                                  f(x, …)             = f(x, …) op f.rfactor(x, …, r)  for r in lo..hi
  *
- * Holds   drafts stay in order: a stage comes just after its function, partial results just before theirs. Splits of reduction variables that come before rfactor
- *         are made in the update itself: r = lo + ro*factor + ri, where that is below hi; in the update it is written as the smaller of that and hi - 1, so that
- *         nothing more is read. */
+ * Holds   drafts stay in order: a stage comes just after its function, partial results just before theirs. Splits of
+ *         reduction variables that come before rfactor are made in the update itself: r = lo + ro*factor + ri, where that
+ *         is below hi; it is written as the smaller of that and hi - 1, so that nothing more is read. */
 #include "plan/planner.h"
 
 enum { MOST_RVARS = 16 };
@@ -97,7 +97,8 @@ static bool apply_stage(Planner *pl, const Directive *d)
         FuncDraft *reader = draft_of(pl, d->args[i].func);
         Redirect   r      = { &pl->plan->exprs, from->func, made->func, false };
         if (reader == from || reader == made || !redirect_reader(&r, reader->func, d->args[i].update))
-            return refuse(pl, d->args[i].loc, "name functions that read it; what they are inlined into reads it too", "`%s` does not read `%s`", reader->func->name, from->func->name);
+            return refuse(pl, d->args[i].loc, "name functions that read it; what they are inlined into reads it too", "`%s` does not read `%s`",
+                          reader->func->name, from->func->name);
     }
     return true;
 }
@@ -299,9 +300,11 @@ static bool can_factor(Planner *pl, const Steps *s, const Directive *d, int r)
 {
     const SelfReads self = self_reads(pl, s->f, s->u);
     if (self.inexact)
-        return refuse(pl, d->loc, "leave it out: the loops over the function's arguments can still run at once", "`rfactor` would add floats in another order, which is another result");
+        return refuse(pl, d->loc, "leave it out: the loops over the function's arguments can still run at once",
+                      "`rfactor` would add floats in another order, which is another result");
     if (!self.combines)
-        return refuse(pl, d->loc, "leave it out", "`rfactor` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation that is exact in any order");
+        return refuse(pl, d->loc, "leave it out",
+                      "`rfactor` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation that is exact in any order");
     if (update_variables(pl, s->f, s->u, s->u->rvars[r].lo) | update_variables(pl, s->f, s->u, s->u->rvars[r].hi))
         return refuse(pl, d->args[0].loc, "rfactor an outer reduction variable", "the bounds of `%s` depend on other variables of the update", d->args[0].name);
     return true;

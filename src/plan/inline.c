@@ -21,6 +21,11 @@ typedef struct Reads {
     bool by_stage;
 } Reads;
 
+static bool is_read(const Reads *r)
+{
+    return r->places || r->by_stage;
+}
+
 typedef struct ReadWalk {
     Planner    *pl;
     Reads      *reads;      /* by draft */
@@ -86,11 +91,14 @@ static void walk_reads(const Expr *e, void *user)
         walk_reads(e->args[i], user);
 }
 
+/* Readers first: what is read only by functions that no output needs is not read. */
 static Reads *find_reads(Planner *pl)
 {
     Reads *reads = ARENA_ARRAY(pl->arena, Reads, pl->drafts.count);
-    for (size_t i = 0; i < pl->drafts.count; i++) {
+    for (size_t i = pl->drafts.count; i-- > 0;) {
         const Func *f = pl->drafts.at[i]->func;
+        if (!is_read(&reads[i]) && !pl->drafts.at[i]->plan->is_output)
+            continue;
         for (int k = -1; k < f->update_count; k++) {
             ReadWalk w = { .pl = pl, .reads = reads, .reader = f, .update = k < 0 ? NULL : &f->updates[k] };
             scratch_begin(&w.scratch, pl->cx);
@@ -274,7 +282,8 @@ bool plan_inline(Planner *pl)
         if (pl->plan->exprs.too_deep)
             return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root() for one of the functions between",
                           "with what is inlined into it, `%s` is an expression deeper than %d operations", f->func->name, EXPR_MAX_DEPTH);
-        choose(pl, f, &reads[i]);
+        if (is_read(&reads[i]) || f->plan->is_output)
+            choose(pl, f, &reads[i]);
     }
     return !pl->failed;
 }

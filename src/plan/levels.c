@@ -54,13 +54,15 @@ static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, Pl
     if (g == f)
         return refuse(pl, dir->loc, "name a loop of a function that reads it", "`%s` cannot be computed or stored inside its own loops", f->func->name);
     if (g->inlined)
-        return refuse(pl, to->loc, arena_printf(pl->arena, "name a loop of the function that `%s` is inlined into, or %s.compute_root()", g->func->name, g->func->name),
+        return refuse(pl, to->loc,
+                      arena_printf(pl->arena, "name a loop of the function that `%s` is inlined into, or %s.compute_root()", g->func->name, g->func->name),
                       "`%s` is inlined: it has no loops", g->func->name);
     if (!g->needed || !g->defs || g->func->kind != FUNC_DEFINED)
         return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` has no loops: %s", g->func->name,
                       g->func->kind == FUNC_INPUT ? "it is an input" : g->func->kind == FUNC_STAGE ? "it is an extern stage" : "no output needs it");
     if (g->func->id < f->func->id)
-        return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` cannot be inside a loop of `%s`, which does not read it", f->func->name, g->func->name);
+        return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` cannot be inside a loop of `%s`, which does not read it",
+                      f->func->name, g->func->name);
     const DefDraft *d = def_with_loop(g, to->update, name, &loop);
     if (!d)
         return refuse(pl, dir->args[1].loc, NULL, "`%s` has no loop `%s`", g->func->name, name);
@@ -112,7 +114,8 @@ static bool check_uses(Planner *pl, const FuncDraft *f)
         if (encloses_use(pl, f->plan->compute, r))
             continue;
         const char *who = def_text(pl, draft_def(r->func, r->update));
-        return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it", "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
+        return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it",
+                      "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
                       level_text(pl, f->plan->compute), who, r->in_bounds ? "for the bounds of its reduction" : "outside");
     }
     return true;
@@ -125,7 +128,8 @@ static bool check_between(Planner *pl, const FuncDraft *f)
     while (at.def && !level_same(at, f->plan->store)) {
         const PlanLoop *l = &at.def->loops[at.loop];
         if (l->kind == LOOP_PARALLEL)
-            return refuse(pl, f->stored_by->loc, arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, loop_text(pl, l)),
+            return refuse(pl, f->stored_by->loc,
+                          arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, loop_text(pl, l)),
                           "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that run at once would share its storage",
                           f->func->name, loop_text(pl, l), at.def->func->name);
         at = at.loop ? (PlanLevel){ at.def, at.loop - 1 } : plan_func(pl->plan, at.def->func)->compute;
@@ -136,7 +140,8 @@ static bool check_between(Planner *pl, const FuncDraft *f)
 static bool check_storage(Planner *pl, const FuncDraft *f)
 {
     if (!level_encloses(pl->plan, f->plan->store, f->plan->compute))
-        return refuse(pl, f->stored_by->loc, "store it at that level, or at a loop around it", "`%s` is computed at %s, which is not inside where it is stored, %s",
+        return refuse(pl, f->stored_by->loc, "store it at that level, or at a loop around it",
+                      "`%s` is computed at %s, which is not inside where it is stored, %s",
                       f->func->name, level_text(pl, f->plan->compute), level_text(pl, f->plan->store));
     return check_between(pl, f);
 }
@@ -148,7 +153,8 @@ static bool check_output(Planner *pl, const FuncDraft *f)
     const Directive *at = is_named(f->called_by, "compute_at") ? f->called_by : is_named(f->stored_by, "store_at") ? f->stored_by : NULL;
     if (!f->plan->is_output || !at)
         return true;
-    return refuse(pl, at->loc, "compute_root(), or nothing: outputs are computed at root", "`%s` is an output: it is computed as a whole, into the caller's buffer", f->func->name);
+    return refuse(pl, at->loc, "compute_root(), or nothing: outputs are computed at root",
+                  "`%s` is an output: it is computed as a whole, into the caller's buffer", f->func->name);
 }
 
 static bool find_levels(Planner *pl, FuncDraft *f)

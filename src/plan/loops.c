@@ -324,12 +324,14 @@ static bool on_kind(Planner *pl, DefDraft *d, const Directive *dir)
 static bool on_atomic(Planner *pl, DefDraft *d, const Directive *dir)
 {
     if (!d->update)
-        return refuse(pl, dir->loc, arena_printf(pl->arena, "%s.update(0).atomic()", d->def->func->name), "`atomic` is for updates: a pure definition writes each place once");
+        return refuse(pl, dir->loc, arena_printf(pl->arena, "%s.update(0).atomic()", d->def->func->name),
+                      "`atomic` is for updates: a pure definition writes each place once");
     if (d->self.inexact)
         return refuse(pl, dir->loc, "leave it out: the loops over the function's arguments can still run at once",
                       "`atomic` would add floats in any order, which is another result");
     if (!d->self.combines)
-        return refuse(pl, dir->loc, "leave it out", "`atomic` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation that is exact in any order");
+        return refuse(pl, dir->loc, "leave it out",
+                      "`atomic` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation that is exact in any order");
     d->def->atomic = true;
     return true;
 }
@@ -371,7 +373,8 @@ static bool on_prefetch(Planner *pl, DefDraft *d, const Directive *dir)
     for (size_t i = 0; i < d->reads.count; i++)
         read |= d->reads.at[i] == g->func;
     if (!read)
-        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`%s", def_text(pl, d), g->func->name, g->inlined ? ", which is inlined" : "");
+        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`%s", def_text(pl, d), g->func->name,
+                      g->inlined ? ", which is inlined" : "");
     vec_push(pl->arena, &d->prefetches, dir);
     return true;
 }
@@ -386,9 +389,11 @@ static bool end_prefetches(Planner *pl, DefDraft *d)
         const int        loop = find_loop(d, dir->args[1].name);
         for (int k = 0; k <= loop; k++)
             if (d->loops.at[k].loop.kind == LOOP_VECTOR)
-                return refuse(pl, dir->args[1].loc, "name a loop outside it", "`%s` is the vector loop or inside it: a prefetch is once per vector", dir->args[1].name);
+                return refuse(pl, dir->args[1].loc, "name a loop outside it", "`%s` is the vector loop or inside it: a prefetch is once per vector",
+                              dir->args[1].name);
         if (loop < 0)
-            return refuse(pl, dir->args[1].loc, "put prefetch after the directives that change the loops", "%s has no loop `%s` in the end", def_text(pl, d), dir->args[1].name);
+            return refuse(pl, dir->args[1].loc, "put prefetch after the directives that change the loops", "%s has no loop `%s` in the end",
+                          def_text(pl, d), dir->args[1].name);
         def->prefetches[i] = (PlanPrefetch){ draft_of(pl, dir->args[0].func)->func, loop, dir->args[2].value };
     }
     return true;
@@ -427,13 +432,16 @@ static bool check_kinds(Planner *pl, DefDraft *d)
         const Loc   loc = l->by ? l->by->loc : d->def->func->loc;
         if (l->loop.kind == LOOP_VECTOR && vector) {
             const Loop *last = l->by && vector->by && vector->by > l->by ? vector : l, *first = last == l ? vector : l;
-            return refuse(pl, last->by ? last->by->loc : loc, "unroll it instead", "`%s` cannot be vectorized too: %s has a vector loop, `%s`", loop_text(pl, &last->loop),
+            return refuse(pl, last->by ? last->by->loc : loc, "unroll it instead", "`%s` cannot be vectorized too: %s has a vector loop, `%s`",
+                          loop_text(pl, &last->loop),
                           def_text(pl, d), loop_text(pl, &first->loop));
         }
         if (l->loop.kind == LOOP_VECTOR && l->extent > MOST_LANES)
-            return refuse(pl, loc, "give a factor", "the loop `%s` has %lld iterations: a vector has at most %d lanes", l->loop.name, (long long)l->extent, MOST_LANES);
+            return refuse(pl, loc, "give a factor", "the loop `%s` has %lld iterations: a vector has at most %d lanes", l->loop.name,
+                          (long long)l->extent, MOST_LANES);
         if (l->loop.kind == LOOP_PARALLEL && vector)
-            return refuse(pl, loc, "reorder the vector loop inside", "the parallel loop `%s` is inside the vector loop `%s`", loop_text(pl, &l->loop), loop_text(pl, &vector->loop));
+            return refuse(pl, loc, "reorder the vector loop inside", "the parallel loop `%s` is inside the vector loop `%s`", loop_text(pl, &l->loop),
+                          loop_text(pl, &vector->loop));
         if (l->loop.kind == LOOP_VECTOR)
             vector = l;
         if (l->loop.kind == LOOP_UNROLL && (copies > MOST_COPIES / l->extent))

@@ -205,9 +205,11 @@ static bool check_free_outside(Planner *pl, DefDraft *d)
     if (!d->self.other_points || (!inside && !d->mixed))
         return true;
     if (!inside)
-        return refuse(pl, moved_loc(d), "fuse loops of one kind", "%s reads other points of the step before: a loop cannot go through its steps and its points together",
+        return refuse(pl, moved_loc(d), "fuse loops of one kind",
+                      "%s reads other points of the step before: a loop cannot go through its steps and its points together",
                       def_text(pl, d));
-    return refuse(pl, moved_loc(d), "nest it inside", "%s reads other points of the step before: the loop `%s` over its points cannot be outside the loop `%s` over its steps",
+    return refuse(pl, moved_loc(d), "nest it inside",
+                  "%s reads other points of the step before: the loop `%s` over its points cannot be outside the loop `%s` over its steps",
                   def_text(pl, d), loop_text(pl, &outside->loop), loop_text(pl, &inside->loop));
 }
 
@@ -223,12 +225,15 @@ static bool check_at_once(Planner *pl, DefDraft *d, const Loop *l)
         || (d->def->atomic && d->self.combines))
         return true;
     if (d->self.combines)
-        return refuse(pl, loc, "atomic() beside it; or rfactor", "the loop `%s` cannot be %s: steps of %s may write to the same place", loop_text(pl, &l->loop), at_once(l),
+        return refuse(pl, loc, "atomic() beside it; or rfactor", "the loop `%s` cannot be %s: steps of %s may write to the same place",
+                      loop_text(pl, &l->loop), at_once(l),
                       def_text(pl, d));
     if (d->self.inexact)
         return refuse(pl, loc, "parallel or vectorize a loop over the function's arguments; atomic() and rfactor keep the result of integers only",
-                      "the loop `%s` cannot be %s: the float result of %s depends on the order of its steps", loop_text(pl, &l->loop), at_once(l), def_text(pl, d));
-    return refuse(pl, loc, "parallel or vectorize a loop over the function's arguments", "the loop `%s` cannot be %s: a step of %s may need what another one writes",
+                      "the loop `%s` cannot be %s: the float result of %s depends on the order of its steps",
+                      loop_text(pl, &l->loop), at_once(l), def_text(pl, d));
+    return refuse(pl, loc, "parallel or vectorize a loop over the function's arguments",
+                  "the loop `%s` cannot be %s: a step of %s may need what another one writes",
                   loop_text(pl, &l->loop), at_once(l), def_text(pl, d));
 }
 
@@ -251,7 +256,8 @@ static bool check_bounds_of(Planner *pl, DefDraft *d, int r)
                           seen == l ? "the loop `%s` of %s fuses variables of which one bounds the other" : "the loop `%s` of %s cannot be inside the loop `%s` that it bounds",
                           loop_text(pl, &l->loop), def_text(pl, d), loop_text(pl, &seen->loop));
         if (l->loop.kind == LOOP_VECTOR && (l->vars & over))
-            return refuse(pl, l->by ? l->by->loc : moved_loc(d), "vectorize another loop", "the loop `%s` cannot be vectorized: it bounds a reduction of %s, whose steps would differ between the lanes",
+            return refuse(pl, l->by ? l->by->loc : moved_loc(d), "vectorize another loop",
+                          "the loop `%s` cannot be vectorized: it bounds a reduction of %s, whose steps would differ between the lanes",
                           loop_text(pl, &l->loop), def_text(pl, d));
     }
     return true;

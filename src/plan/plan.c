@@ -145,8 +145,13 @@ static bool make_loops(Planner *pl, FuncDraft *f)
 {
     bool ok = true;
     begin_storage(f);
-    for (size_t i = 0; i < f->directives.count; i++)
-        ok = apply_storage(pl, f, f->directives.at[i]) && ok;
+    for (size_t i = 0; i < f->directives.count; i++) {
+        const Directive *d = f->directives.at[i];
+        if (f->func->kind != FUNC_DEFINED && !d->info->whole)
+            return refuse(pl, d->loc, "compute_root() or compute_at(f, loop) are for it", "`%s` is an extern stage: it has no loops for `%s`",
+                          f->func->name, d->info->name);
+        ok = apply_storage(pl, f, d) && ok;
+    }
     if (f->func->kind != FUNC_DEFINED)
         return ok;
     for (int k = -1; k < f->func->update_count; k++)
@@ -216,6 +221,7 @@ bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Sch
     if (!name || *out)
         return true;
     const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(p->cx, (Loc){ 0 }, near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them", "there is no schedule `%s`", name);
+    diag_error(p->cx, (Loc){ 0 }, near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them",
+               "there is no schedule `%s`", name);
     return false;
 }

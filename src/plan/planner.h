@@ -1,7 +1,8 @@
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline, loops (directives applied to the loops of each definition), order
- * (is that order of an update's steps the same?), defaults (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
+ * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline,
+ * loops (directives applied to the loops of each definition), order (is that order of an update's steps the same?), defaults
+ * (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
 
@@ -157,6 +158,8 @@ bool plan_levels(Planner *pl);
 /* Brings functions that are computed with another to its place; before functions are numbered. */
 bool order_together(Planner *pl);
 bool check_together(Planner *pl);
+/* The first compute_with of a function, or NULL. */
+const Directive *asked_together(const FuncDraft *f);
 
 /* ---- storage.c ---- */
 void begin_storage(FuncDraft *f);

@@ -125,7 +125,8 @@ static void print_def(Text *out, const Plan *plan, const PlanDef *def, int versi
     print_steps(&n, def);
     print_loops(&n, def);
     for (int i = 0; i < def->prefetch_count; i++)
-        text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name, name_of(&n, def->loops[def->prefetches[i].loop].var), (long long)def->prefetches[i].ahead);
+        text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name, name_of(&n, def->loops[def->prefetches[i].loop].var),
+                    (long long)def->prefetches[i].ahead);
     if (def->with.def) {
         const Names of = names_of(out, plan, def->with.def, -1);
         text_printf(out, ".compute_with(%s", def->with.def->func->name);

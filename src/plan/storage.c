@@ -125,7 +125,8 @@ bool apply_storage(Planner *pl, FuncDraft *f, const Directive *dir)
         if (strcmp(row->name, dir->info->name))
             continue;
         if (row->own && f->plan->is_output)
-            return refuse(pl, dir->loc, "schedule a function before it, or leave the directive out", "`%s` is an output: its storage is the caller's", f->func->name);
+            return refuse(pl, dir->loc, "schedule a function before it, or leave the directive out", "`%s` is an output: its storage is the caller's",
+                          f->func->name);
         const int dim = row->of_dimension ? dimension(f, dir->args[0].name) : 0;
         return dim >= 0 && row->apply(pl, f, dim, dir);
     }

@@ -6,12 +6,18 @@
  *         shared one have the same shape; and g's definition is its last, so that the definitions of f before it can run before them. */
 #include "plan/planner.h"
 
-static const Directive *asked(const FuncDraft *f)
+/* The directive that asks it of f, the one after `after`. */
+static const Directive *asked_after(const FuncDraft *f, const Directive *after)
 {
     for (size_t i = 0; i < f->directives.count; i++)
-        if (!strcmp(f->directives.at[i]->info->name, "compute_with"))
+        if (f->directives.at[i] > after && !strcmp(f->directives.at[i]->info->name, "compute_with"))
             return f->directives.at[i];
     return NULL;
+}
+
+const Directive *asked_together(const FuncDraft *f)
+{
+    return asked_after(f, NULL);
 }
 
 /* ---- Order ------------------------------------------------------------------------------ */
@@ -59,8 +65,9 @@ static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Direct
         if (needs[i])
             now[n++] = pl->drafts.at[i];
     for (size_t i = 0; i < n; i++)
-        if (asked(now[i]))
-            return refuse(pl, d->loc, "leave it out for one of them", "`%s` needs `%s`, which is computed with another function itself", last == at_f ? f->func->name : g->func->name, now[i]->func->name);
+        if (asked_together(now[i]))
+            return refuse(pl, d->loc, "leave it out for one of them", "`%s` needs `%s`, which is computed with another function itself",
+                          last == at_f ? f->func->name : g->func->name, now[i]->func->name);
     now[n++] = g;
     now[n++] = f;
     for (size_t i = first + 1; i < last; i++)
@@ -75,21 +82,23 @@ static FuncDraft *partner(Planner *pl, FuncDraft *f, const Directive *d)
 {
     FuncDraft *g = draft_of(pl, d->args[0].func);
     const char *why = g == f ? "it is the same function" : g->inlined ? "that is inlined" : g->func->kind != FUNC_DEFINED ? "that has no loops"
-                      : !g->needed ? "no output needs that" : asked(g) ? "that is computed with another function itself"
+                      : !g->needed ? "no output needs that" : asked_together(g) ? "that is computed with another function itself"
                       : d->args[0].update >= 0 && d->args[0].update != g->func->update_count - 1 ? "that update is not its last" : NULL;
+    if (!why && asked_after(f, d))
+        refuse(pl, asked_after(f, d)->loc, "leave one of them out", "`%s` is computed with another function already", f->func->name);
     if (why)
         refuse(pl, d->loc, "name a function with loops of its own", "`%s` cannot be computed with `%s`: %s", f->func->name, g->func->name, why);
-    return why ? NULL : g;
+    return pl->failed ? NULL : g;
 }
 
 bool order_together(Planner *pl)
 {
     VEC(FuncDraft *) all = { 0 };
     for (size_t i = 0; i < pl->drafts.count; i++)
-        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->defs && asked(pl->drafts.at[i]))
+        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->defs && asked_together(pl->drafts.at[i]))
             vec_push(pl->arena, &all, pl->drafts.at[i]);
     for (size_t i = 0; i < all.count; i++) {
-        const Directive *d = asked(all.at[i]);
+        const Directive *d = asked_together(all.at[i]);
         FuncDraft       *g = partner(pl, all.at[i], d);
         if (!g || !bring_together(pl, all.at[i], g, d))
             return false;
@@ -121,7 +130,8 @@ static bool check_pair(Planner *pl, FuncDraft *f, const Directive *d)
         return refuse(pl, d->args[1].loc, "name a loop outside it", "the vector loop `%s` cannot be shared", d->args[1].name);
     for (int i = 0; i <= loop; i++)
         if (i >= (int)own->loops.count || !same_shape(&own->loops.at[i], &with->loops.at[i]) || with->loops.at[i].loop.kind == LOOP_VECTOR)
-            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops", "the loops of %s down to `%s` are not like those of %s", def_text(pl, own), d->args[1].name, def_text(pl, with));
+            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops", "the loops of %s down to `%s` are not like those of %s",
+                          def_text(pl, own), d->args[1].name, def_text(pl, with));
     own->def->with = (PlanLevel){ with->def, loop };
     return true;
 }
@@ -133,7 +143,8 @@ static bool check_inside(Planner *pl, const FuncDraft *f)
     for (int i = 0; i < 2; i++) {
         const PlanDef *def = levels[i].def;
         if (def && def->with.def && levels[i].loop <= def->with.loop)
-            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "name a loop further in", "`%s` cannot be computed inside the loop `%s` of `%s`, which it shares with `%s`",
+            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "name a loop further in",
+                          "`%s` cannot be computed inside the loop `%s` of `%s`, which it shares with `%s`",
                           f->func->name, def->loops[levels[i].loop].name, def->func->name, def->with.def->func->name);
     }
     return true;
@@ -143,7 +154,7 @@ bool check_together(Planner *pl)
 {
     for (size_t i = 0; i < pl->drafts.count; i++) {
         FuncDraft       *f = pl->drafts.at[i];
-        const Directive *d = f->needed && f->defs ? asked(f) : NULL;
+        const Directive *d = f->needed && f->defs ? asked_together(f) : NULL;
         if (d)
             check_pair(pl, f, d);
     }

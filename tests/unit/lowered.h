@@ -29,6 +29,7 @@ typedef struct Lowered {
 } Lowered;
 
 static const Codegen *backend;
+static const Target  *lowered_target = &target_table[0];
 
 static inline bool backend_open(void)
 {
@@ -342,14 +343,14 @@ static inline int64_t lowered_difference(const Lowered *l, const Buffer *b)
     return -1;
 }
 
-/* Both ways, with and without checks of each access, must give the same. */
-static inline void lowered_compare(Lowered *l, const char *what)
+/* Compiled must give what the evaluator gives: plain, and in `modes` 2 with each access checked too. */
+static inline void lowered_compare(Lowered *l, int modes, const char *what)
 {
     Evaluator ev = { .l = l };
     execute(&ev, l->p.body);
     CHECK(!ev.outside, "%s: the test itself leaves its buffers", what);
-    for (int mode = 0; mode < 2; mode++) {
-        const CodegenOptions o = { .targets = target_table, .target_count = 1, .check_access = mode == 1 };
+    for (int mode = 0; mode < modes; mode++) {
+        const CodegenOptions o = { .targets = lowered_target, .target_count = 1, .check_access = mode == 1 };
         const int status = lowered_run(l, &o, what);
         CHECK(status == 0, "%s: status %d %s", what, status, rt_message);
         for (int i = 0; status == 0 && i < l->p.port_count; i++) {

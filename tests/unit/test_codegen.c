@@ -32,7 +32,7 @@ static void test_step(kn_type type, int lanes, int step)
     const Stmt *body  = stmt_pair(&l.arena, st_store(&l, out, ex_op(&l, EX_ADD, ex_affine(&l, "y", lanes, 0), ex_var(&l, "x")), sum),
                                   st_store(&l, other, at, ex_load(&l, in, next)));
     l.p.body = st_for(&l, LOOP_SERIAL, "y", 0, 2, st_for(&l, LOOP_VECTOR, "x", 0, lanes, body));
-    lowered_compare(&l, what);
+    lowered_compare(&l, 2, what);
     lowered_end(&l);
 }
 
@@ -66,7 +66,7 @@ static void test_patterns(kn_type type, int lanes)
         st_store(&l, edge, x, ex_load(&l, in, clamped)), st_store(&l, looked, x, ex_load(&l, in, index)),
     };
     l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, 2, st_for(&l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&l.arena, 7, items)));
-    lowered_compare(&l, what);
+    lowered_compare(&l, 2, what);
     lowered_end(&l);
 }
 
@@ -88,7 +88,7 @@ static void test_masks(kn_type type, int lanes, int extent, int step)
     const Stmt *body   = stmt_pair(&l.arena, st_store(&l, out, at, ex_op(&l, EX_ADD, load, load)), choice);
     body = stmt_if(&l.arena, ex_test(&l, EX_LT, x, ex_i32(&l, extent)), body, NULL);
     l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, (extent + lanes - 1) / lanes, st_for(&l, LOOP_VECTOR, "x", 0, lanes, body));
-    lowered_compare(&l, what);
+    lowered_compare(&l, 2, what);
     lowered_end(&l);
 }
 
@@ -129,7 +129,7 @@ static void test_stages(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Lowered l;
         build_stages(&l, rows[i].memory, rows[i].constant);
-        lowered_compare(&l, rows[i].what);
+        lowered_compare(&l, 2, rows[i].what);
         lowered_end(&l);
     }
 }
@@ -233,6 +233,44 @@ static void test_atomic_alone(ExprOp op, kn_type type, int lanes, bool masked)
     lowered_end(&l);
 }
 
+/* One object for three levels of x86-64: the one for this CPU is called. */
+static void test_variants(void)
+{
+#ifdef __x86_64__
+    const Target levels[] = { *target_find("x86-64"), *target_find("x86-64-avx2"), *target_find("x86-64-avx512") };
+    const CodegenOptions o = { .targets = levels, .target_count = 3 }, wrong = { .targets = target_table, .target_count = 2 };
+    Lowered   l;
+    Emitted   out, error;
+    build_stages(&l, MEMORY_HEAP, false);
+    Evaluator ev = { .l = &l };
+    execute(&ev, l.p.body);
+    CHECK(lowered_run(&l, &o, "variants") == 0, "several targets");
+    CHECK(lowered_difference(&l, l.p.buffers.at[1]) < 0, "several targets: other results");
+    CHECK(backend->emit(&l.p, &o, EMIT_ASM, &out, &error) && strstr(out.bytes, "test.body.x86-64-avx512") && strstr(out.bytes, "ymm"), "a variant is missing");
+    backend->release(&out);
+    backend->release(&error);
+    CHECK(!backend->emit(&l.p, &wrong, EMIT_ASM, &out, &error) && strstr(error.bytes, "host"), "the host is no variant");
+    backend->release(&out);
+    backend->release(&error);
+    lowered_end(&l);
+#endif
+}
+
+/* Objects for other CPUs are made, if not run. */
+static void test_targets(void)
+{
+    for (int i = 0; i < target_count; i++) {
+        const CodegenOptions o = { .targets = &target_table[i], .target_count = 1 };
+        Lowered l;
+        Emitted out, error;
+        build_stages(&l, MEMORY_HEAP, false);
+        CHECK(backend->emit(&l.p, &o, EMIT_OBJECT, &out, &error) && out.size > 100, "%s: %s", target_table[i].name, error.bytes);
+        backend->release(&out);
+        backend->release(&error);
+        lowered_end(&l);
+    }
+}
+
 /* A name bound twice, one after the other, to different values; lets of what is loaded from memory that changes. */
 static void test_lets(void)
 {
@@ -248,7 +286,7 @@ static void test_lets(void)
         items[i]       = st_for(&l, LOOP_VECTOR, "x", 0, 4, stmt_let(&l.arena, a, v, stmt_pair(&l.arena, st_store(&l, out, at, sum), st_store(&l, out, at, ex_op(&l, EX_MUL, sum, ex_var(&l, "a"))))));
     }
     l.p.body = st_for(&l, LOOP_SERIAL, "y", 0, 4, stmt_block(&l.arena, 4, items));
-    lowered_compare(&l, "lets");
+    lowered_compare(&l, 2, "lets");
     lowered_end(&l);
 }
 
@@ -272,6 +310,8 @@ int main(void)
     test_stages();
     test_no_memory();
     test_lets();
+    test_variants();
+    test_targets();
     test_outside(1, -1);
     test_outside(8, 1);
     test_outside(16, -100);

@@ -48,9 +48,7 @@ static const OpRow op_rows[] = {
     { EX_SHL, "ab", 't', 1, 0, 0 },     { EX_SHR, "ab", 't', 1, 0, 0 },
     { EX_BIT_AND, "ab", 't', 1, 0, 1 }, { EX_BIT_OR, "ab", 't', 1, 0, 1 },  { EX_BIT_XOR, "ab", 't', 1, 0, 1 },  { EX_BIT_NOT, "a", 't', 1, 0, 1 },
     { EX_FLOOR, "a", 't', 0, 1, 0 },    { EX_CEIL, "a", 't', 0, 1, 0 },     { EX_ROUND, "a", 't', 0, 1, 0 },     { EX_TRUNC, "a", 't', 0, 1, 0 },
-    { EX_SQRT, "a", 't', 0, 1, 0 },     { EX_RSQRT, "a", 't', 0, 1, 0 },    { EX_FMA, "abc", 't', 0, 1, 0 },     { EX_EXP, "a", 't', 0, 1, 0 },
-    { EX_LOG, "a", 't', 0, 1, 0 },      { EX_POW, "ab", 't', 0, 1, 0 },     { EX_SIN, "a", 't', 0, 1, 0 },       { EX_COS, "a", 't', 0, 1, 0 },
-    { EX_TAN, "a", 't', 0, 1, 0 },      { EX_ATAN2, "ab", 't', 0, 1, 0 },   { EX_TANH, "a", 't', 0, 1, 0 },      { EX_ERF, "a", 't', 0, 1, 0 },
+    { EX_SQRT, "a", 't', 0, 1, 0 },     { EX_RSQRT, "a", 't', 0, 1, 0 },    { EX_FMA, "abc", 't', 0, 1, 0 },
     { EX_LT, "ab", 'b', 1, 1, 1 },      { EX_LE, "ab", 'b', 1, 1, 1 },      { EX_EQ, "ab", 'b', 1, 1, 1 },       { EX_NE, "ab", 'b', 1, 1, 1 },
     { EX_AND, "ab", 'b', 0, 0, 1 },     { EX_OR, "ab", 'b', 0, 0, 1 },      { EX_SELECT, "pab", 't', 1, 1, 1 },
 };
@@ -125,11 +123,12 @@ static void add_conversions(OpTest *t, kn_type type, int lanes)
     }
 }
 
-static void test_type(kn_type type, int lanes)
+/* `few`: the operators alone. */
+static void test_type(kn_type type, int lanes, bool few)
 {
     OpTest *t = calloc(1, sizeof *t);
     char    what[64];
-    snprintf(what, sizeof what, "%s x %d", kn_type_name(type), lanes);
+    snprintf(what, sizeof what, "%s x %d, %s", kn_type_name(type), lanes, lowered_target->name);
     lowered_begin(&t->l);
     t->a = lowered_port(&t->l, "a", BUFFER_INPUT, type, N);
     t->b = lowered_port(&t->l, "b", BUFFER_INPUT, type, N);
@@ -146,23 +145,29 @@ static void test_type(kn_type type, int lanes)
         lowered_set(&t->l, t->p, i, (Lane){ .i = (int64_t)(noise() & 1) });
     }
     add_operators(t, type, lanes);
-    add_constants(t, type, lanes);
-    add_conversions(t, type, lanes);
+    if (!few)
+        add_constants(t, type, lanes);
+    if (!few || type_bits(type) == 16)
+        add_conversions(t, type, lanes);
     const Stmt *body = st_for(&t->l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&t->l.arena, t->outputs, t->stores));
     t->l.p.body      = st_for(&t->l, LOOP_SERIAL, "xo", 0, N / lanes, body);
-    lowered_compare(&t->l, what);
+    lowered_compare(&t->l, 1, what);
     lowered_end(&t->l);
     free(t);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     static const int lanes[] = { 1, 2, 3, 4, 8, 16, 32 };
     if (!backend_open())
         return check_done();
     for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
         for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
-            if (argc < 2 || (!strcmp(argv[1], kn_type_name(type)) && (argc < 3 || atoi(argv[2]) == lanes[i])))
-                test_type(type, lanes[i]);
+            test_type(type, lanes[i], lanes[i] != 1 && lanes[i] != 8);
+#ifdef __x86_64__
+    lowered_target = target_find("x86-64");
+    for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
+        test_type(type, 4, true);
+#endif
     return check_done();
 }
