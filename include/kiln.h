@@ -203,7 +203,8 @@ typedef struct kn_arg {
  * must be one that the parameter's type holds (2.0 is fine for an integer, 1.5 is not; for a float it is rounded) and lie in its range.
  * An output has memory of its own: the range of bytes from its first to its last element does not meet that of another buffer.
  * Inputs may share. All this is checked, and every error reported, before anything is computed; on such an error no output has been touched. What
- * goes wrong later, when there is no memory or an extern stage fails, may leave compiled code's outputs half written. */
+ * goes wrong later, when there is no memory or an extern stage fails, may leave compiled code's outputs half written. Buffers with coordinates beyond
+ * ±2^28 are run by the interpreter: compiled code does not reach that far. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
 
 /* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them more than once, bytes

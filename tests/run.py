@@ -46,7 +46,7 @@ class Failure(Exception):
 def execute(command, cwd, build):
     """Runs a shell command with the kiln of `build`; gives (status, stdout, stderr)."""
     build = os.path.join(ROOT, build)
-    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+    env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8", KILN_CACHE="",
                ASAN_OPTIONS="exitcode=99:detect_leaks=1",
                UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
     try:
@@ -138,7 +138,7 @@ def program_tests():
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
     commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40", "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
-                "fuzz: fresh schedules": "fuzz-schedules 0 3000 60", "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
+                "fuzz: fresh schedules": "fuzz-schedules 0 2500 75", "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*", "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():
         for build in BUILDS:
@@ -192,7 +192,7 @@ def run_block(words, text, folder, build, previous):
         "kiln": f"kiln check {name}",
         "sh": f"set -e; {text}",
         "c": f"cc -std=c11 -Wall -Wextra -Werror -I{ROOT}/include {name} $BUILD/libkiln.a "
-             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -o block && ./block",
+             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -lpthread -o block && LD_LIBRARY_PATH=$BUILD ./block",
     }
     result = execute(commands[language], folder, build)
     expect_status(text, result, 1 if "wrong" in rest else 0)

@@ -212,9 +212,10 @@ static bool prepare(BuildCall *b)
     Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;
     if (!program)
         return false;
-    program->name = b->symbol;
-    b->program    = program;
-    b->codegen    = backend_load(cx);
+    program->name  = b->symbol;
+    program->title = b->name;
+    b->program     = program;
+    b->codegen     = backend_load(cx);
     return b->codegen != NULL;
 }
 

@@ -20,6 +20,25 @@ kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a)
     return ports;
 }
 
+static bool is_near(const Box *box, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (box->min[d] < -MOST_COORDINATE || box->max[d] > MOST_COORDINATE)
+            return false;
+    return true;
+}
+
+bool call_possible(kn_pipeline *p, const Arguments *a)
+{
+    for (size_t i = 0; i < p->funcs.count; i++)
+        if (p->funcs.at[i]->kind == FUNC_INPUT && !is_near(&a->binding.input[i], p->funcs.at[i]->rank))
+            return false;
+    for (size_t o = 0; o < p->outputs.count; o++)
+        if (!is_near(&a->binding.output[o], p->outputs.at[o].func->rank))
+            return false;
+    return true;
+}
+
 /* Each parameter in 8 bytes, in the form its type has in memory. */
 static const uint64_t *param_memory(kn_pipeline *p, const Arguments *a)
 {
@@ -43,12 +62,33 @@ static void tell_errors(kn_context *cx, kn_status status, const char *text)
         diag_status(cx, status, "the compiled code ended with status %d", (int)status);
 }
 
-/* An error of bounds, told better: the analysis of regions knows the functions between an output and an input. Where it finds nothing wrong, the
- * runtime's words stand. */
-static void explain_bounds(kn_pipeline *p, const Arguments *a)
+/* Are these the boxes and values that the last check was about? Takes note of them if not. */
+static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
+{
+    const size_t inputs = p->funcs.count * sizeof(Box), outputs = p->outputs.count * sizeof(Box), params = p->params.count * sizeof(kn_scalar);
+    if (!c->input) {
+        c->input  = ARENA_ARRAY(&p->arena, Box, p->funcs.count + p->outputs.count);
+        c->output = c->input + p->funcs.count;
+        c->param  = ARENA_ARRAY(&p->arena, kn_scalar, p->params.count);
+    } else if (c->fine && !memcmp(c->input, binding->input, inputs) && !memcmp(c->output, binding->output, outputs) &&
+               !memcmp(c->param, binding->param, params)) {
+        return true;
+    }
+    c->fine = false;
+    memcpy(c->input, binding->input, inputs);
+    memcpy(c->output, binding->output, outputs);
+    memcpy(c->param, binding->param, params);
+    return false;
+}
+
+/* The regions, as the language has them: what is unbounded or too small is an error here, with the functions between an output and an input. The next run on
+ * the same boxes is not checked again. */
+static bool regions_fine(kn_pipeline *p, Checked *c, const Binding *binding)
 {
     Regions regions;
-    regions_compute(p, &p->cx->call, &a->binding, false, &regions);
+    if (!checked_before(p, c, binding))
+        c->fine = regions_compute(p, &p->cx->call, binding, false, &regions);
+    return c->fine;
 }
 
 void call_compiled(kn_module *m, const Arguments *a)
@@ -56,7 +96,7 @@ void call_compiled(kn_module *m, const Arguments *a)
     kn_pipeline      *p        = m->pipeline;
     kn_context       *cx       = p->cx;
     CompiledFunction *function = compiled_function(m);
-    if (!function)
+    if (!function || !regions_fine(p, &m->compiled->checked, &a->binding))
         return;
     kn_buffer     **ports  = port_buffers(p, a);
     const uint64_t *params = param_memory(p, a);
@@ -67,9 +107,5 @@ void call_compiled(kn_module *m, const Arguments *a)
     const kn_status status = (kn_status)function(rt, (const kn_buffer *const *)ports, params);
     if (status == KN_OK)
         return;
-    const char *said = arena_strdup(&cx->call, kn_rt_last_error());
-    if (status == KN_ERROR_BOUNDS)
-        explain_bounds(p, a);
-    if (!cx->error_count)
-        tell_errors(cx, status, said);
+    tell_errors(cx, status, kn_rt_last_error());
 }

@@ -5,6 +5,8 @@
 #include "api/arguments.h"
 #include "api/module.h"
 
+/* Can compiled code be called with these? Its coordinates are smaller than the language's. */
+bool call_possible(kn_pipeline *p, const Arguments *a);
 /* Runs a compiled module on checked arguments. Errors are diagnosed. */
 void call_compiled(kn_module *m, const Arguments *a);
 

@@ -66,7 +66,10 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
     const LowerOptions lowering = { .strict_float = options->strict_float, .vector_bits = vector_bits(targets), .until = until };
-    return lower(plan, &lowering);
+    Program *program = lower(plan, &lowering);
+    if (program)
+        program->title = plan->pipeline->name;
+    return program;
 }
 
 static CodegenOptions codegen_options(const kn_options *options, const Targets *targets)

@@ -2,6 +2,7 @@
 #ifndef KILN_API_COMPILE_H
 #define KILN_API_COMPILE_H
 
+#include "analysis/regions.h"
 #include "api/files.h"
 #include "api/module.h"
 #include "codegen/codegen.h"
@@ -27,6 +28,13 @@ bool compile_emit(const Codegen *codegen, const Program *program, const kn_optio
 /* The backend's reason as a diagnostic; releases it. */
 void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emitted *error);
 
+/* What a run was last checked with: boxes and values. */
+typedef struct Checked {
+    Box       *input, *output;
+    kn_scalar *param;
+    bool       fine;
+} Checked;
+
 /* A compiled module. */
 struct Compiled {
     OnFree            on_free;
@@ -39,6 +47,7 @@ struct Compiled {
     const char      **externs;          /* interned */
     Extern           *bound;            /* what they were when it was loaded */
     bool              from_cache;
+    Checked           checked;
 };
 
 /* Fills m->compiled; a diagnostic if it cannot. What `object` holds at the end is to be released by the caller. */

@@ -209,6 +209,7 @@ Bytes program_key(Arena *arena, const Program *p, const CodegenOptions *options,
     text_init(&k.out, arena);
     put_options(&k, options, codegen);
     put_text(&k, p->name);
+    put_text(&k, p->title);
     put(&k, p->strict_float);
     put(&k, p->params.count);
     for (size_t i = 0; i < p->params.count; i++) {

@@ -47,13 +47,10 @@ static void say_done(void)
         fputs("\033[K", stderr);
 }
 
-static kn_module *compile(Cli *cli, const Bindings *b)
+static kn_module *compile(Cli *cli, const Bindings *b, const kn_options *options)
 {
-    kn_options options;
-    if (compile_options(cli, &options) != DONE)
-        return NULL;
     say_working("compiling", b->program.path);
-    kn_module *m = kn_compile(b->program.pipeline, &options);
+    kn_module *m = kn_compile(b->program.pipeline, options);
     say_done();
     report(cli);            /* warnings too */
     return m;
@@ -76,10 +73,10 @@ static void say_times(const Cli *cli, const kn_module *m, double read, double co
 }
 
 /* Compiles and runs; says how long each took. */
-static int compile_and_run(Cli *cli, const Bindings *b, double begin)
+static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *options, double begin)
 {
     const double ready = now();
-    kn_module   *m     = compile(cli, b);
+    kn_module   *m     = compile(cli, b, options);
     if (!m)
         return FAILED;
     const double compiled = now();
@@ -97,14 +94,18 @@ int command_run(Cli *cli)
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln run FILE …");
     const double begin = now();
+    kn_options   options;
     Bindings     b;
-    int          status = bindings_load(cli, false, &b);
+    int          status = compile_options(cli, &options);
+    if (status != DONE)
+        return status;
+    status = bindings_load(cli, false, &b);
     if (status == DONE)
         status = bindings_fit(cli, &b);
     if (status == DONE)
         status = bindings_allocate(cli, &b);
     if (status == DONE)
-        status = compile_and_run(cli, &b, begin);
+        status = compile_and_run(cli, &b, &options, begin);
     if (status == DONE) {
         show_outputs(cli, &b);
         status = save_outputs(cli, &b);

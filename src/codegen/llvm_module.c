@@ -161,7 +161,8 @@ static void make_rt_program(Gen *g)
         rows[i] = LLVMConstStructInContext(g->cx, fields, 6, false);
     }
     LLVMValueRef ports  = constant_global(g, LLVMConstArray2(port, rows, (uint64_t)p->port_count), "ports");
-    LLVMValueRef name   = text_const(g, p->name, strlen(p->name) + 1);
+    const char  *title  = p->title ? p->title : p->name;
+    LLVMValueRef name   = text_const(g, title, strlen(title) + 1);
     LLVMValueRef funcs  = constant_global(g, profiled_names(g), "funcs");
     LLVMValueRef fields[] = { name, i32_const(g, p->port_count), ports, i32_const(g, g->func_count), funcs };
     g->rt_program = constant_global(g, LLVMConstStructInContext(g->cx, fields, 5, false), "program");

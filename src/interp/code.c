@@ -5,6 +5,7 @@
  * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value is bad follows the one
  *         that is taken, so reading what was never written is fine where the result does not depend on it. */
 #include "interp/machine.h"
+#include "ir/math.h"
 
 typedef struct Instr Instr;
 typedef void Operation(Machine *m, const Instr *in, int width, const uint8_t *active);
@@ -19,6 +20,7 @@ struct Instr {
     const Slot  *slot;          /* EX_VAR */
     const Store *store;         /* EX_LOAD */
     const CCall *c_call;        /* EX_EXTERN */
+    Formula     *formula;       /* EX_EXP … */
 };
 
 struct Code {
@@ -114,6 +116,17 @@ static void run_extern(Machine *m, const Instr *in, int width, const uint8_t *ac
     }
 }
 
+/* exp, sin …: some lanes at a time. */
+static void run_formula(Machine *m, const Instr *in, int width, const uint8_t *active)
+{
+    (void)m, (void)active;
+    const Value *a = &in->args[0], *b = &in->args[in->expr->count - 1];
+    for (int l = 0; l < width; l += LANES)
+        formula_run(in->formula, in->r.lane + l, a->lane + l, b->lane + l, width - l < LANES ? width - l : LANES);
+    for (int l = 0; l < width; l++)
+        in->r.bad[l] = a->bad[l] || b->bad[l];
+}
+
 /* ---- Making ------------------------------------------------------------------------------ */
 
 Code *code_new(Machine *m, int width)
@@ -159,6 +172,12 @@ static Instr instruction(Machine *m, const Expr *e)
     } else if (e->op == EX_EXTERN) {
         in.run    = run_extern;
         in.c_call = c_call_new(m->cx, &m->arena, e);
+    } else if (math_has(e->op)) {
+        Formula **known = &m->formulas[e->op][e->type];
+        if (!*known)
+            *known = formula_new(m->cx, &m->arena, e->op, e->type);
+        in.run     = run_formula;
+        in.formula = *known;
     } else if (e->op == EX_SELECT) {
         in.run = run_select;
     } else if (e->op == EX_AND || e->op == EX_OR) {

@@ -8,6 +8,7 @@
 
 #include "interp/call_c.h"
 #include "interp/execute.h"
+#include "interp/formula.h"
 
 /* One value per lane. `bad`: it depends on memory that was never written. */
 typedef struct Value {
@@ -64,6 +65,7 @@ typedef struct Machine {
     VEC(Strand)      strands;
     uint32_t         strand, loop_count, event;
     bool             in_atomic;
+    Formula         *formulas[EX_COUNT][KN_TYPE_COUNT];     /* of the mathematical functions that were met */
     DefinitionCounts *producing;
     int64_t          bytes;     /* allocated now */
 } Machine;

@@ -3,36 +3,53 @@
 
 /* ---- Answers ---------------------------------------------------------------------------- */
 
-static size_t answer_place(const Answer *table, size_t capacity, const Expr *e, uint32_t serial)
-{
-    size_t at = (e->id * 0x9E3779B1u ^ serial * 0x85EBCA77u) & (capacity - 1);
-    while (table[at].key && (table[at].key != e || table[at].serial != serial))
-        at = (at + 1) & (capacity - 1);
-    return at;
-}
-
+/* Answers live as long as the scope they were made in, and those of the scopes around go on to hold: a new name changes nothing about expressions
+ * that do not contain it. A new fact may say more about any of them, so it begins an epoch in which all is asked again. */
 static void grow_answers(Simplifier *s)
 {
-    const size_t capacity = s->answer_capacity ? s->answer_capacity * 2 : 256;
-    Answer      *table    = ARENA_ARRAY(s->arena, Answer, capacity);
-    for (size_t i = 0; i < s->answer_capacity; i++)
-        if (s->answers[i].key)
-            table[answer_place(table, capacity, s->answers[i].key, s->answers[i].serial)] = s->answers[i];
+    const size_t capacity = 2 * (size_t)s->pool->count + 256;
+    Answer     **table    = ARENA_ARRAY(s->arena, Answer *, capacity);
+    if (s->answer_capacity)
+        memcpy(table, s->answers, s->answer_capacity * sizeof *table);
     s->answers         = table;
     s->answer_capacity = capacity;
 }
 
+static Answer *new_answer(Simplifier *s)
+{
+    Answer *a = s->unused;
+    if (!a)
+        return ARENA_NEW(s->arena, Answer);
+    s->unused = a->before;
+    *a        = (Answer){ 0 };
+    return a;
+}
+
 Answer *answer_for(Simplifier *s, const Expr *e)
 {
-    if (2 * (s->answer_count + 1) > s->answer_capacity)
+    if (e->id >= s->answer_capacity)
         grow_answers(s);
-    Answer *a = &s->answers[answer_place(s->answers, s->answer_capacity, e, s->serial)];
-    if (!a->key) {
-        a->key    = e;
-        a->serial = s->serial;
-        s->answer_count++;
-    }
+    Answer *a = s->answers[e->id];
+    if (a && a->epoch == s->epoch)
+        return a;
+    a                 = new_answer(s);
+    a->epoch          = s->epoch;
+    a->before         = s->answers[e->id];
+    s->answers[e->id] = a;
+    vec_push(s->arena, &s->logged, e->id);
     return a;
+}
+
+/* Forgets what was found out since there were `count`. */
+static void drop_answers(Simplifier *s, size_t count)
+{
+    while (s->logged.count > count) {
+        const uint32_t id = s->logged.at[--s->logged.count];
+        Answer        *a  = s->answers[id];
+        s->answers[id]    = a->before;
+        a->before         = s->unused;
+        s->unused         = a;
+    }
 }
 
 /* ---- Scopes ----------------------------------------------------------------------------- */
@@ -57,15 +74,24 @@ static void set_until_pop(Simplifier *s, Map *map, const void *key, void *value)
 
 static void open_scope(Simplifier *s)
 {
-    const Scope scope = { s->serial, s->facts.count, s->undos.count };
+    const Scope scope = { s->epoch, s->logged.count, s->facts.count, s->undos.count };
     vec_push(s->arena, &s->scopes, scope);
-    s->serial = ++s->last_serial;
 }
 
-/* Forgets the answers of this scope: more is known now. */
+/* More is known now, also of what has been asked before. */
 static void refresh(Simplifier *s)
 {
-    s->serial = ++s->last_serial;
+    s->epoch = ++s->last_epoch;
+}
+
+/* A name that was asked for before it was bound is no new one. */
+static void bind_name(Simplifier *s, const char *name, kn_type type, Binding *b)
+{
+    const Expr *v = expr_var(s->pool, type, name);
+    open_scope(s);
+    if (v->id < s->answer_capacity && s->answers[v->id] && s->answers[v->id]->epoch == s->epoch)
+        refresh(s);
+    set_until_pop(s, &s->bindings, name, b);
 }
 
 void simplifier_pop(Simplifier *s)
@@ -76,7 +102,8 @@ void simplifier_pop(Simplifier *s)
         map_set(u->map, u->key, u->value);
     }
     s->facts.count = scope->facts;
-    s->serial      = scope->serial;
+    s->epoch       = scope->epoch;
+    drop_answers(s, scope->answers);
 }
 
 static Binding *new_binding(Simplifier *s)
@@ -94,8 +121,7 @@ void simplifier_push_let(Simplifier *s, const char *name, const Expr *value)
     b->instead = value->op == EX_INT || value->op == EX_FLOAT || value->op == EX_VAR ? value : NULL;
     if (is_integer(value))
         b->min = b->max = value;
-    open_scope(s);
-    set_until_pop(s, &s->bindings, name, b);
+    bind_name(s, name, (kn_type)value->type, b);
 }
 
 /* The one atom of a form that is >= 0 has an interval of its own. */
@@ -132,8 +158,7 @@ void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, con
         b->known.lo = wide_max(b->known.lo, lo);
         b->known.hi = wide_min(b->known.hi, hi);
     }
-    open_scope(s);
-    set_until_pop(s, &s->bindings, name, b);
+    bind_name(s, name, KN_I32, b);
     Fact some = { 0 };                                  /* a variable that has a value has a range: max - min >= 0 */
     if (b->min && b->max && form_add_exact(s, &some.form, b->max, 1) && form_add_exact(s, &some.form, b->min, -1) && some.form.count)
         add_form(s, &some);

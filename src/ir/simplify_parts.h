@@ -62,15 +62,19 @@ typedef struct Undo {
 } Undo;
 
 typedef struct Scope {
-    uint32_t serial;                        /* of the scope around */
+    uint32_t epoch;                         /* of the scope around */
+    size_t   answers;                       /* logged when it was opened */
     size_t   facts, undos;                  /* how many there were */
 } Scope;
 
-typedef struct Answer {
-    const Expr *key, *result;
+/* What has been found out about a node, and what was before in the scopes around. */
+typedef struct Answer Answer;
+struct Answer {
+    const Expr *result;
     Known      *known;
-    uint32_t    serial;
-} Answer;
+    uint32_t    epoch;
+    Answer     *before;
+};
 
 typedef struct RuleTable RuleTable;
 
@@ -78,18 +82,20 @@ struct Simplifier {
     ExprPool    *pool;
     Arena       *arena;
     RuleTable   *rules;
-    uint32_t     serial, last_serial;       /* of the scope now, and of the newest ever made */
+    uint32_t     epoch, last_epoch;         /* answers of another epoch were made when less was known; and the newest ever */
     Map          bindings;                  /* name -> Binding */
     Map          narrowed;                  /* expression -> Narrow, from facts */
     VEC(Scope)   scopes;
     VEC(Undo)    undos;
     VEC(Fact)    facts;
-    Answer      *answers;                   /* open addressed, by expression and serial */
-    size_t       answer_count, answer_capacity;
+    Answer     **answers;                   /* by expression id */
+    size_t       answer_capacity;
+    VEC(uint32_t) logged;                   /* ids whose newest answer was made in the scopes open now, in order */
+    Answer      *unused;                    /* answers of scopes that are gone, for new ones */
 };
 
 /* ---- simplify.c ---- */
-Answer *answer_for(Simplifier *s, const Expr *e);          /* under the present scope; valid until the next call */
+Answer *answer_for(Simplifier *s, const Expr *e);          /* under the present scope; valid until that is left */
 /* An operator on simplified operands, simplified. */
 const Expr *make_unary(Simplifier *s, ExprOp op, kn_type type, const Expr *a);
 const Expr *make_binary(Simplifier *s, ExprOp op, kn_type type, const Expr *a, const Expr *b);

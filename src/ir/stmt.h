@@ -127,6 +127,7 @@ typedef struct Program {
     Arena         *arena;
     ExprPool      *exprs;
     const char    *name;            /* a C identifier */
+    const char    *title;           /* what messages call it; NULL: the name */
     VEC(Buffer *)  buffers;         /* the ports first: inputs, then outputs' components, in the order of the pipeline's ports; then scratch */
     int            port_count;      /* of them ports */
     VEC(const Param *) params;

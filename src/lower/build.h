@@ -31,7 +31,7 @@ typedef struct FuncBoxes {
     bool    needed;
     SymBox  pure;
     SymBox *updates;            /* free dimensions count */
-    const Expr *alive;          /* the box is not empty; NULL: it never is */
+    const Expr *alive;          /* at root: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
     const Expr *keep;           /* of a slide: what is held goes on being held */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */

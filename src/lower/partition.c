@@ -2,16 +2,18 @@
  *
  * Takes   a statement after flattening.
  * Gives   one that does the same, in which a serial loop `for v` whose body has conditions that v decides (see partition_claim.c) is
- *             let v.steady = …, v.edge = …
- *             for v from min to v.steady - 1:      the body without its tail guards
- *             for v from v.steady to v.edge - 1:   the body with its conditions decided
- *             for v from v.edge on:                the body
- *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop does. Where one is there, and what is
- *         stored has less than 32 bits, the last part is two: vectors while the guard holds, and lanes one after the other for the rest, since masks are dear
- *         for small types.
- * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its size, and a body of more than
- *         MOST_NODES is left alone, as is a loop of few iterations without vectors. Conditions are decided by innermost loops, and by outer ones where the innermost moves what is compared slower than they do
- *         (the taps of a filter within the vectors of a row); a loop that has a vector loop with a guard right inside it comes before the loops in it.
+ *             let v.part.steady = …, v.part.edge = …
+ *             for v from min to v.part.steady - 1:           the body without its tail guards
+ *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
+ *             for v from v.part.edge on:                     the body
+ *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop
+ *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
+ *         and lanes one after the other for the rest, since masks are dear for small types.
+ * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its
+ *         size. Left alone are bodies of more than MOST_NODES, loops of few iterations without vectors, and loops around vectors where all
+ *         that is decided is a value common to the lanes. Conditions are decided by innermost loops, and by outer ones where the innermost
+ *         moves what is compared slower than they do (the taps of a filter within the vectors of a row); a loop that has a vector loop
+ *         with a guard right inside it comes before the loops in it.
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
@@ -48,7 +50,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     Partition  *p      = &w->p;
     const Expr *value  = partition_expr(p, s->let.value);
     const bool  varies = varying_expr(&p->varying, value);
-    Motion        f, *kept = NULL;
+    Motion      f, *kept = NULL;
     if (varies && motion_of(p, value, &f)) {
         kept  = ARENA_NEW(p->scratch, Motion);
         *kept = f;
@@ -105,7 +107,9 @@ static const Stmt *steady_loop(Steady *w, const Stmt *s)
     const bool vector  = s->loop.kind == LOOP_VECTOR;
     bool       changed = varying_expr(&w->changed, s->loop.min) || varying_expr(&w->changed, s->loop.extent);
     if (!has_loop(s->loop.body)) {
+        p->control      = true;
         const Expr *min = partition_expr(p, s->loop.min), *extent = partition_expr(p, s->loop.extent);
+        p->control      = false;
         changed |= min != s->loop.min || extent != s->loop.extent;
         s = stmt_for(p->lw->arena, s->loop.name, s->loop.kind, min, extent, s->loop.body);
     }
@@ -131,12 +135,13 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     Partition *p = &w->p;
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
+    p->control   = true;
     const Expr *condition = partition_expr(p, s->branch.condition);
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
         map_set(&w->guards, s, (void *)s);
         map_set(&w->guards, around, (void *)around);
     }
-    p->guard = false;
+    p->guard = p->control = false;
     const Stmt *yes = steady(w, s->branch.yes), *no = s->branch.no ? steady(w, s->branch.no) : NULL;
     return stmt_if(p->lw->arena, condition, yes, no);
 }
@@ -195,15 +200,16 @@ static const Stmt *part(Lower *lw, const Stmt *loop, const Expr *first, const Ex
     return stmt_for(lw->arena, loop->loop.name, LOOP_SERIAL, first, index_sub(lw->exprs, end, first), body);
 }
 
-/* A name for a bound of the loop, and a let for it in *lets, which are in order and have no body yet. */
+/* Lets in order, the outermost first, that have no body yet. */
 typedef VEC(Stmt *) Lets;
 
+/* A name for a bound of the loop, and a let for it. */
 static const Expr *named(Steady *w, Lets *lets, const char *what, const Expr *value)
 {
     Lower *lw        = w->p.lw;
     Stmt  *s         = ARENA_NEW(lw->arena, Stmt);
     s->kind          = STMT_LET;
-    s->let.name      = intern(lw->cx, arena_printf(w->p.scratch, "%s.%s", w->p.loop->loop.name, what));
+    s->let.name      = intern(lw->cx, arena_printf(w->p.scratch, "%s.part.%s", w->p.loop->loop.name, what));
     s->let.value     = value;
     vec_push(w->p.scratch, lets, s);
     return expr_var(lw->exprs, KN_I32, s->let.name);
@@ -254,10 +260,10 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 /* The loop in parts, or as it is if there is nothing to decide; `tail`: no guard, even. */
 static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
-    Lower  *lw = x->lw;
-    int64_t extent = 0;
-    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES
-        || (expr_is_int(loop->loop.extent, &extent) && extent < LEAST_ITERATIONS && !has_vector(loop->loop.body)))
+    Lower      *lw      = x->lw;
+    const bool  vectors = has_vector(loop->loop.body);
+    const Expr *few     = expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
+    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES || (!vectors && simplifier_proves(x->known, few)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
@@ -269,6 +275,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     map_init(&p->values, &scratch);
     map_init(&w.guards, &scratch);
     varying_init(&w.changed, lw->exprs, &scratch, NULL);
+    int64_t extent   = 0;
     p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) && typical_value(&x->typical, loop->loop.extent, &extent)
                        && extent > 0;
     p->steady_min = p->typical_min;
@@ -277,7 +284,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if (p->guards.count || (!tail && p->lows.count + p->highs.count)) {
+    if (p->guards.count || (!tail && p->lows.count + p->highs.count && (p->pays || !vectors))) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }
@@ -335,12 +342,28 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     return s;
 }
 
+/* One side of a branch, which may say how far a loop in it goes. */
+static const Stmt *partition_side(Pass *x, const Expr *condition, const Stmt *s)
+{
+    if (!s)
+        return NULL;
+    simplifier_push_fact(x->known, condition);
+    s = partition(x, s);
+    simplifier_pop(x->known);
+    return s;
+}
+
 static const Stmt *partition(void *user, const Stmt *s)
 {
     Pass         *x = user;
     const StmtMap m = { x->lw->arena, partition, NULL, x };
     if (s->kind == STMT_FOR)
         return partition_loop(x, s);
+    if (s->kind == STMT_IF) {
+        const Stmt *yes = partition_side(x, s->branch.condition, s->branch.yes);
+        const Stmt *no  = partition_side(x, expr_unary(x->lw->exprs, EX_BIT_NOT, KN_BOOL, s->branch.condition), s->branch.no);
+        return stmt_if(x->lw->arena, s->branch.condition, yes, no);
+    }
     if (s->kind != STMT_LET)
         return stmt_map(&m, s);
     reach_set(x, s->let.name, reach_of(x, s->let.value));

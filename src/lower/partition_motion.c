@@ -141,8 +141,8 @@ static Motion remainder_motion(Partition *p, const Expr *e, int64_t k)
 /* a / k = (a - a%k) / k */
 static bool quotient_motion(Partition *p, const Expr *e, int64_t k, Motion *out)
 {
-    const Expr *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
-    const Motion  minus = remainder_motion(p, rest, k);
+    const Expr  *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
+    const Motion minus = remainder_motion(p, rest, k);
     if (k > 1 << 16 || !motion_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) || !motion_add(out, -1, &minus))
         return false;
     out->denominator *= k;
@@ -271,7 +271,7 @@ bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
     const kn_type type = sum_type(p, f);
     if (!f->step || type == KN_NONE || belongs_outside(p, f) || (p->between && !varies_inside(f)))
         return false;
-    *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL };
+    *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL, varies_inside(f) };
     for (int i = 0; i < f->count; i++) {
         const Term *t     = &f->terms[i];
         const Expr *worst = t->coefficient > 0 ? t->lo : t->hi;

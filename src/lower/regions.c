@@ -8,10 +8,12 @@
  * From    Ragan-Kelley et al. 2013, section 4.2. */
 #include "lower/build.h"
 
-/* What is needed of a function, so far. */
+/* What is needed of a function, so far. A box is never empty but where a loop around it does not run; what is not read in fact (an empty output, a branch that is
+ * never taken) makes boxes larger than need be, but asks nothing of inputs. */
 typedef struct Need {
-    bool    any, certain;           /* certain: something is needed in any case, so the box is not empty */
-    SymBox  box;
+    bool        any;
+    SymBox      box;
+    const Expr *alive;              /* at root: the condition that it is read at all; NULL: it always is */
 } Need;
 
 typedef struct Regions {
@@ -85,18 +87,15 @@ static void fail_unbounded(Regions *r, const Expr *call, int d)
                "`%s` is read by `%s` with an index that has no bounds: %s", call->u.call.func->name, r->reader->name, text_string(&t));
 }
 
-/* Adds a box to a need. Where it may not happen at all, its ends count only if it does. */
+/* Adds a box to a need. */
 static void need_add(Lower *lw, Need *n, int rank, const Span *index, const Expr *alive)
 {
-    const Expr *far = x_int(lw, MOST_COORDINATE);
     for (int d = 0; d < rank; d++) {
-        const Expr *min = alive ? x_select(lw, alive, index[d].min, far) : index[d].min;
-        const Expr *max = alive ? x_select(lw, alive, index[d].max, x_neg(lw, far)) : index[d].max;
-        n->box.min[d]   = n->any ? x_min(lw, n->box.min[d], min) : min;
-        n->box.max[d]   = n->any ? x_max(lw, n->box.max[d], max) : max;
+        n->box.min[d] = n->any ? x_min(lw, n->box.min[d], index[d].min) : index[d].min;
+        n->box.max[d] = n->any ? x_max(lw, n->box.max[d], index[d].max) : index[d].max;
     }
-    n->any     = true;
-    n->certain = n->certain || !alive;
+    n->alive = !n->any ? alive : n->alive && alive ? x_op(lw, EX_OR, n->alive, alive) : NULL;
+    n->any   = true;
 }
 
 /* The value that the update replaces: it is read only where it is written. */
@@ -117,13 +116,14 @@ static void need_inputs(Regions *r)
         const Func *f = b->plan->funcs[i].func;
         if (f->kind != FUNC_INPUT || !r->need[i].any)
             continue;
+        const Expr *alive = r->need[i].alive;
         for (int d = 0; d < f->rank; d++) {
             Stmt *s        = ARENA_NEW(lw->arena, Stmt);
             s->kind        = STMT_NEED;
             s->need.buffer = port_buffer(b, f, 0);
             s->need.dim    = d;
             s->need.min    = r->need[i].box.min[d];
-            s->need.max    = r->need[i].box.max[d];
+            s->need.max    = alive ? x_select(lw, alive, r->need[i].box.max[d], x_sub(lw, s->need.min, x_int(lw, 1))) : r->need[i].box.max[d];
             s->need.reader = r->reader;
             wrap_before(b, r->w, s);
         }
@@ -138,8 +138,7 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     const Expr *known = map_get(&r->alive, alive);
     if (known || alive->op == EX_INT || alive->op == EX_VAR)
         return known ? known : alive;
-    const char *place = r->root ? "root" : r->level.def->loops[r->level.loop].var;
-    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "%s.reads.%d@%s", r->reader->name, r->alive_count++, place), alive);
+    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "%s.reads.%d", r->reader->name, r->alive_count++), alive);
     map_set(&r->alive, alive, (void *)known);
     return known;
 }
@@ -163,12 +162,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             fail_unbounded(r, call, d);
             return;
         }
-    if (alive)
-        alive = name_alive(r, alive);
-    if (!alive || alive->op != EX_INT)
-        need_add(b->lw, n, f->rank, index, alive);
-    else if (alive->u.i)
-        need_add(b->lw, n, f->rank, index, NULL);
+    need_add(b->lw, n, f->rank, index, alive ? name_alive(r, alive) : NULL);
 }
 
 /* ---- Definitions ------------------------------------------------------------------------- */
@@ -188,7 +182,7 @@ static void bind_rvars(Regions *r, const Update *u)
             return;
         const Span range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
         const Expr *some = x_le(b->lw, range.min, range.max);
-        if (some->op != EX_INT || !some->u.i)           /* there may be no steps: then nothing is read */
+        if (r->root || some->op == EX_INT)              /* there may be no steps: then nothing is read */
             b->spans.level[0].alive = x_and(b->lw, b->spans.level[0].alive, some);
         spans_bind(&b->spans, u->rvars[i].name, range);
     }
@@ -286,16 +280,6 @@ static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
     }
 }
 
-/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. */
-static void normalize_empty(Build *b, const Func *f, FuncBoxes *boxes)
-{
-    Lower *lw = b->lw;
-    for (int d = 0; d < f->rank; d++) {
-        boxes->pure.min[d] = x_select(lw, boxes->alive, boxes->pure.min[d], x_int(lw, 0));
-        boxes->pure.max[d] = x_select(lw, boxes->alive, boxes->pure.max[d], x_int(lw, -1));
-    }
-}
-
 /* bound: the promise takes the place of the box; at root it is checked. align_bounds: the ends moved outward. */
 static void obey_bounds(Regions *r, const Func *f, SymBox *box)
 {
@@ -339,7 +323,7 @@ static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
     boxes->updates = ARENA_ARRAY(b->lw->arena, SymBox, (size_t)f->update_count);
     boxes->tables  = ARENA_ARRAY(b->lw->arena, StepTable, (size_t)f->update_count);
     for (int u = f->update_count - 1; u >= 0 && !b->failed; u--) {
-        Need self = { .any = true, .certain = true, .box = boxes->pure };
+        Need self = { .any = true, .box = boxes->pure };
         if (update_shifts(b, f, u)) {
             SymBox before, after;
             steps_table(b, f, u, &boxes->pure, r->level, r->w, &boxes->tables[u], &before, &after);
@@ -368,12 +352,8 @@ static void region_of(Regions *r, const Func *f)
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
     obey_bounds(r, f, &boxes.pure);
-    if (!r->need[f->id].certain) {
-        name_box(r, f, &boxes.pure, ".asked");
-        boxes.alive = name_alive(r, box_nonempty(b, &boxes.pure, f->rank));
-        normalize_empty(b, f, &boxes);
-    }
     name_box(r, f, &boxes.pure, "");
+    boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
     if (here)
         fold_check(b, f, &boxes.pure);
@@ -398,7 +378,7 @@ static void need_outputs(Regions *r)
         Span         index[KN_MAX_RANK];
         for (int d = 0; d < f->rank; d++)
             index[d] = (Span){ box.min[d], box.max[d] };
-        need_add(b->lw, &r->need[f->id], f->rank, index, b->plan->output_count > 1 ? box_nonempty(b, &box, f->rank) : NULL);
+        need_add(b->lw, &r->need[f->id], f->rank, index, b->plan->output_count > 1 && f->rank ? box_nonempty(b, &box, f->rank) : NULL);
     }
 }
 

@@ -152,21 +152,80 @@ static Span span_sum(Spans *sp, const Linear *form, const Span *atoms, int skip)
     return (Span){ min, max };
 }
 
-/* i32 sums, differences and multiples. */
+/* Are the sums equal up to sign? Returns the sign, or 0. */
+static int same_sum(const Linear *a, const Linear *b)
+{
+    int sign = a->count == b->count ? 1 : 0;
+    for (int i = 0; i < a->count && sign; i++) {
+        if (a->atoms[i] != b->atoms[i])
+            return 0;
+        const int here = a->coefficients[i] == b->coefficients[i] ? 1 : a->coefficients[i] == -b->coefficients[i] ? -1 : 0;
+        sign           = i && here != sign ? 0 : here;
+    }
+    return sign;
+}
+
+/* The span of a sum brought to the side of every condition about it. */
+static Span span_known_sum(Spans *sp, const Linear *sum, Span s)
+{
+    Lower *lw = sp->lw;
+    for (int level = 0; level <= sp->depth; level++)
+        for (size_t i = 0; i < sp->level[level].sums.count; i++) {
+            const SpanSum *k    = &sp->level[level].sums.at[i];
+            const int      sign = same_sum(sum, &k->form);
+            if (!sign)
+                continue;
+            const Expr  *bound = sign > 0 ? k->bound : x_neg(lw, k->bound);
+            const bool   low   = k->is_min == (sign > 0);
+            const ExprOp op    = low ? EX_MAX : EX_MIN;
+            s.min = s.min ? x_op(lw, op, s.min, bound) : low ? bound : NULL;
+            s.max = s.max ? x_op(lw, op, s.max, bound) : low ? NULL : bound;
+        }
+    return s;
+}
+
+/* The terms that run, and the others with the constant. */
+static void part_form(Spans *sp, const Linear *form, Linear *runs, Linear *rest)
+{
+    Arena *a = sp->lw->arena;
+    *runs = *rest = (Linear){ 0 };
+    runs->atoms = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
+    rest->atoms = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
+    runs->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
+    rest->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
+    rest->constant     = form->constant;
+    for (int i = 0; i < form->count; i++) {
+        Linear *to                    = fixed(sp, form->atoms[i]) ? rest : runs;
+        to->atoms[to->count]          = form->atoms[i];
+        to->coefficients[to->count++] = form->coefficients[i];
+    }
+}
+
+static Span *atom_spans(Spans *sp, const Linear *form, bool *whole)
+{
+    Span *atoms = ARENA_ARRAY(sp->lw->arena, Span, (size_t)form->count);
+    for (int i = 0; i < form->count; i++) {
+        atoms[i] = span_of(sp, form->atoms[i]);
+        *whole   = *whole && atoms[i].min && atoms[i].max;
+    }
+    return atoms;
+}
+
+/* i32 sums, differences and multiples: what runs, then the rest added. */
 static bool span_linear(Spans *sp, const Expr *e, Span *out)
 {
-    Linear form;
-    if (e->type != KN_I32 || !expr_linear(sp->lw->arena, e, &form) || (form.count == 1 && form.atoms[0] == e))
+    Lower *lw = sp->lw;
+    Linear form, runs, rest;
+    bool   whole = true;
+    if (e->type != KN_I32 || !expr_linear(lw->arena, e, &form) || (form.count == 1 && form.atoms[0] == e))
         return false;
-    Span *atoms = ARENA_ARRAY(sp->lw->arena, Span, (size_t)form.count);
-    bool  whole = true;
-    for (int i = 0; i < form.count; i++) {
-        atoms[i] = span_of(sp, form.atoms[i]);
-        whole    = whole && atoms[i].min && atoms[i].max;
-    }
-    *out = span_sum(sp, &form, atoms, -1);
+    part_form(sp, &form, &runs, &rest);
+    Span       *atoms = atom_spans(sp, &runs, &whole), *fixed_atoms = atom_spans(sp, &rest, &whole);
+    const Span  moved = span_known_sum(sp, &runs, span_sum(sp, &runs, atoms, -1));
+    const Expr *base  = span_sum(sp, &rest, fixed_atoms, -1).min;
+    *out              = (Span){ moved.min ? x_add(lw, moved.min, base) : NULL, moved.max ? x_add(lw, moved.max, base) : NULL };
     if (whole)
-        check_sum(sp, &form, atoms);
+        check_sum(sp, &form, atom_spans(sp, &form, &whole));
     return true;
 }
 
@@ -433,39 +492,49 @@ Span span_of(Spans *sp, const Expr *e)
 
 /* ---- Conditions ------------------------------------------------------------------------- */
 
-/* Uses that min <= node <= max (either may be NULL). */
+/* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition holds, so that a span is never empty: where the condition holds
+ * nowhere, one point too many is said to be read, and `alive` says that it is not. */
 static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
 {
-    Lower     *lw  = sp->lw;
-    const Span was = span_of(sp, node);
-    Span       now = { !was.min ? min : !min ? was.min : x_max(lw, was.min, min), !was.max ? max : !max ? was.max : x_min(lw, was.max, max) };
+    Lower       *lw  = sp->lw;
+    const Span   was = span_of(sp, node);
+    const ExprOp op  = min ? EX_MAX : EX_MIN;
+    const Expr  *end = min ? min : max, *near = min ? was.min : was.max, *beyond = min ? was.max : was.min;
+    const Expr  *now_near = near ? x_op(lw, op, near, end) : end, *now_beyond = beyond ? x_op(lw, op, beyond, end) : NULL;
+    const Span   now = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
     if (now.min == was.min && now.max == was.max)
         return;
     know(sp, node, now);
     SpanLevel *level = &sp->level[sp->depth];
-    if (now.min && now.max && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
-        level->alive = x_and(lw, level->alive, x_le(lw, now.min, now.max));
+    if (sp->checking && beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
+        level->alive = x_and(lw, level->alive, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
     /* what was computed with less is still right, but not as tight */
     map_init(&level->spans, lw->arena);
 }
 
-/* Uses that form >= 0: each atom is bounded by the others. */
+/* Uses that form >= 0. One thing that runs is bounded itself, of several their sum is. */
 static void assume_form(Spans *sp, const Linear *form)
 {
-    Lower *lw    = sp->lw;
-    Span  *atoms = ARENA_ARRAY(lw->arena, Span, (size_t)form->count);
-    for (int i = 0; i < form->count; i++)
-        atoms[i] = span_of(sp, form->atoms[i]);
-    for (int i = 0; i < form->count; i++) {
-        const Expr   *rest = span_sum(sp, form, atoms, i).max;
-        const int64_t c    = form->coefficients[i];
-        if (!rest || form->atoms[i]->op == EX_INT || fixed(sp, form->atoms[i]))
-            continue;
-        const Expr *limit = x_op(lw, EX_DIV, rest, x_int(lw, c < 0 ? -c : c));
+    Lower *lw = sp->lw;
+    Linear runs, rest;
+    bool   whole = true;
+    part_form(sp, form, &runs, &rest);
+    const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole), -1).min;
+    if (runs.count == 1) {
+        const int64_t c     = runs.coefficients[0];
+        const Expr   *limit = x_op(lw, EX_DIV, base, x_int(lw, c < 0 ? -c : c));
         if (c > 0)
-            narrow(sp, form->atoms[i], x_neg(lw, limit), NULL);
+            narrow(sp, runs.atoms[0], x_neg(lw, limit), NULL);
         else
-            narrow(sp, form->atoms[i], NULL, limit);
+            narrow(sp, runs.atoms[0], NULL, limit);
+    } else if (runs.count > 1) {
+        const Span    s   = span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1);
+        const SpanSum sum = { runs, x_neg(lw, base), true };
+        SpanLevel    *level = &sp->level[sp->depth];
+        vec_push(lw->arena, &level->sums, sum);
+        if (sp->checking && s.max)
+            level->alive = x_and(lw, level->alive, x_le(lw, sum.bound, s.max));
+        map_init(&level->spans, lw->arena);
     }
 }
 
@@ -535,6 +604,8 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
     map_init(&level->visited, sp->lw->arena);
     if (!fixed(sp, condition))
         assume(sp, condition, truth);
+    else if (!sp->checking)
+        level->alive = alive;
     else if (truth)
         level->alive = x_and(sp->lw, alive, condition);
     else
@@ -578,7 +649,7 @@ static void tell_access(Spans *sp, const Expr *call)
 {
     const int count = (int)call->count, depth = sp->depth;
     Span      index[KN_MAX_RANK];
-    bool      safe = spans_alive(sp) == sp->level[0].alive;
+    bool      safe = true;
     for (int d = 0; d < count; d++) {
         index[d]  = span_of(sp, call->args[d]);
         safe      = safe && is_exact(sp, call->args[d]);

@@ -21,12 +21,20 @@ typedef struct SpanKnown {
     Span        span;
 } SpanKnown;
 
+/* What a condition says of a sum of several things that run: sum of coefficient * atom >= bound, or <= bound. */
+typedef struct SpanSum {
+    Linear      form;
+    const Expr *bound;
+    bool        is_min;
+} SpanSum;
+
 enum { SPAN_LEVELS = 6, SPAN_WORK = 20000 };
 
 typedef struct SpanLevel {
     Map         spans;              /* node -> Span */
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
+    VEC(SpanSum) sums;
     const Expr *alive;              /* NULL: always */
 } SpanLevel;
 
@@ -41,7 +49,7 @@ typedef struct Spans {
     int64_t     work;
     SpanAccess *access;
     void       *user;
-    bool        checking;           /* collect what must hold so that no index wraps */
+    bool        checking;           /* collect what must hold so that no index wraps, and the conditions of branches in `alive` */
     VEC(const Expr *) checks;
     Map         has_calls;          /* node -> &yes or &no */
 } Spans;

@@ -14,8 +14,9 @@
 #include "lower/late.h"
 
 typedef struct Vectorize {
-    Lower      *lw;
-    Simplifier *known;
+    Lower             *lw;
+    Arena             *scratch;
+    VEC(const Stmt *)  around;      /* lets and loops around the statement looked at */
 } Vectorize;
 
 /* The least and the largest value an expression has in any lane, both the same for all lanes. */
@@ -36,13 +37,19 @@ typedef struct Lanes {
     const Stmt *loop;
     int64_t     count;
     Varying     varying;
-    Map         spans;      /* name of a varying let -> its Span, if it has one */
+    Map         lets;       /* name of a varying let -> its value */
+    Simplifier *known;      /* what holds at the loop whose bounds are looked at */
     Map         values;     /* name of an inner let that does not vary -> its value, in terms of what is bound outside the loop; absent if there is none */
     Map         inner;      /* names bound inside the loop */
     int         branches;   /* around the statement looked at, inside the loop */
     bool        failed;
     VEC(Moved)  moved;
 } Lanes;
+
+static const Expr *last_of(Lower *lw, const Stmt *loop)
+{
+    return index_sub(lw->exprs, index_add(lw->exprs, loop->loop.min, loop->loop.extent), expr_int(lw->exprs, (kn_type)loop->loop.min->type, 1));
+}
 
 /* ---- Spans -------------------------------------------------------------------------------- */
 
@@ -54,7 +61,7 @@ static bool never_wraps(Lanes *l, const Expr *e)
     __int128 lo = 0, hi = 0;
     for (uint32_t i = 0; i < e->count; i++) {
         int64_t a, b;
-        simplifier_bounds(l->pass->known, e->args[i], &a, &b);
+        simplifier_bounds(l->known, e->args[i], &a, &b);
         if (i == 0) {
             lo = e->op == EX_NEG ? -(__int128)b : a;
             hi = e->op == EX_NEG ? -(__int128)a : b;
@@ -139,11 +146,13 @@ static bool span_known(Lanes *l, Map *done, const Expr *e, Span *out)
         *out = (Span){ e, e };
         return true;
     }
+    if (e->op == EX_VAR && e->u.name == l->loop->loop.name) {
+        *out = (Span){ l->loop->loop.min, last_of(l->pass->lw, l->loop) };
+        return true;
+    }
     if (e->op == EX_VAR) {
-        const Span *s = map_get(&l->spans, e->u.name);
-        if (s)
-            *out = *s;
-        return s != NULL;
+        const Expr *value = map_get(&l->lets, e->u.name);
+        return value && span_of(l, done, value, out);
     }
     if (e->count > 3 || !type_is_int((kn_type)e->type))
         return false;
@@ -168,11 +177,25 @@ static bool span_of(Lanes *l, Map *done, const Expr *e, Span *out)
     return seen->lo != NULL;
 }
 
+/* What is known here of all that encloses the statement looked at. Few loops need it, so it is made for those. */
+static Simplifier *knowledge(Vectorize *x, Arena *scratch)
+{
+    Simplifier *known = simplifier_new(x->lw->exprs, scratch);
+    for (size_t i = 0; i < x->around.count; i++) {
+        const Stmt *s = x->around.at[i];
+        if (s->kind == STMT_LET)
+            simplifier_push_let(known, s->let.name, s->let.value);
+        else
+            simplifier_push_range(known, s->loop.name, s->loop.min, last_of(x->lw, s));
+    }
+    return known;
+}
+
 static bool span(Lanes *l, const Expr *e, Span *out)
 {
     Map done;
     map_init(&done, l->scratch);
-    return span_of(l, &done, simplify(l->pass->known, e), out);
+    return span_of(l, &done, simplify(l->known, e), out);
 }
 
 /* ---- The body ------------------------------------------------------------------------------ */
@@ -276,22 +299,15 @@ static const Stmt *fit_alloc(Lanes *l, const Stmt *s)
 static const Stmt *fit_let(Lanes *l, const Stmt *s)
 {
     const bool  varies = varying_expr(&l->varying, s->let.value);
-    Span        range;
-    const Expr *value = varies ? NULL : outward(l, s->let.value);
-    Span       *kept  = NULL;
-    if (varies && type_is_int((kn_type)s->let.value->type) && span(l, s->let.value, &range)) {
-        kept  = ARENA_NEW(l->scratch, Span);
-        *kept = range;
-    }
+    const Expr *value  = varies ? NULL : outward(l, s->let.value);
     varying_bind(&l->varying, s->let.name, varies);
     map_set(&l->inner, s->let.name, (void *)s);
-    map_set(&l->spans, s->let.name, kept);
+    map_set(&l->lets, s->let.name, varies ? (void *)s->let.value : NULL);
     map_set(&l->values, s->let.name, (void *)value);
-    value            = fit_expr(l, s->let.value);
-    simplifier_push_let(l->pass->known, s->let.name, value);
+    vec_push(l->pass->scratch, &l->pass->around, s);
     const Stmt *body = fit_lanes(l, s->let.body);
-    simplifier_pop(l->pass->known);
-    return stmt_let(l->pass->lw->arena, s->let.name, value, body);
+    l->pass->around.count--;
+    return stmt_let(l->pass->lw->arena, s->let.name, fit_expr(l, s->let.value), body);
 }
 
 /* A loop in which lanes differ on the bounds: over the hull of them, each lane where it takes part. */
@@ -302,6 +318,7 @@ static const Stmt *fit_hull(Lanes *l, const Stmt *s, const Stmt *body)
     const Expr *var  = expr_var(pool, KN_I32, s->loop.name);
     const Expr *end  = index_add(pool, s->loop.min, s->loop.extent);
     Span        first, last;
+    l->known = knowledge(l->pass, l->scratch);
     if (!span(l, s->loop.min, &first) || !span(l, end, &last)) {
         l->failed = true;
         return s;
@@ -317,15 +334,14 @@ static const Stmt *fit_loop(Lanes *l, const Stmt *s)
     Lower      *lw   = l->pass->lw;
     const bool  hull = varying_expr(&l->varying, s->loop.min) || varying_expr(&l->varying, s->loop.extent);
     const Expr *min  = fit_expr(l, s->loop.min), *extent = fit_expr(l, s->loop.extent);
-    const Expr *last = index_sub(lw->exprs, index_add(lw->exprs, min, extent), expr_int(lw->exprs, (kn_type)min->type, 1));
     varying_bind(&l->varying, s->loop.name, false);
     map_set(&l->inner, s->loop.name, (void *)s);
     map_set(&l->values, s->loop.name, NULL);
-    simplifier_push_range(l->pass->known, s->loop.name, min, last);
+    vec_push(l->pass->scratch, &l->pass->around, s);
     l->branches     += hull;
     const Stmt *body = fit_lanes(l, s->loop.body);
     l->branches     -= hull;
-    simplifier_pop(l->pass->known);
+    l->pass->around.count--;
     return hull ? fit_hull(l, s, body) : stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, min, extent, body);
 }
 
@@ -389,17 +405,13 @@ static const Stmt *fit_body(Vectorize *x, const Stmt *loop, int64_t count)
     scratch_begin(&scratch, x->lw->cx);
     Lanes l = { .pass = x, .scratch = &scratch, .loop = loop, .count = count };
     varying_init(&l.varying, x->lw->exprs, &scratch, loop->loop.name);
-    map_init(&l.spans, &scratch);
+    map_init(&l.lets, &scratch);
     map_init(&l.values, &scratch);
     map_init(&l.inner, &scratch);
-    Span       *own  = ARENA_NEW(&scratch, Span);
-    const Expr *last = index_add(x->lw->exprs, loop->loop.min, expr_int(x->lw->exprs, (kn_type)loop->loop.min->type, count - 1));
-    *own             = (Span){ loop->loop.min, last };
-    map_set(&l.spans, loop->loop.name, own);
     map_set(&l.inner, loop->loop.name, (void *)loop);
-    simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last);
+    vec_push(x->scratch, &x->around, loop);
     const Stmt *body = fit_lanes(&l, loop->loop.body);
-    simplifier_pop(x->known);
+    x->around.count--;
     const Stmt *result = NULL;
     if (!l.failed)
         result = allocate(&l, stmt_for(x->lw->arena, loop->loop.name, LOOP_VECTOR, loop->loop.min, loop->loop.extent, body));
@@ -429,16 +441,11 @@ static const Stmt *fit(void *user, const Stmt *s)
     const StmtMap m = { x->lw->arena, fit, NULL, x };
     if (s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR)
         return fit_vector(x, s);
-    if (s->kind == STMT_LET) {
-        simplifier_push_let(x->known, s->let.name, s->let.value);
-    } else if (s->kind == STMT_FOR) {
-        const Expr *end = index_add(x->lw->exprs, s->loop.min, s->loop.extent);
-        simplifier_push_range(x->known, s->loop.name, s->loop.min, index_sub(x->lw->exprs, end, expr_int(x->lw->exprs, KN_I32, 1)));
-    } else {
+    if (s->kind != STMT_LET && s->kind != STMT_FOR)
         return stmt_map(&m, s);
-    }
+    vec_push(x->scratch, &x->around, s);
     s = stmt_map(&m, s);
-    simplifier_pop(x->known);
+    x->around.count--;
     return s;
 }
 
@@ -448,7 +455,7 @@ const Stmt *lower_vectorize(Lower *lw, const Stmt *s)
         return NULL;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Vectorize x = { lw, simplifier_new(lw->exprs, &scratch) };
+    Vectorize x = { .lw = lw, .scratch = &scratch };
     s           = fit(&x, s);
     scratch_end(&scratch);
     return s;

@@ -104,7 +104,7 @@ static void session(kn_context *cx)
     done(cx, kn_schedule_parse(p, "p.sched", "hist.compute_root()", -1));
     for (int view = KN_VIEW_FUNCS; view <= KN_VIEW_SCHEDULE; view++)
         made(cx, kn_show(p, (kn_view)view));
-    kn_module *m = kn_compile(p, NULL);
+    kn_module *m = kn_compile(p, &(kn_options){ .interpret = true });
     if (!made(cx, m) || !done(cx, kn_fit(m, args, 3)))
         return;
     done(cx, kn_bounds(m, args, 3, &regions, &count));
@@ -122,14 +122,30 @@ static void session(kn_context *cx)
     kn_error_text(cx);
 }
 
-static void test_failing_allocations(bool for_good)
+/* The same for what is compiled: the plan, the loops, the object, the threads and their scratch. */
+static void compiled_session(kn_context *cx)
+{
+    kn_buffer    in = { .type = KN_U16, .rank = 2, .dim = { { 0, 20, 0 }, { 0, 20, 0 } } }, out = { 0 };
+    const kn_arg args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } };
+    kn_pipeline *p      = kn_parse(cx, "p.kiln", blur_text, -1);
+    if (!made(cx, p))
+        return;
+    kn_module *m = kn_compile(p, &(kn_options){ .threads = 2 });
+    if (!made(cx, m) || !done(cx, kn_fit(m, args, 2)) || !done(cx, kn_buffer_alloc(cx, &in)) || !done(cx, kn_buffer_alloc(cx, &out)))
+        return;
+    done(cx, kn_run(m, args, 2));
+    made(cx, kn_show(p, KN_VIEW_LOOPS));
+    kn_pipeline_free(p);
+}
+
+static void test_failing_allocations(void (*session_of)(kn_context *), bool for_good)
 {
     long n = 1;
     for (;; n++) {
         Account     a  = { .fail_at = n, .for_good = for_good };
         kn_context *cx = counting_context(&a);
         if (cx)
-            session(cx);
+            session_of(cx);
         else
             CHECK(n == 1, "a context needs one block");
         kn_context_free(cx);
@@ -176,11 +192,13 @@ static void test_read_file(void)
 }
 
 /* An intermediate that does not fit: refused, the output as it was; a smaller one goes well afterwards. */
-static void test_memory_limit(void)
+static void test_memory_limit(bool interpret)
 {
-    kn_context *cx = kn_context_new(&(kn_config){ .memory_limit = 2 << 20 });
-    kn_module  *m  = compile_text(cx, "param n : i32 = 10\noutput out\nf(x, y) = x + y\n"
-                                      "out(x) = sum(f(x, i) for i in 0..n) + f(x - 1, 0)\n");
+    kn_context *cx = kn_context_new(&(kn_config){ .memory_limit = 4 << 20 });
+    kn_pipeline *p = kn_parse(cx, "p.kiln", "param n : i32 = 10\noutput out\nf(x, y) = x + y\n"
+                                            "out(x) = sum(f(x, i) for i in 0..n) + f(x - 1, 0)\nschedule { f.compute_root() }\n", -1);
+    kn_module *m = kn_compile(p, &(kn_options){ .interpret = interpret });
+    CHECK(m, "%s", kn_error_text(cx));
     int32_t   data[4] = { 7, 7, 7, 7 };
     kn_buffer out     = kn_buffer_dense(data, KN_I32, 1, (int32_t[]){ 4 });
     kn_arg    args[]  = { { "out", .buffer = &out }, { "n", .value = kn_int(1000000) } };
@@ -189,7 +207,7 @@ static void test_memory_limit(void)
     args[1].value = kn_int(4);
     expect_ok(cx, kn_run(m, args, 2));
     CHECK(data[1] == 1 + 2 + 3 + 4, "%d", data[1]);
-    kn_buffer big = { .type = KN_U8, .rank = 1, .dim = { { 0, 3 << 20, 0 } } };
+    kn_buffer big = { .type = KN_U8, .rank = 1, .dim = { { 0, 5 << 20, 0 } } };
     expect_error(cx, kn_buffer_alloc(cx, &big), KN_ERROR_LIMIT, "memory");
     big.dim[0].extent = 1 << 19;
     for (int i = 0; i < 20; i++) {
@@ -223,11 +241,14 @@ static void test_max_errors(void)
 
 int main(void)
 {
-    test_failing_allocations(false);
-    test_failing_allocations(true);
+    test_failing_allocations(session, false);
+    test_failing_allocations(session, true);
+    test_failing_allocations(compiled_session, false);
+    test_failing_allocations(compiled_session, true);
     test_recovery();
     test_read_file();
-    test_memory_limit();
+    test_memory_limit(true);
+    test_memory_limit(false);
     test_quota();
     test_max_errors();
     return check_done();

@@ -174,7 +174,7 @@ void run_begin(Run *r, MemoryUse *memory, Report *report, const char *text)
 {
     *r = (Run){ .memory = memory, .cx = context_with(memory), .report = report };
     r->p = r->cx ? kn_parse(r->cx, "program.kiln", text, -1) : NULL;
-    r->m = kn_compile(r->p, NULL);
+    r->m = kn_compile(r->p, &(kn_options){ .interpret = true });
 }
 
 void run_free_grids(Run *r)

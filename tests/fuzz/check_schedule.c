@@ -6,14 +6,13 @@
  *   value      a value differs
  *   print      the plan as text is no schedule, or makes another plan
  *   gaps       something beside the elements of an output was written
- *   compile, run, jit      the same of compiled code
+ *   compile    what was executed is refused when it is compiled
+ *   jit        compiled code ends with an error, or a value differs
  *   leak       memory is left */
 #include "check_schedule.h"
 #include "cases.h"
 #include "interp/execute.h"
-#ifdef HAVE_PLAN
 #include "lower/lower.h"
-#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@ typedef struct Check {
     const char     *text;
     uint64_t        seed;
     int             margin;
+    bool            compile;
     ScheduleReport *report;
 } Check;
 
@@ -72,8 +72,6 @@ static Verdict check_outcome(Check *k, kn_status status, const char *kind)
     return verdict == PROGRAM_PASSED ? check_gaps(k) : verdict;
 }
 
-#ifdef HAVE_PLAN
-
 static Verdict refused(Check *k)
 {
     const char *text = kn_error_text(k->reference.cx);
@@ -117,9 +115,7 @@ static void lower_pipeline(void *arg)
     text_init(&text, &l->arena);
     plan_print(&text, plan);
     l->printed = text_string(&text);
-#ifdef HAVE_LOWER
     l->program = lower(plan, &(LowerOptions){ .strict_float = true, .until = l->until });
-#endif
 }
 
 /* Skips the numbers that new names gain: x_1. */
@@ -192,8 +188,28 @@ static void find_pass(Check *k)
     }
 }
 
-/* Plans, lowers and executes. */
-static Verdict check_executed(Check *k)
+/* Compiles, with every access checked or as usual, and runs with two layouts of memory. */
+static Verdict check_compiled(Check *k)
+{
+    kn_context *cx = k->reference.cx;
+    kn_module  *m  = kn_compile(k->reference.p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = k->seed % 2 });
+    Verdict     verdict = PROGRAM_PASSED;
+    if (!m)
+        return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "compile", "%s", kn_error_text(cx));
+    for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
+        other_arguments(k, layout ? 1 + k->seed % 1000 : 0);
+        k->other.m = m;
+        verdict    = check_outcome(k, run_go(&k->other), "jit");
+        if (verdict == PROGRAM_FAILED && !strcmp(k->report->report.kind, "value"))
+            k->report->report.kind = "jit";
+    }
+    if (verdict == PROGRAM_PASSED)
+        k->report->reached = REACHED_COMPILED;
+    return verdict;
+}
+
+/* Plans, lowers and executes; then the rest. */
+static Verdict check_lowered(Check *k)
 {
     kn_context *cx = k->reference.cx;
     Lowering    l  = { .p = k->reference.p };
@@ -210,13 +226,13 @@ static Verdict check_executed(Check *k)
         k->report->reached = REACHED_EXECUTED;
     if (verdict == PROGRAM_FAILED)
         find_pass(k);
+    if (verdict == PROGRAM_PASSED && k->compile)
+        verdict = check_compiled(k);
     if (l.printed && verdict != PROGRAM_FAILED && k->seed % 4 == 1)
         verdict = check_printed(k, &l) == PROGRAM_FAILED ? PROGRAM_FAILED : verdict;
     arena_free(&l.arena);
     return verdict;
 }
-
-#endif
 
 /* The reference: what the interpreter says. */
 static Verdict check_reference(Check *k)
@@ -238,22 +254,17 @@ static Verdict check_reference(Check *k)
     return PROGRAM_PASSED;
 }
 
-Verdict check_schedule(const char *text, uint64_t seed, ScheduleReport *report)
+Verdict check_schedule(const char *text, uint64_t seed, bool compile, ScheduleReport *report)
 {
     MemoryUse  memory = { .fail_at = -1 };
     const Case c      = read_comments(text);
-    Check      k      = { .c = &c, .text = text, .seed = seed, .report = report };
+    Check      k      = { .c = &c, .text = text, .seed = seed, .compile = compile, .report = report };
     *report = (ScheduleReport){ .report = { .kind = "" } };
     k.reference = (Run){ .memory = &memory, .cx = context_with(&memory), .report = &report->report };
     k.reference.p = kn_parse(k.reference.cx, "program.kiln", text, -1);
     Verdict verdict = check_reference(&k);
-#ifdef HAVE_PLAN
     if (verdict == PROGRAM_PASSED)
-        verdict = check_executed(&k);
-#else
-    (void)check_outcome;
-    (void)other_arguments;
-#endif
+        verdict = check_lowered(&k);
     run_free_grids(&k.other);
     run_end(&k.reference);
     return verdict != PROGRAM_FAILED && memory.live ? fail(&report->report, "leak", "%lld blocks", (long long)memory.live) : verdict;

@@ -19,7 +19,7 @@ typedef struct ScheduleReport {
     char    refusal[400];       /* what the plan or the lowering had against it */
 } ScheduleReport;
 
-/* `text` is a program as in generate.h with one schedule block. `seed` decides the layouts. */
-Verdict check_schedule(const char *text, uint64_t seed, ScheduleReport *report);
+/* `text` is a program as in generate.h with one schedule block. `seed` decides the layouts. Compiling takes most of the time: it may be left out. */
+Verdict check_schedule(const char *text, uint64_t seed, bool compile, ScheduleReport *report);
 
 #endif

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_SECONDS = 20, MOST_FAILURES = 50 };
+enum { MOST_SECONDS = 20, MOST_FAILURES = 50, COMPILE_EVERY = 5 };
 
 typedef struct Tally {
     int      passed, failed, skipped;
@@ -63,7 +63,7 @@ typedef struct Outcome {
 } Outcome;
 
 /* Checks in a process of its own, so that a crash, or one that does not end, is a failure like others. */
-static Outcome check_apart(const char *text, uint64_t seed)
+static Outcome check_apart(const char *text, uint64_t seed, bool compile)
 {
     Outcome *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int      status = 0;
@@ -73,7 +73,7 @@ static Outcome check_apart(const char *text, uint64_t seed)
     const pid_t child = fork();
     if (child == 0) {
         alarm(MOST_SECONDS);
-        shared->verdict = check_schedule(text, seed, &shared->report);
+        shared->verdict = check_schedule(text, seed, compile, &shared->report);
         _exit(0);
     }
     waitpid(child, &status, 0);
@@ -87,13 +87,13 @@ static Outcome check_apart(const char *text, uint64_t seed)
     return outcome;
 }
 
-static void run_text(Tally *t, const char *text, uint64_t seed, const char *what)
+static void run_text(Tally *t, const char *text, uint64_t seed, bool compile, const char *what)
 {
     Outcome o;
     if (t->is_here)
-        o.verdict = check_schedule(text, seed, &o.report);
+        o.verdict = check_schedule(text, seed, compile, &o.report);
     else
-        o = check_apart(text, seed);
+        o = check_apart(text, seed, compile);
     const Verdict         v = o.verdict;
     const ScheduleReport *r = &o.report;
     t->passed += v == PROGRAM_PASSED;
@@ -112,13 +112,21 @@ static void run_seed(Tally *t, uint64_t seed)
     char         what[64], *text = case_of(seed);
     const double begin = seconds_now();
     snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
-    run_text(t, text, seed, what);
+    run_text(t, text, seed, seed % COMPILE_EVERY == 0, what);
     free(text);
     const double took = seconds_now() - begin;
     if (took > t->slowest) {
         t->slowest   = took;
         t->slow_seed = seed;
     }
+}
+
+/* Loads the compiler's backend once, before there are processes that would each do it. */
+static void load_backend(void)
+{
+    kn_context *cx = kn_context_new(NULL);
+    kn_compile(kn_parse(cx, "warm.kiln", "output out\nout(x) = x\n", -1), NULL);
+    kn_context_free(cx);
 }
 
 static void run_seeds(Tally *t, uint64_t seed, long count, double limit)
@@ -145,7 +153,7 @@ static void run_file(Tally *t, const char *path)
         t->failed++;
     } else {
         for (uint64_t seed = 1; seed <= 3; seed++)
-            run_text(t, text, seed, path);
+            run_text(t, text, seed, true, path);
     }
     if (file)
         fclose(file);
@@ -156,6 +164,7 @@ int main(int argc, char **argv)
 {
     Tally t = { .passed = 0 };
     setvbuf(stdout, NULL, _IOLBF, 0);
+    load_backend();
     if (argc > 3 && !strcmp(argv[1], "--refused")) {
         t.show_refusals = true;
         argc--, argv++;

@@ -75,7 +75,7 @@ static void run_program(const Program *program)
     kn_buffer   in        = kn_buffer_dense(values, KN_I32, 2, (const int32_t[]){ 4, 3 });
     kn_buffer   out       = kn_buffer_dense(got, KN_I32, rank, (const int32_t[]){ program->width, program->height });
     const bool  reads     = strstr(program->text, "input") != NULL;
-    kn_module  *m         = kn_compile(kn_parse(cx, program->name, program->text, -1), NULL);
+    kn_module  *m         = kn_compile(kn_parse(cx, program->name, program->text, -1), &(kn_options){ .interpret = true });
     const kn_arg args[2]  = { { .name = "out", .buffer = &out }, { .name = "in", .buffer = &in } };
     const bool  ran       = m && kn_run(m, args, reads ? 2 : 1) == KN_OK;
     CHECK(ran, "%s: %s", program->name, kn_error_text(cx));
