@@ -180,6 +180,7 @@ static inline void here(Gen *g) { at_level(g, g->depth); }
 
 Binding *bind(Gen *g, const char *name, Value v, bool coordinate);
 void     unbind(Gen *g, const char *name);
+void     forget_coordinates(Gen *g);
 Binding *binding_find(Gen *g, const char *name);    /* NULL if not bound in this function */
 
 /* ---- llvm_type.c: types, constants, intrinsics ---- */
