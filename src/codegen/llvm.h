@@ -21,7 +21,7 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { MOST_LANES = 1024, MOST_TERMS = 64 };
+enum { MOST_LANES = 1024, MOST_TERMS = 64, MOST_PHASES = 8 };
 
 typedef enum Shape { UNIFORM, RAMP, LANES } Shape;
 
@@ -102,6 +102,9 @@ typedef struct Address {
     int64_t       constant;
     int64_t      *offsets;      /* one for each lane; NULL: the same address for all */
     LLVMValueRef  lanes;        /* <L x i64>, or NULL */
+    int           phases;       /* not 0: lane i adds (phase + step*i) / phases instead; 0 <= phase < phases */
+    int64_t       step;
+    LLVMValueRef  phase;
 } Address;
 
 /* Loads of one statement from one place, which share wide loads. */
@@ -177,6 +180,7 @@ static inline void here(Gen *g) { at_level(g, g->depth); }
 
 Binding *bind(Gen *g, const char *name, Value v, bool coordinate);
 void     unbind(Gen *g, const char *name);
+void     forget_coordinates(Gen *g);
 Binding *binding_find(Gen *g, const char *name);    /* NULL if not bound in this function */
 
 /* ---- llvm_type.c: types, constants, intrinsics ---- */
@@ -205,9 +209,13 @@ void         statement_begin(Gen *g);
 Value        value_merge(Value a, const Value *b);          /* level, name and purity of what is made of both */
 Value        value_constant(Gen *g, LLVMValueRef v);
 
+/* ---- llvm_pattern.c ---- */
+bool gen_pattern(Gen *g, const Expr *e, Value *out);        /* an expression that is one instruction: its value */
+
 /* ---- llvm_ops.c, llvm_convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef Operator(Gen *g, const Expr *e, LLVMValueRef *args);
 extern Operator *const operator_table[EX_COUNT];
+LLVMValueRef floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits);     /* c > 0 */
 LLVMValueRef convert(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate);
 LLVMValueRef widen_float(Gen *g, LLVMValueRef v, kn_type t);        /* f16, bf16 to f32; others as they are */
 LLVMValueRef narrow_float(Gen *g, LLVMValueRef v, kn_type t);       /* back */
@@ -215,9 +223,10 @@ LLVMValueRef from_memory(Gen *g, LLVMValueRef v, kn_type t);        /* what was 
 LLVMValueRef to_memory(Gen *g, LLVMValueRef v, kn_type t);
 
 /* ---- llvm_address.c, llvm_memory.c ---- */
-Address      address_of(Gen *g, const Buffer *buffer, const Expr *index);
+Address      address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load);    /* has phases only for a load */
 LLVMValueRef address_pointer(Gen *g, const Address *a, int64_t offset);     /* of one element, `offset` more, at its level */
 LLVMValueRef address_lanes(Gen *g, const Address *a);                       /* <L x ptr>, at its level */
+LLVMValueRef address_lane(Gen *g, const Address *a, int lane);              /* of one lane, at its level */
 void         address_check(Gen *g, const Address *a);
 LLVMValueRef buffer_base(Gen *g, const Buffer *b);
 Value        gen_load(Gen *g, const Expr *e);

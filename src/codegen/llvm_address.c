@@ -196,7 +196,45 @@ static void insert_step(Step *steps, int *count, Step s)
     steps[i] = s;
 }
 
-Address address_of(Gen *g, const Buffer *buffer, const Expr *index)
+/* (base + step*lane) / c with a constant c: lane i adds (r + step*i) / c to base / c, where r = base % c. So all lanes share a pointer, and there are c
+ * ways in which they lie behind it. The value to add to the pointer, or NULL where it is none of these. */
+static LLVMValueRef split_quotient(Gen *g, Address *a, const Expr *atom, int *level)
+{
+    int64_t c;
+    if (atom->op != EX_DIV || !expr_is_int(atom->args[1], &c) || c < 2 || c > MOST_PHASES || !is_coordinate(g, atom->args[0]))
+        return NULL;
+    const Value v = gen_expr(g, atom->args[0]);
+    if (v.shape != RAMP || v.step < 1 || v.step > MOST_PHASES)
+        return NULL;
+    at_level(g, v.level);
+    LLVMValueRef q = floor_by_constant(g, v.v, c, type_bits(atom->type));
+    a->phase       = LLVMBuildSub(g->b, v.v, LLVMBuildMul(g->b, q, int_like(LLVMTypeOf(q), c), ""), "");
+    a->phases      = (int)c;
+    a->step        = v.step;
+    *level         = v.level;
+    return LLVMBuildSExt(g->b, q, g->t.i64, "");
+}
+
+/* The one term that is not the same in all lanes, or NULL. */
+static const Term *only_varying(Gen *g, const Terms *terms)
+{
+    const Term *found = NULL;
+    for (int i = 0; i < terms->count; i++)
+        if (terms->at[i].factor && gen_expr(g, terms->at[i].atom).shape != UNIFORM) {
+            if (found)
+                return NULL;
+            found = &terms->at[i];
+        }
+    return found;
+}
+
+/* Phases help where every lane is loaded. */
+static bool phases_help(const Gen *g, const Term *t)
+{
+    return t && t->factor == 1 && !g->mask && !g->options->check_access;
+}
+
+Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
 {
     Terms terms = { 0 };
     add_terms(g, &terms, index, 1);
@@ -209,6 +247,7 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index)
     int     count = 0;
     a.ptr   = buffer_base(g, buffer);
     a.level = g->f->buffers[buffer->id].level;
+    const Term *varying = load && g->lanes ? only_varying(g, &terms) : NULL;
     for (int i = 0; i < terms.count; i++) {
         const Term *t = &terms.at[i];
         if (!t->factor)
@@ -216,6 +255,14 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index)
         const Value v = gen_expr(g, t->atom);
         a.named       = a.named > v.named ? a.named : v.named;
         a.pure        = a.pure && v.pure;
+        if (v.shape == LANES && t == varying && !LLVMIsConstant(v.v) && phases_help(g, t)) {
+            int          level;
+            LLVMValueRef shared = split_quotient(g, &a, t->atom, &level);
+            if (shared) {
+                insert_step(steps, &count, (Step){ shared, level, t->atom->id });
+                continue;
+            }
+        }
         if (v.shape != UNIFORM)
             add_lanes(g, &a, t, v);
         if (v.shape == LANES)
@@ -254,10 +301,23 @@ static LLVMValueRef lane_indices(Gen *g, const Address *a)
     return a->lanes ? LLVMBuildAdd(g->b, a->lanes, all, "") : all;
 }
 
+/* A constant of all lanes goes to the pointer: pointer and i32 lanes are what gather instructions take. */
 LLVMValueRef address_lanes(Gen *g, const Address *a)
 {
-    LLVMValueRef by = lane_indices(g, a);
-    return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), a->ptr, &by, 1, "");
+    const bool   plain = a->lanes && !a->offsets;
+    LLVMValueRef ptr = plain ? address_pointer(g, a, 0) : a->ptr, by = plain ? a->lanes : lane_indices(g, a);
+    at_level(g, a->level);
+    return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), ptr, &by, 1, "");
+}
+
+LLVMValueRef address_lane(Gen *g, const Address *a, int lane)
+{
+    LLVMValueRef ptr = address_pointer(g, a, a->offsets ? a->offsets[lane] : 0);
+    if (!a->lanes)
+        return ptr;
+    at_level(g, a->level);
+    LLVMValueRef by = LLVMBuildExtractElement(g->b, a->lanes, i32_const(g, lane), "");
+    return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), ptr, &by, 1, "");
 }
 
 /* ---- Checked accesses ---- */

@@ -141,7 +141,7 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
 
 static void gen_one_element(Gen *g, const Place *p)
 {
-    const Address a   = address_of(g, p->buffer, p->index);
+    const Address a   = address_of(g, p->buffer, p->index, false);
     address_check(g, &a);
     LLVMValueRef  ptr = address_pointer(g, &a, 0);
     LLVMAtomicRMWBinOp op;
@@ -165,7 +165,7 @@ static void gen_one_element(Gen *g, const Place *p)
 static void gen_locked(Gen *g, const Stmt *s)
 {
     const int     n     = s->store.count;
-    const Address first = address_of(g, s->store.places[0].buffer, s->store.places[0].index);
+    const Address first = address_of(g, s->store.places[0].buffer, s->store.places[0].index, false);
     LLVMValueRef  args[2] = { g->f->rt, address_pointer(g, &first, 0) };
     here(g);
     rt_call(g, "kn_rt_lock", g->t.none, 2, args);
@@ -174,7 +174,7 @@ static void gen_locked(Gen *g, const Stmt *s)
     for (int i = 0; i < n; i++)
         values[i] = gen_expr(g, s->store.places[i].value);
     for (int i = 0; i < n; i++) {
-        const Address a = address_of(g, s->store.places[i].buffer, s->store.places[i].index);
+        const Address a = address_of(g, s->store.places[i].buffer, s->store.places[i].index, false);
         gen_store_lanes(g, &a, values[i], false);
     }
     if (cleanup_pop(g)) {

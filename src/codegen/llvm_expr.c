@@ -290,6 +290,8 @@ static Value gen_operator(Gen *g, const Expr *e)
     Value args[3];
     Value r     = value_constant(g, NULL);
     bool  ramps = false;
+    if (gen_pattern(g, e, &r))
+        return r;
     for (uint32_t i = 0; i < e->count; i++) {
         args[i] = gen_expr(g, e->args[i]);
         r       = value_merge(r, &args[i]);

@@ -146,6 +146,12 @@ static void bindings_grow(Gen *g, Function *f)
             *binding_slot(f, old[i].name) = old[i];
 }
 
+/* What is known of expressions with a name holds no longer when the name is bound to something of another kind. */
+void forget_coordinates(Gen *g)
+{
+    memset(g->coordinate, 0, g->program->exprs->count * sizeof *g->coordinate);
+}
+
 Binding *bind(Gen *g, const char *name, Value v, bool coordinate)
 {
     Function *f = g->f;
@@ -153,6 +159,8 @@ Binding *bind(Gen *g, const char *name, Value v, bool coordinate)
         bindings_grow(g, f);
     Binding *slot = binding_slot(f, name);
     f->binding_count += !slot->name;
+    if (slot->name && slot->coordinate != coordinate)
+        forget_coordinates(g);
     *slot = (Binding){ .name = name, .value = v, .coordinate = coordinate, .live = true };
     return slot;
 }

@@ -112,7 +112,7 @@ void collect_loads(Gen *g, const Expr *e)
         collect_loads(g, e->args[i]);
     if (e->op != EX_LOAD)
         return;
-    const Address a = address_of(g, e->u.buffer, e->args[0]);
+    const Address a = address_of(g, e->u.buffer, e->args[0], true);
     if (!is_strided(&a, g->lanes))
         return;
     if (g->strided_count == g->strided_capacity) {
@@ -203,23 +203,51 @@ static LLVMValueRef load_each(Gen *g, const Address *a)
     LLVMTypeRef  type = memory_type(g, a->buffer->type);
     LLVMValueRef all  = LLVMGetPoison(LLVMVectorType(type, (unsigned)g->lanes));
     for (int i = 0; i < g->lanes; i++) {
-        LLVMValueRef ptr = address_pointer(g, a, a->offsets[i]);
+        LLVMValueRef ptr = address_lane(g, a, i);
         here(g);
         all = LLVMBuildInsertElement(g->b, all, load_element(g, a->buffer, ptr, type), i32_const(g, i), "");
     }
     return all;
 }
 
+/* Lanes (phase + step*i) / phases. The elements up to that of the last lane in phase 0 are needed in every phase: one load; the last one of all, which may be
+ * one more, by itself. Each phase is a shuffle of them, and the phase chooses. */
+static LLVMValueRef load_phases(Gen *g, const Address *a)
+{
+    const Buffer *b    = a->buffer;
+    LLVMTypeRef   type = memory_type(g, b->type), index = LLVMTypeOf(a->phase);
+    const int64_t reach = a->step * (g->lanes - 1);
+    const int     sure  = (int)(reach / a->phases) + 1;
+    LLVMValueRef  first = address_pointer(g, a, 0);
+    here(g);
+    LLVMValueRef  last  = LLVMBuildUDiv(g->b, LLVMBuildAdd(g->b, a->phase, int_like(index, reach), ""), int_like(index, a->phases), "");
+    LLVMValueRef  wide  = load_element(g, b, first, LLVMVectorType(type, (unsigned)sure));
+    LLVMValueRef  extra = load_element(g, b, LLVMBuildGEP2(g->b, type, first, &last, 1, ""), type);
+    LLVMValueRef  rest  = LLVMBuildInsertElement(g->b, LLVMGetPoison(LLVMTypeOf(wide)), extra, i32_const(g, 0), "");
+    LLVMValueRef  r     = NULL;
+    for (int phase = 0; phase < a->phases; phase++) {
+        LLVMValueRef places[MOST_LANES];
+        for (int i = 0; i < g->lanes; i++)
+            places[i] = i32_const(g, (phase + a->step * i) / a->phases);
+        LLVMValueRef one = LLVMBuildShuffleVector(g->b, wide, rest, LLVMConstVector(places, (unsigned)g->lanes), "");
+        LLVMValueRef now = LLVMBuildICmp(g->b, LLVMIntEQ, a->phase, int_like(index, phase), "");
+        r = r ? LLVMBuildSelect(g->b, now, one, r, "") : one;
+    }
+    return r;
+}
+
 static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
 {
     const Buffer *b     = a->buffer;
     const bool    dense = is_dense(a, g->lanes);
+    if (a->phases)
+        return load_phases(g, a);
     if (dense && !g->mask) {
         LLVMValueRef ptr = address_pointer(g, a, a->offsets[0]);
         here(g);
         return load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
     }
-    if (dense || a->lanes || g->mask) {
+    if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32)) {
         LLVMValueRef ptr = dense ? address_pointer(g, a, a->offsets[0]) : address_lanes(g, a);
         here(g);
         return masked_access(g, dense ? MASKED_LOAD : MASKED_GATHER, b, NULL, ptr);
@@ -232,10 +260,10 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
 
 Value gen_load(Gen *g, const Expr *e)
 {
-    const Address a = address_of(g, e->u.buffer, e->args[0]);
+    const Address a = address_of(g, e->u.buffer, e->args[0], true);
     Value v = { .level = g->depth, .named = g->depth, .pure = a.pure && a.buffer->kind == BUFFER_INPUT };
     address_check(g, &a);
-    if (a.lanes || a.offsets) {
+    if (a.lanes || a.offsets || a.phases) {
         v.shape = LANES;
         v.v     = load_lanes(g, e, &a);
     } else {
@@ -279,12 +307,9 @@ static void store_stream(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef p
 
 static void store_each(Gen *g, const Address *a, LLVMValueRef all)
 {
-    LLVMValueRef ptrs = a->lanes ? address_lanes(g, a) : NULL;
     for (int i = 0; i < g->lanes; i++) {
-        LLVMValueRef ptr = ptrs ? NULL : address_pointer(g, a, a->offsets ? a->offsets[i] : 0);
+        LLVMValueRef ptr = address_lane(g, a, i);
         here(g);
-        if (ptrs)
-            ptr = LLVMBuildExtractElement(g->b, ptrs, i32_const(g, i), "");
         store_element(g, a->buffer, LLVMBuildExtractElement(g->b, all, i32_const(g, i), ""), ptr);
     }
 }

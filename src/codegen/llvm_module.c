@@ -48,6 +48,7 @@ Function *function_begin(Gen *g, const char *name, LLVMTypeRef type)
     scope_push(g, start);
     f->base = g->depth;
     cleanup_push(g);
+    forget_coordinates(g);
     return f;
 }
 
@@ -72,6 +73,7 @@ void function_end(Gen *g)
     LLVMBuildRet(g->b, f->cleanup->status);
     g->f = f->outer;
     g->depth--;
+    forget_coordinates(g);
 }
 
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args)

@@ -76,7 +76,7 @@ static LLVMValueRef build_fma(Gen *g, const Expr *e, LLVMValueRef *a)
 /* ---- Division: Euclidean, total ---- */
 
 /* floor(x / c) for c > 0: x or its complement is not negative, and floor(x/c) = ~(~x / c) for x < 0. */
-static LLVMValueRef floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits)
+LLVMValueRef floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
     if (!(c & (c - 1)))

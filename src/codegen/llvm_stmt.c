@@ -242,7 +242,7 @@ static void gen_store(Gen *g, const Stmt *s)
         values[i] = gen_expr(g, s->store.places[i].value);
     Address *at = gen_alloc(g, (size_t)n * sizeof *at);
     for (int i = 0; i < n; i++)
-        at[i] = address_of(g, s->store.places[i].buffer, s->store.places[i].index);
+        at[i] = address_of(g, s->store.places[i].buffer, s->store.places[i].index, false);
     for (int i = 0; i < n; i++)
         gen_store_lanes(g, &at[i], values[i], s->store.stream);
 }
@@ -250,7 +250,7 @@ static void gen_store(Gen *g, const Stmt *s)
 static void gen_prefetch(Gen *g, const Stmt *s)
 {
     statement_begin(g);
-    const Address a   = address_of(g, s->prefetch.buffer, s->prefetch.index);
+    const Address a   = address_of(g, s->prefetch.buffer, s->prefetch.index, false);
     LLVMValueRef  ptr = address_pointer(g, &a, a.offsets ? a.offsets[0] : 0);
     here(g);
     intrinsic(g, "llvm.prefetch", 1, &g->t.ptr, 4, (LLVMValueRef[]){ ptr, i32_const(g, 0), i32_const(g, 3), i32_const(g, 1) });

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "codegen/codegen.h"
@@ -26,6 +28,8 @@ typedef struct Lowered {
     char       *expected[MOST_BUFFERS];     /* the evaluator's memory of every buffer, and its elements */
     int64_t     count[MOST_BUFFERS];
     uint64_t    params[8];
+    char       *maps[MOST_BUFFERS];         /* of the ports' memory */
+    size_t      map_sizes[MOST_BUFFERS];
 } Lowered;
 
 static const Codegen *backend;
@@ -57,8 +61,8 @@ static inline void lowered_end(Lowered *l)
 {
     for (size_t i = 0; i < l->p.buffers.count; i++) {
         free(l->expected[i]);
-        if ((int)i < l->p.port_count)
-            free(l->ports[i].data);
+        if (l->maps[i])
+            munmap(l->maps[i], l->map_sizes[i]);
     }
     arena_free(&l->arena);
     kn_context_free(l->cx);
@@ -72,14 +76,25 @@ static inline Buffer *lowered_buffer(Lowered *l, const char *name, BufferKind ki
     return b;
 }
 
-/* A dense port of one dimension, with memory on both sides that nobody may touch when memory checkers look. */
+/* Memory that ends where a page ends behind which nothing may be touched: compiled code that reads too far is caught. */
+static inline void *guarded(Lowered *l, int id, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (bytes + page - 1) / page * page + page;
+    char        *map  = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(map + size - page, page, PROT_NONE);
+    l->maps[id]      = map;
+    l->map_sizes[id] = size;
+    return map + size - page - bytes;
+}
+
+/* A dense port of one dimension. */
 static inline Buffer *lowered_port(Lowered *l, const char *name, BufferKind kind, kn_type type, int32_t extent)
 {
     Buffer *b = lowered_buffer(l, name, kind, type);
     b->rank   = 1;
     b->dense  = 0;
     l->p.port_count++;
-    l->ports[b->id]    = (kn_buffer){ .data = calloc((size_t)extent, kn_type_size(type)), .type = type, .rank = 1, .dim = { { 0, extent, 1 } } };
+    l->ports[b->id]    = (kn_buffer){ .data = guarded(l, b->id, (size_t)extent * kn_type_size(type)), .type = type, .rank = 1, .dim = { { 0, extent, 1 } } };
     l->expected[b->id] = calloc((size_t)extent, kn_type_size(type));
     l->count[b->id]    = extent;
     return b;

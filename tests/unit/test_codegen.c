@@ -70,6 +70,47 @@ static void test_patterns(kn_type type, int lanes)
     lowered_end(&l);
 }
 
+/* x/c, (x*s + k)/c from any first coordinate: each phase; the last element read is the last of the buffer. */
+static void test_quotients(kn_type type, int lanes, int step, int by, int first)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "(%dx + %d)/%d, %s x %d", step, first, by, kn_type_name(type), lanes);
+    lowered_begin(&l);
+    const int last = (step * (2 * lanes - 1) + first) / by;
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, type, last + 1), *out = lowered_port(&l, "out", BUFFER_OUTPUT, type, 2 * lanes);
+    fill_input(&l, in);
+    const Expr *x  = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
+    const Expr *at = ex_op(&l, EX_ADD, ex_op(&l, EX_MUL, x, ex_i32(&l, step)), ex_i32(&l, first));
+    l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, 2, st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, in, ex_op(&l, EX_DIV, at, ex_i32(&l, by))))));
+    lowered_compare(&l, 2, what);
+    lowered_end(&l);
+}
+
+/* sat_T(a + b), sat_T(a - b), sat_T(a + constant), where it is an instruction and where it is not. */
+static void test_saturating(kn_type type, kn_type wider, int lanes)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "saturating %s in %s x %d", kn_type_name(type), kn_type_name(wider), lanes);
+    lowered_begin(&l);
+    Buffer *a = lowered_port(&l, "a", BUFFER_INPUT, type, 256), *b = lowered_port(&l, "b", BUFFER_INPUT, type, 256);
+    Buffer *out[3] = { lowered_port(&l, "o0", BUFFER_OUTPUT, type, 256), lowered_port(&l, "o1", BUFFER_OUTPUT, type, 256), lowered_port(&l, "o2", BUFFER_OUTPUT, type, 256) };
+    for (int i = 0; i < 256; i++) {
+        lowered_set(&l, a, i, (Lane){ .i = type_wrap(type, (int64_t)i * (type_max(type) / 100)) });
+        lowered_set(&l, b, i, (Lane){ .i = type_wrap(type, (int64_t)(i * 7 % 256) * (type_max(type) / 90)) });
+    }
+    const Expr *x = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
+    const Expr *wa = expr_unary(&l.pool, EX_CAST, wider, ex_load(&l, a, x)), *wb = expr_unary(&l.pool, EX_CAST, wider, ex_load(&l, b, x));
+    const Expr *sums[3] = { ex_op(&l, EX_ADD, wa, wb), ex_op(&l, EX_SUB, wa, wb), ex_op(&l, EX_ADD, wa, expr_int(&l.pool, wider, 77)) };
+    const Stmt *items[3];
+    for (int i = 0; i < 3; i++)
+        items[i] = st_store(&l, out[i], x, expr_unary(&l.pool, EX_SAT_CAST, type, sums[i]));
+    l.p.body = st_for(&l, LOOP_SERIAL, "xo", 0, 256 / lanes, st_for(&l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&l.arena, 3, items)));
+    lowered_compare(&l, 1, what);
+    lowered_end(&l);
+}
+
 /* if (x + xo*lanes < n) with n in the last vector; else arms; masks within masks; a uniform load under a mask. */
 static void test_masks(kn_type type, int lanes, int extent, int step)
 {
@@ -307,6 +348,15 @@ int main(void)
             test_masks(types[t], lanes[i], 37, 1);
             test_masks(types[t], lanes[i], 3, 2);
         }
+    for (int first = 0; first < 4; first++)
+        for (size_t t = 1; t < sizeof types / sizeof *types; t += 2)
+            for (int by = 2; by < 5; by++)
+                test_quotients(types[t], lanes[(size_t)(first + by) % 7], 1 + (first + by) % 3, by, first);
+    static const kn_type wide[][2] = { { KN_U8, KN_U16 }, { KN_U8, KN_I16 }, { KN_I8, KN_I16 }, { KN_I8, KN_U16 }, { KN_U16, KN_I32 }, { KN_I16, KN_I32 }, { KN_U32, KN_U64 }, { KN_U32, KN_I32 } };
+    for (size_t t = 0; t < sizeof wide / sizeof *wide; t++) {
+        test_saturating(wide[t][0], wide[t][1], 1);
+        test_saturating(wide[t][0], wide[t][1], 16);
+    }
     test_stages();
     test_no_memory();
     test_lets();
