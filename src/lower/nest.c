@@ -240,6 +240,9 @@ Span nest_span_all(Build *b, const Nest *n, const char *name)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
         range_of(b, (Nest *)n, name);
+    for (int d = 0; !at->min && d < n->def->func->rank; d++)        /* of a step table's nest, before its step is known: the most it can be */
+        if (n->def->func->args[d] == name)
+            return (Span){ n->box.min[d], n->box.max[d] };
     const Expr *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
     const Span  all  = { at->min, last };
     if (!touched(n, name))
