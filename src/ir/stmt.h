@@ -49,7 +49,7 @@ typedef enum StmtKind {
     STMT_NEED,      /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an error before anything is written */
     STMT_CHECK,     /* the condition must hold, else the function ends with this message */
     STMT_STAGE,     /* calls an extern stage; see StageCall */
-    STMT_PREFETCH   /* the cache line of buffer at index is wanted soon */
+    STMT_PREFETCH   /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
 } StmtKind;
 
 typedef struct Stmt Stmt;
@@ -94,7 +94,7 @@ struct Stmt {
         struct { const Buffer *buffer; int dim; const Expr *min, *max; const Func *reader; } need;
         struct { const Expr *condition; const char *message; } check;
         StageCall *stage;
-        struct { const Buffer *buffer; const Expr *index; } prefetch;
+        struct { const Func *func; int rank; const Expr **args; const Buffer *buffer; const Expr *index; } prefetch;      /* func NULL after flattening */
     };
 };
 

@@ -1,5 +1,5 @@
 /* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
- * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share). */
+ * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), prefetch.c. */
 #ifndef KILN_LOWER_BUILD_H
 #define KILN_LOWER_BUILD_H
 
@@ -126,6 +126,12 @@ const Buffer *port_buffer(Build *b, const Func *f, int component);
 /* The box of a port buffer. */
 SymBox port_box(Build *b, const Func *f);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
+
+/* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */
+void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user);
+
+/* ---- prefetch.c ---- */
+void prefetches(Build *b, const Nest *n, int loop, const char *var, Wraps *w);       /* those of loop `loop`, whose variable is var; the partners' too */
 
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);

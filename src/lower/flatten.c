@@ -95,6 +95,23 @@ static const Stmt *flatten_provide(Flatten *fl, const Stmt *s)
     return st;
 }
 
+/* The lines of all components. */
+static const Stmt *flatten_prefetch(Flatten *fl, const Stmt *s)
+{
+    Lower         *lw  = fl->lw;
+    const Storage *at  = find(fl, s->prefetch.func);
+    const Stmt    *all = NULL;
+    const Expr    *args[KN_MAX_RANK];
+    for (int d = 0; d < s->prefetch.rank; d++)
+        args[d] = flatten_expr(fl, s->prefetch.args[d]);
+    for (int c = 0; at && c < s->prefetch.func->component_count; c++) {
+        Stmt *one     = ARENA_NEW(lw->arena, Stmt);
+        *one          = (Stmt){ .kind = STMT_PREFETCH, .prefetch = { .buffer = at->buffers[c], .index = index_of(lw, at, c, args) } };
+        all           = stmt_pair(lw->arena, all, one);
+    }
+    return all;
+}
+
 static const char *component_name(Lower *lw, const Func *f, int c)
 {
     return intern(lw->cx, f->component_count == 1 ? f->name : arena_printf(lw->arena, "%s.%d", f->name, c));
@@ -168,6 +185,8 @@ static const Stmt *flatten_stmt(void *user, const Stmt *s)
     Flatten *fl = user;
     if (s->kind == STMT_PROVIDE)
         return flatten_provide(fl, s);
+    if (s->kind == STMT_PREFETCH)
+        return flatten_prefetch(fl, s);
     if (s->kind == STMT_REALIZE)
         return flatten_realize(fl, s);
     return stmt_map(&fl->map, s);

@@ -188,10 +188,9 @@ static void bind_rvars(Regions *r, const Update *u)
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. */
-static void visit_update(Regions *r, const Func *f, const Update *u)
+/* Tells of all accesses of an update; its variables are bound. `writing` is set while the value is visited. */
+static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
-    Spans *sp = &r->b->spans;
     for (int i = 0; i < u->rvar_count; i++) {
         spans_visit(sp, u->rvars[i].lo);
         spans_visit(sp, u->rvars[i].hi);
@@ -203,10 +202,10 @@ static void visit_update(Regions *r, const Func *f, const Update *u)
     }
     for (int d = 0; d < f->rank; d++)
         spans_visit(sp, u->args[d]);
-    r->writing = true;
+    *writing = true;
     for (int c = 0; c < f->component_count; c++)
         spans_visit(sp, u->values[c]);
-    r->writing = false;
+    *writing = false;
     if (entered)
         spans_leave(sp);
 }
@@ -240,7 +239,7 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
     if (u) {
         bind_rvars(r, u);
         if (!r->b->failed)
-            visit_update(r, f, u);
+            visit_update(&r->b->spans, f, u, &r->writing);
     } else {
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&r->b->spans, f->values[c]);
@@ -250,23 +249,42 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
         need_inputs(r);
 }
 
-/* The accesses of the definition whose loop is the level: what its inner loops run through. */
-static void read_nest(Regions *r, const Nest *n)
+static const Update *update_of(const Nest *n)
 {
-    Build        *b = r->b;
+    return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
+}
+
+static void visit_nest(Build *b, const Nest *n, bool *writing)
+{
     const Func   *f = n->def->func;
-    const Update *u = n->def->update < 0 ? NULL : &f->updates[n->def->update];
-    begin_definition(r, f, u, NULL);
+    const Update *u = update_of(n);
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d])
             spans_bind(&b->spans, f->args[d], nest_span(b, n, f->args[d]));
     for (int i = 0; u && i < u->rvar_count; i++)
         spans_bind(&b->spans, u->rvars[i].name, nest_span(b, n, u->rvars[i].name));
     if (u)
-        visit_update(r, f, u);
+        visit_update(&b->spans, f, u, writing);
     else
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&b->spans, f->values[c]);
+}
+
+/* The accesses of the definition whose loop is the level: what its inner loops run through. */
+static void read_nest(Regions *r, const Nest *n)
+{
+    begin_definition(r, n->def->func, update_of(n), NULL);
+    visit_nest(r->b, n, &r->writing);
+}
+
+void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user)
+{
+    bool writing;
+    spans_reset(&b->spans, b->lw);
+    b->spans.access   = access;
+    b->spans.user     = user;
+    b->spans.checking = false;
+    visit_nest(b, n, &writing);
 }
 
 /* ---- Boxes ------------------------------------------------------------------------------- */

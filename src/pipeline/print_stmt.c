@@ -144,9 +144,14 @@ static void print(Printer *p, const Stmt *s)
         text_add(p->out, ")\n");
         break;
     case STMT_PREFETCH:
-        text_printf(p->out, "prefetch %s[", s->prefetch.buffer->name);
-        expr_print(p->out, s->prefetch.index);
-        text_add(p->out, "]\n");
+        text_printf(p->out, s->prefetch.func ? "prefetch %s(" : "prefetch %s[", s->prefetch.func ? s->prefetch.func->name : s->prefetch.buffer->name);
+        for (int d = 0; d < s->prefetch.rank; d++) {
+            text_add(p->out, d ? ", " : "");
+            expr_print(p->out, s->prefetch.args[d]);
+        }
+        if (!s->prefetch.func)
+            expr_print(p->out, s->prefetch.index);
+        text_add(p->out, s->prefetch.func ? ")\n" : "]\n");
         break;
     }
 }

@@ -157,6 +157,19 @@ static bool check_storage(Planner *pl, const FuncDraft *f)
     return check_between(pl, f);
 }
 
+/* What is computed inside the loop at which it is to be fetched is not there before. */
+static bool check_prefetches(Planner *pl, const DefDraft *d)
+{
+    for (int i = 0; i < d->def->prefetch_count; i++) {
+        const PlanPrefetch *p  = &d->def->prefetches[i];
+        const PlanLevel     at = level_owner((PlanLevel){ d->def, p->loop });
+        if (p->func->kind != FUNC_INPUT && level_encloses(pl->plan, at, plan_func(pl->plan, p->func)->store))
+            return refuse(pl, d->prefetches.at[i]->loc, "leave it out", "`%s` is stored inside the loop `%s`: there is nothing to fetch before it is computed",
+                          p->func->name, d->def->loops[p->loop].name);
+    }
+    return true;
+}
+
 /* ---- All -------------------------------------------------------------------------------- */
 
 static bool check_output(Planner *pl, const FuncDraft *f)
@@ -196,6 +209,11 @@ bool plan_levels(Planner *pl)
         if (!find_levels(pl, f) || !check_uses(pl, f) || !check_storage(pl, f))
             f->plan->compute = f->plan->store = (PlanLevel){ 0 };
         join_partners(pl, f);
+    }
+    for (size_t i = 0; i < pl->drafts.count && !pl->failed; i++) {
+        FuncDraft *f = pl->drafts.at[i];
+        for (int k = -1; f->needed && f->func->kind == FUNC_DEFINED && k < f->func->update_count; k++)
+            check_prefetches(pl, draft_def(f, k));
     }
     return !pl->failed;
 }
