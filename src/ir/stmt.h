@@ -66,6 +66,7 @@ typedef struct Place {
 typedef struct StageOperand {
     const Func    *func;        /* NULL: a scalar */
     const Expr    *value;       /* of a scalar */
+    kn_type        type;        /* of a function's elements */
     const Buffer  *buffer;      /* after flattening; its index 0 is the coordinates `min` of the storage */
     int            rank;
     const Expr   **min, **extent, **stride;     /* of the storage: i32, i32, i64 */
@@ -77,6 +78,8 @@ typedef struct StageCall {
     const Expr  **box_min, **box_extent;        /* what is to be computed */
     int           count;
     StageOperand *operands;
+    const Buffer *table;        /* not NULL: the stage is only asked what it needs for that box, and there is no storage: i32, min and max of each dimension of each
+                                 * argument, from index 0 on. What it needs nothing of is left as it is */
 } StageCall;
 
 struct Stmt {

@@ -1,5 +1,5 @@
 /* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
- * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), prefetch.c. */
+ * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), prefetch.c, stages.c (C functions that fill boxes). */
 #ifndef KILN_LOWER_BUILD_H
 #define KILN_LOWER_BUILD_H
 
@@ -162,6 +162,11 @@ void fold_check(Build *b, const Func *f, const SymBox *box);                    
 bool update_shifts(Build *b, const Func *f, int update);
 void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);
 void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wraps *w, SymBox *box);   /* in the step loops: the free box of this step */
+
+/* ---- stages.c ---- */
+void stages_begin(Build *b);                                                    /* what stages read is not folded */
+void stage_ask(Build *b, const Func *f, const SymBox *box, const Expr *alive, PlanLevel level, Wraps *w, Span (*need)[KN_MAX_RANK]);   /* per argument: what is needed */
+const Stmt *stage_build(Build *b, const Func *f);                               /* at the compute level: the call */
 
 /* ---- loops.c ---- */
 /* Everything that happens inside a level: what is computed and stored there, then core. */

@@ -153,7 +153,8 @@ static const Stmt *before_joined(Build *b, const PlanFunc *pf)
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
 {
     const Func *f   = pf->func;
-    const Stmt *all = stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
+    const Stmt *all = f->kind == FUNC_STAGE ? stage_build(b, f)
+                      : stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
     return level_same(pf->compute, pf->store) ? all : slide_end(b, f, all);
 }
 
@@ -373,18 +374,6 @@ static const Expr *any_output(Build *b)
     return any;
 }
 
-static bool refuse_stages(Build *b)
-{
-    for (int i = 0; i < b->plan->func_count; i++) {
-        const Func *f = b->plan->funcs[i].func;
-        if (f->kind == FUNC_STAGE) {
-            diag_error(b->lw->cx, f->loc, "run it with --interpret", "`%s` is an extern stage: compiled code does not call those yet", f->name);
-            return true;
-        }
-    }
-    return false;
-}
-
 const Stmt *lower_loops(Lower *lw, const Stmt *none)
 {
     (void)none;
@@ -397,8 +386,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
     b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
     lw->fold = b.fold;
-    if (refuse_stages(&b))
-        return NULL;
+    stages_begin(&b);
     add_ports(&b);
     const Expr *any = any_output(&b);
     Wraps       w   = { 0 };

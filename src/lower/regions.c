@@ -14,6 +14,7 @@ typedef struct Need {
     bool        any;
     SymBox      box;
     const Expr *alive;              /* at root: the condition that it is read at all; NULL: it always is */
+    bool        maybe_empty;        /* min is beyond max where only stages read it that need nothing of it */
 } Need;
 
 typedef struct Regions {
@@ -361,12 +362,47 @@ static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
         read_over(r, f, -1, &boxes->pure, boxes->alive, NULL);
 }
 
+/* What a stage needs of its arguments, by its own word. */
+static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
+{
+    Build *b                  = r->b;
+    Span(*need)[KN_MAX_RANK] = arena_array(b->lw->arena, (size_t)f->stage_arg_count + 1, sizeof *need);
+    stage_ask(b, f, &boxes->pure, boxes->alive, r->level, r->w, need);
+    r->reader = f;
+    r->update = NULL;
+    for (int i = 0; i < f->stage_arg_count; i++) {
+        const Func *arg = f->stage_args[i].func;
+        if (!arg || (arg->kind == FUNC_INPUT ? !r->root : !level_encloses(b->plan, r->level, plan_func(b->plan, arg)->compute)))
+            continue;
+        need_add(b->lw, &r->need[arg->id], arg->rank, need[i], boxes->alive);
+        r->need[arg->id].maybe_empty = true;
+    }
+    if (r->root)
+        need_inputs(r);
+}
+
+/* A box that may be empty becomes a point there, of which nothing is asked. */
+static void fill_empty(Regions *r, const Func *f, Need *n)
+{
+    Lower      *lw   = r->b->lw;
+    const Expr *some = box_nonempty(r->b, &n->box, f->rank);
+    if (!n->maybe_empty || !some)
+        return;
+    some     = name_alive(r, some);
+    n->alive = r->root ? x_and(lw, n->alive, some) : n->alive;
+    for (int d = 0; d < f->rank; d++) {
+        n->box.min[d] = x_select(lw, some, n->box.min[d], x_int(lw, 0));
+        n->box.max[d] = x_select(lw, some, n->box.max[d], x_int(lw, 0));
+    }
+}
+
 /* Grown by updates first, so that slides know the whole of it. */
 static void region_of(Regions *r, const Func *f)
 {
     Build          *b     = r->b;
     const PlanFunc *pf    = plan_func(b->plan, f);
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
+    fill_empty(r, f, &r->need[f->id]);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
     obey_bounds(r, f, &boxes.pure);
@@ -378,6 +414,8 @@ static void region_of(Regions *r, const Func *f)
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
+    if (f->kind == FUNC_STAGE)
+        visit_stage(r, f, &boxes);
     if (here)
         b->boxes[f->id] = boxes;
     if (stored) {

@@ -139,7 +139,7 @@ static void print(Printer *p, const Stmt *s)
         text_printf(p->out, " else \"%s\"\n", s->check.message);
         break;
     case STMT_STAGE:
-        text_printf(p->out, "call %s(", s->stage->func->name);
+        text_printf(p->out, s->stage->table ? "ask %s(" : "call %s(", s->stage->func->name);
         print_box(p, s->stage->output.rank, s->stage->box_min, s->stage->box_extent);
         text_add(p->out, ")\n");
         break;
