@@ -355,13 +355,16 @@ static void region_of(Regions *r, const Func *f)
     name_box(r, f, &boxes.pure, "");
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
-    if (here)
-        fold_check(b, f, &boxes.pure);
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
-    if (here)
+    if (here) {
+        SymBox all = boxes.pure;
+        if (!stored && b->slides[f->id].dim >= 0)
+            all.min[b->slides[f->id].dim] = boxes.need.min[b->slides[f->id].dim];
+        fold_check(b, f, &all);
         b->boxes[f->id] = boxes;
+    }
     if (stored) {
         b->stored[f->id]       = boxes.pure;
         b->stored[f->id].known = true;
