@@ -1,59 +1,38 @@
-/* Mathematical functions become what they are defined as.
- *
- * Takes   a statement after flattening.
- * Gives   the same statement without exp, log, pow, sin, cos, tan, atan2, tanh and erf: each is its expansion (ir/math.h), operator by operator, so that every
- *         backend gives the interpreter's bits.
- * Holds   an expansion is deeper than what it replaces; a value that has become deep is bound to a name in front of the statement, and so no
- *         expression passes EXPR_MAX_DEPTH. */
+/* exp, log, pow, sin … become the sequences of basic operators that they are (ir/math.h): the same in every backend and in the interpreter. */
 #include "ir/math.h"
 #include "lower/lower.h"
 
-enum { DEEP = EXPR_MAX_DEPTH / 2 };
-
-typedef struct Named {
-    const char *name;
-    const Expr *value;
-} Named;
-
 typedef struct Expansion {
-    Lower     *lw;
-    VEC(Named) named;           /* of the statement being rewritten */
-    int        count;           /* of all names made */
+    StmtMap   map;
+    ExprPool *pool;
+    Map       done;
 } Expansion;
 
 static const Expr *expand_node(void *user, const Expr *e)
 {
-    Expansion  *x = user;
-    const Expr *r = math_expand(x->lw->exprs, e);
-    if (r == e || r->depth < DEEP)
-        return r;
-    const Named n = { intern(x->lw->cx, arena_printf(x->lw->arena, "math.%d", x->count++)), r };
-    vec_push(x->lw->arena, &x->named, n);
-    return expr_var(x->lw->exprs, (kn_type)r->type, n.name);
+    return math_has((ExprOp)e->op) ? math_expand(((Expansion *)user)->pool, e) : e;
 }
 
 static const Expr *expand_expr(void *user, const Expr *e)
 {
-    Expansion *x = user;
-    return expr_rewrite(x->lw->exprs, e, expand_node, x);
+    Expansion  *x      = user;
+    const Expr *result = map_get(&x->done, e);
+    if (!result) {
+        result = expr_rewrite(x->pool, e, expand_node, user);
+        map_set(&x->done, e, (void *)result);
+    }
+    return result;
 }
 
-/* Names are bound in front of the statement whose own expressions have them; those of its parts are bound inside. */
 static const Stmt *expand_stmt(void *user, const Stmt *s)
 {
-    Expansion    *x     = user;
-    const StmtMap parts = { x->lw->arena, expand_stmt, NULL, x }, own = { x->lw->arena, NULL, expand_expr, x };
-    s = stmt_map(&parts, s);
-    s = stmt_map(&own, s);
-    while (x->named.count) {
-        const Named n = x->named.at[--x->named.count];
-        s = stmt_let(x->lw->arena, n.name, n.value, s);
-    }
-    return s;
+    return stmt_map(&((Expansion *)user)->map, s);
 }
 
 const Stmt *lower_math(Lower *lw, const Stmt *s)
 {
-    Expansion x = { .lw = lw };
-    return s ? expand_stmt(&x, s) : NULL;
+    Expansion x = { .map = { lw->arena, expand_stmt, expand_expr, NULL }, .pool = lw->exprs };
+    map_init(&x.done, lw->arena);
+    x.map.user = &x;
+    return s ? stmt_map(&x.map, s) : NULL;
 }
