@@ -58,8 +58,11 @@ static const Expr *flatten_node(void *user, const Expr *e)
     Flatten *fl = user;
     if (e->op != EX_CALL)
         return e;
-    const Storage *s = find(fl, e->u.call.func);
-    const int      c = (int)e->u.call.index;
+    const Storage *s    = find(fl, e->u.call.func);
+    const int      c    = (int)e->u.call.index;
+    const kn_type  type = (kn_type)e->type;
+    if (!s)         /* read only where nothing is ever computed: a reduction without steps, a branch that cannot be taken */
+        return type_is_float(type) ? expr_float(fl->lw->exprs, type, 0) : expr_int(fl->lw->exprs, type, 0);
     return expr_load(fl->lw->exprs, s->buffers[c], (kn_type)e->type, index_of(fl->lw, s, c, e->args));
 }
 

@@ -153,9 +153,10 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     const Expr *extent = find(n, s->whole)->extent;
     at->min            = x_int(lw, 0);
     at->extent         = factor;
-    if (n->modes[index] != SPLIT_OPEN || is_hard(n, s->inner))
+    if (is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
-    const bool again = s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP;
+    /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
+    const bool again = (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
     if (!is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
     } else if (again) {
@@ -448,10 +449,11 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
 }
 
 /* Its loop is a plain one in this copy, as long as is left. */
-static void make_scalar(Nest *n, const char *inner)
+static void make_scalar(Nest *n, const PlanStep *s, int index)
 {
-    n->scalar[loop_of(n, inner)] = true;
-    find(n, inner)->min          = NULL;
+    n->scalar[loop_of(n, s->inner)] = true;
+    n->modes[index]                 = SPLIT_EXACT;
+    find(n, s->inner)->min          = NULL;
 }
 
 /* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two copies, the second for extents below the factor. */
@@ -467,7 +469,7 @@ static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int i
     simplifier_pop(lw->simplifier);
     if (large->op == EX_INT && large->u.i)
         return yes;
-    make_scalar(&small, s->inner);
+    make_scalar(&small, s, index);
     return stmt_if(lw->arena, large, yes, plain_loop(b, &small, i));
 }
 
@@ -487,7 +489,7 @@ static const Stmt *guarded_loop(Build *b, Nest *n, int i, const PlanStep *s, int
     if (s->tail == TAIL_PREDICATE)
         rest.modes[index] = SPLIT_GUARD;
     else
-        make_scalar(&rest, s->inner);
+        make_scalar(&rest, s, index);
     return stmt_if(lw->arena, whole, yes, plain_loop(b, &rest, i));
 }
 

@@ -138,7 +138,7 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     const Expr *known = map_get(&r->alive, alive);
     if (known || alive->op == EX_INT || alive->op == EX_VAR)
         return known ? known : alive;
-    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "%s.reads.%d", r->reader->name, r->alive_count++), alive);
+    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "reads.%d", r->alive_count++), alive);
     map_set(&r->alive, alive, (void *)known);
     return known;
 }

@@ -496,6 +496,8 @@ Span span_of(Spans *sp, const Expr *e)
  * nowhere, one point too many is said to be read, and `alive` says that it is not. */
 static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
 {
+    if (!min && !max)
+        return;
     Lower       *lw  = sp->lw;
     const Span   was = span_of(sp, node);
     const ExprOp op  = min ? EX_MAX : EX_MIN;
