@@ -235,6 +235,9 @@ Span nest_span(Build *b, const Nest *n, const char *name)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
         range_of(b, (Nest *)n, name);
+    for (int d = 0; !at->min; d++)          /* free in a step that is not known here: the most it can be */
+        if (n->def->func->args[d] == name)
+            return (Span){ n->box.min[d], n->box.max[d] };
     const Expr *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
     const Span  all  = { at->min, last };
     if (!touched(n, name))
