@@ -31,7 +31,7 @@ typedef struct FuncBoxes {
     bool    needed;
     SymBox  pure;
     SymBox *updates;            /* free dimensions count */
-    const Expr *alive;          /* at root: the condition that anything is read of it; NULL: it always is */
+    const Expr *alive;          /* while the boxes of root are made: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
     const Expr *keep;           /* of a slide: what is held goes on being held */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */
@@ -96,6 +96,8 @@ typedef struct Build {
     const Plan *plan;
     Spans       spans;
     Map         unsafe;         /* call nodes whose indices must be clamped */
+    const Expr **alive;         /* per function id: the condition that anything is read of it in this call; NULL: it always is. What it needs of the inputs was
+                                 * asked for under this condition, so it is computed only then */
     SymBox     *stored;         /* per function id: the box of its storage */
     FuncBoxes  *boxes;          /* per function id: at its compute level, while that is open */
     Slide      *slides;         /* per function id */
@@ -148,8 +150,9 @@ Nest nest_copy(Build *b, const Nest *n);
 /* ---- together.c ---- */
 void        together_begin(Build *b, Nest *n);                                  /* finds its partners, and what the shared loops run over */
 void        together_bind(Build *b, Nest *n, int loop, Wraps *w);               /* partners' names, after some of its own have got a value in that loop */
-int         together_depth(const Nest *n);                                      /* the number of loops that are shared with any */
+int         together_depth(const Nest *n);                                      /* the number of loops that it shares with any */
 const Expr *together_meets(Build *b, const Nest *n);                            /* do the shared loops come to its own box here? NULL: they do */
+const Expr *together_alive(Build *b, const PlanFunc *pf);                       /* is anything read of it, or of those that run in its loops? NULL: it is */
 bool        together_joined(Build *b, const PlanDef *def);                      /* does it run in the loops of another? */
 
 /* ---- slide.c ---- */

@@ -137,6 +137,11 @@ static const Stmt *definitions_build(Build *b, const PlanFunc *pf, int first, in
     return all;
 }
 
+static const Stmt *under(Build *b, const Expr *condition, const Stmt *s)
+{
+    return condition ? stmt_if(b->lw->arena, condition, s, NULL) : s;
+}
+
 /* The definitions of others that come before one that runs in the loops of this function's. */
 static const Stmt *before_joined(Build *b, const PlanFunc *pf)
 {
@@ -145,7 +150,7 @@ static const Stmt *before_joined(Build *b, const PlanFunc *pf)
         const PlanFunc *other = &b->plan->funcs[i];
         const int       k     = joined_def(b, other);
         if (k >= 0 && other->defs[k].with.def->func == pf->func)
-            all = stmt_pair(b->lw->arena, all, definitions_build(b, other, 0, k));
+            all = stmt_pair(b->lw->arena, all, under(b, b->alive[i], definitions_build(b, other, 0, k)));
     }
     return all;
 }
@@ -155,7 +160,9 @@ static const Stmt *function_build(Build *b, const PlanFunc *pf)
     const Func *f   = pf->func;
     const Stmt *all = f->kind == FUNC_STAGE ? stage_build(b, f)
                       : stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
-    return level_same(pf->compute, pf->store) ? all : slide_end(b, f, all);
+    if (!level_same(pf->compute, pf->store))
+        all = slide_end(b, f, all);
+    return under(b, together_alive(b, pf), all);
 }
 
 /* ---- Levels ----------------------------------------------------------------------------- */
@@ -215,7 +222,7 @@ const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*cor
     regions_begin(b, level, nest, &w);
     const Stmt *body = NULL;
     for (int i = 0; i < plan->func_count && !b->failed; i++)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed && (b->stored[i].known || is_direct(b, &plan->funcs[i])))
             body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
     body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
     for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
@@ -380,6 +387,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     const size_t count = (size_t)lw->plan->func_count;
     Build        b     = { .lw = lw, .plan = lw->plan };
     map_init(&b.unsafe, lw->arena);
+    b.alive  = ARENA_ARRAY(lw->arena, const Expr *, count);
     b.stored = ARENA_ARRAY(lw->arena, SymBox, count);
     b.boxes  = ARENA_ARRAY(lw->arena, FuncBoxes, count);
     b.slides = ARENA_ARRAY(lw->arena, Slide, count);

@@ -240,7 +240,7 @@ Span nest_span_all(Build *b, const Nest *n, const char *name)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
         range_of(b, (Nest *)n, name);
-    for (int d = 0; !at->min && d < n->def->func->rank; d++)        /* of a step table's nest, before its step is known: the most it can be */
+    for (int d = 0; !at->min; d++)          /* free in a step that is not known here: the most it can be */
         if (n->def->func->args[d] == name)
             return (Span){ n->box.min[d], n->box.max[d] };
     const Expr *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
@@ -266,8 +266,8 @@ Span nest_span(Build *b, const Nest *n, const char *name)
     Span        s  = nest_span_all(b, n, name);
     for (int d = 0; d < f->rank; d++)
         if (n->shared[d] && f->args[d] == name) {
-            s.min = x_min(lw, x_max(lw, s.min, n->box.min[d]), n->box.max[d]);
-            s.max = x_min(lw, x_max(lw, s.max, n->box.min[d]), n->box.max[d]);
+            s.min = x_max(lw, s.min, n->box.min[d]);
+            s.max = x_min(lw, s.max, n->box.max[d]);
         }
     return s;
 }
@@ -362,7 +362,8 @@ static void clamp_indices(Build *b, const Func *f, const Expr **args)
 {
     Lower       *lw  = b->lw;
     const SymBox box = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
-    for (int d = 0; d < f->rank; d++)
+    const bool   any = f->kind == FUNC_INPUT || box.known;           /* else it is read nowhere */
+    for (int d = 0; d < f->rank && any; d++)
         args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
 }
 
@@ -427,12 +428,13 @@ static const Stmt *provide(Build *b, Nest *n)
         s->provide.args[d] = u ? safe(b, u->args[d]) : var(b, f->args[d]);
     for (int c = 0; c < f->component_count; c++)
         s->provide.values[c] = safe(b, u ? u->values[c] : f->values[c]);
+    /* the place first: where a step writes nothing that is needed, not even its condition may be read */
     const Stmt *result = s;
     const Expr *at     = write_guard(b, n);
-    if (at)
-        result = stmt_if(lw->arena, at, result, NULL);
     if (u && u->where)
         result = stmt_if(lw->arena, safe(b, u->where), result, NULL);
+    if (at)
+        result = stmt_if(lw->arena, at, result, NULL);
     if (n->guard)
         result = stmt_if(lw->arena, simplify(lw->simplifier, safe(b, n->guard)), result, NULL);
     return result;

@@ -21,10 +21,11 @@ static const Expr *hull(Lower *lw, ExprOp op, bool any, const Expr *a, const Exp
     return !any ? b : a && b ? x_op(lw, op, a, b) : NULL;
 }
 
-static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe)
+static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
 {
     Fetch *at = user;
     (void)alive;
+    (void)decided;
     (void)safe;
     if (call->u.call.func != at->f)
         return;

@@ -13,11 +13,23 @@ bool together_joined(Build *b, const PlanDef *def)
 
 int together_depth(const Nest *n)
 {
-    int depth = 0;
+    int depth = n->same ? n->def->with.loop + 1 : 0;
     for (int i = 0; i < n->partner_count; i++)
         if (n->partners[i]->def->with.loop >= depth)
             depth = n->partners[i]->def->with.loop + 1;
     return depth;
+}
+
+const Expr *together_alive(Build *b, const PlanFunc *pf)
+{
+    const Expr *alive = b->alive[pf->func->id];
+    for (int i = pf->func->id + 1; i < b->plan->func_count && alive; i++) {
+        const PlanFunc *other = &b->plan->funcs[i];
+        for (int k = 0; other->func->kind == FUNC_DEFINED && k <= other->func->update_count && alive; k++)
+            if (other->defs[k].with.def && other->defs[k].with.def->func == pf->func && together_joined(b, &other->defs[k]))
+                alive = b->alive[i] ? x_op(b->lw, EX_OR, alive, b->alive[i]) : NULL;
+    }
+    return alive;
 }
 
 /* ---- Names that are the same ------------------------------------------------------------- */
@@ -156,7 +168,7 @@ void together_bind(Build *b, Nest *n, int loop, Wraps *w)
 const Expr *together_meets(Build *b, const Nest *n)
 {
     Lower      *lw = b->lw;
-    const Expr *c  = NULL;
+    const Expr *c  = b->alive[n->def->func->id];
     for (int d = 0; d < n->def->func->rank; d++) {
         if (!n->shared[d])
             continue;
