@@ -19,12 +19,53 @@ static const char *definition_name(Arena *arena, const DefinitionCounts *d)
     return d->update < 0 ? d->func->name : arena_printf(arena, "%s.update(%d)", d->func->name, d->update);
 }
 
-static void print_definitions(Text *t, Arena *arena, const ExecuteCounts *counts)
+static int64_t box_points(const Box *box, int rank, const bool *counts)
 {
-    text_printf(t, "%-24s %14s %14s\n", "computed", "points", "again");
+    int64_t points = 1;
+    for (int d = 0; d < rank; d++)
+        if (!counts || counts[d])
+            points *= box->max[d] < box->min[d] ? 0 : box->max[d] - box->min[d] + 1;
+    return points;
+}
+
+/* Steps times free points, added up where each step has its own. */
+static int64_t update_points(const Func *f, const Update *u, const UpdateRegion *r)
+{
+    int64_t steps = 1, points = 0;
+    for (int i = 0; i < u->rvar_count; i++)
+        steps *= r->hi[i] > r->lo[i] ? r->hi[i] - r->lo[i] : 0;
+    for (int64_t s = 0; s < r->steps; s++)
+        points += box_points(&r->free[s], f->rank, u->is_free);
+    return r->steps ? points : steps ? steps * box_points(r->free, f->rank, u->is_free) : 0;
+}
+
+/* The points that breadth-first execution would compute, each once; -1 where a condition decides. */
+static int64_t needed_points(const kn_pipeline *p, const Regions *regions, const DefinitionCounts *d)
+{
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func       *f = p->funcs.at[i];
+        const FuncRegion *r = &regions->of[f->id];
+        if (strcmp(f->name, d->func->name))
+            continue;
+        if (d->update < 0)
+            return r->needed ? box_points(&r->box, f->rank, NULL) : 0;
+        if (d->update < f->update_count && !f->updates[d->update].where)
+            return r->needed ? update_points(f, &f->updates[d->update], &r->updates[d->update]) : 0;
+    }
+    return -1;
+}
+
+/* Points beyond the needed ones are redundant: computed more than once, or for nobody. */
+static void print_definitions(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
+{
+    text_printf(t, "%-24s %14s %14s %14s\n", "computed", "points", "needed", "redundant");
     for (int i = 0; i < counts->definition_count; i++) {
-        const DefinitionCounts *d = &counts->definitions[i];
-        text_printf(t, "%-24s %14" PRId64 " %14" PRId64 "\n", definition_name(arena, d), d->points, d->points - d->fresh);
+        const DefinitionCounts *d      = &counts->definitions[i];
+        const int64_t           needed = needed_points(p, regions, d);
+        text_printf(t, "%-24s %14" PRId64, definition_name(&p->cx->call, d), d->points);
+        if (needed >= 0)
+            text_printf(t, " %14" PRId64 " %14" PRId64, needed, d->points > needed ? d->points - needed : 0);
+        text_add(t, "\n");
     }
 }
 
@@ -44,9 +85,10 @@ static void print_buffers(Text *t, const Program *program, const ExecuteCounts *
 static void print_totals(Text *t, const ExecuteCounts *counts)
 {
     text_printf(t, "\nscratch: %" PRId64 " bytes at a time, %" PRId64 " over the run\n", counts->peak_bytes, counts->total_bytes);
-    text_printf(t, "parallel loops: %" PRId64 " with %" PRId64 " iterations\n", counts->parallel_loops, counts->parallel_iterations);
-    text_printf(t, "vector loops: %" PRId64 " with %" PRId64 " lanes\n", counts->vector_loops, counts->vector_lanes);
-    text_printf(t, "work: %" PRId64 " stores; span: %" PRId64 "\n", counts->work, counts->span);
+    text_printf(t, "parallel loops: %" PRId64 ", %" PRId64 " iterations in all\n", counts->parallel_loops, counts->parallel_iterations);
+    text_printf(t, "vector loops: %" PRId64 ", %" PRId64 " lanes in all\n", counts->vector_loops, counts->vector_lanes);
+    text_printf(t, "span: %" PRId64 " points at once; the longest chain has %" PRId64 " of %" PRId64 " stores\n", counts->width, counts->span,
+                counts->work);
 }
 
 /* The parameters in the order of the program's. */
@@ -64,11 +106,13 @@ static void count_program(CountCall *call, Program *program, const Arguments *a)
 {
     kn_pipeline  *p = call->m->pipeline;
     ExecuteCounts counts;
-    if (execute(program, port_buffers(p, a), program_params(p, program, a), &counts) != KN_OK)
+    Regions       regions;
+    if (!regions_compute(p, &p->cx->call, &a->binding, false, &regions) ||
+        execute(program, port_buffers(p, a), program_params(p, program, a), &counts) != KN_OK)
         return;
     Text t;
     text_init(&t, &p->cx->call);
-    print_definitions(&t, &p->cx->call, &counts);
+    print_definitions(&t, p, &regions, &counts);
     print_buffers(&t, program, &counts);
     print_totals(&t, &counts);
     call->text = text_string(&t);

@@ -133,10 +133,12 @@ static void fold_moving(Build *b, const Func *f, const SymBox *box, int d)
 {
     const PlanFunc *pf   = plan_func(b->plan, f);
     int64_t        *fold = &b->fold[f->id][d];
+    const int64_t   most = most_extent(b, box, d), factor = most < 0 ? -1 : power_of_two(most);
+    if (most > b->slides[f->id].window)
+        b->slides[f->id].window = most;
     if (pf->fold[d] || pf->order[0] == d || *fold < 0)
         return;
-    const int64_t most = most_extent(b, box, d), factor = most < 0 ? -1 : power_of_two(most);
-    *fold              = factor < 0 ? -1 : factor > *fold ? factor : *fold;
+    *fold = factor < 0 ? -1 : factor > *fold ? factor : *fold;
 }
 
 /* ---- What is held ------------------------------------------------------------------------ */
