@@ -1,6 +1,7 @@
 /* Counting: the lowered program is run step by step, and what it did is told as a table. */
 #include "api/call.h"
 #include "api/compile.h"
+#include "api/nest.h"
 #include "api/threads.h"
 #include "interp/execute.h"
 
@@ -102,7 +103,8 @@ static const kn_scalar *program_params(kn_pipeline *p, const Program *program, c
     return values;
 }
 
-static void count_program(CountCall *call, Program *program, const Arguments *a)
+/* `loops`: the program as the first pass made it. */
+static void count_program(CountCall *call, Program *program, const Program *loops, const Arguments *a)
 {
     kn_pipeline  *p = call->m->pipeline;
     ExecuteCounts counts;
@@ -114,6 +116,7 @@ static void count_program(CountCall *call, Program *program, const Arguments *a)
     text_init(&t, &p->cx->call);
     print_definitions(&t, p, &regions, &counts);
     print_buffers(&t, program, &counts);
+    nest_print_folds(&t, loops);
     print_totals(&t, &counts);
     call->text = text_string(&t);
 }
@@ -128,10 +131,11 @@ static void count(void *arg)
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan *plan    = compile_plan(p, &call->m->options, &targets, &arena);
-    Program    *program = plan ? compile_program(plan, &call->m->options, &targets, NULL) : NULL;
-    if (program)
-        count_program(call, program, &a);
+    const Plan    *plan    = compile_plan(p, &call->m->options, &targets, &arena);
+    Program       *program = plan ? compile_program(plan, &call->m->options, &targets, NULL) : NULL;
+    const Program *loops   = program ? compile_program(plan, &call->m->options, &targets, lower_passes[0].name) : NULL;
+    if (loops)
+        count_program(call, program, loops, &a);
     scratch_end(&arena);
 }
 

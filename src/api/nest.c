@@ -106,21 +106,28 @@ static void take_let(Nest *n, const Stmt *s)
     nest_stmt(n, s->let.body);
 }
 
+/* One nest or another: both are shown, with the condition. Else it is only used. */
 static void take_condition(Nest *n, const Stmt *s)
 {
-    simplifier_push_fact(n->s->simplifier, explain(n->s, s->branch.condition));
-    nest_stmt(n, s->branch.yes);
+    const Expr *condition = explain(n->s, s->branch.condition);
+    const int   deeper    = s->branch.no != NULL;
+    if (deeper) {
+        line(n);
+        text_add(n->s->out, "if ");
+        expr_print(n->s->out, condition);
+        text_add(n->s->out, "\n");
+    }
+    simplifier_push_fact(n->s->simplifier, condition);
+    nest_stmt(&(Nest){ n->s, n->depth + deeper }, s->branch.yes);
     simplifier_pop(n->s->simplifier);
-    nest_stmt(n, s->branch.no);
+    if (deeper) {
+        line(n);
+        text_add(n->s->out, "else\n");
+        inside(n, s->branch.no);
+    }
 }
 
 /* ---- Lines --------------------------------------------------------------------------------- */
-
-static void print_extent(Text *out, bool at_most, const Expr *extent)
-{
-    text_add(out, at_most ? "at most " : "");
-    expr_print(out, extent);
-}
 
 static void push_loop(Shared *s, const Stmt *loop)
 {
@@ -138,12 +145,14 @@ static void print_loop(Nest *n, const Stmt *s)
     const Sliding *missing = map_get(&n->s->missing, s->loop.name);
     line(n);
     text_printf(out, "%s %s: ", loop_kind_names[s->loop.kind], s->loop.name);
-    if (missing && missing->window)
+    if (missing && missing->window) {
         text_printf(out, "those of %" PRId64 " that are not held yet", missing->window);
-    else if (missing)
+    } else if (missing) {
         text_add(out, "those that are not held yet");
-    else
-        print_extent(out, at_most, shown);
+    } else {
+        text_add(out, at_most ? "at most " : "");
+        expr_print(out, shown);
+    }
     text_add(out, "\n");
     push_loop(n->s, s);
     inside(n, s->loop.body);
@@ -157,7 +166,16 @@ static const char *dim_name(const Func *f, int d)
     return !strncmp(f->args[d], f->name, length) && f->args[d][length] == '.' ? f->args[d] + length + 1 : f->args[d];
 }
 
-/* ", 8 * out.extent.0 bytes": the constant factors as one. */
+/* Sums in parentheses. */
+static void print_factor(Text *out, const Expr *e)
+{
+    const bool single = e->op == EX_VAR || e->op == EX_INT || e->op == EX_MIN || e->op == EX_MAX;
+    text_add(out, single ? "" : "(");
+    expr_print(out, e);
+    text_add(out, single ? "" : ")");
+}
+
+/* ", 8 * out.extent.0 bytes": the constant factors as one. Nothing where that would say long extents again. */
 static void print_bytes(Nest *n, const Func *f, const Expr *const *extent)
 {
     Text   *out   = n->s->out;
@@ -165,28 +183,27 @@ static void print_bytes(Nest *n, const Func *f, const Expr *const *extent)
     for (int c = 0; c < f->component_count; c++)
         bytes += (int64_t)kn_type_size(f->types[c]);
     for (int d = 0; d < f->rank; d++)
-        if (expr_is_int(extent[d], &value) && __builtin_mul_overflow(bytes, value, &bytes))
+        if (weight_of(n->s, extent[d]).nodes > LONG || (expr_is_int(extent[d], &value) && __builtin_mul_overflow(bytes, value, &bytes)))
             return;
     text_printf(out, ", %" PRId64, bytes);
     for (int d = 0; d < f->rank; d++) {
         if (expr_is_int(extent[d], &value))
             continue;
-        text_add(out, extent[d]->op == EX_VAR ? " * " : " * (");
-        expr_print(out, extent[d]);
-        text_add(out, extent[d]->op == EX_VAR ? "" : ")");
+        text_add(out, " * ");
+        print_factor(out, extent[d]);
     }
     text_add(out, " bytes");
 }
 
-/* "; y is folded to 4: 3 are needed at a time, rounded up to a power of two" */
-static void print_fold(Nest *n, const Func *f, const Sliding *sliding, const Expr *extent)
+/* "y is folded to 4: 3 are needed at a time, rounded up to a power of two" */
+static void print_fold(Text *out, const Stmt *realize)
 {
-    int64_t fold;
-    if (!expr_is_int(extent, &fold))
-        return;
-    text_printf(n->s->out, "; %s is folded to %" PRId64, dim_name(f, sliding->dim), fold);
+    const Sliding *sliding = realize->realize.sliding;
+    int64_t        fold    = 0;
+    expr_is_int(realize->realize.extent[sliding->dim], &fold);
+    text_printf(out, "%s is folded to %" PRId64, dim_name(realize->realize.func, sliding->dim), fold);
     if (sliding->window)
-        text_printf(n->s->out, ": %" PRId64 " are needed at a time%s", sliding->window,
+        text_printf(out, ": %" PRId64 " are needed at a time%s", sliding->window,
                     sliding->window < fold ? ", rounded up to a power of two" : "");
 }
 
@@ -202,14 +219,16 @@ static void print_storage(Nest *n, const Stmt *s)
     line(n);
     text_printf(out, "store %s: ", f->name);
     for (int d = 0; d < f->rank; d++) {
-        text_add(out, d ? " x " : "");
-        print_extent(out, at_most && d == 0, extent[d]);
+        text_add(out, d ? " x " : at_most ? "at most " : "");
+        print_factor(out, extent[d]);
     }
     for (int c = 0; c < f->component_count; c++)
         text_printf(out, "%s%s", c ? ", " : f->rank ? " of " : "", kn_type_name(f->types[c]));
     print_bytes(n, f, extent);
-    if (sliding && sliding->folded)
-        print_fold(n, f, sliding, extent[sliding->dim]);
+    if (sliding && sliding->folded) {
+        text_add(out, "; ");
+        print_fold(out, s);
+    }
     text_add(out, "\n");
     map_set(&n->s->sliding, f, (void *)sliding);
     if (sliding && sliding->dim >= 0)
@@ -259,4 +278,21 @@ void nest_print(Text *out, const Program *program)
     map_init(&s.sliding, program->arena);
     map_init(&s.missing, program->arena);
     nest_stmt(&(Nest){ &s, 0 }, program->body);
+}
+
+static void find_folds(void *out, const Stmt *s)
+{
+    if (!s)
+        return;
+    if (s->kind == STMT_REALIZE && s->realize.sliding && s->realize.sliding->folded) {
+        text_printf(out, "%s: ", s->realize.func->name);
+        print_fold(out, s);
+        text_add(out, "\n");
+    }
+    stmt_children(s, NULL, find_folds, out);
+}
+
+void nest_print_folds(Text *out, const Program *program)
+{
+    find_folds(out, program->body);
 }
