@@ -56,6 +56,24 @@ static int64_t needed_points(const kn_pipeline *p, const Regions *regions, const
     return -1;
 }
 
+static bool is_counted(const ExecuteCounts *counts, const char *name)
+{
+    for (int i = 0; i < counts->definition_count; i++)
+        if (!strcmp(counts->definitions[i].func->name, name))
+            return true;
+    return false;
+}
+
+/* What is computed where it is read, and nowhere else. */
+static void print_inlined(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
+{
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f = p->funcs.at[i];
+        if (f->kind == FUNC_DEFINED && regions->of[f->id].needed && !is_counted(counts, f->name))
+            text_printf(t, "%-24s %14s\n", f->name, "inlined");
+    }
+}
+
 /* Points beyond the needed ones are redundant: computed more than once, or for nobody. */
 static void print_definitions(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
 {
@@ -115,6 +133,7 @@ static void count_program(CountCall *call, Program *program, const Program *loop
     Text t;
     text_init(&t, &p->cx->call);
     print_definitions(&t, p, &regions, &counts);
+    print_inlined(&t, p, &regions, &counts);
     print_buffers(&t, program, &counts);
     nest_print_folds(&t, loops);
     print_totals(&t, &counts);
