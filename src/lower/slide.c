@@ -133,12 +133,10 @@ static void fold_moving(Build *b, const Func *f, const SymBox *box, int d)
 {
     const PlanFunc *pf   = plan_func(b->plan, f);
     int64_t        *fold = &b->fold[f->id][d];
-    const int64_t   most = most_extent(b, box, d), factor = most < 0 ? -1 : power_of_two(most);
-    if (most > b->slides[f->id].window)
-        b->slides[f->id].window = most;
     if (pf->fold[d] || pf->order[0] == d || *fold < 0)
         return;
-    *fold = factor < 0 ? -1 : factor > *fold ? factor : *fold;
+    const int64_t most = most_extent(b, box, d), factor = most < 0 ? -1 : power_of_two(most);
+    *fold              = factor < 0 ? -1 : factor > *fold ? factor : *fold;
 }
 
 /* ---- What is held ------------------------------------------------------------------------ */
@@ -199,6 +197,8 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     boxes->pure.min[d] = expr_var(lw->exprs, KN_I32, name);
     simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
     w->pushed++;
+    const int64_t window = most_extent(b, &boxes->need, d);
+    s->window            = window > s->window ? window : s->window;
 }
 
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
