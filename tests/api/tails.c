@@ -1,6 +1,6 @@
 /* A stencil of three stages at every small size, under every tail strategy: right, and no size is refused.
  *
- * The sizes are all of 1 to 70 in both dimensions: below, at and beyond each factor and its multiples. The buffers lie at other minimums for each size, the
+ * The sizes are all of 0 to 70 in both dimensions: none, below, at and beyond each factor and its multiples. The buffers lie at other minimums for each size, the
  * input has exactly what is needed, and what is around the output must stay as it is. */
 #include "api.h"
 
@@ -83,8 +83,8 @@ static void run_schedule(const char *schedule)
     kn_module *m = kn_compile(p, &(kn_options){ .threads = 2 });
     CHECK(m, "%s: %s", schedule, kn_error_text(cx));
     bool good = m != NULL;
-    for (int w = 1; w <= MOST && good; w++)
-        for (int h = 1; h <= MOST && good; h++)
+    for (int w = 0; w <= MOST && good; w++)
+        for (int h = 0; h <= MOST && good; h++)
             good = run_size(cx, m, schedule, w, h);
     kn_context_free(cx);
 }
