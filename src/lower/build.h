@@ -83,6 +83,7 @@ typedef struct Slide {
     bool          decided;
     int           dim;          /* what is computed piece by piece, or -1 */
     size_t        opened;       /* scopes open at the store level */
+    int64_t       window;       /* the most coordinates along dim that are needed at a time; 0: not known */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */

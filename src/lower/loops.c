@@ -178,6 +178,17 @@ static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
     return hi <= MOST ? x_int(lw, hi) : extent;
 }
 
+/* What a reader of the loops wants to know of storage that slides; NULL if it does not. */
+static const Sliding *sliding_note(Build *b, const Func *f)
+{
+    const Slide *s = &b->slides[f->id];
+    if (!s->decided)
+        return NULL;
+    Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
+    *note         = (Sliding){ .dim = s->dim, .window = s->window, .folded = s->dim >= 0 && b->fold[f->id][s->dim] > 0 };
+    return note;
+}
+
 static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
 {
     Arena *a = b->lw->arena;
@@ -190,6 +201,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.body   = body;
+    s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
         const SymBox *box    = &b->stored[f->id];
         s->realize.min[d]    = box->min[d];

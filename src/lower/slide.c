@@ -197,6 +197,8 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     boxes->pure.min[d] = expr_var(lw->exprs, KN_I32, name);
     simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
     w->pushed++;
+    const int64_t window = most_extent(b, &boxes->need, d);
+    s->window            = window > s->window ? window : s->window;
 }
 
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
