@@ -45,7 +45,6 @@ const Stmt *lower_partition(Lower *lw, const Stmt *s);          /* partition.c *
 const Stmt *lower_unroll(Lower *lw, const Stmt *s);             /* unroll.c */
 const Stmt *lower_vectorize(Lower *lw, const Stmt *s);          /* vectorize.c: bodies of vector loops made fit for lanes */
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);           /* simplify.c */
-const Stmt *lower_math(Lower *lw, const Stmt *s);               /* math.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);               /* math.c: mathematical functions as their expansions */
 
 #endif

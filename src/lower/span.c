@@ -444,11 +444,24 @@ static Span span_clz(Spans *sp, const Expr *e)
     return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
 }
 
+/* A function's values: numbers, and where those say nothing, parameters. */
+static Span span_call(Spans *sp, const Expr *e)
+{
+    const Span s = span_numbers(sp, e);
+    if (s.min && s.max)
+        return s;
+    const FunctionSpan f = function_span(sp->lw, e->u.call.func, e->u.call.index);
+    for (int i = 0; i < f.check_count && sp->checking; i++)
+        vec_push(sp->lw->arena, &sp->checks, f.checks[i]);
+    return (Span){ s.min ? s.min : f.span.min, s.max ? s.max : f.span.max };
+}
+
 typedef Span Rule(Spans *sp, const Expr *e);
 static Rule *const int_rules[EX_COUNT] = {
     [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
     [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
     [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_BIT_AND] = span_bits, [EX_CLZ] = span_clz,
+    [EX_CALL] = span_call,
 };
 static Rule *const narrow_rules[EX_COUNT] = {
     [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,
@@ -457,7 +470,7 @@ static Rule *const narrow_rules[EX_COUNT] = {
 static Rule *const float_rules[EX_COUNT] = {
     [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_product, [EX_DIV] = span_float_div,
     [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising, [EX_ROUND] = span_rising,
-    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,
+    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,  [EX_CALL] = span_call,
 };
 
 static Span compute(Spans *sp, const Expr *e)
