@@ -50,6 +50,15 @@ bool target_has_half(const Target *t)
     return !strncmp(t->triple, "aarch64", 7) || !strcmp(t->cpu, "x86-64-v3") || !strcmp(t->cpu, "x86-64-v4");
 }
 
+int target_word_bits(const Target *t)
+{
+    static const struct { const char *feature, *cpu; int bits; } rows[] = { { "+avx512bw", "x86-64-v4", 512 }, { "+avx2", "x86-64-v3", 256 }, { "+sse2", "x86-64", 128 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (t->triple ? !strcmp(t->cpu, rows[i].cpu) : strstr(target_host(), rows[i].feature) != NULL)
+            return rows[i].bits;
+    return 0;
+}
+
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
 {
     char *triple = t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();

@@ -140,6 +140,10 @@ int  implied(Simplifier *s, const Expr *given, bool value, const Expr *asked);
 /* The form that is >= 0 iff the comparison has that value: for LT and LE of integers. */
 bool form_condition(Simplifier *s, const Expr *condition, bool value, Form *f);
 
+/* ---- simplify_sum.c ---- */
+/* k*min(a+d, b+d) - k*min(a, b) becomes k*d; likewise max. False: there is none (any more). */
+bool form_cancel_extremes(Simplifier *s, Form *f);
+
 /* ---- Steps on whole forms: each gives the node itself where it has nothing to say ---- */
 const Expr *step_sum(Simplifier *s, const Expr *e);         /* simplify_sum.c: + - * by constants, << by constants */
 const Expr *step_product(Simplifier *s, const Expr *e);

@@ -6,7 +6,7 @@
  *     max(a, b)          the other way round
  *     n / c              (n - c + 1) / c for k > 0, n / c for k < 0, the form being multiplied by c
  *     a variable         the near end of its range, innermost scope first
- * All of these are tried in this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0
+ * and first of all, what a let stands for if that is a min or max: two of them may cancel. All of these are tried in this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0
  * if f - g >= 0 and g >= 0. */
 #include "ir/simplify_parts.h"
 
@@ -68,11 +68,20 @@ static Wide lower_of_quotient(Proof *p, const Form *f, int i)
     return l <= -WIDE_MOST ? l : -floor_div_wide(-l, scale);
 }
 
+/* The min or max that the variable of a let stands for; NULL if it is none. */
+static const Expr *let_extreme(Simplifier *s, const Expr *atom)
+{
+    const Binding *b = atom->op == EX_VAR ? map_get(&s->bindings, atom->u.name) : NULL;
+    return b && b->min && b->min == b->max && (b->min->op == EX_MIN || b->min->op == EX_MAX) ? b->min : NULL;
+}
+
 /* The term to be replaced next; its kind decides how. -1: none. */
 static int next_term(Simplifier *s, const Form *f, const Expr **by)
 {
     int quotient = -1, variable = -1, level = -1;
-    *by          = NULL;
+    for (int i = 0; i < f->count; i++)
+        if ((*by = let_extreme(s, f->terms[i].atom)))
+            return i;
     for (int i = 0; i < f->count; i++) {
         const Expr *atom = f->terms[i].atom;
         if (atom->op == EX_CAST && is_same_value(s, atom)) {
@@ -100,10 +109,14 @@ static int next_term(Simplifier *s, const Form *f, const Expr **by)
     return quotient >= 0 ? quotient : variable;
 }
 
-static Wide lower(Proof *p, const Form *f)
+static Wide lower(Proof *p, const Form *whole)
 {
     Wide        best, hi;
     const Expr *by;
+    Form        without = *whole;
+    while (form_cancel_extremes(p->s, &without))
+        ;
+    const Form *f = &without;
     form_range(p->s, f, &best, &hi);
     context_spend(p->s->pool->cx, 1);
     if (best >= p->enough || --p->steps < 0)

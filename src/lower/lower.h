@@ -41,6 +41,7 @@ Program *lower(const Plan *plan, const LowerOptions *options);
 /* ---- The passes, in order; each in the file of its name ---- */
 const Stmt *lower_loops(Lower *lw, const Stmt *none);           /* loops.c: loops for every definition, with regions, realizations and sliding windows */
 const Stmt *lower_flatten(Lower *lw, const Stmt *s);            /* flatten.c: functions become buffers, calls loads */
+const Stmt *lower_unswitch(Lower *lw, const Stmt *s);           /* unswitch.c */
 const Stmt *lower_partition(Lower *lw, const Stmt *s);          /* partition.c */
 const Stmt *lower_unroll(Lower *lw, const Stmt *s);             /* unroll.c */
 const Stmt *lower_vectorize(Lower *lw, const Stmt *s);          /* vectorize.c: bodies of vector loops made fit for lanes */
