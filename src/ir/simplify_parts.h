@@ -13,6 +13,7 @@ enum {
     MOST_OPERANDS = 8,                      /* of nested min or max that are looked at together */
     MOST_STEPS    = 64,                     /* rewrites of one node */
     MOST_FACTS    = 32,                     /* the newest ones are tried in a proof */
+    RANGE_STEPS   = 8,                      /* replacements tried for the interval of a sum */
     PROOF_STEPS   = 20                      /* replacements tried in a proof */
 };
 

@@ -146,7 +146,7 @@ static Wide lower(Proof *p, const Form *whole)
 
 Wide form_lower(Simplifier *s, const Form *f, Wide enough)
 {
-    Proof p = { s, enough, PROOF_STEPS };
+    Proof p = { s, enough, enough >= WIDE_MOST ? RANGE_STEPS : PROOF_STEPS };
     return lower(&p, f);
 }
 
