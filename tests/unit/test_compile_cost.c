@@ -3,6 +3,8 @@
  * Without arguments: chains of stages and pyramids cost in proportion to their length, and no more than so many steps and bytes for each stage. Steps and
  * sizes are the same on every machine; processor time is only held against bounds that are far off.
  * With arguments NAME=VALUE (constants) and files: a table of where the time goes for each of them, in milliseconds of this thread. */
+#include <dlfcn.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,8 +13,6 @@
 #include "codegen/codegen.h"
 #include "lower/late.h"
 #include "lower/lower.h"
-
-#include <dlfcn.h>
 
 enum { MOST_PASSES = 16 };
 
@@ -165,6 +165,110 @@ static void table(int count, char **args)
     kn_context_free(cx);
 }
 
+/* ---- Growth ---- */
+
+static char   text[1 << 16];
+static size_t length;
+
+__attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    length += (size_t)vsnprintf(text + length, sizeof text - length, format, list);
+    va_end(list);
+}
+
+/* A chain of stencils, each read at four points. */
+static void put_chain(int n)
+{
+    put("input in : f32(x, y)\noutput out\nf[0](x, y) = edge(in)(x, y)\n");
+    put("repeat i in 1..%d { f[i](x, y) = (f[i-1](x-1, y) + 2*f[i-1](x, y) + f[i-1](x+1, y-1) + f[i-1](x, y+1)) / 5 }\n", n);
+    put("out(x, y) = f[%d](x, y) + f[%d](x+1, y)\nestimate out(1024, 1024)\n", n - 1, n - 1);
+}
+
+/* The same, fused in tiles. */
+static void put_tiles(int n)
+{
+    put_chain(n);
+    put("schedule {\n  out.tile(x, y, xo, yo, xi, yi, 64, 64).parallel(yo).vectorize(xi, 8)\n");
+    for (int i = 0; i < n; i++)
+        put("  f[%d].compute_at(out, xo).vectorize(x, 8)\n", i);
+    put("}\n");
+}
+
+/* The same, row by row, each stage with a window of rows. */
+static void put_windows(int n)
+{
+    put_chain(n);
+    put("schedule {\n  out.vectorize(x, 8)\n");
+    for (int i = 0; i < n; i++)
+        put("  f[%d].store_root().compute_at(out, y).vectorize(x, 8)\n", i);
+    put("}\n");
+}
+
+/* Down to level n - 1 and up again. */
+static void put_pyramid(int n)
+{
+    put("def down(f) {\n  h(x, y) = (f(2*x-1, y) + 3*(f(2*x, y) + f(2*x+1, y)) + f(2*x+2, y)) / 8\n"
+        "  return (x, y) = (h(x, 2*y-1) + 3*(h(x, 2*y) + h(x, 2*y+1)) + h(x, 2*y+2)) / 8\n}\n"
+        "def up(f) {\n  h(x, y) = lerp(f((x+1)/2, y), f((x-1)/2, y), f32(2*(x%%2) + 1) / 4)\n"
+        "  return (x, y) = lerp(h(x, (y+1)/2), h(x, (y-1)/2), f32(2*(y%%2) + 1) / 4)\n}\n");
+    put("input in : f32(x, y)\noutput out\ng[0](x, y) = edge(in)(x, y)\nrepeat j in 1..%d { g[j] = down(g[j-1]) }\n", n);
+    put("o[%d] = g[%d]\nrepeat j in 0..%d { o[j](x, y) = up(o[j+1])(x, y) * 0.5 + g[j](x, y) }\n", n - 1, n - 1, n - 1);
+    put("out(x, y) = o[0](x, y)\nestimate out(1024, 1024)\n");
+}
+
+/* A family of programs, and the most that each of its stages or levels may cost whatever their number. */
+typedef struct Family {
+    const char *name;
+    void      (*put)(int n);
+    int         sizes[5];
+    double      steps, nodes, bytes;
+    bool        with_backend;
+} Family;
+
+static const Family families[] = {
+    { "chain", put_chain, { 10, 25, 50, 100, 200 }, 6000, 300, 2500, true },
+    { "chain in tiles", put_tiles, { 10, 25, 50, 100, 200 }, 20000, 350, 2000, false },
+    { "chain with windows", put_windows, { 10, 25, 50, 100, 200 }, 25000, 400, 2000, false },
+    { "pyramid", put_pyramid, { 2, 4, 8, 12, 16 }, 100000, 1800, 12000, true },
+};
+
+static void check_family(const Family *f)
+{
+    kn_context *cx = kn_context_new(NULL);
+    for (int i = 0; i < 5; i++) {
+        const int n = f->sizes[i];
+        length      = 0;
+        f->put(n);
+        const Cost c     = compile(cx, f->name, text, f->with_backend && n <= 50);
+        uint64_t   steps = c.plan_steps;
+        for (int k = 0; k < lower_pass_count; k++)
+            steps += c.pass_steps[k];
+        const double nodes = (double)c.size[lower_pass_count - 1];
+        CHECK(c.ok, "%s of %d", f->name, n);
+        CHECK((double)steps <= f->steps * n, "%s of %d: %llu steps, more than %g each", f->name, n, (unsigned long long)steps, f->steps);
+        CHECK(nodes <= f->nodes * n, "%s of %d: %g nodes, more than %g each", f->name, n, nodes, f->nodes);
+        CHECK((double)c.object <= f->bytes * n, "%s of %d: %zu bytes, more than %g each", f->name, n, c.object, f->bytes);
+        if (getenv("SHOW"))
+            printf("%-20s %4d  %8.0f steps  %6.0f nodes  %6.0f bytes each\n", f->name, n, (double)steps / n, nodes / n, (double)c.object / n);
+    }
+    kn_context_free(cx);
+}
+
+/* Half a second of processor time, ten times what is asked of a machine that does nothing else and has no sanitizer on. */
+static void check_blur(void)
+{
+    kn_context *cx = kn_context_new(NULL);
+    const Cost  c  = compile(cx, "blur", "input in : u16(x, y)\noutput out\nblurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
+                             "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\nestimate out(6400, 4800)\n", true);
+    double      ms = c.read + c.plan + c.emit;
+    for (int k = 0; k < lower_pass_count; k++)
+        ms += c.pass[k];
+    CHECK(c.ok && ms < 500, "blur takes %g ms", ms);
+    kn_context_free(cx);
+}
+
 int main(int count, char **args)
 {
     void *library = dlopen(KILN_LLVM, RTLD_NOW | RTLD_LOCAL);
@@ -179,5 +283,8 @@ int main(int count, char **args)
         table(count, args);
         return 0;
     }
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        check_family(&families[i]);
+    check_blur();
     return check_done();
 }
