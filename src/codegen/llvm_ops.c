@@ -224,6 +224,9 @@ static LLVMValueRef build_avg_up(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     LLVMTypeRef type = LLVMTypeOf(a[0]);
     if (e->type == KN_U8 || e->type == KN_U16) {
+        LLVMValueRef whole = average_x86(g, e->type, a[0], a[1]);
+        if (whole)
+            return whole;
         LLVMTypeRef  more = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)type_bits(e->type)), a[0]);
         LLVMValueRef sum  = LLVMBuildAdd(g->b, LLVMBuildZExt(g->b, a[0], more, ""), LLVMBuildZExt(g->b, a[1], more, ""), "");
         sum = LLVMBuildAdd(g->b, sum, int_like(more, 1), "");

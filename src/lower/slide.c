@@ -192,11 +192,8 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     const Expr *next  = x_max(lw, boxes->pure.min[d], x_add(lw, held(b, f, d, 1), x_int(lw, 1)));
     const Expr *first = x_select(lw, boxes->keep, x_min(lw, next, x_add(lw, boxes->pure.max[d], x_int(lw, 1))), boxes->pure.min[d]);
     fold_moving(b, f, &boxes->pure, d);
-    const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.first", f->args[d]));
-    wrap_let(b, w, name, first);
-    boxes->pure.min[d] = expr_var(lw->exprs, KN_I32, name);
-    simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
-    w->pushed++;
+    const char *name = arena_printf(lw->arena, "%s.first", f->args[d]);
+    boxes->pure.min[d] = wrap_between(b, w, name, first, boxes->pure.min[d], x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
     const int64_t window = most_extent(b, &boxes->need, d);
     s->window            = window > s->window ? window : s->window;
 }
