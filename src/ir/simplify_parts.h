@@ -13,7 +13,7 @@ enum {
     MOST_OPERANDS = 8,                      /* of nested min or max that are looked at together */
     MOST_STEPS    = 64,                     /* rewrites of one node */
     MOST_FACTS    = 32,                     /* the newest ones are tried in a proof */
-    PROOF_STEPS   = 20                      /* replacements tried in a proof */
+    PROOF_STEPS   = 40                      /* replacements tried in a proof */
 };
 
 /* lo <= value <= hi, and value = remainder modulo modulus (0: the value is the remainder; 1: nothing is known). */
