@@ -5,7 +5,7 @@ NINJA        := ninja
 
 .PHONY: all compile demo test fuzz install clean help
 
-all:            ## build build/kiln, build/libkiln.a and build/libkiln.so
+all:            ## build build/kiln, the libraries, the compiler's backend
 	@scripts/deps --check
 	@$(MAKE) --no-print-directory compile
 
@@ -44,7 +44,7 @@ fuzz:           ## run each fuzz target for FUZZ_SECONDS (60)
 	@$(NINJA) -C build-fuzz
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-install: all    ## install to DESTDIR/PREFIX (/usr/local): kiln, libraries, header, man page, kiln.pc
+install: all    ## install to DESTDIR/PREFIX (/usr/local): kiln, libraries, headers, man page, kiln.pc
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi     # programs find the library at once

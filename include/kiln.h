@@ -207,7 +207,7 @@ typedef struct kn_arg {
  * ±2^28 are run by the interpreter: compiled code does not reach that far. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
 
-/* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them more than once, bytes
+/* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them are needed, bytes
  * allocated, loaded and stored. Gives a text, which stays until the next call on the context; the outputs are computed too. */
 KN_API const char *kn_count(kn_module *m, const kn_arg *args, int count);
 /* Where the time went in the runs so far of modules compiled with `profile`, as a text that stays until the next call on the context. */

@@ -25,6 +25,9 @@ int main(void)
             printf("%4d%s", softer[y][x], x == WIDTH - 1 ? "\n" : "");
 
     /* What is wrong with a call is said in words, before anything is written. */
+    if (soften(&in, 2.0f, &out) == KN_OK)
+        return 1;
+    printf("%s\n", kn_rt_last_error());
     in.type = KN_U16;
     if (soften(&in, 0.5f, &out) != KN_ERROR_ARGUMENT)
         return 1;

@@ -202,6 +202,34 @@ static bool take_name(BuildCall *b)
     return fine;
 }
 
+/* lo <= p && p < hi for integers, lo <= p && p <= hi for floats. */
+static const Expr *in_range(ExprPool *pool, const Param *param)
+{
+    const kn_type type = param->type;
+    const Expr   *p    = expr_param(pool, type, param);
+    const bool    real = type_is_float(type);
+    const Expr   *lo = real ? expr_float(pool, type, param->lo.as.f) : expr_int(pool, type, param->lo.as.i);
+    const Expr   *hi = real ? expr_float(pool, type, param->hi.as.f) : expr_int(pool, type, param->hi.as.i);
+    return expr_binary(pool, EX_AND, KN_BOOL, expr_binary(pool, EX_LE, KN_BOOL, lo, p),
+                       expr_binary(pool, real ? EX_LE : EX_LT, KN_BOOL, p, hi));
+}
+
+/* kn_run checks parameters against their ranges, which the code relies on. Where there is no kn_run, the code does so first of all. */
+static void check_params(Program *program)
+{
+    Arena *a = program->arena;
+    for (size_t i = program->params.count; i-- > 0;) {
+        const Param *param = program->params.at[i];
+        if (!param->has_range)
+            continue;
+        Stmt *s            = ARENA_NEW(a, Stmt);
+        s->kind            = STMT_CHECK;
+        s->check.condition = in_range(program->exprs, param);
+        s->check.message   = arena_printf(a, "the parameter `%s` is outside its range", param->name);
+        program->body      = stmt_pair(a, s, program->body);
+    }
+}
+
 /* The plan and the program. */
 static bool prepare(BuildCall *b)
 {
@@ -214,6 +242,7 @@ static bool prepare(BuildCall *b)
         return false;
     program->name  = b->symbol;
     program->title = b->name;
+    check_params(program);
     b->program     = program;
     b->codegen     = backend_load(cx);
     return b->codegen != NULL;

@@ -19,12 +19,34 @@ static const char *definition_name(Arena *arena, const DefinitionCounts *d)
     return d->update < 0 ? d->func->name : arena_printf(arena, "%s.update(%d)", d->func->name, d->update);
 }
 
-static void print_definitions(Text *t, Arena *arena, const ExecuteCounts *counts)
+/* The points of a function that the outputs need: those of its box; -1 where it is not of the pipeline but of the plan. */
+static int64_t points_needed(const kn_pipeline *p, const Regions *regions, const char *name)
 {
-    text_printf(t, "%-24s %14s %14s\n", "computed", "points", "again");
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f      = p->funcs.at[i];
+        int64_t     points = 1;
+        if (strcmp(f->name, name) != 0)
+            continue;
+        for (int d = 0; d < f->rank; d++) {
+            const int64_t extent = regions->of[f->id].box.max[d] - regions->of[f->id].box.min[d] + 1;
+            points *= extent > 0 ? extent : 0;
+        }
+        return regions->of[f->id].needed ? points : 0;
+    }
+    return -1;
+}
+
+/* An update meets a point as often as its steps say: only what pure definitions compute more than once is redundant. */
+static void print_definitions(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
+{
+    text_printf(t, "%-24s %14s %14s %14s\n", "computed", "points", "needed", "redundant");
     for (int i = 0; i < counts->definition_count; i++) {
-        const DefinitionCounts *d = &counts->definitions[i];
-        text_printf(t, "%-24s %14" PRId64 " %14" PRId64 "\n", definition_name(arena, d), d->points, d->points - d->fresh);
+        const DefinitionCounts *d      = &counts->definitions[i];
+        const int64_t           needed = d->update < 0 ? points_needed(p, regions, d->func->name) : -1;
+        text_printf(t, "%-24s %14" PRId64, definition_name(&p->cx->call, d), d->points);
+        if (needed >= 0)
+            text_printf(t, " %14" PRId64 " %14" PRId64, needed, d->points > needed ? d->points - needed : 0);
+        text_add(t, "\n");
     }
 }
 
@@ -64,11 +86,13 @@ static void count_program(CountCall *call, Program *program, const Arguments *a)
 {
     kn_pipeline  *p = call->m->pipeline;
     ExecuteCounts counts;
-    if (execute(program, port_buffers(p, a), program_params(p, program, a), &counts) != KN_OK)
+    Regions       regions;
+    if (!regions_compute(p, &p->cx->call, &a->binding, false, &regions) ||
+        execute(program, port_buffers(p, a), program_params(p, program, a), &counts) != KN_OK)
         return;
     Text t;
     text_init(&t, &p->cx->call);
-    print_definitions(&t, &p->cx->call, &counts);
+    print_definitions(&t, p, &regions, &counts);
     print_buffers(&t, program, &counts);
     print_totals(&t, &counts);
     call->text = text_string(&t);

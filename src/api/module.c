@@ -89,8 +89,11 @@ static void compile(void *arg)
     kn_pipeline *p    = call->pipeline;
     kn_options   options;
     const bool   fine = options_take(p, call->options, &options);
-    options.target    = choose(p->cx, &targets, options.target);
-    if (!fine || !options.target)
+    if (options.target && strcmp(options.target, "host") && target_find(options.target))
+        diag_status(p->cx, KN_ERROR_ARGUMENT, "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s", options.target);
+    else
+        options.target = choose(p->cx, &targets, options.target);
+    if (!fine || p->cx->error_count)
         return;
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
     *m           = (kn_module){ .pipeline = p, .options = options };

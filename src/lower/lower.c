@@ -10,7 +10,7 @@ const LowerPass lower_passes[] = {
     { "unroll", "unrolled loops as copies", lower_unroll },
     { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },
     { "clean", "simplified once more", lower_simplify },
-    { "math", "exp, log, sin and their like as the operators they consist of", lower_math },
+    { "math", "exp, sin and the like as sequences of basic operators", lower_math },
 };
 const int lower_pass_count = sizeof lower_passes / sizeof *lower_passes;
 

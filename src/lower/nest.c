@@ -235,6 +235,9 @@ Span nest_span(Build *b, const Nest *n, const char *name)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
         range_of(b, (Nest *)n, name);
+    for (int d = 0; !at->min; d++)          /* free in a step that is not known here: the most it can be */
+        if (n->def->func->args[d] == name)
+            return (Span){ n->box.min[d], n->box.max[d] };
     const Expr *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
     const Span  all  = { at->min, last };
     if (!touched(n, name))
@@ -406,12 +409,13 @@ static const Stmt *provide(Build *b, Nest *n)
         s->provide.args[d] = u ? safe(b, u->args[d]) : var(b, f->args[d]);
     for (int c = 0; c < f->component_count; c++)
         s->provide.values[c] = safe(b, u ? u->values[c] : f->values[c]);
+    /* the place first: where a step writes nothing that is needed, not even its condition may be read */
     const Stmt *result = s;
     const Expr *at     = write_guard(b, n);
-    if (at)
-        result = stmt_if(lw->arena, at, result, NULL);
     if (u && u->where)
         result = stmt_if(lw->arena, safe(b, u->where), result, NULL);
+    if (at)
+        result = stmt_if(lw->arena, at, result, NULL);
     if (n->guard)
         result = stmt_if(lw->arena, simplify(lw->simplifier, safe(b, n->guard)), result, NULL);
     return result;

@@ -11,7 +11,7 @@
 /* What is needed of a function, so far. A box is never empty but where a loop around it does not run; what is not read in fact (an empty output, a branch that is
  * never taken) makes boxes larger than need be, but asks nothing of inputs. */
 typedef struct Need {
-    bool        any;
+    bool        any, certain;       /* certain: not only under conditions that may not hold when the code is called */
     SymBox      box;
     const Expr *alive;              /* at root: the condition that it is read at all; NULL: it always is */
 } Need;
@@ -138,12 +138,12 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     const Expr *known = map_get(&r->alive, alive);
     if (known || alive->op == EX_INT || alive->op == EX_VAR)
         return known ? known : alive;
-    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "reads.%d", r->alive_count++), alive);
+    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "reads.%d@%s", r->alive_count++, r->root ? "root" : r->level.def->loops[r->level.loop].var), alive);
     map_set(&r->alive, alive, (void *)known);
     return known;
 }
 
-static void record(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe)
+static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
 {
     Regions    *r = user;
     Build      *b = r->b;
@@ -162,7 +162,15 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             fail_unbounded(r, call, d);
             return;
         }
-    need_add(b->lw, n, f->rank, index, alive ? name_alive(r, alive) : NULL);
+    Span when[KN_MAX_RANK];
+    if (decided) {
+        decided         = name_alive(r, decided);
+        const Expr *far = x_int(b->lw, MOST_COORDINATE);
+        for (int d = 0; d < f->rank; d++)
+            when[d] = (Span){ x_select(b->lw, decided, index[d].min, far), x_select(b->lw, decided, index[d].max, x_neg(b->lw, far)) };
+    }
+    need_add(b->lw, n, f->rank, decided ? when : index, alive ? name_alive(r, alive) : NULL);
+    n->certain = n->certain || !decided;
 }
 
 /* ---- Definitions ------------------------------------------------------------------------- */
@@ -280,6 +288,18 @@ static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
     }
 }
 
+/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. */
+static void normalize_empty(Regions *r, const Func *f, SymBox *box)
+{
+    Lower *lw = r->b->lw;
+    name_box(r, f, box, ".asked");
+    const Expr *some = f->rank ? name_alive(r, box_nonempty(r->b, box, f->rank)) : NULL;
+    for (int d = 0; d < f->rank; d++) {
+        box->min[d] = x_select(lw, some, box->min[d], x_int(lw, 0));
+        box->max[d] = x_select(lw, some, box->max[d], x_int(lw, -1));
+    }
+}
+
 /* bound: the promise takes the place of the box; at root it is checked. align_bounds: the ends moved outward. */
 static void obey_bounds(Regions *r, const Func *f, SymBox *box)
 {
@@ -323,7 +343,7 @@ static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
     boxes->updates = ARENA_ARRAY(b->lw->arena, SymBox, (size_t)f->update_count);
     boxes->tables  = ARENA_ARRAY(b->lw->arena, StepTable, (size_t)f->update_count);
     for (int u = f->update_count - 1; u >= 0 && !b->failed; u--) {
-        Need self = { .any = true, .box = boxes->pure };
+        Need self = { .any = true, .certain = true, .box = boxes->pure };
         if (update_shifts(b, f, u)) {
             SymBox before, after;
             steps_table(b, f, u, &boxes->pure, r->level, r->w, &boxes->tables[u], &before, &after);
@@ -352,16 +372,21 @@ static void region_of(Regions *r, const Func *f)
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
     obey_bounds(r, f, &boxes.pure);
+    if (!r->need[f->id].certain)
+        normalize_empty(r, f, &boxes.pure);
     name_box(r, f, &boxes.pure, "");
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
-    if (here)
-        fold_check(b, f, &boxes.pure);
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
-    if (here)
+    if (here) {
+        SymBox all = boxes.pure;
+        if (!stored && b->slides[f->id].dim >= 0)
+            all.min[b->slides[f->id].dim] = boxes.need.min[b->slides[f->id].dim];
+        fold_check(b, f, &all);
         b->boxes[f->id] = boxes;
+    }
     if (stored) {
         b->stored[f->id]       = boxes.pure;
         b->stored[f->id].known = true;
@@ -379,6 +404,7 @@ static void need_outputs(Regions *r)
         for (int d = 0; d < f->rank; d++)
             index[d] = (Span){ box.min[d], box.max[d] };
         need_add(b->lw, &r->need[f->id], f->rank, index, b->plan->output_count > 1 && f->rank ? box_nonempty(b, &box, f->rank) : NULL);
+        r->need[f->id].certain = true;
     }
 }
 

@@ -558,6 +558,19 @@ static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift)
     }
 }
 
+/* Uses that a != b: it cannot be where both are one and the same number. */
+static void assume_other(Spans *sp, const Expr *a, const Expr *b)
+{
+    Lower *lw = sp->lw;
+    if (!sp->checking || a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b))
+        return;
+    const Span p = span_of(sp, a), q = span_of(sp, b);
+    if (!p.min || !p.max || !q.min || !q.max)
+        return;
+    SpanLevel *level = &sp->level[sp->depth];
+    level->alive     = x_and(lw, level->alive, x_op(lw, EX_OR, x_op(lw, EX_NE, p.min, q.max), x_op(lw, EX_NE, p.max, q.min)));
+}
+
 static void assume(Spans *sp, const Expr *c, bool truth)
 {
     switch ((ExprOp)c->op) {
@@ -588,7 +601,13 @@ static void assume(Spans *sp, const Expr *c, bool truth)
         if ((c->op == EX_EQ) == truth) {
             assume_order(sp, c->args[0], c->args[1], 0);
             assume_order(sp, c->args[1], c->args[0], 0);
+        } else {
+            assume_other(sp, c->args[0], c->args[1]);
         }
+        break;
+    case EX_CAST:                   /* bool(n) is n != 0 */
+        if (c->args[0]->type == KN_I32)
+            assume(sp, expr_binary(sp->lw->exprs, EX_NE, KN_BOOL, c->args[0], x_int(sp->lw, 0)), truth);
         break;
     default: break;
     }
@@ -598,20 +617,21 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
 {
     if (sp->depth == SPAN_LEVELS || sp->work > SPAN_WORK)
         return false;
-    const Expr *alive = sp->level[sp->depth].alive;
+    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided;
     sp->depth++;
     SpanLevel *level = &sp->level[sp->depth];
-    *level           = (SpanLevel){ .alive = alive };
+    *level           = (SpanLevel){ .alive = alive, .decided = decided };
     map_init(&level->spans, sp->lw->arena);
     map_init(&level->visited, sp->lw->arena);
-    if (!fixed(sp, condition))
+    if (!fixed(sp, condition)) {
         assume(sp, condition, truth);
-    else if (!sp->checking)
-        level->alive = alive;
-    else if (truth)
+        return true;
+    }
+    if (!truth)
+        condition = simplify(sp->lw->simplifier, expr_unary(sp->lw->exprs, EX_BIT_NOT, KN_BOOL, condition));
+    level->decided = x_and(sp->lw, decided, condition);
+    if (sp->checking)
         level->alive = x_and(sp->lw, alive, condition);
-    else
-        level->alive = x_and(sp->lw, alive, simplify(sp->lw->simplifier, expr_unary(sp->lw->exprs, EX_BIT_NOT, KN_BOOL, condition)));
     return true;
 }
 
@@ -651,7 +671,7 @@ static void tell_access(Spans *sp, const Expr *call)
 {
     const int count = (int)call->count, depth = sp->depth;
     Span      index[KN_MAX_RANK];
-    bool      safe = true;
+    bool      safe = !sp->level[sp->depth].decided;
     for (int d = 0; d < count; d++) {
         index[d]  = span_of(sp, call->args[d]);
         safe      = safe && is_exact(sp, call->args[d]);
@@ -660,7 +680,7 @@ static void tell_access(Spans *sp, const Expr *call)
         sp->depth       = depth;
         safe            = safe && base.min == index[d].min && base.max == index[d].max;
     }
-    sp->access(sp->user, call, index, spans_alive(sp), safe);
+    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, safe);
 }
 
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)

@@ -36,11 +36,12 @@ typedef struct SpanLevel {
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
     const Expr *alive;              /* NULL: always */
+    const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
 } SpanLevel;
 
-/* An access that can happen: a call, the span of each index, the condition that it happens at all (NULL: true), and whether its indices are safe
+/* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and whether its indices are safe
  * as they stand: inside these spans whatever the conditions around are, and computed exactly. */
-typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe);
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe);
 
 typedef struct Spans {
     Lower      *lw;

@@ -45,7 +45,7 @@ typedef struct SelfReads {
     SymBox        box;
 } SelfReads;
 
-static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, bool safe)
+static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
 {
     SelfReads *s  = user;
     Lower     *lw = s->b->lw;
@@ -58,7 +58,7 @@ static void self_read(void *user, const Expr *call, const Span *index, const Exp
         old = old && call->args[d] == s->u->args[d];
     if (old)
         return;
-    const Expr *far = x_int(lw, MOST_COORDINATE);
+    const Expr *far = x_int(lw, MOST_COORDINATE), *when = alive ? alive : decided;
     for (int d = 0; d < s->f->rank; d++) {
         if (!index[d].min || !index[d].max) {
             if (!s->b->failed)
@@ -66,8 +66,8 @@ static void self_read(void *user, const Expr *call, const Span *index, const Exp
             s->b->failed = true;
             return;
         }
-        const Expr *min = alive ? x_select(lw, alive, index[d].min, far) : index[d].min;
-        const Expr *max = alive ? x_select(lw, alive, index[d].max, x_neg(lw, far)) : index[d].max;
+        const Expr *min = when ? x_select(lw, when, index[d].min, far) : index[d].min;
+        const Expr *max = when ? x_select(lw, when, index[d].max, x_neg(lw, far)) : index[d].max;
         s->box.min[d]   = x_min(lw, s->box.min[d], min);
         s->box.max[d]   = x_max(lw, s->box.max[d], max);
     }
@@ -109,7 +109,7 @@ static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *i
 static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, SelfReads *reads)
 {
     spans_reset(&b->spans, b->lw);
-    b->spans.checking = false;
+    b->spans.checking = true;           /* a step that does not read must not grow the box */
     b->spans.access   = self_read;
     b->spans.user     = reads;
     for (int d = 0; d < f->rank; d++)

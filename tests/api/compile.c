@@ -58,6 +58,7 @@ static void options(kn_context *cx, kn_pipeline *p)
     CHECK(!kn_compile(p, &(kn_options){ .threads = -1 }), "threads");
     expect_error(cx, KN_ERROR_ARGUMENT, KN_ERROR_ARGUMENT, "threads is -1");
     CHECK(!kn_compile(p, &(kn_options){ .target = "aarch64-linux" }), "a target that is not this machine");
+    expect_error(cx, KN_ERROR_ARGUMENT, KN_ERROR_ARGUMENT, "kn_build");
 }
 
 /* A second context finds what the first has kept. */
