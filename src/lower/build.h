@@ -31,7 +31,7 @@ typedef struct FuncBoxes {
     bool    needed;
     SymBox  pure;
     SymBox *updates;            /* free dimensions count */
-    const Expr *alive;          /* at root: the condition that anything is read of it; NULL: it always is */
+    const Expr *alive;          /* while the boxes of root are made: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
     const Expr *keep;           /* of a slide: what is held goes on being held */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */
@@ -90,6 +90,8 @@ typedef struct Build {
     const Plan *plan;
     Spans       spans;
     Map         unsafe;         /* call nodes whose indices must be clamped */
+    const Expr **alive;         /* per function id: the condition that anything is read of it in this call; NULL: it always is. What it needs of the inputs was
+                                 * asked for under this condition, so it is computed only then */
     SymBox     *stored;         /* per function id: the box of its storage */
     FuncBoxes  *boxes;          /* per function id: at its compute level, while that is open */
     Slide      *slides;         /* per function id */

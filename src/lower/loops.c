@@ -154,7 +154,9 @@ static const Stmt *function_build(Build *b, const PlanFunc *pf)
     const Stmt      *all   = NULL;
     for (int u = -1; u < f->update_count && !b->failed; u++)
         all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[u + 1], boxes));
-    return level_same(pf->compute, pf->store) ? all : slide_end(b, f, all);
+    if (!level_same(pf->compute, pf->store))
+        all = slide_end(b, f, all);
+    return b->alive[f->id] ? stmt_if(b->lw->arena, b->alive[f->id], all, NULL) : all;
 }
 
 /* ---- Levels ----------------------------------------------------------------------------- */
@@ -214,7 +216,7 @@ const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*cor
     regions_begin(b, level, nest, &w);
     const Stmt *body = NULL;
     for (int i = 0; i < plan->func_count && !b->failed; i++)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed && (b->stored[i].known || is_direct(b, &plan->funcs[i])))
             body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
     body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
     for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
@@ -391,6 +393,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     const size_t count = (size_t)lw->plan->func_count;
     Build        b     = { .lw = lw, .plan = lw->plan };
     map_init(&b.unsafe, lw->arena);
+    b.alive  = ARENA_ARRAY(lw->arena, const Expr *, count);
     b.stored = ARENA_ARRAY(lw->arena, SymBox, count);
     b.boxes  = ARENA_ARRAY(lw->arena, FuncBoxes, count);
     b.slides = ARENA_ARRAY(lw->arena, Slide, count);

@@ -344,7 +344,8 @@ static void clamp_indices(Build *b, const Func *f, const Expr **args)
 {
     Lower       *lw  = b->lw;
     const SymBox box = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
-    for (int d = 0; d < f->rank; d++)
+    const bool   any = f->kind == FUNC_INPUT || box.known;           /* else it is read nowhere */
+    for (int d = 0; d < f->rank && any; d++)
         args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
 }
 

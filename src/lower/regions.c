@@ -377,6 +377,8 @@ static void region_of(Regions *r, const Func *f)
     name_box(r, f, &boxes.pure, "");
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
+    if (r->root)
+        b->alive[f->id] = boxes.alive;
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
