@@ -16,6 +16,7 @@ typedef struct Lower {
     Program    *program;
     Simplifier *simplifier;     /* knows no more than what always holds */
     struct ValueRanges *values; /* values.c */
+    struct Span       **spans;  /* span.c: per function id, per component, of the values; NULL: not asked yet */
     int64_t   (*fold)[KN_MAX_RANK]; /* per function id: storage along a dimension is modulo this; not positive: it is not */
     int         vector_bits;    /* of the target, for choices of shape */
 } Lower;

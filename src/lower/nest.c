@@ -249,7 +249,10 @@ Span nest_span(Build *b, const Nest *n, const char *name)
         const Span outer = nest_span(b, n, s->outer), inner = nest_span(b, n, s->inner);
         const Expr *low  = x_add(lw, piece(lw, s, n->modes[i], outer.min, at->extent), inner.min);
         const Expr *high = x_add(lw, piece(lw, s, n->modes[i], outer.max, at->extent), inner.max);
-        return (Span){ x_add(lw, at->min, low), x_min(lw, last, x_add(lw, at->min, high)) };
+        /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never empty */
+        const bool  guarded = n->modes[i] == SPLIT_GUARD || n->modes[i] == SPLIT_OPEN;
+        const Expr *first   = x_add(lw, at->min, low);
+        return (Span){ guarded ? x_min(lw, last, first) : first, x_min(lw, last, x_add(lw, at->min, high)) };
     }
     return all;
 }

@@ -377,8 +377,10 @@ static void region_of(Regions *r, const Func *f)
     name_box(r, f, &boxes.pure, "");
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
-    if (r->root)
+    if (r->root) {
+        b->read[f->id]  = true;
         b->alive[f->id] = boxes.alive;
+    }
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
@@ -439,7 +441,7 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
         const Func     *f  = b->plan->funcs[i].func;
         const PlanFunc *pf = &b->plan->funcs[i];
-        if (f->kind != FUNC_INPUT && r.need[i].any && level_encloses(b->plan, level, pf->compute))
+        if (f->kind != FUNC_INPUT && r.need[i].any && (r.root || b->read[i]) && level_encloses(b->plan, level, pf->compute))
             region_of(&r, f);
     }
     if (r.root)

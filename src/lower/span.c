@@ -460,6 +460,28 @@ static Span span_clz(Spans *sp, const Expr *e)
     return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
 }
 
+/* The span of a function's values whatever its coordinates: numbers where there are any; else, of a pure definition, what its expression says of parameters and sizes. */
+static Span span_call(Spans *sp, const Expr *e)
+{
+    Lower      *lw = sp->lw;
+    const Func *f  = e->u.call.func;
+    if (f->kind != FUNC_DEFINED || f->update_count || f->id < 0)
+        return span_numbers(sp, e);
+    if (!lw->spans)
+        lw->spans = ARENA_ARRAY(lw->arena, Span *, (size_t)lw->plan->func_count);
+    if (!lw->spans[f->id]) {
+        Spans *inner      = ARENA_NEW(lw->arena, Spans);
+        lw->spans[f->id]  = ARENA_ARRAY(lw->arena, Span, (size_t)f->component_count);
+        spans_reset(inner, lw);
+        for (int d = 0; d < f->rank; d++)
+            spans_bind(inner, f->args[d], (Span){ NULL, NULL });
+        for (int c = 0; c < f->component_count; c++)
+            lw->spans[f->id][c] = span_of(inner, f->values[c]);
+    }
+    const Span numbers = span_numbers(sp, e), said = lw->spans[f->id][e->u.call.index];
+    return (Span){ numbers.min ? numbers.min : said.min, numbers.max ? numbers.max : said.max };
+}
+
 typedef Span Rule(Spans *sp, const Expr *e);
 static Rule *const int_rules[EX_COUNT] = {
     [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
@@ -485,6 +507,8 @@ static Span compute(Spans *sp, const Expr *e)
         return *known;
     if (e->op == EX_VAR || (!has_calls(sp, e) && fixed(sp, e)))
         return (Span){ e, e };
+    if (e->op == EX_CALL)
+        return span_call(sp, e);
     if (span_linear(sp, e, &r))
         return r;
     const kn_type type = (kn_type)e->type;
