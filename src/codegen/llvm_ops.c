@@ -354,11 +354,15 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
+    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && float_within(e->args[0], e->type))
+        return float_to_int_within(g, a[0], e->args[0]->type, e->type);
     return convert(g, a[0], e->args[0]->type, e->type, false);
 }
 
 static LLVMValueRef build_sat_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
+    if (type_is_float(e->args[0]->type))
+        return build_cast(g, e, a);
     return convert(g, a[0], e->args[0]->type, e->type, true);
 }
 

@@ -70,6 +70,7 @@ static void capture_stmt(void *user, const Stmt *s)
         capture_buffer(c, s->stage->output.buffer);
         for (int i = 0; i < s->stage->count; i++)
             capture_buffer(c, s->stage->operands[i].buffer);
+        capture_buffer(c, s->stage->table);
     }
     stmt_children(s, capture_expr, capture_stmt, c);
 }

@@ -44,6 +44,13 @@ static void divide_form(Form *f, int64_t d)
     f->constant = floor_div_wide(f->constant, d);
 }
 
+/* Is k * atom known to be a multiple of c, but for a constant? */
+static bool is_multiple(Simplifier *s, const Term *t, int64_t c)
+{
+    const Known k = known_of(s, t->atom);
+    return t->k % c == 0 || (k.modulus > 1 && k.modulus % c == 0);
+}
+
 /* k * atom as a form, where the atom is a let of a sum or product and c divides some term of that; else false. */
 static bool opened(Simplifier *s, const Term *t, int64_t c, Form *out)
 {
@@ -53,8 +60,8 @@ static bool opened(Simplifier *s, const Term *t, int64_t c, Form *out)
     if (!b || !b->min || b->min != b->max || !form_add_exact(s, out, b->min, t->k))
         return false;
     for (int i = 0; i < out->count; i++)
-        any |= out->terms[i].k % c == 0;
-    return any;
+        any |= is_multiple(s, &out->terms[i], c);
+    return any && (out->count > 1 || out->terms[0].k % c == 0);
 }
 
 /* Lets whose values have multiples of c are replaced by these. */

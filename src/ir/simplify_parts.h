@@ -14,7 +14,7 @@ enum {
     MOST_STEPS    = 64,                     /* rewrites of one node */
     MOST_FACTS    = 32,                     /* the newest ones are tried in a proof */
     RANGE_STEPS   = 8,                      /* replacements tried for the interval of a sum */
-    PROOF_STEPS   = 20                      /* replacements tried in a proof */
+    PROOF_STEPS   = 40                      /* replacements tried in a proof */
 };
 
 /* lo <= value <= hi, and value = remainder modulo modulus (0: the value is the remainder; 1: nothing is known). */

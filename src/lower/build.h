@@ -1,5 +1,5 @@
 /* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
- * slide.c (what storage holds), steps.c (updates that read themselves beside). */
+ * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), prefetch.c, stages.c (C functions that fill boxes). */
 #ifndef KILN_LOWER_BUILD_H
 #define KILN_LOWER_BUILD_H
 
@@ -31,7 +31,7 @@ typedef struct FuncBoxes {
     bool    needed;
     SymBox  pure;
     SymBox *updates;            /* free dimensions count */
-    const Expr *alive;          /* at root: the condition that anything is read of it; NULL: it always is */
+    const Expr *alive;          /* while the boxes of root are made: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
     const Expr *keep;           /* of a slide: what is held goes on being held */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */
@@ -60,7 +60,8 @@ typedef enum SplitMode {
 } SplitMode;
 
 /* One definition on its way to loops. */
-typedef struct Nest {
+typedef struct Nest Nest;
+struct Nest {
     const PlanDef   *def;
     const FuncBoxes *boxes;
     SymBox           box;       /* of its free variables */
@@ -69,7 +70,12 @@ typedef struct Nest {
     SplitMode       *modes;     /* per step */
     bool            *scalar;    /* per loop: a vector or unrolled loop that is serial in this copy */
     const Expr      *guard;     /* conditions for the innermost, or NULL */
-} Nest;
+    /* compute_with. Along a dimension with `shared` the loops run over the boxes of all partners: its own box is a condition. */
+    int              partner_count;
+    Nest           **partners;  /* those that run in its loops */
+    const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */
+    bool             shared[KN_MAX_RANK];
+};
 
 /* A function that is stored outside the loop it is computed in. */
 typedef struct Slide {
@@ -77,6 +83,7 @@ typedef struct Slide {
     bool          decided;
     int           dim;          /* what is computed piece by piece, or -1 */
     size_t        opened;       /* scopes open at the store level */
+    int64_t       window;       /* the most coordinates along dim that are needed at a time; 0: not known */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */
@@ -90,6 +97,9 @@ typedef struct Build {
     const Plan *plan;
     Spans       spans;
     Map         unsafe;         /* call nodes whose indices must be clamped */
+    bool       *read;           /* per function id: something is read of it, as far as root knows; what is not is not computed anywhere */
+    const Expr **alive;         /* per function id: the condition that anything is read of it in this call; NULL: it always is. What it needs of the inputs was
+                                 * asked for under this condition, so it is computed only then */
     SymBox     *stored;         /* per function id: the box of its storage */
     FuncBoxes  *boxes;          /* per function id: at its compute level, while that is open */
     Slide      *slides;         /* per function id */
@@ -123,11 +133,31 @@ const Buffer *port_buffer(Build *b, const Func *f, int component);
 SymBox port_box(Build *b, const Func *f);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 
+/* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */
+void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user);
+
+/* ---- prefetch.c ---- */
+void prefetches(Build *b, const Nest *n, int loop, const char *var, Wraps *w);       /* those of loop `loop`, whose variable is var; the partners' too */
+
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);
 const Stmt *nest_build(Build *b, Nest *n);
-/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs. */
+/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs; inside its own box. */
 Span nest_span(Build *b, const Nest *n, const char *name);
+/* The same, where loops run over the boxes of all partners. */
+Span nest_span_all(Build *b, const Nest *n, const char *name);
+NestName *nest_find(const Nest *n, const char *name);
+/* Gives a name a value. */
+void nest_bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w);
+Nest nest_copy(Build *b, const Nest *n);
+
+/* ---- together.c ---- */
+void        together_begin(Build *b, Nest *n);                                  /* finds its partners, and what the shared loops run over */
+void        together_bind(Build *b, Nest *n, int loop, Wraps *w);               /* partners' names, after some of its own have got a value in that loop */
+int         together_depth(const Nest *n);                                      /* the number of loops that it shares with any */
+const Expr *together_meets(Build *b, const Nest *n);                            /* do the shared loops come to its own box here? NULL: they do */
+const Expr *together_alive(Build *b, const PlanFunc *pf);                       /* is anything read of it, or of those that run in its loops? NULL: it is */
+bool        together_joined(Build *b, const PlanDef *def);                      /* does it run in the loops of another? */
 
 /* ---- slide.c ---- */
 void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */
@@ -139,6 +169,11 @@ void fold_check(Build *b, const Func *f, const SymBox *box);                    
 bool update_shifts(Build *b, const Func *f, int update);
 void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);
 void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wraps *w, SymBox *box);   /* in the step loops: the free box of this step */
+
+/* ---- stages.c ---- */
+void stages_begin(Build *b);                                                    /* what stages read is not folded */
+void stage_ask(Build *b, const Func *f, const SymBox *box, const Expr *alive, PlanLevel level, Wraps *w, Span (*need)[KN_MAX_RANK]);   /* per argument: what is needed */
+const Stmt *stage_build(Build *b, const Func *f);                               /* at the compute level: the call */
 
 /* ---- loops.c ---- */
 /* Everything that happens inside a level: what is computed and stored there, then core. */

@@ -115,22 +115,11 @@ const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
-static const Stmt *produce_stmt(Arena *a, const PlanDef *def, const Stmt *body)
-{
-    if (!body)
-        return NULL;
-    Stmt *s           = ARENA_NEW(a, Stmt);
-    s->kind           = STMT_PRODUCE;
-    s->produce.func   = def->func;
-    s->produce.update = def->update;
-    s->produce.body   = body;
-    return s;
-}
-
 static const Stmt *definition_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
 {
     Nest n;
     nest_init(b, &n, def, boxes);
+    together_begin(b, &n);
     return nest_build(b, &n);
 }
 
@@ -144,17 +133,52 @@ static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes 
         simplifier_pop(b->lw->simplifier);
         s = stmt_if(b->lw->arena, def->conditions[i], version, s);
     }
-    return produce_stmt(b->lw->arena, def, s);
+    return stmt_produce(b->lw->arena, def->func, def->update, s);
+}
+
+/* The place of the definition that runs in the loops of another; -1 if there is none. */
+static int joined_def(Build *b, const PlanFunc *pf)
+{
+    int k = pf->func->kind == FUNC_DEFINED ? pf->func->update_count : -1;
+    while (k >= 0 && !together_joined(b, &pf->defs[k]))
+        k--;
+    return k;
+}
+
+static const Stmt *definitions_build(Build *b, const PlanFunc *pf, int first, int end)
+{
+    const Stmt *all = NULL;
+    for (int k = first; k < end && !b->failed; k++)
+        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[k], &b->boxes[pf->func->id]));
+    return all;
+}
+
+static const Stmt *under(Build *b, const Expr *condition, const Stmt *s)
+{
+    return condition ? stmt_if(b->lw->arena, condition, s, NULL) : s;
+}
+
+/* The definitions of others that come before one that runs in the loops of this function's. */
+static const Stmt *before_joined(Build *b, const PlanFunc *pf)
+{
+    const Stmt *all = NULL;
+    for (int i = pf->func->id + 1; i < b->plan->func_count; i++) {
+        const PlanFunc *other = &b->plan->funcs[i];
+        const int       k     = joined_def(b, other);
+        if (k >= 0 && other->defs[k].with.def->func == pf->func)
+            all = stmt_pair(b->lw->arena, all, under(b, b->alive[i], definitions_build(b, other, 0, k)));
+    }
+    return all;
 }
 
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
 {
-    const Func      *f     = pf->func;
-    const FuncBoxes *boxes = &b->boxes[f->id];
-    const Stmt      *all   = NULL;
-    for (int u = -1; u < f->update_count && !b->failed; u++)
-        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[u + 1], boxes));
-    return level_same(pf->compute, pf->store) ? all : slide_end(b, f, all);
+    const Func *f   = pf->func;
+    const Stmt *all = f->kind == FUNC_STAGE ? stage_build(b, f)
+                      : stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
+    if (!level_same(pf->compute, pf->store))
+        all = slide_end(b, f, all);
+    return under(b, together_alive(b, pf), all);
 }
 
 /* ---- Levels ----------------------------------------------------------------------------- */
@@ -170,6 +194,17 @@ static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
     return hi <= MOST ? x_int(lw, hi) : extent;
 }
 
+/* What a reader of the loops wants to know of storage that slides; NULL if it does not. */
+static const Sliding *sliding_note(Build *b, const Func *f)
+{
+    const Slide *s = &b->slides[f->id];
+    if (!s->decided)
+        return NULL;
+    Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
+    *note         = (Sliding){ .dim = s->dim, .window = s->window, .folded = s->dim >= 0 && b->fold[f->id][s->dim] > 0 };
+    return note;
+}
+
 static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
 {
     Arena *a = b->lw->arena;
@@ -182,6 +217,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.body   = body;
+    s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
         const SymBox *box    = &b->stored[f->id];
         s->realize.min[d]    = box->min[d];
@@ -214,7 +250,7 @@ const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*cor
     regions_begin(b, level, nest, &w);
     const Stmt *body = NULL;
     for (int i = 0; i < plan->func_count && !b->failed; i++)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed)
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed && (b->stored[i].known || is_direct(b, &plan->funcs[i])))
             body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
     body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
     for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
@@ -326,7 +362,7 @@ static const Stmt *copy_outputs(Build *b, Nest *none, int loop)
         FuncBoxes *boxes = ARENA_NEW(b->lw->arena, FuncBoxes);
         boxes->pure      = port_box(b, f);
         const PlanDef *def = copy_def(b, port);
-        all = stmt_pair(b->lw->arena, all, produce_stmt(b->lw->arena, def, definition_build(b, def, boxes)));
+        all = stmt_pair(b->lw->arena, all, stmt_produce(b->lw->arena, port, -1, definition_build(b, def, boxes)));
     }
     return all;
 }
@@ -373,32 +409,21 @@ static const Expr *any_output(Build *b)
     return any;
 }
 
-static bool refuse_stages(Build *b)
-{
-    for (int i = 0; i < b->plan->func_count; i++) {
-        const Func *f = b->plan->funcs[i].func;
-        if (f->kind == FUNC_STAGE) {
-            diag_error(b->lw->cx, f->loc, "run it with --interpret", "`%s` is an extern stage: compiled code does not call those yet", f->name);
-            return true;
-        }
-    }
-    return false;
-}
-
 const Stmt *lower_loops(Lower *lw, const Stmt *none)
 {
     (void)none;
     const size_t count = (size_t)lw->plan->func_count;
     Build        b     = { .lw = lw, .plan = lw->plan };
     map_init(&b.unsafe, lw->arena);
+    b.read   = ARENA_ARRAY(lw->arena, bool, count);
+    b.alive  = ARENA_ARRAY(lw->arena, const Expr *, count);
     b.stored = ARENA_ARRAY(lw->arena, SymBox, count);
     b.boxes  = ARENA_ARRAY(lw->arena, FuncBoxes, count);
     b.slides = ARENA_ARRAY(lw->arena, Slide, count);
     b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
     b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
     lw->fold = b.fold;
-    if (refuse_stages(&b))
-        return NULL;
+    stages_begin(&b);
     add_ports(&b);
     const Expr *any = any_output(&b);
     Wraps       w   = { 0 };

@@ -23,6 +23,7 @@ typedef struct Regions {
     const Func *reader;
     const Update *update;
     bool        writing;
+    const Expr *when;               /* in loops that others share: the condition that the reader runs in this iteration; NULL: it does */
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
@@ -163,6 +164,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             return;
         }
     Span when[KN_MAX_RANK];
+    decided = x_and(b->lw, decided, r->when);
     if (decided) {
         decided         = name_alive(r, decided);
         const Expr *far = x_int(b->lw, MOST_COORDINATE);
@@ -196,10 +198,9 @@ static void bind_rvars(Regions *r, const Update *u)
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. */
-static void visit_update(Regions *r, const Func *f, const Update *u)
+/* Tells of all accesses of an update; its variables are bound. `writing` is set while the value is visited. */
+static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
-    Spans *sp = &r->b->spans;
     for (int i = 0; i < u->rvar_count; i++) {
         spans_visit(sp, u->rvars[i].lo);
         spans_visit(sp, u->rvars[i].hi);
@@ -211,10 +212,10 @@ static void visit_update(Regions *r, const Func *f, const Update *u)
     }
     for (int d = 0; d < f->rank; d++)
         spans_visit(sp, u->args[d]);
-    r->writing = true;
+    *writing = true;
     for (int c = 0; c < f->component_count; c++)
         spans_visit(sp, u->values[c]);
-    r->writing = false;
+    *writing = false;
     if (entered)
         spans_leave(sp);
 }
@@ -248,7 +249,7 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
     if (u) {
         bind_rvars(r, u);
         if (!r->b->failed)
-            visit_update(r, f, u);
+            visit_update(&r->b->spans, f, u, &r->writing);
     } else {
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&r->b->spans, f->values[c]);
@@ -258,23 +259,44 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
         need_inputs(r);
 }
 
-/* The accesses of the definition whose loop is the level: what its inner loops run through. */
-static void read_nest(Regions *r, const Nest *n)
+static const Update *update_of(const Nest *n)
 {
-    Build        *b = r->b;
+    return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
+}
+
+static void visit_nest(Build *b, const Nest *n, bool *writing)
+{
     const Func   *f = n->def->func;
-    const Update *u = n->def->update < 0 ? NULL : &f->updates[n->def->update];
-    begin_definition(r, f, u, NULL);
+    const Update *u = update_of(n);
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d])
             spans_bind(&b->spans, f->args[d], nest_span(b, n, f->args[d]));
     for (int i = 0; u && i < u->rvar_count; i++)
         spans_bind(&b->spans, u->rvars[i].name, nest_span(b, n, u->rvars[i].name));
     if (u)
-        visit_update(r, f, u);
+        visit_update(&b->spans, f, u, writing);
     else
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&b->spans, f->values[c]);
+}
+
+/* The accesses of the definition whose loop is the level: what its inner loops run through. */
+static void read_nest(Regions *r, const Nest *n)
+{
+    begin_definition(r, n->def->func, update_of(n), NULL);
+    r->when = r->level.loop < together_depth(n) ? together_meets(r->b, n) : NULL;
+    visit_nest(r->b, n, &r->writing);
+    r->when = NULL;
+}
+
+void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user)
+{
+    bool writing;
+    spans_reset(&b->spans, b->lw);
+    b->spans.access   = access;
+    b->spans.user     = user;
+    b->spans.checking = false;
+    visit_nest(b, n, &writing);
 }
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
@@ -363,6 +385,23 @@ static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
         read_over(r, f, -1, &boxes->pure, boxes->alive, NULL);
 }
 
+/* What a stage needs of its arguments, by its own word. */
+static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
+{
+    Build *b                  = r->b;
+    Span(*need)[KN_MAX_RANK] = arena_array(b->lw->arena, (size_t)f->stage_arg_count + 1, sizeof *need);
+    stage_ask(b, f, &boxes->pure, boxes->alive, r->level, r->w, need);
+    r->reader = f;
+    r->update = NULL;
+    for (int i = 0; i < f->stage_arg_count; i++) {
+        const Func *arg = f->stage_args[i].func;
+        if (arg && (arg->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, plan_func(b->plan, arg)->compute)))
+            need_add(b->lw, &r->need[arg->id], arg->rank, need[i], boxes->alive);
+    }
+    if (r->root)
+        need_inputs(r);
+}
+
 /* Grown by updates first, so that slides know the whole of it. */
 static void region_of(Regions *r, const Func *f)
 {
@@ -377,9 +416,15 @@ static void region_of(Regions *r, const Func *f)
     name_box(r, f, &boxes.pure, "");
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
+    if (r->root) {
+        b->read[f->id]  = true;
+        b->alive[f->id] = boxes.alive;
+    }
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
+    if (f->kind == FUNC_STAGE)
+        visit_stage(r, f, &boxes);
     if (here) {
         SymBox all = boxes.pure;
         if (!stored && b->slides[f->id].dim >= 0)
@@ -430,6 +475,9 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
+    for (int i = 0; nest && i < nest->partner_count; i++)
+        if (nest->partners[i]->def->with.loop >= level.loop)
+            read_nest(&r, nest->partners[i]);
     if (nest)
         read_nest(&r, nest);
     else
@@ -437,7 +485,7 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
         const Func     *f  = b->plan->funcs[i].func;
         const PlanFunc *pf = &b->plan->funcs[i];
-        if (f->kind != FUNC_INPUT && r.need[i].any && level_encloses(b->plan, level, pf->compute))
+        if (f->kind != FUNC_INPUT && r.need[i].any && (r.root || b->read[i]) && level_encloses(b->plan, level, pf->compute))
             region_of(&r, f);
     }
     if (r.root)

@@ -433,6 +433,22 @@ static Span span_shl(Spans *sp, const Expr *e)
     return (Span){ x_select(lw, ok, lo, x_neg(lw, far)), x_select(lw, ok, hi, far) };
 }
 
+/* Or, exclusive or, and of numbers that are not negative have no bits that neither operand can have. */
+static Span span_bitwise(Spans *sp, const Expr *e)
+{
+    Lower      *lw    = sp->lw;
+    const Expr *plain = simplify(lw->simplifier, e);
+    if (plain != e)
+        return span_of(sp, plain);
+    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    if (!a.min || !a.max || !b.min || !b.max)
+        return span_numbers(sp, e);
+    const Expr *ok   = x_le(lw, x_int(lw, 0), x_min(lw, a.min, b.min)), *far = x_int(lw, MOST_COORDINATE);
+    const Expr *bits = x_sub(lw, x_int(lw, 32), expr_unary(lw->exprs, EX_CLZ, KN_I32, x_max(lw, a.max, b.max)));
+    const Expr *mask = x_sub(lw, expr_binary(lw->exprs, EX_SHL, KN_I32, x_int(lw, 1), bits), x_int(lw, 1));
+    return (Span){ x_select(lw, ok, x_int(lw, 0), x_neg(lw, far)), x_select(lw, ok, mask, far) };
+}
+
 /* The more, the fewer zeros in front; a negative number has none. */
 static Span span_clz(Spans *sp, const Expr *e)
 {
@@ -460,7 +476,8 @@ typedef Span Rule(Spans *sp, const Expr *e);
 static Rule *const int_rules[EX_COUNT] = {
     [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
     [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
-    [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_BIT_AND] = span_bits, [EX_CLZ] = span_clz,
+    [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_CLZ] = span_clz,
+    [EX_BIT_AND] = span_bitwise, [EX_BIT_OR] = span_bitwise, [EX_BIT_XOR] = span_bitwise,
     [EX_CALL] = span_call,
 };
 static Rule *const narrow_rules[EX_COUNT] = {
