@@ -213,6 +213,7 @@ Value        value_constant(Gen *g, LLVMValueRef v);
 /* ---- llvm_pattern.c ---- */
 bool gen_pattern(Gen *g, const Expr *e, Value *out);        /* an expression that is one instruction: its value */
 LLVMValueRef average_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b);    /* of u8 or u16, rounded up; NULL: not one instruction here */
+LLVMValueRef upper_product_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int s);      /* a * b >> s of u16 or i16; likewise */
 
 /* ---- llvm_ops.c, llvm_convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef Operator(Gen *g, const Expr *e, LLVMValueRef *args);
