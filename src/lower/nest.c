@@ -82,6 +82,7 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
     Arena        *a = b->lw->arena;
     const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
     *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
     n->names        = ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
     n->modes        = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
     n->scalar       = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
@@ -90,8 +91,10 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
             NestName *at = add_name(n, f->args[d]);
             if (u && boxes->tables[def->update].buffer)
                 continue;           /* known in each step */
-            at->min    = n->box.min[d];
-            at->extent = x_add(b->lw, x_sub(b->lw, n->box.max[d], n->box.min[d]), x_int(b->lw, 1));
+            at->min    = range.min[d];
+            at->extent = x_add(b->lw, x_sub(b->lw, range.max[d], range.min[d]), x_int(b->lw, 1));
+            n->shared[d] = f->id >= 0 && box_widens(b, f, d);
+            n->widened |= n->shared[d];
         }
     for (int i = 0; u && i < u->rvar_count; i++)
         add_name(n, u->rvars[i].name);
@@ -125,7 +128,8 @@ Nest nest_copy(Build *b, const Nest *n)
 
 /* ---- Ranges ----------------------------------------------------------------------------- */
 
-static void range_of(Build *b, Nest *n, const char *name);
+static void        range_of(Build *b, Nest *n, const char *name);
+static const Expr *safe(Build *b, const Expr *e);
 
 /* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in them. */
 static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
@@ -141,8 +145,8 @@ static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
         if (u->is_free[d] && !nest_find(n, n->def->func->args[d])->min)
             spans_bind(&b->spans, n->def->func->args[d], (Span){ n->box.min[d], n->box.max[d] });
     const Span lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
-    at->min       = lo.min ? lo.min : r->lo;
-    at->extent    = x_sub(lw, hi.max ? hi.max : r->hi, at->min);
+    at->min       = safe(b, lo.min ? lo.min : r->lo);
+    at->extent    = x_sub(lw, safe(b, hi.max ? hi.max : r->hi), at->min);
     if (lo.min != lo.max || hi.min != hi.max) {
         const Expr *v = var(b, r->name);
         n->guard      = x_and(lw, n->guard, x_and(lw, x_le(lw, r->lo, v), x_op(lw, EX_LT, v, r->hi)));
