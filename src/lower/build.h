@@ -70,8 +70,9 @@ struct Nest {
     SplitMode       *modes;     /* per step */
     bool            *scalar;    /* per loop: a vector or unrolled loop that is serial in this copy */
     const Expr      *guard;     /* conditions for the innermost, or NULL */
-    bool             widened;   /* bound, align_bounds: loops run over more than its box, and what they compute outside it has no meaning */
-    /* compute_with. Along a dimension with `shared` the loops run over more than its box: over those of all partners. */
+    bool             widened;   /* bound, align_bounds: see shared */
+    /* Along a dimension with `shared` the loops run over more than its box: with bound and align_bounds over what is stored, where what is computed outside the box
+     * has no meaning; with compute_with over the boxes of all partners, under a condition. */
     int              partner_count;
     Nest           **partners;  /* those that run in its loops */
     const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */

@@ -76,6 +76,15 @@ static bool is_hard(const Nest *n, const char *name)
     return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
 }
 
+/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what they compute has no meaning. */
+static bool may_shift(const Nest *n, const PlanStep *s)
+{
+    bool parallel = false;
+    for (int i = 0; i < n->def->loop_count; i++)
+        parallel |= n->def->loops[i].kind == LOOP_PARALLEL;
+    return (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && !(n->widened && parallel);
+}
+
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
 {
     const Func   *f = def->func;
@@ -165,7 +174,7 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     if (is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
     /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
-    const bool again = (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
+    const bool again = may_shift(n, s) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
     if (!is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
     } else if (again) {
@@ -266,6 +275,7 @@ Span nest_span_all(Build *b, const Nest *n, const char *name)
     return all;
 }
 
+/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions then. */
 Span nest_span(Build *b, const Nest *n, const char *name)
 {
     Lower      *lw = b->lw;
@@ -273,8 +283,8 @@ Span nest_span(Build *b, const Nest *n, const char *name)
     Span        s  = nest_span_all(b, n, name);
     for (int d = 0; d < f->rank; d++)
         if (n->shared[d] && f->args[d] == name) {
-            s.min = x_max(lw, s.min, n->box.min[d]);
-            s.max = x_min(lw, s.max, n->box.max[d]);
+            s.min = x_max(lw, x_min(lw, s.min, n->box.max[d]), n->box.min[d]);
+            s.max = x_max(lw, x_min(lw, s.max, n->box.max[d]), n->box.min[d]);
         }
     return s;
 }
@@ -561,7 +571,7 @@ static const Stmt *open_loop(Build *b, Nest *n, int i)
     const char     *name = n->def->loops[i].var;
     int             index;
     const PlanStep *s = split_of_outer(n, name, &index);
-    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && count_twins(n) < MOST_TWINS)
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && may_shift(n, s) && count_twins(n) < MOST_TWINS)
         return twin_loops(b, n, i, s, index);
     s = split_of_inner(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, name) && is_bound(n, s->outer))

@@ -23,7 +23,7 @@ typedef struct Regions {
     const Func *reader;
     const Update *update;
     bool        writing;
-    const Expr *when;               /* in loops that others share: the condition that the reader runs in this iteration; NULL: it does */
+    const Expr *when;               /* in loops that others share: the condition that anything is read of the reader; NULL: it is */
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
@@ -284,7 +284,7 @@ static void visit_nest(Build *b, const Nest *n, bool *writing)
 static void read_nest(Regions *r, const Nest *n)
 {
     begin_definition(r, n->def->func, update_of(n), NULL);
-    r->when = r->level.loop < together_depth(n) || n->widened ? together_meets(r->b, n) : NULL;
+    r->when = r->level.loop < together_depth(n) ? r->b->alive[n->def->func->id] : NULL;
     visit_nest(r->b, n, &r->writing);
     r->when = NULL;
 }
