@@ -211,12 +211,15 @@ Value        value_constant(Gen *g, LLVMValueRef v);
 
 /* ---- llvm_pattern.c ---- */
 bool gen_pattern(Gen *g, const Expr *e, Value *out);        /* an expression that is one instruction: its value */
+LLVMValueRef average_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b);    /* of u8 or u16, rounded up; NULL: not one instruction here */
 
 /* ---- llvm_ops.c, llvm_convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef Operator(Gen *g, const Expr *e, LLVMValueRef *args);
 extern Operator *const operator_table[EX_COUNT];
 LLVMValueRef floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits);     /* c > 0 */
 LLVMValueRef convert(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate);
+bool         float_within(const Expr *e, kn_type to);               /* a clamp to constants: every value is one of `to`, but for its fraction */
+LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type to);
 LLVMValueRef widen_float(Gen *g, LLVMValueRef v, kn_type t);        /* f16, bf16 to f32; others as they are */
 LLVMValueRef narrow_float(Gen *g, LLVMValueRef v, kn_type t);       /* back */
 LLVMValueRef from_memory(Gen *g, LLVMValueRef v, kn_type t);        /* what was loaded, as a value */
@@ -267,6 +270,7 @@ bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind k
 void target_start(void);                                        /* once */
 const char *target_host(void);
 bool target_has_half(const Target *t);                          /* converts f16 by an instruction */
+int  target_word_bits(const Target *t);                         /* of x86: the widest vectors of bytes and words it computes with; 0: not x86 */
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
 void *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);
 void *jit_lookup(void *loaded, const char *name);

@@ -4,6 +4,7 @@
  * to nearest, ties to even. */
 #include "codegen/llvm.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- Short floats ---- */
@@ -121,12 +122,67 @@ static LLVMValueRef int_to_float(Gen *g, LLVMValueRef v, kn_type from, kn_type t
     return narrow_float(g, v, to);
 }
 
-/* Toward zero; beyond the type its nearest value; NaN gives 0. */
+/* The constant bound that a min or max gives to its first operand, which so is no NaN afterwards; NULL if it is something else. */
+static const Expr *bound_of(const Expr *e, ExprOp op)
+{
+    return e->op == op && e->args[1]->op == EX_FLOAT ? e->args[1] : NULL;
+}
+
+bool float_within(const Expr *e, kn_type to)
+{
+    while (e->op == EX_FLOOR || e->op == EX_CEIL || e->op == EX_ROUND || e->op == EX_TRUNC)
+        e = e->args[0];
+    const Expr *high = bound_of(e, EX_MIN), *low = high ? bound_of(e->args[0], EX_MAX) : NULL;
+    if (!high) {
+        low  = bound_of(e, EX_MAX);
+        high = low ? bound_of(e->args[0], EX_MIN) : NULL;
+    }
+    return low && high && type_bits(to) <= 32 && low->u.f >= (double)type_min(to) && high->u.f <= (double)type_max(to);
+}
+
+/* Of what lies within a type of at most 32 bits. */
+LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
+{
+    v = widen_float(g, v, from);
+    if (to == KN_U32)
+        return LLVMBuildFPToUI(g->b, v, like(g->t.i32, v), "");
+    LLVMValueRef n = LLVMBuildFPToSI(g->b, v, like(g->t.i32, v), "");
+    if (to == KN_I32)
+        return n;
+    /* it says again what is known, which LLVM makes packs of */
+    LLVMTypeRef i32 = LLVMTypeOf(n);
+    n = intrinsic2(g, "llvm.smin", intrinsic2(g, "llvm.smax", n, int_like(i32, type_min(to))), int_like(i32, type_max(to)));
+    return LLVMBuildTrunc(g->b, n, like(value_type(g, to, 0), v), "");
+}
+
+/* To fewer than 32 bits: brought into the range first, in which a NaN becomes its lower end. */
+static LLVMValueRef float_to_small(Gen *g, LLVMValueRef v, kn_type to)
+{
+    LLVMTypeRef  type = LLVMTypeOf(v);
+    LLVMValueRef low  = float_like(type, (double)type_min(to)), high = float_like(type, (double)type_max(to));
+    LLVMValueRef in   = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGT, v, low, ""), v, low);
+    in                = choose(g, LLVMBuildFCmp(g->b, LLVMRealOLT, in, high, ""), in, high);
+    if (type_is_signed(to))
+        in = choose(g, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), LLVMConstNull(type), in);
+    return float_to_int_within(g, in, KN_F32, to);
+}
+
+/* Toward zero; beyond the type its nearest value; NaN gives 0. LLVM has this as one operation, but does it lane by lane. What is out of range converts to
+ * whatever it may be, and is replaced. */
 static LLVMValueRef float_to_int(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
 {
     v = widen_float(g, v, from);
-    LLVMTypeRef types[2] = { like(value_type(g, to, 0), v), LLVMTypeOf(v) };
-    return intrinsic(g, type_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &v);
+    if (type_bits(to) < 32)
+        return float_to_small(g, v, to);
+    LLVMTypeRef  type = LLVMTypeOf(v), result = like(value_type(g, to, 0), v);
+    const bool   is_signed = type_is_signed(to);
+    const double beyond = ldexp(1.0, type_bits(to) - is_signed);
+    LLVMValueRef most = is_signed ? int_like(result, type_max(to)) : LLVMConstAllOnes(result);
+    LLVMValueRef n = is_signed ? LLVMBuildFPToSI(g->b, v, result, "") : LLVMBuildFPToUI(g->b, v, result, "");
+    n = LLVMBuildFreeze(g->b, n, "");
+    n = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGE, v, float_like(type, beyond), ""), most, n);
+    n = choose(g, LLVMBuildFCmp(g->b, LLVMRealULT, v, float_like(type, is_signed ? -beyond : 0.0), ""), int_like(result, type_min(to)), n);
+    return is_signed ? choose(g, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), LLVMConstNull(result), n) : n;
 }
 
 /* Wrapped, or brought into the range of `to` first. */

@@ -48,11 +48,11 @@ LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef
 /* The masked accesses of LLVM. Before version 22 their alignment is an operand. */
 typedef enum MaskedKind { MASKED_LOAD, MASKED_STORE, MASKED_GATHER, MASKED_SCATTER } MaskedKind;
 
-static LLVMValueRef masked_access(Gen *g, MaskedKind kind, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr)
+static LLVMValueRef masked_access(Gen *g, MaskedKind kind, const Buffer *b, LLVMTypeRef element, LLVMValueRef v, LLVMValueRef ptr)
 {
     static const char *const names[] = { "llvm.masked.load", "llvm.masked.store", "llvm.masked.gather", "llvm.masked.scatter" };
     const bool   store    = kind == MASKED_STORE || kind == MASKED_SCATTER;
-    LLVMTypeRef  type     = with_lanes(memory_type(g, b->type), g->lanes);
+    LLVMTypeRef  type     = with_lanes(element, g->lanes);
     LLVMTypeRef  types[2] = { type, LLVMTypeOf(ptr) };
     LLVMValueRef mask     = g->mask ? g->mask : LLVMConstAllOnes(LLVMVectorType(g->t.i1, (unsigned)g->lanes));
     LLVMValueRef args[4];
@@ -236,6 +236,21 @@ static LLVMValueRef load_phases(Gen *g, const Address *a)
     return r;
 }
 
+/* Is there an instruction for a gather of small elements? There is for 32 bits, and behind scratch there is room to read. */
+static bool can_gather_wide(const Gen *g, const Address *a)
+{
+    return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 && target_word_bits(g->target) >= 256;
+}
+
+/* The 32 bits that begin at each lane's place; of these the first. */
+static LLVMValueRef gather_wide(Gen *g, const Address *a)
+{
+    LLVMValueRef ptrs = address_lanes(g, a);
+    here(g);
+    LLVMValueRef wide = masked_access(g, MASKED_GATHER, a->buffer, g->t.i32, NULL, ptrs);
+    return LLVMBuildTrunc(g->b, wide, with_lanes(memory_type(g, a->buffer->type), g->lanes), "");
+}
+
 static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
 {
     const Buffer *b     = a->buffer;
@@ -247,10 +262,12 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
         here(g);
         return load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
     }
+    if (!dense && can_gather_wide(g, a))
+        return gather_wide(g, a);
     if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32)) {
         LLVMValueRef ptr = dense ? address_pointer(g, a, a->offsets[0]) : address_lanes(g, a);
         here(g);
-        return masked_access(g, dense ? MASKED_LOAD : MASKED_GATHER, b, NULL, ptr);
+        return masked_access(g, dense ? MASKED_LOAD : MASKED_GATHER, b, memory_type(g, b->type), NULL, ptr);
     }
     for (int i = 0; i < g->strided_count; i++)
         if (g->strided[i].load == e && g->strided[i].address.ptr == a->ptr)
@@ -335,7 +352,7 @@ void gen_store_lanes(Gen *g, const Address *a, Value v, bool stream)
     LLVMValueRef ptr = dense ? address_pointer(g, a, a->offsets[0]) : address_lanes(g, a);
     here(g);
     if (g->mask)
-        masked_access(g, dense ? MASKED_STORE : MASKED_SCATTER, b, all, ptr);
+        masked_access(g, dense ? MASKED_STORE : MASKED_SCATTER, b, memory_type(g, b->type), all, ptr);
     else if (stream)
         store_stream(g, b, all, ptr);
     else

@@ -224,6 +224,9 @@ static LLVMValueRef build_avg_up(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     LLVMTypeRef type = LLVMTypeOf(a[0]);
     if (e->type == KN_U8 || e->type == KN_U16) {
+        LLVMValueRef whole = average_x86(g, e->type, a[0], a[1]);
+        if (whole)
+            return whole;
         LLVMTypeRef  more = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)type_bits(e->type)), a[0]);
         LLVMValueRef sum  = LLVMBuildAdd(g->b, LLVMBuildZExt(g->b, a[0], more, ""), LLVMBuildZExt(g->b, a[1], more, ""), "");
         sum = LLVMBuildAdd(g->b, sum, int_like(more, 1), "");
@@ -351,11 +354,15 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
+    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && float_within(e->args[0], e->type))
+        return float_to_int_within(g, a[0], e->args[0]->type, e->type);
     return convert(g, a[0], e->args[0]->type, e->type, false);
 }
 
 static LLVMValueRef build_sat_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
+    if (type_is_float(e->args[0]->type))
+        return build_cast(g, e, a);
     return convert(g, a[0], e->args[0]->type, e->type, true);
 }
 

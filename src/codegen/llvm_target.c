@@ -4,9 +4,19 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <llvm-c/Support.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char           host_text[4096];         /* "CPU FEATURES"; written once */
+
+/* X86DomainReassignment of LLVM 19 (masks of AVX-512 from general registers into mask registers, which is not worth much here) takes time in the square
+ * of the size of a function, and no other switch turns it off. The switch is the whole process's; it only leaves a pass out. */
+static void leave_out_slow_passes(void)
+{
+    const char *const arguments[] = { "kiln", "-disable-x86-domain-reassignment" };
+    if (LLVMGetTargetFromName("x86-64"))
+        LLVMParseCommandLineOptions(2, arguments, NULL);
+}
 
 static void start(void)
 {
@@ -15,6 +25,7 @@ static void start(void)
     LLVMInitializeAllTargetMCs();
     LLVMInitializeAllAsmPrinters();
     LLVMInitializeAllAsmParsers();
+    leave_out_slow_passes();
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     snprintf(host_text, sizeof host_text, "%s %s", cpu, features);
     LLVMDisposeMessage(cpu);
@@ -37,6 +48,15 @@ bool target_has_half(const Target *t)
     if (!t->triple)
         return strstr(target_host(), "+f16c") || strstr(target_host(), "+neon");
     return !strncmp(t->triple, "aarch64", 7) || !strcmp(t->cpu, "x86-64-v3") || !strcmp(t->cpu, "x86-64-v4");
+}
+
+int target_word_bits(const Target *t)
+{
+    static const struct { const char *feature, *cpu; int bits; } rows[] = { { "+avx512bw", "x86-64-v4", 512 }, { "+avx2", "x86-64-v3", 256 }, { "+sse2", "x86-64", 128 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (t->triple ? !strcmp(t->cpu, rows[i].cpu) : strstr(target_host(), rows[i].feature) != NULL)
+            return rows[i].bits;
+    return 0;
 }
 
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)

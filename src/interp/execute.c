@@ -137,18 +137,21 @@ static void run_parallel(Machine *m, const Step *s, const uint8_t *active)
 {
     const int64_t  most = enter_loop(m, s, active), begin = m->counts->span;
     const uint32_t outer = m->strand, loop = ++m->loop_count;
-    int64_t        step = most * 5 / 8 + 1, at = most - 1, longest = begin;
+    int64_t        step = most * 5 / 8 + 1, at = most - 1, longest = begin, width = m->counts->width, all = 0;
     while (most > 0 && greatest_divisor(step, most) != 1)
         step++;
     for (int64_t i = 0; i < most; i++, at = (at + step) % most) {
-        m->strand       = (uint32_t)m->strands.count;
-        m->counts->span = begin;
+        m->strand        = (uint32_t)m->strands.count;
+        m->counts->span  = begin;
+        m->counts->width = 0;
         vec_push(&m->arena, &m->strands, ((Strand){ outer, loop }));
         run_iteration(m, s, active, at);
         longest = m->counts->span > longest ? m->counts->span : longest;
+        all += m->counts->width;
     }
-    m->strand       = outer;
-    m->counts->span = longest;
+    m->strand        = outer;
+    m->counts->span  = longest;
+    m->counts->width = all > width ? all : width;
     m->counts->parallel_loops++;
     m->counts->parallel_iterations += most;
 }
@@ -187,8 +190,12 @@ static void run_store(Machine *m, const Step *s, const uint8_t *active)
 {
     context_spend(m->cx, (uint64_t)s->width);
     m->counts->span++;
+    int lanes = 0;
     for (int l = 0; l < s->width; l++)
-        m->counts->work += active[l];
+        lanes += active[l];
+    m->counts->work += lanes;
+    if (lanes > m->counts->width)
+        m->counts->width = lanes;
     if (!s->stmt->store.atomic) {
         code_run(m, s->code, active);
         store_lanes(m, s, active);

@@ -18,7 +18,7 @@
  *      node, its constants weighing nothing, plus one for each term;
  *   2. the constants in it (divisors, moduli, coefficients) in absolute value;
  *   3. for equal ones, the place of operands in the order of expr_order().
- * A cast that is distributed over a sum moves down, and casts are never collected. Rows of the rule table never duplicate a variable and always
+ * A let is replaced in a dividend by what it stands for, which has only names bound before it. A cast that is distributed over a sum moves down, and casts are never collected. Rows of the rule table never duplicate a variable and always
  * reduce the weight: a test computes it for each row (the order of Knuth and Bendix, 1970). Were there a cycle
  * for all that: a node that is met again while it is simplified stays as it is, and so does one after MOST_STEPS; the context's quota ends the rest. */
 #ifndef KILN_IR_SIMPLIFY_H

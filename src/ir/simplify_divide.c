@@ -5,6 +5,7 @@
  *     (d*a + r) / (d*m)   = (a + r/d) / m
  *     (d*a + r) % (d*m)   = d * ((a + r/d) % m) + r % d
  *
+ * A let is taken for what it stands for where that has a multiple of c in it: of x = 32*i + lane, x / 2 is 16*i + lane/2.
  * The constant in a dividend is brought into 0 .. c-1, so that (x + 8)/4 and (x/4) + 2 are one. */
 #include "ir/simplify_parts.h"
 
@@ -43,6 +44,41 @@ static void divide_form(Form *f, int64_t d)
     f->constant = floor_div_wide(f->constant, d);
 }
 
+/* Is k * atom known to be a multiple of c, but for a constant? */
+static bool is_multiple(Simplifier *s, const Term *t, int64_t c)
+{
+    const Known k = known_of(s, t->atom);
+    return t->k % c == 0 || (k.modulus > 1 && k.modulus % c == 0);
+}
+
+/* k * atom as a form, where the atom is a let of a sum or product and c divides some term of that; else false. */
+static bool opened(Simplifier *s, const Term *t, int64_t c, Form *out)
+{
+    const Binding *b   = t->atom->op == EX_VAR ? map_get(&s->bindings, t->atom->u.name) : NULL;
+    bool           any = false;
+    *out               = (Form){ 0 };
+    if (!b || !b->min || b->min != b->max || !form_add_exact(s, out, b->min, t->k))
+        return false;
+    for (int i = 0; i < out->count; i++)
+        any |= is_multiple(s, &out->terms[i], c);
+    return any && (out->count > 1 || out->terms[0].k % c == 0);
+}
+
+/* Lets whose values have multiples of c are replaced by these. */
+static void open_lets(Simplifier *s, Form *n, int64_t c)
+{
+    for (int i = 0; i < n->count; i++) {
+        Form value, sum = *n;
+        if (n->terms[i].k % c == 0 || !opened(s, &n->terms[i], c, &value))
+            continue;
+        form_remove(&sum, i);
+        if (form_add(&sum, &value, 1)) {
+            *n = sum;
+            i  = -1;
+        }
+    }
+}
+
 const Expr *step_divide(Simplifier *s, const Expr *e)
 {
     int64_t       c;
@@ -50,6 +86,7 @@ const Expr *step_divide(Simplifier *s, const Expr *e)
     Form          n, whole = { 0 };
     if (!divisor(e, &c) || !form_exact(s, e->args[0], &n))
         return e;
+    open_lets(s, &n, c);
     for (int i = n.count - 1; i >= 0; i--)
         if (n.terms[i].k % c == 0) {
             form_add_term(&whole, n.terms[i].atom, n.terms[i].k / c);
@@ -97,6 +134,7 @@ const Expr *step_modulo(Simplifier *s, const Expr *e)
         const Expr *inside = between_multiples(s, &n, c, type, known_of(s, e->args[0]));
         if (inside)
             return inside;
+        open_lets(s, &n, c);
     } else if ((c & (c - 1)) == 0) {
         form_of(e->args[0], &n);
         n.bits = 0;

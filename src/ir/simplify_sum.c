@@ -88,7 +88,20 @@ static int operands(const Expr *e, ExprOp op, const Expr **out, int count)
     return count ? operands(e->args[1], op, out, count) : 0;
 }
 
-/* Is each operand of a that of b plus the same constant? */
+/* The one of the operands that differs from `e` by a constant, which is e - it; -1 if there is none. */
+static int at_distance(Simplifier *s, const Expr *e, const Expr *const *among, int count, Wide *distance)
+{
+    for (int i = 0; i < count; i++) {
+        Form d = { 0 };
+        if (form_add_exact(s, &d, e, 1) && form_add_exact(s, &d, among[i], -1) && !d.count) {
+            *distance = d.constant;
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Is each operand of a one of b plus the same constant, in whatever order? */
 static bool same_distance(Simplifier *s, const Expr *a, const Expr *b, Wide *distance)
 {
     const Expr *in_a[MOST_OPERANDS], *in_b[MOST_OPERANDS];
@@ -96,10 +109,12 @@ static bool same_distance(Simplifier *s, const Expr *a, const Expr *b, Wide *dis
     if (!count || operands(b, (ExprOp)b->op, in_b, 0) != count)
         return false;
     for (int i = 0; i < count; i++) {
-        Form d = { 0 };
-        if (!form_add_exact(s, &d, in_a[i], 1) || !form_add_exact(s, &d, in_b[i], -1) || d.count || (i && d.constant != *distance))
+        Wide      d;
+        const int j = at_distance(s, in_a[i], in_b, count - i, &d);
+        if (j < 0 || (i && d != *distance))
             return false;
-        *distance = d.constant;
+        *distance = d;
+        in_b[j]   = in_b[count - i - 1];
     }
     return true;
 }
@@ -109,7 +124,7 @@ static bool is_extreme(const Expr *e)
     return e->op == EX_MIN || e->op == EX_MAX;
 }
 
-static bool cancel_extremes(Simplifier *s, Form *f)
+bool form_cancel_extremes(Simplifier *s, Form *f)
 {
     for (int i = 0; i < f->count; i++)
         for (int j = i + 1; is_extreme(f->terms[i].atom) && j < f->count; j++) {
@@ -219,7 +234,7 @@ const Expr *step_sum(Simplifier *s, const Expr *e)
     if (!is_integer(e))
         return e;
     form_of(e, &f);
-    while (join_quotients(s, &f) || cancel_extremes(s, &f))
+    while (join_quotients(s, &f) || form_cancel_extremes(s, &f))
         context_spend(s->pool->cx, 1);
     const Expr *moved = move_into_extreme(s, &f, (kn_type)e->type);
     return moved ? moved : with_simple_head(s, form_expr(s, &f, (kn_type)e->type));

@@ -85,6 +85,7 @@ typedef struct Slide {
     bool          decided;
     int           dim;          /* what is computed piece by piece, or -1 */
     size_t        opened;       /* scopes open at the store level */
+    int64_t       window;       /* the most coordinates along dim that are needed at a time; 0: not known */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */
@@ -113,6 +114,8 @@ typedef struct Build {
 /* ---- Wraps ---- */
 void        wraps_open(Build *b, Wraps *w);
 const Expr *wrap_let(Build *b, Wraps *w, const char *name, const Expr *value);      /* gives the variable, or the value itself if it needs no name */
+/* A let of which only this need be known: min <= value <= max. Gives the variable. */
+const Expr *wrap_between(Build *b, Wraps *w, const char *name, const Expr *value, const Expr *min, const Expr *max);
 void        wrap_alloc(Build *b, Wraps *w, const Buffer *buffer, const Expr *count);
 void        wrap_before(Build *b, Wraps *w, const Stmt *s);
 void        wrap_if(Build *b, Wraps *w, const Expr *condition);

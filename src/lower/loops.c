@@ -14,17 +14,33 @@ void wraps_open(Build *b, Wraps *w)
     w->opened = b->scopes.count;
 }
 
-const Expr *wrap_let(Build *b, Wraps *w, const char *name, const Expr *value)
+/* A let around what follows; what is known of its name is for the caller to push. */
+static const char *wrap_named(Build *b, Wraps *w, const char *name, const Expr *value)
 {
     Lower *lw    = b->lw;
-    value        = simplify(lw->simplifier, value);
     Wrap   wrap  = { .kind = WRAP_LET, .name = intern(lw->cx, name), .value = value };
     Scope  scope = { wrap.name, value };
     vec_push(lw->arena, &w->items, wrap);
     vec_push(lw->arena, &b->scopes, scope);
-    simplifier_push_let(lw->simplifier, wrap.name, value);
     w->pushed++;
-    return value->op == EX_INT || value->op == EX_VAR ? value : expr_var(lw->exprs, (kn_type)value->type, wrap.name);
+    return wrap.name;
+}
+
+const Expr *wrap_let(Build *b, Wraps *w, const char *name, const Expr *value)
+{
+    Lower *lw = b->lw;
+    value     = simplify(lw->simplifier, value);
+    name      = wrap_named(b, w, name, value);
+    simplifier_push_let(lw->simplifier, name, value);
+    return value->op == EX_INT || value->op == EX_VAR ? value : expr_var(lw->exprs, (kn_type)value->type, name);
+}
+
+const Expr *wrap_between(Build *b, Wraps *w, const char *name, const Expr *value, const Expr *min, const Expr *max)
+{
+    Lower *lw = b->lw;
+    name      = wrap_named(b, w, name, simplify(lw->simplifier, value));
+    simplifier_push_range(lw->simplifier, name, min, max);
+    return expr_var(lw->exprs, KN_I32, name);
 }
 
 void wrap_alloc(Build *b, Wraps *w, const Buffer *buffer, const Expr *count)
@@ -178,6 +194,17 @@ static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
     return hi <= MOST ? x_int(lw, hi) : extent;
 }
 
+/* What a reader of the loops wants to know of storage that slides; NULL if it does not. */
+static const Sliding *sliding_note(Build *b, const Func *f)
+{
+    const Slide *s = &b->slides[f->id];
+    if (!s->decided)
+        return NULL;
+    Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
+    *note         = (Sliding){ .dim = s->dim, .window = s->window, .folded = s->dim >= 0 && b->fold[f->id][s->dim] > 0 };
+    return note;
+}
+
 static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
 {
     Arena *a = b->lw->arena;
@@ -190,6 +217,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.body   = body;
+    s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
         const SymBox *box    = &b->stored[f->id];
         s->realize.min[d]    = box->min[d];

@@ -5,6 +5,7 @@ const LowerPass lower_passes[] = {
     { "loops", "loops, regions, sliding windows and storage for every function, from the outputs back", lower_loops },
     { "flatten", "functions become buffers, coordinates an index", lower_flatten },
     { "simplify", "expressions simplified, loops of one iteration and what is never used removed", lower_simplify },
+    { "unswitch", "choices that a row has in common made before its loop", lower_unswitch },
     { "partition", "loops around vectors in three: boundaries cost nothing in the middle", lower_partition },
     { "unroll", "unrolled loops as copies", lower_unroll },
     { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },

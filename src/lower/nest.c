@@ -521,6 +521,20 @@ static void make_scalar(Nest *n, const PlanStep *s, int index)
     nest_find(n, s->inner)->min          = NULL;
 }
 
+/* The loops for extents below the factor: at most one iteration of the outer one, and a plain inner one. */
+static const Stmt *small_loops(Build *b, Nest *n, int i, const PlanStep *s, int index, const Expr *large)
+{
+    Lower    *lw    = b->lw;
+    NestName *outer = find(n, s->outer);
+    make_scalar(n, s, index);
+    outer->min    = x_int(lw, 0);
+    outer->extent = x_min(lw, find(n, s->whole)->extent, x_int(lw, 1));
+    simplifier_push_fact(lw->simplifier, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, large));
+    const Stmt *result = plain_loop(b, n, i);
+    simplifier_pop(lw->simplifier);
+    return result;
+}
+
 /* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two copies, the second for extents below the factor. */
 static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int index)
 {
@@ -534,8 +548,7 @@ static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int i
     simplifier_pop(lw->simplifier);
     if (large->op == EX_INT && large->u.i)
         return yes;
-    make_scalar(&small, s, index);
-    return stmt_if(lw->arena, large, yes, plain_loop(b, &small, i));
+    return stmt_if(lw->arena, large, yes, small_loops(b, &small, i, s, index, large));
 }
 
 /* A vector or copies under GUARD or PREDICATE, inside its outer loop: whole, or else what is left. */

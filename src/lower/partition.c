@@ -10,14 +10,13 @@
  *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
  *         and lanes one after the other for the rest, since masks are dear for small types.
  * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its
- *         size. Left alone are bodies of more than MOST_NODES, loops of few iterations without vectors, and loops around vectors where all
- *         that is decided is a value common to the lanes. Conditions are decided by innermost loops, and by outer ones where the innermost
- *         moves what is compared slower than they do (the taps of a filter within the vectors of a row); a loop that has a vector loop
- *         with a guard right inside it comes before the loops in it.
+ *         size. Left alone are bodies of more than MOST_NODES and loops of few iterations without vectors. Conditions are decided by
+ *         innermost loops, and by outer ones where the innermost moves what is compared slower than they do (the taps of a filter within
+ *         the vectors of a row); a loop that has a vector loop with a guard right inside it comes before the loops in it.
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
-enum { MOST_NODES = 20000, LEAST_ITERATIONS = 8 };
+enum { MOST_NODES = 20000, LEAST_ITERATIONS = 64 };
 
 typedef struct Pass {
     Lower      *lw;
@@ -107,9 +106,7 @@ static const Stmt *steady_loop(Steady *w, const Stmt *s)
     const bool vector  = s->loop.kind == LOOP_VECTOR;
     bool       changed = varying_expr(&w->changed, s->loop.min) || varying_expr(&w->changed, s->loop.extent);
     if (!has_loop(s->loop.body)) {
-        p->control      = true;
         const Expr *min = partition_expr(p, s->loop.min), *extent = partition_expr(p, s->loop.extent);
-        p->control      = false;
         changed |= min != s->loop.min || extent != s->loop.extent;
         s = stmt_for(p->lw->arena, s->loop.name, s->loop.kind, min, extent, s->loop.body);
     }
@@ -135,13 +132,12 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     Partition *p = &w->p;
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
-    p->control   = true;
     const Expr *condition = partition_expr(p, s->branch.condition);
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
         map_set(&w->guards, s, (void *)s);
         map_set(&w->guards, around, (void *)around);
     }
-    p->guard = p->control = false;
+    p->guard = false;
     const Stmt *yes = steady(w, s->branch.yes), *no = s->branch.no ? steady(w, s->branch.no) : NULL;
     return stmt_if(p->lw->arena, condition, yes, no);
 }
@@ -284,7 +280,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if (p->guards.count || (!tail && p->lows.count + p->highs.count && (p->pays || !vectors))) {
+    if (p->guards.count || (!tail && p->lows.count + p->highs.count)) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }

@@ -27,7 +27,6 @@ typedef struct Motion {
 typedef struct Constraint {
     int64_t     step, constant;
     const Expr *rest;           /* i32 or i64 */
-    bool        inner;          /* what it is about varies with a loop inside the loop */
 } Constraint;
 typedef VEC(Constraint) Constraints;
 
@@ -46,8 +45,6 @@ typedef struct Partition {
     int         budget;         /* of nodes for one motion */
     bool        guard;          /* the condition of a tail is looked at */
     bool        guard_low;      /* and v being too small may decide it */
-    bool        control;        /* a condition of a branch or a bound of a loop is looked at */
-    bool        pays;           /* something was decided that lanes would pay for, or a branch or loop */
     Constraints lows, highs, guards;    /* that the steady state needs: v not too small, not too large; guards: highs that come from tails */
     bool        typical_known;
     int64_t     typical_min, typical_end;       /* of the loop */

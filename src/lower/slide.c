@@ -129,14 +129,21 @@ void fold_check(Build *b, const Func *f, const SymBox *box)
 }
 
 /* Folds the moving dimension as far as it can be shown that it may be; the largest factor of all the places where the function is computed counts. */
-static void fold_moving(Build *b, const Func *f, const SymBox *box, int d)
+static void fold_moving(Build *b, const Func *f, int d, int64_t most)
 {
     const PlanFunc *pf   = plan_func(b->plan, f);
     int64_t        *fold = &b->fold[f->id][d];
     if (pf->fold[d] || pf->order[0] == d || *fold < 0)
         return;
-    const int64_t most = most_extent(b, box, d), factor = most < 0 ? -1 : power_of_two(most);
-    *fold              = factor < 0 ? -1 : factor > *fold ? factor : *fold;
+    const int64_t factor = most < 0 ? -1 : power_of_two(most);
+    *fold                = factor < 0 ? -1 : factor > *fold ? factor : *fold;
+}
+
+/* What is known of the first coordinate to be computed along d: it is within the box, or one past it. Where the box has at most so many coordinates, its lower end is given by its
+ * upper one: for windows that feed windows, lower ends are minima of minima, upper ends are not. */
+static const Expr *least_first(Build *b, const SymBox *box, int d, int64_t most)
+{
+    return most < 0 ? box->min[d] : x_sub(b->lw, box->max[d], x_int(b->lw, most - 1));
 }
 
 /* ---- What is held ------------------------------------------------------------------------ */
@@ -191,12 +198,13 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     const int   d     = s->dim;
     const Expr *next  = x_max(lw, boxes->pure.min[d], x_add(lw, held(b, f, d, 1), x_int(lw, 1)));
     const Expr *first = x_select(lw, boxes->keep, x_min(lw, next, x_add(lw, boxes->pure.max[d], x_int(lw, 1))), boxes->pure.min[d]);
-    fold_moving(b, f, &boxes->pure, d);
-    const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.first", f->args[d]));
-    wrap_let(b, w, name, first);
-    boxes->pure.min[d] = expr_var(lw->exprs, KN_I32, name);
+    const int64_t most = most_extent(b, &boxes->pure, d);
+    fold_moving(b, f, d, most);
+    boxes->pure.min[d] = wrap_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first, least_first(b, &boxes->pure, d, most),
+                                      x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
     simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
     w->pushed++;
+    s->window = most > s->window ? most : s->window;
 }
 
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)

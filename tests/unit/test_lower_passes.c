@@ -245,12 +245,12 @@ static const Case cases[] = {
       "  for xo from 0 extent out.extent.0 / 8:\n"
       "    vector l from 0 extent 8:\n"
       "      let x = 8*xo + l\n"
-      "      out[i64(x)] = in[i64(min(y + 3, in.extent.0 - 1))] + in[i64(x / 2 % 4)]\n",
+      "      out[i64(x)] = in[i64(min(y + 3, in.extent.0 - 1))] + in[i64(x / 3 % 5)]\n",
       "for y from 0 extent 100:\n"
       "  for xo from 0 extent out.extent.0 / 8:\n"
       "    vector l from 0 extent 8:\n"
       "      let x = l + xo * 8\n"
-      "      out[i64(x)] = in[i64(x / 2 % 4)] + in[i64(min(y + 3, in.extent.0 - 1))]\n" },
+      "      out[i64(x)] = in[i64(x / 3 % 5)] + in[i64(min(y + 3, in.extent.0 - 1))]\n" },
     { "partition: quotients and lets", KN_I32, lower_partition, lower_simplify,
       "for xo from 0 extent out.extent.0 / 8:\n"
       "  vector l from 0 extent 8:\n"
@@ -263,14 +263,48 @@ static const Case cases[] = {
       "for xo from 0 extent xo.part.edge:\n"
       "  vector l from 0 extent 8:\n"
       "    let x = l + xo * 8\n"
-      "    let a = (x + 1) / 2\n"
+      "    let a = xo * 4 + (l + 1) / 2\n"
       "    out[i64(x)] = in[i64(a)]\n"
       "for xo from xo.part.edge extent xo.part.end - xo.part.edge:\n"
       "  vector l from 0 extent 8:\n"
       "    let x = l + xo * 8\n"
-      "    let a = (x + 1) / 2\n"
+      "    let a = xo * 4 + (l + 1) / 2\n"
       "    let b = min(a, in.extent.0 - 1)\n"
       "    out[i64(x)] = in[i64(max(b, 0))]\n" },
+    { "partition: the shifted tail of a loop is no clamp in the others", KN_I32, lower_partition, lower_simplify,
+      "if 8 <= out.extent.0:\n"
+      "  for xo from 0 extent (out.extent.0 + 7) / 8:\n"
+      "    vector l from 0 extent 8:\n"
+      "      let x = min(8*xo, out.extent.0 - 8) + l\n"
+      "      out[i64(x)] = in[i64(x)]\n",
+      "if 8 <= out.extent.0:\n"
+      "  let xo.part.end = (out.extent.0 + 7) / 8\n"
+      "  let xo.part.edge = out.extent.0 / 8\n"
+      "  for xo from 0 extent xo.part.edge:\n"
+      "    vector l from 0 extent 8:\n"
+      "      let x = l + xo * 8\n"
+      "      out[i64(x)] = in[i64(x)]\n"
+      "  for xo from xo.part.edge extent xo.part.end - xo.part.edge:\n"
+      "    vector l from 0 extent 8:\n"
+      "      let x = l + out.extent.0 - 8\n"
+      "      out[i64(x)] = in[i64(x)]\n" },
+    { "unswitch: what a row has in common is asked before its loop", KN_I32, lower_unswitch, lower_simplify,
+      "for y from 0 extent 100:\n"
+      "  for xo from 0 extent out.extent.0 / 8:\n"
+      "    vector l from 0 extent 8:\n"
+      "      let x = 8*xo + l\n"
+      "      out[i64(x)] = if y % 2 == 0 then in[i64(x)] else in[i64(x + 1)] + (if y % 3 == 0 then 1 else 2)\n",
+      "for y from 0 extent 100:\n"
+      "  if y % 2 == 0:\n"
+      "    for xo from 0 extent out.extent.0 / 8:\n"
+      "      vector l from 0 extent 8:\n"
+      "        let x = l + xo * 8\n"
+      "        out[i64(x)] = in[i64(x)]\n"
+      "  else:\n"
+      "    for xo from 0 extent out.extent.0 / 8:\n"
+      "      vector l from 0 extent 8:\n"
+      "        let x = l + xo * 8\n"
+      "        out[i64(x)] = in[i64(x) + i64(1)] + (if y % 3 == 0 then 1 else 2)\n" },
     { "partition: a guard, wide elements: a masked vector at the end", KN_I32, lower_partition, lower_simplify,
       "let out.x.max = out.min.0 + out.extent.0 - 1\n"
       "for out.xo from 0 extent (out.extent.0 + 15) / 16:\n"
@@ -594,15 +628,15 @@ static bool same_results(const char *text, const Stmt *before, const Stmt *after
 
 static void test_random(int count)
 {
-    static Pass *const passes[] = { lower_simplify, lower_partition, lower_simplify, lower_unroll, lower_vectorize, lower_simplify };
+    static Pass *const passes[] = { lower_simplify, lower_unswitch, lower_partition, lower_simplify, lower_unroll, lower_vectorize, lower_simplify };
     for (int i = 0; i < count && checks_failed < 5; i++) {
         const bool small = below(2);
         begin(small ? KN_U8 : KN_I32);
         const char *text  = random_statement(small);
         const Stmt *after = read_stmt(&program, text), *before = read_stmt(&program, serial_text(text));
-        const int   which = below(64) | (i % 2 ? 63 : 0);
-        for (int k = 0; k < 6; k++)
-            if (which >> k & 1 || k == 4)
+        const int   which = below(128) | (i % 2 ? 127 : 0);
+        for (int k = 0; k < 7; k++)
+            if (which >> k & 1 || k == 5)
                 after = passes[k](&lw, after);
         CHECK(same_results(text, before, after, small), "random statement %d, passes %d", i, which);
         end();

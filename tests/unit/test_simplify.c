@@ -35,6 +35,7 @@ static const Line rows[] = {
     { "", "x*y - y*x", "0" },
     { "", "(max(x, y) + 3) - max(y, x)", "3" },
     { "", "min(x + 1, 5) - min(x, 4)", "1" },
+    { "x in 0 to 999", "min(n, 16*x + 15) - min(16*x, n - 15)", "15" },
     { "", "min(x, y) - x", "min(y - x, 0)" },
     { "", "min(x + 7, n - 1) - x + 1", "min(n - x, 8)" },
     { "", "max(x, y) - min(x, y)", "max(x, y) - min(x, y)" },
@@ -72,6 +73,8 @@ static const Line rows[] = {
     { "x in x0 to x0 + 7", "(x - x0) / 8", "0" },
     { "x in x0 to x0 + 7", "(x - x0) % 8", "x - x0" },
     { "n = x0*8", "(n + 3) % 8", "3" },
+    { "x in 0 to 999; z = x*32 + y", "z / 2", "x*16 + y / 2" },
+    { "x in 0 to 999; n = x/2*2; z = n + y", "z % 2", "y % 2" },
     { "n = x0*8", "n % 4 == 1", "false" },
     /* min and max */
     { "", "min(x + 1, x + 3)", "x + 1" },
