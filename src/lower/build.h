@@ -70,7 +70,9 @@ struct Nest {
     SplitMode       *modes;     /* per step */
     bool            *scalar;    /* per loop: a vector or unrolled loop that is serial in this copy */
     const Expr      *guard;     /* conditions for the innermost, or NULL */
-    /* compute_with. Along a dimension with `shared` the loops run over the boxes of all partners: its own box is a condition. */
+    bool             widened;   /* bound, align_bounds: see shared */
+    /* Along a dimension with `shared` the loops run over more than its box: with bound and align_bounds over what is stored, where what is computed outside the box
+     * has no meaning; with compute_with over the boxes of all partners, under a condition. */
     int              partner_count;
     Nest           **partners;  /* those that run in its loops */
     const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */
@@ -131,6 +133,11 @@ const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLe
 const Buffer *port_buffer(Build *b, const Func *f, int component);
 /* The box of a port buffer. */
 SymBox port_box(Build *b, const Func *f);
+/* What is computed and stored for a box that is needed: bound and align_bounds make it larger. Nothing more is asked of others for that: the function's reads are
+ * brought into what they have (regions_widen marks them). */
+SymBox box_widened(Build *b, const Func *f, SymBox box);
+bool   box_widens(Build *b, const Func *f, int d);
+void   regions_widen(Build *b, const Func *f);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 
 /* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */

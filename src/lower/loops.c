@@ -309,7 +309,10 @@ static bool needs_storage(Build *b, const Func *f)
     for (int i = 0; i < b->plan->func_count; i++)
         if (reads_beside(b, b->plan->funcs[i].func, f))
             return true;
-    return plan_func(b->plan, f)->bound_min[0] != NULL || f->kind == FUNC_STAGE;
+    for (int d = 0; d < f->rank; d++)
+        if (plan_func(b->plan, f)->bound_min[d])
+            return true;
+    return f->kind == FUNC_STAGE;
 }
 
 /* The function behind the port of such an output: out(x, y) as it is in its storage. */
@@ -424,6 +427,10 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
     lw->fold = b.fold;
     stages_begin(&b);
+    for (int i = 0; i < lw->plan->func_count; i++)
+        for (int d = 0; d < lw->plan->funcs[i].func->rank; d++)
+            if (lw->plan->funcs[i].bound_min[d] || lw->plan->funcs[i].align_factor[d])
+                regions_widen(&b, lw->plan->funcs[i].func);
     add_ports(&b);
     const Expr *any = any_output(&b);
     Wraps       w   = { 0 };

@@ -76,12 +76,22 @@ static bool is_hard(const Nest *n, const char *name)
     return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
 }
 
+/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what they compute has no meaning. */
+static bool may_shift(const Nest *n, const PlanStep *s)
+{
+    bool parallel = false;
+    for (int i = 0; i < n->def->loop_count; i++)
+        parallel |= n->def->loops[i].kind == LOOP_PARALLEL;
+    return (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && !(n->widened && parallel);
+}
+
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
 {
     const Func   *f = def->func;
     Arena        *a = b->lw->arena;
     const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
     *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
     n->names        = ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
     n->modes        = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
     n->scalar       = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
@@ -90,8 +100,10 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
             NestName *at = add_name(n, f->args[d]);
             if (u && boxes->tables[def->update].buffer)
                 continue;           /* known in each step */
-            at->min    = n->box.min[d];
-            at->extent = x_add(b->lw, x_sub(b->lw, n->box.max[d], n->box.min[d]), x_int(b->lw, 1));
+            at->min    = range.min[d];
+            at->extent = x_add(b->lw, x_sub(b->lw, range.max[d], range.min[d]), x_int(b->lw, 1));
+            n->shared[d] = f->id >= 0 && box_widens(b, f, d);
+            n->widened |= n->shared[d];
         }
     for (int i = 0; u && i < u->rvar_count; i++)
         add_name(n, u->rvars[i].name);
@@ -125,7 +137,8 @@ Nest nest_copy(Build *b, const Nest *n)
 
 /* ---- Ranges ----------------------------------------------------------------------------- */
 
-static void range_of(Build *b, Nest *n, const char *name);
+static void        range_of(Build *b, Nest *n, const char *name);
+static const Expr *safe(Build *b, const Expr *e);
 
 /* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in them. */
 static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
@@ -141,8 +154,8 @@ static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
         if (u->is_free[d] && !nest_find(n, n->def->func->args[d])->min)
             spans_bind(&b->spans, n->def->func->args[d], (Span){ n->box.min[d], n->box.max[d] });
     const Span lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
-    at->min       = lo.min ? lo.min : r->lo;
-    at->extent    = x_sub(lw, hi.max ? hi.max : r->hi, at->min);
+    at->min       = safe(b, lo.min ? lo.min : r->lo);
+    at->extent    = x_sub(lw, safe(b, hi.max ? hi.max : r->hi), at->min);
     if (lo.min != lo.max || hi.min != hi.max) {
         const Expr *v = var(b, r->name);
         n->guard      = x_and(lw, n->guard, x_and(lw, x_le(lw, r->lo, v), x_op(lw, EX_LT, v, r->hi)));
@@ -161,7 +174,7 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     if (is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
     /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
-    const bool again = (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
+    const bool again = may_shift(n, s) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
     if (!is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
     } else if (again) {
@@ -262,6 +275,7 @@ Span nest_span_all(Build *b, const Nest *n, const char *name)
     return all;
 }
 
+/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions then. */
 Span nest_span(Build *b, const Nest *n, const char *name)
 {
     Lower      *lw = b->lw;
@@ -269,8 +283,8 @@ Span nest_span(Build *b, const Nest *n, const char *name)
     Span        s  = nest_span_all(b, n, name);
     for (int d = 0; d < f->rank; d++)
         if (n->shared[d] && f->args[d] == name) {
-            s.min = x_max(lw, s.min, n->box.min[d]);
-            s.max = x_min(lw, s.max, n->box.max[d]);
+            s.min = x_max(lw, x_min(lw, s.min, n->box.max[d]), n->box.min[d]);
+            s.max = x_max(lw, x_min(lw, s.max, n->box.max[d]), n->box.min[d]);
         }
     return s;
 }
@@ -570,7 +584,7 @@ static const Stmt *open_loop(Build *b, Nest *n, int i)
     const char     *name = n->def->loops[i].var;
     int             index;
     const PlanStep *s = split_of_outer(n, name, &index);
-    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && count_twins(n) < MOST_TWINS)
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && may_shift(n, s) && count_twins(n) < MOST_TWINS)
         return twin_loops(b, n, i, s, index);
     s = split_of_inner(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, name) && is_bound(n, s->outer))

@@ -23,7 +23,7 @@ typedef struct Regions {
     const Func *reader;
     const Update *update;
     bool        writing;
-    const Expr *when;               /* in loops that others share: the condition that the reader runs in this iteration; NULL: it does */
+    const Expr *when;               /* in loops that others share: the condition that anything is read of the reader; NULL: it is */
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
@@ -284,7 +284,7 @@ static void visit_nest(Build *b, const Nest *n, bool *writing)
 static void read_nest(Regions *r, const Nest *n)
 {
     begin_definition(r, n->def->func, update_of(n), NULL);
-    r->when = r->level.loop < together_depth(n) ? together_meets(r->b, n) : NULL;
+    r->when = r->level.loop < together_depth(n) ? r->b->alive[n->def->func->id] : NULL;
     visit_nest(r->b, n, &r->writing);
     r->when = NULL;
 }
@@ -322,31 +322,79 @@ static void normalize_empty(Regions *r, const Func *f, SymBox *box)
     }
 }
 
-/* bound: the promise takes the place of the box; at root it is checked. align_bounds: the ends moved outward. */
-static void obey_bounds(Regions *r, const Func *f, SymBox *box)
+/* bound: what is needed must be in what was promised. */
+static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Expr *alive)
 {
-    Build    *b  = r->b;
-    Lower    *lw = b->lw;
-    PlanFunc *pf = plan_func(b->plan, f);
+    Lower          *lw = r->b->lw;
+    const PlanFunc *pf = plan_func(r->b->plan, f);
     for (int d = 0; d < f->rank; d++) {
+        if (!pf->bound_min[d])
+            continue;
+        const Expr *min = pf->bound_min[d], *max = x_sub(lw, x_add(lw, min, pf->bound_extent[d]), x_int(lw, 1));
+        const Expr *none = x_op(lw, EX_LT, box->max[d], box->min[d]);
+        if (alive)
+            none = x_op(lw, EX_OR, none, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, alive));
+        Stmt       *s    = ARENA_NEW(lw->arena, Stmt);
+        s->kind            = STMT_CHECK;
+        s->check.condition = x_op(lw, EX_OR, none, x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max)));
+        s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, pf->origin->args[d]);
+        wrap_before(r->b, r->w, s);
+    }
+}
+
+bool box_widens(Build *b, const Func *f, int d)
+{
+    const PlanFunc *pf    = plan_func(b->plan, f);
+    const bool      moves = b->slides[f->id].decided && b->slides[f->id].dim == d;
+    return (pf->bound_min[d] || pf->align_factor[d]) && !moves;
+}
+
+/* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is held is computed. */
+SymBox box_widened(Build *b, const Func *f, SymBox box)
+{
+    Lower          *lw = b->lw;
+    const PlanFunc *pf = plan_func(b->plan, f);
+    for (int d = 0; d < f->rank; d++) {
+        if (!box_widens(b, f, d))
+            continue;
         if (pf->bound_min[d]) {
-            const Expr *min = pf->bound_min[d], *max = x_sub(lw, x_add(lw, min, pf->bound_extent[d]), x_int(lw, 1));
-            if (r->root) {
-                Stmt *s            = ARENA_NEW(lw->arena, Stmt);
-                s->kind            = STMT_CHECK;
-                s->check.condition = x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max));
-                s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, f->args[d]);
-                wrap_before(b, r->w, s);
-            }
-            box->min[d] = min;
-            box->max[d] = max;
+            box.min[d] = pf->bound_min[d];
+            box.max[d] = x_sub(lw, x_add(lw, pf->bound_min[d], pf->bound_extent[d]), x_int(lw, 1));
         }
         if (pf->align_factor[d]) {
             const Expr *m = x_int(lw, pf->align_factor[d]), *o = pf->align_offset[d] ? pf->align_offset[d] : x_int(lw, 0);
-            box->min[d]   = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box->min[d], o), m), m), o);
-            const Expr *n = x_add(lw, x_sub(lw, box->max[d], box->min[d]), m);
-            box->max[d]   = x_sub(lw, x_add(lw, box->min[d], x_op(lw, EX_MUL, x_op(lw, EX_DIV, n, m), m)), x_int(lw, 1));
+            box.min[d]    = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box.min[d], o), m), m), o);
+            const Expr *n = x_add(lw, x_sub(lw, box.max[d], box.min[d]), m);
+            box.max[d]    = x_sub(lw, x_add(lw, box.min[d], x_op(lw, EX_MUL, x_op(lw, EX_DIV, n, m), m)), x_int(lw, 1));
         }
+    }
+    return box;
+}
+
+static void mark_unsafe(const Expr *e, void *user)
+{
+    Build *b = user;
+    if (e->op == EX_CALL)
+        map_set(&b->unsafe, e, b);
+}
+
+void regions_widen(Build *b, const Func *f)
+{
+    ExprPool *p = b->lw->exprs;
+    for (int c = 0; f->kind == FUNC_DEFINED && c < f->component_count; c++)
+        expr_visit(p, f->values[c], mark_unsafe, b);
+    for (int k = 0; k < f->update_count; k++) {
+        const Update *u = &f->updates[k];
+        for (int c = 0; c < f->component_count; c++)
+            expr_visit(p, u->values[c], mark_unsafe, b);
+        for (int d = 0; d < f->rank; d++)
+            expr_visit(p, u->args[d], mark_unsafe, b);
+        for (int i = 0; i < u->rvar_count; i++) {
+            expr_visit(p, u->rvars[i].lo, mark_unsafe, b);
+            expr_visit(p, u->rvars[i].hi, mark_unsafe, b);
+        }
+        if (u->where)
+            expr_visit(p, u->where, mark_unsafe, b);
     }
 }
 
@@ -410,7 +458,6 @@ static void region_of(Regions *r, const Func *f)
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
-    obey_bounds(r, f, &boxes.pure);
     if (!r->need[f->id].certain)
         normalize_empty(r, f, &boxes.pure);
     name_box(r, f, &boxes.pure, "");
@@ -425,15 +472,18 @@ static void region_of(Regions *r, const Func *f)
     visit_function(r, f, &boxes);
     if (f->kind == FUNC_STAGE)
         visit_stage(r, f, &boxes);
+    if (r->root)
+        check_bounds(r, f, &boxes.pure, boxes.alive);
     if (here) {
         SymBox all = boxes.pure;
         if (!stored && b->slides[f->id].dim >= 0)
             all.min[b->slides[f->id].dim] = boxes.need.min[b->slides[f->id].dim];
+        all = box_widened(b, f, all);
         fold_check(b, f, &all);
         b->boxes[f->id] = boxes;
     }
     if (stored) {
-        b->stored[f->id]       = boxes.pure;
+        b->stored[f->id]       = box_widened(b, f, boxes.pure);
         b->stored[f->id].known = true;
     }
 }

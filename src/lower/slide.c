@@ -213,6 +213,8 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     const Slide     *s     = &b->slides[f->id];
     const FuncBoxes *boxes = &b->boxes[f->id];
     VEC(const Stmt *) all = { 0 };
+    if (s->dim >= 0)        /* nothing may be missing */
+        produce = stmt_if(lw->arena, x_le(lw, boxes->pure.min[s->dim], boxes->pure.max[s->dim]), produce, NULL);
     vec_push(lw->arena, &all, produce);
     for (int d = 0; d < f->rank; d++) {
         const Expr *min = boxes->need.min[d], *max = boxes->need.max[d];

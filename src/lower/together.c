@@ -98,8 +98,10 @@ static void set_range(Build *b, Nest *n, int d, const Expr *min, const Expr *max
     const Expr *x  = expr_var(lw->exprs, KN_I32, at->name);
     at->min        = min;
     at->extent     = x_add(lw, x_sub(lw, max, min), x_int(lw, 1));
-    if (n->box.min[d] == min && n->box.max[d] == max)
+    if (n->box.min[d] == min && n->box.max[d] == max) {
+        n->shared[d] = false;
         return;
+    }
     n->shared[d] = true;
     n->guard     = x_and(lw, n->guard, x_and(lw, x_le(lw, n->box.min[d], x), x_le(lw, x, n->box.max[d])));
 }

@@ -541,9 +541,15 @@ static void choose_storage(Scheduler *s, const Draft *f, bool slides)
         for (int d = func->rank - 1; d >= 0; d--)
             emit(&s->g, "%s%s", func->args[d], d ? ", " : ")");
     }
-    if (func->rank && chance(&s->g, 3)) {
+    if (func->rank && chance(&s->g, 6)) {
+        const int factor = some_factor(&s->g);
         directive(s, "align_bounds");
-        emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)], some_factor(&s->g));
+        emit(&s->g, "%s, %d", func->args[pick(&s->g, (uint32_t)func->rank)], factor);
+        emit(&s->g, chance(&s->g, 30) ? ", %d)" : ")", (int)pick(&s->g, (uint32_t)factor));
+    }
+    if (func->rank && chance(&s->g, 4)) {           /* more than these programs ever need */
+        directive(s, "bound");
+        emit(&s->g, "%s, -60, 121)", func->args[pick(&s->g, (uint32_t)func->rank)]);
     }
     if (chance(&s->g, 2)) {
         directive(s, "stream");
