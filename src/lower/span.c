@@ -701,7 +701,7 @@ static void tell_access(Spans *sp, const Expr *call)
 {
     const int count = (int)call->count, depth = sp->depth;
     Span      index[KN_MAX_RANK];
-    bool      safe = !sp->level[sp->depth].decided;
+    bool      safe = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
     for (int d = 0; d < count; d++) {
         index[d]  = span_of(sp, call->args[d]);
         safe      = safe && is_exact(sp, call->args[d]);

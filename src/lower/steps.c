@@ -159,9 +159,11 @@ static const Stmt *step_back(Build *b, const Func *f, const Update *u, const Ste
     }
     const SymBox after = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
     SelfReads    reads = { b, f, u, after };
+    const size_t checks = b->spans.checks.count;
     begin_step(b, f, u, &after, &reads);
     const Expr *matters = step_matters(b, f, u, &after);
     visit_step(b, f, u);
+    b->spans.checks.count = checks;         /* about names of this step; the whole update is checked at root */
     for (int d = 0; d < f->rank && matters; d++) {
         reads.box.min[d] = x_select(lw, matters, reads.box.min[d], after.min[d]);
         reads.box.max[d] = x_select(lw, matters, reads.box.max[d], after.max[d]);
@@ -175,6 +177,7 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
     Lower        *lw = b->lw;
     const Update *u  = &f->updates[update];
     SelfReads     none = { b, f, u, *need };
+    const size_t  checks = b->spans.checks.count;
     begin_step(b, f, u, need, &none);
     t->lo     = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
     t->extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
@@ -193,6 +196,7 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
         steps        = x_op(lw, EX_MUL, steps, t->extent[i]);
         wide         = x_op(lw, EX_MUL, wide, x_cast(lw, KN_I64, t->extent[i]));
     }
+    b->spans.checks.count = checks;
     Stmt *s            = ARENA_NEW(lw->arena, Stmt);
     s->kind            = STMT_CHECK;
     s->check.condition = x_le(lw, wide, expr_int(lw->exprs, KN_I64, 1 << 24));
