@@ -1,6 +1,7 @@
 /* Counting: the lowered program is run step by step, and what it did is told as a table. */
 #include "api/call.h"
 #include "api/compile.h"
+#include "api/nest.h"
 #include "api/threads.h"
 #include "interp/execute.h"
 
@@ -19,30 +20,67 @@ static const char *definition_name(Arena *arena, const DefinitionCounts *d)
     return d->update < 0 ? d->func->name : arena_printf(arena, "%s.update(%d)", d->func->name, d->update);
 }
 
-/* The points of a function that the outputs need: those of its box; -1 where it is not of the pipeline but of the plan. */
-static int64_t points_needed(const kn_pipeline *p, const Regions *regions, const char *name)
+static int64_t box_points(const Box *box, int rank, const bool *counts)
+{
+    int64_t points = 1;
+    for (int d = 0; d < rank; d++)
+        if (!counts || counts[d])
+            points *= box->max[d] < box->min[d] ? 0 : box->max[d] - box->min[d] + 1;
+    return points;
+}
+
+/* Steps times free points, added up where each step has its own. */
+static int64_t update_points(const Func *f, const Update *u, const UpdateRegion *r)
+{
+    int64_t steps = 1, points = 0;
+    for (int i = 0; i < u->rvar_count; i++)
+        steps *= r->hi[i] > r->lo[i] ? r->hi[i] - r->lo[i] : 0;
+    for (int64_t s = 0; s < r->steps; s++)
+        points += box_points(&r->free[s], f->rank, u->is_free);
+    return r->steps ? points : steps ? steps * box_points(r->free, f->rank, u->is_free) : 0;
+}
+
+/* The points that breadth-first execution would compute, each once; -1 where a condition decides. */
+static int64_t needed_points(const kn_pipeline *p, const Regions *regions, const DefinitionCounts *d)
 {
     for (size_t i = 0; i < p->funcs.count; i++) {
-        const Func *f      = p->funcs.at[i];
-        int64_t     points = 1;
-        if (strcmp(f->name, name) != 0)
+        const Func       *f = p->funcs.at[i];
+        const FuncRegion *r = &regions->of[f->id];
+        if (strcmp(f->name, d->func->name))
             continue;
-        for (int d = 0; d < f->rank; d++) {
-            const int64_t extent = regions->of[f->id].box.max[d] - regions->of[f->id].box.min[d] + 1;
-            points *= extent > 0 ? extent : 0;
-        }
-        return regions->of[f->id].needed ? points : 0;
+        if (d->update < 0)
+            return r->needed ? box_points(&r->box, f->rank, NULL) : 0;
+        if (d->update < f->update_count && !f->updates[d->update].where)
+            return r->needed ? update_points(f, &f->updates[d->update], &r->updates[d->update]) : 0;
     }
     return -1;
 }
 
-/* An update meets a point as often as its steps say: only what pure definitions compute more than once is redundant. */
+static bool is_counted(const ExecuteCounts *counts, const char *name)
+{
+    for (int i = 0; i < counts->definition_count; i++)
+        if (!strcmp(counts->definitions[i].func->name, name))
+            return true;
+    return false;
+}
+
+/* What is computed where it is read, and nowhere else. */
+static void print_inlined(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
+{
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f = p->funcs.at[i];
+        if (f->kind == FUNC_DEFINED && regions->of[f->id].needed && !is_counted(counts, f->name))
+            text_printf(t, "%-24s %14s\n", f->name, "inlined");
+    }
+}
+
+/* Points beyond the needed ones are redundant: computed more than once, or for nobody. */
 static void print_definitions(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
 {
     text_printf(t, "%-24s %14s %14s %14s\n", "computed", "points", "needed", "redundant");
     for (int i = 0; i < counts->definition_count; i++) {
         const DefinitionCounts *d      = &counts->definitions[i];
-        const int64_t           needed = d->update < 0 ? points_needed(p, regions, d->func->name) : -1;
+        const int64_t           needed = needed_points(p, regions, d);
         text_printf(t, "%-24s %14" PRId64, definition_name(&p->cx->call, d), d->points);
         if (needed >= 0)
             text_printf(t, " %14" PRId64 " %14" PRId64, needed, d->points > needed ? d->points - needed : 0);
@@ -66,9 +104,10 @@ static void print_buffers(Text *t, const Program *program, const ExecuteCounts *
 static void print_totals(Text *t, const ExecuteCounts *counts)
 {
     text_printf(t, "\nscratch: %" PRId64 " bytes at a time, %" PRId64 " over the run\n", counts->peak_bytes, counts->total_bytes);
-    text_printf(t, "parallel loops: %" PRId64 " with %" PRId64 " iterations\n", counts->parallel_loops, counts->parallel_iterations);
-    text_printf(t, "vector loops: %" PRId64 " with %" PRId64 " lanes\n", counts->vector_loops, counts->vector_lanes);
-    text_printf(t, "work: %" PRId64 " stores; span: %" PRId64 "\n", counts->work, counts->span);
+    text_printf(t, "parallel loops: %" PRId64 ", %" PRId64 " iterations in all\n", counts->parallel_loops, counts->parallel_iterations);
+    text_printf(t, "vector loops: %" PRId64 ", %" PRId64 " lanes in all\n", counts->vector_loops, counts->vector_lanes);
+    text_printf(t, "span: %" PRId64 " points at once; the longest chain has %" PRId64 " of %" PRId64 " stores\n", counts->width, counts->span,
+                counts->work);
 }
 
 /* The parameters in the order of the program's. */
@@ -82,7 +121,8 @@ static const kn_scalar *program_params(kn_pipeline *p, const Program *program, c
     return values;
 }
 
-static void count_program(CountCall *call, Program *program, const Arguments *a)
+/* `loops`: the program as the first pass made it. */
+static void count_program(CountCall *call, Program *program, const Program *loops, const Arguments *a)
 {
     kn_pipeline  *p = call->m->pipeline;
     ExecuteCounts counts;
@@ -93,7 +133,9 @@ static void count_program(CountCall *call, Program *program, const Arguments *a)
     Text t;
     text_init(&t, &p->cx->call);
     print_definitions(&t, p, &regions, &counts);
+    print_inlined(&t, p, &regions, &counts);
     print_buffers(&t, program, &counts);
+    nest_print_folds(&t, loops);
     print_totals(&t, &counts);
     call->text = text_string(&t);
 }
@@ -108,10 +150,11 @@ static void count(void *arg)
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan *plan    = compile_plan(p, &call->m->options, &targets, &arena);
-    Program    *program = plan ? compile_program(plan, &call->m->options, &targets, NULL) : NULL;
-    if (program)
-        count_program(call, program, &a);
+    const Plan    *plan    = compile_plan(p, &call->m->options, &targets, &arena);
+    Program       *program = plan ? compile_program(plan, &call->m->options, &targets, NULL) : NULL;
+    const Program *loops   = program ? compile_program(plan, &call->m->options, &targets, lower_passes[0].name) : NULL;
+    if (loops)
+        count_program(call, program, loops, &a);
     scratch_end(&arena);
 }
 

@@ -103,6 +103,7 @@ static void put_operand(Key *k, const StageOperand *o)
     put_func(k, o->func);
     put_buffer(k, o->buffer);
     put(k, (uint64_t)o->rank);
+    put(k, (uint64_t)o->type);
 }
 
 /* What a statement holds besides its expressions and sub-statements. */
@@ -150,6 +151,7 @@ static void put_fields(Key *k, const Stmt *s)
         put(k, (uint64_t)s->stage->count);
         for (int i = 0; i < s->stage->count; i++)
             put_operand(k, &s->stage->operands[i]);
+        put_buffer(k, s->stage->table);
         break;
     case STMT_PREFETCH: put_buffer(k, s->prefetch.buffer); break;
     }

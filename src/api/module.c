@@ -71,18 +71,6 @@ typedef struct Compile {
     Emitted           object;       /* of the backend, to be released */
 } Compile;
 
-/* Compiled code does not call extern stages yet: such a pipeline is interpreted, and that is said. */
-static bool must_interpret(kn_pipeline *p)
-{
-    for (size_t i = 0; i < p->funcs.count; i++)
-        if (p->funcs.at[i]->kind == FUNC_STAGE) {
-            diag_warning(p->cx, p->funcs.at[i]->loc, NULL, "`%s` is an extern stage: compiled code does not call those yet, so this is interpreted",
-                         p->funcs.at[i]->name);
-            return true;
-        }
-    return false;
-}
-
 static void compile(void *arg)
 {
     Compile     *call = arg;
@@ -97,7 +85,7 @@ static void compile(void *arg)
         return;
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
     *m           = (kn_module){ .pipeline = p, .options = options };
-    if (!options.interpret && !must_interpret(p) && (call->codegen = backend_load(p->cx)))
+    if (!options.interpret && (call->codegen = backend_load(p->cx)))
         compile_module(m, call->codegen, &call->object);
     if (!p->cx->error_count)
         call->module = m;

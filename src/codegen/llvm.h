@@ -83,6 +83,7 @@ struct Function {
     size_t            binding_capacity, binding_count;
     size_t            stack_used;
     bool              streams;  /* has non-temporal stores */
+    bool              large;    /* too much for one function: see outline() */
 };
 
 /* An address that has been computed: ptr + index * size, or a product. Found by its operands, which are LLVM's own unique pointers. */
@@ -245,6 +246,10 @@ void gen_atomic(Gen *g, const Stmt *s);
 /* ---- llvm_stmt.c, llvm_parallel.c, llvm_stage.c ---- */
 void gen_stmt(Gen *g, const Stmt *s);
 void gen_parallel(Gen *g, const Stmt *s);
+/* Whether the current function, which is made of `body`, is a large one: then what it produces is computed in functions of their own. LLVM's time grows faster
+ * than the size of a function, above all for registers that live from one end to the other. */
+void function_measure(Gen *g, const Stmt *body);
+bool gen_outlined(Gen *g, const Stmt *body);        /* true: the body is called; false: it is to be made in place */
 void gen_stage(Gen *g, const StageCall *call);
 /* Ends the function with the status where it is not 0, freeing what it holds. */
 void fail_unless_zero(Gen *g, LLVMValueRef status);

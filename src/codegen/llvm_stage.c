@@ -20,6 +20,25 @@ static void store_dim(Gen *g, LLVMValueRef at, int dim, int field, LLVMValueRef 
     LLVMBuildStore(g->b, v, LLVMBuildInBoundsGEP2(g->b, g->t.buffer, at, path, 4, ""));
 }
 
+static void store_kind(Gen *g, LLVMValueRef at, LLVMValueRef data, kn_type type, int rank)
+{
+    here(g);
+    LLVMBuildStore(g->b, data, LLVMBuildStructGEP2(g->b, g->t.buffer, at, 0, ""));
+    LLVMBuildStore(g->b, i32_const(g, type), LLVMBuildStructGEP2(g->b, g->t.buffer, at, 1, ""));
+    LLVMBuildStore(g->b, i32_const(g, rank), LLVMBuildStructGEP2(g->b, g->t.buffer, at, 2, ""));
+}
+
+/* Fills the kn_buffer at `at` with a box, or nothing, and no data. */
+static void store_box(Gen *g, LLVMValueRef at, const StageOperand *o, const Expr **box_min, const Expr **box_extent)
+{
+    for (int d = 0; d < o->rank; d++) {
+        store_dim(g, at, d, 0, box_min ? gen_uniform(g, box_min[d]) : i32_const(g, 0));
+        store_dim(g, at, d, 1, box_extent ? gen_uniform(g, box_extent[d]) : i32_const(g, 0));
+        store_dim(g, at, d, 2, i64_const(g, 0));
+    }
+    store_kind(g, at, LLVMConstNull(g->t.ptr), o->type, o->rank);
+}
+
 /* Fills the kn_buffer at `at`: the storage, or the box of it. */
 static void store_buffer(Gen *g, LLVMValueRef at, const StageOperand *o, const Expr **box_min, const Expr **box_extent)
 {
@@ -36,10 +55,7 @@ static void store_buffer(Gen *g, LLVMValueRef at, const StageOperand *o, const E
         store_dim(g, at, d, 1, extent);
         store_dim(g, at, d, 2, stride);
     }
-    here(g);
-    LLVMBuildStore(g->b, data, LLVMBuildStructGEP2(g->b, g->t.buffer, at, 0, ""));
-    LLVMBuildStore(g->b, i32_const(g, o->buffer->type), LLVMBuildStructGEP2(g->b, g->t.buffer, at, 1, ""));
-    LLVMBuildStore(g->b, i32_const(g, o->rank), LLVMBuildStructGEP2(g->b, g->t.buffer, at, 2, ""));
+    store_kind(g, at, data, o->buffer->type, o->rank);
 }
 
 /* kn_scalar: { bool is_float; union { int64_t, double } }. */
@@ -66,6 +82,30 @@ static LLVMValueRef is_empty(Gen *g, const StageCall *call)
     return empty;
 }
 
+/* The pointer that was given with the stage. */
+static LLVMValueRef stage_user(Gen *g, const char *symbol)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%.500s.user", symbol);
+    LLVMValueRef user = LLVMGetNamedGlobal(g->module, name);
+    if (!user) {
+        user = LLVMAddGlobal(g->module, g->t.i8, name);
+        LLVMSetLinkage(user, LLVMExternalWeakLinkage);
+    }
+    return user;
+}
+
+/* A byte for the rank of each buffer. */
+static LLVMValueRef ranks_const(Gen *g, const StageCall *call)
+{
+    char *ranks = gen_alloc(g, (size_t)call->count + 1);
+    int   count = 0;
+    for (int i = 0; i < call->count; i++)
+        if (call->operands[i].func)
+            ranks[count++] = (char)call->operands[i].rank;
+    return text_const(g, ranks, (size_t)count + 1);
+}
+
 void gen_stage(Gen *g, const StageCall *call)
 {
     int buffers = 0, scalars = 0;
@@ -81,7 +121,7 @@ void gen_stage(Gen *g, const StageCall *call)
     here(g);
     LLVMBuildCondBr(g->b, empty, after, some);
     scope_push(g, some);
-    store_buffer(g, output, &call->output, call->box_min, call->box_extent);
+    (call->table ? store_box : store_buffer)(g, output, &call->output, call->box_min, call->box_extent);
     int b = 0, v = 0;
     for (int i = 0; i < call->count; i++) {
         const bool   is_buffer = call->operands[i].func;
@@ -89,22 +129,20 @@ void gen_stage(Gen *g, const StageCall *call)
         here(g);
         at = LLVMBuildInBoundsGEP2(g->b, is_buffer ? g->t.buffer : scalar, is_buffer ? inputs : values, &at, 1, "");
         if (is_buffer)
-            store_buffer(g, at, &call->operands[i], NULL, NULL);
+            (call->table ? store_box : store_buffer)(g, at, &call->operands[i], NULL, NULL);
         else
             store_scalar(g, at, call->operands[i].value);
     }
-    char         user_name[512];
     const char  *symbol = call->func->symbol;
-    snprintf(user_name, sizeof user_name, "%.500s.user", symbol);
-    LLVMValueRef user = LLVMGetNamedGlobal(g->module, user_name);
-    if (!user) {
-        user = LLVMAddGlobal(g->module, g->t.i8, user_name);
-        LLVMSetLinkage(user, LLVMExternalWeakLinkage);
-    }
-    LLVMValueRef stage = extern_function(g, symbol, LLVMFunctionType(g->t.i32, NULL, 0, true));
+    LLVMValueRef user = stage_user(g, symbol), stage = extern_function(g, symbol, LLVMFunctionType(g->t.i32, NULL, 0, true));
     here(g);
-    LLVMValueRef args[] = { g->f->rt, text_const(g, call->func->name, strlen(call->func->name) + 1), stage, user, inputs, i32_const(g, b), values, i32_const(g, v), output };
-    fail_unless_zero(g, rt_call(g, "kn_rt_stage", g->t.i32, 9, args));
+    LLVMValueRef args[11] = { g->f->rt, text_const(g, symbol, strlen(symbol) + 1), stage, user, inputs, i32_const(g, b), values, i32_const(g, v), output };
+    if (call->table) {
+        args[9]  = ranks_const(g, call);
+        args[10] = buffer_base(g, call->table);
+    }
+    here(g);
+    fail_unless_zero(g, call->table ? rt_call(g, "kn_rt_stage_query", g->t.i32, 11, args) : rt_call(g, "kn_rt_stage", g->t.i32, 9, args));
     here(g);
     LLVMBuildBr(g->b, after);
     scope_pop(g);

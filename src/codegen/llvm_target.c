@@ -4,9 +4,19 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <llvm-c/Support.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char           host_text[4096];         /* "CPU FEATURES"; written once */
+
+/* X86DomainReassignment of LLVM 19 (masks of AVX-512 from general registers into mask registers, which is not worth much here) takes time in the square
+ * of the size of a function, and no other switch turns it off. The switch is the whole process's; it only leaves a pass out. */
+static void leave_out_slow_passes(void)
+{
+    const char *const arguments[] = { "kiln", "-disable-x86-domain-reassignment" };
+    if (LLVMGetTargetFromName("x86-64"))
+        LLVMParseCommandLineOptions(2, arguments, NULL);
+}
 
 static void start(void)
 {
@@ -15,6 +25,7 @@ static void start(void)
     LLVMInitializeAllTargetMCs();
     LLVMInitializeAllAsmPrinters();
     LLVMInitializeAllAsmParsers();
+    leave_out_slow_passes();
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     snprintf(host_text, sizeof host_text, "%s %s", cpu, features);
     LLVMDisposeMessage(cpu);

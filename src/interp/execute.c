@@ -137,18 +137,21 @@ static void run_parallel(Machine *m, const Step *s, const uint8_t *active)
 {
     const int64_t  most = enter_loop(m, s, active), begin = m->counts->span;
     const uint32_t outer = m->strand, loop = ++m->loop_count;
-    int64_t        step = most * 5 / 8 + 1, at = most - 1, longest = begin;
+    int64_t        step = most * 5 / 8 + 1, at = most - 1, longest = begin, width = m->counts->width, all = 0;
     while (most > 0 && greatest_divisor(step, most) != 1)
         step++;
     for (int64_t i = 0; i < most; i++, at = (at + step) % most) {
-        m->strand       = (uint32_t)m->strands.count;
-        m->counts->span = begin;
+        m->strand        = (uint32_t)m->strands.count;
+        m->counts->span  = begin;
+        m->counts->width = 0;
         vec_push(&m->arena, &m->strands, ((Strand){ outer, loop }));
         run_iteration(m, s, active, at);
         longest = m->counts->span > longest ? m->counts->span : longest;
+        all += m->counts->width;
     }
-    m->strand       = outer;
-    m->counts->span = longest;
+    m->strand        = outer;
+    m->counts->span  = longest;
+    m->counts->width = all > width ? all : width;
     m->counts->parallel_loops++;
     m->counts->parallel_iterations += most;
 }
@@ -187,8 +190,12 @@ static void run_store(Machine *m, const Step *s, const uint8_t *active)
 {
     context_spend(m->cx, (uint64_t)s->width);
     m->counts->span++;
+    int lanes = 0;
     for (int l = 0; l < s->width; l++)
-        m->counts->work += active[l];
+        lanes += active[l];
+    m->counts->work += lanes;
+    if (lanes > m->counts->width)
+        m->counts->width = lanes;
     if (!s->stmt->store.atomic) {
         code_run(m, s->code, active);
         store_lanes(m, s, active);
@@ -342,10 +349,74 @@ static kn_buffer output_buffer(Machine *m, const Step *s, const Value *values, i
     return b;
 }
 
+static const Extern *find_stage(Machine *m, const StageCall *call)
+{
+    const Extern *known = map_get(&m->cx->externs, call->func->symbol);
+    if (!known || !known->stage)
+        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` is not there; give it with kn_extern_stage",
+                                                            call->func->symbol));
+    return known;
+}
+
+static kn_scalar scalar_of(const Expr *e, const Value *v, int lane)
+{
+    return type_is_float(e->type) ? kn_float(v->lane[lane].f) : kn_int(v->lane[lane].i);
+}
+
+/* The answer for one argument into the table, where it needs anything of it. */
+static void take_answer(Machine *m, const Step *s, const StageOperand *o, const kn_buffer *b, int64_t at, int lane)
+{
+    const Room *room = store_room(&m->stores[s->stmt->stage->table->id], lane, s->width);
+    bool        some = true;
+    for (int d = 0; d < o->rank; d++) {
+        if (b->rank != o->rank || b->dim[d].extent < 0)
+            context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` answered with a wrong rank or a negative extent",
+                                                                s->stmt->stage->func->symbol));
+        some = some && b->dim[d].extent;
+    }
+    for (int d = 0; some && d < o->rank; d++) {
+        const int32_t ends[] = { b->dim[d].min, (int32_t)((int64_t)b->dim[d].min + b->dim[d].extent - 1) };
+        memcpy(room->data + (at + 2 * d) * (int64_t)sizeof *ends, ends, sizeof ends);
+    }
+}
+
+/* Asks a stage what it needs. The values: the box, then the scalars. */
+static void ask_stage(Machine *m, const Step *s, int lane)
+{
+    const StageCall *call    = s->stmt->stage;
+    const Extern    *known   = find_stage(m, call);
+    kn_buffer       *inputs  = ARENA_ARRAY(&m->arena, kn_buffer, (size_t)call->count + 1);
+    kn_scalar       *scalars = ARENA_ARRAY(&m->arena, kn_scalar, (size_t)call->count + 1);
+    int              input_count = 0, scalar_count = 0;
+    const Value     *values = s->values;
+    kn_buffer        output = { .type = call->output.type, .rank = call->output.rank };
+    for (int d = 0; d < output.rank; d++, values += 2) {
+        output.dim[d] = (kn_dim){ .min = (int32_t)values[0].lane[lane].i, .extent = (int32_t)values[1].lane[lane].i };
+        if (output.dim[d].extent <= 0)
+            return;
+    }
+    for (int i = 0; i < call->count; i++) {
+        const StageOperand *o = &call->operands[i];
+        if (o->func)
+            inputs[input_count++] = (kn_buffer){ .type = o->type, .rank = o->rank };
+        else
+            scalars[scalar_count++] = scalar_of(o->value, values++, lane);
+    }
+    const int failed = known->stage(true, inputs, input_count, scalars, scalar_count, &output, known->user);
+    if (failed)
+        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` refused the query for its regions: it returned %d",
+                                                            call->func->symbol, failed));
+    int64_t at = 0;
+    for (int i = 0, k = 0; i < call->count; i++)
+        if (call->operands[i].func) {
+            take_answer(m, s, &call->operands[i], &inputs[k++], at, lane);
+            at += 2 * call->operands[i].rank;
+        }
+}
+
 static void call_stage(Machine *m, const Step *s, int lane)
 {
     const StageCall *call   = s->stmt->stage;
-    const Extern    *known  = map_get(&m->cx->externs, call->func->symbol);
     const Value     *values = s->values;
     kn_buffer       *inputs = ARENA_ARRAY(&m->arena, kn_buffer, (size_t)call->count + 1);
     kn_scalar       *scalars = ARENA_ARRAY(&m->arena, kn_scalar, (size_t)call->count + 1);
@@ -353,16 +424,14 @@ static void call_stage(Machine *m, const Step *s, int lane)
     kn_buffer        output = output_buffer(m, s, values, lane);
     if (!output.data)
         return;
-    if (!known || !known->stage)
-        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` is not there; give it with kn_extern_stage",
-                                                            call->func->symbol));
+    const Extern *known = find_stage(m, call);
     values += 5 * call->output.rank;
     for (int i = 0; i < call->count; i++) {
         const StageOperand *o = &call->operands[i];
         if (o->func)
             inputs[input_count++] = operand_buffer(m, s, o, values, lane);
         else
-            scalars[scalar_count++] = type_is_float(o->value->type) ? kn_float(values[0].lane[lane].f) : kn_int(values[0].lane[lane].i);
+            scalars[scalar_count++] = scalar_of(o->value, values, lane);
         values += o->func ? 3 * o->rank : 1;
     }
     const int failed = known->stage(false, inputs, input_count, scalars, scalar_count, &output, known->user);
@@ -375,7 +444,7 @@ static void run_stage_call(Machine *m, const Step *s, const uint8_t *active)
     code_run(m, s->code, active);
     for (int l = 0; l < s->width; l++)
         if (active[l])
-            call_stage(m, s, l);
+            (s->stmt->stage->table ? ask_stage : call_stage)(m, s, l);
 }
 
 /* ---- Making steps ------------------------------------------------------------------------ */
@@ -439,20 +508,22 @@ static void add_operand(Machine *m, Code *code, const StageOperand *o, Value **t
     }
 }
 
-/* The values of a stage: storage of the output, its box, then each operand. */
+/* The values of a stage: storage of the output, its box, then each operand; where it is only asked, the box and the scalars. */
 static void make_stage(Machine *m, Step *step, const Stmt *s)
 {
     const StageCall *call = s->stage;
     Value           *to   = ARENA_ARRAY(&m->arena, Value, (size_t)(call->count + 2) * 3 * KN_MAX_RANK);
     step->run    = run_stage_call;
     step->values = to;
-    add_operand(m, step->code, &call->output, &to);
+    if (!call->table)
+        add_operand(m, step->code, &call->output, &to);
     for (int d = 0; d < call->output.rank; d++) {
         *to++ = code_add(m, step->code, call->box_min[d]);
         *to++ = code_add(m, step->code, call->box_extent[d]);
     }
     for (int i = 0; i < call->count; i++)
-        add_operand(m, step->code, &call->operands[i], &to);
+        if (!call->table || !call->operands[i].func)
+            add_operand(m, step->code, &call->operands[i], &to);
 }
 
 /* The counts of a definition; a new row where it is met for the first time. The table has room for every PRODUCE. */

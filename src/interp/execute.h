@@ -34,6 +34,8 @@ typedef struct ExecuteCounts {
     int64_t       undefined_loads;      /* loads of elements that were never written (and turned out not to matter) */
     int64_t       parallel_loops, parallel_iterations;  /* how often one was entered, and its iterations */
     int64_t       vector_loops, vector_lanes;
+    int64_t       width;        /* the most stores that could happen at once: of a parallel loop all iterations, of a serial one or of statements in a row the largest;
+                                 * the paper's "span" (Ragan-Kelley et al. 2013, figure 3) */
     int64_t       work, span;   /* stores: all lanes of all iterations; the longest chain of statements where parallel iterations count as one and so do lanes */
 } ExecuteCounts;
 

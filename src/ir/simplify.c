@@ -119,8 +119,10 @@ void simplifier_push_let(Simplifier *s, const char *name, const Expr *value)
     value      = simplify(s, value);
     b->known   = known_of(s, value);
     b->instead = value->op == EX_INT || value->op == EX_FLOAT || value->op == EX_VAR ? value : NULL;
-    if (is_integer(value))
+    if (is_integer(value)) {
         b->min = b->max = value;
+        b->low = b->high = form_of_end(s, value);
+    }
     bind_name(s, name, (kn_type)value->type, b);
 }
 
@@ -153,6 +155,8 @@ void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, con
     b->known   = known_of(s, expr_var(s->pool, KN_I32, name));
     b->min     = min ? simplify(s, min) : NULL;
     b->max     = max ? simplify(s, max) : NULL;
+    b->low     = b->min ? form_of_end(s, b->min) : NULL;
+    b->high    = b->max ? form_of_end(s, b->max) : NULL;
     const Wide lo = b->min ? known_of(s, b->min).lo : b->known.lo, hi = b->max ? known_of(s, b->max).hi : b->known.hi;
     if (lo <= hi && lo <= b->known.hi && hi >= b->known.lo) {        /* else nothing is ever computed here */
         b->known.lo = wide_max(b->known.lo, lo);

@@ -228,6 +228,33 @@ bool form_add_exact(Simplifier *s, Form *f, const Expr *e, int64_t k)
     return form_add(f, &g, k);
 }
 
+/* The term of a let, and its binding; -1 if there is none. */
+static int find_let(Simplifier *s, const Form *f, const Binding **let)
+{
+    for (int i = 0; i < f->count; i++) {
+        *let = f->terms[i].atom->op == EX_VAR ? map_get(&s->bindings, f->terms[i].atom->u.name) : NULL;
+        if (*let && (*let)->low && (*let)->low == (*let)->high)
+            return i;
+    }
+    return -1;
+}
+
+const Form *form_of_end(Simplifier *s, const Expr *e)
+{
+    const Binding *let;
+    Form          *f = ARENA_NEW(s->arena, Form);
+    form_exact(s, e, f);
+    for (int i; (i = find_let(s, f, &let)) >= 0;) {
+        const int64_t k = f->terms[i].k;
+        Form          g = *f;
+        form_remove(&g, i);
+        if (!form_add(&g, let->low, k))
+            break;
+        *f = g;
+    }
+    return f;
+}
+
 /* ---- To expressions --------------------------------------------------------------------- */
 
 static const Expr *add_part(ExprPool *pool, kn_type type, const Expr *sum, const Expr *part, bool minus)

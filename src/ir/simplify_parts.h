@@ -13,6 +13,7 @@ enum {
     MOST_OPERANDS = 8,                      /* of nested min or max that are looked at together */
     MOST_STEPS    = 64,                     /* rewrites of one node */
     MOST_FACTS    = 32,                     /* the newest ones are tried in a proof */
+    RANGE_STEPS   = 8,                      /* replacements tried for the interval of a sum */
     PROOF_STEPS   = 40                      /* replacements tried in a proof */
 };
 
@@ -38,6 +39,7 @@ typedef struct Form {
 /* What is known of a variable. */
 typedef struct Binding {
     const Expr *min, *max;                  /* NULL: not known. A let has both, the same */
+    const Form *low, *high;                 /* these as forms in which no let is left: a chain of lets is one step of a proof. NULL: not known */
     const Expr *instead;                    /* constant or variable that stands in its place, or NULL */
     Known       known;
     int         level;                      /* deeper scopes have larger ones */
@@ -125,6 +127,7 @@ bool form_fit(Simplifier *s, Form *f, kn_type type);
 bool form_add_term(Form *f, const Expr *atom, int64_t k);   /* f += k * atom */
 bool form_add(Form *f, const Form *g, int64_t k);           /* f += k * g */
 bool form_add_exact(Simplifier *s, Form *f, const Expr *e, int64_t k);      /* f += k * e, as integers */
+const Form *form_of_end(Simplifier *s, const Expr *e);      /* an end of a binding, see there; lives as long as the simplifier */
 bool form_add_value(Form *f, const Expr *e, int64_t k);     /* f += k * e, as f is read */
 void form_remove(Form *f, int i);
 void form_range(Simplifier *s, const Form *f, Wide *lo, Wide *hi);

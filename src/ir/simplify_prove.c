@@ -68,15 +68,20 @@ static Wide lower_of_quotient(Proof *p, const Form *f, int i)
     return l <= -WIDE_MOST ? l : -floor_div_wide(-l, scale);
 }
 
-/* The min or max that the variable of a let stands for; NULL if it is none. */
-static const Expr *let_extreme(Simplifier *s, const Expr *atom)
+/* What the variable of a let stands for, if there is a min or max in it; else NULL. */
+static const Form *let_extreme(Simplifier *s, const Expr *atom)
 {
     const Binding *b = atom->op == EX_VAR ? map_get(&s->bindings, atom->u.name) : NULL;
-    return b && b->min && b->min == b->max && (b->min->op == EX_MIN || b->min->op == EX_MAX) ? b->min : NULL;
+    if (!b || b->low != b->high)
+        return NULL;
+    for (int i = 0; b->low && i < b->low->count; i++)
+        if (b->low->terms[i].atom->op == EX_MIN || b->low->terms[i].atom->op == EX_MAX)
+            return b->low;
+    return NULL;
 }
 
-/* The term to be replaced next; its kind decides how. -1: none. */
-static int next_term(Simplifier *s, const Form *f, const Expr **by)
+/* The term to be replaced next: by the form, if there is one, else in a way that its operator decides. -1: none. */
+static int next_term(Simplifier *s, const Form *f, const Form **by)
 {
     int quotient = -1, variable = -1, level = -1;
     for (int i = 0; i < f->count; i++)
@@ -84,11 +89,7 @@ static int next_term(Simplifier *s, const Form *f, const Expr **by)
             return i;
     for (int i = 0; i < f->count; i++) {
         const Expr *atom = f->terms[i].atom;
-        if (atom->op == EX_CAST && is_same_value(s, atom)) {
-            *by = atom->args[0];
-            return i;
-        }
-        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT) {
+        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT || (atom->op == EX_CAST && is_same_value(s, atom))) {
             *by = NULL;
             return i;
         }
@@ -97,8 +98,8 @@ static int next_term(Simplifier *s, const Form *f, const Expr **by)
         if (atom->op != EX_VAR)
             continue;
         const Binding *b   = map_get(&s->bindings, atom->u.name);
-        const Expr    *end = !b ? NULL : f->terms[i].k > 0 ? b->min : b->max;
-        if (end && end->op != EX_INT && b->level > level) {
+        const Form    *end = !b ? NULL : f->terms[i].k > 0 ? b->low : b->high;
+        if (end && end->count && b->level > level) {
             level    = b->level;
             variable = i;
             *by      = end;
@@ -109,33 +110,43 @@ static int next_term(Simplifier *s, const Form *f, const Expr **by)
     return quotient >= 0 ? quotient : variable;
 }
 
+/* Term i replaced by k times a form. */
+static Wide lower_of_end(Proof *p, const Form *f, int i, const Form *by)
+{
+    Form next = *f;
+    form_remove(&next, i);
+    return form_add(&next, by, f->terms[i].k) ? lower(p, &next) : -WIDE_MOST;
+}
+
+static Wide lower_of_cast(Proof *p, const Form *f, int i)
+{
+    Form next;
+    return replaced(p->s, f, i, f->terms[i].atom->args[0], &next) ? lower(p, &next) : -WIDE_MOST;
+}
+
 static Wide lower(Proof *p, const Form *whole)
 {
     Wide        best, hi;
-    const Expr *by;
+    const Form *by;
     Form        without = *whole;
     while (form_cancel_extremes(p->s, &without))
         ;
     const Form *f = &without;
     form_range(p->s, f, &best, &hi);
     context_spend(p->s->pool->cx, 1);
-    if (best >= p->enough || --p->steps < 0)
+    if (best >= p->enough || (hi < p->enough && p->enough < WIDE_MOST) || --p->steps < 0)
         return best;
     const int i = next_term(p->s, f, &by);
     if (i < 0)
         return best;
-    Form next;
-    Wide l = -WIDE_MOST;
-    if (by)
-        l = replaced(p->s, f, i, by, &next) ? lower(p, &next) : l;
-    else
-        l = f->terms[i].atom->op == EX_DIV ? lower_of_quotient(p, f, i) : lower_of_choice(p, f, i);
+    const ExprOp op = (ExprOp)f->terms[i].atom->op;
+    const Wide   l  = by ? lower_of_end(p, f, i, by) : op == EX_DIV ? lower_of_quotient(p, f, i) : op == EX_CAST ? lower_of_cast(p, f, i) : lower_of_choice(p, f, i);
     return wide_max(best, l);
 }
 
 Wide form_lower(Simplifier *s, const Form *f, Wide enough)
 {
-    Proof p = { s, enough, PROOF_STEPS };
+    Proof p = { s, enough, enough >= WIDE_MOST ? RANGE_STEPS : PROOF_STEPS };
     return lower(&p, f);
 }
 

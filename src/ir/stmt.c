@@ -92,6 +92,11 @@ const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt
     return s;
 }
 
+const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *body)
+{
+    return body ? copy(a, &(Stmt){ .kind = STMT_PRODUCE, .produce = { func, update, body } }) : NULL;
+}
+
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value)
 {
     Stmt *s         = make(a, STMT_STORE);
@@ -231,7 +236,10 @@ const Stmt *stmt_map(const StmtMap *m, const Stmt *s)
         break;
     case STMT_CHECK: c.check.condition = map_expr(m, s->check.condition); break;
     case STMT_STAGE: return map_stage(m, s);
-    case STMT_PREFETCH: c.prefetch.index = map_expr(m, s->prefetch.index); break;
+    case STMT_PREFETCH:
+        c.prefetch.args  = map_exprs(m, s->prefetch.rank, s->prefetch.args);
+        c.prefetch.index = map_expr(m, s->prefetch.index);
+        break;
     }
     return memcmp(&c, s, sizeof c) ? copy(m->arena, &c) : s;
 }
@@ -327,7 +335,10 @@ void stmt_children(const Stmt *s, void (*expr)(void *user, const Expr *e), void 
         break;
     case STMT_CHECK: one(&c, s->check.condition); break;
     case STMT_STAGE: stage_children(&c, s->stage); break;
-    case STMT_PREFETCH: one(&c, s->prefetch.index); break;
+    case STMT_PREFETCH:
+        each(&c, s->prefetch.rank, s->prefetch.args);
+        one(&c, s->prefetch.index);
+        break;
     }
 }
 

@@ -49,7 +49,7 @@ typedef enum StmtKind {
     STMT_NEED,      /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an error before anything is written */
     STMT_CHECK,     /* the condition must hold, else the function ends with this message */
     STMT_STAGE,     /* calls an extern stage; see StageCall */
-    STMT_PREFETCH   /* the cache line of buffer at index is wanted soon */
+    STMT_PREFETCH   /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
 } StmtKind;
 
 typedef struct Stmt Stmt;
@@ -66,6 +66,7 @@ typedef struct Place {
 typedef struct StageOperand {
     const Func    *func;        /* NULL: a scalar */
     const Expr    *value;       /* of a scalar */
+    kn_type        type;        /* of a function's elements */
     const Buffer  *buffer;      /* after flattening; its index 0 is the coordinates `min` of the storage */
     int            rank;
     const Expr   **min, **extent, **stride;     /* of the storage: i32, i32, i64 */
@@ -77,7 +78,16 @@ typedef struct StageCall {
     const Expr  **box_min, **box_extent;        /* what is to be computed */
     int           count;
     StageOperand *operands;
+    const Buffer *table;        /* not NULL: the stage is only asked what it needs for that box, and there is no storage: i32, min and max of each dimension of each
+                                 * argument, from index 0 on. What it needs nothing of is left as it is */
 } StageCall;
+
+/* Storage that outlives the iterations it is computed in. */
+typedef struct Sliding {
+    int     dim;                /* the dimension that is computed piece by piece; -1: all of it or nothing */
+    int64_t window;             /* how many coordinates of that dimension are needed at a time, at most; 0: not known */
+    bool    folded;             /* the storage has not many more: coordinates count modulo its extent */
+} Sliding;
 
 struct Stmt {
     StmtKind kind;
@@ -88,13 +98,13 @@ struct Stmt {
         struct { const Expr *condition; const Stmt *yes, *no; } branch;
         struct { const Func *func; int update; const Stmt *body; } produce;
         struct { const Func *func; int rank, count; const Expr **args; const Expr **values; bool atomic; } provide;     /* count: of components */
-        struct { const Func *func; int rank; const Expr **min, **extent; const Stmt *body; } realize;
+        struct { const Func *func; int rank; const Expr **min, **extent; const Stmt *body; const Sliding *sliding; } realize;      /* sliding: NULL if it does not */
         struct { int count; Place *places; bool atomic, stream; } store;
         struct { const Buffer *buffer; const Expr *count; const Stmt *body; } alloc;
         struct { const Buffer *buffer; int dim; const Expr *min, *max; const Func *reader; } need;
         struct { const Expr *condition; const char *message; } check;
         StageCall *stage;
-        struct { const Buffer *buffer; const Expr *index; } prefetch;
+        struct { const Func *func; int rank; const Expr **args; const Buffer *buffer; const Expr *index; } prefetch;      /* func NULL after flattening */
     };
 };
 
@@ -103,6 +113,7 @@ const Stmt *stmt_for(Arena *a, const char *name, LoopKind kind, const Expr *min,
 const Stmt *stmt_block(Arena *a, int count, const Stmt *const *items);      /* drops NULLs, flattens blocks; NULL if nothing is left */
 const Stmt *stmt_pair(Arena *a, const Stmt *first, const Stmt *second);
 const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt *no);
+const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *body);
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value);
 
 /* Rewriting. stmt_map rebuilds one statement: sub-statements through stmt(), expressions through expr() (either may be NULL: kept); it is shared as it is where

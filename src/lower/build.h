@@ -1,5 +1,5 @@
 /* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
- * slide.c (what storage holds), steps.c (updates that read themselves beside). */
+ * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), prefetch.c, stages.c (C functions that fill boxes). */
 #ifndef KILN_LOWER_BUILD_H
 #define KILN_LOWER_BUILD_H
 
@@ -60,7 +60,8 @@ typedef enum SplitMode {
 } SplitMode;
 
 /* One definition on its way to loops. */
-typedef struct Nest {
+typedef struct Nest Nest;
+struct Nest {
     const PlanDef   *def;
     const FuncBoxes *boxes;
     SymBox           box;       /* of its free variables */
@@ -69,7 +70,14 @@ typedef struct Nest {
     SplitMode       *modes;     /* per step */
     bool            *scalar;    /* per loop: a vector or unrolled loop that is serial in this copy */
     const Expr      *guard;     /* conditions for the innermost, or NULL */
-} Nest;
+    bool             widened;   /* bound, align_bounds: see shared */
+    /* Along a dimension with `shared` the loops run over more than its box: with bound and align_bounds over what is stored, where what is computed outside the box
+     * has no meaning; with compute_with over the boxes of all partners, under a condition. */
+    int              partner_count;
+    Nest           **partners;  /* those that run in its loops */
+    const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */
+    bool             shared[KN_MAX_RANK];
+};
 
 /* A function that is stored outside the loop it is computed in. */
 typedef struct Slide {
@@ -77,6 +85,7 @@ typedef struct Slide {
     bool          decided;
     int           dim;          /* what is computed piece by piece, or -1 */
     size_t        opened;       /* scopes open at the store level */
+    int64_t       window;       /* the most coordinates along dim that are needed at a time; 0: not known */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */
@@ -124,13 +133,38 @@ const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLe
 const Buffer *port_buffer(Build *b, const Func *f, int component);
 /* The box of a port buffer. */
 SymBox port_box(Build *b, const Func *f);
+/* What is computed and stored for a box that is needed: bound and align_bounds make it larger. Nothing more is asked of others for that: the function's reads are
+ * brought into what they have (regions_widen marks them). */
+SymBox box_widened(Build *b, const Func *f, SymBox box);
+bool   box_widens(Build *b, const Func *f, int d);
+void   regions_widen(Build *b, const Func *f);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
+
+/* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */
+void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user);
+
+/* ---- prefetch.c ---- */
+void prefetches(Build *b, const Nest *n, int loop, const char *var, Wraps *w);       /* those of loop `loop`, whose variable is var; the partners' too */
 
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);
 const Stmt *nest_build(Build *b, Nest *n);
-/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs. */
+/* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs; inside its own box. */
 Span nest_span(Build *b, const Nest *n, const char *name);
+/* The same, where loops run over the boxes of all partners. */
+Span nest_span_all(Build *b, const Nest *n, const char *name);
+NestName *nest_find(const Nest *n, const char *name);
+/* Gives a name a value. */
+void nest_bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w);
+Nest nest_copy(Build *b, const Nest *n);
+
+/* ---- together.c ---- */
+void        together_begin(Build *b, Nest *n);                                  /* finds its partners, and what the shared loops run over */
+void        together_bind(Build *b, Nest *n, int loop, Wraps *w);               /* partners' names, after some of its own have got a value in that loop */
+int         together_depth(const Nest *n);                                      /* the number of loops that it shares with any */
+const Expr *together_meets(Build *b, const Nest *n);                            /* do the shared loops come to its own box here? NULL: they do */
+const Expr *together_alive(Build *b, const PlanFunc *pf);                       /* is anything read of it, or of those that run in its loops? NULL: it is */
+bool        together_joined(Build *b, const PlanDef *def);                      /* does it run in the loops of another? */
 
 /* ---- slide.c ---- */
 void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */
@@ -142,6 +176,11 @@ void fold_check(Build *b, const Func *f, const SymBox *box);                    
 bool update_shifts(Build *b, const Func *f, int update);
 void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);
 void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wraps *w, SymBox *box);   /* in the step loops: the free box of this step */
+
+/* ---- stages.c ---- */
+void stages_begin(Build *b);                                                    /* what stages read is not folded */
+void stage_ask(Build *b, const Func *f, const SymBox *box, const Expr *alive, PlanLevel level, Wraps *w, Span (*need)[KN_MAX_RANK]);   /* per argument: what is needed */
+const Stmt *stage_build(Build *b, const Func *f);                               /* at the compute level: the call */
 
 /* ---- loops.c ---- */
 /* Everything that happens inside a level: what is computed and stored there, then core. */

@@ -95,6 +95,57 @@ static const Stmt *flatten_provide(Flatten *fl, const Stmt *s)
     return st;
 }
 
+/* The storage of a function as a stage sees it. */
+static StageOperand flatten_operand(Flatten *fl, StageOperand o)
+{
+    Lower         *lw = fl->lw;
+    const Storage *at = o.func ? find(fl, o.func) : NULL;
+    if (!at)
+        return o;
+    o.buffer = at->buffers[0];
+    o.min    = ARENA_ARRAY(lw->arena, const Expr *, (size_t)o.rank);
+    o.extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)o.rank);
+    o.stride = ARENA_ARRAY(lw->arena, const Expr *, (size_t)o.rank);
+    for (int d = 0; d < o.rank; d++) {
+        o.min[d]    = at->min[d];
+        o.extent[d] = at->extent[d];
+        o.stride[d] = at->stride[d][0];
+    }
+    return o;
+}
+
+static const Stmt *flatten_stage(Flatten *fl, const Stmt *s)
+{
+    Arena     *a    = fl->lw->arena;
+    StageCall *call = ARENA_NEW(a, StageCall);
+    *call           = *s->stage;
+    call->operands  = ARENA_ARRAY(a, StageOperand, (size_t)call->count);
+    call->output    = flatten_operand(fl, call->output);
+    for (int i = 0; i < call->count; i++)
+        call->operands[i] = flatten_operand(fl, s->stage->operands[i]);
+    Stmt *st  = ARENA_NEW(a, Stmt);
+    st->kind  = STMT_STAGE;
+    st->stage = call;
+    return st;
+}
+
+/* The lines of all components. */
+static const Stmt *flatten_prefetch(Flatten *fl, const Stmt *s)
+{
+    Lower         *lw  = fl->lw;
+    const Storage *at  = find(fl, s->prefetch.func);
+    const Stmt    *all = NULL;
+    const Expr    *args[KN_MAX_RANK];
+    for (int d = 0; d < s->prefetch.rank; d++)
+        args[d] = flatten_expr(fl, s->prefetch.args[d]);
+    for (int c = 0; at && c < s->prefetch.func->component_count; c++) {
+        Stmt *one     = ARENA_NEW(lw->arena, Stmt);
+        *one          = (Stmt){ .kind = STMT_PREFETCH, .prefetch = { .buffer = at->buffers[c], .index = index_of(lw, at, c, args) } };
+        all           = stmt_pair(lw->arena, all, one);
+    }
+    return all;
+}
+
 static const char *component_name(Lower *lw, const Func *f, int c)
 {
     return intern(lw->cx, f->component_count == 1 ? f->name : arena_printf(lw->arena, "%s.%d", f->name, c));
@@ -168,6 +219,10 @@ static const Stmt *flatten_stmt(void *user, const Stmt *s)
     Flatten *fl = user;
     if (s->kind == STMT_PROVIDE)
         return flatten_provide(fl, s);
+    if (s->kind == STMT_STAGE && !s->stage->table)
+        return flatten_stage(fl, s);
+    if (s->kind == STMT_PREFETCH)
+        return flatten_prefetch(fl, s);
     if (s->kind == STMT_REALIZE)
         return flatten_realize(fl, s);
     return stmt_map(&fl->map, s);
@@ -182,8 +237,10 @@ static void open_ports(Flatten *fl)
         Storage      *s = b->component ? (Storage *)find(fl, b->func) : new_storage(lw, b->func);
         s->buffers[b->component] = b;
         for (int d = 0; d < b->rank; d++) {
-            if (!b->component)
-                s->min[d] = x_var(lw, arena_printf(lw->arena, "%s.min.%d", b->name, d));
+            if (!b->component) {
+                s->min[d]    = x_var(lw, arena_printf(lw->arena, "%s.min.%d", b->name, d));
+                s->extent[d] = x_var(lw, arena_printf(lw->arena, "%s.extent.%d", b->name, d));
+            }
             s->stride[d][b->component] = d == b->dense ? expr_int(lw->exprs, KN_I64, 1)
                                                        : expr_var(lw->exprs, KN_I64, intern(lw->cx, arena_printf(lw->arena, "%s.stride.%d", b->name, d)));
         }

@@ -115,22 +115,11 @@ const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
-static const Stmt *produce_stmt(Arena *a, const PlanDef *def, const Stmt *body)
-{
-    if (!body)
-        return NULL;
-    Stmt *s           = ARENA_NEW(a, Stmt);
-    s->kind           = STMT_PRODUCE;
-    s->produce.func   = def->func;
-    s->produce.update = def->update;
-    s->produce.body   = body;
-    return s;
-}
-
 static const Stmt *definition_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
 {
     Nest n;
     nest_init(b, &n, def, boxes);
+    together_begin(b, &n);
     return nest_build(b, &n);
 }
 
@@ -144,19 +133,52 @@ static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes 
         simplifier_pop(b->lw->simplifier);
         s = stmt_if(b->lw->arena, def->conditions[i], version, s);
     }
-    return produce_stmt(b->lw->arena, def, s);
+    return stmt_produce(b->lw->arena, def->func, def->update, s);
+}
+
+/* The place of the definition that runs in the loops of another; -1 if there is none. */
+static int joined_def(Build *b, const PlanFunc *pf)
+{
+    int k = pf->func->kind == FUNC_DEFINED ? pf->func->update_count : -1;
+    while (k >= 0 && !together_joined(b, &pf->defs[k]))
+        k--;
+    return k;
+}
+
+static const Stmt *definitions_build(Build *b, const PlanFunc *pf, int first, int end)
+{
+    const Stmt *all = NULL;
+    for (int k = first; k < end && !b->failed; k++)
+        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[k], &b->boxes[pf->func->id]));
+    return all;
+}
+
+static const Stmt *under(Build *b, const Expr *condition, const Stmt *s)
+{
+    return condition ? stmt_if(b->lw->arena, condition, s, NULL) : s;
+}
+
+/* The definitions of others that come before one that runs in the loops of this function's. */
+static const Stmt *before_joined(Build *b, const PlanFunc *pf)
+{
+    const Stmt *all = NULL;
+    for (int i = pf->func->id + 1; i < b->plan->func_count; i++) {
+        const PlanFunc *other = &b->plan->funcs[i];
+        const int       k     = joined_def(b, other);
+        if (k >= 0 && other->defs[k].with.def->func == pf->func)
+            all = stmt_pair(b->lw->arena, all, under(b, b->alive[i], definitions_build(b, other, 0, k)));
+    }
+    return all;
 }
 
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
 {
-    const Func      *f     = pf->func;
-    const FuncBoxes *boxes = &b->boxes[f->id];
-    const Stmt      *all   = NULL;
-    for (int u = -1; u < f->update_count && !b->failed; u++)
-        all = stmt_pair(b->lw->arena, all, versions_build(b, &pf->defs[u + 1], boxes));
+    const Func *f   = pf->func;
+    const Stmt *all = f->kind == FUNC_STAGE ? stage_build(b, f)
+                      : stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
     if (!level_same(pf->compute, pf->store))
         all = slide_end(b, f, all);
-    return b->alive[f->id] ? stmt_if(b->lw->arena, b->alive[f->id], all, NULL) : all;
+    return under(b, together_alive(b, pf), all);
 }
 
 /* ---- Levels ----------------------------------------------------------------------------- */
@@ -172,6 +194,17 @@ static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
     return hi <= MOST ? x_int(lw, hi) : extent;
 }
 
+/* What a reader of the loops wants to know of storage that slides; NULL if it does not. */
+static const Sliding *sliding_note(Build *b, const Func *f)
+{
+    const Slide *s = &b->slides[f->id];
+    if (!s->decided)
+        return NULL;
+    Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
+    *note         = (Sliding){ .dim = s->dim, .window = s->window, .folded = s->dim >= 0 && b->fold[f->id][s->dim] > 0 };
+    return note;
+}
+
 static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
 {
     Arena *a = b->lw->arena;
@@ -184,6 +217,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.body   = body;
+    s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
         const SymBox *box    = &b->stored[f->id];
         s->realize.min[d]    = box->min[d];
@@ -275,7 +309,10 @@ static bool needs_storage(Build *b, const Func *f)
     for (int i = 0; i < b->plan->func_count; i++)
         if (reads_beside(b, b->plan->funcs[i].func, f))
             return true;
-    return plan_func(b->plan, f)->bound_min[0] != NULL || f->kind == FUNC_STAGE;
+    for (int d = 0; d < f->rank; d++)
+        if (plan_func(b->plan, f)->bound_min[d])
+            return true;
+    return f->kind == FUNC_STAGE;
 }
 
 /* The function behind the port of such an output: out(x, y) as it is in its storage. */
@@ -328,7 +365,7 @@ static const Stmt *copy_outputs(Build *b, Nest *none, int loop)
         FuncBoxes *boxes = ARENA_NEW(b->lw->arena, FuncBoxes);
         boxes->pure      = port_box(b, f);
         const PlanDef *def = copy_def(b, port);
-        all = stmt_pair(b->lw->arena, all, produce_stmt(b->lw->arena, def, definition_build(b, def, boxes)));
+        all = stmt_pair(b->lw->arena, all, stmt_produce(b->lw->arena, port, -1, definition_build(b, def, boxes)));
     }
     return all;
 }
@@ -375,18 +412,6 @@ static const Expr *any_output(Build *b)
     return any;
 }
 
-static bool refuse_stages(Build *b)
-{
-    for (int i = 0; i < b->plan->func_count; i++) {
-        const Func *f = b->plan->funcs[i].func;
-        if (f->kind == FUNC_STAGE) {
-            diag_error(b->lw->cx, f->loc, "run it with --interpret", "`%s` is an extern stage: compiled code does not call those yet", f->name);
-            return true;
-        }
-    }
-    return false;
-}
-
 const Stmt *lower_loops(Lower *lw, const Stmt *none)
 {
     (void)none;
@@ -401,8 +426,11 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
     b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
     lw->fold = b.fold;
-    if (refuse_stages(&b))
-        return NULL;
+    stages_begin(&b);
+    for (int i = 0; i < lw->plan->func_count; i++)
+        for (int d = 0; d < lw->plan->funcs[i].func->rank; d++)
+            if (lw->plan->funcs[i].bound_min[d] || lw->plan->funcs[i].align_factor[d])
+                regions_widen(&b, lw->plan->funcs[i].func);
     add_ports(&b);
     const Expr *any = any_output(&b);
     Wraps       w   = { 0 };

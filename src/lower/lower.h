@@ -16,7 +16,6 @@ typedef struct Lower {
     Program    *program;
     Simplifier *simplifier;     /* knows no more than what always holds */
     struct ValueRanges *values; /* values.c */
-    struct Span       **spans;  /* span.c: per function id, per component, of the values; NULL: not asked yet */
     int64_t   (*fold)[KN_MAX_RANK]; /* per function id: storage along a dimension is modulo this; not positive: it is not */
     int         vector_bits;    /* of the target, for choices of shape */
 } Lower;
@@ -47,7 +46,6 @@ const Stmt *lower_partition(Lower *lw, const Stmt *s);          /* partition.c *
 const Stmt *lower_unroll(Lower *lw, const Stmt *s);             /* unroll.c */
 const Stmt *lower_vectorize(Lower *lw, const Stmt *s);          /* vectorize.c: bodies of vector loops made fit for lanes */
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);           /* simplify.c */
-const Stmt *lower_math(Lower *lw, const Stmt *s);               /* math.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);               /* math.c: mathematical functions as their expansions */
 
 #endif

@@ -12,7 +12,7 @@ enum { MOST_TWINS = 3 };
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-static NestName *find(const Nest *n, const char *name)
+NestName *nest_find(const Nest *n, const char *name)
 {
     for (int i = 0; i < n->name_count; i++)
         if (n->names[i].name == name)
@@ -22,7 +22,7 @@ static NestName *find(const Nest *n, const char *name)
 
 static NestName *add_name(Nest *n, const char *name)
 {
-    NestName *at = find(n, name);
+    NestName *at = nest_find(n, name);
     if (at)
         return at;
     at  = &n->names[n->name_count++];
@@ -32,7 +32,7 @@ static NestName *add_name(Nest *n, const char *name)
 
 static bool is_bound(const Nest *n, const char *name)
 {
-    return find(n, name)->bound;
+    return nest_find(n, name)->bound;
 }
 
 static const Expr *var(Build *b, const char *name)
@@ -76,12 +76,22 @@ static bool is_hard(const Nest *n, const char *name)
     return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
 }
 
+/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what they compute has no meaning. */
+static bool may_shift(const Nest *n, const PlanStep *s)
+{
+    bool parallel = false;
+    for (int i = 0; i < n->def->loop_count; i++)
+        parallel |= n->def->loops[i].kind == LOOP_PARALLEL;
+    return (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && !(n->widened && parallel);
+}
+
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
 {
     const Func   *f = def->func;
     Arena        *a = b->lw->arena;
     const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
     *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
     n->names        = ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
     n->modes        = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
     n->scalar       = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
@@ -90,8 +100,10 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
             NestName *at = add_name(n, f->args[d]);
             if (u && boxes->tables[def->update].buffer)
                 continue;           /* known in each step */
-            at->min    = n->box.min[d];
-            at->extent = x_add(b->lw, x_sub(b->lw, n->box.max[d], n->box.min[d]), x_int(b->lw, 1));
+            at->min    = range.min[d];
+            at->extent = x_add(b->lw, x_sub(b->lw, range.max[d], range.min[d]), x_int(b->lw, 1));
+            n->shared[d] = f->id >= 0 && box_widens(b, f, d);
+            n->widened |= n->shared[d];
         }
     for (int i = 0; u && i < u->rvar_count; i++)
         add_name(n, u->rvars[i].name);
@@ -105,7 +117,7 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
 }
 
 /* Another copy of the loops from here on. */
-static Nest nest_copy(Build *b, const Nest *n)
+Nest nest_copy(Build *b, const Nest *n)
 {
     Nest   c = *n;
     Arena *a = b->lw->arena;
@@ -115,12 +127,18 @@ static Nest nest_copy(Build *b, const Nest *n)
     memcpy(c.names, n->names, (size_t)n->name_count * sizeof *c.names);
     memcpy(c.modes, n->modes, (size_t)n->def->step_count * sizeof *c.modes);
     memcpy(c.scalar, n->scalar, (size_t)n->def->loop_count * sizeof *c.scalar);
+    c.partners = ARENA_ARRAY(a, Nest *, (size_t)n->partner_count);
+    for (int i = 0; i < n->partner_count; i++) {
+        c.partners[i]  = ARENA_NEW(a, Nest);
+        *c.partners[i] = nest_copy(b, n->partners[i]);
+    }
     return c;
 }
 
 /* ---- Ranges ----------------------------------------------------------------------------- */
 
-static void range_of(Build *b, Nest *n, const char *name);
+static void        range_of(Build *b, Nest *n, const char *name);
+static const Expr *safe(Build *b, const Expr *e);
 
 /* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in them. */
 static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
@@ -133,11 +151,11 @@ static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
         if (!n->names[i].bound && &n->names[i] != at && n->names[i].min)
             spans_bind(&b->spans, n->names[i].name, nest_span(b, n, n->names[i].name));
     for (int d = 0; d < n->def->func->rank; d++)        /* of a step table's nest: the most it can be */
-        if (u->is_free[d] && !find(n, n->def->func->args[d])->min)
+        if (u->is_free[d] && !nest_find(n, n->def->func->args[d])->min)
             spans_bind(&b->spans, n->def->func->args[d], (Span){ n->box.min[d], n->box.max[d] });
     const Span lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
-    at->min       = lo.min ? lo.min : r->lo;
-    at->extent    = x_sub(lw, hi.max ? hi.max : r->hi, at->min);
+    at->min       = safe(b, lo.min ? lo.min : r->lo);
+    at->extent    = x_sub(lw, safe(b, hi.max ? hi.max : r->hi), at->min);
     if (lo.min != lo.max || hi.min != hi.max) {
         const Expr *v = var(b, r->name);
         n->guard      = x_and(lw, n->guard, x_and(lw, x_le(lw, r->lo, v), x_op(lw, EX_LT, v, r->hi)));
@@ -150,13 +168,13 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     Lower      *lw     = b->lw;
     const Expr *factor = x_int(lw, s->factor);
     range_of(b, n, s->whole);
-    const Expr *extent = find(n, s->whole)->extent;
+    const Expr *extent = nest_find(n, s->whole)->extent;
     at->min            = x_int(lw, 0);
     at->extent         = factor;
     if (is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
     /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
-    const bool again = (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
+    const bool again = may_shift(n, s) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
     if (!is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
     } else if (again) {
@@ -171,7 +189,7 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
 static void range_of(Build *b, Nest *n, const char *name)
 {
     Lower    *lw = b->lw;
-    NestName *at = find(n, name);
+    NestName *at = nest_find(n, name);
     int       index;
     if (at->min)
         return;
@@ -185,7 +203,7 @@ static void range_of(Build *b, Nest *n, const char *name)
     if (s) {
         range_of(b, n, s->whole);
         at->min    = x_int(lw, 0);
-        at->extent = x_op(lw, EX_DIV, x_add(lw, find(n, s->whole)->extent, x_int(lw, s->factor - 1)), x_int(lw, s->factor));
+        at->extent = x_op(lw, EX_DIV, x_add(lw, nest_find(n, s->whole)->extent, x_int(lw, s->factor - 1)), x_int(lw, s->factor));
         return;
     }
     s = split_of_inner(n, name, &index);
@@ -198,8 +216,8 @@ static void range_of(Build *b, Nest *n, const char *name)
             range_of(b, n, n->def->steps[i].outer);
             range_of(b, n, n->def->steps[i].inner);
             at->min    = x_int(lw, 0);
-            at->extent = x_op(lw, EX_MUL, x_max(lw, find(n, n->def->steps[i].outer)->extent, x_int(lw, 0)),
-                              x_max(lw, find(n, n->def->steps[i].inner)->extent, x_int(lw, 0)));
+            at->extent = x_op(lw, EX_MUL, x_max(lw, nest_find(n, n->def->steps[i].outer)->extent, x_int(lw, 0)),
+                              x_max(lw, nest_find(n, n->def->steps[i].inner)->extent, x_int(lw, 0)));
         }
 }
 
@@ -227,10 +245,10 @@ static const Expr *piece(Lower *lw, const PlanStep *s, SplitMode mode, const Exp
     return x_min(lw, begin, x_max(lw, x_sub(lw, extent, x_int(lw, s->factor)), x_int(lw, 0)));
 }
 
-Span nest_span(Build *b, const Nest *n, const char *name)
+Span nest_span_all(Build *b, const Nest *n, const char *name)
 {
     Lower          *lw = b->lw;
-    const NestName *at = find(n, name);
+    const NestName *at = nest_find(n, name);
     if (at->bound)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
@@ -246,7 +264,7 @@ Span nest_span(Build *b, const Nest *n, const char *name)
         const PlanStep *s = &n->def->steps[i];
         if (s->kind != STEP_SPLIT || s->whole != name)
             continue;
-        const Span outer = nest_span(b, n, s->outer), inner = nest_span(b, n, s->inner);
+        const Span outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
         const Expr *low  = x_add(lw, piece(lw, s, n->modes[i], outer.min, at->extent), inner.min);
         const Expr *high = x_add(lw, piece(lw, s, n->modes[i], outer.max, at->extent), inner.max);
         /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never empty */
@@ -257,12 +275,26 @@ Span nest_span(Build *b, const Nest *n, const char *name)
     return all;
 }
 
+/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions then. */
+Span nest_span(Build *b, const Nest *n, const char *name)
+{
+    Lower      *lw = b->lw;
+    const Func *f  = n->def->func;
+    Span        s  = nest_span_all(b, n, name);
+    for (int d = 0; d < f->rank; d++)
+        if (n->shared[d] && f->args[d] == name) {
+            s.min = x_max(lw, x_min(lw, s.min, n->box.max[d]), n->box.min[d]);
+            s.max = x_max(lw, x_min(lw, s.max, n->box.max[d]), n->box.min[d]);
+        }
+    return s;
+}
+
 /* ---- Variables that have become known --------------------------------------------------- */
 
-static void bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w)
+void nest_bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w)
 {
     wrap_let(b, w, name, value);
-    find(n, name)->bound = true;
+    nest_find(n, name)->bound = true;
 }
 
 /* whole = min + piece(outer) + inner, with the condition that it is in range where the mode does not see to that. */
@@ -272,11 +304,11 @@ static void bind_whole(Build *b, Nest *n, int index, Wraps *w)
     const PlanStep *s  = &n->def->steps[index];
     range_of(b, n, s->whole);
     range_of(b, n, s->inner);
-    const NestName *whole = find(n, s->whole);
+    const NestName *whole = nest_find(n, s->whole);
     const Expr     *value = x_add(lw, whole->min, x_add(lw, piece(lw, s, n->modes[index], var(b, s->outer), whole->extent), var(b, s->inner)));
     const Expr     *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
     const bool      guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
-    bind(b, n, s->whole, value, w);
+    nest_bind(b, n, s->whole, value, w);
     if (guard)
         wrap_if(b, w, x_le(lw, var(b, s->whole), last));
 }
@@ -293,9 +325,9 @@ static bool bind_step(Build *b, Nest *n, int index, Wraps *w)
     }
     if (!is_bound(n, s->whole) || is_bound(n, s->outer))
         return false;
-    const NestName *outer = find(n, s->outer), *inner = find(n, s->inner);
-    bind(b, n, s->outer, x_add(lw, outer->min, x_op(lw, EX_DIV, var(b, s->whole), inner->extent)), w);
-    bind(b, n, s->inner, x_add(lw, inner->min, x_op(lw, EX_MOD, var(b, s->whole), inner->extent)), w);
+    const NestName *outer = nest_find(n, s->outer), *inner = nest_find(n, s->inner);
+    nest_bind(b, n, s->outer, x_add(lw, outer->min, x_op(lw, EX_DIV, var(b, s->whole), inner->extent)), w);
+    nest_bind(b, n, s->inner, x_add(lw, inner->min, x_op(lw, EX_MOD, var(b, s->whole), inner->extent)), w);
     return true;
 }
 
@@ -311,11 +343,11 @@ static void bind_step_box(Build *b, Nest *n, Wraps *w)
         if (!is_bound(n, u->rvars[i].name))
             return;
     for (int d = 0; d < f->rank; d++)
-        if (u->is_free[d] && find(n, f->args[d])->min)
+        if (u->is_free[d] && nest_find(n, f->args[d])->min)
             return;
     steps_box(b, f, n->def->update, &n->boxes->tables[n->def->update], w, &n->box);
     for (int d = 0; d < f->rank; d++) {
-        NestName *at = u->is_free[d] ? find(n, f->args[d]) : NULL;
+        NestName *at = u->is_free[d] ? nest_find(n, f->args[d]) : NULL;
         if (at) {
             at->min    = n->box.min[d];
             at->extent = x_add(lw, x_sub(lw, n->box.max[d], n->box.min[d]), x_int(lw, 1));
@@ -429,9 +461,32 @@ static const Stmt *provide(Build *b, Nest *n)
 
 static const Stmt *open_loop(Build *b, Nest *n, int i);
 
-static const Stmt *next(Build *b, Nest *n, int i)
+static const Stmt *own(Build *b, Nest *n, int i)
 {
     return i < n->def->loop_count ? open_loop(b, n, i) : provide(b, n);
+}
+
+/* The loops that are not shared, where the shared ones have come to its box. */
+static const Stmt *own_part(Build *b, Nest *n, int i)
+{
+    Wraps w = { 0 };
+    wraps_open(b, &w);
+    const Expr *meets = together_meets(b, n);
+    if (meets)
+        wrap_if(b, &w, meets);
+    bind_known(b, n, &w);
+    const Stmt *body = own(b, n, i);
+    return wraps_close(b, &w, body);
+}
+
+/* What is inside loop i - 1: the nest's own, then the partners that leave it here. */
+static const Stmt *next(Build *b, Nest *n, int i)
+{
+    const Stmt *body = n->partner_count && i == together_depth(n) ? own_part(b, n, i) : own(b, n, i);
+    for (int k = 0; k < n->partner_count; k++)
+        if (n->partners[k]->def->with.loop == i - 1)
+            body = stmt_pair(b->lw->arena, body, stmt_produce(b->lw->arena, n->partners[k]->def->func, n->partners[k]->def->update, own_part(b, n->partners[k], i)));
+    return body;
 }
 
 /* Loop i as it stands now. */
@@ -440,7 +495,7 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
     Lower          *lw   = b->lw;
     const PlanLoop *loop = &n->def->loops[i];
     range_of(b, n, loop->var);
-    NestName    *at     = find(n, loop->var);
+    NestName    *at     = nest_find(n, loop->var);
     const Expr  *min = simplify(lw->simplifier, at->min), *extent = simplify(lw->simplifier, at->extent);
     const Expr  *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
     Wraps        w = { 0 };
@@ -451,6 +506,8 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
     w.pushed++;
     at->bound = true;
     bind_known(b, n, &w);
+    together_bind(b, n, i, &w);
+    prefetches(b, n, i, loop->var, &w);
     const Stmt *body = level_build(b, (PlanLevel){ n->def, i }, n, next, i + 1);
     body             = wraps_close(b, &w, body);
     return stmt_for(lw->arena, loop->var, n->scalar[i] ? LOOP_SERIAL : loop->kind, min, extent, body);
@@ -461,7 +518,21 @@ static void make_scalar(Nest *n, const PlanStep *s, int index)
 {
     n->scalar[loop_of(n, s->inner)] = true;
     n->modes[index]                 = SPLIT_EXACT;
-    find(n, s->inner)->min          = NULL;
+    nest_find(n, s->inner)->min     = NULL;
+}
+
+/* The loops for extents below the factor: at most one iteration of the outer one, and a plain inner one. */
+static const Stmt *small_loops(Build *b, Nest *n, int i, const PlanStep *s, int index, const Expr *large)
+{
+    Lower    *lw    = b->lw;
+    NestName *outer = nest_find(n, s->outer);
+    make_scalar(n, s, index);
+    outer->min    = x_int(lw, 0);
+    outer->extent = x_min(lw, nest_find(n, s->whole)->extent, x_int(lw, 1));
+    simplifier_push_fact(lw->simplifier, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, large));
+    const Stmt *result = plain_loop(b, n, i);
+    simplifier_pop(lw->simplifier);
+    return result;
 }
 
 /* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two copies, the second for extents below the factor. */
@@ -469,7 +540,7 @@ static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int i
 {
     Lower *lw = b->lw;
     range_of(b, n, s->whole);
-    const Expr *large = simplify(lw->simplifier, x_le(lw, x_int(lw, s->factor), find(n, s->whole)->extent));
+    const Expr *large = simplify(lw->simplifier, x_le(lw, x_int(lw, s->factor), nest_find(n, s->whole)->extent));
     Nest        small = nest_copy(b, n);
     n->modes[index]   = SPLIT_SHIFT;
     simplifier_push_fact(lw->simplifier, large);
@@ -477,15 +548,14 @@ static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int i
     simplifier_pop(lw->simplifier);
     if (large->op == EX_INT && large->u.i)
         return yes;
-    make_scalar(&small, s, index);
-    return stmt_if(lw->arena, large, yes, plain_loop(b, &small, i));
+    return stmt_if(lw->arena, large, yes, small_loops(b, &small, i, s, index, large));
 }
 
 /* A vector or copies under GUARD or PREDICATE, inside its outer loop: whole, or else what is left. */
 static const Stmt *guarded_loop(Build *b, Nest *n, int i, const PlanStep *s, int index)
 {
     Lower      *lw     = b->lw;
-    const Expr *extent = find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
+    const Expr *extent = nest_find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
     const Expr *whole  = simplify(lw->simplifier, x_le(lw, x_op(lw, EX_MUL, x_add(lw, var(b, s->outer), x_int(lw, 1)), factor), extent));
     Nest        rest   = nest_copy(b, n);
     n->modes[index]    = SPLIT_FULL;
@@ -514,7 +584,7 @@ static const Stmt *open_loop(Build *b, Nest *n, int i)
     const char     *name = n->def->loops[i].var;
     int             index;
     const PlanStep *s = split_of_outer(n, name, &index);
-    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && count_twins(n) < MOST_TWINS)
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && may_shift(n, s) && count_twins(n) < MOST_TWINS)
         return twin_loops(b, n, i, s, index);
     s = split_of_inner(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, name) && is_bound(n, s->outer))

@@ -16,7 +16,7 @@
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
-enum { MOST_NODES = 20000, LEAST_ITERATIONS = 8 };
+enum { MOST_NODES = 20000, LEAST_ITERATIONS = 64 };
 
 typedef struct Pass {
     Lower      *lw;

@@ -23,6 +23,7 @@ typedef struct Regions {
     const Func *reader;
     const Update *update;
     bool        writing;
+    const Expr *when;               /* in loops that others share: the condition that anything is read of the reader; NULL: it is */
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
@@ -163,6 +164,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             return;
         }
     Span when[KN_MAX_RANK];
+    decided = x_and(b->lw, decided, r->when);
     if (decided) {
         decided         = name_alive(r, decided);
         const Expr *far = x_int(b->lw, MOST_COORDINATE);
@@ -196,10 +198,9 @@ static void bind_rvars(Regions *r, const Update *u)
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. */
-static void visit_update(Regions *r, const Func *f, const Update *u)
+/* Tells of all accesses of an update; its variables are bound. `writing` is set while the value is visited. */
+static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
-    Spans *sp = &r->b->spans;
     for (int i = 0; i < u->rvar_count; i++) {
         spans_visit(sp, u->rvars[i].lo);
         spans_visit(sp, u->rvars[i].hi);
@@ -211,10 +212,10 @@ static void visit_update(Regions *r, const Func *f, const Update *u)
     }
     for (int d = 0; d < f->rank; d++)
         spans_visit(sp, u->args[d]);
-    r->writing = true;
+    *writing = true;
     for (int c = 0; c < f->component_count; c++)
         spans_visit(sp, u->values[c]);
-    r->writing = false;
+    *writing = false;
     if (entered)
         spans_leave(sp);
 }
@@ -248,7 +249,7 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
     if (u) {
         bind_rvars(r, u);
         if (!r->b->failed)
-            visit_update(r, f, u);
+            visit_update(&r->b->spans, f, u, &r->writing);
     } else {
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&r->b->spans, f->values[c]);
@@ -258,23 +259,44 @@ static void read_over(Regions *r, const Func *f, int update, const SymBox *box, 
         need_inputs(r);
 }
 
-/* The accesses of the definition whose loop is the level: what its inner loops run through. */
-static void read_nest(Regions *r, const Nest *n)
+static const Update *update_of(const Nest *n)
 {
-    Build        *b = r->b;
+    return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
+}
+
+static void visit_nest(Build *b, const Nest *n, bool *writing)
+{
     const Func   *f = n->def->func;
-    const Update *u = n->def->update < 0 ? NULL : &f->updates[n->def->update];
-    begin_definition(r, f, u, NULL);
+    const Update *u = update_of(n);
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d])
             spans_bind(&b->spans, f->args[d], nest_span(b, n, f->args[d]));
     for (int i = 0; u && i < u->rvar_count; i++)
         spans_bind(&b->spans, u->rvars[i].name, nest_span(b, n, u->rvars[i].name));
     if (u)
-        visit_update(r, f, u);
+        visit_update(&b->spans, f, u, writing);
     else
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&b->spans, f->values[c]);
+}
+
+/* The accesses of the definition whose loop is the level: what its inner loops run through. */
+static void read_nest(Regions *r, const Nest *n)
+{
+    begin_definition(r, n->def->func, update_of(n), NULL);
+    r->when = r->level.loop < together_depth(n) ? r->b->alive[n->def->func->id] : NULL;
+    visit_nest(r->b, n, &r->writing);
+    r->when = NULL;
+}
+
+void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user)
+{
+    bool writing;
+    spans_reset(&b->spans, b->lw);
+    b->spans.access   = access;
+    b->spans.user     = user;
+    b->spans.checking = false;
+    visit_nest(b, n, &writing);
 }
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
@@ -300,31 +322,79 @@ static void normalize_empty(Regions *r, const Func *f, SymBox *box)
     }
 }
 
-/* bound: the promise takes the place of the box; at root it is checked. align_bounds: the ends moved outward. */
-static void obey_bounds(Regions *r, const Func *f, SymBox *box)
+/* bound: what is needed must be in what was promised. */
+static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Expr *alive)
 {
-    Build    *b  = r->b;
-    Lower    *lw = b->lw;
-    PlanFunc *pf = plan_func(b->plan, f);
+    Lower          *lw = r->b->lw;
+    const PlanFunc *pf = plan_func(r->b->plan, f);
     for (int d = 0; d < f->rank; d++) {
+        if (!pf->bound_min[d])
+            continue;
+        const Expr *min = pf->bound_min[d], *max = x_sub(lw, x_add(lw, min, pf->bound_extent[d]), x_int(lw, 1));
+        const Expr *none = x_op(lw, EX_LT, box->max[d], box->min[d]);
+        if (alive)
+            none = x_op(lw, EX_OR, none, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, alive));
+        Stmt       *s    = ARENA_NEW(lw->arena, Stmt);
+        s->kind            = STMT_CHECK;
+        s->check.condition = x_op(lw, EX_OR, none, x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max)));
+        s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, pf->origin->args[d]);
+        wrap_before(r->b, r->w, s);
+    }
+}
+
+bool box_widens(Build *b, const Func *f, int d)
+{
+    const PlanFunc *pf    = plan_func(b->plan, f);
+    const bool      moves = b->slides[f->id].decided && b->slides[f->id].dim == d;
+    return (pf->bound_min[d] || pf->align_factor[d]) && !moves;
+}
+
+/* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is held is computed. */
+SymBox box_widened(Build *b, const Func *f, SymBox box)
+{
+    Lower          *lw = b->lw;
+    const PlanFunc *pf = plan_func(b->plan, f);
+    for (int d = 0; d < f->rank; d++) {
+        if (!box_widens(b, f, d))
+            continue;
         if (pf->bound_min[d]) {
-            const Expr *min = pf->bound_min[d], *max = x_sub(lw, x_add(lw, min, pf->bound_extent[d]), x_int(lw, 1));
-            if (r->root) {
-                Stmt *s            = ARENA_NEW(lw->arena, Stmt);
-                s->kind            = STMT_CHECK;
-                s->check.condition = x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max));
-                s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, f->args[d]);
-                wrap_before(b, r->w, s);
-            }
-            box->min[d] = min;
-            box->max[d] = max;
+            box.min[d] = pf->bound_min[d];
+            box.max[d] = x_sub(lw, x_add(lw, pf->bound_min[d], pf->bound_extent[d]), x_int(lw, 1));
         }
         if (pf->align_factor[d]) {
             const Expr *m = x_int(lw, pf->align_factor[d]), *o = pf->align_offset[d] ? pf->align_offset[d] : x_int(lw, 0);
-            box->min[d]   = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box->min[d], o), m), m), o);
-            const Expr *n = x_add(lw, x_sub(lw, box->max[d], box->min[d]), m);
-            box->max[d]   = x_sub(lw, x_add(lw, box->min[d], x_op(lw, EX_MUL, x_op(lw, EX_DIV, n, m), m)), x_int(lw, 1));
+            box.min[d]    = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box.min[d], o), m), m), o);
+            const Expr *n = x_add(lw, x_sub(lw, box.max[d], box.min[d]), m);
+            box.max[d]    = x_sub(lw, x_add(lw, box.min[d], x_op(lw, EX_MUL, x_op(lw, EX_DIV, n, m), m)), x_int(lw, 1));
         }
+    }
+    return box;
+}
+
+static void mark_unsafe(const Expr *e, void *user)
+{
+    Build *b = user;
+    if (e->op == EX_CALL)
+        map_set(&b->unsafe, e, b);
+}
+
+void regions_widen(Build *b, const Func *f)
+{
+    ExprPool *p = b->lw->exprs;
+    for (int c = 0; f->kind == FUNC_DEFINED && c < f->component_count; c++)
+        expr_visit(p, f->values[c], mark_unsafe, b);
+    for (int k = 0; k < f->update_count; k++) {
+        const Update *u = &f->updates[k];
+        for (int c = 0; c < f->component_count; c++)
+            expr_visit(p, u->values[c], mark_unsafe, b);
+        for (int d = 0; d < f->rank; d++)
+            expr_visit(p, u->args[d], mark_unsafe, b);
+        for (int i = 0; i < u->rvar_count; i++) {
+            expr_visit(p, u->rvars[i].lo, mark_unsafe, b);
+            expr_visit(p, u->rvars[i].hi, mark_unsafe, b);
+        }
+        if (u->where)
+            expr_visit(p, u->where, mark_unsafe, b);
     }
 }
 
@@ -363,6 +433,23 @@ static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
         read_over(r, f, -1, &boxes->pure, boxes->alive, NULL);
 }
 
+/* What a stage needs of its arguments, by its own word. */
+static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
+{
+    Build *b                  = r->b;
+    Span(*need)[KN_MAX_RANK] = arena_array(b->lw->arena, (size_t)f->stage_arg_count + 1, sizeof *need);
+    stage_ask(b, f, &boxes->pure, boxes->alive, r->level, r->w, need);
+    r->reader = f;
+    r->update = NULL;
+    for (int i = 0; i < f->stage_arg_count; i++) {
+        const Func *arg = f->stage_args[i].func;
+        if (arg && (arg->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, plan_func(b->plan, arg)->compute)))
+            need_add(b->lw, &r->need[arg->id], arg->rank, need[i], boxes->alive);
+    }
+    if (r->root)
+        need_inputs(r);
+}
+
 /* Grown by updates first, so that slides know the whole of it. */
 static void region_of(Regions *r, const Func *f)
 {
@@ -371,7 +458,6 @@ static void region_of(Regions *r, const Func *f)
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
-    obey_bounds(r, f, &boxes.pure);
     if (!r->need[f->id].certain)
         normalize_empty(r, f, &boxes.pure);
     name_box(r, f, &boxes.pure, "");
@@ -384,15 +470,20 @@ static void region_of(Regions *r, const Func *f)
     if (here && !stored)
         slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
+    if (f->kind == FUNC_STAGE)
+        visit_stage(r, f, &boxes);
+    if (r->root)
+        check_bounds(r, f, &boxes.pure, boxes.alive);
     if (here) {
         SymBox all = boxes.pure;
         if (!stored && b->slides[f->id].dim >= 0)
             all.min[b->slides[f->id].dim] = boxes.need.min[b->slides[f->id].dim];
+        all = box_widened(b, f, all);
         fold_check(b, f, &all);
         b->boxes[f->id] = boxes;
     }
     if (stored) {
-        b->stored[f->id]       = boxes.pure;
+        b->stored[f->id]       = box_widened(b, f, boxes.pure);
         b->stored[f->id].known = true;
     }
 }
@@ -434,6 +525,9 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
+    for (int i = 0; nest && i < nest->partner_count; i++)
+        if (nest->partners[i]->def->with.loop >= level.loop)
+            read_nest(&r, nest->partners[i]);
     if (nest)
         read_nest(&r, nest);
     else

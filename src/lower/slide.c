@@ -204,6 +204,7 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
                                       x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
     simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
     w->pushed++;
+    s->window = most > s->window ? most : s->window;
 }
 
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
@@ -212,6 +213,8 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     const Slide     *s     = &b->slides[f->id];
     const FuncBoxes *boxes = &b->boxes[f->id];
     VEC(const Stmt *) all = { 0 };
+    if (s->dim >= 0)        /* nothing may be missing */
+        produce = stmt_if(lw->arena, x_le(lw, boxes->pure.min[s->dim], boxes->pure.max[s->dim]), produce, NULL);
     vec_push(lw->arena, &all, produce);
     for (int d = 0; d < f->rank; d++) {
         const Expr *min = boxes->need.min[d], *max = boxes->need.max[d];

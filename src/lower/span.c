@@ -460,26 +460,16 @@ static Span span_clz(Spans *sp, const Expr *e)
     return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
 }
 
-/* The span of a function's values whatever its coordinates: numbers where there are any; else, of a pure definition, what its expression says of parameters and sizes. */
+/* A function's values: numbers, and where those say nothing, parameters. */
 static Span span_call(Spans *sp, const Expr *e)
 {
-    Lower      *lw = sp->lw;
-    const Func *f  = e->u.call.func;
-    if (f->kind != FUNC_DEFINED || f->update_count || f->id < 0)
-        return span_numbers(sp, e);
-    if (!lw->spans)
-        lw->spans = ARENA_ARRAY(lw->arena, Span *, (size_t)lw->plan->func_count);
-    if (!lw->spans[f->id]) {
-        Spans *inner      = ARENA_NEW(lw->arena, Spans);
-        lw->spans[f->id]  = ARENA_ARRAY(lw->arena, Span, (size_t)f->component_count);
-        spans_reset(inner, lw);
-        for (int d = 0; d < f->rank; d++)
-            spans_bind(inner, f->args[d], (Span){ NULL, NULL });
-        for (int c = 0; c < f->component_count; c++)
-            lw->spans[f->id][c] = span_of(inner, f->values[c]);
-    }
-    const Span numbers = span_numbers(sp, e), said = lw->spans[f->id][e->u.call.index];
-    return (Span){ numbers.min ? numbers.min : said.min, numbers.max ? numbers.max : said.max };
+    const Span s = span_numbers(sp, e);
+    if (s.min && s.max)
+        return s;
+    const FunctionSpan f = function_span(sp->lw, e->u.call.func, e->u.call.index);
+    for (int i = 0; i < f.check_count && sp->checking; i++)
+        vec_push(sp->lw->arena, &sp->checks, f.checks[i]);
+    return (Span){ s.min ? s.min : f.span.min, s.max ? s.max : f.span.max };
 }
 
 typedef Span Rule(Spans *sp, const Expr *e);
@@ -488,6 +478,7 @@ static Rule *const int_rules[EX_COUNT] = {
     [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
     [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_CLZ] = span_clz,
     [EX_BIT_AND] = span_bitwise, [EX_BIT_OR] = span_bitwise, [EX_BIT_XOR] = span_bitwise,
+    [EX_CALL] = span_call,
 };
 static Rule *const narrow_rules[EX_COUNT] = {
     [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,
@@ -496,7 +487,7 @@ static Rule *const narrow_rules[EX_COUNT] = {
 static Rule *const float_rules[EX_COUNT] = {
     [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_product, [EX_DIV] = span_float_div,
     [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising, [EX_ROUND] = span_rising,
-    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,
+    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,  [EX_CALL] = span_call,
 };
 
 static Span compute(Spans *sp, const Expr *e)
@@ -507,8 +498,6 @@ static Span compute(Spans *sp, const Expr *e)
         return *known;
     if (e->op == EX_VAR || (!has_calls(sp, e) && fixed(sp, e)))
         return (Span){ e, e };
-    if (e->op == EX_CALL)
-        return span_call(sp, e);
     if (span_linear(sp, e, &r))
         return r;
     const kn_type type = (kn_type)e->type;

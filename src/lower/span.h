@@ -68,6 +68,13 @@ const Expr *spans_alive(const Spans *sp);
 
 /* values.c: the numbers a node lies between, whatever the coordinates: functions' values are followed, everything else may be any value of its type. */
 Range value_range(Lower *lw, const Expr *e);
+/* values.c: the span of a component of a function, whatever the coordinates, in terms of parameters and sizes; and what must hold so that it is one. */
+typedef struct FunctionSpan {
+    Span        span;
+    int         check_count;
+    const Expr **checks;
+} FunctionSpan;
+FunctionSpan function_span(Lower *lw, const Func *f, int component);
 
 /* ---- terse.c: making expressions that are small from the start ---- */
 const Expr *x_int(Lower *lw, int64_t v);                                    /* i32 */

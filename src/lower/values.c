@@ -10,6 +10,7 @@ struct ValueRanges {
     Range **of;                 /* per function id, per component; NULL: not asked yet */
     bool   *asking;
     Map     memo;               /* node -> Range, of nodes that call nothing still being asked */
+    FunctionSpan **spans;       /* per function id, per component; NULL: not asked yet */
 };
 
 static Range range_of(Lower *lw, Map *memo, const Expr *e);
@@ -107,13 +108,47 @@ static Range range_of(Lower *lw, Map *memo, const Expr *e)
     return *r;
 }
 
-Range value_range(Lower *lw, const Expr *e)
+static struct ValueRanges *values_of(Lower *lw)
 {
     if (!lw->values) {
+        const size_t n     = (size_t)lw->plan->func_count;
         lw->values         = ARENA_NEW(lw->arena, struct ValueRanges);
-        lw->values->of     = ARENA_ARRAY(lw->arena, Range *, (size_t)lw->plan->func_count);
-        lw->values->asking = ARENA_ARRAY(lw->arena, bool, (size_t)lw->plan->func_count);
+        lw->values->of     = ARENA_ARRAY(lw->arena, Range *, n);
+        lw->values->asking = ARENA_ARRAY(lw->arena, bool, n);
+        lw->values->spans  = ARENA_ARRAY(lw->arena, FunctionSpan *, n);
         map_init(&lw->values->memo, lw->arena);
     }
-    return range_of(lw, &lw->values->memo, e);
+    return lw->values;
+}
+
+Range value_range(Lower *lw, const Expr *e)
+{
+    return range_of(lw, &values_of(lw)->memo, e);
+}
+
+/* ---- In terms of parameters ------------------------------------------------------------- */
+
+/* The span of one value of f while all its coordinates run over everything. */
+static FunctionSpan span_everywhere(Lower *lw, const Func *f, const Expr *value)
+{
+    Spans *sp    = ARENA_NEW(lw->arena, Spans);
+    sp->checking = true;
+    spans_reset(sp, lw);
+    for (int d = 0; d < f->rank; d++)
+        spans_bind(sp, f->args[d], (Span){ NULL, NULL });
+    const Span span = span_of(sp, value);
+    return (FunctionSpan){ span, (int)sp->checks.count, sp->checks.at };
+}
+
+FunctionSpan function_span(Lower *lw, const Func *f, int component)
+{
+    struct ValueRanges *v = values_of(lw);
+    if (f->kind != FUNC_DEFINED || f->update_count)
+        return (FunctionSpan){ 0 };
+    if (!v->spans[f->id]) {
+        v->spans[f->id] = ARENA_ARRAY(lw->arena, FunctionSpan, (size_t)f->component_count);     /* no bounds for who asks meanwhile */
+        for (int c = 0; c < f->component_count; c++)
+            v->spans[f->id][c] = span_everywhere(lw, f, f->values[c]);
+    }
+    return v->spans[f->id][component];
 }

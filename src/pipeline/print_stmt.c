@@ -139,14 +139,19 @@ static void print(Printer *p, const Stmt *s)
         text_printf(p->out, " else \"%s\"\n", s->check.message);
         break;
     case STMT_STAGE:
-        text_printf(p->out, "call %s(", s->stage->func->name);
+        text_printf(p->out, s->stage->table ? "ask %s(" : "call %s(", s->stage->func->name);
         print_box(p, s->stage->output.rank, s->stage->box_min, s->stage->box_extent);
         text_add(p->out, ")\n");
         break;
     case STMT_PREFETCH:
-        text_printf(p->out, "prefetch %s[", s->prefetch.buffer->name);
-        expr_print(p->out, s->prefetch.index);
-        text_add(p->out, "]\n");
+        text_printf(p->out, s->prefetch.func ? "prefetch %s(" : "prefetch %s[", s->prefetch.func ? s->prefetch.func->name : s->prefetch.buffer->name);
+        for (int d = 0; d < s->prefetch.rank; d++) {
+            text_add(p->out, d ? ", " : "");
+            expr_print(p->out, s->prefetch.args[d]);
+        }
+        if (!s->prefetch.func)
+            expr_print(p->out, s->prefetch.index);
+        text_add(p->out, s->prefetch.func ? ")\n" : "]\n");
         break;
     }
 }

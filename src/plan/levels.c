@@ -9,7 +9,7 @@
 bool level_encloses(const Plan *plan, PlanLevel outer, PlanLevel inner)
 {
     while (outer.def && inner.def && outer.def != inner.def)
-        inner = plan->funcs[inner.def->func->id].compute;
+        inner = inner.def->with.def == outer.def ? inner.def->with : plan->funcs[inner.def->func->id].compute;
     return !outer.def || (inner.def && inner.loop >= outer.loop);
 }
 
@@ -44,6 +44,12 @@ static DefDraft *def_with_loop(FuncDraft *g, int update, const char *name, int *
     return NULL;
 }
 
+/* A loop that is another's too is that one's. */
+static PlanLevel level_owner(PlanLevel level)
+{
+    return level.def && level.def->with.def && level.loop <= level.def->with.loop ? (PlanLevel){ level.def->with.def, level.loop } : level;
+}
+
 /* The level that compute_at or store_at names. */
 static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, PlanLevel *out)
 {
@@ -69,7 +75,7 @@ static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, Pl
     if (d->versions.count)
         return refuse(pl, dir->args[1].loc, arena_printf(pl->arena, "compute_root(), or %s without specialize", g->func->name),
                       "nothing can be computed inside the loops of `%s`: they are specialized", g->func->name);
-    *out = outside_vectors(pl, (PlanLevel){ d->def, loop });
+    *out = level_owner(outside_vectors(pl, (PlanLevel){ d->def, loop }));
     return true;
 }
 
@@ -102,6 +108,9 @@ static bool encloses_use(const Planner *pl, PlanLevel level, const Reader *r)
     const FuncDraft *g = r->func;
     if (!level.def)
         return true;
+    const PlanDef *reader = draft_def(r->func, r->update)->def;
+    if (reader->with.def == level.def)
+        return level.loop <= reader->with.loop && (!r->in_bounds || level.loop < first_reduction(level.def));
     if (level.def->func == g->func)
         return level.def->update == r->update && (!r->in_bounds || level.loop < first_reduction(level.def));
     return level_encloses(pl->plan, level, g->plan->compute);
@@ -132,6 +141,8 @@ static bool check_between(Planner *pl, const FuncDraft *f)
                           arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, loop_text(pl, l)),
                           "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that run at once would share its storage",
                           f->func->name, loop_text(pl, l), at.def->func->name);
+        if (at.def->with.def && at.loop == at.def->with.loop)
+            at = at.def->with;
         at = at.loop ? (PlanLevel){ at.def, at.loop - 1 } : plan_func(pl->plan, at.def->func)->compute;
     }
     return true;
@@ -144,6 +155,19 @@ static bool check_storage(Planner *pl, const FuncDraft *f)
                       "`%s` is computed at %s, which is not inside where it is stored, %s",
                       f->func->name, level_text(pl, f->plan->compute), level_text(pl, f->plan->store));
     return check_between(pl, f);
+}
+
+/* What is computed inside the loop at which it is to be fetched is not there before. */
+static bool check_prefetches(Planner *pl, const DefDraft *d)
+{
+    for (int i = 0; i < d->def->prefetch_count; i++) {
+        const PlanPrefetch *p  = &d->def->prefetches[i];
+        const PlanLevel     at = level_owner((PlanLevel){ d->def, p->loop });
+        if (p->func->kind != FUNC_INPUT && level_encloses(pl->plan, at, plan_func(pl->plan, p->func)->store))
+            return refuse(pl, d->prefetches.at[i]->loc, "leave it out", "`%s` is stored inside the loop `%s`: there is nothing to fetch before it is computed",
+                          p->func->name, d->def->loops[p->loop].name);
+    }
+    return true;
 }
 
 /* ---- All -------------------------------------------------------------------------------- */
@@ -163,7 +187,7 @@ static bool find_levels(Planner *pl, FuncDraft *f)
     if (!check_output(pl, f))
         return false;
     if (f->inside)
-        pf->compute = pf->store = default_level(pl, f);
+        pf->compute = pf->store = level_owner(default_level(pl, f));
     if (is_named(f->stored_by, "store_at") && !is_named(f->called_by, "compute_at"))
         return refuse(pl, f->stored_by->loc, "compute_at(f, loop) beside it", "`%s` is stored inside a loop but computed at root", f->func->name);
     if (!is_named(f->called_by, "compute_at"))
@@ -184,6 +208,12 @@ bool plan_levels(Planner *pl)
             continue;
         if (!find_levels(pl, f) || !check_uses(pl, f) || !check_storage(pl, f))
             f->plan->compute = f->plan->store = (PlanLevel){ 0 };
+        join_partners(pl, f);
+    }
+    for (size_t i = 0; i < pl->drafts.count && !pl->failed; i++) {
+        FuncDraft *f = pl->drafts.at[i];
+        for (int k = -1; f->needed && f->func->kind == FUNC_DEFINED && k < f->func->update_count; k++)
+            check_prefetches(pl, draft_def(f, k));
     }
     return !pl->failed;
 }

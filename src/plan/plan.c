@@ -197,7 +197,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     if (!order_together(&pl))
         return NULL;
     number_functions(&pl);
-    return plan_loops(&pl) && plan_levels(&pl) && check_together(&pl) ? plan : NULL;
+    return plan_loops(&pl) && plan_levels(&pl) ? plan : NULL;
 }
 
 /* ---- Choice ----------------------------------------------------------------------------- */

@@ -157,7 +157,8 @@ bool plan_levels(Planner *pl);
 /* ---- together.c ---- */
 /* Brings functions that are computed with another to its place; before functions are numbered. */
 bool order_together(Planner *pl);
-bool check_together(Planner *pl);
+/* g and what is to be computed with it have their levels: checks the pairs, and notes what is shared. */
+void join_partners(Planner *pl, const FuncDraft *g);
 /* The first compute_with of a function, or NULL. */
 const Directive *asked_together(const FuncDraft *f);
 

@@ -21,7 +21,12 @@ static int dimension(const FuncDraft *f, const char *name)
 
 static bool on_fold(Planner *pl, FuncDraft *f, int dim, const Directive *dir)
 {
-    (void)pl;
+    bool whole = f->func->kind == FUNC_STAGE;
+    for (size_t i = 0; i < f->readers.count; i++)
+        whole |= f->readers.at[i].func->func->kind == FUNC_STAGE;
+    if (whole)
+        return refuse(pl, dir->loc, "leave it out", "`%s` cannot be folded: an extern stage %s it as a whole", f->func->name,
+                      f->func->kind == FUNC_STAGE ? "fills" : "reads");
     f->plan->fold[dim] = dir->args[1].value;
     return true;
 }
@@ -96,6 +101,8 @@ static bool on_bound(Planner *pl, FuncDraft *f, int dim, const Directive *dir)
 
 static bool on_align_bounds(Planner *pl, FuncDraft *f, int dim, const Directive *dir)
 {
+    if (f->func->kind == FUNC_STAGE)
+        return refuse(pl, dir->loc, "leave it out", "`%s` is an extern stage: it computes the box that is asked of it, no more", f->func->name);
     if (f->plan->is_output)
         return refuse(pl, dir->loc, "leave it out", "`%s` is an output: it is computed over the box that the caller gives, no more", f->func->name);
     f->plan->align_factor[dim] = dir->args[1].value;

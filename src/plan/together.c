@@ -3,7 +3,8 @@
  * Takes   f, or an update of it, asked to run with a definition of g.
  * Gives   the level in g's loops that is shared, and an order of functions in which f comes just after g: all that either reads comes before both.
  * Holds   iff neither depends on the other, directly or through others; both are computed at the same level; their loops down to the
- *         shared one have the same shape; and g's definition is its last, so that the definitions of f before it can run before them. */
+ *         shared one have the same shape; g's definition is its last, so that the definitions of f before it can run before them; each is stored where it is
+ *         computed, and no box changes from step to step. A loop of f that is shared is g's: what is to be computed in it, is in g's. */
 #include "plan/planner.h"
 
 /* The directive that asks it of f, the one after `after`. */
@@ -113,6 +114,18 @@ static bool same_shape(const Loop *a, const Loop *b)
     return a->loop.kind == b->loop.kind && a->lineage == b->lineage && a->extent == b->extent && a->loop.is_reduction == b->loop.is_reduction;
 }
 
+/* Do the reduction variables behind the loops down to `loop` run through the same? */
+static bool same_bounds(const DefDraft *a, const DefDraft *b, int loop)
+{
+    uint32_t vars = 0;
+    for (int i = 0; i <= loop; i++)
+        vars |= a->loops.at[i].vars;
+    for (int i = 0; vars >> FIRST_RVAR && i < a->update->rvar_count; i++)
+        if (vars >> (FIRST_RVAR + i) & 1 && (a->update->rvars[i].lo != b->update->rvars[i].lo || a->update->rvars[i].hi != b->update->rvars[i].hi))
+            return false;
+    return true;
+}
+
 static bool check_pair(Planner *pl, FuncDraft *f, const Directive *d)
 {
     FuncDraft *g    = draft_of(pl, d->args[0].func);
@@ -132,34 +145,25 @@ static bool check_pair(Planner *pl, FuncDraft *f, const Directive *d)
         if (i >= (int)own->loops.count || !same_shape(&own->loops.at[i], &with->loops.at[i]) || with->loops.at[i].loop.kind == LOOP_VECTOR)
             return refuse(pl, d->loc, "give both the same splits, order and kinds of loops", "the loops of %s down to `%s` are not like those of %s",
                           def_text(pl, own), d->args[1].name, def_text(pl, with));
+    if (!level_same(f->plan->store, f->plan->compute) || !level_same(g->plan->store, g->plan->compute))
+        return refuse(pl, d->loc, "leave out store_at and store_root", "`%s` cannot be computed with `%s`: storage outside the loop it is computed in keeps what "
+                      "it holds, and another part of each may be missing", f->func->name, g->func->name);
+    if (own->self.other_points || with->self.other_points)
+        return refuse(pl, d->loc, "leave it out", "`%s` cannot be computed with `%s`: an update that reads its neighbours has another box in each step",
+                      f->func->name, g->func->name);
+    if (!same_bounds(own, with, loop))
+        return refuse(pl, d->loc, "name a loop further out", "the reduction loops of %s down to `%s` have not the bounds of those of %s",
+                      def_text(pl, own), d->args[1].name, def_text(pl, with));
     own->def->with = (PlanLevel){ with->def, loop };
     return true;
 }
 
-/* Nothing may be computed inside the shared loops of a definition that runs in those of another. */
-static bool check_inside(Planner *pl, const FuncDraft *f)
-{
-    const PlanLevel levels[] = { f->plan->compute, f->plan->store };
-    for (int i = 0; i < 2; i++) {
-        const PlanDef *def = levels[i].def;
-        if (def && def->with.def && levels[i].loop <= def->with.loop)
-            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "name a loop further in",
-                          "`%s` cannot be computed inside the loop `%s` of `%s`, which it shares with `%s`",
-                          f->func->name, def->loops[levels[i].loop].name, def->func->name, def->with.def->func->name);
-    }
-    return true;
-}
-
-bool check_together(Planner *pl)
+void join_partners(Planner *pl, const FuncDraft *g)
 {
     for (size_t i = 0; i < pl->drafts.count; i++) {
         FuncDraft       *f = pl->drafts.at[i];
         const Directive *d = f->needed && f->defs ? asked_together(f) : NULL;
-        if (d)
+        if (d && draft_of(pl, d->args[0].func) == g)
             check_pair(pl, f, d);
     }
-    for (size_t i = 0; i < pl->drafts.count && !pl->failed; i++)
-        if (pl->drafts.at[i]->needed)
-            check_inside(pl, pl->drafts.at[i]);
-    return !pl->failed;
 }

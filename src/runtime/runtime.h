@@ -59,6 +59,11 @@ KN_API int kn_rt_parallel(kn_rt *rt, kn_rt_body *body, int32_t min, int32_t exte
 KN_API int kn_rt_stage(kn_rt *rt, const char *name, kn_stage *stage, void *user, kn_buffer *inputs, int32_t input_count, const kn_scalar *values,
                 int32_t value_count, kn_buffer *output);
 
+/* Asks it which boxes of the inputs it needs for the box of the output; no buffer has data. ranks: of the inputs. table: min and max of each dimension of each input; where nothing is needed
+ * of one, its numbers are left as they are. */
+KN_API int kn_rt_stage_query(kn_rt *rt, const char *name, kn_stage *stage, void *user, kn_buffer *inputs, int32_t input_count, const kn_scalar *values,
+                      int32_t value_count, kn_buffer *output, const uint8_t *ranks, int32_t *table);
+
 /* A lock for atomic stores that no instruction can do; held for a few instructions only, never nested. */
 KN_API void kn_rt_lock(kn_rt *rt, const void *address);
 KN_API void kn_rt_unlock(kn_rt *rt, const void *address);

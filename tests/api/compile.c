@@ -163,7 +163,7 @@ static void counts(kn_context *cx, kn_pipeline *p)
     picture_make(&picture);
     kn_module  *m    = kn_compile(p, &(kn_options){ .interpret = true });
     const char *text = kn_count(m, picture.args, 2);
-    CHECK(text && strstr(text, "blurx") && strstr(text, "work:"), "%s", text ? text : kn_error_text(cx));
+    CHECK(text && strstr(text, "blurx") && strstr(text, "span:"), "%s", text ? text : kn_error_text(cx));
     CHECK(picture.out[3][4] == blur_at(5, 4), "computed too");
     CHECK(!kn_count(NULL, NULL, 0) && !kn_count(m, NULL, 0), "nothing to count");
 }

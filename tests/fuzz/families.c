@@ -177,6 +177,21 @@ static void siblings(Gen *g)
     emit(g, "b(%s) = s2(%s) * s1(%s)\n", dims, dims, dims);
 }
 
+/* Stages side by side that one reads: they may be computed in the same loops, and what they read in those. */
+static void pairs(Gen *g)
+{
+    const int count = 2 + (int)pick(g, 2);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y)) * 3\n", some_type(g));
+    for (int i = 1; i <= count; i++)
+        emit(g, "s%d(x, y) = s0(x%+d, y%+d) - s0(x, y%+d)\n", i, offset(g, 2), offset(g, 1), offset(g, 2));
+    emit(g, "out(x, y) = ");
+    for (int i = 1; i <= count; i++)
+        emit(g, "%ss%d(x%+d, y%+d)", i > 1 ? some_operator(g) : "", i, offset(g, 2), offset(g, 2));
+    emit(g, "\n");
+}
+
 /* A parameter decides; an update meets only part of the points. */
 static void conditions(Gen *g)
 {
@@ -330,7 +345,7 @@ typedef struct Family {
 } Family;
 
 static const Family families[] = {
-    { stencil_chain, 5 }, { row_chain, 3 }, { pyramid, 2 }, { index_arithmetic, 2 }, { boundary, 2 }, { siblings, 2 }, { conditions, 2 }, { reduction, 3 },
+    { stencil_chain, 5 }, { row_chain, 3 }, { pyramid, 2 }, { index_arithmetic, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 },
     { to_scalar, 1 }, { matrix, 1 }, { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
 };
 

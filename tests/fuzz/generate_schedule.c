@@ -17,7 +17,8 @@ typedef struct Loop {
 } Loop;
 
 /* One definition and its loops, outermost first. */
-typedef struct Def {
+typedef struct Def Def;
+struct Def {
     const Func   *func;
     const Update *update;       /* NULL: the pure one */
     int           index;        /* -1: the pure one */
@@ -28,7 +29,11 @@ typedef struct Def {
     bool          combines;     /* it reads itself, and only where it writes: f(…) += … */
     bool          is_changed;   /* loops are not those of its variables any more */
     bool          is_open;      /* functions may be computed in its loops */
-} Def;
+    bool          is_plain;     /* its directives are those between these places of the text, and make the same loops of another with its arguments */
+    size_t        begin, end;
+    const Def    *with;         /* its loops down to `shared` are those of that one */
+    int           shared;
+};
 
 /* A loop of a definition, on the way from the root inwards. */
 typedef struct Link {
@@ -48,7 +53,7 @@ typedef struct Draft {
     Chain       place;          /* the loops around where it is computed; of an inlined one, around all that read it */
     Chain       readers;        /* the loops around all that read it */
     bool        is_read, is_output, is_inlined;
-    bool        is_with;        /* its loops are shared: they stay as they are */
+    bool        is_with;        /* it runs in the loops of another */
 } Draft;
 
 typedef struct Scheduler {
@@ -428,15 +433,20 @@ static void schedule_loops(Scheduler *s, Draft *f, Def *d)
         d->is_open = false;
         return;
     }
+    d->begin = s->g.count;
     for (uint32_t n = chance(&s->g, 75) ? 1 + pick(&s->g, 3) : 0; n > 0 && d->count < MOST_LOOPS - 4; n--)
         (chance(&s->g, 60) ? split : chance(&s->g, 60) ? tile : fuse)(s, d);
     if (chance(&s->g, d->update ? 60 : 45))
         reorder(s, d);
     choose_kinds(s, d);
-    if (chance(&s->g, 3))
+    d->end      = s->g.count;
+    d->is_plain = d->is_known;
+    if (chance(&s->g, 5))
         prefetch(s, d);
-    if (chance(&s->g, 4))
+    if (chance(&s->g, 4)) {
         specialize(s, d);
+        d->is_plain = d->is_open;
+    }
     end_chain(s);
 }
 
@@ -446,6 +456,8 @@ static void schedule_loops(Scheduler *s, Draft *f, Def *d)
 static void chain_inside(const Draft *f, const Def *d, Chain *out)
 {
     *out = f->place;
+    for (int i = 0; d && d->with && i <= d->shared && out->count < MOST_CHAIN; i++)
+        out->at[out->count++] = (Link){ d->with, &d->with->loops[i] };
     for (int i = 0; d && d->is_known && d->is_open && i < d->count && out->count < MOST_CHAIN; i++) {
         out->at[out->count++] = (Link){ d, &d->loops[i] };
         if (d->loops[i].is_closed)
@@ -529,9 +541,15 @@ static void choose_storage(Scheduler *s, const Draft *f, bool slides)
         for (int d = func->rank - 1; d >= 0; d--)
             emit(&s->g, "%s%s", func->args[d], d ? ", " : ")");
     }
-    if (func->rank && chance(&s->g, 3)) {
+    if (func->rank && chance(&s->g, 6)) {
+        const int factor = some_factor(&s->g);
         directive(s, "align_bounds");
-        emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)], some_factor(&s->g));
+        emit(&s->g, "%s, %d", func->args[pick(&s->g, (uint32_t)func->rank)], factor);
+        emit(&s->g, chance(&s->g, 30) ? ", %d)" : ")", (int)pick(&s->g, (uint32_t)factor));
+    }
+    if (func->rank && chance(&s->g, 4)) {           /* more than these programs ever need */
+        directive(s, "bound");
+        emit(&s->g, "%s, -60, 121)", func->args[pick(&s->g, (uint32_t)func->rank)]);
     }
     if (chance(&s->g, 2)) {
         directive(s, "stream");
@@ -597,27 +615,50 @@ static bool same_arguments(const Func *f, const Func *g)
     return true;
 }
 
-/* Both at the root, with plain loops and no updates, and neither needing the other. */
+static bool same_place(const Draft *f, const Draft *g)
+{
+    bool same = f->place.count == g->place.count;
+    for (int i = 0; same && i < f->place.count; i++)
+        same = f->place.at[i].loop == g->place.at[i].loop;
+    return same;
+}
+
+/* Its loops as those of the other, by the same directives. */
+static void copy_loops(Scheduler *s, const Def *from)
+{
+    const size_t size = from->end - from->begin;
+    char        *text = malloc(size + 1);
+    if (!text)
+        return;
+    memcpy(text, s->g.text + from->begin, size);
+    text[size] = 0;
+    const char *dot = strchr(text, '.');            /* after the function's name */
+    for (; dot && !s->is_begun; s->is_begun = true)
+        emit(&s->g, "    %s", s->owner);
+    if (dot)
+        emit(&s->g, "%s", text + strlen("    ") + strlen(from->func->name));
+    free(text);
+}
+
+/* Both at one place, without updates, and neither needing the other. */
 static void compute_with(Scheduler *s, Draft *f)
 {
     for (size_t id = (size_t)f->func->id + 1; id < s->p->funcs.count; id++) {
         Draft      *o = &s->drafts[id];
         const Func *g = o->func;
-        if (f->place.count || o->place.count || f->is_inlined || o->is_inlined || o->is_with || !(o->is_read || o->is_output) || f->func->update_count
-            || g->update_count || f->func->kind != FUNC_DEFINED || g->kind != FUNC_DEFINED || o->defs[0].is_changed || !o->defs[0].is_known
-            || !same_arguments(f->func, g) || needs(s, g, f->func) )
+        const Def  *d = &o->defs[0];
+        if (f->is_inlined || o->is_inlined || o->is_with || !(o->is_read || o->is_output) || f->func->update_count || g->update_count
+            || f->func->kind != FUNC_DEFINED || g->kind != FUNC_DEFINED || !d->is_plain || !d->count || !same_place(f, o)
+            || !same_arguments(f->func, g) || needs(s, g, f->func))
             continue;
-        bool plain = true;
-        for (int i = 0; i < f->func->rank; i++)
-            plain = plain && !strcmp(o->defs[0].loops[i].name, f->func->args[f->func->rank - 1 - i]) && !o->defs[0].loops[i].is_parallel
-                    && !o->defs[0].loops[i].is_vector;
-        if (!plain)
-            continue;
+        f->defs[0].with   = d;
+        f->defs[0].shared = (int)pick(&s->g, (uint32_t)d->count);
+        f->is_with        = true;
         speak_of(s, f->func, -1);
+        copy_loops(s, d);
         directive(s, "compute_with");
-        emit(&s->g, "%s, %s)", g->name, g->args[pick(&s->g, (uint32_t)g->rank)]);
+        emit(&s->g, "%s, %s)", g->name, d->loops[f->defs[0].shared].name);
         end_chain(s);
-        f->is_with = o->is_with = true;
         f->defs[0].is_open = false;
         return;
     }
@@ -630,7 +671,7 @@ static void schedule_function(Scheduler *s, Draft *f)
     if (f->func->kind == FUNC_INPUT || !(f->is_read || f->is_output))
         return;
     place(s, f);
-    if (chance(&s->g, 25))
+    if (chance(&s->g, 70))
         compute_with(s, f);
     for (int k = 0; k <= f->func->update_count && !f->is_inlined; k++)
         schedule_loops(s, f, &f->defs[k]);

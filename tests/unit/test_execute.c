@@ -266,7 +266,7 @@ static void test_counts(void)
     CHECK(counts.buffers[s->id].largest == 20 && counts.buffers[s->id].allocations == 5, "the largest allocation");
     CHECK(counts.buffers[out->id].stored == 16 && counts.buffers[s->id].loaded == 16, "bytes");
     CHECK(counts.work == 8 && counts.span == 2, "work %lld, span %lld", (long long)counts.work, (long long)counts.span);
-    CHECK(counts.parallel_iterations == 4, "iterations");
+    CHECK(counts.parallel_iterations == 4 && counts.width == 4, "iterations, %lld at once", (long long)counts.width);
     end();
     /* points of a definition: six stores, two of them to elements that it had stored to */
     begin_ports();

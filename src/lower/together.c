@@ -1,0 +1,181 @@
+/* compute_with: definitions that run in the loops of another, down to one of them.
+ *
+ * Takes   the nest of a definition, whose partners were found to have loops of the same shape.
+ * Gives   a nest for each partner. The shared loops run over the hull of all their boxes; what is a variable of one is, by the same steps, a variable of the
+ *         others. Inside the last shared loop each goes on alone, under the condition that it is in its own box.
+ * Holds   whatever the boxes are: where they are the same, the conditions are known to be true and nothing is left of them. */
+#include "lower/build.h"
+
+bool together_joined(Build *b, const PlanDef *def)
+{
+    return def->with.def && b->boxes[def->with.def->func->id].needed && b->boxes[def->func->id].needed;
+}
+
+int together_depth(const Nest *n)
+{
+    int depth = n->same ? n->def->with.loop + 1 : 0;
+    for (int i = 0; i < n->partner_count; i++)
+        if (n->partners[i]->def->with.loop >= depth)
+            depth = n->partners[i]->def->with.loop + 1;
+    return depth;
+}
+
+const Expr *together_alive(Build *b, const PlanFunc *pf)
+{
+    const Expr *alive = b->alive[pf->func->id];
+    for (int i = pf->func->id + 1; i < b->plan->func_count && alive; i++) {
+        const PlanFunc *other = &b->plan->funcs[i];
+        for (int k = 0; other->func->kind == FUNC_DEFINED && k <= other->func->update_count && alive; k++)
+            if (other->defs[k].with.def && other->defs[k].with.def->func == pf->func && together_joined(b, &other->defs[k]))
+                alive = b->alive[i] ? x_op(b->lw, EX_OR, alive, b->alive[i]) : NULL;
+    }
+    return alive;
+}
+
+/* ---- Names that are the same ------------------------------------------------------------- */
+
+static const char **same_of(const Nest *p, const char *name)
+{
+    return &p->same[nest_find(p, name) - p->names];
+}
+
+static bool set_same(const Nest *p, const char *name, const char *same)
+{
+    const char **at  = same_of(p, name);
+    const bool   new = !*at;
+    *at              = same;
+    return new;
+}
+
+/* Carries what is known of some names over one step of the partner and the step like it of the nest. */
+static bool carry(const Nest *p, const PlanStep *mine, const PlanStep *other)
+{
+    const char *whole = *same_of(p, mine->whole), *outer = *same_of(p, mine->outer), *inner = *same_of(p, mine->inner);
+    const bool  like  = mine->kind == STEP_SPLIT ? outer == other->outer || inner == other->inner : whole == other->whole;
+    if (mine->kind != other->kind || !like)
+        return false;
+    bool more = set_same(p, mine->whole, other->whole);
+    more |= set_same(p, mine->outer, other->outer);
+    more |= set_same(p, mine->inner, other->inner);
+    return more;
+}
+
+/* From the shared loops back to the variables that they are made of. */
+static void match_names(Build *b, Nest *p, const Nest *n)
+{
+    p->same = ARENA_ARRAY(b->lw->arena, const char *, (size_t)p->name_count);
+    for (int i = 0; i <= p->def->with.loop; i++)
+        set_same(p, p->def->loops[i].var, n->def->loops[i].var);
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < p->def->step_count; i++)
+            for (int k = 0; k < n->def->step_count; k++)
+                again |= carry(p, &p->def->steps[i], &n->def->steps[k]);
+    }
+}
+
+/* ---- Ranges ------------------------------------------------------------------------------ */
+
+static bool is_free(const Nest *n, int d)
+{
+    return n->def->update < 0 || n->def->func->updates[n->def->update].is_free[d];
+}
+
+/* The dimension of the partner that is dimension d of the nest, or -1. */
+static int same_dim(const Nest *p, const Nest *n, int d)
+{
+    for (int e = 0; e < p->def->func->rank; e++)
+        if (is_free(p, e) && *same_of(p, p->def->func->args[e]) == n->def->func->args[d])
+            return e;
+    return -1;
+}
+
+/* The loops of dimension d go from min to max; what is not in the nest's own box is left out. */
+static void set_range(Build *b, Nest *n, int d, const Expr *min, const Expr *max)
+{
+    Lower      *lw = b->lw;
+    NestName   *at = nest_find(n, n->def->func->args[d]);
+    const Expr *x  = expr_var(lw->exprs, KN_I32, at->name);
+    at->min        = min;
+    at->extent     = x_add(lw, x_sub(lw, max, min), x_int(lw, 1));
+    if (n->box.min[d] == min && n->box.max[d] == max) {
+        n->shared[d] = false;
+        return;
+    }
+    n->shared[d] = true;
+    n->guard     = x_and(lw, n->guard, x_and(lw, x_le(lw, n->box.min[d], x), x_le(lw, x, n->box.max[d])));
+}
+
+/* Dimension d: the hull of the boxes, for all that share its loops. */
+static void share_range(Build *b, Nest *n, int d)
+{
+    Lower      *lw  = b->lw;
+    const Expr *min = n->box.min[d], *max = n->box.max[d];
+    bool        any = false;
+    for (int i = 0; i < n->partner_count; i++) {
+        const int e = same_dim(n->partners[i], n, d);
+        if (e < 0)
+            continue;
+        any = true;
+        min = simplify(lw->simplifier, x_min(lw, min, n->partners[i]->box.min[e]));
+        max = simplify(lw->simplifier, x_max(lw, max, n->partners[i]->box.max[e]));
+    }
+    if (!any)
+        return;
+    set_range(b, n, d, min, max);
+    for (int i = 0; i < n->partner_count; i++) {
+        const int e = same_dim(n->partners[i], n, d);
+        if (e >= 0)
+            set_range(b, n->partners[i], e, min, max);
+    }
+}
+
+void together_begin(Build *b, Nest *n)
+{
+    const Plan *plan = b->plan;
+    VEC(Nest *) all  = { 0 };
+    for (int i = n->def->func->id + 1; n->def->func->id >= 0 && i < plan->func_count; i++) {
+        const PlanFunc *pf = &plan->funcs[i];
+        for (int k = 0; pf->func->kind == FUNC_DEFINED && k <= pf->func->update_count; k++) {
+            if (pf->defs[k].with.def != n->def || !together_joined(b, &pf->defs[k]))
+                continue;
+            Nest *p = ARENA_NEW(b->lw->arena, Nest);
+            nest_init(b, p, &pf->defs[k], &b->boxes[i]);
+            match_names(b, p, n);
+            vec_push(b->lw->arena, &all, p);
+        }
+    }
+    n->partners      = all.at;
+    n->partner_count = (int)all.count;
+    for (int d = 0; d < n->def->func->rank && all.count; d++)
+        if (is_free(n, d))
+            share_range(b, n, d);
+}
+
+/* ---- In the loops ------------------------------------------------------------------------- */
+
+void together_bind(Build *b, Nest *n, int loop, Wraps *w)
+{
+    for (int i = 0; i < n->partner_count; i++) {
+        Nest *p = n->partners[i];
+        for (int k = 0; loop <= p->def->with.loop && k < p->name_count; k++) {
+            if (!p->same[k] || p->names[k].bound || !nest_find(n, p->same[k])->bound)
+                continue;
+            nest_span_all(b, p, p->names[k].name);      /* may add a condition: the bounds of a reduction */
+            nest_bind(b, p, p->names[k].name, expr_var(b->lw->exprs, KN_I32, p->same[k]), w);
+        }
+    }
+}
+
+const Expr *together_meets(Build *b, const Nest *n)
+{
+    Lower      *lw = b->lw;
+    const Expr *c  = b->alive[n->def->func->id];
+    for (int d = 0; d < n->def->func->rank; d++) {
+        if (!n->shared[d])
+            continue;
+        const Span s = nest_span_all(b, n, n->def->func->args[d]);
+        c            = x_and(lw, c, x_and(lw, x_le(lw, s.min, n->box.max[d]), x_le(lw, n->box.min[d], s.max)));
+    }
+    return c;
+}
