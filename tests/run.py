@@ -8,7 +8,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
   unit/*.c, api/*.c    programs that Meson builds; their last line is their own "N passed, N failed"
   language/*.test, errors/*.test, cli/*.test      text cases, see below
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program,
-                       interpreted and compiled, compared with a file beside the .json (build/ only)
+                       interpreted, compiled, and compiled with the .sched beside it if there is one, compared with a file beside the .json (build/ only)
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
                        the same with schedules, and at least 2000 random pairs (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
@@ -167,7 +167,9 @@ def run_app(path, build):
     with tempfile.TemporaryDirectory() as folder:
         quoted = " ".join("'" + a.replace("'", "'\\''") + "'" for a in app["args"])
         golden = os.path.join(os.path.dirname(path), app["golden"])
-        for way in ("--interpret", "--strict-float"):
+        schedule = app["app"].removesuffix(".kiln") + ".sched"
+        by_hand = [f"--schedule {schedule}"] if os.path.exists(os.path.join(ROOT, schedule)) else []
+        for way in ["--interpret", "--strict-float"] + by_hand:
             for command in (f"kiln run {app['app']} {quoted} {way} -o {folder}/out.npy",
                             f"kiln diff {folder}/out.npy {golden} --tol {app.get('tol', '0')}"):
                 expect_status(command, execute(command, ROOT, build))

@@ -236,10 +236,10 @@ static LLVMValueRef load_phases(Gen *g, const Address *a)
     return r;
 }
 
-/* Is there an instruction for a gather of small elements? There is for 32 bits, and behind scratch there is room to read. */
+/* Is there an instruction for a gather of small elements? With AVX-512 there is for 32 bits, and behind scratch there is room to read. */
 static bool can_gather_wide(const Gen *g, const Address *a)
 {
-    return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 && target_word_bits(g->target) >= 256;
+    return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 && target_word_bits(g->target) >= 512;
 }
 
 /* The 32 bits that begin at each lane's place; of these the first. */

@@ -173,18 +173,23 @@ void gen_parallel(Gen *g, const Stmt *s)
 
 /* ---- Large functions ---- */
 
-/* Loops and stores of a statement, without those of parallel loops, which are functions anyway. */
+/* Stores of a statement, and loops around loops that are as long as sizes make them, without those of parallel loops, which are functions anyway. */
 typedef struct Measure {
-    int stores, loops;
+    int stores, loops, long_loops;
 } Measure;
 
 static void measure(void *user, const Stmt *s)
 {
-    Measure *m = user;
+    Measure  *m = user;
+    const int before = m->loops;
+    int64_t   extent;
     m->stores += s->kind == STMT_STORE;
-    m->loops += s->kind == STMT_FOR;
     if (s->kind != STMT_FOR || s->loop.kind != LOOP_PARALLEL)
         stmt_children(s, NULL, measure, m);
+    if (s->kind != STMT_FOR)
+        return;
+    m->long_loops += m->loops > before && !expr_is_int(s->loop.extent, &extent);
+    m->loops++;
 }
 
 void function_measure(Gen *g, const Stmt *body)
@@ -195,13 +200,14 @@ void function_measure(Gen *g, const Stmt *body)
     g->f->large = m.stores > MOST_STORES;
 }
 
+/* What is produced for one vector, or a tile of constant size, stays where it is used: in registers. */
 bool gen_outlined(Gen *g, const Stmt *body)
 {
     Measure m = { 0 };
     if (!g->f->large || g->lanes || !body)
         return false;
     measure(&m, body);
-    if (!m.loops || !m.stores)
+    if (!m.long_loops || !m.stores)
         return false;
     char         name[512];
     Captured     c       = capture(g, body);
