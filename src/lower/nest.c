@@ -525,10 +525,10 @@ static void make_scalar(Nest *n, const PlanStep *s, int index)
 static const Stmt *small_loops(Build *b, Nest *n, int i, const PlanStep *s, int index, const Expr *large)
 {
     Lower    *lw    = b->lw;
-    NestName *outer = find(n, s->outer);
+    NestName *outer = nest_find(n, s->outer);
     make_scalar(n, s, index);
     outer->min    = x_int(lw, 0);
-    outer->extent = x_min(lw, find(n, s->whole)->extent, x_int(lw, 1));
+    outer->extent = x_min(lw, nest_find(n, s->whole)->extent, x_int(lw, 1));
     simplifier_push_fact(lw->simplifier, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, large));
     const Stmt *result = plain_loop(b, n, i);
     simplifier_pop(lw->simplifier);
