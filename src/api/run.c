@@ -34,9 +34,9 @@ static void run(void *arg)
     Regions     regions;
     if (!arguments_bind(call->p, FOR_RUN, call->args, call->count, &a))
         return;
-    if (call->m->compiled && call_possible(call->p, &a)) {
-        call_compiled(call->m, &a);
-    } else if (regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
+    if (call->m->compiled && call_possible(call->p, &a) && call_compiled(call->m, &a))
+        return;
+    if (regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
         const kn_status status = interpret(call->p, &a.binding, &regions, a.inputs, a.outputs);
         cx->status             = cx->status ? cx->status : status;
     }

@@ -83,6 +83,7 @@ struct Function {
     size_t            binding_capacity, binding_count;
     size_t            stack_used;
     bool              streams;  /* has non-temporal stores */
+    bool              large;    /* too much for one function: see outline() */
 };
 
 /* An address that has been computed: ptr + index * size, or a product. Found by its operands, which are LLVM's own unique pointers. */
@@ -212,6 +213,7 @@ Value        value_constant(Gen *g, LLVMValueRef v);
 /* ---- llvm_pattern.c ---- */
 bool gen_pattern(Gen *g, const Expr *e, Value *out);        /* an expression that is one instruction: its value */
 LLVMValueRef average_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b);    /* of u8 or u16, rounded up; NULL: not one instruction here */
+LLVMValueRef upper_product_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int s);      /* a * b >> s of u16 or i16; likewise */
 
 /* ---- llvm_ops.c, llvm_convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef Operator(Gen *g, const Expr *e, LLVMValueRef *args);
@@ -244,6 +246,10 @@ void gen_atomic(Gen *g, const Stmt *s);
 /* ---- llvm_stmt.c, llvm_parallel.c, llvm_stage.c ---- */
 void gen_stmt(Gen *g, const Stmt *s);
 void gen_parallel(Gen *g, const Stmt *s);
+/* Whether the current function, which is made of `body`, is a large one: then what it produces is computed in functions of their own. LLVM's time grows faster
+ * than the size of a function, above all for registers that live from one end to the other. */
+void function_measure(Gen *g, const Stmt *body);
+bool gen_outlined(Gen *g, const Stmt *body);        /* true: the body is called; false: it is to be made in place */
 void gen_stage(Gen *g, const StageCall *call);
 /* Ends the function with the status where it is not 0, freeing what it holds. */
 void fail_unless_zero(Gen *g, LLVMValueRef status);

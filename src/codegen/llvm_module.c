@@ -226,6 +226,7 @@ static LLVMValueRef make_body(Gen *g)
     f->rt       = LLVMGetParam(f->f, 0);
     f->used     = LLVMGetParam(f->f, 1);
     f->params   = LLVMGetParam(f->f, 2);
+    function_measure(g, g->program->body);
     gen_stmt(g, g->program->body);
     function_end(g);
     return f->f;

@@ -337,12 +337,15 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
     const int    bits      = type_bits(e->type);
     LLVMTypeRef  type      = LLVMTypeOf(a[0]);
     LLVMTypeRef  more      = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)bits), a[0]);
-    LLVMValueRef x[2];
+    int64_t      s;
+    const bool   constant  = constant_amount(e->args[2], 2 * bits, &s);
+    LLVMValueRef x[2], high = bits == 16 && constant ? upper_product_x86(g, e->type, a[0], a[1], (int)s) : NULL;
+    if (high)
+        return high;
     for (int i = 0; i < 2; i++)
         x[i] = is_signed ? LLVMBuildSExt(g->b, a[i], more, "") : LLVMBuildZExt(g->b, a[i], more, "");
     LLVMValueRef product = LLVMBuildMul(g->b, x[0], x[1], "");
-    int64_t      s;
-    if (constant_amount(e->args[2], 2 * bits, &s))
+    if (constant)
         return LLVMBuildTrunc(g->b, shift_constant(g, product, -s, 2 * bits, is_signed), type, "");
     LLVMValueRef n = shift_amount(g, a[2], e->args[2]->type, product, 2 * bits);
     product = type_is_signed(e->args[2]->type) ? shift_either(g, product, LLVMBuildNeg(g->b, n, ""), 2 * bits, is_signed)

@@ -1,7 +1,9 @@
-/* Parallel loops: the body becomes a function of its own, which gets what it uses from outside in a closure. */
+/* Parallel loops, and parts of large functions: the body becomes a function of its own, which gets what it uses from outside in a closure. */
 #include "codegen/llvm.h"
 
 #include <stdio.h>
+
+enum { MOST_STORES = 64 };      /* of a function that is made in one piece */
 
 /* What the body uses of the function around it. */
 typedef struct Captured {
@@ -158,6 +160,7 @@ void gen_parallel(Gen *g, const Stmt *s)
     Value v  = value_constant(g, LLVMGetParam(f->f, 1));
     Binding *b  = bind(g, s->loop.name, v, true);
     b->captured = true;
+    function_measure(g, s->loop.body);
     gen_stmt(g, s->loop.body);
     LLVMValueRef body = f->f;
     function_end(g);
@@ -166,4 +169,53 @@ void gen_parallel(Gen *g, const Stmt *s)
     LLVMValueRef min = gen_uniform(g, s->loop.min), extent = gen_uniform(g, s->loop.extent);
     LLVMValueRef closure = make_closure(g, &c, type);
     fail_unless_zero(g, rt_call(g, "kn_rt_parallel", g->t.i32, 5, (LLVMValueRef[]){ g->f->rt, body, min, extent, closure }));
+}
+
+/* ---- Large functions ---- */
+
+/* Loops and stores of a statement, without those of parallel loops, which are functions anyway. */
+typedef struct Measure {
+    int stores, loops;
+} Measure;
+
+static void measure(void *user, const Stmt *s)
+{
+    Measure *m = user;
+    m->stores += s->kind == STMT_STORE;
+    m->loops += s->kind == STMT_FOR;
+    if (s->kind != STMT_FOR || s->loop.kind != LOOP_PARALLEL)
+        stmt_children(s, NULL, measure, m);
+}
+
+void function_measure(Gen *g, const Stmt *body)
+{
+    Measure m = { 0 };
+    if (body)
+        measure(&m, body);
+    g->f->large = m.stores > MOST_STORES;
+}
+
+bool gen_outlined(Gen *g, const Stmt *body)
+{
+    Measure m = { 0 };
+    if (!g->f->large || g->lanes || !body)
+        return false;
+    measure(&m, body);
+    if (!m.loops || !m.stores)
+        return false;
+    char         name[512];
+    Captured     c       = capture(g, body);
+    LLVMTypeRef  type    = closure_type(g, &c);
+    LLVMTypeRef  args[2] = { g->t.ptr, g->t.ptr };
+    LLVMValueRef closure = make_closure(g, &c, type), rt = g->f->rt;
+    LLVMTypeRef  signature = LLVMFunctionType(g->t.i32, args, 2, false);
+    snprintf(name, sizeof name, "%.200s%s.part.%d", g->program->name, g->suffix, g->parallel_count++);
+    Function *f = function_begin(g, name, signature);
+    f->rt       = LLVMGetParam(f->f, 0);
+    open_closure(g, &c, type, LLVMGetParam(f->f, 1));
+    gen_stmt(g, body);
+    function_end(g);
+    here(g);
+    fail_unless_zero(g, LLVMBuildCall2(g->b, signature, f->f, (LLVMValueRef[]){ rt, closure }, 2, ""));
+    return true;
 }

@@ -346,19 +346,25 @@ static void gen_check(Gen *g, const Stmt *s)
     go_to(g, yes);
 }
 
+static void produced(Gen *g, const Stmt *body)
+{
+    if (!gen_outlined(g, body))
+        gen_stmt(g, body);
+}
+
 /* With `profile`, between enter and leave, whichever way it ends. */
 static void gen_produce(Gen *g, const Stmt *s)
 {
     const int func = g->options->profile && !g->lanes ? produced_index(g, s->produce.func) : -1;
     if (func < 0) {
-        gen_stmt(g, s->produce.body);
+        produced(g, s->produce.body);
         return;
     }
     LLVMValueRef args[3] = { g->f->rt, g->rt_program, i32_const(g, func) };
     here(g);
     rt_call(g, "kn_rt_profile_enter", g->t.none, 3, args);
     Cleanup *c = cleanup_push(g);
-    gen_stmt(g, s->produce.body);
+    produced(g, s->produce.body);
     if (cleanup_pop(g)) {
         rt_call(g, "kn_rt_profile_leave", g->t.none, 3, args);
         cleanup_go_on(g, c);

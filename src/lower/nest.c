@@ -518,7 +518,7 @@ static void make_scalar(Nest *n, const PlanStep *s, int index)
 {
     n->scalar[loop_of(n, s->inner)] = true;
     n->modes[index]                 = SPLIT_EXACT;
-    nest_find(n, s->inner)->min          = NULL;
+    nest_find(n, s->inner)->min     = NULL;
 }
 
 /* The loops for extents below the factor: at most one iteration of the outer one, and a plain inner one. */

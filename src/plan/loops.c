@@ -174,7 +174,7 @@ bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char 
     d->loops.at[at + 1] = i;
     if (whole.loop.is_reduction)
         split_order(pl, d, whole.number, o.number, i.number);
-    vec_push(pl->arena, &d->steps, ((PlanStep){ STEP_SPLIT, whole.loop.var, o.loop.var, i.loop.var, factor, how }));
+    vec_push(pl->arena, &d->steps, ((PlanStep){ STEP_SPLIT, whole.loop.var, o.loop.var, i.loop.var, factor, how, tail != NULL }));
     return true;
 }
 
@@ -451,6 +451,18 @@ static bool check_kinds(Planner *pl, DefDraft *d)
     return true;
 }
 
+/* Only vectors and copies gain from beginning their last piece earlier: any other loop is just as well shorter. */
+static void settle_tails(PlanDef *def)
+{
+    for (int i = 0; i < def->step_count; i++) {
+        bool hard = false;
+        for (int k = 0; k < def->loop_count; k++)
+            hard |= def->loops[k].var == def->steps[i].inner && (def->loops[k].kind == LOOP_VECTOR || def->loops[k].kind == LOOP_UNROLL);
+        if (!hard && !def->steps[i].asked)
+            def->steps[i].tail = TAIL_GUARD;
+    }
+}
+
 bool end_loops(Planner *pl, DefDraft *d)
 {
     PlanDef *def = d->def;
@@ -462,6 +474,7 @@ bool end_loops(Planner *pl, DefDraft *d)
         def->loops[i] = d->loops.at[i].loop;
     def->step_count = (int)d->steps.count;
     def->steps      = d->steps.at;
+    settle_tails(def);
     def->version_count = (int)d->versions.count;
     def->versions      = ARENA_ARRAY(pl->arena, PlanDef, d->versions.count);
     def->conditions    = ARENA_ARRAY(pl->arena, const Expr *, d->versions.count);

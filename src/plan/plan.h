@@ -33,6 +33,7 @@ typedef struct PlanStep {
     const char  *whole, *outer, *inner;
     int64_t      factor;
     Tail         tail;          /* of a split. SHIFT_INWARD only where computing a point twice changes nothing */
+    bool         asked;         /* the tail is what the schedule says, not the default: SHIFT_INWARD for vectors and copies, else GUARD */
 } PlanStep;
 
 typedef struct PlanPrefetch {

@@ -16,6 +16,7 @@ typedef enum Reached {
 typedef struct ScheduleReport {
     Report  report;
     Reached reached;
+    bool    asks_more;          /* lowered code asks for more of an input than the interpreter */
     char    refusal[400];       /* what the plan or the lowering had against it */
 } ScheduleReport;
 

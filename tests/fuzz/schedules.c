@@ -24,7 +24,7 @@
 enum { MOST_SECONDS = 20, MOST_FAILURES = 50, COMPILE_EVERY = 5 };
 
 typedef struct Tally {
-    int      passed, failed, skipped;
+    int      passed, failed, skipped, asking_more;
     int      reached[REACHED_COMPILED + 1];
     bool     show_refusals, is_here;
     double   slowest;
@@ -99,6 +99,7 @@ static void run_text(Tally *t, const char *text, uint64_t seed, bool compile, co
     t->passed += v == PROGRAM_PASSED;
     t->failed += v == PROGRAM_FAILED;
     t->skipped += v == PROGRAM_SKIPPED;
+    t->asking_more += r->asks_more;
     for (Reached k = REACHED_NOTHING; k <= r->reached; k++)
         t->reached[k]++;
     if (v == PROGRAM_FAILED)
@@ -139,9 +140,9 @@ static void run_seeds(Tally *t, uint64_t seed, long count, double limit)
     for (; done < count && t->failed < MOST_FAILURES && seconds_now() - begin < limit; done++)
         run_seed(t, seed + (uint64_t)done);
     const int *n = t->reached;
-    printf("%ld cases in %.1f s: %d ran in the interpreter, %d schedules accepted (%d%%), %d executed, %d compiled; the slowest, seed %llu, took %.2f s\n",
+    printf("%ld cases in %.1f s: %d ran in the interpreter, %d schedules accepted (%d%%), %d executed, %d compiled, %d asked for more than there is; the slowest, seed %llu, took %.2f s\n",
            done, seconds_now() - begin, n[REACHED_REFERENCE], n[REACHED_PLAN], n[REACHED_PLAN] * 100 / (n[REACHED_REFERENCE] + !n[REACHED_REFERENCE]),
-           n[REACHED_EXECUTED], n[REACHED_COMPILED], (unsigned long long)t->slow_seed, t->slowest);
+           n[REACHED_EXECUTED], n[REACHED_COMPILED], t->asking_more, (unsigned long long)t->slow_seed, t->slowest);
 }
 
 static void run_file(Tally *t, const char *path)

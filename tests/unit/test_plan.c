@@ -96,7 +96,7 @@ static const Row obeyed[] = {
       "out.compute_root()\n" },
     { BLUR, "out.tile(x, y, xo, yo, xi, yi, 256, 32).parallel(yo).vectorize(xi, 16) blurx.store_at(out, xo).compute_at(out, yi).vectorize(x, 16)",
       "blurx.compute_at(out, yi).store_at(out, xo).split(x, x_1, x_lanes, 16, tail: shift_inward).reorder(x_lanes, x_1, y).vectorize(x_lanes)\n"
-      "out.compute_root().split(x, xo, xi, 256, tail: shift_inward).split(y, yo, yi, 32, tail: shift_inward).split(xi, xi_1, xi_lanes, 16, tail: shift_inward).reorder(xi_lanes, xi_1, yi, xo, yo).parallel(yo).vectorize(xi_lanes)\n" },
+      "out.compute_root().split(x, xo, xi, 256, tail: guard).split(y, yo, yi, 32, tail: guard).split(xi, xi_1, xi_lanes, 16, tail: shift_inward).reorder(xi_lanes, xi_1, yi, xo, yo).parallel(yo).vectorize(xi_lanes)\n" },
     { BLUR, "out.split(x, x, xi, 8).vectorize(xi) blurx.compute_at(out, xi)",
       "blurx.compute_at(out, x_1)\n"
       "out.compute_root().split(x, x_1, xi, 8, tail: shift_inward).reorder(xi, x_1, y).vectorize(xi)\n" },
@@ -108,7 +108,7 @@ static const Row obeyed[] = {
       "out.compute_root().bound(x, 0, in.x.extent - 2).bound(y, in.y.min + 1, in.y.extent).split(y, yo, yi, 4, tail: shift_inward).reorder(x, yi, yo).unroll(yi)\n" },
     { BLUR, "out.fuse(x, y, t).split(t, to, ti, 64).parallel(to).vectorize(ti, 8)",
       "blurx.compute_root().split(x, x_1, x_lanes, 16, tail: shift_inward).reorder(x_lanes, x_1, y).parallel(y).vectorize(x_lanes)\n"
-      "out.compute_root().fuse(x, y, t).split(t, to, ti, 64, tail: shift_inward).split(ti, ti_1, ti_lanes, 8, tail: shift_inward).reorder(ti_lanes, ti_1, to).parallel(to).vectorize(ti_lanes)\n" },
+      "out.compute_root().fuse(x, y, t).split(t, to, ti, 64, tail: guard).split(ti, ti_1, ti_lanes, 8, tail: shift_inward).reorder(ti_lanes, ti_1, to).parallel(to).vectorize(ti_lanes)\n" },
     { BLUR, "out.reorder(y, x)",
       "blurx.compute_root().split(x, x_1, x_lanes, 16, tail: shift_inward).reorder(x_lanes, x_1, y).parallel(y).vectorize(x_lanes)\n"
       "out.compute_root().reorder(y, x)\n" },
