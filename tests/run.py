@@ -6,7 +6,7 @@
 What is run, with build/ and with the sanitizers of build-asan/:
 
   unit/*.c, api/*.c    programs that Meson builds; their last line is their own "N passed, N failed"
-  language/*.test, errors/*.test, cli/*.test      text cases, see below
+  language/*.test, errors/*.test, schedules/*.test, cli/*.test      text cases, see below
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program,
                        interpreted, compiled, and compiled with the .sched beside it if there is one, compared with a file beside the .json (build/ only)
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);

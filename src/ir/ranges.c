@@ -186,11 +186,13 @@ static Known sum(Simplifier *s, const Expr *e)
         m = gcd(m, power);
     Known k;
     form_range(s, &f, &k.lo, &k.hi);
-    if (f.count > 1) {
+    if (f.count > 1 && s->ranging < RANGE_NESTED) {
         Form minus = { 0 };
+        s->ranging++;
         k.lo       = wide_max(k.lo, form_lower(s, &f, WIDE_MOST));
         if (form_add(&minus, &f, -1))
             k.hi = wide_min(k.hi, -form_lower(s, &minus, WIDE_MOST));
+        s->ranging--;
     }
     return with_remainder(k, m, r);
 }

@@ -14,7 +14,8 @@ enum {
     MOST_STEPS    = 64,                     /* rewrites of one node */
     MOST_FACTS    = 32,                     /* the newest ones are tried in a proof */
     RANGE_STEPS   = 8,                      /* replacements tried for the interval of a sum */
-    PROOF_STEPS   = 40                      /* replacements tried in a proof */
+    PROOF_STEPS   = 40,                     /* replacements tried in a proof */
+    RANGE_NESTED  = 8                       /* intervals of sums sought within each other: a proof may make new sums without end */
 };
 
 /* lo <= value <= hi, and value = remainder modulo modulus (0: the value is the remainder; 1: nothing is known). */
@@ -93,6 +94,7 @@ struct Simplifier {
     Answer     **answers;                   /* by expression id */
     size_t       answer_capacity;
     VEC(uint32_t) logged;                   /* ids whose newest answer was made in the scopes open now, in order */
+    int          ranging;                   /* intervals of sums that are being sought */
     Answer      *unused;                    /* answers of scopes that are gone, for new ones */
 };
 

@@ -187,12 +187,13 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
         if (!lo.min || !hi.max || lo.min != lo.max || hi.min != hi.max) {
             if (!b->failed)
                 diag_error(lw->cx, u->loc, "run it with --interpret, or give constant bounds and a `where`",
-                           "the steps of this update of `%s` have bounds that depend on the point, and it reads its neighbours: this cannot be compiled", f->name);
+                           "the steps of this update of `%s` have bounds that depend on the point or on other steps, and it reads its neighbours: this cannot be compiled", f->name);
             b->failed = true;
             return steps;
         }
         t->lo[i]     = wrap_let(b, w, arena_printf(lw->arena, "%s.lo@%s", u->rvars[i].name, place), lo.min);
         t->extent[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.extent@%s", u->rvars[i].name, place), x_max(lw, x_sub(lw, hi.max, lo.min), x_int(lw, 0)));
+        spans_bind(&b->spans, u->rvars[i].name, (Span){ lo.min, x_sub(lw, hi.max, x_int(lw, 1)) });
         steps        = x_op(lw, EX_MUL, steps, t->extent[i]);
         wide         = x_op(lw, EX_MUL, wide, x_cast(lw, KN_I64, t->extent[i]));
     }
