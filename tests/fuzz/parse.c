@@ -93,11 +93,14 @@ static void try_schedule(kn_context *cx, const char *text, size_t size)
         expect_said(cx, "kn_schedule_parse");
         return;
     }
-    const char *once = kn_show(p, KN_VIEW_SCHEDULE);
-    kn_pipeline *q   = kn_parse(cx, "host.kiln", host, -1);
-    demand(once != NULL, "a schedule cannot be shown", text);
+    kn_pipeline *q     = kn_parse(cx, "host.kiln", host, -1);
+    const char  *shown = kn_show(p, KN_VIEW_SCHEDULE);
+    demand(shown != NULL, "a schedule cannot be shown", text);
+    char *once = strdup(shown);         /* a view stays until the next call only */
+    demand(once != NULL, "no memory", text);
     demand(kn_schedule_parse(q, "shown.sched", once, -1) == KN_OK, "a schedule that was shown does not read back", once);
     demand(!strcmp(once, kn_show(q, KN_VIEW_SCHEDULE)), "a schedule that was shown reads back as another", once);
+    free(once);
 }
 
 static void try_formula(kn_context *cx, const char *text, size_t size)
