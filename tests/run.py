@@ -49,11 +49,14 @@ def execute(command, cwd, build):
     env = dict(os.environ, BUILD=build, PATH=build + ":" + os.environ["PATH"], LC_ALL="C.UTF-8", KILN_CACHE="",
                ASAN_OPTIONS="exitcode=99:detect_leaks=1",
                UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
-    try:
-        done = subprocess.run(["bash", "-c", command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
-                              capture_output=True)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"$ {command}\ntook more than {TIMEOUT} s")
+    for attempt in range(3):
+        try:
+            done = subprocess.run(["bash", "-c", command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
+                                  capture_output=True)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"$ {command}\ntook more than {TIMEOUT} s")
+        if b"LeakSanitizer has encountered a fatal error" not in done.stderr:
+            break       # else the leak checker itself has crashed, as it now and then does while threads end: once more
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
 

@@ -68,8 +68,11 @@ static void format_program(kn_context *cx, kn_pipeline *p, const char *text, siz
     if (!p)
         return;
     demand(q != NULL, "a program is wrong after kn_format", once);
-    for (int view = KN_VIEW_FUNCS; view <= KN_VIEW_SCHEDULE; view++)
-        demand(!strcmp(kn_show(p, (kn_view)view), kn_show(q, (kn_view)view)), "a program means something else after kn_format", once);
+    for (int view = KN_VIEW_FUNCS; view <= KN_VIEW_SCHEDULE; view++) {
+        char *shown = strdup(kn_show(p, (kn_view)view));        /* a view stays until the next call only */
+        demand(shown && !strcmp(shown, kn_show(q, (kn_view)view)), "a program means something else after kn_format", text);
+        free(shown);
+    }
 }
 
 static void try_program(kn_context *cx, const char *text, size_t size)
