@@ -280,23 +280,10 @@ static void beside_visit(const Expr *e, void *user)
 
 static bool reads_beside(Build *b, const Func *reader, const Func *f)
 {
-    ExprPool *p = b->lw->exprs;
-    Beside    s = { f, NULL, false };
-    for (int c = 0; c < reader->component_count && reader->kind == FUNC_DEFINED; c++)
-        expr_visit(p, reader->values[c], beside_visit, &s);
-    for (int k = 0; k < reader->update_count; k++) {
-        const Update *u = &reader->updates[k];
-        s.u             = reader == f ? u : NULL;
-        for (int c = 0; c < reader->component_count; c++)
-            expr_visit(p, u->values[c], beside_visit, &s);
-        for (int d = 0; d < reader->rank; d++)
-            expr_visit(p, u->args[d], beside_visit, &s);
-        for (int i = 0; i < u->rvar_count; i++) {
-            expr_visit(p, u->rvars[i].lo, beside_visit, &s);
-            expr_visit(p, u->rvars[i].hi, beside_visit, &s);
-        }
-        if (u->where)
-            expr_visit(p, u->where, beside_visit, &s);
+    Beside s = { f, NULL, false };
+    for (int k = -1; k < reader->update_count; k++) {
+        s.u = reader == f && k >= 0 ? &f->updates[k] : NULL;
+        def_visit(b->lw->exprs, reader, k, beside_visit, &s);
     }
     for (int i = 0; i < reader->stage_arg_count; i++)
         s.found |= reader->stage_args[i].func == f;

@@ -43,9 +43,6 @@ static bool depends(Build *b, const Expr *e, const char *loop)
     return d.found;
 }
 
-/* Can pieces along d be computed alone? Every update must leave d to itself. */
-static bool separates(Build *b, const Func *f, int d);
-
 typedef struct Separate {
     const Func   *f;
     const Update *u;
@@ -60,21 +57,12 @@ static void separate_visit(const Expr *e, void *user)
         s->ok = false;
 }
 
+/* Can pieces along d be computed alone? Every update must leave d to itself. */
 static bool separates(Build *b, const Func *f, int d)
 {
     for (int k = 0; k < f->update_count; k++) {
-        const Update *u = &f->updates[k];
-        Separate      s = { f, u, d, u->is_free[d] };
-        for (int c = 0; c < f->component_count && s.ok; c++)
-            expr_visit(b->lw->exprs, u->values[c], separate_visit, &s);
-        for (int i = 0; i < f->rank && s.ok; i++)
-            expr_visit(b->lw->exprs, u->args[i], separate_visit, &s);
-        for (int i = 0; i < u->rvar_count && s.ok; i++) {
-            expr_visit(b->lw->exprs, u->rvars[i].lo, separate_visit, &s);
-            expr_visit(b->lw->exprs, u->rvars[i].hi, separate_visit, &s);
-        }
-        if (u->where && s.ok)
-            expr_visit(b->lw->exprs, u->where, separate_visit, &s);
+        Separate s = { f, &f->updates[k], d, f->updates[k].is_free[d] };
+        def_visit(b->lw->exprs, f, k, separate_visit, &s);
         if (!s.ok)
             return false;
     }

@@ -21,19 +21,8 @@ static void shifts_visit(const Expr *e, void *user)
 
 bool update_shifts(Build *b, const Func *f, int update)
 {
-    const Update *u = &f->updates[update];
-    Shifts        s = { f, u, false };
-    ExprPool     *p = b->lw->exprs;
-    for (int c = 0; c < f->component_count; c++)
-        expr_visit(p, u->values[c], shifts_visit, &s);
-    for (int d = 0; d < f->rank; d++)
-        expr_visit(p, u->args[d], shifts_visit, &s);
-    for (int i = 0; i < u->rvar_count; i++) {
-        expr_visit(p, u->rvars[i].lo, shifts_visit, &s);
-        expr_visit(p, u->rvars[i].hi, shifts_visit, &s);
-    }
-    if (u->where)
-        expr_visit(p, u->where, shifts_visit, &s);
+    Shifts s = { f, &f->updates[update], false };
+    def_visit(b->lw->exprs, f, update, shifts_visit, &s);
     return s.found;
 }
 

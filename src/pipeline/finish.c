@@ -136,16 +136,7 @@ static bool check_self_references(kn_pipeline *p)
         for (int k = 0; k < p->funcs.at[i]->update_count; k++) {
             const Func *f = p->funcs.at[i];
             SelfCheck   c = { p, f, &f->updates[k], true };
-            for (int v = 0; v < f->component_count; v++)
-                expr_visit(&p->exprs, c.u->values[v], check_read, &c);
-            for (int d = 0; d < f->rank; d++)
-                expr_visit(&p->exprs, c.u->args[d], check_read, &c);
-            for (int r = 0; r < c.u->rvar_count; r++) {
-                expr_visit(&p->exprs, c.u->rvars[r].lo, check_read, &c);
-                expr_visit(&p->exprs, c.u->rvars[r].hi, check_read, &c);
-            }
-            if (c.u->where)
-                expr_visit(&p->exprs, c.u->where, check_read, &c);
+            def_visit(&p->exprs, f, k, check_read, &c);
             ok &= c.ok;
         }
     return ok;

@@ -181,6 +181,45 @@ static void walk_callees(const Expr *e, void *user)
         walk_callees(e->args[i], user);
 }
 
+void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user)
+{
+    const Update *u = update < 0 ? NULL : &f->updates[update];
+    for (int i = 0; u && i < u->rvar_count; i++) {
+        visit(u->rvars[i].lo, user);
+        visit(u->rvars[i].hi, user);
+    }
+    if (bounds)
+        return;
+    if (u && u->where)
+        visit(u->where, user);
+    for (int d = 0; u && d < f->rank; d++)
+        visit(u->args[d], user);
+    const Expr *const *values = u ? u->values : f->values;
+    for (int i = 0; values && i < f->component_count; i++)
+        visit(values[i], user);
+    for (int i = 0; !u && i < f->stage_arg_count; i++)
+        if (f->stage_args[i].value)
+            visit(f->stage_args[i].value, user);
+}
+
+typedef struct DefVisit {
+    ExprPool *pool;
+    void (*visit)(const Expr *e, void *user);
+    void *user;
+} DefVisit;
+
+static void visit_root(const Expr *e, void *user)
+{
+    const DefVisit *v = user;
+    expr_visit(v->pool, e, v->visit, v->user);
+}
+
+void def_visit(ExprPool *pool, const Func *f, int update, void (*visit)(const Expr *e, void *user), void *user)
+{
+    DefVisit v = { pool, visit, user };
+    def_roots(f, update, false, visit_root, &v);
+}
+
 void func_callees(Arena *arena, const Func *f, FuncList *out)
 {
     CalleeWalk w = { .arena = arena, .self = f, .out = out };

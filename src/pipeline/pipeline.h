@@ -136,6 +136,11 @@ bool pipeline_finish(kn_pipeline *p);
 /* Reads a file through the context's reader into the pipeline's memory; NULL if it cannot be read. */
 const char *pipeline_read_file(kn_pipeline *p, const char *path, size_t *size);
 
+/* Calls visit on every root expression of definition `update` (-1: the pure one). `bounds`: of the reduction variables and only those. */
+void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user);
+/* Calls visit on every node of them, operands first. */
+void def_visit(ExprPool *pool, const Func *f, int update, void (*visit)(const Expr *e, void *user), void *user);
+
 /* The functions that `f` reads, each once, itself excluded. */
 typedef struct FuncList {
     VEC(const Func *) items;

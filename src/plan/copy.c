@@ -184,27 +184,6 @@ void plan_copy(Planner *pl)
 
 /* ---- Walks ------------------------------------------------------------------------------ */
 
-void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user)
-{
-    const Update *u = update < 0 ? NULL : &f->updates[update];
-    for (int i = 0; u && i < u->rvar_count; i++) {
-        visit(u->rvars[i].lo, user);
-        visit(u->rvars[i].hi, user);
-    }
-    if (bounds)
-        return;
-    if (u && u->where)
-        visit(u->where, user);
-    for (int d = 0; u && d < f->rank; d++)
-        visit(u->args[d], user);
-    const Expr *const *values = u ? u->values : f->values;
-    for (int i = 0; values && i < f->component_count; i++)
-        visit(values[i], user);
-    for (int i = 0; !u && i < f->stage_arg_count; i++)
-        if (f->stage_args[i].value)
-            visit(f->stage_args[i].value, user);
-}
-
 typedef struct CalleeWalk {
     Planner *pl;
     const Func *self;

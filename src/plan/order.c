@@ -32,17 +32,6 @@ static void note_self_read(const Expr *e, void *user)
         }
 }
 
-typedef struct RootWalk {
-    ExprPool *pool;
-    SelfWalk *walk;
-} RootWalk;
-
-static void walk_root(const Expr *e, void *user)
-{
-    RootWalk *r = user;
-    expr_visit(r->pool, e, note_self_read, r->walk);
-}
-
 /* Operators by which a value is gathered: exact on integers in any order. */
 static bool gathers(ExprOp op, bool self_first)
 {
@@ -77,9 +66,8 @@ SelfReads self_reads(Planner *pl, const Func *f, const Update *u)
 {
     ExprPool *pool   = &pl->plan->exprs;
     SelfWalk  w      = { .f = f, .u = u, .found = { .only_own_place = true } };
-    RootWalk  root   = { pool, &w };
     bool      inside = true, exact = true;
-    def_roots(f, (int)(u - f->updates), false, walk_root, &root);
+    def_visit(pool, f, (int)(u - f->updates), note_self_read, &w);
     for (int c = 0; c < f->component_count; c++) {
         inside &= is_gathered(pool, f, u, c);
         exact &= !type_is_float(f->types[c]);

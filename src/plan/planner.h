@@ -114,8 +114,6 @@ FuncDraft *add_draft(Planner *pl, const Func *origin);
 const char *fresh_name(Planner *pl, const char *base);
 /* An expression of the pipeline's pool that has no variables, in the plan's pool. */
 const Expr *plan_expr(Planner *pl, const Expr *e);
-/* Calls visit on every root expression of definition `update` (-1: the pure one). `bounds`: of the reduction variables and only those. */
-void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user);
 /* Notes which functions each definition reads, and who reads each function. */
 void plan_readers(Planner *pl);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- Memory that is counted, and fails when told to -------------------------------------- */
 
@@ -291,4 +292,11 @@ Verdict find_shape(Run *r, const Case *c, int *margin)
     if (strstr(kn_error_text(r->cx), "mistake in Kiln"))
         return fail(r->report, "access", "%s", kn_error_text(r->cx));
     return PROGRAM_SKIPPED;
+}
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

@@ -24,4 +24,7 @@ Verdict check_program(const char *text, uint64_t seed, Report *report);
 /* A formula filled into a buffer has the values that the pointwise evaluator gives it. */
 Verdict check_formula(const char *formula, uint64_t seed, Report *report);
 
+/* The clock, in seconds. */
+double seconds_now(void);
+
 #endif

@@ -19,13 +19,6 @@ typedef struct Tally {
     uint64_t slow_seed;
 } Tally;
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static char *program_of(uint64_t seed)
 {
     return generate_program(&(Choices){ .seed = seed });
