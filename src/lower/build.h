@@ -99,6 +99,7 @@ typedef struct Build {
     const Plan *plan;
     Spans       spans;
     Map         unsafe;         /* call nodes whose indices must be clamped */
+    Map         live;           /* call nodes that can be made, as far as root knows; the others ask for nothing anywhere */
     bool       *read;           /* per function id: something is read of it, as far as root knows; what is not is not computed anywhere */
     const Expr **alive;         /* per function id: the condition that anything is read of it in this call; NULL: it always is. What it needs of the inputs was
                                  * asked for under this condition, so it is computed only then */

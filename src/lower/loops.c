@@ -405,6 +405,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     const size_t count = (size_t)lw->plan->func_count;
     Build        b     = { .lw = lw, .plan = lw->plan };
     map_init(&b.unsafe, lw->arena);
+    map_init(&b.live, lw->arena);
     b.read   = ARENA_ARRAY(lw->arena, bool, count);
     b.alive  = ARENA_ARRAY(lw->arena, const Expr *, count);
     b.stored = ARENA_ARRAY(lw->arena, SymBox, count);

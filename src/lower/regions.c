@@ -149,8 +149,14 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     Regions    *r = user;
     Build      *b = r->b;
     const Func *f = call->u.call.func;
-    if (is_old_value(r, call) || (alive && alive->op == EX_INT && !alive->u.i))
+    if (is_old_value(r, call))
         return;
+    if (r->root && !(alive && alive->op == EX_INT && !alive->u.i))
+        map_set(&b->live, call, b);
+    if (!map_get(&b->live, call)) {
+        map_set(&b->unsafe, call, b);
+        return;
+    }
     if (!safe)
         map_set(&b->unsafe, call, b);
     const PlanFunc *pf     = plan_func(b->plan, f);
