@@ -204,7 +204,7 @@ static void bind_rvars(Regions *r, const Update *u)
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. `writing` is set while the value is visited. */
+/* Tells of all accesses of an update; its variables are bound. `writing` is set where the place that is written is known to be needed. */
 static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
     for (int i = 0; i < u->rvar_count; i++) {
@@ -212,13 +212,13 @@ static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writin
         spans_visit(sp, u->rvars[i].hi);
     }
     bool entered = false;
+    *writing     = true;            /* the condition too is asked only at places that are needed */
     if (u->where) {
         spans_visit(sp, u->where);
         entered = spans_enter(sp, u->where, true);
     }
     for (int d = 0; d < f->rank; d++)
         spans_visit(sp, u->args[d]);
-    *writing = true;
     for (int c = 0; c < f->component_count; c++)
         spans_visit(sp, u->values[c]);
     *writing = false;
