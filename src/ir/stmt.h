@@ -84,9 +84,9 @@ typedef struct StageCall {
 
 /* Storage that outlives the iterations it is computed in. */
 typedef struct Sliding {
-    int     dim;                /* the dimension that is computed piece by piece; -1: all of it or nothing */
-    int64_t window;             /* how many coordinates of that dimension are needed at a time, at most; 0: not known */
-    bool    folded;             /* the storage has not many more: coordinates count modulo its extent */
+    int     count, dims[2];     /* the dimensions that are computed piece by piece, the one of the outer loop first; none: all of it or nothing */
+    int64_t window[2];          /* how many coordinates of each are needed at a time, at most; 0: not known */
+    bool    folded;             /* along the first the storage has not many more: coordinates count modulo its extent */
 } Sliding;
 
 struct Stmt {

@@ -33,7 +33,8 @@ typedef struct FuncBoxes {
     SymBox *updates;            /* free dimensions count */
     const Expr *alive;          /* while the boxes of root are made: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
-    const Expr *keep;           /* of a slide: what is held goes on being held */
+    const Expr *keep[2];        /* of a slide, per moving dimension: what is held goes on being held */
+    SymBox  held;               /* of a slide: what `keep[0]` is about */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */
 } FuncBoxes;
 
@@ -81,11 +82,12 @@ struct Nest {
 
 /* A function that is stored outside the loop it is computed in. */
 typedef struct Slide {
-    const Buffer *held;         /* 2 * rank numbers: min and max of each dimension of what the storage holds */
+    const Buffer *held;         /* 2 * 2 * rank numbers: min and max of each dimension of the two boxes that the storage holds */
     bool          decided;
-    int           dim;          /* what is computed piece by piece, or -1 */
+    int           count;        /* of the dimensions that are computed piece by piece: 0 to 2 */
+    int           dims[2];      /* the one that an outer loop moves along first */
     size_t        opened;       /* scopes open at the store level */
-    int64_t       window;       /* the most coordinates along dim that are needed at a time; 0: not known */
+    int64_t       window[2];    /* the most coordinates along each of them that are needed at a time; 0: not known */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */
@@ -171,6 +173,7 @@ bool        together_joined(Build *b, const PlanDef *def);                      
 void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */
 void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);            /* at the compute level: narrows the boxes to what is missing */
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            /* computes, then notes what is held */
+bool slide_moves(const Slide *s, int d);
 void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */
 
 /* ---- steps.c ---- */

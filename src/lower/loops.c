@@ -201,7 +201,7 @@ static const Sliding *sliding_note(Build *b, const Func *f)
     if (!s->decided)
         return NULL;
     Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
-    *note         = (Sliding){ .dim = s->dim, .window = s->window, .folded = s->dim >= 0 && b->fold[f->id][s->dim] > 0 };
+    *note         = (Sliding){ .count = s->count, .dims = { s->dims[0], s->dims[1] }, .window = { s->window[0], s->window[1] }, .folded = s->count && b->fold[f->id][s->dims[0]] > 0 };
     return note;
 }
 

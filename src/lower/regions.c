@@ -363,8 +363,7 @@ static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Exp
 bool box_widens(Build *b, const Func *f, int d)
 {
     const PlanFunc *pf    = plan_func(b->plan, f);
-    const bool      moves = b->slides[f->id].decided && b->slides[f->id].dim == d;
-    return (pf->bound_min[d] || pf->align_factor[d]) && !moves;
+    return (pf->bound_min[d] || pf->align_factor[d]) && !slide_moves(&b->slides[f->id], d);
 }
 
 /* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is held is computed. */
@@ -494,8 +493,8 @@ static void region_of(Regions *r, const Func *f)
         check_bounds(r, f, &boxes.pure, boxes.alive);
     if (here) {
         SymBox all = boxes.pure;
-        if (!stored && b->slides[f->id].dim >= 0)
-            all.min[b->slides[f->id].dim] = boxes.need.min[b->slides[f->id].dim];
+        for (int i = 0; !stored && i < b->slides[f->id].count; i++)
+            all.min[b->slides[f->id].dims[i]] = boxes.need.min[b->slides[f->id].dims[i]];
         all = box_widened(b, f, all);
         fold_check(b, f, &all);
         b->boxes[f->id] = boxes;
