@@ -59,7 +59,8 @@ typedef struct Draft {
 typedef struct Scheduler {
     Gen          g;
     kn_pipeline *p;
-    Draft       *drafts;        /* by function id */
+    const Reach *reach;         /* by function id, as are: */
+    Draft       *drafts;
     int          numbered;
     const char  *owner;         /* the chain of directives that is being written: its function, and if it has begun */
     int          update;
@@ -524,6 +525,15 @@ static int outermost(Scheduler *s, const Chain *c, int depth)
     return depth;
 }
 
+/* What is needed at all sizes together, or a little more on each side. */
+static void bound(Scheduler *s, const Func *f)
+{
+    const Reach *reach = &s->reach[f->id];
+    const int    d = (int)pick(&s->g, (uint32_t)f->rank), before = (int)pick(&s->g, 3), after = (int)pick(&s->g, 3);
+    directive(s, "bound");
+    emit(&s->g, "%s, %d, %d)", f->args[d], reach->min[d] - before, reach->max[d] - reach->min[d] + 1 + before + after);
+}
+
 static void choose_storage(Scheduler *s, const Draft *f, bool slides)
 {
     static const char *const memories[] = { "heap", "stack", "register" };
@@ -547,10 +557,8 @@ static void choose_storage(Scheduler *s, const Draft *f, bool slides)
         emit(&s->g, "%s, %d", func->args[pick(&s->g, (uint32_t)func->rank)], factor);
         emit(&s->g, chance(&s->g, 30) ? ", %d)" : ")", (int)pick(&s->g, (uint32_t)factor));
     }
-    if (func->rank && chance(&s->g, 4)) {           /* more than these programs ever need */
-        directive(s, "bound");
-        emit(&s->g, "%s, -60, 121)", func->args[pick(&s->g, (uint32_t)func->rank)]);
-    }
+    if (func->rank && s->reach[func->id].known && chance(&s->g, 6))
+        bound(s, func);
     if (chance(&s->g, 2)) {
         directive(s, "stream");
         emit(&s->g, ")");
@@ -678,10 +686,10 @@ static void schedule_function(Scheduler *s, Draft *f)
     tell_producers(s, f);
 }
 
-char *generate_schedule(Choices *c, kn_pipeline *p)
+char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach)
 {
     const size_t count = p->funcs.count;
-    Scheduler    s     = { .g = { .choices = c }, .p = p, .drafts = calloc(count + 1, sizeof(Draft)) };
+    Scheduler    s     = { .g = { .choices = c }, .p = p, .reach = reach, .drafts = calloc(count + 1, sizeof(Draft)) };
     for (size_t i = 0; i < count; i++) {
         Draft *f = &s.drafts[i];
         f->func  = p->funcs.at[i];
