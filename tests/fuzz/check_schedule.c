@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POINTS_HERE = 20000 };
+enum { FEW_POINTS = 20000 };        /* of a size that is one of many */
 
 /* ---- The pipeline and its sizes ----------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static double widen_reach(Subject *s, const kn_region *regions, int count)
             n *= regions[i].extent[d];
         points += n;
     }
-    for (int i = 0; points <= MOST_POINTS_HERE && i < count; i++)
+    for (int i = 0; points <= s->most_points && i < count; i++)
         for (size_t k = 0; k < s->p->funcs.count; k++) {
             Reach *reach = &s->reach[k];
             if (strcmp(s->p->funcs.at[k]->name, regions[i].name))
@@ -52,7 +52,7 @@ static double widen_reach(Subject *s, const kn_region *regions, int count)
 /* Makes inputs larger until they suffice: those that `fit_inputs` leaves alone. The case says their boxes then. */
 static bool make_inputs_suffice(Run *r, Case *c, const kn_region **regions, int *count)
 {
-    static const int margins[] = { 0, 2, 5, 15 };
+    static const int margins[] = { 0, 2, 7, 24 };
     for (size_t k = 0; k < sizeof margins / sizeof *margins; k++) {
         if (!run_shape(r, c, margins[k]))
             return false;
@@ -83,7 +83,7 @@ static Verdict add_size(Subject *s, ScheduleReport *report)
     double points = widen_reach(s, regions, count);
     for (int i = 0; i < r->count; i++)
         points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
-    if (points > MOST_POINTS_HERE)
+    if (points > s->most_points)
         return PROGRAM_SKIPPED;
     run_allocate(r, c, c->layout);
     const kn_status status = run_go(r);
@@ -99,6 +99,7 @@ Subject *subject_new(const char *text, Choices *choices, int more, ScheduleRepor
 {
     Subject *s = calloc(1, sizeof *s);
     s->memory.fail_at = -1;
+    s->most_points    = choices ? FEW_POINTS : MOST_POINTS;
     s->cx = context_with(&s->memory);
     stages_register(s->cx);
     s->p = kn_parse(s->cx, "program.kiln", text, -1);
