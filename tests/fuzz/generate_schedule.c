@@ -110,7 +110,7 @@ static void choose_storage(Scheduler *s, const Draft *f, bool slides)
     const Func *func = f->func;
     if (func->rank && slides && chance(&s->g, s->style->folds)) {
         directive(s, "fold_storage");
-        emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)], chance(&s->g, 30) ? 2 + (int)pick(&s->g, 9) : 1 << (2 + pick(&s->g, 4)));
+        emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)], chance(&s->g, 30) ? 2 + (int)pick(&s->g, 9) : 8 << pick(&s->g, 3));
     }
     if (func->rank && rarely(s)) {
         directive(s, "align_storage");
@@ -144,7 +144,7 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
 {
     const Style *style = s->style;
     const int    deep  = deepest(s, c);
-    const int    depth = !chance(&s->g, style->at) ? 0 : chance(&s->g, style->deep) ? deep : (int)pick(&s->g, (uint32_t)deep + 1);
+    const int    depth = f->is_prefetched || !chance(&s->g, style->at) ? 0 : chance(&s->g, style->deep) ? deep : (int)pick(&s->g, (uint32_t)deep + 1);
     const int    least = outermost(s, c, depth);
     int          store = depth;
     at_level(s, "compute", c, depth);
@@ -167,7 +167,7 @@ static void place(Scheduler *s, Draft *f)
         return;
     }
     f->place = *c;
-    if (f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->copy && chance(&s->g, s->style->inlines)) {
+    if (f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->copy && !f->is_prefetched && chance(&s->g, s->style->inlines)) {
         f->is_inlined = true;
         directive(s, "inline");
         emit(&s->g, ")");
@@ -300,7 +300,7 @@ static void schedule_function(Scheduler *s, Draft *f)
     find_readers(s, f, NULL);
     if (!f->is_read && !f->is_output)
         return;
-    if (!f->is_output && rarely(s))
+    if (!f->is_output && !f->is_prefetched && rarely(s))
         copy_for_reader(s, f);
     if (f->func->kind == FUNC_INPUT)
         return;

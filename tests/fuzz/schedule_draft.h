@@ -27,7 +27,8 @@ struct Def {
     int           count;
     bool          is_known;     /* the order of the loops */
     bool          other_points; /* it reads itself at other points of its free variables: they stay inside */
-    bool          combines;     /* it reads itself, and only where it writes: f(…) += … */
+    bool          combines;     /* it is f(…) = f(…) op e, and reads itself nowhere else */
+    bool          has_vector;   /* one of its loops, or a part of one, is a vector */
     bool          is_changed;   /* loops are not those of its variables any more */
     bool          is_open;      /* functions may be computed in its loops */
     bool          is_plain;     /* its directives are those between these places of the text, and make the same loops of another with its arguments */
@@ -55,6 +56,7 @@ typedef struct Draft {
     Chain       readers;        /* the loops around all that read it */
     bool        is_read, is_output, is_inlined;
     bool        is_with;        /* it runs in the loops of another */
+    bool        is_prefetched;  /* it is to be stored, and read as it is */
     Def        *copy;           /* f.stage, which one of its readers reads in its place; NULL: there is none */
     char        copy_name[40];
 } Draft;

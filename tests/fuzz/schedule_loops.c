@@ -75,6 +75,21 @@ static SelfSearch self_reads(Scheduler *s, const Func *f, const Update *u)
     return search;
 }
 
+/* Is each component's value an operation on itself that may be done in any order? */
+static bool is_combination(const Func *f, const Update *u)
+{
+    static const ExprOp operations[] = { EX_ADD, EX_MUL, EX_MIN, EX_MAX, EX_SUB };
+    bool all = true;
+    for (int c = 0; c < f->component_count; c++) {
+        const Expr *e = u->values[c];
+        bool        known = false;
+        for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+            known = known || e->op == operations[i];
+        all = all && known && ((e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f) || (e->args[1]->op == EX_CALL && e->args[1]->u.call.func == f));
+    }
+    return all;
+}
+
 static void add_loop(Def *d, const char *name, bool is_reduction)
 {
     if (d->count == MOST_LOOPS)
@@ -94,7 +109,7 @@ void begin_def(Scheduler *s, Def *d, const Func *f, int index)
     if (d->update) {
         const SelfSearch self = self_reads(s, f, d->update);
         d->other_points = self.other_points;
-        d->combines     = self.own_place && !self.other_place;
+        d->combines     = self.own_place && !self.other_place && is_combination(f, d->update);
     }
 }
 
@@ -264,6 +279,7 @@ static void run_as(Scheduler *s, Def *d, int at, const char *kind)
     const bool whole = (loop->extent > 0 && loop->extent <= 32) || kind[0] == 'p';
     directive(s, kind);
     emit(&s->g, "%s", loop->name);
+    d->has_vector = d->has_vector || kind[0] == 'v';
     if (whole && chance(&s->g, kind[0] == 'p' ? 85 : 100)) {
         emit(&s->g, ")");
         loop->is_vector   = kind[0] == 'v';
@@ -307,7 +323,7 @@ static void atomic_loops(Scheduler *s, Def *d)
             continue;
         directive(s, "atomic");
         emit(&s->g, ")");
-        run_as(s, d, i, !has_vector_before(d, i) && chance(&s->g, 50) ? "parallel" : "vectorize");
+        run_as(s, d, i, d->has_vector || (!has_vector_before(d, i) && chance(&s->g, 50)) ? "parallel" : "vectorize");
         return;
     }
 }
@@ -321,7 +337,7 @@ static void choose_kinds(Scheduler *s, Def *d)
     for (int i = at + 1; at >= 0 && i < d->count; i++)
         if (d->loops[i].is_parallel && !chance(&s->g, CARELESS))
             at = i + 1 < d->count && !d->loops[i + 1].is_closed ? i + 1 : -1;
-    if (at >= 0 && !d->loops[at].is_reduction)
+    if (at >= 0 && !d->loops[at].is_reduction && !d->has_vector)
         run_as(s, d, at, "vectorize");
     at = chance(&s->g, 25) ? (int)pick(&s->g, (uint32_t)d->count) : -1;
     if (at >= 0 && !d->loops[at].is_vector && !d->loops[at].is_parallel && !d->loops[at].is_closed)
@@ -345,7 +361,7 @@ static void specialize(Scheduler *s, Def *d)
     } else {
         return;
     }
-    if (chance(&s->g, 60) && d->count < MOST_LOOPS - 4 && !has_vector_before(d, d->count)) {
+    if (chance(&s->g, 60) && d->count < MOST_LOOPS - 4) {
         split(s, &version);
         choose_kinds(s, &version);
     }
@@ -355,10 +371,12 @@ static void specialize(Scheduler *s, Def *d)
 /* What the definition reads is fetched ahead. */
 static void prefetch(Scheduler *s, const Def *d)
 {
-    for (int id = 0; id < d->func->id; id++)
-        if (def_reads(s, d, s->p->funcs.at[id], false) && !s->drafts[id].is_inlined) {
+    const int at = (int)pick(&s->g, (uint32_t)d->count);
+    for (int id = 0; id < d->func->id && !d->loops[at].is_vector && !has_vector_before(d, at); id++)
+        if (def_reads(s, d, s->p->funcs.at[id], false)) {
             directive(s, "prefetch");
-            emit(&s->g, "%s, %s, %u)", s->p->funcs.at[id]->name, d->loops[pick(&s->g, (uint32_t)d->count)].name, 1 + (unsigned)pick(&s->g, 4));
+            emit(&s->g, "%s, %s, %u)", s->p->funcs.at[id]->name, d->loops[at].name, 1 + (unsigned)pick(&s->g, 4));
+            s->drafts[id].is_prefetched = true;
             return;
         }
 }
