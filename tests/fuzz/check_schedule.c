@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_POINTS = 20000 };        /* of a size that is one of many */
+/* Of a size that is one of many: the points of all functions, the steps of lowered code. */
+enum { FEW_POINTS = 20000, FEW_STEPS = 300000 };
 
 /* ---- The pipeline and its sizes ----------------------------------------------------------- */
 
@@ -100,6 +101,7 @@ Subject *subject_new(const char *text, Choices *choices, int more, ScheduleRepor
     Subject *s = calloc(1, sizeof *s);
     s->memory.fail_at = -1;
     s->most_points    = choices ? FEW_POINTS : MOST_POINTS;
+    s->few_steps      = choices != NULL;
     s->cx = context_with(&s->memory);
     stages_register(s->cx);
     s->p = kn_parse(s->cx, "program.kiln", text, -1);
@@ -230,6 +232,8 @@ static Verdict execute_size(Check *k, Program *p, int size)
         else
             params[param_count++] = k->other.args[i].value;
     context_begin(k->s->cx);
+    if (k->s->few_steps)
+        k->s->cx->quota_left = FEW_STEPS;
     const Verdict verdict = check_outcome(k, execute(p, ports, params, NULL), "need");
     end_size(k);
     return verdict;

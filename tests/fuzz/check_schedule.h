@@ -21,6 +21,7 @@ typedef struct Subject {
     kn_module   *interpreter;
     Reach       *reach;         /* by function: what is needed of it, over all sizes */
     double       most_points;   /* of all functions at a size; one with more is left out */
+    bool         few_steps;     /* lowered code is stopped soon */
     int          count;         /* of sizes */
     Case         cases[MOST_SIZES];
     Run          references[MOST_SIZES];

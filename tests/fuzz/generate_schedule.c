@@ -139,14 +139,56 @@ static void choose_storage(Scheduler *s, const Draft *f, bool slides)
     }
 }
 
+/* Does f need g, directly or through others? */
+static bool needs(Scheduler *s, const Func *f, const Func *g)
+{
+    for (int k = 0; k <= f->update_count; k++)
+        for (int id = g->id; id < f->id; id++) {
+            const Func *h = s->p->funcs.at[id];
+            const Def  *d = &s->drafts[f->id].defs[k];
+            if ((def_reads(s, d, h, false) || def_reads(s, d, h, true)) && (h == g || needs(s, h, g)))
+                return true;
+        }
+    return false;
+}
+
+static bool same_arguments(const Func *f, const Func *g)
+{
+    if (f->rank != g->rank || f->rank == 0)
+        return false;
+    for (int d = 0; d < f->rank; d++)
+        if (f->args[d] != g->args[d])
+            return false;
+    return true;
+}
+
+/* The depth at which another function is computed that f can be computed with, by the loops around it; -1 if there is none. */
+static int depth_of_neighbour(Scheduler *s, const Draft *f, const Chain *c)
+{
+    for (size_t id = (size_t)f->func->id + 1; id < s->p->funcs.count; id++) {
+        const Draft *o    = &s->drafts[id];
+        bool         same = (o->is_read || o->is_output) && !o->is_inlined && o->place.count <= c->count && same_arguments(f->func, o->func);
+        for (int i = 0; same && i < o->place.count; i++)
+            same = o->place.at[i].loop == c->at[i].loop;
+        if (same && !needs(s, o->func, f->func))
+            return o->place.count;
+    }
+    return -1;
+}
+
 /* compute_at and store_at, or root, at some of these loops; and what else is to be said of its storage. The depth at which it is computed. */
 static int place_in(Scheduler *s, const Draft *f, const Chain *c)
 {
     const Style *style = s->style;
-    const int    deep  = deepest(s, c);
+    const int    deep  = deepest(s, c), beside = chance(&s->g, style->beside) ? depth_of_neighbour(s, f, c) : -1;
     const int    depth = f->is_prefetched || !chance(&s->g, style->at) ? 0 : chance(&s->g, style->deep) ? deep : (int)pick(&s->g, (uint32_t)deep + 1);
     const int    least = outermost(s, c, depth);
     int          store = depth;
+    if (beside >= 0) {
+        at_level(s, "compute", c, beside);
+        choose_storage(s, f, false);
+        return beside;
+    }
     at_level(s, "compute", c, depth);
     if (least < depth && chance(&s->g, style->stores)) {
         store = least + (chance(&s->g, style->outermost) ? 0 : (int)pick(&s->g, (uint32_t)(depth - least)));
@@ -221,29 +263,6 @@ static void copy_for_reader(Scheduler *s, Draft *f)
 
 /* ---- Loops of two functions as one ------------------------------------------------------- */
 
-/* Does f need g, directly or through others? */
-static bool needs(Scheduler *s, const Func *f, const Func *g)
-{
-    for (int k = 0; k <= f->update_count; k++)
-        for (int id = g->id; id < f->id; id++) {
-            const Func *h = s->p->funcs.at[id];
-            const Def  *d = &s->drafts[f->id].defs[k];
-            if ((def_reads(s, d, h, false) || def_reads(s, d, h, true)) && (h == g || needs(s, h, g)))
-                return true;
-        }
-    return false;
-}
-
-static bool same_arguments(const Func *f, const Func *g)
-{
-    if (f->rank != g->rank || f->rank == 0)
-        return false;
-    for (int d = 0; d < f->rank; d++)
-        if (f->args[d] != g->args[d])
-            return false;
-    return true;
-}
-
 static bool same_place(const Draft *f, const Draft *g)
 {
     bool same = f->place.count == g->place.count;
@@ -313,10 +332,10 @@ static void schedule_function(Scheduler *s, Draft *f)
 
 /* The kinds of schedules; the first is the most frequent. */
 static const Style styles[] = {
-    { .name = "any", .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20, .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
-    { .name = "sliding", .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
-    { .name = "rare", .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30, .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
-    { .name = "plain", .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40, .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
+    { .name = "any", .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20, .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
+    { .name = "sliding", .beside = 5, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
+    { .name = "rare", .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30, .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
+    { .name = "plain", .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40, .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
 };
 
 static const Style *some_style(Gen *g)
@@ -329,6 +348,7 @@ char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach)
 {
     const size_t count = p->funcs.count;
     Scheduler    s     = { .g = { .choices = c }, .p = p, .reach = reach, .drafts = calloc(count + 1, sizeof(Draft)) };
+    context_begin(p->cx);               /* what was run before may have used up the quota, which looking at expressions needs */
     s.style = some_style(&s.g);
     for (size_t i = 0; i < count; i++) {
         Draft *f = &s.drafts[i];
