@@ -98,7 +98,8 @@ struct Stmt {
         struct { const Expr *condition; const Stmt *yes, *no; } branch;
         struct { const Func *func; int update; const Stmt *body; } produce;
         struct { const Func *func; int rank, count; const Expr **args; const Expr **values; bool atomic; } provide;     /* count: of components */
-        struct { const Func *func; int rank; const Expr **min, **extent; const Stmt *body; const Sliding *sliding; } realize;      /* sliding: NULL if it does not */
+        struct { const Func *func; int rank; const Expr **min, **extent; const int64_t *fold; const Stmt *body; const Sliding *sliding; } realize;     /* fold: coordinates
+                                 * along a dimension count modulo this, if positive; sliding: NULL if it does not */
         struct { int count; Place *places; bool atomic, stream; } store;
         struct { const Buffer *buffer; const Expr *count; const Stmt *body; } alloc;
         struct { const Buffer *buffer; int dim; const Expr *min, *max; const Func *reader; } need;

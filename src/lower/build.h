@@ -107,7 +107,7 @@ typedef struct Build {
     FuncBoxes  *boxes;          /* per function id: at its compute level, while that is open */
     Slide      *slides;         /* per function id */
     Func      **ports;          /* per function id: of an output that is computed elsewhere and copied, what is copied; else NULL */
-    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: 0 where not folded, -1 where it cannot be; for flattening */
+    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: 0 where not folded, -1 where it cannot be, so far */
     VEC(Scope)  scopes;
     bool        failed;
 } Build;

@@ -216,6 +216,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     s->realize.rank   = f->rank;
     s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
+    s->realize.fold   = memcpy(ARENA_ARRAY(a, int64_t, KN_MAX_RANK), b->fold[f->id], sizeof b->fold[f->id]);
     s->realize.body   = body;
     s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
@@ -413,7 +414,6 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.slides = ARENA_ARRAY(lw->arena, Slide, count);
     b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
     b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
-    lw->fold = b.fold;
     stages_begin(&b);
     for (int i = 0; i < lw->plan->func_count; i++)
         for (int d = 0; d < lw->plan->funcs[i].func->rank; d++)

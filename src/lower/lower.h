@@ -16,7 +16,6 @@ typedef struct Lower {
     Program    *program;
     Simplifier *simplifier;     /* knows no more than what always holds */
     struct ValueRanges *values; /* values.c */
-    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: storage along a dimension is modulo this; not positive: it is not */
     int         vector_bits;    /* of the target, for choices of shape */
 } Lower;
 

@@ -204,7 +204,7 @@ static void bind_rvars(Regions *r, const Update *u)
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. `writing` is set while the value is visited. */
+/* Tells of all accesses of an update; its variables are bound. `writing` is set where the place that is written is known to be needed. */
 static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
     for (int i = 0; i < u->rvar_count; i++) {
@@ -212,13 +212,13 @@ static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writin
         spans_visit(sp, u->rvars[i].hi);
     }
     bool entered = false;
+    *writing     = true;            /* the condition too is asked only at places that are needed */
     if (u->where) {
         spans_visit(sp, u->where);
         entered = spans_enter(sp, u->where, true);
     }
     for (int d = 0; d < f->rank; d++)
         spans_visit(sp, u->args[d]);
-    *writing = true;
     for (int c = 0; c < f->component_count; c++)
         spans_visit(sp, u->values[c]);
     *writing = false;
@@ -270,15 +270,25 @@ static const Update *update_of(const Nest *n)
     return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
 }
 
-static void visit_nest(Build *b, const Nest *n, bool *writing)
+/* What its reduction variables run through. To be asked for before the spans of anything else are begun: it takes spans to find out. */
+static const Span *nest_reduction(Build *b, const Nest *n)
+{
+    const Update *u    = update_of(n);
+    Span         *span = ARENA_ARRAY(b->lw->arena, Span, (size_t)(u ? u->rvar_count : 0));
+    for (int i = 0; u && i < u->rvar_count; i++)
+        span[i] = nest_span(b, n, u->rvars[i].name);
+    return span;
+}
+
+static void visit_nest(Build *b, const Nest *n, const Span *reduction, bool *writing)
 {
     const Func   *f = n->def->func;
     const Update *u = update_of(n);
+    for (int i = 0; u && i < u->rvar_count; i++)
+        spans_bind(&b->spans, u->rvars[i].name, reduction[i]);
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d])
             spans_bind(&b->spans, f->args[d], nest_span(b, n, f->args[d]));
-    for (int i = 0; u && i < u->rvar_count; i++)
-        spans_bind(&b->spans, u->rvars[i].name, nest_span(b, n, u->rvars[i].name));
     if (u)
         visit_update(&b->spans, f, u, writing);
     else
@@ -289,20 +299,22 @@ static void visit_nest(Build *b, const Nest *n, bool *writing)
 /* The accesses of the definition whose loop is the level: what its inner loops run through. */
 static void read_nest(Regions *r, const Nest *n)
 {
+    const Span *reduction = nest_reduction(r->b, n);
     begin_definition(r, n->def->func, update_of(n), NULL);
     r->when = r->level.loop < together_depth(n) ? r->b->alive[n->def->func->id] : NULL;
-    visit_nest(r->b, n, &r->writing);
+    visit_nest(r->b, n, reduction, &r->writing);
     r->when = NULL;
 }
 
 void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user)
 {
-    bool writing;
+    bool        writing;
+    const Span *reduction = nest_reduction(b, n);
     spans_reset(&b->spans, b->lw);
     b->spans.access   = access;
     b->spans.user     = user;
     b->spans.checking = false;
-    visit_nest(b, n, &writing);
+    visit_nest(b, n, reduction, &writing);
 }
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
