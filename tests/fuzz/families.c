@@ -7,11 +7,11 @@
  *   storage folding (1259 2956)                    the same, fold_storage or none; time_steps, where a fold must be refused or proved
  *   async with folding (7867 7965 3293)            there is no async; parallel loops around and inside of what is stored and folded
  *   compute_with, specialize (8152 6763 9321)      siblings, pairs, conditions; compute_with of any two at one level; versions with other loops
- *   fusing or vectorizing reductions (7871)        reduction, to_scalar, matrix, histogram, updates; fuse, split and vectorize of reduction loops
+ *   fusing or vectorizing reductions (7871)        reduction, counted_reduction, to_scalar, matrix, histogram, updates; fuse, split and vectorize of reduction loops
  *   races and atomics (296 6609 6808 5430)         reduction, to_scalar, histogram with atomic and parallel; the executor knows which iterations are unordered
  *   bounds: floats as reals, overflow (8646 6961)  float_index, narrow_index
  *   rfactor (8600)                                 reduction, to_scalar, matrix; rfactor, also of a part of a split loop, computed at any loop
- *   simplifier: division, overflow, vectors        division, index_arithmetic, pyramid, generate_program
+ *   simplifier: division, overflow, vectors        division, index_arithmetic, interleaved, pyramid, generate_program
  *     (7584 6207 9030)
  *   registers shared by mistake (9325)             store_in(register) and (stack) at any level
  *   extern stages                                  outside (C functions of stages.c)
@@ -22,6 +22,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const element_types[] = { "i32", "u8", "u16", "i16", "f32", "i64", "u32", "f64" };
 
@@ -269,6 +270,23 @@ static void division(Gen *g)
     emit(g, "\nout(x, y) = s1(x%+d, y) - s1(x/%d, y/2)\n", offset(g, 2), b + 1);
 }
 
+/* Every second or third point, columns taken in turn from two stages, a table looked up: what vectors load and store in steps, or gather. */
+static void interleaved(Gen *g)
+{
+    const int n = 2 + (int)pick(g, 3);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    const char *type = some_type(g);
+    emit(g, "s0(x, y) = %s(in(%d*x%+d, y)) - %s(in(%d*x, y))\n", type, n, offset(g, 2), type, n);
+    switch (pick(g, 4)) {
+    case 0: emit(g, "s1(x, y) = if x%%%d == 0 then s0(x/%d, y) else s0(x/%d + 1, y%+d)\n", n, n, n, offset(g, 1)); break;
+    case 1: emit(g, "s1(x, y) = s0(y, x) + s0(x, y)\n"); break;
+    case 2: emit(g, "lut(i) = i*i - 3\ns1(x, y) = lut(i32(s0(x, y)) %% %d) + i32(s0(x, y))\n", n + 5); break;
+    default: emit(g, "s1(x, y) = s0(-x, y) - s0(x, %d*y)\n", n); break;
+    }
+    emit(g, "out(x, y) = s1(x%+d, y) + s1(x, y%+d)\n", offset(g, 2), offset(g, 1));
+}
+
 /* A boundary around something that is computed. */
 static void boundary(Gen *g)
 {
@@ -348,6 +366,22 @@ static void reduction(Gen *g)
     default: emit(g, "c(x, y) %s s0(x+u, y-v) for u in 0..%d, v in 0..u+1\n", ops[pick(g, 4)], m); break;
     }
     emit(g, "out(x, y) = c(x, y) + c(x%+d, y%+d)\n", offset(g, 2), offset(g, 1));
+}
+
+/* As many steps as a parameter or the size of an input says. */
+static void counted_reduction(Gen *g)
+{
+    const char *type = some_int(g);
+    emit(g, "//@ param k %u\nparam k : i32 = 3\n", (unsigned)pick(g, 9));
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(edge(in)(x, y)) + 1\nc(x, y) = %s(1)\n", type, type);
+    switch (pick(g, 3)) {
+    case 0: emit(g, "c(x, y) += s0(x+u, y) for u in %d..k\n", offset(g, 2)); break;
+    case 1: emit(g, "c(x, y) += s0(u, y) for u in in.x.min..in.x.max+1\n"); break;
+    default: emit(g, "c(x, y) max= s0(x+u, v) for v in 0..in.height, u in 0..k/2+1\n"); break;
+    }
+    emit(g, "out(x, y) = c(x, y%+d) - c(x%+d, y)\n", offset(g, 1), offset(g, 2));
 }
 
 /* A reduction to very few values. */
@@ -468,7 +502,7 @@ typedef struct Family {
 
 static const Family families[] = {
     { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 1 },
-    { narrow_index, 1 }, { division, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { to_scalar, 1 }, { matrix, 1 },
+    { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
     { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
 };
 
@@ -483,6 +517,8 @@ char *generate_family(Choices *c)
     while (which < count - 1 && at >= families[which].weight)
         at -= families[which++].weight;
     families[which].write(&g);
+    if (g.text && strstr(g.text, "\ns1(x, y) = ") && chance(&g, 10))         /* what others read is an output too */
+        declare_output(&g, "s1", 2);
     if (g.failed) {
         free(g.text);
         return NULL;

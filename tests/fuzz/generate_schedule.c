@@ -167,7 +167,7 @@ static int depth_of_neighbour(Scheduler *s, const Draft *f, const Chain *c)
 {
     for (size_t id = (size_t)f->func->id + 1; id < s->p->funcs.count; id++) {
         const Draft *o    = &s->drafts[id];
-        bool         same = (o->is_read || o->is_output) && !o->is_inlined && o->place.count <= c->count && same_arguments(f->func, o->func);
+        bool         same = (o->is_read || o->is_output) && !o->is_inlined && !o->is_silent && o->place.count <= c->count && same_arguments(f->func, o->func);
         for (int i = 0; same && i < o->place.count; i++)
             same = o->place.at[i].loop == c->at[i].loop;
         if (same && !needs(s, o->func, f->func))
@@ -230,7 +230,7 @@ static const Draft *some_reader(Scheduler *s, const Draft *f)
         bool         reads  = false;
         for (int k = 0; k <= reader->func->update_count; k++)
             reads = reads || def_reads(s, &reader->defs[k], f->func, false);
-        if (reads && (reader->is_read || reader->is_output) && !reader->is_inlined && !reader->is_with && (!found || chance(&s->g, 40)))
+        if (reads && (reader->is_read || reader->is_output) && !reader->is_inlined && !reader->is_silent && !reader->is_with && (!found || chance(&s->g, 40)))
             found = reader;
     }
     return found;
@@ -314,6 +314,15 @@ static void compute_with(Scheduler *s, Draft *f)
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
+/* Nothing is said of it: where it is computed, and in which loops, is not known then. */
+static void leave_out(Draft *f)
+{
+    f->place.count = 0;
+    f->is_silent   = true;
+    for (int k = 0; k <= f->func->update_count; k++)
+        f->defs[k].is_open = f->defs[k].is_plain = false;
+}
+
 static void schedule_function(Scheduler *s, Draft *f)
 {
     find_readers(s, f, NULL);
@@ -323,6 +332,10 @@ static void schedule_function(Scheduler *s, Draft *f)
         copy_for_reader(s, f);
     if (f->func->kind == FUNC_INPUT)
         return;
+    if (!f->copy && !f->is_prefetched && chance(&s->g, s->style->silent)) {
+        leave_out(f);
+        return;
+    }
     place(s, f);
     if (chance(&s->g, 70))
         compute_with(s, f);
@@ -332,10 +345,10 @@ static void schedule_function(Scheduler *s, Draft *f)
 
 /* The kinds of schedules; the first is the most frequent. */
 static const Style styles[] = {
-    { .name = "any", .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20, .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
-    { .name = "sliding", .beside = 5, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
-    { .name = "rare", .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30, .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
-    { .name = "plain", .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40, .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
+    { .name = "any", .silent = 8, .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20, .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
+    { .name = "sliding", .silent = 2, .beside = 5, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
+    { .name = "rare", .silent = 6, .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30, .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
+    { .name = "plain", .silent = 12, .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40, .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
 };
 
 static const Style *some_style(Gen *g)

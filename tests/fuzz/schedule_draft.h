@@ -56,6 +56,7 @@ typedef struct Draft {
     Chain       readers;        /* the loops around all that read it */
     bool        is_read, is_output, is_inlined;
     bool        is_with;        /* it runs in the loops of another */
+    bool        is_silent;      /* nothing is said of it */
     bool        is_prefetched;  /* it is to be stored, and read as it is */
     Def        *copy;           /* f.stage, which one of its readers reads in its place; NULL: there is none */
     char        copy_name[40];
@@ -64,6 +65,7 @@ typedef struct Draft {
 /* How often, in percent, a schedule does what. */
 typedef struct Style {
     const char *name;
+    uint8_t     silent;                         /* a function is not spoken of */
     uint8_t     beside;                         /* computed where another is that it can be computed with */
     uint8_t     inlines, at, deep;              /* else inlined; computed in a loop; of these, in the innermost one possible */
     uint8_t     stores, outermost, folds;       /* stored outside that; of these, as far out as possible; folded */

@@ -144,7 +144,7 @@ bool def_reads(Scheduler *s, const Def *d, const Func *g, bool bounds)
 
 int some_factor(Gen *g)
 {
-    static const uint8_t factors[] = { 4, 8, 2, 3, 1, 5, 7, 16, 6 };
+    static const uint8_t factors[] = { 4, 8, 2, 3, 1, 5, 7, 16, 6, 4, 8, 2, 3, 32 };
     return factors[pick(g, sizeof factors)];
 }
 

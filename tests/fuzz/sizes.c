@@ -34,6 +34,14 @@ static void vary_box(Choices *c, Slot *s, bool may_be_empty)
     }
 }
 
+/* All boxes elsewhere. */
+static void move_far(Case *c, int32_t by)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int d = 0; d < c->slots[i].rank; d++)
+            c->slots[i].dim[d].min += by;
+}
+
 void vary_sizes(Choices *choices, Case *c)
 {
     for (int i = 0; i < c->count; i++) {
@@ -45,6 +53,8 @@ void vary_sizes(Choices *choices, Case *c)
         if (s->kind[0] == 'i' && choose(choices, 3) == 2)
             s->number = choose(choices, 1000);
     }
+    if (choose(choices, 12) == 0)
+        move_far(c, choose(choices, 2) ? 100000 : -12345);
     c->layout = choose(choices, 2) ? 1 + choose(choices, 1000) : 0;
 }
 
