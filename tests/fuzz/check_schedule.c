@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a size that is one of many: the points of all functions, the steps of lowered code. */
-enum { FEW_POINTS = 20000, FEW_STEPS = 300000 };
+/* Of a size that is one of many: the points of all functions, the steps of lowered code; and how often a schedule may take more of them. */
+enum { FEW_POINTS = 20000, FEW_STEPS = 200000, FEW_TIMES = 2 };
 
 /* ---- The pipeline and its sizes ----------------------------------------------------------- */
 
@@ -364,7 +364,7 @@ static Verdict check_lowered(Check *k, const Lowering *l, int only, unsigned par
 {
     const int first   = only >= 0 ? only : 0, end = only >= 0 ? only + 1 : k->s->count;
     Verdict   verdict = PROGRAM_PASSED;
-    for (int size = first; (parts & CHECK_EXECUTE) && verdict != PROGRAM_FAILED && size < end; size++) {
+    for (int size = first; (parts & CHECK_EXECUTE) && verdict != PROGRAM_FAILED && size < end && k->report->too_much < FEW_TIMES; size++) {
         verdict = execute_size(k, l->program, size);
         k->report->executed += verdict == PROGRAM_PASSED;
     }

@@ -95,11 +95,13 @@ static int outermost(Scheduler *s, const Chain *c, int depth)
     return depth;
 }
 
-/* What is needed at all sizes together, or a little more on each side. */
+/* What is needed at all sizes together, or a little more on each side; nothing where these are far from each other, as all of it is computed. */
 static void bound(Scheduler *s, const Func *f)
 {
     const Reach *reach = &s->reach[f->id];
     const int    d = (int)pick(&s->g, (uint32_t)f->rank), before = (int)pick(&s->g, 3), after = (int)pick(&s->g, 3);
+    if (reach->max[d] - reach->min[d] >= MOST_BOUND)
+        return;
     directive(s, "bound");
     emit(&s->g, "%s, %d, %d)", f->args[d], reach->min[d] - before, reach->max[d] - reach->min[d] + 1 + before + after);
 }

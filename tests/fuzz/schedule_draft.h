@@ -6,7 +6,7 @@
 #include "gen.h"
 #include "generate_schedule.h"
 
-enum { MOST_LOOPS = 14, MOST_CHAIN = 60, NAME_SIZE = 24, CARELESS = 2 /* percent */ };
+enum { MOST_LOOPS = 14, MOST_CHAIN = 60, NAME_SIZE = 24, CARELESS = 2 /* percent */, MOST_BOUND = 80 };
 
 typedef struct Loop {
     char    name[NAME_SIZE];
