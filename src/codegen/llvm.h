@@ -68,6 +68,7 @@ typedef struct BufferState {
     LLVMValueRef base;          /* of its element 0; NULL: not here yet */
     LLVMValueRef low, high;     /* with check_access: the smallest and largest index, i64 */
     int          level;
+    bool         tile;          /* scratch of this function so small that it can be kept in registers */
 } BufferState;
 
 /* The function being made: the program's body, or that of a parallel loop. */
