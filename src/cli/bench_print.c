@@ -42,10 +42,10 @@ static void print_heading(Cli *cli, const Bindings *b)
     putchar('\n');
 }
 
-static void print_result(const Contender *c, bool first)
+static void print_result(const Contender *c, bool is_reference)
 {
-    if (first)
-        puts("  (the others are compared with this)");
+    if (is_reference)
+        puts("  what the others should be");
     else if (c->difference == 0 && c->share == 0)
         puts("  equal");
     else if (c->share <= 1e-3)
@@ -79,7 +79,7 @@ void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, con
         fewest = c[i].runs < fewest ? c[i].runs : fewest;
     }
     print_heading(cli, b);
-    printf("%-*s  threads    min ms  median  spread  speed  compile ms  peak MB  result\n", width, "schedule");
+    printf("%-*s  threads    min ms    median  spread   speed  compile ms  peak MB  result\n", width, "schedule");
     double reference = 0; /* the time of the first schedule with as many threads */
     for (int i = 0; i < count; i++) {
         const Times t = summarize(cli, &c[i]);
@@ -87,12 +87,15 @@ void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, con
         char peak[32] = "?";
         if (c[i].peak_kb >= 0)
             snprintf(peak, sizeof peak, "%.1f", (double)c[i].peak_kb / 1024);
-        printf("%-*s  %7d  %8.3f%8.3f%6.0f %%%6.2fx  %10.1f  %7s", width, c[i].name, c[i].threads, t.min, t.median, 100 * t.spread,
+        printf("%-*s  %7d  %8.3f  %8.3f  %4.0f %%  %5.2fx  %10.1f  %7s", width, c[i].name, c[i].threads, t.min, t.median, 100 * t.spread,
                reference / t.min, c[i].compile_ms, peak);
-        print_result(&c[i], i == 0);
+        if (count > 1)
+            print_result(&c[i], i == 0);
+        else
+            putchar('\n');
     }
-    printf("%d runs or more each, %g s in %d turns; not bound to CPUs, may use %s; spread is from the 10th to the 90th percentile\n\n", fewest,
-           how->seconds, how->rounds, allowed_cpus(cli));
+    printf("%d runs or more each, %g s in %d turn%s; not bound to CPUs, may use %s; spread is from the 10th to the 90th percentile\n\n", fewest,
+           how->seconds, how->rounds, how->rounds == 1 ? "" : "s", allowed_cpus(cli));
 }
 
 /* ---- JSON ---- */
