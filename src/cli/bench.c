@@ -153,8 +153,10 @@ static int add_bench_file(Cli *cli)
     char **words       = split_lines(cli, text, length, &count);
     cli->given_count   = cli->operand_count = 0;
     const int status   = options_parse(cli, count, words);
-    if (status != DONE)
-        return failed("in %s", path);
+    if (status != DONE) {
+        say("that is in %s", path);
+        return status;
+    }
     const char **operands = cli_alloc(cli, sizeof *operands * (size_t)(cli->operand_count + 1));
     Given       *given    = cli_alloc(cli, sizeof *given * (size_t)(cli->given_count + had.given_count + 1));
     operands[0]           = had.operands[0];
