@@ -180,7 +180,7 @@ def summary_text(whole):
 
 # ---- Markdown ----
 
-HOW = """Written by `make bench`. A time is the least of all runs, in ms; in each of {rounds} rounds every variant is called once, in turn, and runs
+HOW = """Written by `make bench`. A time is the least of all runs, in ms; in each round, of which there {are} {rounds}, every variant is called once, in turn, and runs
 for {seconds:g} s after a warm-up, at least three times. Threads are not bound to CPUs. All read the same files, and their results are compared: one
 marked * has another result than Kiln (another algorithm, or another border).
 
@@ -202,10 +202,10 @@ def failures(whole):
 
 
 def document(whole):
-    parts = ["# Benchmarks", "", HOW.format(**whole)]
+    parts = ["# Benchmarks", "", HOW.format(are="is" if whole["rounds"] == 1 else "are", **whole)]
     parts += [markdown([["machine", ""]] + [[name, value] for name, value in whole["machine"].items()]).replace("---:", "---"), ""]
     if whole["missing"]:
-        parts += [f"Not measured, because not installed: {', '.join(whole['missing'])}.", ""]
+        parts += [f"Not measured, because not built here: {', '.join(whole['missing'])}.", ""]
     for threads in whole["threads"]:
         parts += [f"## {threads_text(threads)}", "", markdown(overview(whole, threads)), ""]
         parts += [text + "." for text in [verdict(whole, threads)] if text] + [""]
@@ -279,7 +279,7 @@ def page(whole):
              f"alone takes. Bars of more than {BAR_LIMIT:g} times Kiln's are cut; * has another result than Kiln.</p>",
              '<p class="dim">' + "<br>".join(f"{html.escape(k)}: {html.escape(v)}" for k, v in whole["machine"].items()) + "</p>"]
     if whole["missing"]:
-        parts.append(f"<p>Not measured, because not installed: {html.escape(', '.join(whole['missing']))}.</p>")
+        parts.append(f"<p>Not measured, because not built here: {html.escape(', '.join(whole['missing']))}.</p>")
     for threads in whole["threads"]:
         parts += [f"<h2>{threads_text(threads)}</h2>", html_table(overview(whole, threads))]
         parts += [f"<p>{html.escape(text)}.</p>" for text in [verdict(whole, threads)] if text]

@@ -1,7 +1,7 @@
 /* kiln bench [FILE|APP [name=VALUE …]] …: the schedules of programs, measured against each other.
  *
- * For each program: every schedule is compiled with every number of threads, run once and compared with the first; then they take
- * turns. One that fails is said, and the others go on. */
+ * For each program: every schedule is compiled with every number of threads, run once and compared with the first; then
+ * they take turns. One that fails is said, and the others go on. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -66,9 +66,9 @@ static int read_number(Cli *cli, OptionId id, double least, double most, double 
 
 static int read_settings(Cli *cli, Bench *bench)
 {
-    double rounds     = 5;
-    bench->how        = (Protocol){ .seconds = 1 };
-    int status        = compile_options(cli, &bench->options);
+    double rounds = 5;
+    bench->how    = (Protocol){ .seconds = 1 };
+    int status    = compile_options(cli, &bench->options);
     if (status == DONE)
         status = read_threads(cli, bench);
     if (status == DONE)
@@ -121,7 +121,7 @@ static char **split_lines(Cli *cli, const char *text, size_t length, int *count)
     char **words = cli_alloc(cli, sizeof *words * (length + 2));
     *count       = 0;
     for (const char *at = text, *end = text + length; at < end;) {
-        const size_t n = strcspn(at, "\n");
+        const size_t n    = strcspn(at, "\n");
         char        *line = cli_strndup(cli, at, n);
         at += n + 1;
         line += strspn(line, " \t");
@@ -150,9 +150,9 @@ static int add_bench_file(Cli *cli)
         return DONE;
     if (file_read(cli, path, &text, &length) != DONE)
         return FAILED;
-    char **words       = split_lines(cli, text, length, &count);
-    cli->given_count   = cli->operand_count = 0;
-    const int status   = options_parse(cli, count, words);
+    char **words     = split_lines(cli, text, length, &count);
+    cli->given_count = cli->operand_count = 0;
+    const int status                      = options_parse(cli, count, words);
     if (status != DONE) {
         say("that is in %s", path);
         return status;
@@ -229,9 +229,9 @@ static int select_only(Cli *cli, Bench *bench)
                 list = join(cli, list, join(cli, j ? ", " : "", bench->at[j].name));
             return usage(cli, "--only %s: %s has no such schedule; there are: %s", name, cli->operands[0], list);
         }
-        const Contender c    = bench->at[k];
-        bench->at[k]         = bench->at[kept];
-        bench->at[kept++]    = c;
+        const Contender c = bench->at[k];
+        bench->at[k]      = bench->at[kept];
+        bench->at[kept++] = c;
     }
     bench->count = kept ? kept : bench->count;
     return DONE;
@@ -320,7 +320,8 @@ static int take_turns(Cli *cli, Bench *bench, const Bindings *b)
     for (int r = 0; r < rounds; r++)
         for (int i = 0; i < bench->count; i++) {
             show_progress(bench, "measuring", &bench->at[i]);
-            const int status = contender_turn(cli, &bench->at[i], b, bench->how.seconds / rounds, (LEAST_RUNS + rounds - 1) / rounds);
+            const int status =
+                contender_turn(cli, &bench->at[i], b, bench->how.seconds / rounds, (LEAST_RUNS + rounds - 1) / rounds);
             if (status != DONE)
                 return status;
         }
@@ -332,7 +333,8 @@ static int check_agreement(const Bench *bench, const Bindings *b)
     int status = DONE;
     for (int i = 0; i < bench->count; i++)
         if (bench->at[i].share > 1e-3)
-            status = failed("%s: the result under the schedule %s is not that of %s", b->program.path, bench->at[i].name, bench->at[0].name);
+            status = failed("%s: the result under the schedule %s is not that of %s", b->program.path,
+                            bench->at[i].name, bench->at[0].name);
     return status;
 }
 
@@ -410,7 +412,9 @@ static int list_apps(Cli *cli)
             cli->operands[cli->operand_count++] = file;
     }
     globfree(&found);
-    return cli->operand_count ? DONE : usage(cli, "which program? kiln bench FILE …; without one all of apps/ that have a schedule, but there is no apps/ here");
+    return cli->operand_count ? DONE
+                              : usage(cli, "which program? kiln bench FILE …; without one all of apps/ that have a "
+                                           "schedule, but there is no apps/ here");
 }
 
 int command_bench(Cli *cli)

@@ -24,7 +24,8 @@ static Times summarize(Cli *cli, const Contender *c)
     memcpy(sorted, c->ms, sizeof *sorted * (size_t)c->runs);
     qsort(sorted, (size_t)c->runs, sizeof *sorted, compare_times);
     const int last = c->runs - 1;
-    return (Times){ sorted[0], (sorted[last / 2] + sorted[(last + 1) / 2]) / 2, (sorted[last * 9 / 10] - sorted[last / 10]) / sorted[0] };
+    return (Times){ sorted[0], (sorted[last / 2] + sorted[(last + 1) / 2]) / 2,
+                    (sorted[last * 9 / 10] - sorted[last / 10]) / sorted[0] };
 }
 
 /* ---- Table ---- */
@@ -36,7 +37,8 @@ static void print_heading(Cli *cli, const Bindings *b)
     const char *between = " ";
     for (int i = 0; i < b->count; i++)
         if (b->at[i].port.kind == KN_OUTPUT) {
-            printf("%s%s %s %s", between, b->at[i].port.name, kn_type_name(b->at[i].port.type), shape_text(cli, &b->at[i].buffer));
+            printf("%s%s %s %s", between, b->at[i].port.name, kn_type_name(b->at[i].port.type),
+                   shape_text(cli, &b->at[i].buffer));
             between = ", ";
         }
     putchar('\n');
@@ -51,7 +53,7 @@ static void print_result(const Contender *c, bool is_reference)
     else if (c->share <= 1e-3)
         printf("  equal but for rounding, at most %.2g\n", c->difference);
     else
-        printf("  DIFFERENT in %.2g %% of the values, by at most %.3g\n", 100 * c->share, c->difference);
+        printf("  DIFFERENT in %.3g %% of the values, by at most %.3g\n", 100 * c->share, c->difference);
 }
 
 /* The CPUs that the process may use, as the system writes them: "0-1". */
@@ -87,15 +89,16 @@ void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, con
         char peak[32] = "?";
         if (c[i].peak_kb >= 0)
             snprintf(peak, sizeof peak, "%.1f", (double)c[i].peak_kb / 1024);
-        printf("%-*s  %7d  %8.3f  %8.3f  %4.0f %%  %5.2fx  %10.1f  %7s", width, c[i].name, c[i].threads, t.min, t.median, 100 * t.spread,
-               reference / t.min, c[i].compile_ms, peak);
+        printf("%-*s  %7d  %8.3f  %8.3f  %4.0f %%  %5.2fx  %10.1f  %7s", width, c[i].name, c[i].threads, t.min,
+               t.median, 100 * t.spread, reference / t.min, c[i].compile_ms, peak);
         if (count > 1)
             print_result(&c[i], i == 0);
         else
             putchar('\n');
     }
-    printf("%d runs or more each, %g s in %d turn%s; not bound to CPUs, may use %s; spread is from the 10th to the 90th percentile\n\n", fewest,
-           how->seconds, how->rounds, how->rounds == 1 ? "" : "s", allowed_cpus(cli));
+    printf("%d runs or more each, %g s in %d turn%s; not bound to CPUs, may use %s; spread is from the 10th to the "
+           "90th percentile\n\n",
+           fewest, how->seconds, how->rounds, how->rounds == 1 ? "" : "s", allowed_cpus(cli));
 }
 
 /* ---- JSON ---- */

@@ -1,8 +1,9 @@
 /* Measuring one way to run a program: compiling it, running it for a while, its memory, whether its result is right.
  *
- * Results agree if all but a thousandth of the values lie within what rounding explains: 1e-5 of the largest value of the
- * reference, at least 1 for integers, or a thousandth of the value itself. (Schedules never change integers, but floats may be
- * contracted differently, and one that is rounded to an integer or chooses between two values can go either way.) */
+ * Results agree if all but a thousandth of the values lie within what rounding explains: 1e-5 of the largest value of
+ * the reference, at least 1 for integers, or a thousandth of the value itself. (Schedules never change integers, but
+ * floats may be contracted differently, and one that is rounded to an integer or chooses between two values can go
+ * either way.) */
 #include "cli.h"
 
 #include <malloc.h>
