@@ -79,7 +79,15 @@ private:
 #define HALIDE_APPS(ROW)             \
     ROW(blur, "")                    \
     ROW(unsharp, "")                 \
-    ROW(harris, "")
+    ROW(harris, "")                  \
+    ROW(bilateral_grid, "")          \
+    ROW(nl_means, "1 4")             \
+    ROW(max_filter, "")              \
+    ROW(stencil_chain, "")           \
+    ROW(iir_blur, "")                \
+    ROW(hist, "")                    \
+    ROW(conv_layer, "")              \
+    ROW(mat_mul, "")
 
 #define DECLARE(name, adams) Func name(App &app);
 HALIDE_APPS(DECLARE)
