@@ -31,7 +31,7 @@ enum { SIZES = 8, SCHEDULES = 4, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 10
 enum { MOST_SECONDS = 20, MOST_FAILURES = 50 };
 
 /* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter: more are a failure. */
-enum { MOST_SLOW = 2, MOST_ASKING = 2 };
+enum { MOST_SLOW = 2, MOST_ASKING = 4 };
 
 typedef struct Tally {
     long   pipelines, schedules, accepted, executed, compiled, compiled_schedules, asking_more, too_much, slow, failed;
