@@ -248,7 +248,7 @@ static void narrow_index(Gen *g)
     switch (pick(g, 4)) {
     case 0: emit(g, "s1(x, y) = s0(i32(u8(x*%d)) / 16, y) + s0(x, y)\n", n); break;
     case 1: emit(g, "s1(x, y) = s0(i32(i8(x + 120)) / 8, y)\n"); break;
-    case 2: emit(g, "s1(x, y) = s0((x * %d00000000) / 500000000, y) - s0(x, y)\n", n % 18 + 3); break;
+    case 2: emit(g, "s1(x, y) = s0(i32(i16(x*%d00)) / 4096, y) - s0(x, y)\n", n); break;
     default: emit(g, "s1(x, y) = s0(x, i32(u16(y - %d)) %% %d)\n", n, 2 + n % 7); break;
     }
     emit(g, "out(x, y) = s1(x, y%+d) - s1(x%+d, y)\n", offset(g, 1), offset(g, 2));
