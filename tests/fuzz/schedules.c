@@ -340,7 +340,7 @@ static bool run_file(Session *session, const char *path, bool here)
     if (!ok)
         printf("FAILED %s: %s: %s\n%s\n", path, report->report.kind ? report->report.kind : "", report->report.text, text);
     else if (!report->executed)
-        printf("%s: nothing was compared: %s\n", path, report->refusal);
+        printf("%s: nothing was compared: %s\n", path, report->asks_more ? "it asks for more of an input than the interpreter" : report->refusal);
     if (file)
         fclose(file);
     free(text);
