@@ -77,6 +77,8 @@ struct Nest {
     int              partner_count;
     Nest           **partners;  /* those that run in its loops */
     const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */
+    const SplitMode *lead;      /* of a partner: the modes of that nest */
+    int             *follows;   /* of a partner: per step that of that nest, if all loops that it makes are shared; else -1 */
     bool             shared[KN_MAX_RANK];
 };
 

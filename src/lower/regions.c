@@ -542,13 +542,13 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
-    for (int i = 0; nest && i < nest->partner_count; i++)
-        if (nest->partners[i]->def->with.loop >= level.loop)
-            read_nest(&r, nest->partners[i]);
     if (nest)
         read_nest(&r, nest);
     else
         need_outputs(&r);
+    for (int i = 0; nest && i < nest->partner_count; i++)      /* they follow in how splits fit */
+        if (nest->partners[i]->def->with.loop >= level.loop)
+            read_nest(&r, nest->partners[i]);
     for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
         const Func     *f  = b->plan->funcs[i].func;
         const PlanFunc *pf = &b->plan->funcs[i];
