@@ -501,7 +501,7 @@ typedef struct Family {
 } Family;
 
 static const Family families[] = {
-    { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 1 },
+    { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 2 },
     { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
     { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
 };
