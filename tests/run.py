@@ -13,7 +13,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        the same with schedules, and thousands of random cases of seeds that have passed (fuzz/schedules.c): of fresh ones, which
                        `fuzz-schedules 0 COUNT SECONDS` makes, about one schedule in a thousand still fails
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, exports, install, docs, aot scripts, given the build folder (build/ only)
+  layers, exports, install, docs, aot, bench scripts, given the build folder (build/ only)
   README.md, docs/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -157,7 +157,7 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "exports", "install", "docs", "aot"):
+    for script in ("layers", "exports", "install", "docs", "aot", "bench"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

@@ -42,6 +42,8 @@ typedef struct FuncBoxes {
 typedef struct StepTable {
     const Buffer *buffer;
     const Expr  **lo, **extent; /* per reduction variable */
+    SymBox        need;         /* the box after the last step; the same after each where still[d] */
+    bool          still[KN_MAX_RANK];
 } StepTable;
 
 /* The range of one loop or variable of a nest. */
@@ -102,7 +104,7 @@ typedef struct Build {
     Lower      *lw;
     const Plan *plan;
     Spans       spans;
-    Map         unsafe;         /* call nodes whose indices must be clamped */
+    Map         unsafe;         /* call nodes with indices that must be clamped: the dimensions, a bit each */
     Map         live;           /* call nodes that can be made, as far as root knows; the others ask for nothing anywhere */
     bool       *read;           /* per function id: something is read of it, as far as root knows; what is not is not computed anywhere */
     const Expr **alive;         /* per function id: the condition that anything is read of it in this call; NULL: it always is. What it needs of the inputs was
@@ -143,6 +145,8 @@ SymBox port_box(Build *b, const Func *f);
 SymBox box_widened(Build *b, const Func *f, SymBox box);
 bool   box_widens(Build *b, const Func *f, int d);
 void   regions_widen(Build *b, const Func *f);
+/* From now on the indices of these dimensions, a bit each, of a call are clamped. */
+void   regions_clamp(Build *b, const Expr *call, unsigned dimensions);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 
 /* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */

@@ -382,14 +382,15 @@ typedef struct Clamping {
     Map    done;
 } Clamping;
 
-/* The indices brought into the storage. A box that is empty has its min: there is one element for that. */
-static void clamp_indices(Build *b, const Func *f, const Expr **args)
+/* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element for that. */
+static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
 {
     Lower       *lw  = b->lw;
     const SymBox box = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
     const bool   any = f->kind == FUNC_INPUT || box.known;           /* else it is read nowhere */
     for (int d = 0; d < f->rank && any; d++)
-        args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
+        if (marked >> d & 1)
+            args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
 }
 
 static const Expr *clamp_calls(Clamping *c, const Expr *e)
@@ -398,15 +399,15 @@ static const Expr *clamp_calls(Clamping *c, const Expr *e)
     const Expr *known = map_get(&c->done, e);
     if (known || !e->count)
         return known ? known : e;
-    const bool   marked  = e->op == EX_CALL && map_get(&c->b->unsafe, e);
-    const Expr **args    = ARENA_ARRAY(lw->arena, const Expr *, e->count);
-    bool         changed = marked;
+    const uintptr_t marked = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->unsafe, e) : 0;
+    const Expr    **args   = ARENA_ARRAY(lw->arena, const Expr *, e->count);
+    bool            changed = marked;
     for (uint32_t i = 0; i < e->count; i++) {
         args[i] = clamp_calls(c, e->args[i]);
         changed |= args[i] != e->args[i];
     }
     if (marked)
-        clamp_indices(c->b, e->u.call.func, args);
+        clamp_indices(c->b, e->u.call.func, marked, args);
     const Expr *result = changed ? expr_rebuild(lw->exprs, e, args) : e;
     map_set(&c->done, e, (void *)result);
     return result;

@@ -108,6 +108,13 @@ static bool is_old_value(const Regions *r, const Expr *call)
     return same;
 }
 
+void regions_clamp(Build *b, const Expr *call, unsigned dimensions)
+{
+    const uintptr_t marked = (uintptr_t)map_get(&b->unsafe, call) | dimensions;
+    if (marked)
+        map_set(&b->unsafe, call, (void *)marked);
+}
+
 /* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
 static void need_inputs(Regions *r)
 {
@@ -144,7 +151,7 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     return known;
 }
 
-static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
+static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     Regions    *r = user;
     Build      *b = r->b;
@@ -154,11 +161,10 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     if (r->root && !(alive && alive->op == EX_INT && !alive->u.i))
         map_set(&b->live, call, b);
     if (!map_get(&b->live, call)) {
-        map_set(&b->unsafe, call, b);
+        regions_clamp(b, call, ~0u);
         return;
     }
-    if (!safe)
-        map_set(&b->unsafe, call, b);
+    regions_clamp(b, call, unsafe);
     const PlanFunc *pf     = plan_func(b->plan, f);
     const bool      inside = f->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, pf->compute);
     Need           *n      = f == r->reader ? r->self : inside ? &r->need[f->id] : NULL;
@@ -390,9 +396,8 @@ SymBox box_widened(Build *b, const Func *f, SymBox box)
 
 static void mark_unsafe(const Expr *e, void *user)
 {
-    Build *b = user;
     if (e->op == EX_CALL)
-        map_set(&b->unsafe, e, b);
+        regions_clamp(user, e, ~0u);
 }
 
 void regions_widen(Build *b, const Func *f)

@@ -714,16 +714,17 @@ static void tell_access(Spans *sp, const Expr *call)
 {
     const int count = (int)call->count, depth = sp->depth;
     Span      index[KN_MAX_RANK];
-    bool      safe = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
+    unsigned  unsafe = 0;
+    const bool always = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
     for (int d = 0; d < count; d++) {
         index[d]  = span_of(sp, call->args[d]);
-        safe      = safe && is_exact(sp, call->args[d]);
         sp->depth = 0;
         const Span base = span_of(sp, call->args[d]);
         sp->depth       = depth;
-        safe            = safe && base.min == index[d].min && base.max == index[d].max;
+        if (!always || !is_exact(sp, call->args[d]) || base.min != index[d].min || base.max != index[d].max)
+            unsafe |= 1u << d;
     }
-    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, safe);
+    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, unsafe);
 }
 
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)
