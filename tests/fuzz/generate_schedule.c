@@ -348,14 +348,14 @@ static void schedule_function(Scheduler *s, Draft *f)
 /* The kinds of schedules; the first is the most frequent. */
 static const Style styles[] = {
     { .name = "any", .silent = 8, .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20, .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
-    { .name = "sliding", .silent = 2, .beside = 5, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
+    { .name = "sliding", .silent = 2, .beside = 20, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
     { .name = "rare", .silent = 6, .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30, .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
     { .name = "plain", .silent = 12, .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40, .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
 };
 
 static const Style *some_style(Gen *g)
 {
-    static const uint8_t weights[] = { 0, 0, 0, 1, 1, 1, 2, 2, 3 };
+    static const uint8_t weights[] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 3 };
     return &styles[weights[pick(g, sizeof weights)]];
 }
 
