@@ -200,14 +200,35 @@ void function_measure(Gen *g, const Stmt *body)
     g->f->large = m.stores > MOST_STORES;
 }
 
-/* What is produced for one vector, or a tile of constant size, stays where it is used: in registers. */
+/* Does the statement write vectors into a tile of the function around it, which LLVM keeps in registers as long as no other function has its address? */
+typedef struct TileSearch {
+    const Gen *g;
+    int        vectors;         /* vector loops around */
+    bool       found;
+} TileSearch;
+
+static void find_tile(void *user, const Stmt *s)
+{
+    TileSearch *t      = user;
+    const bool  vector = s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
+    if (s->kind == STMT_STORE && t->vectors)
+        for (int i = 0; i < s->store.count; i++)
+            t->found |= t->g->f->buffers[s->store.places[i].buffer->id].tile;
+    t->vectors += vector;
+    stmt_children(s, NULL, find_tile, t);
+    t->vectors -= vector;
+}
+
+/* What is produced for one vector, or a tile that fits into registers, stays where it is used. */
 bool gen_outlined(Gen *g, const Stmt *body)
 {
-    Measure m = { 0 };
+    Measure    m = { 0 };
+    TileSearch t = { .g = g };
     if (!g->f->large || g->lanes || !body)
         return false;
     measure(&m, body);
-    if (!m.long_loops || !m.stores)
+    find_tile(&t, body);
+    if (!m.long_loops || !m.stores || t.found)
         return false;
     char         name[512];
     Captured     c       = capture(g, body);

@@ -73,7 +73,7 @@ static void gen_let(Gen *g, const Stmt *s)
 {
     begin_with(g, s->let.value);
     Value      v          = gen_expr(g, s->let.value);
-    const bool coordinate = is_coordinate(g, s->let.value);
+    const bool coordinate = is_named_coordinate(g, s->let.value);
     scope_push(g, NULL);
     v.named = g->depth;
     v.pure  = true;
@@ -274,6 +274,14 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
     return at;
 }
 
+/* No more than all vector registers hold. */
+static bool fits_registers(const Gen *g, const Buffer *b, const Expr *count)
+{
+    const int bits = target_word_bits(g->target), registers = bits >= 512 ? 32 : 16;
+    int64_t   n;
+    return expr_is_int(count, &n) && n * type_bits(b->type) <= (int64_t)bits * registers;
+}
+
 /* kn_rt_alloc of at least one element; a failure ends the function. */
 static LLVMValueRef alloc_on_heap(Gen *g, const Buffer *b, LLVMValueRef count)
 {
@@ -300,7 +308,7 @@ static void gen_alloc_stmt(Gen *g, const Stmt *s)
     if (heap)
         at = alloc_on_heap(g, b, count);
     scope_push(g, NULL);
-    *state = (BufferState){ .base = at, .level = heap ? g->depth : g->f->base };
+    *state = (BufferState){ .base = at, .level = heap ? g->depth : g->f->base, .tile = !heap && fits_registers(g, b, s->alloc.count) };
     here(g);
     state->low  = i64_const(g, 0);
     state->high = LLVMBuildSub(g->b, count, i64_const(g, 1), "");
