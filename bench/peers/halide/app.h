@@ -81,6 +81,10 @@ private:
     ROW(unsharp, "")                 \
     ROW(harris, "")                  \
     ROW(bilateral_grid, "")          \
+    ROW(camera_pipe, "")             \
+    ROW(interpolate, "1 8")          \
+    ROW(local_laplacian, "1 8")      \
+    ROW(lens_blur, "1 8")            \
     ROW(nl_means, "1 4")             \
     ROW(max_filter, "")              \
     ROW(stencil_chain, "")           \

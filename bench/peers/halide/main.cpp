@@ -334,7 +334,11 @@ void setup(PeerCall *call)
     for (const Known &k : known)
         if (!strcmp(k.name, call->app)) {
             Peer *peer = new Peer(call, k);
-            peer->prepare();
+            try {
+                peer->prepare();
+            } catch (const std::exception &e) {
+                peer_fail("%s %s: %s", call->app, call->variant, e.what());
+            }
             call->state = peer;
             call->run = run;
         }
