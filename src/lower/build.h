@@ -177,7 +177,8 @@ bool        together_joined(Build *b, const PlanDef *def);                      
 
 /* ---- slide.c ---- */
 void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */
-void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);            /* at the compute level: narrows the boxes to what is missing */
+/* At the compute level: narrows the boxes to what is missing. Gives the condition that anything is, or NULL where the boxes stay as they were. */
+const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            /* computes, then notes what is held */
 bool slide_moves(const Slide *s, int d);
 void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */

@@ -24,6 +24,7 @@ typedef struct Regions {
     const Update *update;
     bool        writing;
     const Expr *when;               /* in loops that others share: the condition that anything is read of the reader; NULL: it is */
+    const Expr *missing;            /* of a reader that slides: the condition that any of it is missing; NULL: it does not slide */
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
@@ -151,6 +152,39 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     return known;
 }
 
+/* Does it only rise or only fall with each variable, by rules that keep to that? Then the span of an index over an empty range, whose begin is one past its end, lies in the
+ * span over a range with that end. `nodes`: how many may still be looked at. */
+static bool is_monotonic(const Expr *e, int *nodes)
+{
+    int64_t value;
+    bool    linear = e->type == KN_I32 && --*nodes > 0;
+    switch (e->op) {
+    case EX_INT:
+    case EX_VAR:
+    case EX_PARAM:
+    case EX_DIM_MIN:
+    case EX_DIM_EXTENT: return true;
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MIN:
+    case EX_MAX: break;
+    case EX_MUL: linear = linear && (expr_is_int(e->args[0], &value) || expr_is_int(e->args[1], &value)); break;
+    case EX_DIV: linear = linear && expr_is_int(e->args[1], &value); break;
+    default: return false;
+    }
+    return linear && is_monotonic(e->args[0], nodes) && is_monotonic(e->args[1], nodes);
+}
+
+/* The condition under which an access asks for its span: where nothing is computed, what is not monotonic could ask for anything. */
+static const Expr *asks_when(const Regions *r, const Expr *call)
+{
+    int nodes = 100;
+    for (uint32_t d = 0; r->missing && d < call->count; d++)
+        if (!is_monotonic(call->args[d], &nodes))
+            return x_and(r->b->lw, r->when, r->missing);
+    return r->when;
+}
+
 static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     Regions    *r = user;
@@ -176,7 +210,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             return;
         }
     Span when[KN_MAX_RANK];
-    decided = x_and(b->lw, decided, r->when);
+    decided = x_and(b->lw, decided, asks_when(r, call));
     if (decided) {
         decided         = name_alive(r, decided);
         const Expr *far = x_int(b->lw, MOST_COORDINATE);
@@ -490,8 +524,9 @@ static void region_of(Regions *r, const Func *f)
         b->alive[f->id] = boxes.alive;
     }
     if (here && !stored)
-        slide_box(b, f, &boxes, r->w);
+        r->missing = slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
+    r->missing = NULL;
     if (f->kind == FUNC_STAGE)
         visit_stage(r, f, &boxes);
     if (r->root)

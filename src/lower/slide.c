@@ -269,7 +269,16 @@ static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBo
         b->slides[f->id].window[i] = most;
 }
 
-void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
+/* The condition that the box has anything along the moving dimensions; NULL if there are none. */
+static const Expr *any_missing(Build *b, const Slide *s, const SymBox *box)
+{
+    const Expr *some = NULL;
+    for (int i = 0; i < s->count; i++)
+        some = x_and(b->lw, some, x_le(b->lw, box->min[s->dims[i]], box->max[s->dims[i]]));
+    return some;
+}
+
+const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
 {
     Lower *lw = b->lw;
     Slide *s  = &b->slides[f->id];
@@ -280,7 +289,7 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
         const SymBox h = held(b, f, 0);
         const Expr  *c = f->rank ? covers(lw, f->rank, &h, &boxes->pure, -1) : x_le(lw, build_load(b, s->held, x_int(lw, 0)), x_int(lw, 0));
         boxes->keep[0] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->name), c);
-        return;
+        return NULL;
     }
     boxes->held = s->count == 2 ? former_sweeps(b, f, &boxes->need, w) : held(b, f, 0);
     narrow(b, f, boxes, 0, &boxes->held, w);
@@ -288,6 +297,7 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
         const SymBox sweep = held(b, f, 1);
         narrow(b, f, boxes, 1, &sweep, w);
     }
+    return any_missing(b, s, &boxes->pure);
 }
 
 /* ---- Afterwards --------------------------------------------------------------------------- */
@@ -356,9 +366,7 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     Lower           *lw    = b->lw;
     const Slide     *s     = &b->slides[f->id];
     const FuncBoxes *boxes = &b->boxes[f->id];
-    const Expr      *some  = NULL;
-    for (int i = 0; i < s->count; i++)
-        some = x_and(lw, some, x_le(lw, boxes->pure.min[s->dims[i]], boxes->pure.max[s->dims[i]]));
+    const Expr      *some  = any_missing(b, s, &boxes->pure);
     if (some)
         return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL), s->count == 2 ? note_two(b, f) : note_one(b, f));
     const Stmt *note = f->rank ? note_held(b, f, 0, &boxes->need) : build_store(b, s->held, x_int(lw, 0), x_int(lw, 0));

@@ -110,14 +110,29 @@ static Span span_numbers(Spans *sp, const Expr *e)
                    wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
 }
 
-/* The check that a sum of coordinates with large factors does not wrap: |sum| < 2^28, in 64 bits. */
+static double magnitude(int64_t v)
+{
+    return v < 0 ? -(double)v : (double)v;
+}
+
+/* May the sum wrap, for all that is known of its terms? A coordinate lies within ±2^28, so those with small factors do not. */
+static bool may_wrap(Lower *lw, const Linear *form, const Span *atoms)
+{
+    double total = magnitude(form->constant);
+    for (int i = 0; i < form->count; i++) {
+        int64_t lo, hi, none;
+        simplifier_bounds(lw->simplifier, atoms[i].min, &lo, &none);
+        simplifier_bounds(lw->simplifier, atoms[i].max, &none, &hi);
+        total += magnitude(form->coefficients[i]) * (magnitude(lo) > magnitude(hi) ? magnitude(lo) : magnitude(hi));
+    }
+    return total >= 0x1p31;
+}
+
+/* The check that a sum does not wrap: |sum| < 2^28, in 64 bits. */
 static void check_sum(Spans *sp, const Linear *form, const Span *atoms)
 {
-    Lower  *lw    = sp->lw;
-    int64_t total = 0;
-    for (int i = 0; i < form->count; i++)
-        total += form->coefficients[i] < 0 ? -form->coefficients[i] : form->coefficients[i];
-    if (!sp->checking || total <= 7)
+    Lower *lw = sp->lw;
+    if (!sp->checking || !may_wrap(lw, form, atoms))
         return;
     for (int side = 0; side < 2; side++) {
         const Expr *sum = expr_int(lw->exprs, KN_I64, form->constant);
