@@ -3,7 +3,7 @@ PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
 NINJA        := ninja
 
-.PHONY: all compile demo test fuzz install clean help
+.PHONY: all compile demo test fuzz bench install clean help
 
 all:            ## build build/kiln, the libraries, the compiler's backend
 	@scripts/deps --check
@@ -44,16 +44,22 @@ fuzz:           ## run each fuzz target for FUZZ_SECONDS (60)
 	@$(NINJA) -C build-fuzz
 	@scripts/fuzz $(FUZZ_SECONDS)
 
+bench:          ## measure Kiln beside its peers; BENCH='blur --quick' says what and how (bench/run --help)
+	@scripts/deps --bench
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory -k -C bench/peers BUILD=$(CURDIR)/build-bench || echo 'bench: going on without the peers that could not be built'
+	@bench/run $(BENCH)
+
 install: all    ## install to DESTDIR/PREFIX (/usr/local): kiln, libraries, headers, man page, kiln.pc
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi     # programs find the library at once
 
 clean:          ## remove what was built
-	rm -rf build build-asan build-fuzz out
+	rm -rf build build-asan build-fuzz build-bench out
 
 help:
 	@echo 'make TARGET, where TARGET is'
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r target text; do \
 	    printf '  %-9s %s\n' "$$target" "$$text"; done
-	@echo 'demo, test and fuzz install missing packages first when run as root, and say so.'
+	@echo 'demo, test, fuzz and bench install missing packages first when run as root, and say so.'

@@ -126,6 +126,11 @@ KN_API int kn_const_count(const kn_pipeline *p);
 /* NULL for an index out of range. */
 KN_API const char *kn_const_name(const kn_pipeline *p, int index);
 
+/* The schedules kept with a pipeline, in the order of the texts. */
+KN_API int kn_schedule_count(const kn_pipeline *p);
+/* NULL for a schedule without a name, and for an index out of range. */
+KN_API const char *kn_schedule_name(const kn_pipeline *p, int index);
+
 /* The C functions and stages that the program declares with `extern`, to be looked up in a library for kn_extern_function or
  * kn_extern_stage. */
 KN_API int kn_extern_count(const kn_pipeline *p);
@@ -140,7 +145,7 @@ typedef struct kn_options {
     const char *target;        /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated by commas */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* do not compile: run the reference interpreter, which is always strict */
-    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one, or the default */
+    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one, or the default; "": the default */
     int         threads;       /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as there are CPUs */
     bool        check_access;  /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
     bool        profile;       /* compiled code measures where its time goes: kn_profile */

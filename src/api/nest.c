@@ -29,7 +29,7 @@ typedef struct Shared {
     Simplifier    *simplifier;
     Map            lets;        /* name -> what it stands for */
     Map            sliding;     /* function -> Sliding */
-    Map            missing;     /* name of a dimension that slides -> Sliding */
+    Map            missing;     /* name of a dimension that slides -> how many are needed at a time, int64_t */
 } Shared;
 
 typedef struct Nest {
@@ -142,11 +142,11 @@ static void print_loop(Nest *n, const Stmt *s)
     Text          *out     = n->s->out;
     bool           at_most = false;
     const Expr    *shown   = explain_extent(n->s, s->loop.extent, &at_most);
-    const Sliding *missing = map_get(&n->s->missing, s->loop.name);
+    const int64_t *missing = map_get(&n->s->missing, s->loop.name);
     line(n);
     text_printf(out, "%s %s: ", loop_kind_names[s->loop.kind], s->loop.name);
-    if (missing && missing->window) {
-        text_printf(out, "those of %" PRId64 " that are not held yet", missing->window);
+    if (missing && *missing) {
+        text_printf(out, "those of %" PRId64 " that are not held yet", *missing);
     } else if (missing) {
         text_add(out, "those that are not held yet");
     } else {
@@ -200,11 +200,11 @@ static void print_fold(Text *out, const Stmt *realize)
 {
     const Sliding *sliding = realize->realize.sliding;
     int64_t        fold    = 0;
-    expr_is_int(realize->realize.extent[sliding->dim], &fold);
-    text_printf(out, "%s is folded to %" PRId64, dim_name(realize->realize.func, sliding->dim), fold);
-    if (sliding->window)
-        text_printf(out, ": %" PRId64 " are needed at a time%s", sliding->window,
-                    sliding->window < fold ? ", rounded up to a power of two" : "");
+    expr_is_int(realize->realize.extent[sliding->dims[0]], &fold);
+    text_printf(out, "%s is folded to %" PRId64, dim_name(realize->realize.func, sliding->dims[0]), fold);
+    if (sliding->window[0])
+        text_printf(out, ": %" PRId64 " are needed at a time%s", sliding->window[0],
+                    sliding->window[0] < fold ? ", rounded up to a power of two" : "");
 }
 
 static void print_storage(Nest *n, const Stmt *s)
@@ -231,8 +231,8 @@ static void print_storage(Nest *n, const Stmt *s)
     }
     text_add(out, "\n");
     map_set(&n->s->sliding, f, (void *)sliding);
-    if (sliding && sliding->dim >= 0)
-        map_set(&n->s->missing, f->args[sliding->dim], (void *)sliding);
+    for (int i = 0; sliding && i < sliding->count; i++)
+        map_set(&n->s->missing, f->args[sliding->dims[i]], (void *)&sliding->window[i]);
     nest_stmt(n, s->realize.body);
 }
 
@@ -244,9 +244,9 @@ static void print_production(Nest *n, const Stmt *s)
     text_printf(n->s->out, "compute %s", f->name);
     if (s->produce.update >= 0)
         text_printf(n->s->out, ".update(%d)", s->produce.update);
-    if (sliding && sliding->dim >= 0)
-        text_printf(n->s->out, ", sliding along %s", dim_name(f, sliding->dim));
-    else if (sliding)
+    for (int i = 0; sliding && i < sliding->count; i++)
+        text_printf(n->s->out, "%s%s", i ? " and " : ", sliding along ", dim_name(f, sliding->dims[i]));
+    if (sliding && !sliding->count)
         text_add(n->s->out, ", unless it is held");
     text_add(n->s->out, "\n");
     inside(n, s->produce.body);

@@ -462,12 +462,16 @@ static int make_module(Cli *cli, Bindings *b)
     return b->module ? DONE : report(cli);
 }
 
+int bindings_program(Cli *cli, Bindings *b)
+{
+    *b               = (Bindings){ 0 };
+    const int status = program_load(cli, cli->operands[0], &b->program);
+    return status == DONE ? define_consts(cli, b) : status;
+}
+
 int bindings_load(Cli *cli, bool shapes_only, Bindings *b)
 {
-    *b         = (Bindings){ 0 };
-    int status = program_load(cli, cli->operands[0], &b->program);
-    if (status == DONE)
-        status = define_consts(cli, b);
+    int status = bindings_program(cli, b);
     if (status != DONE)
         return status;
     fputs(b->program.warnings, stderr);

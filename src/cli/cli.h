@@ -12,11 +12,13 @@
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
-typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_FMT, COMMAND_COUNT } CommandId;
+typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_BENCH, COMMAND_FMT, COMMAND_COUNT } CommandId;
 
 typedef enum OptionId {
     OPTION_DEFINE,
     OPTION_WITH_SCHEDULE,
+    OPTION_BENCH_SCHEDULE,
+    OPTION_ONLY,
     OPTION_SCHEDULE_NAME,
     OPTION_OUTPUT,
     OPTION_BUILD_OUTPUT,
@@ -28,6 +30,10 @@ typedef enum OptionId {
     OPTION_INTERPRET,
     OPTION_STRICT_FLOAT,
     OPTION_THREADS,
+    OPTION_BENCH_THREADS,
+    OPTION_SECONDS,
+    OPTION_ROUNDS,
+    OPTION_JSON,
     OPTION_NO_CACHE,
     OPTION_PROFILE,
     OPTION_CHECK_ACCESS,
@@ -161,6 +167,8 @@ typedef struct Bindings {
     int        library_count;
 } Bindings;
 
+/* The program of the operands FILE name=VALUE …, with the consts among them. */
+int bindings_program(Cli *cli, Bindings *b);
 /* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs,
  * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values, and may be missing. */
 int  bindings_load(Cli *cli, bool shapes_only, Bindings *b);
@@ -197,6 +205,8 @@ int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
 int image_path_check(Cli *cli, const char *path, const kn_port *port);
 /* Saves an output in the format of the path's ending; says what had to be converted. */
 int image_save(Cli *cli, const char *path, const kn_buffer *b);
+/* Saves the outputs that -o names. */
+int bindings_save(Cli *cli, const Bindings *b);
 
 /* ---- values.c ---- */
 
@@ -209,6 +219,49 @@ void values_print(const kn_buffer *b);
 /* Type, size, min, max and mean to stdout. */
 void values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
+/* ---- measure.c ---- */
+
+/* A way to run a program that is measured beside others: a schedule and a number of threads. It has a context of its own, so that
+ * neither memory nor threads of another serve it. */
+typedef struct Contender {
+    const char *name;       /* of the schedule, for people */
+    const char *file;       /* a .sched, or NULL */
+    const char *schedule;   /* if there is no file: as in kn_options */
+    int         threads;
+    kn_context *cx;
+    Bindings    own; /* the program, parsed in that context */
+    kn_module  *module;
+    double      compile_ms;
+    double     *ms; /* of each run but the first */
+    int         runs, room;
+    int64_t     peak_kb;    /* -1: not known */
+    double      difference; /* from the reference, the largest */
+    double      share;      /* of the values that are not what rounding explains */
+} Contender;
+
+/* Loads the backend, so that the first program that is compiled does not pay for it. */
+int backend_load(Cli *cli);
+/* Parses and compiles, and says what is wrong. */
+int contender_open(Cli *cli, const kn_options *options, Contender *c);
+/* The first run, which is not counted: measures memory, and compares the outputs in `b` with those of the reference, a buffer
+ * for each port. The first contender (`reference` has no data) makes the reference. */
+int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *reference);
+/* Runs for so many seconds, and at least so many times. */
+int  contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least);
+void contender_close(Contender *c);
+
+/* ---- bench_print.c ---- */
+
+/* How a comparison was made, for people. */
+typedef struct Protocol {
+    double seconds;
+    int    rounds;
+} Protocol;
+
+void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, const Protocol *how);
+/* One line of JSON for each. */
+void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count);
+
 /* ---- the subcommands ---- */
 
 int command_check(Cli *cli);
@@ -216,6 +269,7 @@ int command_run(Cli *cli);
 int command_build(Cli *cli);
 int command_diff(Cli *cli);
 int command_show(Cli *cli);
+int command_bench(Cli *cli);
 int command_fmt(Cli *cli);
 
 #endif

@@ -61,3 +61,12 @@ int image_save(Cli *cli, const char *path, const kn_buffer *b)
     kn_buffer_free(cli->cx, &file);
     return good ? DONE : FAILED;
 }
+
+int bindings_save(Cli *cli, const Bindings *b)
+{
+    int status = DONE;
+    for (int i = 0; i < b->count && status == DONE; i++)
+        if (b->at[i].path)
+            status = image_save(cli, b->at[i].path, &b->at[i].buffer);
+    return status;
+}

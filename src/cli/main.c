@@ -62,6 +62,21 @@ const Command command_table[COMMAND_COUNT] = {
                        "that run takes.",
         .run         = command_show,
     },
+    [COMMAND_BENCH] = {
+        .name        = "bench",
+        .synopsis    = "[FILE|APP [NAME=VALUE|IMAGE …]] …",
+        .summary     = "measure a program's schedules against each other",
+        .description = "Compares the default schedule, the schedules in the program, and those beside it: NAME.sched and "
+                       "NAME.*.sched beside NAME.kiln. They take turns, so that what disturbs one disturbs all. The table has the "
+                       "shortest and the median time of a run, how far times spread, the time to compile, the memory that a run "
+                       "takes beside its inputs and outputs, and whether the results agree; the exit status is 1 if they do not.\n\n"
+                       "APP is apps/APP/APP.kiln. Arguments are given as for run. Without any they are read from the file NAME.bench "
+                       "beside the program, which has one on each line; lines that begin with // are remarks. Without a program, all "
+                       "apps that have a schedule are measured.\n\n"
+                       "Memory is the growth of the process during the first run. Nothing is taken from the cache of compiled code. "
+                       "Threads are not bound to CPUs: taskset does that.",
+        .run         = command_bench,
+    },
     [COMMAND_FMT] = {
         .name        = "fmt",
         .synopsis    = "FILE …",

@@ -25,15 +25,6 @@ static void show_outputs(Cli *cli, const Bindings *b)
     }
 }
 
-static int save_outputs(Cli *cli, const Bindings *b)
-{
-    int status = DONE;
-    for (int i = 0; i < b->count && status == DONE; i++)
-        if (b->at[i].path)
-            status = image_save(cli, b->at[i].path, &b->at[i].buffer);
-    return status;
-}
-
 /* A line that is gone when the work is done. */
 static void say_working(const char *what, const char *path)
 {
@@ -108,7 +99,7 @@ int command_run(Cli *cli)
         status = compile_and_run(cli, &b, &options, begin);
     if (status == DONE) {
         show_outputs(cli, &b);
-        status = save_outputs(cli, &b);
+        status = bindings_save(cli, &b);
     }
     bindings_free(&b);
     return status;

@@ -156,7 +156,7 @@ typedef struct Gen {
     uint32_t  statement;                /* number of the current one */
     Answer   *answers;                  /* by expression id */
     uint32_t *seen;                     /* by expression id: the statement whose loads were collected */
-    uint8_t  *coordinate;               /* by expression id: 0 not known, 1 no, 2 yes */
+    uint8_t  *coordinate;               /* by expression id: what it is made of, see llvm_expr.c; 0: not known */
     Sum      *sums;
     size_t    sum_capacity, sum_count;
     Strided  *strided;
@@ -208,6 +208,7 @@ Value        gen_expr(Gen *g, const Expr *e);
 LLVMValueRef value_lanes(Gen *g, Value v, int lanes);       /* as that many lanes, at its level; lanes 0: it must be UNIFORM, and is given as it is */
 LLVMValueRef gen_uniform(Gen *g, const Expr *e);            /* fails where the lanes differ */
 bool         is_coordinate(Gen *g, const Expr *e);
+bool         is_named_coordinate(Gen *g, const Expr *e);     /* of a let's value */
 void         statement_begin(Gen *g);
 Value        value_merge(Value a, const Value *b);          /* level, name and purity of what is made of both */
 Value        value_constant(Gen *g, LLVMValueRef v);

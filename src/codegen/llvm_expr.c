@@ -59,22 +59,37 @@ static bool coordinate_op(const Expr *e)
     }
 }
 
-bool is_coordinate(Gen *g, const Expr *e)
+/* What an integer is made of. Lowering gives names to coordinates and boxes alone, and has checked that none of them wraps, with parameters in them too. */
+typedef enum Made { MADE_NOT_KNOWN, MADE_OF_DATA, MADE_WITH_PARAMS, MADE_OF_COORDINATES } Made;
+
+static Made made_of(Gen *g, const Expr *e)
 {
     if (e->type != KN_I32 && e->type != KN_I64)
-        return false;
+        return MADE_OF_DATA;
     if (e->op == EX_VAR) {
         const Binding *b = binding_find(g, e->u.name);
-        return !b || b->coordinate;
+        return !b || b->coordinate ? MADE_OF_COORDINATES : MADE_OF_DATA;
     }
     uint8_t *known = &g->coordinate[e->id];
-    if (!*known) {
-        bool yes = coordinate_op(e);
-        for (uint32_t i = 0; yes && i < e->count; i++)
-            yes = is_coordinate(g, e->args[i]);
-        *known = yes ? 2 : 1;
+    if (*known == MADE_NOT_KNOWN) {
+        Made made = e->op == EX_PARAM ? MADE_WITH_PARAMS : coordinate_op(e) ? MADE_OF_COORDINATES : MADE_OF_DATA;
+        for (uint32_t i = 0; made != MADE_OF_DATA && i < e->count; i++) {
+            const Made part = made_of(g, e->args[i]);
+            made            = part < made ? part : made;
+        }
+        *known = (uint8_t)made;
     }
-    return *known == 2;
+    return (Made)*known;
+}
+
+bool is_coordinate(Gen *g, const Expr *e)
+{
+    return made_of(g, e) == MADE_OF_COORDINATES;
+}
+
+bool is_named_coordinate(Gen *g, const Expr *e)
+{
+    return made_of(g, e) >= MADE_WITH_PARAMS;
 }
 
 /* ---- Leaves ---- */

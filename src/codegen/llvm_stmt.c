@@ -73,7 +73,7 @@ static void gen_let(Gen *g, const Stmt *s)
 {
     begin_with(g, s->let.value);
     Value      v          = gen_expr(g, s->let.value);
-    const bool coordinate = is_coordinate(g, s->let.value);
+    const bool coordinate = is_named_coordinate(g, s->let.value);
     scope_push(g, NULL);
     v.named = g->depth;
     v.pure  = true;

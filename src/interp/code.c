@@ -3,7 +3,8 @@
  * Takes   the expressions of one statement: a graph of shared nodes.
  * Gives   one instruction per distinct node, operands first; constants and variables of full width are values without one.
  * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value is bad follows the one
- *         that is taken, so reading what was never written is fine where the result does not depend on it. */
+ *         that is taken, so reading what was never written is fine where the result does not depend on it. So is reading what another iteration of a parallel
+ *         loop changes: after the instructions have run, they are walked backwards, and only loads in lanes that were used count as reads. */
 #include "interp/machine.h"
 #include "ir/math.h"
 
@@ -15,6 +16,9 @@ struct Instr {
     const Expr  *expr;
     Value        r;
     const Value *args;
+    const int   *from;          /* the instruction of each argument; -1: it has none */
+    uint8_t     *used;          /* lanes whose result matters, in parallel loops and where the code has choices */
+    bool         is_root;       /* a statement asked for it */
     Kernel      *kernel;
     Finish      *finish;
     const Slot  *slot;          /* EX_VAR */
@@ -25,7 +29,8 @@ struct Instr {
 
 struct Code {
     int        width;
-    Map        values;          /* Expr -> Value */
+    bool       chooses;         /* has an `if`, && or || */
+    Map        values;          /* Expr -> CodeNode */
     VEC(Instr) instrs;
 };
 
@@ -192,6 +197,14 @@ static Instr instruction(Machine *m, const Expr *e)
     return in;
 }
 
+/* An expression of the code: its value, and the place of its instruction or -1. */
+typedef struct CodeNode {
+    Value value;
+    int   instr;
+} CodeNode;
+
+static const CodeNode *code_node(Machine *m, Code *code, const Expr *e);
+
 static Value add_node(Machine *m, Code *code, const Expr *e)
 {
     if (e->op == EX_INT)
@@ -207,29 +220,88 @@ static Value add_node(Machine *m, Code *code, const Expr *e)
             return in.slot->value;
     } else {
         Value *args = ARENA_ARRAY(&m->arena, Value, e->count + (size_t)1);
-        for (uint32_t i = 0; i < e->count; i++)
-            args[i] = code_add(m, code, e->args[i]);
+        int   *from = ARENA_ARRAY(&m->arena, int, e->count + (size_t)1);
+        for (uint32_t i = 0; i < e->count; i++) {
+            const CodeNode *arg = code_node(m, code, e->args[i]);
+            args[i]         = arg->value;
+            from[i]         = arg->instr;
+        }
         in      = instruction(m, e);
         in.args = args;
+        in.from = from;
+        code->chooses |= in.run == run_select || in.run == run_decide;
     }
-    in.r = value_new(m, code->width);
+    in.r    = value_new(m, code->width);
+    in.used = ARENA_ARRAY(&m->arena, uint8_t, (size_t)code->width);
     vec_push(&m->arena, &code->instrs, in);
     return in.r;
 }
 
-Value code_add(Machine *m, Code *code, const Expr *e)
+static const CodeNode *code_node(Machine *m, Code *code, const Expr *e)
 {
-    Value *known = map_get(&code->values, e);
+    CodeNode *known = map_get(&code->values, e);
     if (!known) {
-        known  = ARENA_NEW(&m->arena, Value);
-        *known = add_node(m, code, e);
+        known         = ARENA_NEW(&m->arena, CodeNode);
+        const size_t count = code->instrs.count;
+        known->value  = add_node(m, code, e);
+        known->instr  = code->instrs.count > count ? (int)code->instrs.count - 1 : -1;
         map_set(&code->values, e, known);
     }
-    return *known;
+    return known;
+}
+
+Value code_add(Machine *m, Code *code, const Expr *e)
+{
+    const CodeNode *node = code_node(m, code, e);
+    if (node->instr >= 0)
+        code->instrs.at[node->instr].is_root = true;
+    return node->value;
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+
+/* Does argument i matter in that lane, where the result does? */
+static bool matters(const Instr *in, uint32_t i, int lane)
+{
+    const Value *first = &in->args[0];
+    if (in->run == run_select)
+        return i == 0 || (i == 1) == (first->lane[lane].i != 0);
+    if (in->run == run_decide)
+        return i == 0 || first->lane[lane].i != (in->expr->op == EX_OR);
+    return true;
+}
+
+/* From results to operands: which lanes of which instructions matter. */
+static void find_used(const Code *code, const uint8_t *active)
+{
+    for (size_t k = 0; k < code->instrs.count; k++)
+        for (int l = 0; l < code->width; l++)
+            code->instrs.at[k].used[l] = code->instrs.at[k].is_root && active[l];
+    for (size_t k = code->instrs.count; k-- > 0;) {
+        const Instr *in = &code->instrs.at[k];
+        for (uint32_t i = 0; in->from && i < in->expr->count; i++)
+            for (int l = 0; in->from[i] >= 0 && l < code->width; l++)
+                code->instrs.at[in->from[i]].used[l] |= in->used[l] && matters(in, i, l);
+    }
+}
+
+/* In a parallel loop: no other iteration may change what was read. */
+static void watch_loads(Machine *m, const Code *code, const uint8_t *active)
+{
+    if (code->chooses)
+        find_used(code, active);
+    for (size_t k = 0; k < code->instrs.count; k++) {
+        const Instr *in = &code->instrs.at[k];
+        for (int l = 0; in->run == run_load && l < code->width; l++)
+            if (code->chooses ? in->used[l] : active[l])
+                memory_watch(m, in->store, l, code->width, in->args[0].lane[l].i);
+    }
 }
 
 void code_run(Machine *m, const Code *code, const uint8_t *active)
 {
     for (size_t i = 0; i < code->instrs.count; i++)
         code->instrs.at[i].run(m, &code->instrs.at[i], code->width, active);
+    if (m->strand)
+        watch_loads(m, code, active);
 }

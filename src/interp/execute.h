@@ -3,7 +3,8 @@
  * It is the judge of lowering, as the interpreter is of the language, and is as strict as the statements' contract (ir/stmt.h) allows:
  *   - every access must hit an element of its buffer, also in the branch of an `if` expression that is not taken;
  *   - a value that was never written may be moved about, but may not reach an output, a condition, a bound or the place of a store;
- *   - the iterations of a parallel loop run in a scrambled order, and no two may touch an element that one of them changes;
+ *   - the iterations of a parallel loop run in a scrambled order, and no two may touch an element that one of them changes (a load
+ *     whose value is not used, in the branch of an `if` that is not taken, does not count);
  *   - a vector loop runs statement by statement over all lanes, and no two lanes may store different values to one element;
  *   - memory that was just allocated holds garbage.
  * What breaks a rule ends the run with an error that says "mistake in Kiln". */

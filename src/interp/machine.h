@@ -99,6 +99,8 @@ static inline Room *store_room(const Store *s, int lane, int width)
 }
 
 Lane memory_load(Machine *m, const Store *s, int lane, int width, int64_t index, uint8_t *bad);
+/* The value that was loaded is used: it must not be what another strand changes. */
+void memory_watch(Machine *m, const Store *s, int lane, int width, int64_t index);
 void memory_store(Machine *m, const Store *s, int lane, int width, int64_t index, Lane v, bool bad);
 
 #endif

@@ -100,16 +100,21 @@ Lane memory_load(Machine *m, const Store *s, int lane, int width, int64_t index,
     const Room  *room   = s->rooms ? store_room(s, lane, width) : NULL;
     Shadow      *shadow = find(m, s, room, index, "reads");
     const size_t size   = kn_type_size(s->buffer->type);
-    if (shadow->writer && are_concurrent(m, shadow->writer, m->strand) && !(m->in_atomic && shadow->atomic))
-        refuse_race(m, s, index, "reads");
-    if (!m->in_atomic)
-        shadow->reader = m->strand;
     if (!shadow->defined) {
         m->counts->undefined_loads++;
         *bad = true;
     }
     s->counts->loaded += (int64_t)size;
     return lane_load(s->buffer->type, room->data + index * (int64_t)size);
+}
+
+void memory_watch(Machine *m, const Store *s, int lane, int width, int64_t index)
+{
+    Shadow *shadow = find(m, s, store_room(s, lane, width), index, "reads");
+    if (shadow->writer && are_concurrent(m, shadow->writer, m->strand) && !(m->in_atomic && shadow->atomic))
+        refuse_race(m, s, index, "reads");
+    if (!m->in_atomic)
+        shadow->reader = m->strand;
 }
 
 /* Counts a store of the definition that is being produced. */

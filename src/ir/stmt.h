@@ -84,9 +84,9 @@ typedef struct StageCall {
 
 /* Storage that outlives the iterations it is computed in. */
 typedef struct Sliding {
-    int     dim;                /* the dimension that is computed piece by piece; -1: all of it or nothing */
-    int64_t window;             /* how many coordinates of that dimension are needed at a time, at most; 0: not known */
-    bool    folded;             /* the storage has not many more: coordinates count modulo its extent */
+    int     count, dims[2];     /* the dimensions that are computed piece by piece, the one of the outer loop first; none: all of it or nothing */
+    int64_t window[2];          /* how many coordinates of each are needed at a time, at most; 0: not known */
+    bool    folded;             /* along the first the storage has not many more: coordinates count modulo its extent */
 } Sliding;
 
 struct Stmt {
@@ -98,7 +98,8 @@ struct Stmt {
         struct { const Expr *condition; const Stmt *yes, *no; } branch;
         struct { const Func *func; int update; const Stmt *body; } produce;
         struct { const Func *func; int rank, count; const Expr **args; const Expr **values; bool atomic; } provide;     /* count: of components */
-        struct { const Func *func; int rank; const Expr **min, **extent; const Stmt *body; const Sliding *sliding; } realize;      /* sliding: NULL if it does not */
+        struct { const Func *func; int rank; const Expr **min, **extent; const int64_t *fold; const Stmt *body; const Sliding *sliding; } realize;     /* fold: coordinates
+                                 * along a dimension count modulo this, if positive; sliding: NULL if it does not */
         struct { int count; Place *places; bool atomic, stream; } store;
         struct { const Buffer *buffer; const Expr *count; const Stmt *body; } alloc;
         struct { const Buffer *buffer; int dim; const Expr *min, *max; const Func *reader; } need;

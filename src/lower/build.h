@@ -33,7 +33,8 @@ typedef struct FuncBoxes {
     SymBox *updates;            /* free dimensions count */
     const Expr *alive;          /* while the boxes of root are made: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
-    const Expr *keep;           /* of a slide: what is held goes on being held */
+    const Expr *keep[2];        /* of a slide, per moving dimension: what is held goes on being held */
+    SymBox  held;               /* of a slide: what `keep[0]` is about */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */
 } FuncBoxes;
 
@@ -41,6 +42,8 @@ typedef struct FuncBoxes {
 typedef struct StepTable {
     const Buffer *buffer;
     const Expr  **lo, **extent; /* per reduction variable */
+    SymBox        need;         /* the box after the last step; the same after each where still[d] */
+    bool          still[KN_MAX_RANK];
 } StepTable;
 
 /* The range of one loop or variable of a nest. */
@@ -76,16 +79,19 @@ struct Nest {
     int              partner_count;
     Nest           **partners;  /* those that run in its loops */
     const char     **same;      /* of a partner: per name that of the nest whose loops it runs in, or NULL */
+    const SplitMode *lead;      /* of a partner: the modes of that nest */
+    int             *follows;   /* of a partner: per step that of that nest, if all loops that it makes are shared; else -1 */
     bool             shared[KN_MAX_RANK];
 };
 
 /* A function that is stored outside the loop it is computed in. */
 typedef struct Slide {
-    const Buffer *held;         /* 2 * rank numbers: min and max of each dimension of what the storage holds */
+    const Buffer *held;         /* 2 * 2 * rank numbers: min and max of each dimension of the two boxes that the storage holds */
     bool          decided;
-    int           dim;          /* what is computed piece by piece, or -1 */
+    int           count;        /* of the dimensions that are computed piece by piece: 0 to 2 */
+    int           dims[2];      /* the one that an outer loop moves along first */
     size_t        opened;       /* scopes open at the store level */
-    int64_t       window;       /* the most coordinates along dim that are needed at a time; 0: not known */
+    int64_t       window[2];    /* the most coordinates along each of them that are needed at a time; 0: not known */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */
@@ -98,7 +104,7 @@ typedef struct Build {
     Lower      *lw;
     const Plan *plan;
     Spans       spans;
-    Map         unsafe;         /* call nodes whose indices must be clamped */
+    Map         unsafe;         /* call nodes with indices that must be clamped: the dimensions, a bit each */
     Map         live;           /* call nodes that can be made, as far as root knows; the others ask for nothing anywhere */
     bool       *read;           /* per function id: something is read of it, as far as root knows; what is not is not computed anywhere */
     const Expr **alive;         /* per function id: the condition that anything is read of it in this call; NULL: it always is. What it needs of the inputs was
@@ -107,7 +113,7 @@ typedef struct Build {
     FuncBoxes  *boxes;          /* per function id: at its compute level, while that is open */
     Slide      *slides;         /* per function id */
     Func      **ports;          /* per function id: of an output that is computed elsewhere and copied, what is copied; else NULL */
-    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: 0 where not folded, -1 where it cannot be; for flattening */
+    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: 0 where not folded, -1 where it cannot be, so far */
     VEC(Scope)  scopes;
     bool        failed;
 } Build;
@@ -139,6 +145,8 @@ SymBox port_box(Build *b, const Func *f);
 SymBox box_widened(Build *b, const Func *f, SymBox box);
 bool   box_widens(Build *b, const Func *f, int d);
 void   regions_widen(Build *b, const Func *f);
+/* From now on the indices of these dimensions, a bit each, of a call are clamped. */
+void   regions_clamp(Build *b, const Expr *call, unsigned dimensions);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 
 /* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */
@@ -171,6 +179,7 @@ bool        together_joined(Build *b, const PlanDef *def);                      
 void slide_begin(Build *b, const Func *f, Wraps *w);                            /* at the store level: nothing is held */
 void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);            /* at the compute level: narrows the boxes to what is missing */
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            /* computes, then notes what is held */
+bool slide_moves(const Slide *s, int d);
 void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */
 
 /* ---- steps.c ---- */

@@ -173,7 +173,7 @@ static const Stmt *flatten_realize(Flatten *fl, const Stmt *s)
     Let             lets[2 * KN_MAX_RANK + 1];
     int             let_count = 0;
     const Expr     *size      = expr_int(lw->exprs, KN_I64, 1);
-    st->fold                  = lw->fold[f->id];
+    st->fold                  = s->realize.fold;
     for (int i = 0; i < f->rank; i++) {
         const int d     = pf->order[i];
         st->min[d]      = s->realize.min[d];

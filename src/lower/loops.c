@@ -201,8 +201,26 @@ static const Sliding *sliding_note(Build *b, const Func *f)
     if (!s->decided)
         return NULL;
     Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
-    *note         = (Sliding){ .dim = s->dim, .window = s->window, .folded = s->dim >= 0 && b->fold[f->id][s->dim] > 0 };
+    *note         = (Sliding){ .count = s->count, .dims = { s->dims[0], s->dims[1] }, .window = { s->window[0], s->window[1] }, .folded = s->count && b->fold[f->id][s->dims[0]] > 0 };
     return note;
+}
+
+/* The number of elements must not wrap: extents are below 2^29, so three or more of them may. NULL: it cannot. */
+static const Stmt *size_check(Build *b, const Func *f, const Expr **extent)
+{
+    enum { MOST_BITS = 33 };
+    Lower      *lw   = b->lw;
+    const Expr *most = expr_int(lw->exprs, KN_I64, (int64_t)1 << MOST_BITS), *size = expr_int(lw->exprs, KN_I64, 1);
+    for (int d = 0; d < f->rank; d++)
+        size = x_op(lw, EX_MUL, d < 2 ? size : x_min(lw, size, most), x_cast(lw, KN_I64, extent[d]));
+    const Expr *fits = f->rank < 3 ? NULL : x_le(lw, size, most);
+    if (!fits || fits->op == EX_INT)
+        return NULL;
+    Stmt *s            = ARENA_NEW(lw->arena, Stmt);
+    s->kind            = STMT_CHECK;
+    s->check.condition = fits;
+    s->check.message   = arena_printf(lw->arena, "the box of `%s` has more elements than compiled code can store (2^%d)", f->name, MOST_BITS);
+    return s;
 }
 
 static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
@@ -216,6 +234,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     s->realize.rank   = f->rank;
     s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
     s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
+    s->realize.fold   = memcpy(ARENA_ARRAY(a, int64_t, KN_MAX_RANK), b->fold[f->id], sizeof b->fold[f->id]);
     s->realize.body   = body;
     s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
@@ -223,7 +242,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
         s->realize.min[d]    = box->min[d];
         s->realize.extent[d] = b->fold[f->id][d] > 0 ? x_int(b->lw, b->fold[f->id][d]) : storage_extent(b, box->min[d], box->max[d]);
     }
-    return s;
+    return stmt_pair(a, size_check(b, f, s->realize.extent), s);
 }
 
 static bool is_direct(Build *b, const PlanFunc *pf)
@@ -413,7 +432,6 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.slides = ARENA_ARRAY(lw->arena, Slide, count);
     b.ports  = ARENA_ARRAY(lw->arena, Func *, count);
     b.fold   = arena_array(lw->arena, count, sizeof *b.fold);
-    lw->fold = b.fold;
     stages_begin(&b);
     for (int i = 0; i < lw->plan->func_count; i++)
         for (int d = 0; d < lw->plan->funcs[i].func->rank; d++)

@@ -24,13 +24,27 @@ static const char *identifier(Arena *a, const char *name)
     return s;
 }
 
+Simplifier *lower_knowledge(const Lower *lw, Arena *arena)
+{
+    Simplifier *s = simplifier_new(lw->exprs, arena);
+    for (size_t i = 0; i < lw->plan->pipeline->params.count; i++) {
+        const Param *q = lw->plan->pipeline->params.at[i];
+        if (!q->has_range || !type_is_int(q->type))
+            continue;
+        const Expr *v = expr_param(lw->exprs, q->type, q);
+        simplifier_push_fact(s, expr_binary(lw->exprs, EX_LE, KN_BOOL, expr_int(lw->exprs, q->type, q->lo.as.i), v));
+        simplifier_push_fact(s, expr_binary(lw->exprs, EX_LT, KN_BOOL, v, expr_int(lw->exprs, q->type, q->hi.as.i)));
+    }
+    return s;
+}
+
 Program *lower(const Plan *plan, const LowerOptions *options)
 {
     Program *p = ARENA_NEW(plan->arena, Program);
     Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = (ExprPool *)&plan->exprs, .plan = plan, .program = p,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
     *p = (Program){ .cx = plan->cx, .arena = plan->arena, .exprs = lw.exprs, .name = identifier(plan->arena, plan->name), .strict_float = options->strict_float };
-    lw.simplifier = simplifier_new(lw.exprs, lw.arena);
+    lw.simplifier = lower_knowledge(&lw, lw.arena);
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
     for (int i = 0; i < lower_pass_count; i++) {

@@ -16,7 +16,6 @@ typedef struct Lower {
     Program    *program;
     Simplifier *simplifier;     /* knows no more than what always holds */
     struct ValueRanges *values; /* values.c */
-    int64_t   (*fold)[KN_MAX_RANK]; /* per function id: storage along a dimension is modulo this; not positive: it is not */
     int         vector_bits;    /* of the target, for choices of shape */
 } Lower;
 
@@ -34,6 +33,9 @@ typedef struct LowerOptions {
     int         vector_bits;    /* 0: 256 */
     const char *until;          /* stop after this pass; NULL: all of them */
 } LowerOptions;
+
+/* A simplifier that knows what always holds: the ranges of parameters. */
+Simplifier *lower_knowledge(const Lower *lw, Arena *arena);
 
 /* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
 Program *lower(const Plan *plan, const LowerOptions *options);

@@ -85,6 +85,12 @@ static bool may_shift(const Nest *n, const PlanStep *s)
     return (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && !(n->widened && parallel);
 }
 
+/* How a split fits. What a partner shares is decided in the nest whose loops it runs in. */
+static SplitMode mode_of(const Nest *n, int step)
+{
+    return n->follows && n->follows[step] >= 0 ? n->lead[n->follows[step]] : n->modes[step];
+}
+
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
 {
     const Func   *f = def->func;
@@ -131,6 +137,7 @@ Nest nest_copy(Build *b, const Nest *n)
     for (int i = 0; i < n->partner_count; i++) {
         c.partners[i]  = ARENA_NEW(a, Nest);
         *c.partners[i] = nest_copy(b, n->partners[i]);
+        c.partners[i]->lead = c.modes;
     }
     return c;
 }
@@ -171,7 +178,8 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     const Expr *extent = nest_find(n, s->whole)->extent;
     at->min            = x_int(lw, 0);
     at->extent         = factor;
-    if (is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
+    const bool follows = n->follows && n->follows[index] >= 0;
+    if (follows || is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
     /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
     const bool again = may_shift(n, s) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
@@ -265,10 +273,10 @@ Span nest_span_all(Build *b, const Nest *n, const char *name)
         if (s->kind != STEP_SPLIT || s->whole != name)
             continue;
         const Span outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
-        const Expr *low  = x_add(lw, piece(lw, s, n->modes[i], outer.min, at->extent), inner.min);
-        const Expr *high = x_add(lw, piece(lw, s, n->modes[i], outer.max, at->extent), inner.max);
+        const Expr *low  = x_add(lw, piece(lw, s, mode_of(n, i), outer.min, at->extent), inner.min);
+        const Expr *high = x_add(lw, piece(lw, s, mode_of(n, i), outer.max, at->extent), inner.max);
         /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never empty */
-        const bool  guarded = n->modes[i] == SPLIT_GUARD || n->modes[i] == SPLIT_OPEN;
+        const bool  guarded = mode_of(n, i) == SPLIT_GUARD || mode_of(n, i) == SPLIT_OPEN;
         const Expr *first   = x_add(lw, at->min, low);
         return (Span){ guarded ? x_min(lw, last, first) : first, x_min(lw, last, x_add(lw, at->min, high)) };
     }
@@ -374,14 +382,15 @@ typedef struct Clamping {
     Map    done;
 } Clamping;
 
-/* The indices brought into the storage. A box that is empty has its min: there is one element for that. */
-static void clamp_indices(Build *b, const Func *f, const Expr **args)
+/* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element for that. */
+static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
 {
     Lower       *lw  = b->lw;
     const SymBox box = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
     const bool   any = f->kind == FUNC_INPUT || box.known;           /* else it is read nowhere */
     for (int d = 0; d < f->rank && any; d++)
-        args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
+        if (marked >> d & 1)
+            args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
 }
 
 static const Expr *clamp_calls(Clamping *c, const Expr *e)
@@ -390,15 +399,15 @@ static const Expr *clamp_calls(Clamping *c, const Expr *e)
     const Expr *known = map_get(&c->done, e);
     if (known || !e->count)
         return known ? known : e;
-    const bool   marked  = e->op == EX_CALL && map_get(&c->b->unsafe, e);
-    const Expr **args    = ARENA_ARRAY(lw->arena, const Expr *, e->count);
-    bool         changed = marked;
+    const uintptr_t marked = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->unsafe, e) : 0;
+    const Expr    **args   = ARENA_ARRAY(lw->arena, const Expr *, e->count);
+    bool            changed = marked;
     for (uint32_t i = 0; i < e->count; i++) {
         args[i] = clamp_calls(c, e->args[i]);
         changed |= args[i] != e->args[i];
     }
     if (marked)
-        clamp_indices(c->b, e->u.call.func, args);
+        clamp_indices(c->b, e->u.call.func, marked, args);
     const Expr *result = changed ? expr_rebuild(lw->exprs, e, args) : e;
     map_set(&c->done, e, (void *)result);
     return result;

@@ -376,7 +376,7 @@ const Stmt *lower_partition(Lower *lw, const Stmt *s)
         return NULL;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Pass x = { .lw = lw, .scratch = &scratch, .known = simplifier_new(lw->exprs, &scratch) };
+    Pass x = { .lw = lw, .scratch = &scratch, .known = lower_knowledge(lw, &scratch) };
     map_init(&x.reach, &scratch);
     typical_init(&x.typical, lw, &scratch);
     s = partition(&x, s);

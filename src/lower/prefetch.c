@@ -47,12 +47,12 @@ static const Expr *hull(Lower *lw, ExprOp op, bool any, const Expr *a, const Exp
     return !any ? b : a && b ? x_op(lw, op, a, b) : NULL;
 }
 
-static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
+static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     Fetch *at = user;
     (void)alive;
     (void)decided;
-    (void)safe;
+    (void)unsafe;
     if (call->u.call.func != at->f)
         return;
     for (int d = 0; d < at->f->rank; d++) {

@@ -108,6 +108,13 @@ static bool is_old_value(const Regions *r, const Expr *call)
     return same;
 }
 
+void regions_clamp(Build *b, const Expr *call, unsigned dimensions)
+{
+    const uintptr_t marked = (uintptr_t)map_get(&b->unsafe, call) | dimensions;
+    if (marked)
+        map_set(&b->unsafe, call, (void *)marked);
+}
+
 /* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
 static void need_inputs(Regions *r)
 {
@@ -144,7 +151,7 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     return known;
 }
 
-static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
+static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     Regions    *r = user;
     Build      *b = r->b;
@@ -154,11 +161,10 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     if (r->root && !(alive && alive->op == EX_INT && !alive->u.i))
         map_set(&b->live, call, b);
     if (!map_get(&b->live, call)) {
-        map_set(&b->unsafe, call, b);
+        regions_clamp(b, call, ~0u);
         return;
     }
-    if (!safe)
-        map_set(&b->unsafe, call, b);
+    regions_clamp(b, call, unsafe);
     const PlanFunc *pf     = plan_func(b->plan, f);
     const bool      inside = f->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, pf->compute);
     Need           *n      = f == r->reader ? r->self : inside ? &r->need[f->id] : NULL;
@@ -204,7 +210,7 @@ static void bind_rvars(Regions *r, const Update *u)
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. `writing` is set while the value is visited. */
+/* Tells of all accesses of an update; its variables are bound. `writing` is set where the place that is written is known to be needed. */
 static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
     for (int i = 0; i < u->rvar_count; i++) {
@@ -212,13 +218,13 @@ static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writin
         spans_visit(sp, u->rvars[i].hi);
     }
     bool entered = false;
+    *writing     = true;            /* the condition too is asked only at places that are needed */
     if (u->where) {
         spans_visit(sp, u->where);
         entered = spans_enter(sp, u->where, true);
     }
     for (int d = 0; d < f->rank; d++)
         spans_visit(sp, u->args[d]);
-    *writing = true;
     for (int c = 0; c < f->component_count; c++)
         spans_visit(sp, u->values[c]);
     *writing = false;
@@ -270,15 +276,25 @@ static const Update *update_of(const Nest *n)
     return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
 }
 
-static void visit_nest(Build *b, const Nest *n, bool *writing)
+/* What its reduction variables run through. To be asked for before the spans of anything else are begun: it takes spans to find out. */
+static const Span *nest_reduction(Build *b, const Nest *n)
+{
+    const Update *u    = update_of(n);
+    Span         *span = ARENA_ARRAY(b->lw->arena, Span, (size_t)(u ? u->rvar_count : 0));
+    for (int i = 0; u && i < u->rvar_count; i++)
+        span[i] = nest_span(b, n, u->rvars[i].name);
+    return span;
+}
+
+static void visit_nest(Build *b, const Nest *n, const Span *reduction, bool *writing)
 {
     const Func   *f = n->def->func;
     const Update *u = update_of(n);
+    for (int i = 0; u && i < u->rvar_count; i++)
+        spans_bind(&b->spans, u->rvars[i].name, reduction[i]);
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d])
             spans_bind(&b->spans, f->args[d], nest_span(b, n, f->args[d]));
-    for (int i = 0; u && i < u->rvar_count; i++)
-        spans_bind(&b->spans, u->rvars[i].name, nest_span(b, n, u->rvars[i].name));
     if (u)
         visit_update(&b->spans, f, u, writing);
     else
@@ -289,20 +305,22 @@ static void visit_nest(Build *b, const Nest *n, bool *writing)
 /* The accesses of the definition whose loop is the level: what its inner loops run through. */
 static void read_nest(Regions *r, const Nest *n)
 {
+    const Span *reduction = nest_reduction(r->b, n);
     begin_definition(r, n->def->func, update_of(n), NULL);
     r->when = r->level.loop < together_depth(n) ? r->b->alive[n->def->func->id] : NULL;
-    visit_nest(r->b, n, &r->writing);
+    visit_nest(r->b, n, reduction, &r->writing);
     r->when = NULL;
 }
 
 void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user)
 {
-    bool writing;
+    bool        writing;
+    const Span *reduction = nest_reduction(b, n);
     spans_reset(&b->spans, b->lw);
     b->spans.access   = access;
     b->spans.user     = user;
     b->spans.checking = false;
-    visit_nest(b, n, &writing);
+    visit_nest(b, n, reduction, &writing);
 }
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
@@ -351,8 +369,7 @@ static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Exp
 bool box_widens(Build *b, const Func *f, int d)
 {
     const PlanFunc *pf    = plan_func(b->plan, f);
-    const bool      moves = b->slides[f->id].decided && b->slides[f->id].dim == d;
-    return (pf->bound_min[d] || pf->align_factor[d]) && !moves;
+    return (pf->bound_min[d] || pf->align_factor[d]) && !slide_moves(&b->slides[f->id], d);
 }
 
 /* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is held is computed. */
@@ -379,9 +396,8 @@ SymBox box_widened(Build *b, const Func *f, SymBox box)
 
 static void mark_unsafe(const Expr *e, void *user)
 {
-    Build *b = user;
     if (e->op == EX_CALL)
-        map_set(&b->unsafe, e, b);
+        regions_clamp(user, e, ~0u);
 }
 
 void regions_widen(Build *b, const Func *f)
@@ -482,8 +498,8 @@ static void region_of(Regions *r, const Func *f)
         check_bounds(r, f, &boxes.pure, boxes.alive);
     if (here) {
         SymBox all = boxes.pure;
-        if (!stored && b->slides[f->id].dim >= 0)
-            all.min[b->slides[f->id].dim] = boxes.need.min[b->slides[f->id].dim];
+        for (int i = 0; !stored && i < b->slides[f->id].count; i++)
+            all.min[b->slides[f->id].dims[i]] = boxes.need.min[b->slides[f->id].dims[i]];
         all = box_widened(b, f, all);
         fold_check(b, f, &all);
         b->boxes[f->id] = boxes;
@@ -531,13 +547,13 @@ void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
-    for (int i = 0; nest && i < nest->partner_count; i++)
-        if (nest->partners[i]->def->with.loop >= level.loop)
-            read_nest(&r, nest->partners[i]);
     if (nest)
         read_nest(&r, nest);
     else
         need_outputs(&r);
+    for (int i = 0; nest && i < nest->partner_count; i++)      /* they follow in how splits fit */
+        if (nest->partners[i]->def->with.loop >= level.loop)
+            read_nest(&r, nest->partners[i]);
     for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
         const Func     *f  = b->plan->funcs[i].func;
         const PlanFunc *pf = &b->plan->funcs[i];

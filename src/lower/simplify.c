@@ -136,7 +136,7 @@ const Stmt *lower_simplify(Lower *lw, const Stmt *s)
         return NULL;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Clean c = { .lw = lw, .known = simplifier_new(lw->exprs, &scratch) };
+    Clean c = { .lw = lw, .known = lower_knowledge(lw, &scratch) };
     map_init(&c.used, &scratch);
     s = clean(&c, s);
     scratch_end(&scratch);

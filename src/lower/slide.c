@@ -1,7 +1,10 @@
 /* Sliding windows: a function stored outside the loop it is computed in is computed only where its storage does not hold it already.
  *
- * Takes   at the compute level the box that one iteration needs, and a small buffer, filled at the store level, that says which box the storage holds.
- * Gives   the box to be computed: what is missing along one dimension if all the rest is held, else all of it; and afterwards the new box held.
+ * Takes   at the compute level the box that one iteration needs, and a small buffer, filled at the store level, that says which boxes the storage holds.
+ * Gives   the box to be computed: what is missing along one dimension, or along two, if all the rest is held, else all of it; and afterwards the new boxes held.
+ * Two     dimensions, an outer loop moving along y and an inner one along x: one box holds the rows of former sweeps, the other what this sweep has of the rows after them. What is
+ *         missing is a corner: beyond the first box along y, beyond the second along x. When a sweep is over its box joins the first: along y they meet, along the others both
+ *         must have it.
  * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows larger than a tile. Nothing is proved, because
  *         nothing is assumed: what is held is known when the code runs.
  * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate % F. What is held is then no more than F of them. F is rounded up to
@@ -69,17 +72,41 @@ static bool separates(Build *b, const Func *f, int d)
     return f->kind == FUNC_DEFINED;
 }
 
-/* The dimension that moves with the innermost loop that moves any; -1 if there is none. */
-static int moving_dim(Build *b, const Func *f, const SymBox *box)
+/* May what is held go beyond what is needed at a time, in every dimension but d? */
+static bool keeps_beside(Build *b, const Func *f, int d)
 {
-    for (size_t i = b->scopes.count; i-- > b->slides[f->id].opened;) {
+    const PlanFunc *pf = plan_func(b->plan, f);
+    for (int e = 0; e < f->rank; e++)
+        if (e != d && pf->fold[e])
+            return false;
+    return true;
+}
+
+/* The dimensions that move with the innermost loops that move any, the innermost last. */
+static void find_moving(Build *b, const Func *f, const SymBox *box, Slide *s)
+{
+    for (size_t i = b->scopes.count; i-- > s->opened && s->count < 2;) {
         if (b->scopes.at[i].value)
             continue;
-        for (int d = f->rank - 1; d >= 0; d--)
-            if (depends(b, box->max[d], b->scopes.at[i].name) && separates(b, f, d))
-                return d;
+        for (int d = f->rank - 1; d >= 0; d--) {
+            if (!depends(b, box->max[d], b->scopes.at[i].name) || !separates(b, f, d))
+                continue;
+            if (s->count == 0 || (s->dims[0] != d && keeps_beside(b, f, d))) {
+                s->dims[1] = s->dims[0];
+                s->dims[0] = d;
+                s->count++;
+            }
+            break;
+        }
     }
-    return -1;
+}
+
+bool slide_moves(const Slide *s, int d)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->dims[i] == d)
+            return true;
+    return false;
 }
 
 /* ---- Folding ----------------------------------------------------------------------------- */
@@ -136,41 +163,110 @@ static const Expr *least_first(Build *b, const SymBox *box, int d, int64_t most)
 
 /* ---- What is held ------------------------------------------------------------------------ */
 
-static const Expr *held(Build *b, const Func *f, int d, int end)
+static const Expr *held_place(Build *b, const Func *f, int box, int d, int end)
 {
-    return build_load(b, b->slides[f->id].held, x_int(b->lw, 2 * d + end));
+    return x_int(b->lw, 2 * (box * (f->rank ? f->rank : 1) + d) + end);
 }
 
-static const Stmt *set_held(Build *b, const Func *f, int d, int end, const Expr *value)
+/* Box 0 or 1 of what is held. With one moving dimension there is only box 0. */
+static SymBox held(Build *b, const Func *f, int box)
 {
-    return build_store(b, b->slides[f->id].held, x_int(b->lw, 2 * d + end), value);
+    SymBox h = { 0 };
+    for (int d = 0; d < f->rank; d++) {
+        h.min[d] = build_load(b, b->slides[f->id].held, held_place(b, f, box, d, 0));
+        h.max[d] = build_load(b, b->slides[f->id].held, held_place(b, f, box, d, 1));
+    }
+    return h;
+}
+
+static const Stmt *set_held(Build *b, const Func *f, int box, int d, int end, const Expr *value)
+{
+    return build_store(b, b->slides[f->id].held, held_place(b, f, box, d, end), value);
 }
 
 void slide_begin(Build *b, const Func *f, Wraps *w)
 {
-    Lower *lw = b->lw;
-    Slide *s  = &b->slides[f->id];
+    Lower    *lw   = b->lw;
+    Slide    *s    = &b->slides[f->id];
+    const int rank = f->rank ? f->rank : 1;
     if (!s->held)
         s->held = build_scratch(b, arena_printf(lw->arena, "%s.held", f->name), KN_I32);
     s->opened = b->scopes.count;
-    wrap_alloc(b, w, s->held, expr_int(lw->exprs, KN_I64, f->rank ? 2 * f->rank : 2));
-    for (int d = 0; d < (f->rank ? f->rank : 1); d++) {
-        wrap_before(b, w, set_held(b, f, d, 0, x_int(lw, MOST_COORDINATE)));
-        wrap_before(b, w, set_held(b, f, d, 1, x_int(lw, -MOST_COORDINATE)));
-    }
+    wrap_alloc(b, w, s->held, expr_int(lw->exprs, KN_I64, 4 * rank));
+    for (int box = 0; box < 2; box++)
+        for (int d = 0; d < rank; d++) {
+            wrap_before(b, w, set_held(b, f, box, d, 0, x_int(lw, MOST_COORDINATE)));
+            wrap_before(b, w, set_held(b, f, box, d, 1, x_int(lw, -MOST_COORDINATE)));
+        }
 }
 
-/* Does what is held cover the box in every dimension, but for what lies beyond the end along `moving`? */
-static const Expr *covers(Build *b, const Func *f, const SymBox *box, int moving)
+/* Does `h` cover the box in every dimension, but for what lies beyond its end along `moving`? */
+static const Expr *covers(Lower *lw, int rank, const SymBox *h, const SymBox *box, int moving)
 {
-    Lower      *lw = b->lw;
-    const Expr *c  = NULL;
-    for (int d = 0; d < f->rank; d++) {
-        const Expr *end = d == moving ? box->min[d] : box->max[d];
-        const Expr *max = d == moving ? x_add(lw, held(b, f, d, 1), x_int(lw, 1)) : held(b, f, d, 1);
-        c               = x_and(lw, c, x_and(lw, x_le(lw, held(b, f, d, 0), box->min[d]), x_le(lw, end, max)));
+    const Expr *c = NULL;
+    for (int d = 0; d < rank; d++) {
+        const Expr *reach = d == moving ? x_le(lw, box->min[d], x_add(lw, h->max[d], x_int(lw, 1))) : x_le(lw, box->max[d], h->max[d]);
+        c                 = x_and(lw, c, x_and(lw, x_le(lw, h->min[d], box->min[d]), reach));
     }
-    return c ? c : x_le(lw, held(b, f, 0, 0), x_int(lw, 0));
+    return c;
+}
+
+/* The first coordinate along d that is missing: within the box, or one past it. */
+static const Expr *first_missing(Lower *lw, const SymBox *h, const SymBox *box, int d, const Expr *keep)
+{
+    const Expr *one = x_int(lw, 1), *next = x_max(lw, box->min[d], x_add(lw, h->max[d], one));
+    return x_select(lw, keep, x_min(lw, next, x_add(lw, box->max[d], one)), box->min[d]);
+}
+
+/* The first box once this sweep's has joined it, unless the sweep goes on. Where they do not meet, what is newer is kept. */
+static SymBox join_sweep(Build *b, const Func *f, const SymBox *first, const SymBox *sweep, const Expr *goes_on, Wraps *w)
+{
+    Lower      *lw   = b->lw;
+    const int   y    = b->slides[f->id].dims[0];
+    const Expr *meet = x_and(lw, x_le(lw, first->min[y], sweep->min[y]), x_le(lw, sweep->min[y], x_add(lw, first->max[y], x_int(lw, 1))));
+    SymBox      r    = { 0 };
+    meet = wrap_let(b, w, arena_printf(lw->arena, "%s.meet", f->name), meet);
+    for (int d = 0; d < f->rank; d++) {
+        const Expr *min = d == y ? first->min[d] : x_max(lw, first->min[d], sweep->min[d]);
+        const Expr *max = d == y ? x_max(lw, first->max[d], sweep->max[d]) : x_min(lw, first->max[d], sweep->max[d]);
+        min             = x_select(lw, goes_on, first->min[d], x_select(lw, meet, min, sweep->min[d]));
+        max             = x_select(lw, goes_on, first->max[d], x_select(lw, meet, max, sweep->max[d]));
+        r.min[d]        = wrap_let(b, w, arena_printf(lw->arena, "%s.kept.min", f->args[d]), min);
+        r.max[d]        = wrap_let(b, w, arena_printf(lw->arena, "%s.kept.max", f->args[d]), max);
+    }
+    return r;
+}
+
+/* With two moving dimensions: the box that holds former sweeps, as it is for this iteration. */
+static SymBox former_sweeps(Build *b, const Func *f, const SymBox *need, Wraps *w)
+{
+    Lower       *lw    = b->lw;
+    const Slide *s     = &b->slides[f->id];
+    const SymBox first = held(b, f, 0), sweep = held(b, f, 1);
+    SymBox       rest  = *need;
+    const int    y     = s->dims[0];
+    rest.min[y] = wrap_let(b, w, arena_printf(lw->arena, "%s.next", f->args[y]), first_missing(lw, &first, need, y, covers(lw, f->rank, &first, need, y)));
+    const Expr *goes_on = x_op(lw, EX_OR, x_op(lw, EX_LT, need->max[y], rest.min[y]), covers(lw, f->rank, &sweep, &rest, s->dims[1]));
+    goes_on             = wrap_let(b, w, arena_printf(lw->arena, "%s.goes_on", f->name), goes_on);
+    return join_sweep(b, f, &first, &sweep, goes_on, w);
+}
+
+/* Narrows the box along moving dimension `i` to what `h` does not have. */
+static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBox *h, Wraps *w)
+{
+    Lower        *lw   = b->lw;
+    const int     d    = b->slides[f->id].dims[i];
+    const int64_t most = most_extent(b, &boxes->need, d);
+    boxes->keep[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->args[d]), covers(lw, f->rank, h, &boxes->pure, d));
+    if (i == 0)
+        fold_moving(b, f, d, most);
+    const Expr *first  = first_missing(lw, h, &boxes->pure, d, boxes->keep[i]);
+    boxes->pure.min[d] = wrap_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first, least_first(b, &boxes->need, d, most),
+                                      x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
+    simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
+    w->pushed++;
+    if (most > b->slides[f->id].window[i])
+        b->slides[f->id].window[i] = most;
 }
 
 void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
@@ -178,21 +274,81 @@ void slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     Lower *lw = b->lw;
     Slide *s  = &b->slides[f->id];
     if (!s->decided)
-        s->dim = moving_dim(b, f, &boxes->pure);
+        find_moving(b, f, &boxes->pure, s);
     s->decided = true;
-    boxes->keep = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->name), covers(b, f, &boxes->pure, s->dim));
-    if (s->dim < 0)
+    if (!s->count) {
+        const SymBox h = held(b, f, 0);
+        const Expr  *c = f->rank ? covers(lw, f->rank, &h, &boxes->pure, -1) : x_le(lw, build_load(b, s->held, x_int(lw, 0)), x_int(lw, 0));
+        boxes->keep[0] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->name), c);
         return;
-    const int   d     = s->dim;
-    const Expr *next  = x_max(lw, boxes->pure.min[d], x_add(lw, held(b, f, d, 1), x_int(lw, 1)));
-    const Expr *first = x_select(lw, boxes->keep, x_min(lw, next, x_add(lw, boxes->pure.max[d], x_int(lw, 1))), boxes->pure.min[d]);
-    const int64_t most = most_extent(b, &boxes->pure, d);
-    fold_moving(b, f, d, most);
-    boxes->pure.min[d] = wrap_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first, least_first(b, &boxes->pure, d, most),
-                                      x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
-    simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
-    w->pushed++;
-    s->window = most > s->window ? most : s->window;
+    }
+    boxes->held = s->count == 2 ? former_sweeps(b, f, &boxes->need, w) : held(b, f, 0);
+    narrow(b, f, boxes, 0, &boxes->held, w);
+    if (s->count == 2) {
+        const SymBox sweep = held(b, f, 1);
+        narrow(b, f, boxes, 1, &sweep, w);
+    }
+}
+
+/* ---- Afterwards --------------------------------------------------------------------------- */
+
+/* Notes that `box` is held. All its ends are computed before any is stored: they may read the old ones. */
+static const Stmt *note_held(Build *b, const Func *f, int box, const SymBox *now)
+{
+    Lower      *lw  = b->lw;
+    const Stmt *set = NULL;
+    const char *names[2 * KN_MAX_RANK];
+    for (int i = 0; i < 2 * f->rank; i++) {
+        names[i] = intern(lw->cx, arena_printf(lw->arena, "%s.held%d.%s", f->args[i / 2], box, i % 2 ? "max" : "min"));
+        set      = stmt_pair(lw->arena, set, set_held(b, f, box, i / 2, i % 2, expr_var(lw->exprs, KN_I32, names[i])));
+    }
+    for (int i = 2 * f->rank - 1; i >= 0; i--)
+        set = stmt_let(lw->arena, names[i], i % 2 ? now->max[i / 2] : now->min[i / 2], set);
+    return set;
+}
+
+/* Grows `box`, to which what is needed along d was added if `keep` holds, else it takes its place. */
+static void extend(Lower *lw, SymBox *box, const SymBox *h, int d, const Expr *keep)
+{
+    box->min[d] = x_select(lw, keep, h->min[d], box->min[d]);
+    box->max[d] = x_select(lw, keep, x_max(lw, h->max[d], box->max[d]), box->max[d]);
+}
+
+/* A folded dimension has only the last coordinates. */
+static void forget_folded(Build *b, const Func *f, SymBox *box, const Expr *max, int d)
+{
+    const int64_t fold = b->fold[f->id][d];
+    if (fold > 0)
+        box->min[d] = x_max(b->lw, box->min[d], x_sub(b->lw, max, x_int(b->lw, fold - 1)));
+}
+
+static const Stmt *note_one(Build *b, const Func *f)
+{
+    const FuncBoxes *boxes = &b->boxes[f->id];
+    const int        d     = b->slides[f->id].dims[0];
+    const SymBox     h     = held(b, f, 0);
+    SymBox           now   = boxes->need;
+    extend(b->lw, &now, &h, d, boxes->keep[0]);
+    forget_folded(b, f, &now, now.max[d], d);
+    return note_held(b, f, 0, &now);
+}
+
+static const Stmt *note_two(Build *b, const Func *f)
+{
+    Lower           *lw    = b->lw;
+    const FuncBoxes *boxes = &b->boxes[f->id];
+    const int        y     = b->slides[f->id].dims[0], x = b->slides[f->id].dims[1];
+    const SymBox     sweep = held(b, f, 1);
+    SymBox           rows  = boxes->held, now = boxes->need;
+    for (int d = 0; d < f->rank; d++) {
+        rows.min[d] = x_select(lw, boxes->keep[0], rows.min[d], x_int(lw, MOST_COORDINATE));
+        rows.max[d] = x_select(lw, boxes->keep[0], rows.max[d], x_int(lw, -MOST_COORDINATE));
+    }
+    forget_folded(b, f, &rows, boxes->need.max[y], y);
+    now.min[y] = boxes->pure.min[y];
+    extend(lw, &now, &sweep, x, boxes->keep[1]);
+    const Expr *some = x_le(lw, boxes->pure.min[y], boxes->need.max[y]);        /* nothing missing along y: this sweep's box stays */
+    return stmt_pair(lw->arena, note_held(b, f, 0, &rows), stmt_if(lw->arena, some, note_held(b, f, 1, &now), NULL));
 }
 
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
@@ -200,28 +356,11 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     Lower           *lw    = b->lw;
     const Slide     *s     = &b->slides[f->id];
     const FuncBoxes *boxes = &b->boxes[f->id];
-    VEC(const Stmt *) all = { 0 };
-    if (s->dim >= 0)        /* nothing may be missing */
-        produce = stmt_if(lw->arena, x_le(lw, boxes->pure.min[s->dim], boxes->pure.max[s->dim]), produce, NULL);
-    vec_push(lw->arena, &all, produce);
-    for (int d = 0; d < f->rank; d++) {
-        const Expr *min = boxes->need.min[d], *max = boxes->need.max[d];
-        if (d == s->dim) {
-            const int64_t fold = b->fold[f->id][d];
-            min                = x_select(lw, boxes->keep, held(b, f, d, 0), min);
-            max                = x_select(lw, boxes->keep, x_max(lw, held(b, f, d, 1), max), max);
-            if (fold > 0)
-                min = x_max(lw, min, x_sub(lw, max, x_int(lw, fold - 1)));
-        }
-        /* both ends are computed before either is stored: min may read the old end */
-        const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.held.min", f->args[d]));
-        const Stmt *set  = stmt_pair(lw->arena, set_held(b, f, d, 1, max), set_held(b, f, d, 0, expr_var(lw->exprs, KN_I32, name)));
-        vec_push(lw->arena, &all, stmt_let(lw->arena, name, min, set));
-    }
-    if (!f->rank)
-        vec_push(lw->arena, &all, set_held(b, f, 0, 0, x_int(lw, 0)));
-    const Stmt *done = stmt_block(lw->arena, (int)all.count, all.at);
-    if (s->dim >= 0)
-        return done;
-    return stmt_if(lw->arena, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->keep), done, NULL);
+    const Expr      *some  = NULL;
+    for (int i = 0; i < s->count; i++)
+        some = x_and(lw, some, x_le(lw, boxes->pure.min[s->dims[i]], boxes->pure.max[s->dims[i]]));
+    if (some)
+        return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL), s->count == 2 ? note_two(b, f) : note_one(b, f));
+    const Stmt *note = f->rank ? note_held(b, f, 0, &boxes->need) : build_store(b, s->held, x_int(lw, 0), x_int(lw, 0));
+    return stmt_if(lw->arena, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->keep[0]), stmt_pair(lw->arena, produce, note), NULL);
 }

@@ -380,13 +380,26 @@ static Span span_cast(Spans *sp, const Expr *e)
     return from == KN_I32 && type_bits(to) < 32 ? span_fit(lw, to, span_of(sp, e->args[0])) : span_numbers(sp, e);
 }
 
+/* May a sum or product of floats be no number? Then neither may the sum or product of their ends be, and nothing compares with that. */
+static bool may_be_nan(Spans *sp, const Expr *e)
+{
+    return value_range(sp->lw, e).nan;
+}
+
 static Span span_float_sum(Spans *sp, const Expr *e)
 {
-    Lower     *lw = sp->lw;
+    Lower *lw = sp->lw;
+    if (may_be_nan(sp, e))
+        return span_numbers(sp, e);
     const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
     if (e->op == EX_ADD)
         return (Span){ both(lw, EX_ADD, a.min, b.min), both(lw, EX_ADD, a.max, b.max) };
     return (Span){ both(lw, EX_SUB, a.min, b.max), both(lw, EX_SUB, a.max, b.min) };
+}
+
+static Span span_float_product(Spans *sp, const Expr *e)
+{
+    return may_be_nan(sp, e) ? span_numbers(sp, e) : span_product(sp, e);
 }
 
 static Span span_neg(Spans *sp, const Expr *e)
@@ -485,7 +498,7 @@ static Rule *const narrow_rules[EX_COUNT] = {
     [EX_MIN] = span_min,    [EX_MAX] = span_max,    [EX_ABS] = span_narrow, [EX_SELECT] = span_select, [EX_CAST] = span_cast,
 };
 static Rule *const float_rules[EX_COUNT] = {
-    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_product, [EX_DIV] = span_float_div,
+    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product, [EX_DIV] = span_float_div,
     [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising, [EX_ROUND] = span_rising,
     [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,  [EX_CALL] = span_call,
 };
@@ -701,16 +714,17 @@ static void tell_access(Spans *sp, const Expr *call)
 {
     const int count = (int)call->count, depth = sp->depth;
     Span      index[KN_MAX_RANK];
-    bool      safe = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
+    unsigned  unsafe = 0;
+    const bool always = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
     for (int d = 0; d < count; d++) {
         index[d]  = span_of(sp, call->args[d]);
-        safe      = safe && is_exact(sp, call->args[d]);
         sp->depth = 0;
         const Span base = span_of(sp, call->args[d]);
         sp->depth       = depth;
-        safe            = safe && base.min == index[d].min && base.max == index[d].max;
+        if (!always || !is_exact(sp, call->args[d]) || base.min != index[d].min || base.max != index[d].max)
+            unsafe |= 1u << d;
     }
-    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, safe);
+    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, unsafe);
 }
 
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)

@@ -39,9 +39,9 @@ typedef struct SpanLevel {
     const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
 } SpanLevel;
 
-/* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and whether its indices are safe
- * as they stand: inside these spans whatever the conditions around are, and computed exactly. */
-typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe);
+/* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and the dimensions, a bit each, whose
+ * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. */
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe);
 
 typedef struct Spans {
     Lower      *lw;

@@ -9,21 +9,31 @@
 typedef struct Shifts {
     const Func   *f;
     const Update *u;
-    bool          found;
+    bool          along[KN_MAX_RANK];
 } Shifts;
 
 static void shifts_visit(const Expr *e, void *user)
 {
     Shifts *s = user;
     for (uint32_t d = 0; e->op == EX_CALL && e->u.call.func == s->f && d < e->count; d++)
-        s->found |= s->u->is_free[d] && e->args[d] != s->u->args[d];
+        s->along[d] |= e->args[d] != s->u->args[d];
+}
+
+/* The dimensions along which the update reads itself beside the point it writes. */
+static Shifts find_shifts(Build *b, const Func *f, int update)
+{
+    Shifts s = { .f = f, .u = &f->updates[update] };
+    def_visit(b->lw->exprs, f, update, shifts_visit, &s);
+    return s;
 }
 
 bool update_shifts(Build *b, const Func *f, int update)
 {
-    Shifts s = { f, &f->updates[update], false };
-    def_visit(b->lw->exprs, f, update, shifts_visit, &s);
-    return s.found;
+    const Shifts s = find_shifts(b, f, update);
+    bool         found = false;
+    for (int d = 0; d < f->rank; d++)
+        found |= s.u->is_free[d] && s.along[d];
+    return found;
 }
 
 /* The hull of what one step reads of the function itself. */
@@ -34,12 +44,11 @@ typedef struct SelfReads {
     SymBox        box;
 } SelfReads;
 
-static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, bool safe)
+static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     SelfReads *s  = user;
     Lower     *lw = s->b->lw;
-    if (!safe)
-        map_set(&s->b->unsafe, call, s->b);
+    regions_clamp(s->b, call, unsafe);
     if (call->u.call.func != s->f)
         return;
     bool old = true;
@@ -88,6 +97,11 @@ static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *i
 {
     SymBox box = { 0 };
     for (int d = 0; d < f->rank; d++) {
+        if (t->still[d]) {
+            box.min[d] = t->need.min[d];
+            box.max[d] = t->need.max[d];
+            continue;
+        }
         box.min[d] = wrap_let(b, w, arena_printf(b->lw->arena, "%s.min.%s", f->args[d], what), get(b, f, t, index, d, 0));
         box.max[d] = wrap_let(b, w, arena_printf(b->lw->arena, "%s.max.%s", f->args[d], what), get(b, f, t, index, d, 1));
     }
@@ -200,7 +214,10 @@ void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLe
     Lower        *lw = b->lw;
     const Update *u  = &f->updates[update];
     const char   *place = level.def ? level.def->loops[level.loop].var : "root";
-    *before = *after_first = *need;
+    *before = *after_first = t->need = *need;
+    const Shifts shifts = find_shifts(b, f, update);
+    for (int d = 0; d < f->rank; d++)
+        t->still[d] = u->is_free[d] && !shifts.along[d];
     t->buffer         = build_scratch(b, arena_printf(lw->arena, "%s.u%d.steps@%s", f->name, update, place), KN_I32);
     const Expr *steps = name_domain(b, f, update, need, place, w, t);
     if (b->failed)

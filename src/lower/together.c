@@ -74,6 +74,42 @@ static void match_names(Build *b, Nest *p, const Nest *n)
     }
 }
 
+static int loop_of(const PlanDef *def, const char *name)
+{
+    for (int i = 0; i < def->loop_count; i++)
+        if (def->loops[i].var == name)
+            return i;
+    return -1;
+}
+
+/* Are all the loops that a name was made into shared? */
+static bool is_shared(const PlanDef *def, const char *name)
+{
+    const int loop = loop_of(def, name);
+    for (int i = 0; loop < 0 && i < def->step_count; i++) {
+        const PlanStep *s = &def->steps[i];
+        if (s->kind == STEP_SPLIT && s->whole == name)
+            return is_shared(def, s->outer) && is_shared(def, s->inner);
+        if (s->kind == STEP_FUSE && (s->outer == name || s->inner == name))
+            return is_shared(def, s->whole);
+    }
+    return loop >= 0 && loop <= def->with.loop;
+}
+
+/* Splits whose loops are all shared fit as those of the nest do. */
+static void match_steps(Build *b, Nest *p, const Nest *n)
+{
+    p->lead    = n->modes;
+    p->follows = ARENA_ARRAY(b->lw->arena, int, (size_t)p->def->step_count);
+    for (int i = 0; i < p->def->step_count; i++) {
+        const PlanStep *mine = &p->def->steps[i];
+        p->follows[i]        = -1;
+        for (int k = 0; k < n->def->step_count; k++)
+            if (mine->kind == STEP_SPLIT && n->def->steps[k].kind == STEP_SPLIT && *same_of(p, mine->outer) == n->def->steps[k].outer && is_shared(p->def, mine->whole))
+                p->follows[i] = k;
+    }
+}
+
 /* ---- Ranges ------------------------------------------------------------------------------ */
 
 static bool is_free(const Nest *n, int d)
@@ -142,6 +178,7 @@ void together_begin(Build *b, Nest *n)
             Nest *p = ARENA_NEW(b->lw->arena, Nest);
             nest_init(b, p, &pf->defs[k], &b->boxes[i]);
             match_names(b, p, n);
+            match_steps(b, p, n);
             vec_push(b->lw->arena, &all, p);
         }
     }

@@ -180,7 +180,7 @@ static bool span_of(Lanes *l, Map *done, const Expr *e, Span *out)
 /* What is known here of all that encloses the statement looked at. Few loops need it, so it is made for those. */
 static Simplifier *knowledge(Vectorize *x, Arena *scratch)
 {
-    Simplifier *known = simplifier_new(x->lw->exprs, scratch);
+    Simplifier *known = lower_knowledge(x->lw, scratch);
     for (size_t i = 0; i < x->around.count; i++) {
         const Stmt *s = x->around.at[i];
         if (s->kind == STMT_LET)

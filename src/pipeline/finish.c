@@ -178,6 +178,16 @@ kn_port kn_port_get(const kn_pipeline *p, int index)
     return p->ports.at[index];
 }
 
+int kn_schedule_count(const kn_pipeline *p)
+{
+    return p ? (int)p->schedules.count : 0;
+}
+
+const char *kn_schedule_name(const kn_pipeline *p, int index)
+{
+    return index < 0 || index >= kn_schedule_count(p) ? NULL : p->schedules.at[index]->name;
+}
+
 bool pipeline_finish(kn_pipeline *p)
 {
     if (!order_functions(p) || !check_self_references(p))

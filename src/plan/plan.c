@@ -210,6 +210,8 @@ static bool fits(const Schedule *s, const char *target)
 bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Schedule **out)
 {
     *out = NULL;
+    if (name && !*name)
+        return true;
     VEC(const char *) known = { 0 };
     for (size_t i = 0; i < p->schedules.count; i++) {
         const Schedule *s = p->schedules.at[i];

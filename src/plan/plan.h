@@ -110,8 +110,8 @@ typedef struct Plan {
  * registers of vector_bits (0: 256). NULL, with diagnostics that say the reason and a remedy, if the schedule cannot be obeyed. */
 Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vector_bits);
 
-/* The schedule to be used: the one of that name; for NULL, the last that fits the target and has no name or is the only one; NULL if there is none.
- * An unknown name is a diagnostic. */
+/* The schedule to be used: the one of that name; for NULL, the last that fits the target and has no name or is the only one; NULL if there is none,
+ * or for "". An unknown name is a diagnostic. */
 bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Schedule **out);
 
 /* The plan as the text of a schedule that makes it again. */

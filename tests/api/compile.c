@@ -47,6 +47,7 @@ static void options(kn_context *cx, kn_pipeline *p)
     blur_with(cx, p, NULL, "no options");
     blur_with(cx, p, &(kn_options){ .interpret = true }, "interpreted");
     blur_with(cx, p, &(kn_options){ .schedule = "tiles" }, "a schedule");
+    blur_with(cx, p, &(kn_options){ .schedule = "" }, "none of the schedules");
     blur_with(cx, p, &(kn_options){ .threads = 1 }, "one thread");
     blur_with(cx, p, &(kn_options){ .threads = 3 }, "three threads");
     blur_with(cx, p, &(kn_options){ .strict_float = true, .check_access = true }, "checked");

@@ -8,7 +8,9 @@ static const char text[] = "const n = 3\n"
                            "input in : f32(x, y)\n"
                            "output out\n"
                            "estimate out(8, 4)\n"
-                           "out(x, y) = real(curve(flip(x, y))) * n\n";
+                           "out(x, y) = real(curve(flip(x, y))) * n\n"
+                           "schedule { out.parallel(y) }\n"
+                           "schedule wide { out.vectorize(x, 8) }\n";
 
 static void test_names(const kn_pipeline *p)
 {
@@ -18,6 +20,8 @@ static void test_names(const kn_pipeline *p)
     CHECK(kn_extern_count(p) == 2, "%d externs", kn_extern_count(p));
     CHECK(!strcmp(kn_extern_name(p, 0), "curve") && !kn_extern_is_stage(p, 0), "the function");
     CHECK(!strcmp(kn_extern_name(p, 1), "flip") && kn_extern_is_stage(p, 1), "the stage");
+    CHECK(kn_schedule_count(p) == 2 && !kn_schedule_name(p, 0) && !strcmp(kn_schedule_name(p, 1), "wide"), "the schedules");
+    CHECK(!kn_schedule_name(p, 2) && !kn_schedule_name(p, -1), "beyond the ends");
     CHECK(!kn_extern_name(p, 2) && !kn_extern_is_stage(p, 2), "beyond the end");
 }
 
@@ -30,7 +34,8 @@ static void test_estimate(const kn_pipeline *p)
 
 static void test_nothing(void)
 {
-    CHECK(kn_const_count(NULL) == 0 && kn_extern_count(NULL) == 0, "of no pipeline");
+    CHECK(kn_const_count(NULL) == 0 && kn_extern_count(NULL) == 0 && kn_schedule_count(NULL) == 0, "of no pipeline");
+    CHECK(!kn_schedule_name(NULL, 0), "of no pipeline");
     CHECK(!kn_const_name(NULL, 0) && !kn_extern_name(NULL, 0) && !kn_extern_is_stage(NULL, 0), "of no pipeline");
 }
 

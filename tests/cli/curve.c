@@ -1,13 +1,22 @@
-/* What tests/cli/load.test loads: a scalar function, and a stage that flips its input upside down. */
+/* What tests/cli/load.test and bench.test load: a scalar function, one that breaks the rules, and a stage that flips its input upside
+ * down. */
 #include "kiln.h"
 
 KN_API float half_of(float v);
+KN_API float tally(float v);
 KN_API int   flip(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
                   kn_buffer *output, void *user);
 
 float half_of(float v)
 {
     return v / 2;
+}
+
+/* Another value at every call, which no function of a pipeline may have. */
+float tally(float v)
+{
+    static float calls;
+    return v + (calls += 1);
 }
 
 /* output(x, y) = input(x, h - 1 - y), where the scalar h is the height. */

@@ -39,13 +39,16 @@ Case read_comments(const char *text)
     Case c = { .count = 0 };
     for (const char *at = text; at && c.count < MOST_PORTS; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
         Slot s = { .rank = 0 };
-        char kind[8];
         int  used = 0;
-        if (sscanf(at, "//@ %7s %31s%n", kind, s.name, &used) != 2)
+        if (sscanf(at, "//@ %7s %31s%n", s.kind, s.name, &used) != 2)
             continue;
         at += used;
+        if (!strcmp(s.kind, "layout")) {
+            c.layout = strtoull(s.name, NULL, 10);
+            continue;
+        }
         unsigned long long number;
-        if (strcmp(kind, "output") && sscanf(at, " %llu%n", &number, &used) == 1) {
+        if (strcmp(s.kind, "output") && sscanf(at, " %llu%n", &number, &used) == 1) {
             s.number = number;
             at += used;
         }
@@ -94,8 +97,8 @@ void grid_allocate(Grid *g, uint64_t layout)
     for (int i = 0; i < g->b.rank; i++) {
         kn_dim *dim = &g->b.dim[order[i]];
         dim->stride = stride;
-        stride *= dim->extent + (layout ? (int64_t)(mix(layout ^ (uint64_t)i << 8) % 3) : 0);
-        if (layout && mix(layout * 7 + (uint64_t)i) % 3 == 0) {
+        stride *= (dim->extent ? dim->extent : 1) + (layout ? (int64_t)(mix(layout ^ (uint64_t)i << 8) % 3) : 0);
+        if (layout && dim->extent && mix(layout * 7 + (uint64_t)i) % 3 == 0) {
             first += dim->stride * (dim->extent - 1);
             dim->stride = -dim->stride;
         }

@@ -17,15 +17,16 @@ kn_context *context_with(MemoryUse *m);
 
 /* What stands in the comments. */
 typedef struct Slot {
-    char     name[32];
+    char     kind[8], name[32]; /* "input", "param" or "output" */
     uint64_t number;            /* an input's seed, a parameter's value */
     int      rank;
     kn_dim   dim[KN_MAX_RANK];
 } Slot;
 
 typedef struct Case {
-    Slot slots[MOST_PORTS];
-    int  count;
+    Slot     slots[MOST_PORTS];
+    int      count;
+    uint64_t layout;            /* of the buffers in memory: grid_allocate's; "//@ layout 7", else 0 */
 } Case;
 
 Case read_comments(const char *text);

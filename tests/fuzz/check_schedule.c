@@ -1,8 +1,9 @@
-/* Runs a program with a schedule and compares it with the interpreter, which obeys none.
+/* Runs a pipeline with schedules and compares it with the interpreter, which obeys none. What can fail:
  *
  *   parse      the text is refused (the generator's mistake, or the front end's)
+ *   run        the interpreter ends with an error
  *   access     a rule of lowered code is broken (interp/execute.h)
- *   need       the lowered code wants more of an input than the interpreter, or ends with another error
+ *   need       the lowered code ends with an error that the interpreter did not have
  *   value      a value differs
  *   print      the plan as text is no schedule, or makes another plan
  *   gaps       something beside the elements of an output was written
@@ -10,33 +11,175 @@
  *   jit        compiled code ends with an error, or a value differs
  *   leak       memory is left */
 #include "check_schedule.h"
-#include "cases.h"
 #include "interp/execute.h"
 #include "lower/lower.h"
+#include "sizes.h"
+#include "stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a size that is one of many: the points of all functions, the steps of lowered code; and how often a schedule may take more of them. */
+enum { FEW_POINTS = 20000, FEW_STEPS = 200000, FEW_TIMES = 2 };
+
+/* ---- The pipeline and its sizes ----------------------------------------------------------- */
+
+/* Widens what is needed of each function by the regions of one more size; the number of points in all of them. */
+static double widen_reach(Subject *s, const kn_region *regions, int count)
+{
+    double points = 0;
+    for (int i = 0; i < count; i++) {
+        double n = 1;
+        for (int d = 0; d < regions[i].rank; d++)
+            n *= regions[i].extent[d];
+        points += n;
+    }
+    for (int i = 0; points <= s->most_points && i < count; i++)
+        for (size_t k = 0; k < s->p->funcs.count; k++) {
+            Reach *reach = &s->reach[k];
+            if (strcmp(s->p->funcs.at[k]->name, regions[i].name))
+                continue;
+            for (int d = 0; d < regions[i].rank; d++) {
+                const int32_t min = regions[i].min[d], max = min + regions[i].extent[d] - 1;
+                reach->min[d] = reach->known && reach->min[d] < min ? reach->min[d] : min;
+                reach->max[d] = reach->known && reach->max[d] > max ? reach->max[d] : max;
+            }
+            reach->known = true;
+        }
+    return points;
+}
+
+/* Makes inputs larger until they suffice: those that `fit_inputs` leaves alone. The case says their boxes then. */
+static bool make_inputs_suffice(Run *r, Case *c, const kn_region **regions, int *count)
+{
+    static const int margins[] = { 0, 2, 7, 24 };
+    for (size_t k = 0; k < sizeof margins / sizeof *margins; k++) {
+        if (!run_shape(r, c, margins[k]))
+            return false;
+        if (kn_bounds(r->m, r->args, r->count, regions, count) != KN_OK)
+            continue;
+        for (int i = 0; i < r->count; i++)
+            if (kn_port_get(r->p, i).kind == KN_INPUT)
+                memcpy(((Slot *)find_slot(c, r->args[i].name))->dim, r->grid[i].b.dim, sizeof r->grid[i].b.dim);
+        return true;
+    }
+    return false;
+}
+
+/* Runs the interpreter at the next size, which becomes one of the subject's if that goes well. */
+static Verdict add_size(Subject *s, ScheduleReport *report)
+{
+    Case            *c = &s->cases[s->count];
+    Run             *r = &s->references[s->count];
+    const kn_region *regions;
+    int              count;
+    r->memory = &s->memory;
+    r->cx     = s->cx;
+    r->p      = s->p;
+    r->m      = s->interpreter;
+    r->report = &report->report;
+    if (!make_inputs_suffice(r, c, &regions, &count))
+        return strstr(kn_error_text(s->cx), "mistake in Kiln") ? fail(&report->report, "access", "%s", kn_error_text(s->cx)) : PROGRAM_SKIPPED;
+    double points = widen_reach(s, regions, count);
+    for (int i = 0; i < r->count; i++)
+        points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
+    if (points > s->most_points)
+        return PROGRAM_SKIPPED;
+    run_allocate(r, c, c->layout);
+    const kn_status status = run_go(r);
+    if (status) {
+        run_free_grids(r);
+        return judge(&report->report, s->cx, status, "run");
+    }
+    s->count++;
+    return PROGRAM_PASSED;
+}
+
+Subject *subject_new(const char *text, Choices *choices, int more, ScheduleReport *report)
+{
+    Subject *s = calloc(1, sizeof *s);
+    s->memory.fail_at = -1;
+    s->most_points    = choices ? FEW_POINTS : MOST_POINTS;
+    s->few_steps      = choices != NULL;
+    s->cx = context_with(&s->memory);
+    stages_register(s->cx);
+    s->p = kn_parse(s->cx, "program.kiln", text, -1);
+    *report = (ScheduleReport){ .report = { .kind = "" } };
+    if (!s->p) {
+        fail(&report->report, "parse", "%s", kn_error_text(s->cx));
+        return s;
+    }
+    s->interpreter = kn_compile(s->p, &(kn_options){ .interpret = true });
+    s->reach       = calloc(s->p->funcs.count + 1, sizeof *s->reach);
+    const Case base = read_comments(text);
+    for (int k = 0; s->interpreter && k <= more && s->count < MOST_SIZES && !*report->report.kind; k++) {
+        Case *c = &s->cases[s->count];
+        Run  *r = &s->references[s->count];
+        *c = base;
+        if (k)
+            vary_sizes(choices, c);
+        r->p = s->p;
+        r->m = s->interpreter;
+        if (choices)
+            fit_inputs(choices, r, c);
+        add_size(s, report);
+    }
+    return s;
+}
+
+void subject_add_layout(Subject *s, uint64_t layout)
+{
+    ScheduleReport unwanted = { .size = 0 };
+    if (!s->count || s->count == MOST_SIZES)
+        return;
+    s->cases[s->count]        = s->cases[0];
+    s->cases[s->count].layout = layout;
+    add_size(s, &unwanted);
+}
+
+bool subject_free(Subject *s, ScheduleReport *report)
+{
+    for (int i = 0; i < s->count; i++)
+        run_free_grids(&s->references[i]);
+    kn_context_free(s->cx);
+    const long long left = s->memory.live;
+    free(s->reach);
+    free(s);
+    if (left)
+        fail(&report->report, "leak", "%lld blocks", left);
+    return !left;
+}
+
+/* ---- Comparing ---------------------------------------------------------------------------- */
+
 typedef struct Check {
-    Run             reference, other;   /* other: the same arguments in other memory, the outputs to be written by the code under test */
-    const Case     *c;
-    const char     *text;
-    uint64_t        seed;
-    int             margin;
-    bool            compile;
+    Subject        *s;
+    const Run      *reference;
+    Run             other;              /* the same inputs, the outputs in other memory, to be written by the code under test */
     ScheduleReport *report;
 } Check;
 
-/* The arguments once more, in other memory and perhaps with other strides. */
-static void other_arguments(Check *k, uint64_t layout)
+/* The arguments of a size, with outputs of their own. */
+static void begin_size(Check *k, int size)
 {
-    Run *r = &k->other;
-    run_free_grids(r);
-    *r = k->reference;
-    memset(r->grid, 0, sizeof r->grid);
-    run_shape(r, k->c, k->margin);
-    run_allocate(r, k->c, layout);
+    k->report->size = size;
+    k->reference    = &k->s->references[size];
+    k->other        = *k->reference;
+    k->other.report = &k->report->report;
+    for (int i = 0; i < k->other.count; i++) {
+        if (k->other.args[i].buffer)
+            k->other.args[i].buffer = &k->other.grid[i].b;
+        if (is_output(&k->other, i))
+            grid_allocate(&k->other.grid[i], k->s->cases[size].layout ? k->s->cases[size].layout + (uint64_t)i : 0);
+    }
+}
+
+static void end_size(Check *k)
+{
+    for (int i = 0; i < k->other.count; i++)
+        if (is_output(&k->other, i))
+            grid_free(&k->other.grid[i]);
 }
 
 /* Nothing between the elements of the outputs was written. Overwrites the elements. */
@@ -64,37 +207,39 @@ static Verdict check_gaps(Check *k)
 /* The other run has ended with `status`: is it right? */
 static Verdict check_outcome(Check *k, kn_status status, const char *kind)
 {
-    if (status == KN_ERROR_BOUNDS && (strstr(kn_error_text(k->other.cx), "is needed") || strstr(kn_error_text(k->other.cx), "2^28"))) {
-        k->report->asks_more = true;        /* boxes found by rules may be larger than those found for numbers; kn_run interprets then */
+    const char *text = status ? kn_error_text(k->s->cx) : "";
+    if (status == KN_ERROR_BOUNDS && (strstr(text, "is needed") || strstr(text, "(2^"))) {
+        k->report->asks_more++;         /* boxes found by rules may be larger than those found for numbers; kn_run interprets then */
         return PROGRAM_SKIPPED;
     }
+    k->report->too_much += status == KN_ERROR_LIMIT;
     if (status)
-        return judge(&k->report->report, k->other.cx, status, kind);
-    const Verdict verdict = compare(&k->other, &k->reference, "value");
+        return judge(&k->report->report, k->s->cx, status, kind);
+    const Verdict verdict = compare(&k->other, k->reference, "value");
     return verdict == PROGRAM_PASSED ? check_gaps(k) : verdict;
 }
 
-static Verdict refused(Check *k)
-{
-    const char *text = kn_error_text(k->reference.cx);
-    if (strstr(text, "mistake in Kiln"))
-        return fail(&k->report->report, "access", "%s", text);
-    snprintf(k->report->refusal, sizeof k->report->refusal, "%s", text);
-    return PROGRAM_SKIPPED;
-}
-
-static kn_status execute_arguments(const Run *r, Program *p)
+/* Executes at one size. */
+static Verdict execute_size(Check *k, Program *p, int size)
 {
     kn_buffer *ports[MOST_PORTS];
     kn_scalar  params[MOST_PORTS];
     int        port_count = 0, param_count = 0;
-    for (int i = 0; i < r->count; i++)
-        if (r->args[i].buffer)
-            ports[port_count++] = r->args[i].buffer;
+    begin_size(k, size);
+    for (int i = 0; i < k->other.count; i++)
+        if (k->other.args[i].buffer)
+            ports[port_count++] = k->other.args[i].buffer;
         else
-            params[param_count++] = r->args[i].value;
-    return execute(p, ports, params, NULL);
+            params[param_count++] = k->other.args[i].value;
+    context_begin(k->s->cx);
+    if (k->s->few_steps)
+        k->s->cx->quota_left = FEW_STEPS;
+    const Verdict verdict = check_outcome(k, execute(p, ports, params, NULL), "need");
+    end_size(k);
+    return verdict;
 }
+
+/* ---- Lowering ----------------------------------------------------------------------------- */
 
 typedef struct Lowering {
     kn_pipeline *p;
@@ -120,6 +265,22 @@ static void lower_pipeline(void *arg)
     l->program = lower(plan, &(LowerOptions){ .strict_float = true, .until = l->until });
 }
 
+static void begin_lowering(Lowering *l, Subject *s)
+{
+    context_begin(s->cx);
+    arena_init(&l->arena, s->cx);
+    context_try(s->cx, lower_pipeline, l);
+}
+
+static Verdict refused(Check *k)
+{
+    const char *text = kn_error_text(k->s->cx);
+    if (strstr(text, "mistake in Kiln"))
+        return fail(&k->report->report, "access", "%s", text);
+    snprintf(k->report->refusal, sizeof k->report->refusal, "%s", text);
+    return PROGRAM_SKIPPED;
+}
+
 /* Skips the numbers that new names gain: x_1. */
 static const char *skip_number(const char *at)
 {
@@ -142,45 +303,30 @@ static bool same_text(const char *a, const char *b)
 /* The plan that was printed, read as a schedule, is the same plan. */
 static Verdict check_printed(Check *k, const Lowering *first)
 {
-    kn_context *cx      = k->reference.cx;
+    kn_context *cx      = k->s->cx;
+    Report     *report  = &k->report->report;
     Lowering    l       = { .p = first->p };
     Verdict     verdict = PROGRAM_PASSED;
     if (kn_schedule_parse(l.p, "printed.sched", first->printed, -1) != KN_OK)
-        return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "print", "%s", kn_error_text(cx));
-    context_begin(cx);
-    arena_init(&l.arena, cx);
-    context_try(cx, lower_pipeline, &l);
+        return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(report, "print", "%s", kn_error_text(cx));
+    begin_lowering(&l, k->s);
     if (!l.printed)
-        verdict = cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "print", "%s", kn_error_text(cx));
+        verdict = cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(report, "print", "%s", kn_error_text(cx));
     else if (!same_text(l.printed, first->printed))
-        verdict = fail(&k->report->report, "print", "printed\n%sbut that makes\n%s", first->printed, l.printed);
+        verdict = fail(report, "print", "printed\n%sbut that makes\n%s", first->printed, l.printed);
     arena_free(&l.arena);
-    return verdict;
-}
-
-/* Executes with two layouts of memory. */
-static Verdict execute_layouts(Check *k, Program *p)
-{
-    Verdict verdict = PROGRAM_PASSED;
-    for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
-        other_arguments(k, layout ? 1 + k->seed % 1000 : 0);
-        context_begin(k->reference.cx);
-        verdict = check_outcome(k, execute_arguments(&k->other, p), "need");
-    }
     return verdict;
 }
 
 /* After a failure: the first pass after which the code is wrong is put behind the report. */
 static void find_pass(Check *k)
 {
-    Report    *report = &k->report->report;
-    const Report kept = *report;
-    for (int i = 1; i < lower_pass_count && *report->text; i++) {
-        Lowering l = { .p = k->reference.p, .until = lower_passes[i].name };
-        arena_init(&l.arena, k->reference.cx);
-        context_begin(k->reference.cx);
-        context_try(k->reference.cx, lower_pipeline, &l);
-        const Verdict verdict = l.program ? execute_layouts(k, l.program) : PROGRAM_FAILED;
+    Report      *report = &k->report->report;
+    const Report kept   = *report;
+    for (int i = 1; i < lower_pass_count; i++) {
+        Lowering l = { .p = k->s->p, .until = lower_passes[i].name };
+        begin_lowering(&l, k->s);
+        const Verdict verdict = l.program ? execute_size(k, l.program, k->report->size) : PROGRAM_FAILED;
         arena_free(&l.arena);
         *report = kept;
         if (verdict != PROGRAM_FAILED)
@@ -190,84 +336,65 @@ static void find_pass(Check *k)
     }
 }
 
-/* Compiles, with every access checked or as usual, and runs with two layouts of memory. */
-static Verdict check_compiled(Check *k)
+/* ---- A schedule --------------------------------------------------------------------------- */
+
+/* Compiles once, with every access checked or as usual, and runs at every size. */
+static Verdict check_compiled(Check *k, int first, int end, bool check_access)
 {
-    kn_context *cx = k->reference.cx;
-    kn_module  *m  = kn_compile(k->reference.p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = k->seed % 2 });
+    kn_context *cx      = k->s->cx;
+    kn_module  *m       = kn_compile(k->s->p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = check_access });
     Verdict     verdict = PROGRAM_PASSED;
     if (!m)
         return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "compile", "%s", kn_error_text(cx));
-    for (uint64_t layout = 0; verdict == PROGRAM_PASSED && layout < 2; layout++) {
-        other_arguments(k, layout ? 1 + k->seed % 1000 : 0);
+    for (int size = first; verdict != PROGRAM_FAILED && size < end; size++) {
+        const int asked = k->report->asks_more;
+        begin_size(k, size);
         k->other.m = m;
         verdict    = check_outcome(k, run_go(&k->other), "jit");
-        if (verdict == PROGRAM_FAILED && !strcmp(k->report->report.kind, "value"))
-            k->report->report.kind = "jit";
+        end_size(k);
+        k->report->compiled += verdict == PROGRAM_PASSED;
+        k->report->asks_more = asked;           /* counted when it was executed */
     }
-    if (verdict == PROGRAM_PASSED)
-        k->report->reached = REACHED_COMPILED;
+    if (verdict == PROGRAM_FAILED && !strcmp(k->report->report.kind, "value"))
+        k->report->report.kind = "jit";
     return verdict;
 }
 
-/* Plans, lowers and executes; then the rest. */
-static Verdict check_lowered(Check *k)
+static Verdict check_lowered(Check *k, const Lowering *l, int only, unsigned parts)
 {
-    kn_context *cx = k->reference.cx;
-    Lowering    l  = { .p = k->reference.p };
-    Verdict     verdict;
-    context_begin(cx);
-    arena_init(&l.arena, cx);
-    context_try(cx, lower_pipeline, &l);
-    if (l.printed)
-        k->report->reached = REACHED_PLAN;
-    verdict = l.program ? PROGRAM_PASSED : cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : refused(k);
-    if (verdict == PROGRAM_PASSED)
-        verdict = execute_layouts(k, l.program);
-    if (verdict == PROGRAM_PASSED)
-        k->report->reached = REACHED_EXECUTED;
+    const int first   = only >= 0 ? only : 0, end = only >= 0 ? only + 1 : k->s->count;
+    Verdict   verdict = PROGRAM_PASSED;
+    for (int size = first; (parts & CHECK_EXECUTE) && verdict != PROGRAM_FAILED && size < end && k->report->too_much < FEW_TIMES; size++) {
+        verdict = execute_size(k, l->program, size);
+        k->report->executed += verdict == PROGRAM_PASSED;
+    }
     if (verdict == PROGRAM_FAILED)
         find_pass(k);
-    if (verdict == PROGRAM_PASSED && k->compile)
-        verdict = check_compiled(k);
-    if (l.printed && verdict != PROGRAM_FAILED && k->seed % 4 == 1)
-        verdict = check_printed(k, &l) == PROGRAM_FAILED ? PROGRAM_FAILED : verdict;
-    arena_free(&l.arena);
+    if (verdict != PROGRAM_FAILED && (parts & CHECK_COMPILE))
+        verdict = check_compiled(k, first, end, strlen(l->printed) % 2);
+    if (verdict != PROGRAM_FAILED && (parts & CHECK_PRINT))
+        verdict = check_printed(k, l);
     return verdict;
 }
 
-/* The reference: what the interpreter says. */
-static Verdict check_reference(Check *k)
+Verdict subject_check(Subject *s, const char *schedule, int only, unsigned parts, ScheduleReport *report)
 {
-    Run *r = &k->reference;
-    if (!r->p)
-        return fail(&k->report->report, "parse", "%s", kn_error_text(r->cx));
-    r->m = kn_compile(r->p, &(kn_options){ .interpret = true });
-    if (!r->m)
-        return judge(&k->report->report, r->cx, KN_OK, "compile");
-    Verdict verdict = find_shape(r, k->c, &k->margin);
-    if (verdict != PROGRAM_PASSED)
-        return verdict;
-    run_allocate(r, k->c, 0);
-    const kn_status status = run_go(r);
-    if (status)
-        return judge(&k->report->report, r->cx, status, "run");
-    k->report->reached = REACHED_REFERENCE;
-    return PROGRAM_PASSED;
-}
-
-Verdict check_schedule(const char *text, uint64_t seed, bool compile, ScheduleReport *report)
-{
-    MemoryUse  memory = { .fail_at = -1 };
-    const Case c      = read_comments(text);
-    Check      k      = { .c = &c, .text = text, .seed = seed, .compile = compile, .report = report };
+    Check    k       = { .s = s, .report = report };
+    Lowering l       = { .p = s->p };
+    Verdict  verdict = PROGRAM_SKIPPED;
     *report = (ScheduleReport){ .report = { .kind = "" } };
-    k.reference = (Run){ .memory = &memory, .cx = context_with(&memory), .report = &report->report };
-    k.reference.p = kn_parse(k.reference.cx, "program.kiln", text, -1);
-    Verdict verdict = check_reference(&k);
-    if (verdict == PROGRAM_PASSED)
-        verdict = check_lowered(&k);
-    run_free_grids(&k.other);
-    run_end(&k.reference);
-    return verdict != PROGRAM_FAILED && memory.live ? fail(&report->report, "leak", "%lld blocks", (long long)memory.live) : verdict;
+    if (!s->count)
+        return PROGRAM_SKIPPED;
+    if (schedule && kn_schedule_parse(s->p, "schedule.sched", schedule, -1) != KN_OK)
+        return s->cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&report->report, "parse", "%s", kn_error_text(s->cx));
+    begin_lowering(&l, s);
+    report->accepted = l.program != NULL;
+    if (l.program)
+        verdict = check_lowered(&k, &l, only, parts);
+    else if (s->cx->status == KN_ERROR_LIMIT)
+        report->too_much++;
+    else
+        verdict = refused(&k);
+    arena_free(&l.arena);
+    return verdict;
 }

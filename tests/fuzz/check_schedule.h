@@ -1,26 +1,54 @@
-/* Runs a program with a schedule and compares it with the interpreter. */
+/* Runs a pipeline with schedules, each at several sizes, and compares with the interpreter, which obeys none.
+ *
+ *     Subject *s = subject_new(text, …);             read, and interpreted once for every size
+ *     subject_check(s, schedule, …, &report);        planned and lowered once, executed (and perhaps compiled) for every size
+ *     subject_free(s, &report);
+ */
 #ifndef KILN_TESTS_FUZZ_CHECK_SCHEDULE_H
 #define KILN_TESTS_FUZZ_CHECK_SCHEDULE_H
 
-#include "check.h"
+#include "cases.h"
+#include "generate.h"
+#include "generate_schedule.h"
 
-/* How far a case came. */
-typedef enum Reached {
-    REACHED_NOTHING,
-    REACHED_REFERENCE,  /* the interpreter has run it */
-    REACHED_PLAN,       /* the schedule can be obeyed */
-    REACHED_EXECUTED,   /* lowered, executed, and the same */
-    REACHED_COMPILED    /* compiled, run, and the same */
-} Reached;
+enum { MOST_SIZES = 8 };
+
+/* A pipeline, and what the interpreter says of it. */
+typedef struct Subject {
+    MemoryUse    memory;
+    kn_context  *cx;
+    kn_pipeline *p;             /* NULL: its text was refused */
+    kn_module   *interpreter;
+    Reach       *reach;         /* by function: what is needed of it, over all sizes */
+    double       most_points;   /* of all functions at a size; one with more is left out */
+    bool         few_steps;     /* lowered code is stopped soon */
+    int          count;         /* of sizes */
+    Case         cases[MOST_SIZES];
+    Run          references[MOST_SIZES];
+} Subject;
 
 typedef struct ScheduleReport {
-    Report  report;
-    Reached reached;
-    bool    asks_more;          /* lowered code asks for more of an input than the interpreter */
-    char    refusal[400];       /* what the plan or the lowering had against it */
+    Report report;
+    int    size;                /* the size it is at: after a failure, or a crash, the one that failed */
+    bool   accepted;            /* the schedule can be obeyed */
+    int    executed, compiled;  /* sizes at which lowered code, and compiled code, was run and every value of every output was the same */
+    int    asks_more;           /* sizes at which lowered code asks for more of an input than the interpreter */
+    int    too_much;            /* sizes at which it took too many steps */
+    char   refusal[400];        /* what the plan or the lowering had against it */
 } ScheduleReport;
 
-/* `text` is a program as in generate.h with one schedule block. `seed` decides the layouts. Compiling takes most of the time: it may be left out. */
-Verdict check_schedule(const char *text, uint64_t seed, bool compile, ScheduleReport *report);
+/* Reads the program and runs it at the sizes of its comments, then at up to `more` others that `choices` (may be NULL) decides. A size that does not suit
+ * the program is left out. What failed is in the report; never NULL. */
+Subject *subject_new(const char *text, Choices *choices, int more, ScheduleReport *report);
+/* The size of its own with another layout of memory, once more. */
+void subject_add_layout(Subject *s, uint64_t layout);
+
+typedef enum CheckParts { CHECK_EXECUTE = 1, CHECK_COMPILE = 2, CHECK_PRINT = 4 } CheckParts;
+
+/* Checks one schedule, a text of statements, at all sizes; NULL: the one in the program's text. `only`: at this size; -1: at all. Skipped: refused, or no size could be compared. */
+Verdict subject_check(Subject *s, const char *schedule, int only, unsigned parts, ScheduleReport *report);
+
+/* Frees it; false, with a report, if memory is left. */
+bool subject_free(Subject *s, ScheduleReport *report);
 
 #endif

@@ -1,12 +1,28 @@
 /* Programs of the kinds that schedules go wrong with: each function below writes one kind, with random stages, offsets, types and sizes.
  *
- * The kinds are those of wrong code that compilers of such schedules have shipped: sliding windows, folded storage, loops shared by two functions,
- * reductions that are fused, vectorized or factored, scans, histograms, time steps, resampling with / and %, boundaries, tuples. */
+ * Classes of wrong code that compilers of such schedules have shipped (numbers: threads of halide/Halide), and what makes them here, together with the styles
+ * of generate_schedule.c:
+ *
+ *   sliding windows (8140 7909 7872 4396 208)      stencil_chain, row_chain, windows, diamond, scan; style "sliding": store_at outside one or two loops
+ *   storage folding (1259 2956)                    the same, fold_storage or none; time_steps, where a fold must be refused or proved
+ *   async with folding (7867 7965 3293)            there is no async; parallel loops around and inside of what is stored and folded
+ *   compute_with, specialize (8152 6763 9321)      siblings, pairs, conditions; compute_with of any two at one level; versions with other loops
+ *   fusing or vectorizing reductions (7871)        reduction, counted_reduction, to_scalar, matrix, histogram, updates; fuse, split and vectorize of reduction loops
+ *   races and atomics (296 6609 6808 5430)         reduction, to_scalar, histogram with atomic and parallel; the executor knows which iterations are unordered
+ *   bounds: floats as reals, overflow (8646 6961)  float_index, narrow_index
+ *   rfactor (8600)                                 reduction, to_scalar, matrix; rfactor, also of a part of a split loop, computed at any loop
+ *   simplifier: division, overflow, vectors        division, index_arithmetic, interleaved, pyramid, generate_program
+ *     (7584 6207 9030)
+ *   registers shared by mistake (9325)             store_in(register) and (stack) at any level
+ *   extern stages                                  outside (C functions of stages.c)
+ *   producers read at several levels               diamond, updates; stage() for one of the readers
+ *   sizes nobody thought of (1246 5612 7947)       sizes.c */
 #include "families.h"
 #include "gen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const element_types[] = { "i32", "u8", "u16", "i16", "f32", "i64", "u32", "f64" };
 
@@ -75,7 +91,7 @@ static void read_around(Gen *g, int from, int taps, int reach, bool along_x, boo
 /* s0 = in, s1 of s0, … out: stencils along x, y or both; some read a stage before the last too. */
 static void stencil_chain(Gen *g)
 {
-    const int count = 2 + (int)pick(g, 5);
+    const int count = 1 + (int)pick(g, chance(g, 70) ? 3 : 6);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 2);
     emit(g, "s0(x, y) = %s(%s(x, y))\n", some_type(g), chance(g, 30) ? "edge(in)" : "in");
@@ -97,7 +113,7 @@ static void stencil_chain(Gen *g)
 /* The same in one dimension, where everything slides along the one loop. */
 static void row_chain(Gen *g)
 {
-    const int count = 3 + (int)pick(g, 4);
+    const int count = 2 + (int)pick(g, chance(g, 70) ? 2 : 5);
     declare_input(g, "in", "x", 1);
     declare_output(g, "out", 1);
     emit(g, "s0(x) = %s(in(x))\n", some_type(g));
@@ -113,6 +129,66 @@ static void row_chain(Gen *g)
         }
         emit(g, "\n");
     }
+}
+
+/* Few stages that are each read at a box of places: what slides in two dimensions. */
+static void windows(Gen *g)
+{
+    const int count = 1 + (int)pick(g, 3);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y)) + 1\n", some_type(g));
+    for (int i = 1; i <= count; i++) {
+        const int dx = 1 + (int)pick(g, 3), dy = 1 + (int)pick(g, 3), from = i - 1, ox = offset(g, 2), oy = offset(g, 2);
+        if (i < count)
+            emit(g, "s%d(x, y) = ", i);
+        else
+            emit(g, "out(x, y) = ");
+        emit(g, "s%d(x%+d, y%+d) - s%d(x%+d, y%+d)", from, ox, oy, from, ox + dx, oy);
+        if (chance(g, 60))
+            emit(g, " + 3*s%d(x%+d, y%+d) - s%d(x%+d, y%+d)", from, ox, oy + dy, from, ox + dx, oy + dy);
+        emit(g, "\n");
+    }
+}
+
+/* Stages that are read by several others, far and near. */
+static void diamond(Gen *g)
+{
+    const int count = 2 + (int)pick(g, 3);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y)) * 2\n", some_type(g));
+    for (int i = 1; i <= count; i++) {
+        if (i < count)
+            emit(g, "s%d(x, y) = ", i);
+        else
+            emit(g, "out(x, y) = ");
+        for (int k = i - 1; k >= 0; k--)
+            if (k == i - 1 || chance(g, 60))
+                emit(g, "%ss%d(x%+d, y%+d)", k < i - 1 ? some_operator(g) : "", k, offset(g, 2), offset(g, 2));
+        emit(g, "\n");
+    }
+}
+
+/* A stage computed by a C function (stages.c), between others. */
+static void outside(Gen *g)
+{
+    const bool is_row = chance(g, 25), turns = !is_row && chance(g, 40);
+    const int  rank   = is_row ? 1 : 2;
+    const char *dims  = is_row ? "x" : "x, y";
+    declare_input(g, "in", dims, rank);
+    declare_output(g, "out", rank);
+    if (is_row) {
+        emit(g, "s0(x) = i32(in(x)) + 1\ns1(x) = s0(x%+d) - s0(x%+d)\n", offset(g, 2), offset(g, 2));
+        emit(g, "extern stage row(s1) : i32(x)\nout(x) = row(x%+d) + row(x%+d) + s1(x)\n", offset(g, 2), offset(g, 2));
+        return;
+    }
+    emit(g, "s0(x, y) = i32(in(x, y)) * 3\ns1(x, y) = s0(x%+d, y) - s0(x, y%+d)\n", offset(g, 2), offset(g, 2));
+    if (turns)
+        emit(g, "extern stage turn(s1, s0) : i32(x, y)\ns2(x, y) = turn(x%+d, y) + turn(x, y%+d)\n", offset(g, 2), offset(g, 2));
+    else
+        emit(g, "extern stage blend(s1, %u) : i32(x, y)\ns2(x, y) = blend(x, y) - blend(x%+d, y%+d)\n", (unsigned)pick(g, 4), offset(g, 2), offset(g, 2));
+    emit(g, "out(x, y) = s2(x, y%+d) + s0(x%+d, y)\n", offset(g, 1), offset(g, 1));
 }
 
 /* Sampled down and up again: 2*x and x/2, at odd sizes. */
@@ -145,6 +221,70 @@ static void index_arithmetic(Gen *g)
     }
     emit(g, "s2(x, y) = s1(x, y%+d) + s1(x%+d, y)\n", offset(g, 2), offset(g, 1));
     emit(g, "out(x, y) = s2(x, y) %s s1(x%+d, y)\n", chance(g, 50) ? "+" : "-", offset(g, 1));
+}
+
+/* An index that is computed in floats: where it lies is not what real numbers say. */
+static void float_index(Gen *g)
+{
+    static const char *const factors[] = { "0.1", "0.5", "0.3333333", "1.7", "-0.25", "0.999999" };
+    const char *type = chance(g, 70) ? "f32" : chance(g, 50) ? "f16" : "f64", *factor = factors[pick(g, 6)];
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", some_type(g));
+    if (chance(g, 50))
+        emit(g, "s1(x, y) = s0(i32(%s(x) * %s), y) - s0(x, i32(floor(%s(y) * %s)))\n", type, factor, type, factor);
+    else
+        emit(g, "s1(x, y) = s0(clamp(i32(%s(x) * %s(s0(x, y)) * %s), -2, 5), y)\n", type, type, factor);
+    emit(g, "out(x, y) = s1(x, y%+d) + s1(x%+d, y)\n", offset(g, 1), offset(g, 2));
+}
+
+/* An index that wraps: narrow types, products that do not fit. */
+static void narrow_index(Gen *g)
+{
+    const int n = 3 + (int)pick(g, 40);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\n", some_type(g));
+    switch (pick(g, 4)) {
+    case 0: emit(g, "s1(x, y) = s0(i32(u8(x*%d)) / 16, y) + s0(x, y)\n", n); break;
+    case 1: emit(g, "s1(x, y) = s0(i32(i8(x + 120)) / 8, y)\n"); break;
+    case 2: emit(g, "s1(x, y) = s0((x * %d00000000) / 500000000, y) - s0(x, y)\n", n % 18 + 3); break;
+    default: emit(g, "s1(x, y) = s0(x, i32(u16(y - %d)) %% %d)\n", n, 2 + n % 7); break;
+    }
+    emit(g, "out(x, y) = s1(x, y%+d) - s1(x%+d, y)\n", offset(g, 1), offset(g, 2));
+}
+
+/* Values made by / % << and comparisons, in which a simplifier and vectors can go wrong. */
+static void division(Gen *g)
+{
+    static const char *const forms[] = {
+        "(x*%d - y) / (s0(x, y) %% %d)", "(s0(x, y) + x) %% (y - %d) / %d", "(x - %d) / 4 * 4 + x %% %d", "(s0(x, y) << (x - %d)) >> (y %% %d)",
+        "min(x / %d, y - %d) * s0(x, y)", "if x / %d == y / %d then s0(x, y) else s0(x, y) / 2", "(x * 2 + 1) / 2 - (y + %d) / %d + s0(x, y)",
+        "max(s0(x, y) - %d, x %% %d) / 3",
+    };
+    const int a = 1 + (int)pick(g, 9), b = 1 + (int)pick(g, 7);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(in(x, y))\ns1(x, y) = ", element_types[pick(g, 3) ? 0 : 1 + pick(g, 3)]);
+    emit(g, forms[pick(g, sizeof forms / sizeof *forms)], a, b);
+    emit(g, "\nout(x, y) = s1(x%+d, y) - s1(x/%d, y/2)\n", offset(g, 2), b + 1);
+}
+
+/* Every second or third point, columns taken in turn from two stages, a table looked up: what vectors load and store in steps, or gather. */
+static void interleaved(Gen *g)
+{
+    const int n = 2 + (int)pick(g, 3);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    const char *type = some_type(g);
+    emit(g, "s0(x, y) = %s(in(%d*x%+d, y)) - %s(in(%d*x, y))\n", type, n, offset(g, 2), type, n);
+    switch (pick(g, 4)) {
+    case 0: emit(g, "s1(x, y) = if x%%%d == 0 then s0(x/%d, y) else s0(x/%d + 1, y%+d)\n", n, n, n, offset(g, 1)); break;
+    case 1: emit(g, "s1(x, y) = s0(y, x) + s0(x, y)\n"); break;
+    case 2: emit(g, "lut(i) = i*i - 3\ns1(x, y) = lut(i32(s0(x, y)) %% %d) + i32(s0(x, y))\n", n + 5); break;
+    default: emit(g, "s1(x, y) = s0(-x, y) - s0(x, %d*y)\n", n); break;
+    }
+    emit(g, "out(x, y) = s1(x%+d, y) + s1(x, y%+d)\n", offset(g, 2), offset(g, 1));
 }
 
 /* A boundary around something that is computed. */
@@ -226,6 +366,22 @@ static void reduction(Gen *g)
     default: emit(g, "c(x, y) %s s0(x+u, y-v) for u in 0..%d, v in 0..u+1\n", ops[pick(g, 4)], m); break;
     }
     emit(g, "out(x, y) = c(x, y) + c(x%+d, y%+d)\n", offset(g, 2), offset(g, 1));
+}
+
+/* As many steps as a parameter or the size of an input says. */
+static void counted_reduction(Gen *g)
+{
+    const char *type = some_int(g);
+    emit(g, "//@ param k %u\nparam k : i32 = 3\n", (unsigned)pick(g, 9));
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(edge(in)(x, y)) + 1\nc(x, y) = %s(1)\n", type, type);
+    switch (pick(g, 3)) {
+    case 0: emit(g, "c(x, y) += s0(x+u, y) for u in %d..k\n", offset(g, 2)); break;
+    case 1: emit(g, "c(x, y) += s0(u, y) for u in in.x.min..in.x.max+1\n"); break;
+    default: emit(g, "c(x, y) max= s0(x+u, v) for v in 0..in.height, u in 0..k/2+1\n"); break;
+    }
+    emit(g, "out(x, y) = c(x, y%+d) - c(x%+d, y)\n", offset(g, 1), offset(g, 2));
 }
 
 /* A reduction to very few values. */
@@ -345,8 +501,9 @@ typedef struct Family {
 } Family;
 
 static const Family families[] = {
-    { stencil_chain, 5 }, { row_chain, 3 }, { pyramid, 2 }, { index_arithmetic, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 },
-    { to_scalar, 1 }, { matrix, 1 }, { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
+    { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 1 },
+    { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
+    { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
 };
 
 char *generate_family(Choices *c)
@@ -360,6 +517,8 @@ char *generate_family(Choices *c)
     while (which < count - 1 && at >= families[which].weight)
         at -= families[which++].weight;
     families[which].write(&g);
+    if (g.text && strstr(g.text, "\ns1(x, y) = ") && chance(&g, 10))         /* what others read is an output too */
+        declare_output(&g, "s1", 2);
     if (g.failed) {
         free(g.text);
         return NULL;

@@ -30,23 +30,33 @@ uint32_t choose(Choices *c, uint64_t n)
     return c->seed ? (uint32_t)(random_number(&c->seed) % n) : 0;
 }
 
+/* Room for `more` characters and the 0 behind them? */
+static bool make_room(Gen *g, size_t more)
+{
+    const size_t capacity = g->capacity * 2 + more + 4096;
+    if (g->count + more < g->capacity)
+        return true;
+    char *text = realloc(g->text, capacity);
+    g->failed |= !text;
+    if (!text)
+        return false;
+    g->text     = text;
+    g->capacity = capacity;
+    return true;
+}
+
 void emit(Gen *g, const char *format, ...)
 {
-    va_list args;
+    va_list args, again;
     va_start(args, format);
-    char      piece[256];
-    const int n = vsnprintf(piece, sizeof piece, format, args);
-    va_end(args);
-    if (g->count + sizeof piece >= g->capacity) {
-        char *more = realloc(g->text, g->capacity * 2 + 4096);
-        g->failed |= !more;
-        if (!more)
-            return;
-        g->text     = more;
-        g->capacity = g->capacity * 2 + 4096;
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    if (n >= 0 && make_room(g, (size_t)n)) {
+        vsnprintf(g->text + g->count, (size_t)n + 1, format, again);
+        g->count += (size_t)n;
     }
-    memcpy(g->text + g->count, piece, (size_t)n + 1);
-    g->count += (size_t)n;
+    va_end(again);
+    va_end(args);
 }
 
 void push_var(Gen *g, const char *name)

@@ -9,7 +9,13 @@
 #include "generate.h"
 #include "pipeline/pipeline.h"
 
-/* A schedule block, to be freed; NULL if there is no memory. */
-char *generate_schedule(Choices *c, kn_pipeline *p);
+/* The box of a function that is needed, over all sizes it is run with: what `bound` may promise. */
+typedef struct Reach {
+    bool    known;
+    int32_t min[KN_MAX_RANK], max[KN_MAX_RANK];
+} Reach;
+
+/* A schedule block, to be freed; NULL if there is no memory. `reach` is by function. */
+char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach);
 
 #endif

@@ -1,0 +1,36 @@
+/* conv_layer: a block of channels by pixels stays in registers through the whole sum; rows of all images in parallel. */
+#include "app.h"
+
+Func conv_layer(App &app)
+{
+    ImageParam in = app.input("in", "f32", 4), filter = app.input("filter", "f32", 4), bias = app.input("bias", "f32", 1);
+    const int CI = app.size("in", 0), W = app.size("in", 1) - 2, H = app.size("in", 2) - 2, N = app.size("in", 3), CO = app.size("bias", 0);
+    app.output("f32", { CO, W, H, N });
+
+    Var c("c"), x("x"), y("y"), n("n"), ci("ci"), xi("xi"), rows("rows");
+    Func conv("conv"), out("out");
+    RDom r(0, CI, 0, 3, 0, 3);
+    conv(c, x, y, n) = bias(c);
+    conv(c, x, y, n) += filter(c, r.y, r.z, r.x) * in(r.x, x + r.y, y + r.z, n);
+    out(c, x, y, n) = max(0.0f, conv(c, x, y, n));
+
+    if (app.manual) {
+        const int v = app.lanes<float>(), channels = v * static_cast<int>(app.number("cv", app.wide() && CO % (4 * v) == 0 ? 4 : CO % (2 * v) == 0 ? 2 : 1)),
+                  pixels = static_cast<int>(app.number("px", app.wide() ? 5 : 5));
+        in.dim(0).set_bounds(0, CI).set_stride(1).dim(1).set_bounds(0, W + 2).set_stride(CI);
+        in.dim(2).set_bounds(0, H + 2).set_stride(CI * (W + 2)).dim(3).set_bounds(0, N).set_stride(CI * (W + 2) * (H + 2));
+        filter.dim(0).set_bounds(0, CO).set_stride(1).dim(1).set_bounds(0, 3).set_stride(CO);
+        filter.dim(2).set_bounds(0, 3).set_stride(CO * 3).dim(3).set_bounds(0, CI).set_stride(CO * 9);
+        bias.dim(0).set_bounds(0, CO).set_stride(1);
+        out.bound(c, 0, CO).bound(x, 0, W).bound(y, 0, H).bound(n, 0, N);
+        out.tile(c, x, ci, xi, channels, pixels).reorder(ci, xi, x, y, n, c);
+        out.vectorize(ci, v).unroll(ci).unroll(xi).fuse(y, n, rows).parallel(rows);
+        conv.compute_at(out, x).vectorize(c, v).unroll(c).unroll(x);
+        if (app.number("order", 0) == 0)
+            conv.update().reorder(c, x, r.x, r.y, r.z);
+        else
+            conv.update().reorder(c, x, r.y, r.z, r.x);
+        conv.update().vectorize(c, v).unroll(c).unroll(x).unroll(r.x, static_cast<int>(app.number("ru", 2)));
+    }
+    return out;
+}

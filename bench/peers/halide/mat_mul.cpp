@@ -1,0 +1,30 @@
+/* mat_mul: panels of columns in parallel, each panel of B copied to consecutive memory; a block of the result stays in
+ * registers while k runs. */
+#include "app.h"
+
+Func mat_mul(App &app)
+{
+    ImageParam A = app.input("A", "f32", 2), B = app.input("B", "f32", 2);
+    const int n = app.size("A", 0);
+    app.output("f32", { n, n });
+
+    Var x("x"), y("y"), xi("xi"), yi("yi");
+    Func product("product"), out("out");
+    RDom k(0, n);
+    product(x, y) += A(k, y) * B(x, k);
+    out(x, y) = product(x, y);
+
+    if (app.manual) {
+        const int v = app.lanes<float>(), columns = static_cast<int>(app.number("cols", v == 16 ? 2 : 2)) * v,
+                  rows = static_cast<int>(app.number("rows", app.wide() ? 8 : 4));
+        for (ImageParam *p : { &A, &B })
+            p->dim(0).set_bounds(0, n).dim(1).set_bounds(0, n).set_stride(n);
+        out.bound(x, 0, n).bound(y, 0, n);
+        out.tile(x, y, xi, yi, columns, rows).reorder(xi, yi, y, x).vectorize(xi, v).unroll(xi).unroll(yi).parallel(x);
+        product.compute_at(out, y).vectorize(x, v).unroll(x).unroll(y);
+        product.update().reorder(x, y, k).vectorize(x, v).unroll(x).unroll(y).unroll(k, static_cast<int>(app.number("ku", 2)));
+        if (app.number("pack", 1) != 0)
+            B.in(product).compute_at(out, x).vectorize(B.in(product).args()[0], v).unroll(B.in(product).args()[0]);
+    }
+    return out;
+}

@@ -1,0 +1,72 @@
+/* max_filter: slabs of columns in parallel; the maxima of 2^s rows are rings of rows, and so is, for a row of the result,
+ * what each height of the disc reads. */
+#include "app.h"
+
+#include <set>
+
+namespace {
+
+/* Half the height of the disc's column at dx, as the specification counts it. */
+int half_height(int dx, int R)
+{
+    int h = 0;
+    for (int d = 0; d <= R; d++)
+        h += static_cast<float>(dx * dx + d * d) < (R + 0.25f) * (R + 0.25f);
+    return h;
+}
+
+int slice(int t)
+{
+    int s = 0;
+    while (2 << s <= 2 * t + 1)
+        s++;
+    return s;
+}
+
+}  // namespace
+
+Func max_filter(App &app)
+{
+    ImageParam in = app.input("in", "f32", 3);
+    const int R = static_cast<int>(app.number("radius", 26));
+    app.output("f32", { app.size("in", 0), app.size("in", 1), app.size("in", 2) });
+
+    Var x("x"), y("y"), c("c"), slab("slab"), task("task"), rows("rows");
+    std::vector<Func> m;
+    Func e0 = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } }), m0("m0");
+    m0(x, y, c) = e0(x, y, c);
+    m.push_back(m0);
+    for (int s = 1; s <= slice(R + 1); s++) {
+        Func next("m" + std::to_string(s));
+        next(x, y, c) = max(m[s - 1](x, y, c), m[s - 1](x, y + (1 << (s - 1)), c));
+        m.push_back(next);
+    }
+    std::map<int, Func> v;
+    for (int dx = -R; dx <= R; dx++) {
+        const int t = half_height(dx, R), s = slice(t);
+        if (v.count(t))
+            continue;
+        v[t] = Func("v" + std::to_string(t));
+        v[t](x, y, c) = max(m[s](x, y - t, c), m[s](x, y + t + 1 - (1 << s), c));
+    }
+    Expr e;
+    for (int dx = -R; dx <= R; dx++) {
+        const Expr column = v[half_height(dx, R)](x + dx, y, c);
+        e = e.defined() ? max(e, column) : column;
+    }
+    Func out("out");
+    out(x, y, c) = e;
+
+    if (app.manual) {
+        const int n = app.lanes<float>(), w = static_cast<int>(app.number("w", 256)), h = static_cast<int>(app.number("h", 512));
+        out.split(x, slab, x, w, TailStrategy::GuardWithIf).split(y, rows, y, h, TailStrategy::GuardWithIf).reorder(x, y, slab, rows, c);
+        out.fuse(rows, c, task).fuse(slab, task, task).parallel(task).vectorize(x, n);
+        for (auto &each : v)
+            if (app.number("v", 1) != 0)
+                each.second.compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
+        for (size_t s = 1; s < m.size(); s++)
+            m[s].store_at(out, task).compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
+        m[0].store_at(out, task).compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
+    }
+    return out;
+}

@@ -1,0 +1,36 @@
+/* unsharp: strips of rows in parallel; gray and by are rings of rows, the ratio is a row that the three channels share. */
+#include "app.h"
+
+#include <cmath>
+
+Func unsharp(App &app)
+{
+    ImageParam in = app.input("in", "f32", 3);
+    const int W = app.size("in", 0), H = app.size("in", 1);
+    app.output("f32", { W, H, 3 });
+
+    const float sigma = static_cast<float>(app.number("sigma", 1.5));
+    float k[4];
+    for (int i = 0; i < 4; i++)
+        k[i] = std::exp(static_cast<float>(-i * i) / (2 * sigma * sigma)) / (std::sqrt(2 * 3.14159265f) * sigma);
+
+    Var x("x"), y("y"), c("c"), strip("strip");
+    Func e = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } });
+    Func gray("gray"), by("by"), bx("bx"), ratio("ratio"), out("out");
+    gray(x, y) = 0.299f * e(x, y, 0) + 0.587f * e(x, y, 1) + 0.114f * e(x, y, 2);
+    by(x, y) = k[0] * gray(x, y) + k[1] * (gray(x, y - 1) + gray(x, y + 1)) + k[2] * (gray(x, y - 2) + gray(x, y + 2))
+             + k[3] * (gray(x, y - 3) + gray(x, y + 3));
+    bx(x, y) = k[0] * by(x, y) + k[1] * (by(x - 1, y) + by(x + 1, y)) + k[2] * (by(x - 2, y) + by(x + 2, y))
+             + k[3] * (by(x - 3, y) + by(x + 3, y));
+    ratio(x, y) = (2 * gray(x, y) - bx(x, y)) / gray(x, y);
+    out(x, y, c) = ratio(x, y) * in(x, y, c);
+
+    if (app.manual) {
+        const int v = app.lanes<float>();
+        out.bound(c, 0, 3).reorder(x, c, y).split(y, strip, y, (int)app.number("s",32)).parallel(strip).vectorize(x, v);
+        ratio.compute_at(out, y).vectorize(x, v);
+        by.compute_at(out, y).vectorize(x, v);
+        gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
+    }
+    return out;
+}
