@@ -68,6 +68,7 @@ typedef struct BufferState {
     LLVMValueRef base;          /* of its element 0; NULL: not here yet */
     LLVMValueRef low, high;     /* with check_access: the smallest and largest index, i64 */
     int          level;
+    int64_t      elements;      /* of scratch, where that is a number; else 0 */
     bool         tile;          /* scratch of this function so small that it can be kept in registers */
 } BufferState;
 
@@ -242,6 +243,10 @@ void         gen_store_lanes(Gen *g, const Address *a, Value v, bool stream);
 LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type);
 LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr);
 
+/* ---- llvm_table.c ---- */
+bool         is_table(const Gen *g, const Address *a);      /* can the load be a lookup in registers? */
+LLVMValueRef load_table(Gen *g, const Address *a);
+
 /* ---- llvm_atomic.c ---- */
 void gen_atomic(Gen *g, const Stmt *s);
 
@@ -278,6 +283,7 @@ bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind k
 void target_start(void);                                        /* once */
 const char *target_host(void);
 bool target_has_half(const Target *t);                          /* converts f16 by an instruction */
+bool target_has_byte_tables(const Target *t);                   /* x86 with AVX-512 VBMI */
 int  target_word_bits(const Target *t);                         /* of x86: the widest vectors of bytes and words it computes with; 0: not x86 */
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
 void *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);

@@ -262,6 +262,8 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
         here(g);
         return load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
     }
+    if (!dense && is_table(g, a))
+        return load_table(g, a);
     if (!dense && can_gather_wide(g, a))
         return gather_wide(g, a);
     if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32)) {

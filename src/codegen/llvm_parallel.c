@@ -143,7 +143,8 @@ static void open_closure(Gen *g, const Captured *c, LLVMTypeRef type, LLVMValueR
         const Buffer *b  = c->buffers[i];
         LLVMValueRef  at = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), b->name);
         LLVMValueRef  high = LLVMBuildLoad2(g->b, g->t.i64, closure_field(g, type, closure, n++), "");
-        g->f->buffers[b->id] = (BufferState){ .base = at, .low = i64_const(g, 0), .high = high, .level = g->f->base };
+        g->f->buffers[b->id] = (BufferState){ .base = at, .low = i64_const(g, 0), .high = high, .level = g->f->base,
+                                               .elements = g->f->outer->buffers[b->id].elements };
     }
 }
 

@@ -275,11 +275,10 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
 }
 
 /* No more than all vector registers hold. */
-static bool fits_registers(const Gen *g, const Buffer *b, const Expr *count)
+static bool fits_registers(const Gen *g, const Buffer *b, int64_t elements)
 {
     const int bits = target_word_bits(g->target), registers = bits >= 512 ? 32 : 16;
-    int64_t   n;
-    return expr_is_int(count, &n) && n * type_bits(b->type) <= (int64_t)bits * registers;
+    return elements > 0 && elements <= (int64_t)bits * registers / type_bits(b->type);
 }
 
 /* kn_rt_alloc of at least one element; a failure ends the function. */
@@ -308,7 +307,10 @@ static void gen_alloc_stmt(Gen *g, const Stmt *s)
     if (heap)
         at = alloc_on_heap(g, b, count);
     scope_push(g, NULL);
-    *state = (BufferState){ .base = at, .level = heap ? g->depth : g->f->base, .tile = !heap && fits_registers(g, b, s->alloc.count) };
+    int64_t elements = 0;
+    if (!expr_is_int(s->alloc.count, &elements))
+        elements = 0;
+    *state = (BufferState){ .base = at, .level = heap ? g->depth : g->f->base, .elements = elements, .tile = !heap && fits_registers(g, b, elements) };
     here(g);
     state->low  = i64_const(g, 0);
     state->high = LLVMBuildSub(g->b, count, i64_const(g, 1), "");

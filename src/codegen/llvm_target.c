@@ -50,6 +50,11 @@ bool target_has_half(const Target *t)
     return !strncmp(t->triple, "aarch64", 7) || !strcmp(t->cpu, "x86-64-v3") || !strcmp(t->cpu, "x86-64-v4");
 }
 
+bool target_has_byte_tables(const Target *t)
+{
+    return !t->triple && strstr(target_host(), "+avx512vbmi,");
+}
+
 int target_word_bits(const Target *t)
 {
     static const struct { const char *feature, *cpu; int bits; } rows[] = { { "+avx512bw", "x86-64-v4", 512 }, { "+avx2", "x86-64-v3", 256 }, { "+sse2", "x86-64", 128 } };

@@ -153,7 +153,7 @@ const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user);
 
 /* ---- prefetch.c ---- */
-void prefetches(Build *b, const Nest *n, int loop, const char *var, Wraps *w);       /* those of loop `loop`, whose variable is var; the partners' too */
+void prefetches(Build *b, const Nest *n, int loop, Wraps *w);       /* those whose lines are asked for in loop `loop`; the partners' too */
 
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);

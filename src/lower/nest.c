@@ -516,7 +516,7 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
     at->bound = true;
     bind_known(b, n, &w);
     together_bind(b, n, i, &w);
-    prefetches(b, n, i, loop->var, &w);
+    prefetches(b, n, i, &w);
     const Stmt *body = level_build(b, (PlanLevel){ n->def, i }, n, next, i + 1);
     body             = wraps_close(b, &w, body);
     return stmt_for(lw->arena, loop->var, n->scalar[i] ? LOOP_SERIAL : loop->kind, min, extent, body);
