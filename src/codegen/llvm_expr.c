@@ -59,20 +59,23 @@ static bool coordinate_op(const Expr *e)
     }
 }
 
-/* What an integer is made of. Lowering gives names to coordinates and boxes alone, and has checked that none of them wraps, with parameters in them too. */
+/* What a value is made of. Lowering gives names to coordinates and boxes alone, and has checked that none of them wraps, whatever is done with
+ * parameters in them. */
 typedef enum Made { MADE_NOT_KNOWN, MADE_OF_DATA, MADE_WITH_PARAMS, MADE_OF_COORDINATES } Made;
+
+static bool is_index_type(const Expr *e) { return e->type == KN_I32 || e->type == KN_I64; }
 
 static Made made_of(Gen *g, const Expr *e)
 {
-    if (e->type != KN_I32 && e->type != KN_I64)
+    if (e->op == EX_LOAD || e->op == EX_EXTERN || e->op == EX_CALL)
         return MADE_OF_DATA;
     if (e->op == EX_VAR) {
         const Binding *b = binding_find(g, e->u.name);
-        return !b || b->coordinate ? MADE_OF_COORDINATES : MADE_OF_DATA;
+        return is_index_type(e) && (!b || b->coordinate) ? MADE_OF_COORDINATES : MADE_OF_DATA;
     }
     uint8_t *known = &g->coordinate[e->id];
     if (*known == MADE_NOT_KNOWN) {
-        Made made = e->op == EX_PARAM ? MADE_WITH_PARAMS : coordinate_op(e) ? MADE_OF_COORDINATES : MADE_OF_DATA;
+        Made made = is_index_type(e) && coordinate_op(e) ? MADE_OF_COORDINATES : MADE_WITH_PARAMS;
         for (uint32_t i = 0; made != MADE_OF_DATA && i < e->count; i++) {
             const Made part = made_of(g, e->args[i]);
             made            = part < made ? part : made;
@@ -84,12 +87,12 @@ static Made made_of(Gen *g, const Expr *e)
 
 bool is_coordinate(Gen *g, const Expr *e)
 {
-    return made_of(g, e) == MADE_OF_COORDINATES;
+    return is_index_type(e) && made_of(g, e) == MADE_OF_COORDINATES;
 }
 
 bool is_named_coordinate(Gen *g, const Expr *e)
 {
-    return made_of(g, e) >= MADE_WITH_PARAMS;
+    return is_index_type(e) && made_of(g, e) >= MADE_WITH_PARAMS;
 }
 
 /* ---- Leaves ---- */

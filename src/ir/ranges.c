@@ -205,6 +205,13 @@ static Known variable(Simplifier *s, const Expr *e)
     return e->type == KN_I32 ? interval(-most_variable, most_variable) : known_type((kn_type)e->type);
 }
 
+/* A float made an integer. */
+static Known rounded(Simplifier *s, const Expr *e)
+{
+    int64_t lo, hi;
+    return s->ask && s->ask(s->ask_user, e, &lo, &hi) ? interval(lo, hi) : known_type((kn_type)e->type);
+}
+
 static Known shift_right(Known a, Known by, kn_type t)
 {
     if (by.modulus || by.remainder < 0 || by.remainder >= type_bits(t))
@@ -249,9 +256,9 @@ static Known compute(Simplifier *s, const Expr *e)
     case EX_BIT_AND:    return bit_and(a, b, t);
     case EX_SELECT:     return joined(known_of(s, e->args[1]), known_of(s, e->args[2]));
     case EX_CAST:
-        if (t == KN_BOOL || type_is_float((kn_type)e->args[0]->type))
+        if (t == KN_BOOL)
             return known_type(t);
-        return a;
+        return type_is_float((kn_type)e->args[0]->type) ? rounded(s, e) : a;
     case EX_SAT_CAST: {
         const Known all = known_type(t);
         if (t == KN_BOOL || type_is_float((kn_type)e->args[0]->type))

@@ -65,6 +65,12 @@ Simplifier *simplifier_new(ExprPool *pool, Arena *arena)
     return s;
 }
 
+void simplifier_ask(Simplifier *s, SimplifierRange *range, void *user)
+{
+    s->ask      = range;
+    s->ask_user = user;
+}
+
 static void set_until_pop(Simplifier *s, Map *map, const void *key, void *value)
 {
     const Undo undo = { map, key, map_get(map, key) };

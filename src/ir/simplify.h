@@ -31,6 +31,10 @@ typedef struct Simplifier Simplifier;
 /* Everything it needs is in `arena`, and lives as long. */
 Simplifier *simplifier_new(ExprPool *pool, Arena *arena);
 
+/* Who knows more of an integer that a float was made into: true, and the numbers it lies between. */
+typedef bool SimplifierRange(void *user, const Expr *e, int64_t *lo, int64_t *hi);
+void simplifier_ask(Simplifier *s, SimplifierRange *range, void *user);
+
 /* Scopes: what is known from here until it is popped. Names are interned; a name is on the stack at most once, and what is said of it uses only names
  * that are pushed before it or never. A variable of type i32 of which nothing is said is a coordinate and lies within ±2^28 (so a let of data has to be pushed);
  * all else may have any value of its type. Where a range is empty nothing is ever computed, so inside it min <= max is known too. */

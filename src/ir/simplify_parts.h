@@ -85,6 +85,8 @@ struct Simplifier {
     ExprPool    *pool;
     Arena       *arena;
     RuleTable   *rules;
+    SimplifierRange *ask;                   /* NULL: nobody */
+    void        *ask_user;
     uint32_t     epoch, last_epoch;         /* answers of another epoch were made when less was known; and the newest ever */
     Map          bindings;                  /* name -> Binding */
     Map          narrowed;                  /* expression -> Narrow, from facts */

@@ -1,5 +1,5 @@
 /* The list of passes, and running them. */
-#include "lower/lower.h"
+#include "lower/span.h"
 
 const LowerPass lower_passes[] = {
     { "loops", "loops, regions, sliding windows and storage for every function, from the outputs back", lower_loops },
@@ -24,9 +24,32 @@ static const char *identifier(Arena *a, const char *name)
     return s;
 }
 
-Simplifier *lower_knowledge(const Lower *lw, Arena *arena)
+/* Is it made of parameters and constants alone? Not found out for large ones. */
+static bool of_params(const Expr *e, int *nodes)
+{
+    if (--*nodes < 0 || e->op == EX_VAR || e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT)
+        return false;
+    for (uint32_t i = 0; i < e->count; i++)
+        if (!of_params(e->args[i], nodes))
+            return false;
+    return true;
+}
+
+static bool range_of_params(void *user, const Expr *e, int64_t *lo, int64_t *hi)
+{
+    int nodes = 64;
+    if (e->type != KN_I32 || !of_params(e, &nodes))
+        return false;
+    const Range r = value_range(user, e);
+    *lo = (int64_t)r.lo;
+    *hi = (int64_t)r.hi;
+    return true;
+}
+
+Simplifier *lower_knowledge(Lower *lw, Arena *arena)
 {
     Simplifier *s = simplifier_new(lw->exprs, arena);
+    simplifier_ask(s, range_of_params, lw);
     for (size_t i = 0; i < lw->plan->pipeline->params.count; i++) {
         const Param *q = lw->plan->pipeline->params.at[i];
         if (!q->has_range || !type_is_int(q->type))

@@ -34,8 +34,8 @@ typedef struct LowerOptions {
     const char *until;          /* stop after this pass; NULL: all of them */
 } LowerOptions;
 
-/* A simplifier that knows what always holds: the ranges of parameters. */
-Simplifier *lower_knowledge(const Lower *lw, Arena *arena);
+/* A simplifier that knows what always holds: the ranges of parameters, and of what is made of them. */
+Simplifier *lower_knowledge(Lower *lw, Arena *arena);
 
 /* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
 Program *lower(const Plan *plan, const LowerOptions *options);

@@ -488,13 +488,15 @@ static Span span_clz(Spans *sp, const Expr *e)
     return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
 }
 
-/* A function's values: numbers, and where those say nothing, parameters. */
+/* A function's values: numbers, and parameters where those say nothing, or say more and nothing has to hold for it. */
 static Span span_call(Spans *sp, const Expr *e)
 {
-    const Span s = span_numbers(sp, e);
-    if (s.min && s.max)
-        return s;
+    const Span         s = span_numbers(sp, e);
     const FunctionSpan f = function_span(sp->lw, e->u.call.func, e->u.call.index);
+    if (s.min && s.max) {
+        const bool more = !f.check_count && e->type == KN_I32;
+        return (Span){ more && f.span.min ? x_max(sp->lw, s.min, f.span.min) : s.min, more && f.span.max ? x_min(sp->lw, s.max, f.span.max) : s.max };
+    }
     for (int i = 0; i < f.check_count && sp->checking; i++)
         vec_push(sp->lw->arena, &sp->checks, f.checks[i]);
     return (Span){ s.min ? s.min : f.span.min, s.max ? s.max : f.span.max };
