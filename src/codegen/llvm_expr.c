@@ -1,5 +1,7 @@
 /* Expressions: each gets its shape and the scope it is computed in; operators see scalars or lanes only. */
 #include "codegen/llvm.h"
+
+#include <math.h>
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
@@ -93,6 +95,30 @@ bool is_coordinate(Gen *g, const Expr *e)
 bool is_named_coordinate(Gen *g, const Expr *e)
 {
     return is_index_type(e) && made_of(g, e) >= MADE_WITH_PARAMS;
+}
+
+/* The most that a sum of coordinates can be, which lie within ±2^28 each. `nodes`: how many may still be looked at. */
+static double magnitude(const Expr *e, int *nodes)
+{
+    int64_t value;
+    if (--*nodes < 0)
+        return HUGE_VAL;
+    switch (e->op) {
+    case EX_INT: return expr_is_int(e, &value) ? fabs((double)value) : HUGE_VAL;
+    case EX_VAR: case EX_DIM_MIN: case EX_DIM_EXTENT: return 0x1p28;
+    case EX_ADD: case EX_SUB: return magnitude(e->args[0], nodes) + magnitude(e->args[1], nodes);
+    case EX_MUL: return magnitude(e->args[0], nodes) * magnitude(e->args[1], nodes);
+    case EX_MIN: case EX_MAX: return fmax(magnitude(e->args[0], nodes), magnitude(e->args[1], nodes));
+    case EX_NEG: case EX_CAST: case EX_DIV: case EX_MOD: return magnitude(e->args[0], nodes);
+    default: return HUGE_VAL;
+    }
+}
+
+/* Is it a coordinate of which no part wraps? In an index none does, lowering has seen to that; in a value of the program any may. */
+static bool never_wraps(Gen *g, const Expr *e)
+{
+    int nodes = 100;
+    return is_coordinate(g, e) && magnitude(e, &nodes) < 0x1p31;
 }
 
 /* ---- Leaves ---- */
@@ -284,7 +310,7 @@ static bool gen_ramp(Gen *g, const Expr *e, const Value *args, Value *r)
     case EX_CAST:
         if (e->args[0]->type == e->type)
             r->v = a->v;
-        else if (e->type == KN_I64 && e->args[0]->type == KN_I32 && is_coordinate(g, e->args[0]))
+        else if (e->type == KN_I64 && e->args[0]->type == KN_I32 && never_wraps(g, e->args[0]))
             r->v = LLVMBuildSExt(g->b, a->v, g->t.i64, "");
         else
             return false;
