@@ -2,14 +2,17 @@
  *
  * Takes   an index (i64) as the lowered program has it.
  * Gives   pointer + constant + per lane a constant or a value. The pointer is made step by step: terms in order of their level, so that what does not
- *         change in a loop (the row) is added before it, and accesses that differ by a constant share everything else.
+ *         change in a loop (the row) is added before it, and accesses that differ by a constant share everything else. A product with a stride is taken apart
+ *         too: rows that are copies of each other, (y + 1) + 1 and y + 2, are one pointer.
  * Holds   i32 coordinates are made 64 bits wide term by term, which is right because their sums do not wrap; sums of data are not taken apart. */
 #include "codegen/llvm.h"
 
 #include <stdio.h>
 
+/* factor * atom * by. */
 typedef struct Term {
-    const Expr *atom;
+    const Expr *atom;           /* NULL: 1 */
+    const Expr *by;             /* a stride; NULL: 1 */
     int64_t     factor;
     bool        widen;          /* the atom is i32 */
 } Term;
@@ -24,17 +27,17 @@ typedef struct Terms {
 
 enum { MOST_VISITS = 256 };
 
-static void add_term(Terms *t, const Expr *e, uint64_t factor)
+static void add_term(Terms *t, const Expr *e, const Expr *by, uint64_t factor)
 {
     for (int i = 0; i < t->count; i++)
-        if (t->at[i].atom == e) {
+        if (t->at[i].atom == e && t->at[i].by == by) {
             t->at[i].factor = (int64_t)((uint64_t)t->at[i].factor + factor);
             return;
         }
     if (t->count == MOST_TERMS)
         t->overflow = true;
     else
-        t->at[t->count++] = (Term){ .atom = e, .factor = (int64_t)factor, .widen = e->type == KN_I32 };
+        t->at[t->count++] = (Term){ .atom = e, .by = by, .factor = (int64_t)factor, .widen = e && e->type == KN_I32 };
 }
 
 /* What a name stands for, where that is a sum that changes in a loop: its terms are better added one by one. */
@@ -42,6 +45,31 @@ static const Expr *let_sum(Gen *g, const Expr *e)
 {
     const Binding *b = e->op == EX_VAR ? binding_find(g, e->u.name) : NULL;
     return b && b->value.level > g->f->base ? b->sum : NULL;
+}
+
+static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor);
+
+/* A sum times a stride: term by term. */
+static bool add_strided(Gen *g, Terms *t, const Expr *e, uint64_t factor)
+{
+    Terms sum = { .visits = t->visits };
+    if (e->op != EX_MUL || (e->args[0]->op != EX_VAR && e->args[1]->op != EX_VAR))
+        return false;
+    const int   place  = e->args[0]->op == EX_VAR ? 0 : 1;
+    const Expr *by     = e->args[place];
+    const Value stride = gen_expr(g, by);
+    add_terms(g, &sum, e->args[1 - place], factor);
+    if (stride.shape != UNIFORM || sum.overflow || t->count + sum.count >= MOST_TERMS)
+        return false;
+    for (int i = 0; i < sum.count; i++)
+        if (sum.at[i].by || gen_expr(g, sum.at[i].atom).shape != UNIFORM)
+            return false;
+    t->visits = sum.visits;
+    for (int i = 0; i < sum.count; i++)
+        add_term(t, sum.at[i].atom, by, (uint64_t)sum.at[i].factor);
+    if (sum.constant)
+        add_term(t, NULL, by, sum.constant);
+    return true;
 }
 
 static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
@@ -67,8 +95,8 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
         add_terms(g, t, e->args[0], factor);
     } else if ((sum = let_sum(g, e))) {
         add_terms(g, t, sum, factor);
-    } else {
-        add_term(t, e, factor);
+    } else if (!add_strided(g, t, e, factor)) {
+        add_term(t, e, NULL, factor);
     }
 }
 
@@ -220,7 +248,7 @@ static const Term *only_varying(Gen *g, const Terms *terms)
 {
     const Term *found = NULL;
     for (int i = 0; i < terms->count; i++)
-        if (terms->at[i].factor && gen_expr(g, terms->at[i].atom).shape != UNIFORM) {
+        if (terms->at[i].factor && !terms->at[i].by && gen_expr(g, terms->at[i].atom).shape != UNIFORM) {
             if (found)
                 return NULL;
             found = &terms->at[i];
@@ -234,13 +262,35 @@ static bool phases_help(const Gen *g, const Term *t)
     return t && t->factor == 1 && !g->mask && !g->options->check_access;
 }
 
+/* A term with a stride. */
+static Step strided_step(Gen *g, const Term *t, Address *a)
+{
+    enum { PRODUCT = -1 };      /* where other sums have a scale */
+    const Value by = gen_expr(g, t->by);
+    a->named       = a->named > by.named ? a->named : by.named;
+    a->pure        = a->pure && by.pure;
+    if (!t->atom)
+        return (Step){ multiple(g, by.v, t->factor, by.level), by.level, t->by->id };
+    const Value  v     = gen_expr(g, t->atom);
+    const int    level = v.level > by.level ? v.level : by.level;
+    LLVMValueRef wide  = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
+    a->named           = a->named > v.named ? a->named : v.named;
+    a->pure            = a->pure && v.pure;
+    Sum *s             = sum_find(g, wide, by.v, PRODUCT);
+    if (!s->result) {
+        at_level(g, level);
+        sum_keep(g, s, level, LLVMBuildMul(g->b, wide, by.v, ""));
+    }
+    return (Step){ multiple(g, s->result, t->factor, level), level, t->atom->id };
+}
+
 Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
 {
     Terms terms = { 0 };
     add_terms(g, &terms, index, 1);
     if (terms.overflow) {
         terms = (Terms){ 0 };
-        add_term(&terms, index, 1);
+        add_term(&terms, index, NULL, 1);
     }
     Address a     = { .buffer = buffer, .named = g->f->base, .pure = true };
     Step    steps[MOST_TERMS];
@@ -252,6 +302,10 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         const Term *t = &terms.at[i];
         if (!t->factor)
             continue;
+        if (t->by) {
+            insert_step(steps, &count, strided_step(g, t, &a));
+            continue;
+        }
         const Value v = gen_expr(g, t->atom);
         a.named       = a.named > v.named ? a.named : v.named;
         a.pure        = a.pure && v.pure;
