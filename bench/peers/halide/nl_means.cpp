@@ -30,8 +30,9 @@ Func nl_means(App &app)
     out(x, y, c) = clamp(acc(x, y, c) / acc(x, y, 3), 0.0f, 1.0f);
 
     if (app.manual) {
-        const int v = app.lanes<float>(), tw = static_cast<int>(app.number("tw", 128)), th = static_cast<int>(app.number("th", 32));
-        out.bound(c, 0, 3).tile(x, y, xo, yo, x, y, tw, th, TailStrategy::GuardWithIf).reorder(c, x, y, xo, yo).unroll(c).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
+        const int v = app.lanes<float>();
+        out.bound(c, 0, 3).tile(x, y, xo, yo, x, y, 64, 32, TailStrategy::GuardWithIf).reorder(c, x, y, xo, yo);
+        out.unroll(c).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
         acc.compute_at(out, tile).bound(c, 0, 4).reorder(c, x, y).unroll(c).vectorize(x, v);
         acc.update().reorder(c, x, y, search.x, search.y).unroll(c).vectorize(x, v);
         e.compute_at(out, tile).vectorize(x, v, TailStrategy::RoundUp);

@@ -42,7 +42,8 @@ static void down(const Plane *f, const Plane *g)
             float row[4];
             for (int j = 0; j < 4; j++) {
                 const int v = 2 * y - 1 + j;
-                row[j] = (plane_edge(f, 2 * x - 1, v) + 3.0f * (plane_edge(f, 2 * x, v) + plane_edge(f, 2 * x + 1, v)) + plane_edge(f, 2 * x + 2, v)) / 8.0f;
+                row[j] = (plane_edge(f, 2 * x - 1, v) + 3.0f * (plane_edge(f, 2 * x, v) + plane_edge(f, 2 * x + 1, v))
+                          + plane_edge(f, 2 * x + 2, v)) / 8.0f;
             }
             *plane_at(g, x, y) = (row[0] + 3.0f * (row[1] + row[2]) + row[3]) / 8.0f;
         }
