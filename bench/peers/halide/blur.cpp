@@ -13,7 +13,7 @@ Func blur(App &app)
 
     if (app.manual) {
         const int v = app.lanes<uint16_t>();
-        out.split(y, strip, y, (int)app.number("s",32)).parallel(strip).vectorize(x, v);
+        out.split(y, strip, y, 32).parallel(strip).vectorize(x, v);
         bx.store_at(out, strip).compute_at(out, x).vectorize(x, v);
     }
     return out;

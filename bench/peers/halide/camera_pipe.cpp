@@ -1,5 +1,5 @@
-/* camera_pipe: strips of rows in parallel, two rows at a time; the four planes, the two greens and the curved pixels are rings
- * of rows; the curved pixels are computed four at a time, one of each parity, so that no choice by parity is left. */
+/* camera_pipe: strips of rows in parallel, two rows at a time; the four planes, the two greens, the corrected and the curved
+ * pixels are rings of rows; the corrected ones are computed four at a time, one of each parity: no choice by parity is left. */
 #include "app.h"
 
 namespace {
@@ -103,16 +103,16 @@ Func camera_pipe(App &app)
         const int v = app.lanes<uint16_t>();
         matrix.compute_root();
         curve.compute_root().vectorize(i, app.lanes<float>());
-        out.bound(c, 0, 3).split(y, strip, y, static_cast<int>(app.number("s", 32))).split(y, pair, yi, 2);
+        out.bound(c, 0, 3).split(y, strip, y, 32).split(y, pair, yi, 2);
         out.reorder(x, yi, c, pair, strip).parallel(strip).vectorize(x, v).unroll(yi);
-        p.store_at(out, strip).compute_at(out, pair).bound(c, 0, 3).align_bounds(x, 2).align_bounds(y, 2);
-        p.split(x, x, xi, 2, TailStrategy::RoundUp).split(y, y, yi, 2, TailStrategy::RoundUp).reorder(c, xi, yi, x, y);
-        p.unroll(c).unroll(xi).unroll(yi).vectorize(x, v, TailStrategy::RoundUp).fold_storage(y, 8);
-        g_r.store_at(out, strip).compute_at(out, pair).vectorize(x, v, TailStrategy::RoundUp);
-        g_b.store_at(out, strip).compute_at(out, pair).vectorize(x, v, TailStrategy::RoundUp);
-        m.plane.store_at(out, strip).compute_at(out, pair).bound(c, 0, 4).reorder(c, x, y).unroll(c).vectorize(x, v, TailStrategy::RoundUp);
-        if (app.number("d", 1) != 0)
-            d.store_at(out, strip).compute_at(out, pair).vectorize(x, v, TailStrategy::RoundUp);
+        p.store_at(out, strip).compute_at(out, pair).bound(c, 0, 3).vectorize(x, v);
+        cc.store_at(out, strip).compute_at(out, pair).bound(c, 0, 3).align_bounds(x, 2).align_bounds(y, 2);
+        cc.split(x, x, xi, 2, TailStrategy::RoundUp).split(y, y, yi, 2, TailStrategy::RoundUp).reorder(c, xi, yi, x, y);
+        cc.unroll(c).unroll(xi).unroll(yi).vectorize(x, v).fold_storage(y, 8);
+        g_r.store_at(out, strip).compute_at(out, pair).vectorize(x, v);
+        g_b.store_at(out, strip).compute_at(out, pair).vectorize(x, v);
+        m.plane.store_at(out, strip).compute_at(out, pair).bound(c, 0, 4).reorder(c, x, y).unroll(c).vectorize(x, v);
+        d.store_at(out, strip).compute_at(out, pair).vectorize(x, v);
     }
     return out;
 }

@@ -15,8 +15,8 @@ Func conv_layer(App &app)
     out(c, x, y, n) = max(0.0f, conv(c, x, y, n));
 
     if (app.manual) {
-        const int v = app.lanes<float>(), channels = v * static_cast<int>(app.number("cv", app.wide() && CO % (4 * v) == 0 ? 4 : CO % (2 * v) == 0 ? 2 : 1)),
-                  pixels = static_cast<int>(app.number("px", app.wide() ? 5 : 5));
+        const int v = app.lanes<float>(), most = app.wide() ? 4 : 2, pixels = app.wide() ? 6 : 5;        /* of the block in registers */
+        const int channels = CO % (most * v) == 0 ? most * v : v;
         in.dim(0).set_bounds(0, CI).set_stride(1).dim(1).set_bounds(0, W + 2).set_stride(CI);
         in.dim(2).set_bounds(0, H + 2).set_stride(CI * (W + 2)).dim(3).set_bounds(0, N).set_stride(CI * (W + 2) * (H + 2));
         filter.dim(0).set_bounds(0, CO).set_stride(1).dim(1).set_bounds(0, 3).set_stride(CO);
@@ -26,11 +26,7 @@ Func conv_layer(App &app)
         out.tile(c, x, ci, xi, channels, pixels).reorder(ci, xi, x, y, n, c);
         out.vectorize(ci, v).unroll(ci).unroll(xi).fuse(y, n, rows).parallel(rows);
         conv.compute_at(out, x).vectorize(c, v).unroll(c).unroll(x);
-        if (app.number("order", 0) == 0)
-            conv.update().reorder(c, x, r.x, r.y, r.z);
-        else
-            conv.update().reorder(c, x, r.y, r.z, r.x);
-        conv.update().vectorize(c, v).unroll(c).unroll(x).unroll(r.x, static_cast<int>(app.number("ru", 2)));
+        conv.update().reorder(c, x, r.x, r.y, r.z).vectorize(c, v).unroll(c).unroll(x).unroll(r.x, 2);
     }
     return out;
 }

@@ -33,7 +33,7 @@ Func harris(App &app)
 
     if (app.manual) {
         const int v = app.lanes<float>();
-        out.split(y, strip, y, (int)app.number("s",32)).parallel(strip).vectorize(x, v);
+        out.split(y, strip, y, 32).parallel(strip).vectorize(x, v);
         gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
         Ix.store_at(out, strip).compute_at(out, y).vectorize(x, v);
         Iy.store_at(out, strip).compute_at(out, y).vectorize(x, v).compute_with(Ix, x);

@@ -27,7 +27,7 @@ Func hist(App &app)
         Var part("part"), phase("phase");
         RVar rows("rows"), row("row"), quad("quad"), of("of");
         n.compute_root().vectorize(i, v);
-        n.update().split(all.y, rows, row, static_cast<int>(app.number("hr", 32))).split(all.x, quad, of, phases);
+        n.update().split(all.y, rows, row, 32).split(all.x, quad, of, phases);
         Func partial = n.update().rfactor({ { rows, part }, { of, phase } });
         partial.compute_root().parallel(part).vectorize(i, v);
         partial.update().reorder(phase, quad, row, part).unroll(phase).parallel(part);
@@ -35,7 +35,7 @@ Func hist(App &app)
         Func seen = bin.clone_in(partial);
         seen.compute_at(partial, row).vectorize(x, 2 * v);
         cdf.compute_root();
-        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, static_cast<int>(app.number("ov", 16))).parallel(y, static_cast<int>(app.number("or", 16)));
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 16).parallel(y, 16);
     }
     return out;
 }

@@ -23,7 +23,7 @@ Func turned(App &app, Func s, const RDom &down, const RDom &up, const std::strin
     block(x, y, c) = s(y, x, c);
     t(x, y, c) = block(x, y, c);
     if (app.manual) {
-        const int v = static_cast<int>(app.number("tv", 8)), width = static_cast<int>(app.number("width", 32)), n = app.lanes<float>();
+        const int v = 8, width = 32, n = app.lanes<float>();
         t.compute_root().split(y, strip, y, width).split(y, y, yi, v).split(x, x, xi, v).reorder(xi, yi, y, x, strip, c);
         t.fuse(strip, c, task).parallel(task).vectorize(xi).unroll(yi);
         block.compute_at(t, y).reorder_storage(y, x, c).vectorize(y).unroll(x);

@@ -4,7 +4,7 @@
 
 namespace {
 
-Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), strip("strip");
+Var x("x"), y("y"), c("c"), xi("xi"), strip("strip");
 
 /* Rows of `f`, doubled in x: even and odd columns are computed as one vector each. */
 void schedule_doubled(Func f, int lanes)
@@ -46,14 +46,18 @@ Func interpolate(App &app)
     out(x, y, c) = r[0](x, y, c) / r[0](x, y, 3);
 
     if (app.manual) {
-        const int v = app.lanes<float>(), whole = std::min(L, static_cast<int>(app.number("whole", 3)));
+        const int v = app.lanes<float>(), whole = std::min(L, 4);
         for (int l = 1; l < L; l++) {
             d[l].compute_root().bound(c, 0, 4);
             if (l < 6) {
                 d[l].reorder(x, c, y).split(y, strip, y, 8).parallel(strip).vectorize(x, v, TailStrategy::GuardWithIf);
                 dx[l].store_at(d[l], strip).compute_at(d[l], y).vectorize(x, v, TailStrategy::RoundUp);
-                if (l == 1)
+                if (l == 1) {
                     dx[l].reorder(c, x, y).bound(c, 0, 4).unroll(c);
+                    Func first = d[0].clone_in(dx[1]);
+                    first.store_at(d[l], strip).compute_at(d[l], y).bound(c, 0, 4).reorder(c, x, y).unroll(c);
+                    first.vectorize(x, v, TailStrategy::RoundUp);
+                }
             }
         }
         for (int l = whole; l < L; l++) {
@@ -61,8 +65,7 @@ Func interpolate(App &app)
             if (l < 6)
                 r[l].reorder(c, x, y).unroll(c).vectorize(x, v, TailStrategy::GuardWithIf).parallel(y, 16);
         }
-        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).split(y, strip, y, static_cast<int>(app.number("s", 32)), TailStrategy::GuardWithIf).split(y, y, yi, 2, TailStrategy::GuardWithIf).reorder(c, x, yi, y, strip).unroll(yi);
-        out.parallel(strip).vectorize(x, v, TailStrategy::GuardWithIf);
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).split(y, strip, y, 32).vectorize(x, v).parallel(strip);
         for (int l = 0; l < whole && l < L - 1; l++) {
             if (l > 0)
                 r[l].store_at(out, strip).compute_at(out, y).bound(c, 0, 4).reorder(c, x, y).unroll(c).vectorize(x, v, TailStrategy::RoundUp);

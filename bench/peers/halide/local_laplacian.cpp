@@ -93,7 +93,7 @@ Func local_laplacian(App &app)
             const int rows = j == 1 ? 16 : 8;
             g[j].split(y, strip, y, rows, TailStrategy::GuardWithIf).parallel(strip).vectorize(x, v, TailStrategy::GuardWithIf);
             hg[j].store_at(g[j], strip).compute_at(g[j], k).vectorize(x, v, TailStrategy::RoundUp);
-            if (j == 1 && app.number("g0", 1) != 0)
+            if (j == 1)
                 g[0].clone_in(hg[1]).store_at(g[1], strip).compute_at(g[1], k).vectorize(x, v, TailStrategy::RoundUp);
             n[j].split(y, strip, y, rows, TailStrategy::GuardWithIf).parallel(strip).vectorize(x, v, TailStrategy::GuardWithIf);
             hn[j].store_at(n[j], strip).compute_at(n[j], y).vectorize(x, v, TailStrategy::RoundUp);

@@ -69,10 +69,10 @@ std::string kept_folder()
     return folder;
 }
 
-/* The beginning of the names of all that is kept of an app and variant, at a size, with a number of threads. */
+/* The beginning of the names of all that is kept of an app and variant at a size. */
 std::string kept(const PeerCall &call)
 {
-    std::string name = kept_folder() + "/" + call.app + "-" + call.variant + "-" + std::to_string(call.threads);
+    std::string name = kept_folder() + "/" + call.app + "-" + call.variant;
     for (int d = 0; d < call.out.dims; d++)
         name += (d ? "x" : "-") + std::to_string(call.out.size[d]);
     return name;
@@ -92,7 +92,8 @@ void load_scheduler(const std::string &file)
 
 void schedule(Pipeline &pipeline, const Known &k, const App &app)
 {
-    const MachineParams machine(app.call->threads, static_cast<uint64_t>(app.way->cache), 40);
+    const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    const MachineParams machine(cores, static_cast<uint64_t>(app.way->cache), 40);
     if (std::string(app.call->variant) == "mullapudi") {
         load_scheduler("libautoschedule_mullapudi2016.so");
         pipeline.auto_schedule("Mullapudi2016", app.way->target, machine);
@@ -104,6 +105,7 @@ void schedule(Pipeline &pipeline, const Known &k, const App &app)
         setenv("HL_NUM_PASSES", passes.c_str(), 1);
         setenv("HL_BEAM_SIZE", beam.c_str(), 1);
     }
+    setenv("HL_SEED", "1", 1);
     setenv("HL_PERMIT_FAILED_UNROLL", "1", 1);
     load_scheduler("libautoschedule_adams2019.so");
     pipeline.auto_schedule("Adams2019", app.way->target, machine);
@@ -244,7 +246,7 @@ public:
                 attempt(w);
             exit(0);
         }
-        const std::string file = kept(*call) + ".way";
+        const std::string file = kept(*call) + "-" + std::to_string(call->threads) + ".way";
         std::string chosen;
         std::ifstream(file) >> chosen;
         const Way *best = named(getenv("PEER_WAY") ? getenv("PEER_WAY") : chosen);

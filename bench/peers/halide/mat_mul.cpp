@@ -15,16 +15,15 @@ Func mat_mul(App &app)
     out(x, y) = product(x, y);
 
     if (app.manual) {
-        const int v = app.lanes<float>(), columns = static_cast<int>(app.number("cols", v == 16 ? 2 : 2)) * v,
-                  rows = static_cast<int>(app.number("rows", app.wide() ? 8 : 4));
+        const int v = app.lanes<float>(), columns = 2 * v, rows = app.wide() ? 12 : 4;       /* of the block in registers */
         for (ImageParam *p : { &A, &B })
             p->dim(0).set_bounds(0, n).dim(1).set_bounds(0, n).set_stride(n);
         out.bound(x, 0, n).bound(y, 0, n);
         out.tile(x, y, xi, yi, columns, rows).reorder(xi, yi, y, x).vectorize(xi, v).unroll(xi).unroll(yi).parallel(x);
         product.compute_at(out, y).vectorize(x, v).unroll(x).unroll(y);
-        product.update().reorder(x, y, k).vectorize(x, v).unroll(x).unroll(y).unroll(k, static_cast<int>(app.number("ku", 2)));
-        if (app.number("pack", 1) != 0)
-            B.in(product).compute_at(out, x).vectorize(B.in(product).args()[0], v).unroll(B.in(product).args()[0]);
+        product.update().reorder(x, y, k).vectorize(x, v).unroll(x).unroll(y).unroll(k, 2);
+        Func panel = B.in(product);
+        panel.compute_at(out, x).vectorize(panel.args()[0], v).unroll(panel.args()[0]);
     }
     return out;
 }

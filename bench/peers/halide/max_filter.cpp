@@ -58,12 +58,11 @@ Func max_filter(App &app)
     out(x, y, c) = e;
 
     if (app.manual) {
-        const int n = app.lanes<float>(), w = static_cast<int>(app.number("w", 256)), h = static_cast<int>(app.number("h", 512));
-        out.split(x, slab, x, w, TailStrategy::GuardWithIf).split(y, rows, y, h, TailStrategy::GuardWithIf).reorder(x, y, slab, rows, c);
+        const int n = app.lanes<float>();
+        out.split(x, slab, x, 256, TailStrategy::GuardWithIf).split(y, rows, y, 512, TailStrategy::GuardWithIf).reorder(x, y, slab, rows, c);
         out.fuse(rows, c, task).fuse(slab, task, task).parallel(task).vectorize(x, n);
         for (auto &each : v)
-            if (app.number("v", 1) != 0)
-                each.second.compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
+            each.second.compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
         for (size_t s = 1; s < m.size(); s++)
             m[s].store_at(out, task).compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
         m[0].store_at(out, task).compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);

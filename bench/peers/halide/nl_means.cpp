@@ -10,36 +10,37 @@ Func nl_means(App &app)
     app.output("f32", { app.size("in", 0), app.size("in", 1), 3 });
 
     Var x("x"), y("y"), c("c"), dx("dx"), dy("dy"), xo("xo"), yo("yo"), tile("tile");
-    Func e = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } });
+    Func edge = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } }), e("e");
+    e(x, y, c) = edge(x, y, c);
     const Expr s = -1.0f / (sigma * sigma * cast<float>(patch) * cast<float>(patch));
 
     Func d("d"), by("by"), bd("bd"), w("w"), e4("e4"), acc("acc"), out("out");
-    RDom channel(0, 3), p(-(patch / 2), patch), q(-(patch / 2), patch), search(-(area / 2), area, -(area / 2), area);
+    RDom p(0, patch), q(0, patch), search(-(area / 2), area, -(area / 2), area);
     Expr difference;
     for (int k = 0; k < 3; k++) {
         const Expr t = e(x, y, k) - e(x + dx, y + dy, k);
         difference = k ? difference + t * t : t * t;
     }
     d(x, y, dx, dy) = difference;
-    by(x, y, dx, dy) += d(x, y + p, dx, dy);
-    bd(x, y, dx, dy) += by(x + q, y, dx, dy);
+    by(x, y, dx, dy) += d(x, y + p - patch / 2, dx, dy);
+    bd(x, y, dx, dy) += by(x + q - patch / 2, y, dx, dy);
     w(x, y, dx, dy) = fast_exp(bd(x, y, dx, dy) * s);
     e4(x, y, c) = mux(c, { e(x, y, 0), e(x, y, 1), e(x, y, 2), 1.0f });
     acc(x, y, c) += w(x, y, search.x, search.y) * e4(x + search.x, y + search.y, c);
     out(x, y, c) = clamp(acc(x, y, c) / acc(x, y, 3), 0.0f, 1.0f);
 
     if (app.manual) {
-        const int v = app.lanes<float>(), tw = static_cast<int>(app.number("tw", 128)), th = static_cast<int>(app.number("th", 32));
-        out.bound(c, 0, 3).tile(x, y, xo, yo, x, y, tw, th, TailStrategy::GuardWithIf).reorder(c, x, y, xo, yo).unroll(c).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
+        const int v = app.lanes<float>();
+        out.bound(c, 0, 3).tile(x, y, xo, yo, x, y, 64, 32, TailStrategy::GuardWithIf).reorder(c, x, y, xo, yo);
+        out.unroll(c).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
         acc.compute_at(out, tile).bound(c, 0, 4).reorder(c, x, y).unroll(c).vectorize(x, v);
         acc.update().reorder(c, x, y, search.x, search.y).unroll(c).vectorize(x, v);
+        e.compute_at(out, tile).vectorize(x, v, TailStrategy::RoundUp);
         d.compute_at(acc, search.x).vectorize(x, v, TailStrategy::RoundUp);
         by.compute_at(acc, y).vectorize(x, v, TailStrategy::RoundUp);
-        by.update().reorder(p, x, y).vectorize(x, v, TailStrategy::RoundUp);
+        by.update().reorder(p, x, y).vectorize(x, v, TailStrategy::RoundUp).specialize(patch == 7).unroll(p);
         bd.compute_at(acc, x).vectorize(x, v);
-        bd.update().reorder(q, x, y).vectorize(x, v);
-        if (app.number("special", 1) != 0)
-            out.specialize(patch == 7 && area == 7);
+        bd.update().reorder(q, x, y).vectorize(x, v).specialize(patch == 7).unroll(q);
     }
     return out;
 }

@@ -9,7 +9,9 @@ Func stencil_chain(App &app)
 
     Var x("x"), y("y"), xo("xo"), yo("yo"), tile("tile");
     std::vector<Func> f;
-    f.push_back(BoundaryConditions::repeat_edge(in));
+    Func edge = BoundaryConditions::repeat_edge(in), f0("f0");
+    f0(x, y) = edge(x, y);
+    f.push_back(f0);
     for (int s = 1; s <= N; s++) {
         Expr e = cast<uint16_t>(0);
         for (int i = -2; i <= 2; i++)
@@ -20,15 +22,14 @@ Func stencil_chain(App &app)
         f.push_back(g);
     }
     if (app.manual) {
-        const int v = app.lanes<uint16_t>(), group = static_cast<int>(app.number("group", 11)), w = static_cast<int>(app.number("tw", 384)),
-                  h = static_cast<int>(app.number("th", 640));
+        const int v = app.lanes<uint16_t>(), group = 11;
         Func last;
-        for (int s = N; s > 0; s--) {
+        for (int s = N; s >= 0; s--) {
             if ((N - s) % group == 0) {
                 last = f[s];
-                last.compute_root().tile(x, y, xo, yo, x, y, w, h, TailStrategy::GuardWithIf).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
+                last.compute_root().tile(x, y, xo, yo, x, y, 384, 640, TailStrategy::GuardWithIf).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
             } else {
-                f[s].store_at(last, tile).compute_at(last, y).vectorize(x, v, TailStrategy::RoundUp);
+                f[s].store_at(last, tile).compute_at(last, y).vectorize(x, v, TailStrategy::RoundUp).fold_storage(y, 64);
             }
         }
     }

@@ -1,4 +1,4 @@
-/* unsharp: strips of rows in parallel; gray and by are rings of rows, the ratio is a row that the three channels share. */
+/* unsharp: strips of rows in parallel; gray is a ring of rows, by one row; the ratio is computed once for the three channels. */
 #include "app.h"
 
 #include <cmath>
@@ -27,8 +27,7 @@ Func unsharp(App &app)
 
     if (app.manual) {
         const int v = app.lanes<float>();
-        out.bound(c, 0, 3).reorder(x, c, y).split(y, strip, y, (int)app.number("s",32)).parallel(strip).vectorize(x, v);
-        ratio.compute_at(out, y).vectorize(x, v);
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).split(y, strip, y, 32).parallel(strip).vectorize(x, v);
         by.compute_at(out, y).vectorize(x, v);
         gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
     }
