@@ -50,8 +50,8 @@ Simplifier *lower_knowledge(Lower *lw, Arena *arena)
 {
     Simplifier *s = simplifier_new(lw->exprs, arena);
     simplifier_ask(s, range_of_params, lw);
-    for (size_t i = 0; i < lw->plan->pipeline->params.count; i++) {
-        const Param *q = lw->plan->pipeline->params.at[i];
+    for (size_t i = 0; i < lw->program->params.count; i++) {
+        const Param *q = lw->program->params.at[i];
         if (!q->has_range || !type_is_int(q->type))
             continue;
         const Expr *v = expr_param(lw->exprs, q->type, q);
@@ -67,9 +67,9 @@ Program *lower(const Plan *plan, const LowerOptions *options)
     Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = (ExprPool *)&plan->exprs, .plan = plan, .program = p,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
     *p = (Program){ .cx = plan->cx, .arena = plan->arena, .exprs = lw.exprs, .name = identifier(plan->arena, plan->name), .strict_float = options->strict_float };
-    lw.simplifier = lower_knowledge(&lw, lw.arena);
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
+    lw.simplifier = lower_knowledge(&lw, lw.arena);
     for (int i = 0; i < lower_pass_count; i++) {
         p->body = lower_passes[i].run(&lw, p->body);
         if (plan->cx->error_count)

@@ -7,6 +7,7 @@
 static kn_context *cx;
 static Arena       arena;
 static ExprPool    pool;
+static Plan        plan;        /* of no functions */
 static Program     program;
 static Lower       lw;
 
@@ -26,7 +27,7 @@ static void begin(kn_type type)
     arena_init(&arena, cx);
     expr_pool_init(&pool, cx, &arena);
     program = (Program){ .cx = cx, .arena = &arena, .exprs = &pool, .name = "p" };
-    lw      = (Lower){ .cx = cx, .arena = &arena, .exprs = &pool, .program = &program, .vector_bits = 256 };
+    lw      = (Lower){ .cx = cx, .arena = &arena, .exprs = &pool, .plan = &plan, .program = &program, .vector_bits = 256 };
     add_buffer("in", BUFFER_INPUT, KN_I32);
     add_buffer("out", BUFFER_OUTPUT, type);
     add_buffer("tmp", BUFFER_SCRATCH, KN_I32);
