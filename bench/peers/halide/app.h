@@ -80,13 +80,13 @@ private:
     ROW(blur, "")                    \
     ROW(unsharp, "")                 \
     ROW(harris, "")                  \
-    ROW(bilateral_grid, "")          \
+    ROW(bilateral_grid, "1 8")       \
     ROW(camera_pipe, "")             \
     ROW(interpolate, "1 8")          \
     ROW(local_laplacian, "1 8")      \
     ROW(lens_blur, "1 8")            \
     ROW(nl_means, "1 4")             \
-    ROW(max_filter, "")              \
+    ROW(max_filter, "1 8")           \
     ROW(stencil_chain, "")           \
     ROW(iir_blur, "")                \
     ROW(hist, "")                    \
