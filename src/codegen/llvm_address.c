@@ -53,7 +53,7 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor);
 static bool add_strided(Gen *g, Terms *t, const Expr *e, uint64_t factor)
 {
     Terms sum = { .visits = t->visits };
-    if (e->op != EX_MUL || (e->args[0]->op != EX_VAR && e->args[1]->op != EX_VAR))
+    if (e->op != EX_MUL || e->type != KN_I64 || (e->args[0]->op != EX_VAR && e->args[1]->op != EX_VAR))
         return false;
     const int   place  = e->args[0]->op == EX_VAR ? 0 : 1;
     const Expr *by     = e->args[place];
@@ -262,15 +262,27 @@ static bool phases_help(const Gen *g, const Term *t)
     return t && t->factor == 1 && !g->mask && !g->options->check_access;
 }
 
+/* The innermost level of the terms with the same stride: what is constant of them is added there, behind what all rows share. */
+static int row_level(Gen *g, const Terms *terms, const Expr *by)
+{
+    int level = gen_expr(g, by).level;
+    for (int i = 0; i < terms->count; i++)
+        if (terms->at[i].by == by && terms->at[i].atom) {
+            const int other = gen_expr(g, terms->at[i].atom).level;
+            level           = other > level ? other : level;
+        }
+    return level;
+}
+
 /* A term with a stride. */
-static Step strided_step(Gen *g, const Term *t, Address *a)
+static Step strided_step(Gen *g, const Terms *terms, const Term *t, Address *a)
 {
     enum { PRODUCT = -1 };      /* where other sums have a scale */
     const Value by = gen_expr(g, t->by);
     a->named       = a->named > by.named ? a->named : by.named;
     a->pure        = a->pure && by.pure;
     if (!t->atom)
-        return (Step){ multiple(g, by.v, t->factor, by.level), by.level, t->by->id };
+        return (Step){ multiple(g, by.v, t->factor, by.level), row_level(g, terms, t->by), UINT32_MAX };
     const Value  v     = gen_expr(g, t->atom);
     const int    level = v.level > by.level ? v.level : by.level;
     LLVMValueRef wide  = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
@@ -303,7 +315,7 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         if (!t->factor)
             continue;
         if (t->by) {
-            insert_step(steps, &count, strided_step(g, t, &a));
+            insert_step(steps, &count, strided_step(g, &terms, t, &a));
             continue;
         }
         const Value v = gen_expr(g, t->atom);

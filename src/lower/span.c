@@ -1,6 +1,8 @@
 /* Spans of expressions: see span.h. */
 #include "lower/span.h"
 
+#include <math.h>
+
 static int yes, no;
 
 /* ---- Environments ----------------------------------------------------------------------- */
@@ -395,26 +397,43 @@ static Span span_cast(Spans *sp, const Expr *e)
     return from == KN_I32 && type_bits(to) < 32 ? span_fit(lw, to, span_of(sp, e->args[0])) : span_numbers(sp, e);
 }
 
-/* May a sum or product of floats be no number? Then neither may the sum or product of their ends be, and nothing compares with that. */
+/* May a sum or product of floats be no number? Then the sum or product of their ends may be none either, and nothing compares with that. */
 static bool may_be_nan(Spans *sp, const Expr *e)
 {
     return value_range(sp->lw, e).nan;
 }
 
+/* An end, or infinity where it is no number. */
+static const Expr *number_or(Lower *lw, const Expr *e, bool guard, double infinity)
+{
+    return e && guard ? x_select(lw, x_op(lw, EX_EQ, e, e), e, expr_float(lw->exprs, (kn_type)e->type, infinity)) : e;
+}
+
 static Span span_float_sum(Spans *sp, const Expr *e)
 {
-    Lower *lw = sp->lw;
-    if (may_be_nan(sp, e))
-        return span_numbers(sp, e);
+    Lower       *lw    = sp->lw;
+    const bool   guard = may_be_nan(sp, e);
     const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (e->op == EX_ADD)
-        return (Span){ both(lw, EX_ADD, a.min, b.min), both(lw, EX_ADD, a.max, b.max) };
-    return (Span){ both(lw, EX_SUB, a.min, b.max), both(lw, EX_SUB, a.max, b.min) };
+    const bool   sum = e->op == EX_ADD;
+    const Expr  *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max), *max = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
+    return (Span){ number_or(lw, min, guard, -INFINITY), number_or(lw, max, guard, INFINITY) };
 }
 
 static Span span_float_product(Spans *sp, const Expr *e)
 {
-    return may_be_nan(sp, e) ? span_numbers(sp, e) : span_product(sp, e);
+    Lower     *lw = sp->lw;
+    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    if (!may_be_nan(sp, e))
+        return span_product(sp, e);
+    if (!a.min || !a.max || !b.min || !b.max)
+        return span_numbers(sp, e);
+    Span r = { 0 };
+    for (int i = 0; i < 4; i++) {
+        const Expr *p = x_op(lw, EX_MUL, i & 1 ? a.max : a.min, i & 2 ? b.max : b.min);
+        const Expr *low = number_or(lw, p, true, -INFINITY), *high = number_or(lw, p, true, INFINITY);
+        r = (Span){ r.min ? x_min(lw, r.min, low) : low, r.max ? x_max(lw, r.max, high) : high };
+    }
+    return r;
 }
 
 static Span span_neg(Spans *sp, const Expr *e)
