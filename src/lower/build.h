@@ -163,6 +163,7 @@ Span nest_span(Build *b, const Nest *n, const char *name);
 /* The same, where loops run over the boxes of all partners. */
 Span nest_span_all(Build *b, const Nest *n, const char *name);
 NestName *nest_find(const Nest *n, const char *name);
+int nest_loop(const PlanDef *def, const char *name);                            /* the place of the loop with that variable; -1: it is none */
 /* Gives a name a value. */
 void nest_bind(Build *b, Nest *n, const char *name, const Expr *value, Wraps *w);
 Nest nest_copy(Build *b, const Nest *n);

@@ -61,10 +61,10 @@ static const PlanStep *split_of_outer(const Nest *n, const char *name, int *inde
     return NULL;
 }
 
-static int loop_of(const Nest *n, const char *name)
+int nest_loop(const PlanDef *def, const char *name)
 {
-    for (int i = 0; i < n->def->loop_count; i++)
-        if (n->def->loops[i].var == name)
+    for (int i = 0; i < def->loop_count; i++)
+        if (def->loops[i].var == name)
             return i;
     return -1;
 }
@@ -72,7 +72,7 @@ static int loop_of(const Nest *n, const char *name)
 /* Is it a loop of fixed length: a vector, or copies? */
 static bool is_hard(const Nest *n, const char *name)
 {
-    const int i = loop_of(n, name);
+    const int i = nest_loop(n->def, name);
     return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
 }
 
@@ -182,7 +182,7 @@ static void range_of_inner(Build *b, Nest *n, NestName *at, const PlanStep *s, i
     if (follows || is_hard(n, s->inner) || (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
     /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
-    const bool again = may_shift(n, s) && n->modes[index] == SPLIT_OPEN && loop_of(n, s->outer) >= 0;
+    const bool again = may_shift(n, s) && n->modes[index] == SPLIT_OPEN && nest_loop(n->def, s->outer) >= 0;
     if (!is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
     } else if (again) {
@@ -525,7 +525,7 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
 /* Its loop is a plain one in this copy, as long as is left. */
 static void make_scalar(Nest *n, const PlanStep *s, int index)
 {
-    n->scalar[loop_of(n, s->inner)] = true;
+    n->scalar[nest_loop(n->def, s->inner)] = true;
     n->modes[index]                 = SPLIT_EXACT;
     nest_find(n, s->inner)->min     = NULL;
 }

@@ -74,18 +74,10 @@ static void match_names(Build *b, Nest *p, const Nest *n)
     }
 }
 
-static int loop_of(const PlanDef *def, const char *name)
-{
-    for (int i = 0; i < def->loop_count; i++)
-        if (def->loops[i].var == name)
-            return i;
-    return -1;
-}
-
 /* Are all the loops that a name was made into shared? */
 static bool is_shared(const PlanDef *def, const char *name)
 {
-    const int loop = loop_of(def, name);
+    const int loop = nest_loop(def, name);
     for (int i = 0; loop < 0 && i < def->step_count; i++) {
         const PlanStep *s = &def->steps[i];
         if (s->kind == STEP_SPLIT && s->whole == name)
