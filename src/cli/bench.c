@@ -363,11 +363,7 @@ static int bench_program(Cli *cli, Bench *bench)
     bench->begin    = now();
     bench->count    = 0;
     if (status == DONE)
-        status = bindings_load(cli, false, &b);
-    if (status == DONE)
-        status = bindings_fit(cli, &b);
-    if (status == DONE)
-        status = bindings_allocate(cli, &b);
+        status = bindings_prepare(cli, &b);
     if (status == DONE)
         status = list_contenders(cli, bench, b.program.pipeline);
     if (status == DONE)

@@ -195,6 +195,8 @@ void externs_close(Bindings *b);
 int bindings_fit(Cli *cli, Bindings *b);
 /* Memory for the outputs. */
 int bindings_allocate(Cli *cli, Bindings *b);
+/* Loads, fits and allocates: all that a run needs. */
+int bindings_prepare(Cli *cli, Bindings *b);
 
 /* ---- images.c ---- */
 

@@ -66,3 +66,11 @@ int bindings_allocate(Cli *cli, Bindings *b)
             return report_about(cli, b->at[i].port.name);
     return DONE;
 }
+
+int bindings_prepare(Cli *cli, Bindings *b)
+{
+    int status = bindings_load(cli, false, b);
+    if (status == DONE)
+        status = bindings_fit(cli, b);
+    return status == DONE ? bindings_allocate(cli, b) : status;
+}

@@ -90,11 +90,7 @@ int command_run(Cli *cli)
     int          status = compile_options(cli, &options);
     if (status != DONE)
         return status;
-    status = bindings_load(cli, false, &b);
-    if (status == DONE)
-        status = bindings_fit(cli, &b);
-    if (status == DONE)
-        status = bindings_allocate(cli, &b);
+    status = bindings_prepare(cli, &b);
     if (status == DONE)
         status = compile_and_run(cli, &b, &options, begin);
     if (status == DONE) {

@@ -116,6 +116,18 @@ void grid_free(Grid *g)
     g->block = NULL;
 }
 
+double region_points(const kn_region *regions, int count)
+{
+    double points = 0;
+    for (int i = 0; i < count; i++) {
+        double n = 1;
+        for (int d = 0; d < regions[i].rank; d++)
+            n *= regions[i].extent[d];
+        points += n;
+    }
+    return points;
+}
+
 int64_t grid_points(const kn_buffer *b)
 {
     int64_t n = 1;
@@ -281,13 +293,7 @@ Verdict find_shape(Run *r, const Case *c, int *margin)
         if (kn_bounds(r->m, r->args, r->count, &regions, &count) != KN_OK)
             continue;
         *margin       = margins[k];
-        double points = 0;
-        for (int i = 0; i < count; i++) {
-            double n = 1;
-            for (int d = 0; d < regions[i].rank; d++)
-                n *= regions[i].extent[d];
-            points += n;
-        }
+        double points = region_points(regions, count);
         for (int i = 0; i < r->count; i++)
             points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
         return points <= MOST_POINTS ? PROGRAM_PASSED : PROGRAM_SKIPPED;

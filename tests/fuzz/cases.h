@@ -45,6 +45,7 @@ uint64_t mix(uint64_t v);
 void grid_allocate(Grid *g, uint64_t layout);
 void grid_free(Grid *g);
 int64_t grid_points(const kn_buffer *b);
+double  region_points(const kn_region *regions, int count);      /* of all of them */
 /* The coordinates of the n-th point, x fastest. */
 void grid_point(const kn_buffer *b, int64_t n, int64_t *at);
 unsigned char *grid_at(const kn_buffer *b, const int64_t *at);

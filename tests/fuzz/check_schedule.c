@@ -28,13 +28,7 @@ enum { FEW_POINTS = 20000, FEW_STEPS = 200000, FEW_TIMES = 2 };
 /* Widens what is needed of each function by the regions of one more size; the number of points in all of them. */
 static double widen_reach(Subject *s, const kn_region *regions, int count)
 {
-    double points = 0;
-    for (int i = 0; i < count; i++) {
-        double n = 1;
-        for (int d = 0; d < regions[i].rank; d++)
-            n *= regions[i].extent[d];
-        points += n;
-    }
+    const double points = region_points(regions, count);
     for (int i = 0; points <= s->most_points && i < count; i++)
         for (size_t k = 0; k < s->p->funcs.count; k++) {
             Reach *reach = &s->reach[k];
