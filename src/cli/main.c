@@ -58,8 +58,8 @@ const Command command_table[COMMAND_COUNT] = {
         .summary     = "show a program's functions, graph, regions, loops or code",
         .description = "The functions are shown if nothing else is asked for. For --regions the inputs are "
                        "given as for run, or by their size alone, NAME=@192x160x3; an output without --size "
-                       "is as large as its estimate, or else as the inputs allow. --counts runs the program, and takes all "
-                       "that run takes.",
+                       "is as large as the inputs allow or, if they are not all given, as its estimate. "
+                       "--counts runs the program, and takes all that run takes.",
         .run         = command_show,
     },
     [COMMAND_BENCH] = {
