@@ -70,6 +70,7 @@ typedef struct BufferState {
     int          level;
     int64_t      elements;      /* of scratch, where that is a number; else 0 */
     bool         tile;          /* scratch of this function so small that it can be kept in registers */
+    uint32_t     writes;        /* statements so far that store to it */
 } BufferState;
 
 /* The function being made: the program's body, or that of a parallel loop. */
@@ -121,6 +122,8 @@ typedef struct Strided {
     int          chunk, body;   /* of the first member: elements of `tail` and of `wide` */
 } Strided;
 
+typedef struct Turned Turned;      /* columns in registers, see llvm_turn.c */
+
 typedef struct Types {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none, buffer, dim;
 } Types;
@@ -161,6 +164,8 @@ typedef struct Gen {
     size_t    sum_capacity, sum_count;
     Strided  *strided;
     int       strided_count, strided_capacity;
+    Turned   *turned;
+    int       turned_count, turned_capacity;
     int       parallel_count;
     const Func **funcs;                 /* with `profile`: those that are computed */
     int       func_count;
@@ -246,6 +251,10 @@ LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef
 /* ---- llvm_table.c ---- */
 bool         is_table(const Gen *g, const Address *a);      /* can the load be a lookup in registers? */
 LLVMValueRef load_table(Gen *g, const Address *a);
+
+/* ---- llvm_turn.c ---- */
+bool         is_column(const Gen *g, const Address *a);     /* lanes a constant distance apart in scratch? */
+LLVMValueRef load_column(Gen *g, const Address *a);
 
 /* ---- llvm_atomic.c ---- */
 void gen_atomic(Gen *g, const Stmt *s);
