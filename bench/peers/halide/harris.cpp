@@ -35,9 +35,9 @@ Func harris(App &app)
     if (app.manual) {
         const int v = app.lanes<float>();
         out.split(y, strip, y, 64).split(y, y, yi, 2).split(x, x, xi, v).reorder(xi, yi, x, y, strip).parallel(strip).vectorize(xi).unroll(yi);
-        gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
+        gray.store_at(out, strip).compute_at(out, y).vectorize(x, v).align_storage(x, v);
         for (Func f : { Ix, Iy })
-            f.store_at(out, strip).compute_at(out, y).split(x, x, xi, v).reorder(xi, y, x).vectorize(xi).unroll(y);
+            f.store_at(out, strip).compute_at(out, y).align_storage(x, v).split(x, x, xi, v).reorder(xi, y, x).vectorize(xi).unroll(y);
         Iy.compute_with(Ix, x);
     }
     return out;
