@@ -106,7 +106,7 @@ Func camera_pipe(App &app)
         curve.compute_root().vectorize(i, app.lanes<float>());
         out.bound(c, 0, 3).split(y, strip, y, 128).split(y, pair, yi, 2);
         out.reorder(x, yi, c, pair, strip).parallel(strip).vectorize(x, v).unroll(yi);
-        p.store_at(out, strip).compute_at(out, pair).bound(c, 0, 3).unroll(x, 16);
+        p.store_at(out, strip).compute_at(out, pair).bound(c, 0, 3).unroll(x, 16).fold_storage(y, 4);
         cc.store_at(out, strip).compute_at(out, pair).bound(c, 0, 3).align_bounds(x, 2).align_bounds(y, 2);
         cc.split(x, x, xi, 2, TailStrategy::RoundUp).split(y, y, yi, 2, TailStrategy::RoundUp).reorder(xi, c, yi, x, y);
         cc.unroll(c).unroll(xi).unroll(yi).vectorize(x, v).fold_storage(y, 8);
