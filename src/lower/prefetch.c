@@ -1,8 +1,9 @@
 /* Prefetch: asks for what a loop will need some iterations later.
  *
  * Takes   a nest in which the loop has just been opened, or one inside it, and a function that is stored outside it.
- * Gives   the hull of what the definition reads of that function within one iteration of the loop last opened, with i + ahead in the place of the named loop's
- *         variable i, brought into the storage: a prefetch for each cache line of it, up to a bound. Around vectors the loop last opened is the one just outside
+ * Gives   the hull of what is read of that function within one iteration of the loop last opened, by the definition itself, or else by what is computed for it inside
+ *         the named loop, with i + ahead in the place of that loop's variable i, less what i + ahead - 1 has asked for, brought into the storage: a prefetch for each
+ *         cache line of it, up to a bound. Around vectors the loop last opened is the one just outside
  *         the vector: while a row is computed, a row to come is asked for, line by line.
  * Holds   nothing is read that would not be: an end of the box that depends on data is the end of the storage. */
 #include "lower/build.h"
@@ -34,11 +35,15 @@ static bool goes_on(const Nest *n, int loop)
     return false;
 }
 
+/* What is read, so far: a box per function id. */
+typedef struct Reads {
+    bool   any;
+    SymBox box;
+} Reads;
+
 typedef struct Fetch {
-    Build      *b;
-    const Func *f;
-    bool        any;
-    SymBox      box;
+    Build *b;
+    Reads *reads;
 } Fetch;
 
 /* The smaller (larger) of two ends; NULL, which has no bound, counts as that. */
@@ -50,16 +55,51 @@ static const Expr *hull(Lower *lw, ExprOp op, bool any, const Expr *a, const Exp
 static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     Fetch *at = user;
+    Reads *r  = &at->reads[call->u.call.func->id];
     (void)alive;
     (void)decided;
     (void)unsafe;
-    if (call->u.call.func != at->f)
-        return;
-    for (int d = 0; d < at->f->rank; d++) {
-        at->box.min[d] = hull(at->b->lw, EX_MIN, at->any, at->box.min[d], index[d].min);
-        at->box.max[d] = hull(at->b->lw, EX_MAX, at->any, at->box.max[d], index[d].max);
+    for (uint32_t d = 0; d < call->count; d++) {
+        r->box.min[d] = hull(at->b->lw, EX_MIN, r->any, r->box.min[d], index[d].min);
+        r->box.max[d] = hull(at->b->lw, EX_MAX, r->any, r->box.max[d], index[d].max);
     }
-    at->any = true;
+    r->any = true;
+}
+
+/* What the definitions of a function read over a box of it. */
+static void read_over(Fetch *at, const Func *f, const SymBox *box)
+{
+    Build *b = at->b;
+    for (int k = -1; k < f->update_count; k++) {
+        const Update *u = k < 0 ? NULL : &f->updates[k];
+        spans_reset(&b->spans, b->lw);
+        b->spans.access   = fetch_access;
+        b->spans.user     = at;
+        b->spans.checking = false;
+        for (int d = 0; d < f->rank; d++)
+            if (!u || u->is_free[d])
+                spans_bind(&b->spans, f->args[d], (Span){ box->min[d], box->max[d] });
+        for (int i = 0; u && i < u->rvar_count; i++) {
+            const Expr *end = span_of(&b->spans, u->rvars[i].hi).max;
+            spans_bind(&b->spans, u->rvars[i].name, (Span){ span_of(&b->spans, u->rvars[i].lo).min, end ? x_sub(b->lw, end, x_int(b->lw, 1)) : NULL });
+        }
+        for (int c = 0; c < f->component_count; c++)
+            spans_visit(&b->spans, u ? u->values[c] : f->values[c]);
+    }
+}
+
+/* What is read of f in an iteration of the loop last opened: by the definition, or if it does not, by the functions that are computed inside `loop`, consumers first. */
+static Reads reads_of(Build *b, const Nest *n, int loop, const Func *f)
+{
+    Fetch at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
+    nest_accesses(b, n, fetch_access, &at);
+    const bool itself = at.reads[f->id].any;
+    for (int i = b->plan->func_count - 1; i >= 0 && !itself; i--) {
+        const PlanFunc *pf = &b->plan->funcs[i];
+        if (at.reads[i].any && pf->func->kind == FUNC_DEFINED && pf->func != n->def->func && level_encloses(b->plan, (PlanLevel){ n->def, loop }, pf->compute))
+            read_over(&at, pf->func, &at.reads[i].box);
+    }
+    return at.reads[f->id];
 }
 
 static void find_reads(const Expr *e, void *user)
@@ -67,11 +107,11 @@ static void find_reads(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN;
 }
 
-/* The end of a box, `ahead` iterations of the loop later, between min and max; `other` where it is not known. */
-static const Expr *later(Build *b, const Expr *end, const char *loop, int64_t ahead, const Expr *min, const Expr *max, const Expr *other)
+/* The end of a box, `ahead` iterations of the loop later, by names from outside the loop; NULL where it is not known. */
+static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
     Lower *lw    = b->lw;
-    bool   reads = !end;
+    bool   reads = false;
     for (size_t i = b->scopes.count; end && i-- > 0;) {
         const Scope *s = &b->scopes.at[i];
         if (s->value)
@@ -81,10 +121,40 @@ static const Expr *later(Build *b, const Expr *end, const char *loop, int64_t ah
     }
     if (end)
         expr_visit(lw->exprs, end, find_reads, &reads);
-    if (reads)
-        return other;
+    if (!end || reads)
+        return NULL;
     const Expr *then = x_add(lw, expr_var(lw->exprs, KN_I32, loop), x_int(lw, ahead));
-    return simplify(lw->simplifier, x_max(lw, x_min(lw, expr_substitute(lw->exprs, end, 1, &loop, &then), max), min));
+    return simplify(lw->simplifier, expr_substitute(lw->exprs, end, 1, &loop, &then));
+}
+
+static const Expr *within(Build *b, const Expr *e, const Expr *min, const Expr *max)
+{
+    return simplify(b->lw->simplifier, x_max(b->lw, x_min(b->lw, e, max), min));
+}
+
+/* How far the end of a box moves from one iteration of the loop to the next; -1 where that is no number. */
+static int64_t advance(Build *b, const Expr *end, const char *loop)
+{
+    int64_t     by;
+    const Expr *now = shifted(b, end, loop, 0), *before = shifted(b, end, loop, -1);
+    return now && before && expr_is_int(simplify(b->lw->simplifier, x_sub(b->lw, now, before)), &by) && by >= 0 ? by : -1;
+}
+
+/* Where a window moves along one dimension only, iterations before have asked for all of it but its end. */
+static void leave_to_former(Build *b, int rank, SymBox *box, const char *loop)
+{
+    int     moving = -1, count = 0;
+    int64_t by = 0;
+    for (int d = 0; d < rank; d++) {
+        const int64_t a = advance(b, box->max[d], loop);
+        count += a != 0;
+        if (a > 0) {
+            moving = d;
+            by     = a;
+        }
+    }
+    if (count == 1 && moving >= 0)
+        box->min[moving] = x_max(b->lw, box->min[moving], x_sub(b->lw, box->max[moving], x_int(b->lw, by - 1)));
 }
 
 static const Stmt *fetch_point(Build *b, const Func *f, const Expr *const *args)
@@ -143,23 +213,27 @@ static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const 
     return s;
 }
 
-static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, bool dense, Wraps *w)
+static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wraps *w)
 {
-    const Func *f    = p->func;
-    const char *loop = n->def->loops[p->loop].var;
-    Fetch       at   = { .b = b, .f = f };
+    const Func *f     = p->func;
+    const char *loop  = n->def->loops[p->loop].var;
+    const bool  dense = p->loop < level && goes_on(n, level);
     if (f->kind != FUNC_INPUT && !b->stored[f->id].known)
         return;
     const SymBox stored = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
+    Reads        read   = reads_of(b, n, p->loop, f);
     SymBox       box    = { 0 };
-    nest_accesses(b, n, fetch_access, &at);
-    if (!at.any)
+    if (!read.any)
         return;
+    leave_to_former(b, f->rank, &read.box, loop);
+    if (dense)
+        leave_to_former(b, f->rank, &read.box, n->def->loops[level].var);
     for (int d = 0; d < f->rank; d++) {
-        box.min[d] = later(b, at.box.min[d], loop, p->ahead, stored.min[d], stored.max[d], stored.min[d]);
-        box.max[d] = later(b, at.box.max[d], loop, p->ahead, stored.min[d], stored.max[d], stored.max[d]);
+        const Expr *min = shifted(b, read.box.min[d], loop, p->ahead), *max = shifted(b, read.box.max[d], loop, p->ahead);
+        box.min[d]      = min ? within(b, min, stored.min[d], stored.max[d]) : stored.min[d];
+        box.max[d]      = max ? within(b, max, stored.min[d], stored.max[d]) : stored.max[d];
     }
-    wrap_before(b, w, fetch_box(b, n->def, f, &box, &at.box, dense));
+    wrap_before(b, w, fetch_box(b, n->def, f, &box, &read.box, dense));
 }
 
 void prefetches(Build *b, const Nest *n, int loop, Wraps *w)
@@ -167,7 +241,7 @@ void prefetches(Build *b, const Nest *n, int loop, Wraps *w)
     for (int i = 0; i < n->def->prefetch_count; i++) {
         const PlanPrefetch *p = &n->def->prefetches[i];
         if (fetch_level(n, p->loop) == loop)
-            fetch(b, n, p, p->loop < loop && goes_on(n, loop), w);
+            fetch(b, n, p, loop, w);
     }
     for (int i = 0; i < n->partner_count; i++)
         if (n->partners[i]->def->with.loop >= loop)

@@ -5,6 +5,7 @@
  *             - read at one place, where each of its points is asked for once;
  *             - cheap (MOST_POINTWISE operations) and read only at the reader's own point;
  *             - hardly more than a read (MOST_TRIVIAL).
+ *         Reductions are inlined only if the schedule says so, and expand.c can write them as one expression.
  * Holds   nothing grows exponentially by default: a function read at several points is inlined only if it is cheap with all that is inlined into it.
  *         Where the schedule asks for growth, equal points are one node, because index arithmetic is brought into one form; the rest is
  *         the quota's. */
@@ -245,7 +246,7 @@ static bool is_named(const Directive *d, const char *name)
 }
 
 /* Why f cannot be inlined, or NULL. */
-static const char *obstacle(const FuncDraft *f, const Reads *r)
+static const char *obstacle(Planner *pl, const FuncDraft *f, const Reads *r)
 {
     if (f->plan->is_output)
         return "is an output, stored where the caller says";
@@ -253,14 +254,14 @@ static const char *obstacle(const FuncDraft *f, const Reads *r)
         return "is an extern stage, which has no expression";
     if (f->func->kind == FUNC_INPUT)
         return "is an input";
-    if (f->func->update_count)
+    if (!can_expand(pl, f->func))
         return "has updates, which need its storage";
     return r->by_stage ? "is read by an extern stage, as a whole" : NULL;
 }
 
 static bool choose(Planner *pl, FuncDraft *f, const Reads *r)
 {
-    const char      *why   = obstacle(f, r);
+    const char      *why   = obstacle(pl, f, r);
     const Directive *asked = is_named(f->called_by, "inline") ? f->called_by : NULL;
     if (asked && why)
         return refuse(pl, asked->loc, f->plan->is_output ? "leave the directive out" : "compute_root() or compute_at(f, loop)", "`%s` cannot be inlined: it %s",
@@ -268,7 +269,9 @@ static bool choose(Planner *pl, FuncDraft *f, const Reads *r)
     if (asked && f->shaped_by)
         return refuse(pl, f->shaped_by->loc, "compute_root() or compute_at(f, loop) instead of inline()",
                       "`%s` is inlined: it has no loops and no storage for `%s`", f->func->name, f->shaped_by->info->name);
-    f->inlined = asked || (!why && !f->spoken && !f->kept && inlined_by_default(pl, f->func, r));
+    f->inlined = asked || (!why && !f->spoken && !f->kept && !f->func->update_count && inlined_by_default(pl, f->func, r));
+    if (f->inlined)
+        expand(pl, f->func);
     return true;
 }
 

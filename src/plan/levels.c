@@ -157,6 +157,27 @@ static bool check_storage(Planner *pl, const FuncDraft *f)
     return check_between(pl, f);
 }
 
+static bool reads(const DefDraft *d, const Func *g)
+{
+    for (size_t i = 0; i < d->reads.count; i++)
+        if (d->reads.at[i] == g)
+            return true;
+    return false;
+}
+
+/* Is g read in the loop, by the definition itself or by what is computed there? */
+static bool is_read_within(Planner *pl, const DefDraft *d, PlanLevel loop, const Func *g)
+{
+    if (reads(d, g))
+        return true;
+    for (size_t i = 0; i < draft_of(pl, g)->readers.count; i++) {
+        const FuncDraft *by = draft_of(pl, g)->readers.at[i].func;
+        if (by->needed && by->func != d->def->func && level_encloses(pl->plan, loop, by->plan->compute))
+            return true;
+    }
+    return false;
+}
+
 /* What is computed inside the loop at which it is to be fetched is not there before. */
 static bool check_prefetches(Planner *pl, const DefDraft *d)
 {
@@ -166,6 +187,9 @@ static bool check_prefetches(Planner *pl, const DefDraft *d)
         if (p->func->kind != FUNC_INPUT && level_encloses(pl->plan, at, plan_func(pl->plan, p->func)->store))
             return refuse(pl, d->prefetches.at[i]->loc, "leave it out", "`%s` is stored inside the loop `%s`: there is nothing to fetch before it is computed",
                           p->func->name, d->def->loops[p->loop].name);
+        if (!is_read_within(pl, d, at, p->func))
+            return refuse(pl, d->prefetches.at[i]->args[0].loc, "name a function that it reads", "%s does not read `%s`, nor does anything that is computed in its loop `%s`",
+                          def_text(pl, d), p->func->name, d->def->loops[p->loop].name);
     }
     return true;
 }

@@ -368,13 +368,9 @@ static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
 
 static bool on_prefetch(Planner *pl, DefDraft *d, const Directive *dir)
 {
-    const FuncDraft *g    = draft_of(pl, dir->args[0].func);
-    bool             read = false;
-    for (size_t i = 0; i < d->reads.count; i++)
-        read |= d->reads.at[i] == g->func;
-    if (!read)
-        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`%s", def_text(pl, d), g->func->name,
-                      g->inlined ? ", which is inlined" : "");
+    const FuncDraft *g = draft_of(pl, dir->args[0].func);
+    if (g->inlined)
+        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`, which is inlined", def_text(pl, d), g->func->name);
     vec_push(pl->arena, &d->prefetches, dir);
     return true;
 }

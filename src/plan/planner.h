@@ -1,6 +1,6 @@
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline,
+ * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline (and expand, what is inlined with its updates),
  * loops (directives applied to the loops of each definition), order (is that order of an update's steps the same?), defaults
  * (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
 #ifndef KILN_PLAN_PLANNER_H
@@ -119,6 +119,12 @@ void plan_readers(Planner *pl);
 
 /* ---- derive.c ---- */
 bool plan_derive(Planner *pl);
+
+/* ---- expand.c ---- */
+/* Is the function a pure definition, or a reduction short enough to be written as one? */
+bool can_expand(Planner *pl, const Func *f);
+/* Makes it a pure definition. */
+void expand(Planner *pl, Func *f);
 
 /* ---- inline.c ---- */
 bool plan_inline(Planner *pl);

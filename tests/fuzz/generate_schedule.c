@@ -200,6 +200,43 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
     return depth;
 }
 
+typedef struct OwnPoint {
+    const Func   *f;
+    const Update *u;
+    bool          only;
+} OwnPoint;
+
+static void note_point(const Expr *e, void *user)
+{
+    OwnPoint *o = user;
+    for (uint32_t d = 0; e->op == EX_CALL && e->u.call.func == o->f && d < e->count; d++)
+        o->only = o->only && e->args[d] == o->u->args[d];
+}
+
+/* Is it a reduction that can be inlined: at its own point, with at most 64 steps? */
+static bool is_short(const Scheduler *s, const Func *f)
+{
+    int64_t all = 0;
+    for (int k = 0; k < f->update_count; k++) {
+        const Update *u     = &f->updates[k];
+        int64_t       steps = 1, lo, hi;
+        OwnPoint      o     = { f, u, !u->where };
+        for (int d = 0; d < f->rank; d++)
+            o.only = o.only && u->is_free[d];
+        for (int c = 0; c < f->component_count; c++)
+            expr_visit(&s->p->exprs, u->values[c], note_point, &o);
+        for (int i = 0; i < u->rvar_count; i++) {
+            if (!expr_is_int(u->rvars[i].lo, &lo) || !expr_is_int(u->rvars[i].hi, &hi) || hi <= lo || hi - lo > 64)
+                return false;
+            steps *= hi - lo;
+        }
+        all += steps;
+        if (!o.only || all > 64)
+            return false;
+    }
+    return true;
+}
+
 static void place(Scheduler *s, Draft *f)
 {
     const Chain *c = &f->readers;
@@ -211,7 +248,7 @@ static void place(Scheduler *s, Draft *f)
         return;
     }
     f->place = *c;
-    if (f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->copy && !f->is_prefetched && chance(&s->g, s->style->inlines)) {
+    if (f->func->kind == FUNC_DEFINED && is_short(s, f->func) && !f->copy && !f->is_prefetched && chance(&s->g, s->style->inlines)) {
         f->is_inlined = true;
         directive(s, "inline");
         emit(&s->g, ")");

@@ -118,6 +118,12 @@ static const Row obeyed[] = {
     { BLUR, "blurx.store_root().compute_at(out, y).fold_storage(y, 4)",
       "blurx.compute_at(out, y).store_root().fold_storage(y, 4)\n"
       "out.compute_root()\n" },
+    { BEST, "b.inline()",
+      "b.inline()\n"
+      "out.compute_root().split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1).vectorize(x_lanes)\n" },
+    { BLUR, "out.prefetch(in, y, 2) blurx.compute_at(out, y)",
+      "blurx.compute_at(out, y)\n"
+      "out.compute_root().prefetch(in, y, 2)\n" },
     { BLUR, "out.stream().prefetch(blurx, y, 2) blurx.compute_root()",
       "blurx.compute_root()\n"
       "out.compute_root().stream().prefetch(blurx, y, 2)\n" },
@@ -323,6 +329,8 @@ static const Row refused[] = {
       "`out` cannot be inlined: it is an output, stored where the caller says = leave the directive out" },
     { HIST, "hist.inline()",
       "`hist` cannot be inlined: it has updates, which need its storage = compute_root() or compute_at(f, loop)" },
+    { TRI, "f.inline()",
+      "`f` cannot be inlined: it has updates, which need its storage = compute_root() or compute_at(f, loop)" },
     { STAGE, "ext.inline()",
       "`ext` cannot be inlined: it is an extern stage, which has no expression = compute_root() or compute_at(f, loop)" },
     { STAGE, "f.inline()",
@@ -478,7 +486,7 @@ static const Row refused[] = {
     { BLUR, "out.specialize(in.width > 8).split(x, xo, xi, 8) out.vectorize(xi)",
       "`out` has no loop `xi` here = its loops are x, y" },
     { BLUR, "out.prefetch(in, y, 2) blurx.compute_root()",
-      "`out` does not read `in` = name a function that it reads" },
+      "`out` does not read `in`, nor does anything that is computed in its loop `y` = name a function that it reads" },
     { BLUR, "out.prefetch(blurx, y, 2) blurx.inline()",
       "`out` does not read `blurx`, which is inlined = name a function that it reads" },
     { BLUR, "out.bound(x, 0, 8).vectorize(x).prefetch(blurx, x, 2) blurx.compute_root()",
