@@ -70,6 +70,7 @@ typedef struct BufferState {
     int          level;
     int64_t      elements;      /* of scratch, where that is a number; else 0 */
     bool         tile;          /* scratch of this function so small that it can be kept in registers */
+    uint32_t     writes;        /* statements so far that store to it */
 } BufferState;
 
 /* The function being made: the program's body, or that of a parallel loop. */
@@ -140,6 +141,8 @@ typedef struct Near {
     LLVMValueRef window[4];     /* of a base: the elements, <L x T> each; NULL: not read yet */
 } Near;
 
+typedef struct Turned Turned;      /* columns in registers, see llvm_turn.c */
+
 typedef struct Types {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none, buffer, dim;
 } Types;
@@ -182,6 +185,8 @@ typedef struct Gen {
     int       strided_count, strided_capacity;
     Near     *near;
     int       near_count, near_capacity;
+    Turned   *turned;
+    int       turned_count, turned_capacity;
     int       parallel_count;
     const Func **funcs;                 /* with `profile`: those that are computed */
     int       func_count;
@@ -271,6 +276,10 @@ LLVMValueRef load_table(Gen *g, const Address *a);
 /* ---- llvm_near.c ---- */
 void         near_collect(Gen *g, const Expr *load, const Address *a);  /* a load of the statement */
 LLVMValueRef near_load(Gen *g, const Expr *load);                       /* <L x T>; NULL where it is near no other load */
+
+/* ---- llvm_turn.c ---- */
+bool         is_column(const Gen *g, const Address *a);     /* lanes a constant distance apart in scratch? */
+LLVMValueRef load_column(Gen *g, const Address *a);
 
 /* ---- llvm_atomic.c ---- */
 void gen_atomic(Gen *g, const Stmt *s);

@@ -1,8 +1,8 @@
 /* Loads and stores by the shape of their address.
  *
  * Lanes one after the other are one vector access. Lanes at other constant places close together (steps of 2, 3, 4; backwards; x/2) are wide loads that cover exactly what is
- * needed, never an element past the last, and a shuffle; loads of one statement that differ by a constant share the wide loads. The rest are scalar accesses at constant
- * places, or gathers. Under a mask only the lanes that take part touch memory. Stores of several lanes into one element happen in lane order. */
+ * needed, never an element past the last, and a shuffle; loads of one statement that differ by a constant share the wide loads. Lanes farther apart in scratch are columns
+ * of rows (llvm_turn.c). The rest are scalar accesses at constant places, or gathers. Under a mask only the lanes that take part touch memory. Stores of several lanes into one element happen in lane order. */
 #include "codegen/llvm.h"
 
 enum { MOST_WIDE = 8 };         /* how many vectors the wide loads for one vector may be */
@@ -286,7 +286,7 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
     for (int i = 0; i < g->strided_count; i++)
         if (g->strided[i].load == e && g->strided[i].address.ptr == a->ptr)
             return load_strided(g, a, i);
-    return load_each(g, a);
+    return is_column(g, a) ? load_column(g, a) : load_each(g, a);
 }
 
 Value gen_load(Gen *g, const Expr *e)

@@ -136,8 +136,9 @@ static void gen_vector(Gen *g, const Stmt *s)
     statement_begin(g);
     Value v = gen_expr(g, s->loop.min);
     scope_push(g, NULL);
-    v.named = g->depth;
-    v.pure  = true;
+    v.named         = g->depth;
+    v.pure          = true;
+    g->turned_count = 0;
     if (lanes > 1) {
         v.shape         = RAMP;
         v.step          = 1;
@@ -225,12 +226,8 @@ static void gen_if(Gen *g, const Stmt *s)
 
 /* ---- Stores ---- */
 
-static void gen_store(Gen *g, const Stmt *s)
+static void gen_values(Gen *g, const Stmt *s)
 {
-    if (s->store.atomic) {
-        gen_atomic(g, s);
-        return;
-    }
     statement_begin(g);
     const int n = s->store.count;
     for (int i = 0; i < n; i++) {
@@ -245,6 +242,16 @@ static void gen_store(Gen *g, const Stmt *s)
         at[i] = address_of(g, s->store.places[i].buffer, s->store.places[i].index, false);
     for (int i = 0; i < n; i++)
         gen_store_lanes(g, &at[i], values[i], s->store.stream);
+}
+
+static void gen_store(Gen *g, const Stmt *s)
+{
+    if (s->store.atomic)
+        gen_atomic(g, s);
+    else
+        gen_values(g, s);
+    for (int i = 0; i < s->store.count; i++)
+        g->f->buffers[s->store.places[i].buffer->id].writes++;
 }
 
 static void gen_prefetch(Gen *g, const Stmt *s)

@@ -1,5 +1,5 @@
 /* What the files of loop synthesis share: loops.c (the whole), nest.c (the loops of one definition), regions.c (boxes at a level),
- * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), prefetch.c, stages.c (C functions that fill boxes). */
+ * slide.c (what storage holds), steps.c (updates that read themselves beside), together.c (loops that definitions share), unread.c (what need not be computed), prefetch.c, stages.c (C functions that fill boxes). */
 #ifndef KILN_LOWER_BUILD_H
 #define KILN_LOWER_BUILD_H
 
@@ -188,6 +188,14 @@ void fold_check(Build *b, const Func *f, const SymBox *box);                    
 bool update_shifts(Build *b, const Func *f, int update);
 void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);
 void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wraps *w, SymBox *box);   /* in the step loops: the free box of this step */
+
+/* ---- unread.c ---- */
+/* Coordinates first..last along dim at which the first update writes over the pure definition's values unread; first > last: none. */
+typedef struct Unread {
+    int         dim;
+    const Expr *first, *last;
+} Unread;
+bool unread_find(Build *b, const Func *f, const FuncBoxes *boxes, Unread *gap);
 
 /* ---- stages.c ---- */
 void stages_begin(Build *b);                                                    /* what stages read is not folded */

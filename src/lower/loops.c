@@ -115,12 +115,36 @@ const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
+/* One side of what need not be computed: the pure definition over its box up to `last`, or from `first` on; the other is NULL. */
+static const Stmt *side_build(Build *b, const PlanDef *def, const FuncBoxes *boxes, int d, const Expr *first, const Expr *last)
+{
+    Lower      *lw   = b->lw;
+    FuncBoxes   side = *boxes;
+    SymBox     *box  = &side.pure;
+    const char *name = def->func->args[d];
+    Nest        n;
+    Wraps       w = { 0 };
+    wraps_open(b, &w);
+    if (first)
+        box->min[d] = wrap_let(b, &w, arena_printf(lw->arena, "%s.min.after", name), x_max(lw, box->min[d], first));
+    else
+        box->max[d] = wrap_let(b, &w, arena_printf(lw->arena, "%s.max.before", name), x_min(lw, box->max[d], last));
+    wrap_if(b, &w, x_le(lw, box->min[d], box->max[d]));
+    nest_init(b, &n, def, &side);
+    return wraps_close(b, &w, nest_build(b, &n));
+}
+
 static const Stmt *definition_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
 {
-    Nest n;
+    Lower *lw = b->lw;
+    Unread gap;
+    Nest   n;
     nest_init(b, &n, def, boxes);
     together_begin(b, &n);
-    return nest_build(b, &n);
+    if (def->update >= 0 || n.partner_count || !unread_find(b, def->func, boxes, &gap))
+        return nest_build(b, &n);
+    return stmt_pair(lw->arena, side_build(b, def, boxes, gap.dim, NULL, x_sub(lw, gap.first, x_int(lw, 1))),
+                     side_build(b, def, boxes, gap.dim, x_add(lw, gap.last, x_int(lw, 1)), NULL));
 }
 
 /* One definition: the first version whose condition holds, or the plain one. */
@@ -183,14 +207,39 @@ static const Stmt *function_build(Build *b, const PlanFunc *pf)
 
 /* ---- Levels ----------------------------------------------------------------------------- */
 
+/* What a let stands for. */
+static const Expr *let_opened(const Build *b, const Expr *e)
+{
+    for (size_t i = b->scopes.count; e->op == EX_VAR && i-- > 0;)
+        if (b->scopes.at[i].name == e->u.name)
+            return b->scopes.at[i].value ? b->scopes.at[i].value : e;
+    return e;
+}
+
+/* A number that max - min is never above. Of min(…, min + 31) the part that has a name in common with the other end is to be found here: a proof, which opens all lets,
+ * loses the name. Looks `depth` deep. */
+static int64_t most_apart(Build *b, const Expr *min, const Expr *max, int depth)
+{
+    int64_t    lo, hi, part;
+    const bool low = max->op != EX_MIN && min->op == EX_MAX;
+    simplifier_bounds(b->lw->simplifier, x_sub(b->lw, max, min), &lo, &hi);
+    for (int i = 0; i < 2 && depth && (low || max->op == EX_MIN); i++) {
+        part = low ? most_apart(b, min->args[i], max, depth - 1) : most_apart(b, min, max->args[i], depth - 1);
+        hi   = part < hi ? part : hi;
+    }
+    return hi;
+}
+
 /* Constant where that is not much more: then strides are constants, and small storage is on the stack. */
 static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
 {
-    enum { MOST = 1 << 16 };
-    Lower      *lw     = b->lw;
-    const Expr *extent = x_max(lw, x_add(lw, x_sub(lw, max, min), x_int(lw, 1)), x_int(lw, 1));
-    int64_t     lo, hi;
+    enum { MOST = 1 << 16, DEPTH = 4 };
+    Lower        *lw     = b->lw;
+    const Expr   *extent = x_max(lw, x_add(lw, x_sub(lw, max, min), x_int(lw, 1)), x_int(lw, 1));
+    int64_t       lo, hi;
     simplifier_bounds(lw->simplifier, extent, &lo, &hi);
+    const int64_t opened = hi <= MOST ? hi : most_apart(b, let_opened(b, min), let_opened(b, max), DEPTH) + 1;
+    hi = opened >= 1 && opened < hi ? opened : hi;
     return hi <= MOST ? x_int(lw, hi) : extent;
 }
 

@@ -24,21 +24,21 @@ static const char *identifier(Arena *a, const char *name)
     return s;
 }
 
-/* Is it made of parameters and constants alone? Not found out for large ones. */
-static bool of_params(const Expr *e, int *nodes)
+/* Is the value what its operators make of it, whatever is in memory? A function that is stored has other values where it was not computed. Not found out for large ones. */
+static bool stands_alone(const Expr *e, int *nodes)
 {
-    if (--*nodes < 0 || e->op == EX_VAR || e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT)
+    if (--*nodes < 0 || (e->op == EX_CALL && e->u.call.func->kind != FUNC_INPUT))
         return false;
-    for (uint32_t i = 0; i < e->count; i++)
-        if (!of_params(e->args[i], nodes))
+    for (uint32_t i = 0; i < e->count && e->op != EX_CALL && e->op != EX_LOAD; i++)
+        if (!stands_alone(e->args[i], nodes))
             return false;
     return true;
 }
 
-static bool range_of_params(void *user, const Expr *e, int64_t *lo, int64_t *hi)
+static bool range_of_rounded(void *user, const Expr *e, int64_t *lo, int64_t *hi)
 {
     int nodes = 64;
-    if (e->type != KN_I32 || !of_params(e, &nodes))
+    if (e->type != KN_I32 || !stands_alone(e, &nodes))
         return false;
     const Range r = value_range(user, e);
     *lo = (int64_t)r.lo;
@@ -49,7 +49,7 @@ static bool range_of_params(void *user, const Expr *e, int64_t *lo, int64_t *hi)
 Simplifier *lower_knowledge(Lower *lw, Arena *arena)
 {
     Simplifier *s = simplifier_new(lw->exprs, arena);
-    simplifier_ask(s, range_of_params, lw);
+    simplifier_ask(s, range_of_rounded, lw);
     for (size_t i = 0; i < lw->program->params.count; i++) {
         const Param *q = lw->program->params.at[i];
         if (!q->has_range || !type_is_int(q->type))

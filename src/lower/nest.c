@@ -420,6 +420,16 @@ static const Expr *safe(Build *b, const Expr *e)
     return clamp_calls(&c, e);
 }
 
+/* Does the place lie between two numbers, whatever is read to find it? Where a step happens, what it reads has been computed. */
+static bool is_within(Lower *lw, const Expr *place, const Expr *min, const Expr *max)
+{
+    int64_t lo, hi;
+    if (!expr_is_int(min, &lo) || !expr_is_int(max, &hi))
+        return false;
+    const Range r = value_range(lw, place);
+    return lo <= r.lo && r.hi <= hi;
+}
+
 /* What is written outside the box is dropped: outside all that is stored, because a later step may read it, or where it is known, what this step is for. */
 static const Expr *write_guard(Build *b, const Nest *n)
 {
@@ -430,7 +440,7 @@ static const Expr *write_guard(Build *b, const Nest *n)
         return NULL;
     const SymBox *box = n->boxes->tables[n->def->update].buffer ? &n->box : &n->boxes->pure;
     for (int d = 0; d < n->def->func->rank; d++)
-        if (!u->is_free[d]) {
+        if (!u->is_free[d] && !is_within(lw, u->args[d], box->min[d], box->max[d])) {
             const Expr *at = safe(b, u->args[d]);
             c              = x_and(lw, c, x_and(lw, x_le(lw, box->min[d], at), x_le(lw, at, box->max[d])));
         }

@@ -4,6 +4,7 @@
  * Gives   a statement that does the same, in which
  *           every expression is simplified under what encloses it: ranges of loops, lets, conditions of branches;
  *           a branch whose condition is decided there is the side taken, a check that always holds is gone;
+ *           a branch that is all of a loop's body, with a condition that is the same in every iteration, is around the loop;
  *           a loop without iterations is gone, a loop of one iteration is its body with the variable bound by a let;
  *           a let that is not used, or whose value is a constant or a variable, is gone;
  *           blocks have no blocks in them and no branch, loop or let is around nothing.
@@ -64,6 +65,28 @@ static const Stmt *clean_let(Clean *c, const char *name, const Expr *value, cons
     return stmt_let(c->lw->arena, name, value, body);
 }
 
+typedef struct Dependence {
+    const char *name;
+    bool        found;
+} Dependence;
+
+static void find_dependence(const Expr *e, void *user)
+{
+    Dependence *d = user;
+    d->found |= e->op == EX_LOAD || e->op == EX_EXTERN || (e->op == EX_VAR && e->u.name == d->name);
+}
+
+/* A loop around a branch whose condition is the same in every iteration: the branch around the loop. */
+static const Stmt *loop_around(Clean *c, const char *name, LoopKind kind, const Expr *min, const Expr *extent, const Stmt *body)
+{
+    Dependence d = { name, body->kind != STMT_IF || body->branch.no };
+    if (!d.found)
+        expr_visit(c->lw->exprs, body->branch.condition, find_dependence, &d);
+    if (d.found)
+        return stmt_for(c->lw->arena, name, kind, min, extent, body);
+    return stmt_if(c->lw->arena, body->branch.condition, loop_around(c, name, kind, min, extent, body->branch.yes), NULL);
+}
+
 static const Stmt *clean_loop(Clean *c, const Stmt *s)
 {
     ExprPool   *pool   = c->lw->exprs;
@@ -85,7 +108,7 @@ static const Stmt *clean_loop(Clean *c, const Stmt *s)
         return NULL;
     use(c, min);
     use(c, extent);
-    return stmt_for(c->lw->arena, s->loop.name, s->loop.kind, min, extent, body);
+    return loop_around(c, s->loop.name, s->loop.kind, min, extent, body);
 }
 
 /* One side of a branch, under its condition. */
