@@ -253,6 +253,13 @@ static LLVMValueRef gather_wide(Gen *g, const Address *a)
     return LLVMBuildTrunc(g->b, wide, with_lanes(memory_type(g, a->buffer->type), g->lanes), "");
 }
 
+/* Are the lanes' indices i32, as the faster gathers take them? Those of 64 bits take longer than loads one by one. */
+static bool has_narrow_lanes(const Address *a)
+{
+    const OwnTerm *t = &a->own[0];
+    return a->own_count == 1 && !a->offsets && !t->by && t->factor == 1 && (t->atom->type == KN_I32 || (t->atom->op == EX_CAST && t->atom->args[0]->type == KN_I32));
+}
+
 static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
 {
     const Buffer *b     = a->buffer;
@@ -271,7 +278,7 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
         return near;
     if (!dense && can_gather_wide(g, a))
         return gather_wide(g, a);
-    if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32)) {
+    if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32 && has_narrow_lanes(a))) {
         LLVMValueRef ptr = dense ? address_pointer(g, a, a->offsets[0]) : address_lanes(g, a);
         here(g);
         return masked_access(g, dense ? MASKED_LOAD : MASKED_GATHER, b, memory_type(g, b->type), NULL, ptr);

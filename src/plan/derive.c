@@ -1,6 +1,7 @@
 /* Functions that directives make: stage and rfactor.
  *
- *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f.
+ *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f. Where f.stage is itself named as a consumer, of
+ *                                  what f reads, it is written out.
  *   f.update(k).rfactor(r, v)      with update k:  f(args) = f(args) op e  for q…, r in lo..hi  where c, op exact in any order:
  *                                  f.rfactor(x, …, v)  = identity of op
  *                                  f.rfactor(args, v)  = f.rfactor(args, v) op e[r := v]  for q…  where c[r := v]
@@ -86,6 +87,26 @@ static bool redirect_reader(Redirect *r, Func *f, int update)
     return r->any;
 }
 
+/* f(x, …) = g(x, …), as stage makes it: f becomes what g is, so that it reads what g reads. False where it is not one, or g has updates. */
+static bool write_out(ExprPool *pool, Func *f)
+{
+    const Func *g = f->component_count && f->values[0]->op == EX_CALL ? f->values[0]->u.call.func : NULL;
+    if (!g || g->kind != FUNC_DEFINED || g->update_count || f->update_count || g->component_count != f->component_count)
+        return false;
+    for (int i = 0; i < f->component_count; i++)
+        if (f->values[i]->op != EX_CALL || f->values[i]->u.call.func != g)
+            return false;
+    for (int i = 0; i < f->component_count; i++)
+        f->values[i] = expr_substitute(pool, g->values[f->values[i]->u.call.index], g->rank, g->args, f->values[i]->args);
+    return true;
+}
+
+/* Lets the reader, or what a copy of it stands for, read `to` in the place of `from`. */
+static bool redirect_copy(Redirect *r, Func *f, int update)
+{
+    return redirect_reader(r, f, update) || (write_out(r->pool, f) && redirect_reader(r, f, update));
+}
+
 static bool apply_stage(Planner *pl, const Directive *d)
 {
     const FuncDraft *from = draft_of(pl, d->func);
@@ -96,7 +117,7 @@ static bool apply_stage(Planner *pl, const Directive *d)
     for (int i = 0; i < d->arg_count; i++) {
         FuncDraft *reader = draft_of(pl, d->args[i].func);
         Redirect   r      = { &pl->plan->exprs, from->func, made->func, false };
-        if (reader == from || reader == made || !redirect_reader(&r, reader->func, d->args[i].update))
+        if (reader == from || reader == made || !redirect_copy(&r, reader->func, d->args[i].update))
             return refuse(pl, d->args[i].loc, "name functions that read it; what they are inlined into reads it too", "`%s` does not read `%s`",
                           reader->func->name, from->func->name);
     }
