@@ -184,6 +184,9 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            
 bool slide_moves(const Slide *s, int d);
 void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */
 
+/* ---- overwritten.c ---- */
+SymBox box_not_overwritten(Build *b, const Func *f, SymBox box);               /* what the pure definition must compute of its box */
+
 /* ---- steps.c ---- */
 bool update_shifts(Build *b, const Func *f, int update);
 void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);

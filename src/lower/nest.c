@@ -96,7 +96,7 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
     const Func   *f = def->func;
     Arena        *a = b->lw->arena;
     const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
-    *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? box_not_overwritten(b, f, boxes->pure) : boxes->updates[def->update] };
     const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
     n->names        = ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
     n->modes        = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
