@@ -35,8 +35,15 @@ def compile_text(ms):
 
 # ---- Tables ----
 
-COLUMNS = [("halide", "manual", "Halide, hand"), ("halide", "mullapudi", "Mullapudi"), ("halide", "adams", "Adams"), ("opencv", "same", "OpenCV"),
+COLUMNS = [("halide", "manual", "Halide, hand"), ("halide", "mullapudi", "Halide, Mullapudi"), ("halide", "adams", "Halide, Adams"), ("opencv", "same", "OpenCV"),
            ("naive", "naive", "plain C")]
+
+
+TITLES = {("kiln", "hand"): "Kiln, hand", ("kiln", "default"): "Kiln, own", **{(peer, variant): title for peer, variant, title in COLUMNS}}
+
+
+def title(peer, variant):
+    return TITLES.get((peer, variant), f"{peer} {variant}")
 
 
 def align(rows):
@@ -82,7 +89,7 @@ def app_rows(result, thread_list):
     for peer, name in names:
         each = {n: find(result, n, peer, name) for n in thread_list}
         v = each[last] or next(filter(None, each.values()))
-        rows.append([f"{peer} {name}"] + [ms_text(least(each[n])) for n in thread_list]
+        rows.append([title(peer, name)] + [ms_text(least(each[n])) for n in thread_list]
                     + ["" if each[n] is kiln_of(result, n) else ratio_text(ratio(each[n], kiln_of(result, n))) for n in thread_list]
                     + [percent_text(share_of_floor(result, last, each[last])), compile_text(compile_ms(result, v)), mb_text(v["peak_kb"]), remark(v)])
     floors = {n: floor_of(result, n) for n in thread_list}
@@ -94,7 +101,7 @@ def app_rows(result, thread_list):
 def overview(whole, threads):
     """A row for each app: Kiln, the peers that do the same work, the ratios."""
     columns = [c for c in COLUMNS if any(find(result, threads, *c[:2]) for result in whole["apps"])]
-    rows = [["app", "Kiln, hand", "Kiln, own"] + [title for _, _, title in columns] + ["floor", "of floor", "best Halide / Kiln"]]
+    rows = [["app", "Kiln, hand", "Kiln, own"] + [name for _, _, name in columns] + ["floor", "of floor", "best Halide / Kiln"]]
     for result in whole["apps"]:
         kiln, floor = kiln_of(result, threads), floor_of(result, threads)
         cells = [result["app"], ms_text(least(find(result, threads, "kiln", "hand"))), ms_text(least(find(result, threads, "kiln", "default")))]
@@ -149,7 +156,7 @@ for {seconds:g} s after a warm-up, at least three times (plain C in one round on
 files, and their results are compared: one marked * has another result than Kiln, and no ratio.
 
 - *Kiln, hand* has the schedule in `apps/NAME/NAME.sched`, *Kiln, own* the one that Kiln makes up. Sizes are in `apps/NAME/NAME.bench`.
-- *Halide, hand* is the program in `bench/peers/halide`, *Mullapudi* and *Adams* are the same with a schedule from Halide's auto-schedulers. Of each
+- *Halide, hand* is the program in `bench/peers/halide`, *Mullapudi* and *Adams* the same with a schedule from Halide's auto-schedulers. Of each
   the fastest of several ways was chosen (vectors of 32 and 64 bytes, with and without AVX-512, three sizes of cache for Mullapudi).
 - *floor* is what no program can go below on this machine: the time to read all inputs and write all outputs once (copy), or that of the arithmetic
   at peak (arithmetic), whichever is longer; both are measured in the same run, and the operations counted in `bench/apps.json`. *of floor* is the floor's
@@ -198,13 +205,13 @@ def document(whole):
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #222; --dim: #666; --paper: #fff; --line: #ddd; --kiln: #c2410c; --own: #f0a878; --halide: #3b6ea8;
-        --opencv: #5a8f5a; --naive: #999; --other: #8a6fb0; --floor: #000; }
+        --opencv: #5a8f5a; --naive: #999; --other: #8a6fb0; --floor: #000; --yes: #2e7d32; --no: #c62828; }
 @media (prefers-color-scheme: dark) { :root { --ink: #ddd; --dim: #999; --paper: #17181a; --line: #3a3a3a; --kiln: #f97316; --own: #9a5a30;
-        --halide: #6ea3dd; --opencv: #7fb87f; --naive: #777; --other: #b39ddb; --floor: #fff; } }
+        --halide: #6ea3dd; --opencv: #7fb87f; --naive: #777; --other: #b39ddb; --floor: #fff; --yes: #81c784; --no: #ef9a9a; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; font-size: 13px; margin: 1rem 0; } td, th { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
-td:first-child, th:first-child { text-align: left; } .wide { overflow-x: auto; } .dim { color: var(--dim); }
-svg { width: 100%; height: auto; margin: .3rem 0 1rem; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+td { white-space: nowrap; } td:first-child, th:first-child, .text { text-align: left; white-space: normal; } .yes { color: var(--yes); } .no { color: var(--no); font-weight: bold; } .wide { overflow-x: auto; } .dim { color: var(--dim); }
+svg { width: 100%; height: auto; margin: .3rem 0 1rem; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
 .kiln { fill: var(--kiln); } .own { fill: var(--own); } .halide { fill: var(--halide); } .opencv { fill: var(--opencv); } .naive { fill: var(--naive); }
 .other { fill: var(--other); } .floor { stroke: var(--floor); stroke-width: 1.5; stroke-dasharray: 4 3; } .cut { fill: var(--paper); }
 """
@@ -226,26 +233,32 @@ def chart(result, threads):
     most = min(max(map(least, variants)), BAR_LIMIT * least(kiln))
     scale = (width - left - right) / most
     height = row * len(variants) + 8
-    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(result["app"])}, {threads_text(threads)}">']
+    parts, figures = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(result["app"])}, {threads_text(threads)}">'], []
     for i, v in enumerate(variants):
         y, length, cut = row * i + 4, min(least(v), most) * scale, least(v) > most * 1.001
-        label = f"{v['peer']} {v['variant']}{'*' * wrong(v)}"
+        label = title(v["peer"], v["variant"]) + "*" * wrong(v)
         parts.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{html.escape(label)}</text>'
                      f'<rect class="{bar_class(v)}" x="{left}" y="{y}" width="{length:.1f}" height="{row - 5}" rx="2">'
                      f'<title>{html.escape(label)}: {ms_text(least(v))} ms, median {ms_text(statistics.median(v["ms"]))} ms, {len(v["ms"])} runs</title></rect>')
         if cut:
             x = left + length - 26
             parts.append(f'<path class="cut" d="M{x:.1f} {y - 1} l6 0 l-5 {row - 3} l-6 0 z M{x + 10:.1f} {y - 1} l6 0 l-5 {row - 3} l-6 0 z"/>')
-        parts.append(f'<text x="{left + length + 6:.1f}" y="{y + 14}">{ms_text(least(v))}</text>')
+        figures.append(f'<text x="{left + length + 6:.1f}" y="{y + 14}">{ms_text(least(v))}</text>')
     floor, which = floor_of(result, threads)
     if floor and floor <= most:
         x = left + floor * scale
         parts.append(f'<line class="floor" x1="{x:.1f}" y1="0" x2="{x:.1f}" y2="{height}"><title>floor ({which}): {ms_text(floor)} ms</title></line>')
-    return "".join(parts) + "</svg>"
+    return "".join(parts + figures) + "</svg>"
 
 
-def html_table(rows):
-    cells = lambda row, tag: "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+CELL_CLASSES = {"reached": "yes", "NOT REACHED": "no"}
+
+
+def html_table(rows, texts=()):
+    """The columns named in texts, and the first, are to the left."""
+    def cells(row, tag):
+        classes = [CELL_CLASSES.get(cell) or ("text" if name in texts else None) for cell, name in zip(row, rows[0])]
+        return "<tr>" + "".join(f'<{tag} class="{c}">{html.escape(cell)}</{tag}>' if c else f"<{tag}>{html.escape(cell)}</{tag}>" for cell, c in zip(row, classes)) + "</tr>"
     return '<div class="wide"><table>' + cells(rows[0], "th") + "".join(cells(row, "td") for row in rows[1:]) + "</table></div>"
 
 
@@ -258,13 +271,13 @@ def page(whole):
     if whole["missing"]:
         parts.append(f"<p>Not measured, because not built here: {html.escape(', '.join(whole['missing']))}.</p>")
     if goals(whole):
-        parts += ["<h2>Goals</h2>", html_table(goal_rows(whole))]
+        parts += ["<h2>Goals</h2>", html_table(goal_rows(whole), ["goal", "measured", ""])]
     for threads in whole["threads"]:
         parts += [f"<h2>{threads_text(threads).capitalize()}</h2>", html_table(overview(whole, threads))]
     last = whole["threads"][-1]
     parts += ["<h2>Compile time and memory</h2>", f"<p>{html.escape(HOW_COSTS.format(threads=threads_text(last)))}</p>", html_table(costs(whole, last))]
     if relatives(whole):
-        parts += ["<h2>Related operations</h2>", "<p>These do other work than the app; they are not in the charts.</p>", html_table(relatives(whole))]
+        parts += ["<h2>Related operations</h2>", "<p>These do other work than the app; they are not in the charts.</p>", html_table(relatives(whole), ["operation", "what it computes instead"])]
     for result in whole["apps"]:
         parts.append(f"<h2>{html.escape(result['app'])}</h2>")
         for threads in whole["threads"]:

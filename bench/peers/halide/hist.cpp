@@ -35,7 +35,7 @@ Func hist(App &app)
         Func seen = bin.clone_in(partial);
         seen.compute_at(partial, row).vectorize(x, 2 * v);
         cdf.compute_root();
-        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 16).parallel(y, 16);
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 2 * v).parallel(y, 16);
     }
     return out;
 }

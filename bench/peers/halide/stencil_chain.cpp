@@ -1,4 +1,4 @@
-/* stencil_chain: groups of stages; a group is computed in tiles, in parallel, each stage a ring of rows within the tile. */
+/* stencil_chain: tiles in parallel; within a tile every stage is a ring of rows, two of them at a time, which share what they read. */
 #include "app.h"
 
 Func stencil_chain(App &app)
@@ -7,7 +7,7 @@ Func stencil_chain(App &app)
     const int N = static_cast<int>(app.number("stencils", 32));
     app.output("u16", { app.size("in", 0), app.size("in", 1) });
 
-    Var x("x"), y("y"), xo("xo"), yo("yo"), tile("tile");
+    Var x("x"), y("y"), xo("xo"), yo("yo"), xi("xi"), yi("yi"), tile("tile");
     std::vector<Func> f;
     Func edge = repeated_edge(in), f0("f0");
     f0(x, y) = edge(x, y);
@@ -22,15 +22,12 @@ Func stencil_chain(App &app)
         f.push_back(g);
     }
     if (app.manual) {
-        const int v = app.lanes<uint16_t>(), group = 11;
-        Func last;
-        for (int s = N; s >= 0; s--) {
-            if ((N - s) % group == 0) {
-                last = f[s];
-                last.compute_root().tile(x, y, xo, yo, x, y, 384, 640, TailStrategy::GuardWithIf).fuse(xo, yo, tile).parallel(tile).vectorize(x, v);
-            } else {
-                f[s].store_at(last, tile).compute_at(last, y).vectorize(x, v, TailStrategy::RoundUp).fold_storage(y, 64);
-            }
+        const int v = app.lanes<uint16_t>();
+        f[N].tile(x, y, xo, yo, x, y, 768, 640).fuse(xo, yo, tile).parallel(tile);
+        f[N].split(y, y, yi, 2).split(x, x, xi, v).reorder(xi, yi, x, y, tile).vectorize(xi).unroll(yi);
+        for (int s = 0; s < N; s++) {
+            f[s].store_at(f[N], tile).compute_at(f[N], y).fold_storage(y, 8).split(x, x, xi, v, TailStrategy::RoundUp);
+            f[s].split(y, y, yi, 2, TailStrategy::RoundUp).reorder(xi, yi, x, y).vectorize(xi).unroll(yi);
         }
     }
     return f[N];
