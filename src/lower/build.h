@@ -46,6 +46,13 @@ typedef struct StepTable {
     bool          still[KN_MAX_RANK];
 } StepTable;
 
+/* A dimension that the steps of an update go along, each writing all there is at its own coordinate from those just before. */
+typedef struct Rolling {
+    int         dim;            /* -1: there is none */
+    int64_t     window;         /* the most coordinates that are needed at a time; -1: not known */
+    const Expr *first;          /* the coordinate of the first step */
+} Rolling;
+
 /* The range of one loop or variable of a nest. */
 typedef struct NestName {
     const char *name;
@@ -182,12 +189,14 @@ void slide_begin(Build *b, const Func *f, Wraps *w);                            
 const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            /* computes, then notes what is held */
 bool slide_moves(const Slide *s, int d);
-void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */
+int64_t box_most(Build *b, const SymBox *box, int d);                           /* the most coordinates along d that the box has at a time, or -1 */
+void fold_check(Build *b, const Func *f, const SymBox *box, const Rolling *roll);   /* at the compute level: which dimensions can be folded */
 
 /* ---- steps.c ---- */
 bool update_shifts(Build *b, const Func *f, int update);
 void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *table, SymBox *before, SymBox *after_first);
 void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wraps *w, SymBox *box);   /* in the step loops: the free box of this step */
+Rolling steps_rolling(Build *b, const Func *f, const FuncBoxes *boxes);         /* after steps_table */
 
 /* ---- stages.c ---- */
 void stages_begin(Build *b);                                                    /* what stages read is not folded */

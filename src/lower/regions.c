@@ -506,6 +506,15 @@ static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
         need_inputs(r);
 }
 
+/* What the steps of an update overwrite before anything reads it is not computed. */
+static void narrow_pure(Regions *r, const Func *f, SymBox *pure, const Rolling *roll)
+{
+    Build      *b    = r->b;
+    const int   d    = roll->dim;
+    const Expr *last = x_min(b->lw, pure->max[d], x_sub(b->lw, roll->first, x_int(b->lw, 1)));
+    pure->max[d]     = wrap_let(b, r->w, region_name(b, f, d, "max.first", r->level), x_max(b->lw, last, pure->min[d]));
+}
+
 /* Grown by updates first, so that slides know the whole of it. */
 static void region_of(Regions *r, const Func *f)
 {
@@ -531,16 +540,23 @@ static void region_of(Regions *r, const Func *f)
         visit_stage(r, f, &boxes);
     if (r->root)
         check_bounds(r, f, &boxes.pure, boxes.alive);
+    Rolling      roll  = { .dim = -1 };
+    const SymBox whole = boxes.pure;
+    if (here && stored && f->update_count) {
+        roll = steps_rolling(b, f, &boxes);
+        if (roll.dim >= 0)
+            narrow_pure(r, f, &boxes.pure, &roll);
+    }
     if (here) {
-        SymBox all = boxes.pure;
+        SymBox all = whole;
         for (int i = 0; !stored && i < b->slides[f->id].count; i++)
             all.min[b->slides[f->id].dims[i]] = boxes.need.min[b->slides[f->id].dims[i]];
         all = box_widened(b, f, all);
-        fold_check(b, f, &all);
+        fold_check(b, f, &all, &roll);
         b->boxes[f->id] = boxes;
     }
     if (stored) {
-        b->stored[f->id]       = box_widened(b, f, boxes.pure);
+        b->stored[f->id]       = box_widened(b, f, whole);
         b->stored[f->id].known = true;
     }
 }

@@ -78,9 +78,12 @@ static const Expr *entry(Build *b, const Func *f, const Expr *index, int d, int 
     return x_add(lw, x_op(lw, EX_MUL, index, x_int(lw, 2 * f->rank)), x_int(lw, 2 * d + end));
 }
 
+/* It is a coordinate, or the call ends with an error: said in a way that later passes see, for which a table could hold anything. */
 static const Expr *get(Build *b, const Func *f, const StepTable *t, const Expr *index, int d, int end)
 {
-    return build_load(b, t->buffer, entry(b, f, index, d, end));
+    Lower      *lw  = b->lw;
+    const Expr *far = x_int(lw, MOST_COORDINATE);
+    return x_max(lw, x_min(lw, build_load(b, t->buffer, entry(b, f, index, d, end)), far), x_neg(lw, far));
 }
 
 static const Stmt *set(Build *b, const Func *f, const StepTable *t, const Expr *index, const SymBox *box)
@@ -240,4 +243,60 @@ void steps_box(Build *b, const Func *f, int update, const StepTable *t, Wraps *w
     for (int i = 0; i < u->rvar_count; i++)
         at = x_add(lw, x_op(lw, EX_MUL, at, t->extent[i]), x_sub(lw, expr_var(lw->exprs, KN_I32, u->rvars[i].name), t->lo[i]));
     *box = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.step", update));
+}
+
+/* ---- Rolling ------------------------------------------------------------------------------ */
+
+/* How far back along `dim` an update reads its own function. */
+typedef struct Back {
+    Build      *b;
+    const Func *f;
+    const Expr *step;           /* the variable of the steps */
+    int         dim;
+    int64_t     most;
+    bool        ok;
+} Back;
+
+static void back_visit(const Expr *e, void *user)
+{
+    Back   *back = user;
+    int64_t k;
+    if (e->op != EX_CALL || e->u.call.func != back->f)
+        return;
+    back->ok   = back->ok && expr_is_int(simplify(back->b->lw->simplifier, x_sub(back->b->lw, back->step, e->args[back->dim])), &k) && k >= 1;
+    back->most = back->ok && k > back->most ? k : back->most;
+}
+
+/* The one dimension of the update that is not free, if it is the variable of its steps; else -1. */
+static int step_dimension(const Func *f, const Update *u)
+{
+    int dim = -1, count = 0;
+    for (int d = 0; d < f->rank; d++)
+        if (!u->is_free[d]) {
+            dim = d;
+            count++;
+        }
+    const bool alone = count == 1 && u->rvar_count == 1 && !u->where;
+    return alone && u->args[dim]->op == EX_VAR && u->args[dim]->u.name == u->rvars[0].name ? dim : -1;
+}
+
+/* a(x, t) = … a(x+1, t-1) … for t in lo..hi, where nothing is read beyond the last step: what the pure definition has at lo and beyond is overwritten before
+ * anything reads it, and step t needs no more than the coordinates from t - K on. */
+Rolling steps_rolling(Build *b, const Func *f, const FuncBoxes *boxes)
+{
+    Lower        *lw   = b->lw;
+    const Rolling none = { .dim = -1 };
+    if (f->update_count != 1 || !boxes->tables[0].buffer || b->failed)
+        return none;
+    const Update    *u    = &f->updates[0];
+    const StepTable *t    = &boxes->tables[0];
+    const int        dim  = step_dimension(f, u);
+    Back             back = { b, f, dim < 0 ? NULL : u->args[dim], dim, 0, true };
+    if (dim < 0 || box_widens(b, f, dim))
+        return none;
+    def_visit(lw->exprs, f, 0, back_visit, &back);
+    if (!back.ok || !simplifier_proves(lw->simplifier, x_op(lw, EX_LT, boxes->need.max[dim], x_add(lw, t->lo[0], t->extent[0]))))
+        return none;
+    const int64_t read = box_most(b, &boxes->need, dim);
+    return (Rolling){ dim, read < 0 ? -1 : read > back.most + 1 ? read : back.most + 1, t->lo[0] };
 }
