@@ -9,8 +9,9 @@ What is run, with build/ and with the sanitizers of build-asan/:
 
   unit/*.c, api/*.c    programs that Meson builds; their last line is their own "N passed, N failed"
   language/*.test, errors/*.test, schedules/*.test, cli/*.test      text cases, see below
-  apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0"}: a program,
-                       interpreted, compiled, and compiled with the .sched beside it if there is one, compared with a file beside the .json (build/ only)
+  apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0", "fast": "1e-6"}: a program compared
+                       with a file beside the .json: interpreted; and compiled, by default and with the .sched beside it, with
+                       --strict-float and 1 thread within tol, and as usual with 2 threads within fast, or tol (build/ only)
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
                        the same with schedules, and thousands of random cases that never ran before (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
@@ -174,10 +175,13 @@ def run_app(path, build):
         quoted = " ".join("'" + a.replace("'", "'\\''") + "'" for a in app["args"])
         golden = os.path.join(os.path.dirname(path), app["golden"])
         schedule = app["app"].removesuffix(".kiln") + ".sched"
-        by_hand = [f"--schedule {schedule}"] if os.path.exists(os.path.join(ROOT, schedule)) else []
-        for way in ["--interpret", "--strict-float"] + by_hand:
+        exact, fast = app.get("tol", "0"), app.get("fast", app.get("tol", "0"))
+        ways = [("--interpret", exact)]
+        for by_hand in ["", f"--schedule {schedule}"][:1 + os.path.exists(os.path.join(ROOT, schedule))]:
+            ways += [(f"{by_hand} --strict-float --threads 1", exact), (f"{by_hand} --threads 2", fast)]
+        for way, tolerance in ways:
             for command in (f"kiln run {app['app']} {quoted} {way} -o {folder}/out.npy",
-                            f"kiln diff {folder}/out.npy {golden} --tol {app.get('tol', '0')}"):
+                            f"kiln diff {folder}/out.npy {golden} --tol {tolerance}"):
                 expect_status(command, execute(command, ROOT, build))
 
 

@@ -65,6 +65,18 @@ static bool coordinate_op(const Expr *e)
  * parameters in them. */
 typedef enum Made { MADE_NOT_KNOWN, MADE_OF_DATA, MADE_WITH_PARAMS, MADE_OF_COORDINATES } Made;
 
+/* A number from a table that lowering keeps for itself, between two constants: min(max(table[i], a), b). */
+static bool is_clamped_entry(const Expr *e)
+{
+    int64_t value;
+    for (int depth = 0; depth < 2; depth++) {
+        if ((e->op != EX_MIN && e->op != EX_MAX) || !expr_is_int(e->args[1], &value) || value < -(1 << 28) || value > 1 << 28)
+            return false;
+        e = e->args[0];
+    }
+    return e->op == EX_LOAD && !e->u.buffer->func && e->type == KN_I32;
+}
+
 static bool is_index_type(const Expr *e) { return e->type == KN_I32 || e->type == KN_I64; }
 
 static Made made_of(Gen *g, const Expr *e)
@@ -78,7 +90,7 @@ static Made made_of(Gen *g, const Expr *e)
     uint8_t *known = &g->coordinate[e->id];
     if (*known == MADE_NOT_KNOWN) {
         Made made = is_index_type(e) && coordinate_op(e) ? MADE_OF_COORDINATES : MADE_WITH_PARAMS;
-        for (uint32_t i = 0; made != MADE_OF_DATA && i < e->count; i++) {
+        for (uint32_t i = 0; made != MADE_OF_DATA && i < e->count && !is_clamped_entry(e); i++) {
             const Made part = made_of(g, e->args[i]);
             made            = part < made ? part : made;
         }

@@ -182,7 +182,8 @@ void slide_begin(Build *b, const Func *f, Wraps *w);                            
 const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w);
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);            /* computes, then notes what is held */
 bool slide_moves(const Slide *s, int d);
-void fold_check(Build *b, const Func *f, const SymBox *box);                    /* at the compute level: which dimensions can be folded */
+int64_t box_most(Build *b, const SymBox *box, int d);                           /* the most coordinates along d that the box has at a time, or -1 */
+void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *boxes);    /* at the compute level: which dimensions can be folded; `box` is all that is stored there */
 
 /* ---- steps.c ---- */
 bool update_shifts(Build *b, const Func *f, int update);
@@ -194,8 +195,11 @@ void steps_box(Build *b, const Func *f, int update, const StepTable *table, Wrap
 typedef struct Unread {
     int         dim;
     const Expr *first, *last;
+    int64_t     back;           /* how far back a step reads */
+    bool        forward;        /* from first to last */
 } Unread;
 bool unread_find(Build *b, const Func *f, const FuncBoxes *boxes, Unread *gap);
+int64_t scan_window(Build *b, const Func *f, const FuncBoxes *boxes, int *dim);     /* the most coordinates that are needed at a time along *dim, along which its steps go, or -1; *dim -1: there is none */
 
 /* ---- stages.c ---- */
 void stages_begin(Build *b);                                                    /* what stages read is not folded */

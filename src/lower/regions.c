@@ -536,7 +536,7 @@ static void region_of(Regions *r, const Func *f)
         for (int i = 0; !stored && i < b->slides[f->id].count; i++)
             all.min[b->slides[f->id].dims[i]] = boxes.need.min[b->slides[f->id].dims[i]];
         all = box_widened(b, f, all);
-        fold_check(b, f, &all);
+        fold_check(b, f, &all, &boxes);
         b->boxes[f->id] = boxes;
     }
     if (stored) {

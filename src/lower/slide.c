@@ -119,28 +119,11 @@ static int64_t power_of_two(int64_t v)
     return p;
 }
 
-/* The most coordinates along d that the box has at a time, or -1. */
-static int64_t most_extent(Build *b, const SymBox *box, int d)
+int64_t box_most(Build *b, const SymBox *box, int d)
 {
     int64_t lo, hi;
     simplifier_bounds(b->lw->simplifier, x_add(b->lw, x_sub(b->lw, box->max[d], box->min[d]), x_int(b->lw, 1)), &lo, &hi);
     return hi > 0 && hi <= MOST_FOLD ? hi : -1;
-}
-
-void fold_check(Build *b, const Func *f, const SymBox *box)
-{
-    const PlanFunc *pf = plan_func(b->plan, f);
-    for (int d = 0; d < f->rank; d++) {
-        if (!pf->fold[d])
-            continue;
-        const int64_t most = most_extent(b, box, d);
-        if ((most < 0 || most > pf->fold[d]) && !b->failed) {
-            b->failed = true;
-            diag_error(b->lw->cx, f->loc, most < 0 ? "leave it out: storage that slides is folded by itself" : arena_printf(b->lw->arena, "%s.fold_storage(…, %lld) would do", f->name, (long long)most),
-                       "`%s` cannot be folded to %lld: more of it may be needed at a time along %s", f->name, (long long)pf->fold[d], f->args[d]);
-        }
-        b->fold[f->id][d] = pf->fold[d];
-    }
 }
 
 /* Folds the moving dimension as far as it can be shown that it may be; the largest factor of all the places where the function is computed counts. */
@@ -152,6 +135,26 @@ static void fold_moving(Build *b, const Func *f, int d, int64_t most)
         return;
     const int64_t factor = most < 0 ? -1 : power_of_two(most);
     *fold                = factor < 0 ? -1 : factor > *fold ? factor : *fold;
+}
+
+void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *boxes)
+{
+    const PlanFunc *pf   = plan_func(b->plan, f);
+    int             scan;
+    const int64_t   rows = scan_window(b, f, boxes, &scan);
+    if (scan >= 0)
+        fold_moving(b, f, scan, rows);
+    for (int d = 0; d < f->rank; d++) {
+        if (!pf->fold[d])
+            continue;
+        const int64_t most = d == scan ? rows : box_most(b, box, d);
+        if ((most < 0 || most > pf->fold[d]) && !b->failed) {
+            b->failed = true;
+            diag_error(b->lw->cx, f->loc, most < 0 ? "leave it out: storage that slides is folded by itself" : arena_printf(b->lw->arena, "%s.fold_storage(…, %lld) would do", f->name, (long long)most),
+                       "`%s` cannot be folded to %lld: more of it may be needed at a time along %s", f->name, (long long)pf->fold[d], f->args[d]);
+        }
+        b->fold[f->id][d] = pf->fold[d];
+    }
 }
 
 /* What is known of the first coordinate to be computed along d: it is within the box, or one past it. Where the box has at most so many coordinates, its lower end is given by its
@@ -256,7 +259,7 @@ static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBo
 {
     Lower        *lw   = b->lw;
     const int     d    = b->slides[f->id].dims[i];
-    const int64_t most = most_extent(b, &boxes->need, d);
+    const int64_t most = box_most(b, &boxes->need, d);
     boxes->keep[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->args[d]), covers(lw, f->rank, h, &boxes->pure, d));
     if (i == 0)
         fold_moving(b, f, d, most);

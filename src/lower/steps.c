@@ -78,9 +78,12 @@ static const Expr *entry(Build *b, const Func *f, const Expr *index, int d, int 
     return x_add(lw, x_op(lw, EX_MUL, index, x_int(lw, 2 * f->rank)), x_int(lw, 2 * d + end));
 }
 
+/* It is a coordinate, or the call ends with an error: said in a way that later passes see, for which a table could hold anything. */
 static const Expr *get(Build *b, const Func *f, const StepTable *t, const Expr *index, int d, int end)
 {
-    return build_load(b, t->buffer, entry(b, f, index, d, end));
+    Lower      *lw  = b->lw;
+    const Expr *far = x_int(lw, MOST_COORDINATE);
+    return x_max(lw, x_min(lw, build_load(b, t->buffer, entry(b, f, index, d, end)), far), x_neg(lw, far));
 }
 
 static const Stmt *set(Build *b, const Func *f, const StepTable *t, const Expr *index, const SymBox *box)

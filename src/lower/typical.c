@@ -1,7 +1,7 @@
 /* Typical values of integer expressions; see typical.h. */
 #include "lower/typical.h"
 
-enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 8000, TYPICAL_PARAM = 4 };
+enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 1 << 20, TYPICAL_PARAM = 4 };
 static const int64_t most = (int64_t)1 << 40;      /* what is larger is not known */
 
 static void set(Typical *t, const char *name, bool known, int64_t value)
@@ -12,15 +12,26 @@ static void set(Typical *t, const char *name, bool known, int64_t value)
     map_set(&t->names, name, box);
 }
 
+/* What the program says of the size of an output; NULL: nothing. */
+static const int32_t *estimate_of(const Plan *plan, const Buffer *b)
+{
+    for (int i = 0; i < plan->output_count; i++)
+        if (plan->outputs[i]->name == b->func->name)
+            return plan->pipeline->outputs.at[i].estimate;
+    return NULL;
+}
+
 void typical_init(Typical *t, Lower *lw, Arena *arena)
 {
     *t = (Typical){ .lw = lw, .arena = arena };
     map_init(&t->names, arena);
     for (int i = 0; i < lw->program->port_count; i++) {
-        const Buffer *b = lw->program->buffers.at[i];
+        const Buffer  *b        = lw->program->buffers.at[i];
+        const int32_t *estimate = b->kind == BUFFER_OUTPUT ? estimate_of(lw->plan, b) : NULL;
         for (int d = 0; d < b->rank; d++) {
+            const int64_t extent = estimate ? estimate[d] : b->kind == BUFFER_INPUT ? TYPICAL_INPUT : TYPICAL_OUTPUT;
             set(t, intern(lw->cx, arena_printf(arena, "%s.min.%d", b->name, d)), true, 0);
-            set(t, intern(lw->cx, arena_printf(arena, "%s.extent.%d", b->name, d)), true, b->kind == BUFFER_INPUT ? TYPICAL_INPUT : TYPICAL_OUTPUT);
+            set(t, intern(lw->cx, arena_printf(arena, "%s.extent.%d", b->name, d)), true, extent);
         }
     }
 }

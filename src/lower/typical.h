@@ -11,7 +11,7 @@ typedef struct Typical {
     Map    names;       /* -> int64_t; absent: not known */
 } Typical;
 
-/* Mins of ports are 0, outputs are of a usual size, and inputs as large as their reader wants them, even if it shrinks them. */
+/* Mins of ports are 0, outputs as large as their estimate, or of a usual size, and inputs as large as their reader wants them, even if it shrinks them. */
 void typical_init(Typical *t, Lower *lw, Arena *arena);
 void typical_let(Typical *t, const char *name, const Expr *value);
 void typical_loop(Typical *t, const Stmt *loop);
