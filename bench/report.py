@@ -1,67 +1,13 @@
 """What bench/run writes: the table of an app and of all, JSON, a page of bar charts, a Markdown document.
 
-Everything is made from the one dictionary that bench.json holds. A variant's figure is the least of its times. "Kiln" is Kiln with the
-schedule written by hand where there is one, else with its own. A ratio is a peer's time over Kiln's: above 1, Kiln is faster.
+Everything is made from the one dictionary that bench.json holds; figures.py computes the figures.
 """
-import html, json, math, os, statistics
+import html, json, os, statistics
+
+from figures import (best_halide, compile_ms, compile_ratio, find, floor_of, goals, kiln_of, least, measured, ratio, same_work, share_of_floor, spread,
+                     threads_text, wrong)
 
 BAR_LIMIT = 4.0       # bars longer than that many times Kiln's are cut
-
-
-# ---- Figures ----
-
-def measured(result, threads):
-    return [v for v in result["variants"] if v["threads"] == threads and v["ms"]]
-
-
-def find(result, threads, peer, name=None):
-    return next((v for v in measured(result, threads) if v["peer"] == peer and name in (None, v["variant"])), None)
-
-
-def fastest(variants):
-    return min(variants, key=lambda v: min(v["ms"]), default=None)
-
-
-def kiln_of(result, threads):
-    return find(result, threads, "kiln", "hand") or find(result, threads, "kiln", "default")
-
-
-def best_halide(result, threads):
-    """The fastest variant of Halide whose result is right."""
-    return fastest([v for v in measured(result, threads) if v["peer"] == "halide" and not wrong(v)])
-
-
-def wrong(variant):
-    return (variant["agreement"] or "").startswith(("DIFFERENT", "another"))
-
-
-def least(variant):
-    return min(variant["ms"]) if variant else None
-
-
-def ratio(variant, kiln):
-    return least(variant) / least(kiln) if variant and kiln else None
-
-
-def floor_of(result, threads):
-    """The time that no program can go below: what takes longer, moving the bytes or the arithmetic. (ms, which)."""
-    floors = [(least(v), v["variant"]) for v in measured(result, threads) if v["peer"] == "floor"]
-    return max(floors, default=(None, None))
-
-
-def share_of_floor(result, threads, variant):
-    floor = floor_of(result, threads)[0]
-    return floor / least(variant) if floor and variant else None
-
-
-def spread(ms):
-    ordered, last = sorted(ms), len(ms) - 1
-    return (ordered[last * 9 // 10] - ordered[last // 10]) / ordered[0]
-
-
-def geometric_mean(values):
-    values = [v for v in values if v]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 # ---- Numbers as text ----
@@ -82,11 +28,16 @@ def mb_text(kb):
     return "-" if kb is None else f"{kb / 1024:.1f}"
 
 
-def threads_text(n):
-    return f"{n} thread{'s' * (n > 1)}"
+def compile_text(ms):
+    """What was compiled ahead has no compile time."""
+    return ms_text(ms) if ms else "-"
 
 
 # ---- Tables ----
+
+COLUMNS = [("halide", "manual", "Halide, hand"), ("halide", "mullapudi", "Mullapudi"), ("halide", "adams", "Adams"), ("opencv", "same", "OpenCV"),
+           ("naive", "naive", "plain C")]
+
 
 def align(rows):
     """Columns as wide as they must be: the first and the last to the left, the others to the right."""
@@ -95,14 +46,16 @@ def align(rows):
     return "\n".join("  ".join(cell.ljust(w) if i in (0, last) else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in rows)
 
 
-def markdown(rows):
-    rule = "|---|" + "---:|" * (len(rows[0]) - 1)
+def markdown(rows, texts=()):
+    """The columns named in texts, and the first, are to the left."""
+    rule = "|" + "|".join("---" if i == 0 or name in texts else "---:" for i, name in enumerate(rows[0])) + "|"
     return "\n".join(["| " + " | ".join(rows[0]) + " |", rule] + ["| " + " | ".join(row) + " |" for row in rows[1:]])
 
 
 def remark(variant):
-    said = [variant["agreement"] if variant["agreement"] not in (None, "equal") else None, variant["note"]]
-    return "; ".join(text for text in said if text)
+    """How the result is, and in what way it was computed."""
+    result = f"not the same work: {variant['instead']}" if variant.get("instead") else variant["agreement"] or "equal"
+    return "; ".join(text for text in (result, variant["note"]) if text)
 
 
 def app_text(result):
@@ -112,28 +65,40 @@ def app_text(result):
         kiln = kiln_of(result, threads)
         rows = [[f"{result['app']}, {threads_text(threads)}", "min ms", "median", "spread", "Kiln is", "of floor", "compile ms", "peak MB", "result"]]
         for v in measured(result, threads):
-            floor = v["peer"] == "floor"
+            floor, compared = v["peer"] == "floor", v["peer"] != "floor" and same_work(v)
             rows.append([f"  {v['peer']} {v['variant']}", ms_text(least(v)), ms_text(statistics.median(v["ms"])), percent_text(spread(v["ms"])),
-                         "" if floor or v is kiln else ratio_text(ratio(v, kiln)), "" if floor else percent_text(share_of_floor(result, threads, v)),
-                         "" if floor else ms_text(v["compile_ms"]), "" if floor else mb_text(v["peak_kb"]), "" if floor else remark(v) or "equal"])
+                         ratio_text(ratio(v, kiln)) if compared and v is not kiln else "", percent_text(share_of_floor(result, threads, v)) if compared else "",
+                         "" if floor else compile_text(v["compile_ms"]), "" if floor else mb_text(v["peak_kb"]), v["note"] or "" if floor else remark(v)])
         parts.append(align(rows))
     return "\n".join(parts) + "\n"
 
 
+def app_rows(result, thread_list):
+    """All that was measured of one app, a row for each variant."""
+    names = list(dict.fromkeys((v["peer"], v["variant"]) for v in result["variants"] if v["ms"] and v["peer"] != "floor"))
+    last = thread_list[-1]
+    rows = [["variant"] + [f"ms, {threads_text(n)}" for n in thread_list] + [f"Kiln is, {threads_text(n)}" for n in thread_list]
+            + [f"of floor, {threads_text(last)}", "compile ms", "peak MB", "result"]]
+    for peer, name in names:
+        each = {n: find(result, n, peer, name) for n in thread_list}
+        v = each[last] or next(filter(None, each.values()))
+        rows.append([f"{peer} {name}"] + [ms_text(least(each[n])) for n in thread_list]
+                    + ["" if each[n] is kiln_of(result, n) else ratio_text(ratio(each[n], kiln_of(result, n))) for n in thread_list]
+                    + [percent_text(share_of_floor(result, last, each[last])), compile_text(compile_ms(result, v)), mb_text(v["peak_kb"]), remark(v)])
+    floors = {n: floor_of(result, n) for n in thread_list}
+    if any(ms for ms, _ in floors.values()):
+        rows.append([f"floor ({floors[last][1]})"] + [ms_text(floors[n][0]) for n in thread_list] + [""] * (len(thread_list) + 4))
+    return rows
+
+
 def overview(whole, threads):
-    """A row for each app: Kiln, the peers, the ratios."""
-    names = []
-    for result in whole["apps"]:
-        for v in measured(result, threads):
-            name = (v["peer"], v["variant"])
-            if v["peer"] not in ("kiln", "floor") and name not in names:
-                names.append(name)
-    names.sort(key=lambda name: ("halide", "opencv", "naive").index(name[0]) if name[0] in ("halide", "opencv", "naive") else 3)
-    rows = [["app", "Kiln, hand", "Kiln, own"] + [f"{peer} {variant}" for peer, variant in names] + ["floor", "of floor", "best Halide / Kiln"]]
+    """A row for each app: Kiln, the peers that do the same work, the ratios."""
+    columns = [c for c in COLUMNS if any(find(result, threads, *c[:2]) for result in whole["apps"])]
+    rows = [["app", "Kiln, hand", "Kiln, own"] + [title for _, _, title in columns] + ["floor", "of floor", "best Halide / Kiln"]]
     for result in whole["apps"]:
         kiln, floor = kiln_of(result, threads), floor_of(result, threads)
         cells = [result["app"], ms_text(least(find(result, threads, "kiln", "hand"))), ms_text(least(find(result, threads, "kiln", "default")))]
-        for peer, variant in names:
+        for peer, variant, _ in columns:
             v = find(result, threads, peer, variant)
             cells.append(ms_text(least(v)) + ("*" if v and wrong(v) else ""))
         cells += [f"{ms_text(floor[0])} {floor[1] or ''}".strip(), percent_text(share_of_floor(result, threads, kiln)),
@@ -142,53 +107,59 @@ def overview(whole, threads):
     return rows
 
 
-def costs(whole, threads):
-    """Compile time and memory beside the fastest Halide."""
-    rows = [["app", "compile ms, Kiln", "Halide", "Halide / Kiln", "peak MB, Kiln", "Halide"]]
+def relatives(whole):
+    """Operations of peers that do other work than the app: their times stand alone."""
+    rows = [["app", "operation", "what it computes instead"] + [f"ms, {threads_text(n)}" for n in whole["threads"]]]
     for result in whole["apps"]:
-        kiln, halide = kiln_of(result, threads), best_halide(result, threads)
-        if not kiln:
-            continue
-        times = [v and v["compile_ms"] for v in (kiln, halide)]
-        rows.append([result["app"], ms_text(times[0]), ms_text(times[1]), ratio_text(times[1] / times[0] if all(times) else None),
-                     mb_text(kiln["peak_kb"]), mb_text(halide and halide["peak_kb"])])
+        for peer, name in dict.fromkeys((v["peer"], v["variant"]) for v in result["variants"] if v.get("instead") and v["ms"]):
+            each = [find(result, n, peer, name) for n in whole["threads"]]
+            rows.append([result["app"], f"{peer} {name}", next(filter(None, each))["instead"]] + [ms_text(least(v)) for v in each])
+    return rows if len(rows) > 1 else []
+
+
+def costs(whole, threads):
+    """Compile time beside Halide with its schedule by hand, and memory beside the fastest Halide."""
+    rows = [["app", "compile ms, Kiln", "Halide, hand", "Kiln / Halide", "peak MB, Kiln", "best Halide", "which"]]
+    for result in whole["apps"]:
+        kiln, manual, halide = kiln_of(result, threads), find(result, threads, "halide", "manual"), best_halide(result, threads)
+        if kiln:
+            rows.append([result["app"], compile_text(compile_ms(result, kiln)), compile_text(compile_ms(result, manual)), ratio_text(compile_ratio(result, threads)),
+                         mb_text(kiln["peak_kb"]), mb_text(halide and halide["peak_kb"]), halide["variant"] if halide else "-"])
     return rows
 
 
-def ratios(whole, threads):
-    return {result["app"]: ratio(best_halide(result, threads), kiln_of(result, threads)) for result in whole["apps"]}
-
-
-def verdict(whole, threads):
-    """One sentence about Kiln and the best of Halide; None without Halide."""
-    each = {app: value for app, value in ratios(whole, threads).items() if value}
-    if not each:
-        return None
-    worst = min(each, key=each.get)
-    return (f"{threads_text(threads)}: Kiln is {geometric_mean(each.values()):.2f} times as fast as the best of Halide "
-            f"(geometric mean of {len(each)} app{'s' * (len(each) > 1)}), at least {each[worst]:.2f} times ({worst})")
+def goal_rows(whole, yes="reached", no="NOT REACHED"):
+    found = goals(whole)
+    return [["what", "goal", "measured", ""]] + [[what, goal, value, yes if reached else no] for what, goal, value, reached in found] if found else []
 
 
 def summary_text(whole):
     parts = []
     for threads in whole["threads"]:
-        parts += [f"{threads_text(threads)}, ms:", align(overview(whole, threads)), ""]
-        parts += [text for text in [verdict(whole, threads)] if text]
-        parts.append("")
+        parts += [f"{threads_text(threads)}, ms (* has another result):", align(overview(whole, threads)), ""]
+    if goals(whole):
+        parts += ["Goals, of the apps measured:", align(goal_rows(whole)), ""]
     return "\n".join(parts)
 
 
 # ---- Markdown ----
 
 HOW = """Written by `make bench`. A time is the least of all runs, in ms; in each round, of which there {are} {rounds}, every variant is called once, in turn, and runs
-for {seconds:g} s after a warm-up, at least three times. Threads are not bound to CPUs. All read the same files, and their results are compared: one
-marked * has another result than Kiln (another algorithm, or another border).
+for {seconds:g} s after a warm-up, at least three times (plain C in one round only, and with one thread). Threads are not bound to CPUs. All read the same
+files, and their results are compared: one marked * has another result than Kiln, and no ratio.
 
 - *Kiln, hand* has the schedule in `apps/NAME/NAME.sched`, *Kiln, own* the one that Kiln makes up. Sizes are in `apps/NAME/NAME.bench`.
+- *Halide, hand* is the program in `bench/peers/halide`, *Mullapudi* and *Adams* are the same with a schedule from Halide's auto-schedulers. Of each
+  the fastest of several ways was chosen (vectors of 32 and 64 bytes, with and without AVX-512, three sizes of cache for Mullapudi).
 - *floor* is what no program can go below on this machine: the time to read all inputs and write all outputs once (copy), or that of the arithmetic
-  at peak (arithmetic), whichever is longer; both are measured in the same run, and the operations counted in `bench/apps.json`.
+  at peak (arithmetic), whichever is longer; both are measured in the same run, and the operations counted in `bench/apps.json`. *of floor* is the floor's
+  time over Kiln's; what stays in the caches from run to run can put it above 100 %.
 - *best Halide / Kiln* is the time of Halide's fastest variant over that of Kiln: above 1, Kiln is faster.
 """
+
+HOW_COSTS = """Compile time is from the definition of the program to code that can be called, in a process that has compiled something before, the least of all
+calls; for Halide by its JIT, of the way that is measured alone: neither the search for the fastest way nor that of an auto-scheduler is in it. Memory is the
+peak of a run beside its inputs and outputs, with {threads}."""
 
 
 def failures(whole):
@@ -202,16 +173,22 @@ def failures(whole):
 
 
 def document(whole):
+    last = whole["threads"][-1]
     parts = ["# Benchmarks", "", HOW.format(are="is" if whole["rounds"] == 1 else "are", **whole)]
-    parts += [markdown([["machine", ""]] + [[name, value] for name, value in whole["machine"].items()]).replace("---:", "---"), ""]
+    parts += [markdown([["machine", ""]] + [[name, value] for name, value in whole["machine"].items()], [""]), ""]
     if whole["missing"]:
         parts += [f"Not measured, because not built here: {', '.join(whole['missing'])}.", ""]
+    if goals(whole):
+        parts += ["## Goals", "", markdown(goal_rows(whole, no="**not reached**"), ["goal", "measured", ""]), ""]
     for threads in whole["threads"]:
-        parts += [f"## {threads_text(threads)}", "", markdown(overview(whole, threads)), ""]
-        parts += [text + "." for text in [verdict(whole, threads)] if text] + [""]
-    last = whole["threads"][-1]
-    parts += ["## Compile time and memory", "", f"With {threads_text(last)}. Memory is what a run takes beside its inputs and outputs.", "",
-              markdown(costs(whole, last)), ""]
+        parts += [f"## {threads_text(threads).capitalize()}", "", markdown(overview(whole, threads)), ""]
+    parts += ["## Compile time and memory", "", HOW_COSTS.format(threads=threads_text(last)), "", markdown(costs(whole, last), ["which"]), ""]
+    if relatives(whole):
+        parts += ["## Related operations", "", "These do other work than the app, so their times are not to be compared with those above.", "",
+                  markdown(relatives(whole), ["operation", "what it computes instead"]), ""]
+    parts += ["## Each app", ""]
+    for result in whole["apps"]:
+        parts += [f"### {result['app']}", "", markdown(app_rows(result, whole["threads"]), ["result"]), ""]
     if failures(whole):
         parts += ["## What failed", ""] + [f"- {text}" for text in failures(whole)] + [""]
     return "\n".join(parts)
@@ -241,7 +218,7 @@ def bar_class(variant):
 
 def chart(result, threads):
     """One bar for each variant, shortest time first in its group; the floor is a dashed line."""
-    variants = [v for v in measured(result, threads) if v["peer"] != "floor"]
+    variants = [v for v in measured(result, threads) if v["peer"] != "floor" and not v.get("instead")]
     if not variants:
         return ""
     left, right, row, width = 170, 90, 22, 900
@@ -280,10 +257,14 @@ def page(whole):
              '<p class="dim">' + "<br>".join(f"{html.escape(k)}: {html.escape(v)}" for k, v in whole["machine"].items()) + "</p>"]
     if whole["missing"]:
         parts.append(f"<p>Not measured, because not built here: {html.escape(', '.join(whole['missing']))}.</p>")
+    if goals(whole):
+        parts += ["<h2>Goals</h2>", html_table(goal_rows(whole))]
     for threads in whole["threads"]:
-        parts += [f"<h2>{threads_text(threads)}</h2>", html_table(overview(whole, threads))]
-        parts += [f"<p>{html.escape(text)}.</p>" for text in [verdict(whole, threads)] if text]
-    parts += ["<h2>Compile time and memory</h2>", html_table(costs(whole, whole["threads"][-1]))]
+        parts += [f"<h2>{threads_text(threads).capitalize()}</h2>", html_table(overview(whole, threads))]
+    last = whole["threads"][-1]
+    parts += ["<h2>Compile time and memory</h2>", f"<p>{html.escape(HOW_COSTS.format(threads=threads_text(last)))}</p>", html_table(costs(whole, last))]
+    if relatives(whole):
+        parts += ["<h2>Related operations</h2>", "<p>These do other work than the app; they are not in the charts.</p>", html_table(relatives(whole))]
     for result in whole["apps"]:
         parts.append(f"<h2>{html.escape(result['app'])}</h2>")
         for threads in whole["threads"]:

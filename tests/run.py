@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs the tests and ends with the line "N passed, N failed".
 
-    tests/run.py [-v] [FILTER …]      only tests whose name contains one of the filters; -v names each
+    tests/run.py [-v] [--write] [FILTER …]      only tests whose name contains one of the filters; -v names each
+
+--write puts the pictures that the commands of apps/*/*.md make beside these, instead of comparing them.
 
 What is run, with build/ and with the sanitizers of build-asan/:
 
@@ -13,13 +15,14 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        the same with schedules, and thousands of random cases that never ran before (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
   layers, exports, install, docs, aot, bench scripts, given the build folder (build/ only)
-  README.md, docs/*.md      code blocks, by the words behind ```:
+  README.md, docs/*.md, apps/README.md, apps/*/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
       sh run           is executed in that folder, which has the project's apps/ and examples/
       output           what the block before has printed, both streams
       c                a program: is compiled with the static library and run
       a block with the word `fragment`, and any other, is not looked at
+      The pictures beside a document of an app are those that its commands make, but for rounding.
 
 A case in a .test file: a name, then sections; what stands before the first section is a remark.
 
@@ -37,6 +40,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = ["build", "build-asan"]
 TIMEOUT = 300         # seconds, for one command
 MOST_LINES = 40       # of a failure that are shown
+WRITE = False         # --write
+ROUNDING = "6,0,0.02,64"      # of a picture's values: what JPEG makes of floats that were added up in another order
 
 
 class Failure(Exception):
@@ -203,9 +208,23 @@ def run_block(words, text, folder, build, previous):
     return result[1] + result[2]
 
 
+def compare_pictures(text, beside, folder, build):
+    """The pictures that a document shows from its own folder were made by its commands."""
+    for name in re.findall(r"!\[[^]]*\]\(([\w.]+)\)", text):
+        made, shown = os.path.join(folder, name), os.path.join(beside, name)
+        if not os.path.exists(made):
+            raise Failure(f"no command makes {name}")
+        if WRITE:
+            shutil.copyfile(made, shown)
+            continue
+        command = f"kiln diff {made} {shown} --tol {ROUNDING}"
+        expect_status(command + "\nif the new picture looks right: tests/run.py --write", execute(command, folder, build))
+
+
 def run_document(path, build):
     with open(path, encoding="utf-8") as file:
-        blocks = re.findall(r"^```(.*)\n((?:.*\n)*?)```$", file.read(), flags=re.M)
+        document = file.read()
+    blocks = re.findall(r"^```(.*)\n((?:.*\n)*?)```$", document, flags=re.M)
     with tempfile.TemporaryDirectory() as folder:
         for part in ("apps", "examples"):
             if os.path.isdir(f"{ROOT}/{part}"):
@@ -218,10 +237,11 @@ def run_document(path, build):
             if words[0] == "sh" and "run" not in words:
                 continue
             printed = run_block(words, text, folder, build, printed)
+        compare_pictures(document, os.path.dirname(path), folder, build)
 
 
 def document_tests():
-    for path in [f"{ROOT}/README.md"] * os.path.exists(f"{ROOT}/README.md") + sorted(glob.glob(f"{ROOT}/docs/*.md")):
+    for path in [p for pattern in ("README.md", "docs/*.md", "apps/README.md", "apps/*/*.md") for p in sorted(glob.glob(f"{ROOT}/{pattern}"))]:
         yield os.path.relpath(path, ROOT), "build", lambda build, p=path: run_document(p, build)
 
 
@@ -238,8 +258,9 @@ def run_one(test):
 
 
 def main(words):
-    verbose = "-v" in words
-    filters = [w for w in words if w != "-v"]
+    global WRITE
+    verbose, WRITE = "-v" in words, "--write" in words
+    filters = [w for w in words if w not in ("-v", "--write")]
     tests = [t for group in (fuzz_tests, program_tests, script_tests, case_tests, app_tests, document_tests) for t in group()
              if not filters or any(f in t[0] for f in filters)]
     passed = failed = 0

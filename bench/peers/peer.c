@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RUNS_LEAST = 3, RUNS_MOST = 100000, PAGE = 4096 };
+enum { RUNS_LEAST = 3, RUNS_MOST = 100000, RUN_LONG_MS = 5000, PAGE = 4096 };
 
 void peer_fail(const char *format, ...)
 {
@@ -203,9 +203,13 @@ static void measure(PeerCall *call)
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     memset(ms, 0, RUNS_MOST * sizeof *ms);
     const long before = memory_now_kb();
+    const double first = peer_now();
     call->run(call);
-    int n = 0;
-    for (const double end = peer_now() + call->seconds; n < RUNS_MOST && (n < RUNS_LEAST || peer_now() < end); n++) {
+    const double warm = 1e3 * (peer_now() - first), seconds = warm > RUN_LONG_MS ? 0 : call->seconds;
+    const int runs_least = warm > RUN_LONG_MS ? 1 : RUNS_LEAST;
+    ms[0] = warm;
+    int n = warm > RUN_LONG_MS;             /* what a run that long gains by a warm-up is nothing: it counts */
+    for (const double end = peer_now() + seconds; n < RUNS_MOST && (n < runs_least || peer_now() < end); n++) {
         const double start = peer_now();
         call->run(call);
         ms[n] = 1e3 * (peer_now() - start);
@@ -214,7 +218,8 @@ static void measure(PeerCall *call)
     printf("{\"ms\": [");
     for (int k = 0; k < n; k++)
         printf("%s%.4f", k ? ", " : "", ms[k]);
-    printf("], \"compile_ms\": %.1f, \"peak_kb\": %ld, \"note\": \"%s\"}\n", call->compile_ms, peak > 0 ? peak : 0, call->note);
+    printf("], \"compile_ms\": %.1f, \"peak_kb\": %ld, \"note\": \"%s\", \"instead\": \"%s\"}\n", call->compile_ms, peak > 0 ? peak : 0, call->note,
+           call->instead ? call->instead : "");
     free(ms);
 }
 

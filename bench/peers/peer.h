@@ -3,9 +3,11 @@
  *     PEER --list                                             lines `APP VARIANT`
  *     PEER APP VARIANT --threads N --seconds S [NAME=FILE.npy ...] [NAME=NUMBER ...] -o OUT.npy
  *
- * A call runs once to warm up, then again and again for S seconds (at least 3 times), writes the result of the
- * last run and prints one line of JSON: {"ms": [...], "compile_ms": T, "peak_kb": K, "note": "..."}.
- * peak_kb is what the runs need beyond the caller's own buffers.
+ * A call runs once to warm up, then again and again for S seconds (at least 3 times; a run of many seconds is made only
+ * once), writes the result of the last run and prints one line of JSON:
+ * {"ms": [...], "compile_ms": T, "peak_kb": K, "note": "...", "instead": "..."}.
+ * peak_kb is what the runs need beyond the caller's own buffers; instead says what is computed in place of the app's own
+ * result, and is empty where that is what is computed.
  *
  * peer.c has main; a peer gives the table `peer_entries`. The setup of an entry reads the inputs, allocates the
  * output (its pages touched), and sets `run`. Sizes are listed fastest dimension first; images are planar.
@@ -41,6 +43,7 @@ typedef struct PeerCall {
     void       *state;          /* of `run` */
     double      compile_ms;
     char        note[200];      /* what the reader of the figures must know */
+    const char *instead;        /* what is computed in place of what the app computes; NULL: the app's work */
 } PeerCall;
 
 typedef struct {

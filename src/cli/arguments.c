@@ -276,8 +276,10 @@ static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_onl
 static int bind_input(Cli *cli, Binding *at, bool shapes_only)
 {
     const char *subject = subject_text(cli, at->port.name, "=", at->text);
-    const int   status  = at->text[0] == '@' ? bind_made(cli, at, subject, shapes_only)
-                                            : image_load(cli, at->text, &at->port, &at->buffer);
+    const bool  made    = at->text[0] == '@';
+    const int   status  = made ? bind_made(cli, at, subject, shapes_only)
+                               : image_load(cli, at->text, &at->port, &at->buffer);
+    at->gray = status == DONE && !made && at->port.rank == 3 && at->buffer.dim[2].extent == 1 && image_is_picture(at->text);
     if (status == DONE)
         place_input(at);
     return status;
@@ -319,13 +321,24 @@ static int define_consts(Cli *cli, Bindings *b)
     return program_parse(cli, &b->program);
 }
 
+/* An operand without a name: says what it could be for, the first input that has nothing yet. */
+static int unnamed_operand(Cli *cli, const Bindings *b, const char *text)
+{
+    int i = 0;
+    while (i < b->count && (b->at[i].port.kind != KN_INPUT || b->at[i].text))
+        i++;
+    if (i == b->count)
+        return usage(cli, "`%s`: NAME=VALUE or NAME=IMAGE was expected", text);
+    return usage(cli, "`%s`: NAME=VALUE or NAME=IMAGE was expected; did you mean %s=%s?", text, b->at[i].port.name, text);
+}
+
 /* Finds what each operand name=TEXT is for. */
 static int assign_operands(Cli *cli, Bindings *b)
 {
     for (int i = 1; i < cli->operand_count; i++) {
         const char *text = NULL, *name = split_name(cli, cli->operands[i], &text);
         if (!name)
-            return usage(cli, "`%s`: NAME=VALUE or NAME=IMAGE was expected", cli->operands[i]);
+            return unnamed_operand(cli, b, cli->operands[i]);
         Binding *at = find(b, name);
         if (at && at->port.kind == KN_OUTPUT)
             return usage(cli, "%s is an output: -o %s writes it to a file", name, cli->operands[i]);

@@ -153,6 +153,7 @@ typedef struct Binding {
     kn_scalar   value;
     const char *path;          /* an output's file, or NULL */
     bool        sized, placed; /* by --size, --origin */
+    bool        gray;          /* a picture of one channel for an input that may have more */
     int32_t     extent[KN_MAX_RANK], origin[KN_MAX_RANK];
 } Binding;
 
@@ -191,7 +192,8 @@ void externs_close(Bindings *b);
 
 /* ---- fit.c ---- */
 
-/* Fits the outputs without a size, and says what was chosen and why. */
+/* Fits the outputs without a size, and says what was chosen and why. A grey picture whose one channel is not enough is given
+ * three. */
 int bindings_fit(Cli *cli, Bindings *b);
 /* Memory for the outputs. */
 int bindings_allocate(Cli *cli, Bindings *b);
@@ -200,10 +202,12 @@ int bindings_prepare(Cli *cli, Bindings *b);
 
 /* ---- images.c ---- */
 
+/* Whether the file holds a picture, not numbers: any but NPY. */
+bool image_is_picture(const char *path);
 /* Loads an image as the port wants it; says what had to be converted. */
 int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
-/* Whether the ending of `path` is that of a format that can be written: tries with a single pixel, so that it is known
- * before the program runs. A message if not. */
+/* Whether the ending of `path` is that of a format that can be written (tries with a single pixel), and its folder is there: so
+ * that it is known before the program runs. A message if not. */
 int image_path_check(Cli *cli, const char *path, const kn_port *port);
 /* Saves an output in the format of the path's ending; says what had to be converted. */
 int image_save(Cli *cli, const char *path, const kn_buffer *b);

@@ -1,6 +1,61 @@
 /* The size of an output that was not given one: what the library fits, and in words why. */
 #include "cli.h"
 
+#include <string.h>
+
+/* ---- Grey pictures for inputs in colour ---- */
+
+static bool any_unsized(const Bindings *b)
+{
+    for (int i = 0; i < b->count; i++)
+        if (b->at[i].port.kind == KN_OUTPUT && !b->at[i].sized)
+            return true;
+    return false;
+}
+
+/* Whether the inputs suffice for the outputs that have a size, and for anything of the others. */
+static bool inputs_suffice(Cli *cli, Bindings *b)
+{
+    const size_t     bytes = sizeof *b->at * (size_t)b->count;
+    Binding         *had   = memcpy(cli_alloc(cli, bytes), b->at, bytes);
+    const kn_region *regions;
+    int              count;
+    const kn_status  status = any_unsized(b) ? kn_fit(b->module, b->args, b->arg_count)
+                                             : kn_bounds(b->module, b->args, b->arg_count, &regions, &count);
+    memcpy(b->at, had, bytes);
+    return status == KN_OK;
+}
+
+/* Lets every grey picture have so many channels, all the same; gives their number. */
+static int set_channels(Bindings *b, int32_t channels)
+{
+    int count = 0;
+    for (int i = 0; i < b->count; i++)
+        if (b->at[i].gray) {
+            b->at[i].buffer.dim[2].extent = channels;
+            b->at[i].buffer.dim[2].stride = 0;
+            count++;
+        }
+    return count;
+}
+
+/* Grey pictures get three channels if one is not enough and three are. */
+static void repeat_gray(Cli *cli, Bindings *b)
+{
+    if (!set_channels(b, 1) || inputs_suffice(cli, b))
+        return;
+    set_channels(b, 3);
+    if (!inputs_suffice(cli, b)) {
+        set_channels(b, 1);
+        return;
+    }
+    for (int i = 0; i < b->count; i++)
+        if (b->at[i].gray)
+            say("note: %s: %s: 1 channel was repeated as 3", b->at[i].port.name, b->at[i].text);
+}
+
+/* ---- The size of an output ---- */
+
 /* Whether nothing limits the output along dimension d: one more pixel would do as well. */
 static bool is_unlimited(Bindings *b, Binding *out, int d)
 {
@@ -46,10 +101,8 @@ static void say_size(Cli *cli, Bindings *b, Binding *out)
 
 int bindings_fit(Cli *cli, Bindings *b)
 {
-    bool any = false;
-    for (int i = 0; i < b->count; i++)
-        any = any || (b->at[i].port.kind == KN_OUTPUT && !b->at[i].sized);
-    if (!any)
+    repeat_gray(cli, b);
+    if (!any_unsized(b))
         return DONE;
     if (kn_fit(b->module, b->args, b->arg_count) != KN_OK)
         return report(cli);

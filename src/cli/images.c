@@ -1,7 +1,18 @@
 /* Images on their way in and out: which conversion a file gets, and saying so. */
 #include "cli.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Whether the folder that the file is to be in is there. */
+static int folder_check(Cli *cli, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash || access(cli_strndup(cli, path, (size_t)(slash - path) + 1), F_OK) == 0)
+        return DONE;
+    return failed("%s: cannot be written: %s", path, strerror(errno));
+}
 
 int image_path_check(Cli *cli, const char *path, const kn_port *port)
 {
@@ -14,20 +25,19 @@ int image_path_check(Cli *cli, const char *path, const kn_port *port)
         return USAGE;
     }
     kn_buffer_free(cli->cx, &to);
-    return DONE;
+    return folder_check(cli, path);
 }
 
-/* NPY files hold numbers, the others pictures. */
-static kn_image_range range_of(const char *path)
+bool image_is_picture(const char *path)
 {
     static const char magic[]                 = "\x93NUMPY";
     char              begin[sizeof magic - 1] = { 0 };
     FILE             *file                    = fopen(path, "rb");
     if (!file)
-        return KN_RANGE_FULL;
+        return true;
     const size_t got = fread(begin, 1, sizeof begin, file);
     fclose(file);
-    return got == sizeof begin && !memcmp(begin, magic, sizeof begin) ? KN_RANGE_VALUE : KN_RANGE_FULL;
+    return got < sizeof begin || memcmp(begin, magic, sizeof begin);
 }
 
 int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to)
@@ -37,8 +47,9 @@ int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to)
     if (kn_image_load(cli->cx, path, &file) != KN_OK)
         return report_about(cli, subject);
     report(cli);
-    const char *note = NULL;
-    const bool  good = kn_image_convert(cli->cx, &file, range_of(path), port->type, port->rank, to, &note) == KN_OK;
+    const char          *note  = NULL;
+    const kn_image_range range = image_is_picture(path) ? KN_RANGE_FULL : KN_RANGE_VALUE;
+    const bool good = kn_image_convert(cli->cx, &file, range, port->type, port->rank, to, &note) == KN_OK;
     if (!good)
         report_about(cli, subject);
     else if (note)

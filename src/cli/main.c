@@ -25,6 +25,7 @@ const Command command_table[COMMAND_COUNT] = {
                        "NAME=@noise(192x160x3,SEED).\n\n"
                        "Pictures are converted to the type and rank of the input or, when saved, to what the "
                        "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
+                       "A grey picture has three equal channels for a program that reads so many. "
                        "The numbers of an NPY file are never changed. Each conversion is stated.\n\n"
                        "Without --size an output is as large as the inputs allow. Without -o its type, size, "
                        "minimum, maximum and mean are printed.\n\n"
@@ -58,8 +59,8 @@ const Command command_table[COMMAND_COUNT] = {
         .summary     = "show a program's functions, graph, regions, loops or code",
         .description = "The functions are shown if nothing else is asked for. For --regions the inputs are "
                        "given as for run, or by their size alone, NAME=@192x160x3; an output without --size "
-                       "is as large as its estimate, or else as the inputs allow. --counts runs the program, and takes all "
-                       "that run takes.",
+                       "is as large as the inputs allow or, if they are not all given, as its estimate. "
+                       "--counts runs the program, and takes all that run takes.",
         .run         = command_show,
     },
     [COMMAND_BENCH] = {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Everything that is left in `file`, in memory from cli_alloc; NULL if it cannot be read. */
 static char *read_all(Cli *cli, FILE *file, size_t *length)
@@ -21,6 +22,25 @@ static char *read_all(Cli *cli, FILE *file, size_t *length)
     return ferror(file) ? NULL : text;
 }
 
+/* A file cannot be read, for the reason in errno; if it is a folder with a program of its name, or the name of an app, which
+ * file was meant. */
+static int cannot_read(Cli *cli, const char *path, int error)
+{
+    static const char *const folders[] = { "", "apps/" };
+    size_t                   n         = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    const char *word = cli_strndup(cli, path, n), *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const size_t size = strlen(folders[i]) + 2 * n + sizeof "/.kiln";
+        char        *file = cli_alloc(cli, size);
+        snprintf(file, size, "%s%s/%s.kiln", folders[i], word, name);
+        if (access(file, R_OK) == 0)
+            return failed("cannot read %s: %s; did you mean %s?", path, strerror(error), file);
+    }
+    return failed("cannot read %s: %s", path, strerror(error));
+}
+
 int file_read(Cli *cli, const char *path, const char **text, size_t *length)
 {
     if (!strcmp(path, "-")) {
@@ -29,11 +49,11 @@ int file_read(Cli *cli, const char *path, const char **text, size_t *length)
     }
     FILE *file = fopen(path, "rb");
     if (!file)
-        return failed("cannot read %s: %s", path, strerror(errno));
+        return cannot_read(cli, path, errno);
     *text           = read_all(cli, file, length);
     const int error = errno;
     fclose(file);
-    return *text ? DONE : failed("cannot read %s: %s", path, strerror(error));
+    return *text ? DONE : cannot_read(cli, path, error);
 }
 
 /* Hands one -D NAME=VALUE to the library. */

@@ -50,9 +50,23 @@ static void print_region(const kn_region *r)
     puts(")");
 }
 
-/* Outputs without --size take their estimate, where there is one. */
+/* Whether there are inputs, and all have a size: then outputs are fitted to them. */
+static bool inputs_given(const Bindings *b)
+{
+    int inputs = 0;
+    for (int i = 0; i < b->count; i++) {
+        if (b->at[i].port.kind == KN_INPUT && !b->at[i].text)
+            return false;
+        inputs += b->at[i].port.kind == KN_INPUT;
+    }
+    return inputs > 0;
+}
+
+/* Else outputs without --size take their estimate, where there is one. */
 static void use_estimates(Bindings *b)
 {
+    if (inputs_given(b))
+        return;
     for (int i = 0; i < b->count; i++) {
         Binding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT || out->sized || !out->port.estimate)

@@ -21,7 +21,7 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { MOST_LANES = 1024, MOST_TERMS = 64, MOST_PHASES = 8 };
+enum { MOST_LANES = 1024, MOST_TERMS = 64, MOST_PHASES = 8, MOST_OWN = 8 };
 
 typedef enum Shape { UNIFORM, RAMP, LANES } Shape;
 
@@ -97,6 +97,13 @@ typedef struct Sum {
     uint32_t     serial;
 } Sum;
 
+/* factor * atom * by: a term of an index that is another in each lane. */
+typedef struct OwnTerm {
+    const Expr *atom;
+    const Expr *by;             /* a stride; NULL: 1 */
+    int64_t     factor;
+} OwnTerm;
+
 /* The address of a load or store: a pointer common to all lanes, a constant, and per lane a constant or a value more. All in elements. */
 typedef struct Address {
     const Buffer *buffer;
@@ -106,6 +113,8 @@ typedef struct Address {
     int64_t       constant;
     int64_t      *offsets;      /* one for each lane; NULL: the same address for all */
     LLVMValueRef  lanes;        /* <L x i64>, or NULL */
+    OwnTerm      *own;          /* what `lanes` is the sum of */
+    int           own_count;    /* more than MOST_OWN: the rest was not noted */
     int           phases;       /* not 0: lane i adds (phase + step*i) / phases instead; 0 <= phase < phases */
     int64_t       step;
     LLVMValueRef  phase;
@@ -121,6 +130,16 @@ typedef struct Strided {
     int64_t      from, to;      /* of the first member: what the group reads */
     int          chunk, body;   /* of the first member: elements of `tail` and of `wide` */
 } Strided;
+
+/* A load of one statement at a place of its own in each lane. Those near each other are read together. */
+typedef struct Near {
+    const Expr  *load;
+    Address      address;
+    int          base;          /* index of the load at whose place in each lane the elements begin; -1: not known yet */
+    int          members;       /* of a base: the loads that its elements serve */
+    int          width;         /* of a base: how many elements are read for each lane */
+    LLVMValueRef window[4];     /* of a base: the elements, <L x T> each; NULL: not read yet */
+} Near;
 
 typedef struct Turned Turned;      /* columns in registers, see llvm_turn.c */
 
@@ -164,6 +183,8 @@ typedef struct Gen {
     size_t    sum_capacity, sum_count;
     Strided  *strided;
     int       strided_count, strided_capacity;
+    Near     *near;
+    int       near_count, near_capacity;
     Turned   *turned;
     int       turned_count, turned_capacity;
     int       parallel_count;
@@ -251,6 +272,10 @@ LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef
 /* ---- llvm_table.c ---- */
 bool         is_table(const Gen *g, const Address *a);      /* can the load be a lookup in registers? */
 LLVMValueRef load_table(Gen *g, const Address *a);
+
+/* ---- llvm_near.c ---- */
+void         near_collect(Gen *g, const Expr *load, const Address *a);  /* a load of the statement */
+LLVMValueRef near_load(Gen *g, const Expr *load);                       /* <L x T>; NULL where it is near no other load */
 
 /* ---- llvm_turn.c ---- */
 bool         is_column(const Gen *g, const Address *a);     /* lanes a constant distance apart in scratch? */

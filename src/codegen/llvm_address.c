@@ -62,7 +62,7 @@ static bool add_strided(Gen *g, Terms *t, const Expr *e, uint64_t factor)
     if (stride.shape != UNIFORM || sum.overflow || t->count + sum.count >= MOST_TERMS)
         return false;
     for (int i = 0; i < sum.count; i++)
-        if (sum.at[i].by || gen_expr(g, sum.at[i].atom).shape != UNIFORM)
+        if (sum.at[i].by)
             return false;
     t->visits = sum.visits;
     for (int i = 0; i < sum.count; i++)
@@ -101,6 +101,8 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
 }
 
 /* ---- Sums that are remembered ---- */
+
+enum { PRODUCT = -1, LANE_SUM = -2 };       /* where other sums have a scale */
 
 static Sum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 {
@@ -180,6 +182,27 @@ static int64_t *lane_offsets(Gen *g, Address *a)
     return a->offsets;
 }
 
+/* Adds to what each lane has of its own, and notes what that is. */
+static void join_lanes(Gen *g, Address *a, const Term *t, LLVMValueRef lanes, int level)
+{
+    if (!a->own)
+        a->own = gen_alloc(g, MOST_OWN * sizeof *a->own);
+    if (a->own_count < MOST_OWN)
+        a->own[a->own_count] = (OwnTerm){ t->atom, t->by, t->factor };
+    a->own_count++;
+    a->level = a->level > level ? a->level : level;
+    if (!a->lanes) {
+        a->lanes = lanes;
+        return;
+    }
+    Sum *s = sum_find(g, a->lanes, lanes, LANE_SUM);
+    if (!s->result) {
+        at_level(g, a->level);
+        sum_keep(g, s, a->level, LLVMBuildAdd(g->b, a->lanes, lanes, ""));
+    }
+    a->lanes = s->result;
+}
+
 /* What differs from lane to lane: constants go to the offsets, values to the lanes. */
 static void add_lanes(Gen *g, Address *a, const Term *t, Value v)
 {
@@ -198,10 +221,7 @@ static void add_lanes(Gen *g, Address *a, const Term *t, Value v)
         }
         return;
     }
-    lanes    = multiple(g, lanes, t->factor, v.level);
-    a->level = a->level > v.level ? a->level : v.level;
-    at_level(g, a->level);
-    a->lanes = a->lanes ? LLVMBuildAdd(g->b, a->lanes, lanes, "") : lanes;
+    join_lanes(g, a, t, multiple(g, lanes, t->factor, v.level), v.level);
 }
 
 typedef struct Step {
@@ -248,8 +268,8 @@ static const Term *only_varying(Gen *g, const Terms *terms)
 {
     const Term *found = NULL;
     for (int i = 0; i < terms->count; i++)
-        if (terms->at[i].factor && !terms->at[i].by && gen_expr(g, terms->at[i].atom).shape != UNIFORM) {
-            if (found)
+        if (terms->at[i].factor && terms->at[i].atom && gen_expr(g, terms->at[i].atom).shape != UNIFORM) {
+            if (found || terms->at[i].by)
                 return NULL;
             found = &terms->at[i];
         }
@@ -268,32 +288,49 @@ static int row_level(Gen *g, const Terms *terms, const Expr *by)
     int level = gen_expr(g, by).level;
     for (int i = 0; i < terms->count; i++)
         if (terms->at[i].by == by && terms->at[i].atom) {
-            const int other = gen_expr(g, terms->at[i].atom).level;
-            level           = other > level ? other : level;
+            const Value other = gen_expr(g, terms->at[i].atom);
+            level             = other.shape != LANES && other.level > level ? other.level : level;
         }
     return level;
 }
 
-/* A term with a stride. */
-static Step strided_step(Gen *g, const Terms *terms, const Term *t, Address *a)
+/* A term with a stride: what all lanes have of it in common. */
+static Step strided_step(Gen *g, const Terms *terms, const Term *t)
 {
-    enum { PRODUCT = -1 };      /* where other sums have a scale */
     const Value by = gen_expr(g, t->by);
-    a->named       = a->named > by.named ? a->named : by.named;
-    a->pure        = a->pure && by.pure;
     if (!t->atom)
         return (Step){ multiple(g, by.v, t->factor, by.level), row_level(g, terms, t->by), UINT32_MAX };
     const Value  v     = gen_expr(g, t->atom);
     const int    level = v.level > by.level ? v.level : by.level;
     LLVMValueRef wide  = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
-    a->named           = a->named > v.named ? a->named : v.named;
-    a->pure            = a->pure && v.pure;
-    Sum *s             = sum_find(g, wide, by.v, PRODUCT);
+    Sum         *s     = sum_find(g, wide, by.v, PRODUCT);
     if (!s->result) {
         at_level(g, level);
         sum_keep(g, s, level, LLVMBuildMul(g->b, wide, by.v, ""));
     }
     return (Step){ multiple(g, s->result, t->factor, level), level, t->atom->id };
+}
+
+/* What a term with a stride has of its own in each lane. The base of a ramp is common to all. */
+static void add_strided_lanes(Gen *g, Address *a, const Term *t, Value v)
+{
+    const Value  by = gen_expr(g, t->by);
+    LLVMValueRef wide;
+    if (v.shape == RAMP) {
+        LLVMValueRef steps[MOST_LANES];
+        for (int i = 0; i < g->lanes; i++)
+            steps[i] = i64_const(g, (int64_t)((uint64_t)v.step * (uint64_t)i));
+        wide = LLVMConstVector(steps, (unsigned)g->lanes);
+    } else {
+        wide = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
+    }
+    const int level = v.level > by.level ? v.level : by.level;
+    Sum      *s     = sum_find(g, wide, by.v, PRODUCT);
+    if (!s->result) {
+        at_level(g, level);
+        sum_keep(g, s, level, LLVMBuildMul(g->b, wide, splat(g, by.v, g->lanes), ""));
+    }
+    join_lanes(g, a, t, multiple(g, s->result, t->factor, level), level);
 }
 
 Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
@@ -314,13 +351,19 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         const Term *t = &terms.at[i];
         if (!t->factor)
             continue;
-        if (t->by) {
-            insert_step(steps, &count, strided_step(g, &terms, t, &a));
-            continue;
-        }
-        const Value v = gen_expr(g, t->atom);
+        const Value v = t->atom ? gen_expr(g, t->atom) : value_constant(g, NULL);
         a.named       = a.named > v.named ? a.named : v.named;
         a.pure        = a.pure && v.pure;
+        if (t->by) {
+            const Value by = gen_expr(g, t->by);
+            a.named        = a.named > by.named ? a.named : by.named;
+            a.pure         = a.pure && by.pure;
+            if (v.shape != UNIFORM)
+                add_strided_lanes(g, &a, t, v);
+            if (v.shape != LANES)
+                insert_step(steps, &count, strided_step(g, &terms, t));
+            continue;
+        }
         if (v.shape == LANES && t == varying && !LLVMIsConstant(v.v) && phases_help(g, t)) {
             int          level;
             LLVMValueRef shared = split_quotient(g, &a, t->atom, &level);

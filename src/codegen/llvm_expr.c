@@ -373,6 +373,7 @@ void statement_begin(Gen *g)
 {
     g->statement++;
     g->strided_count = 0;
+    g->near_count    = 0;
 }
 
 Value gen_expr(Gen *g, const Expr *e)

@@ -113,8 +113,10 @@ void collect_loads(Gen *g, const Expr *e)
     if (e->op != EX_LOAD)
         return;
     const Address a = address_of(g, e->u.buffer, e->args[0], true);
-    if (!is_strided(&a, g->lanes))
+    if (!is_strided(&a, g->lanes)) {
+        near_collect(g, e, &a);
         return;
+    }
     if (g->strided_count == g->strided_capacity) {
         g->strided_capacity = g->strided_capacity ? 2 * g->strided_capacity : 16;
         g->strided          = gen_grow(g, g->strided, (size_t)g->strided_capacity, sizeof *g->strided);
@@ -264,6 +266,9 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
     }
     if (!dense && is_table(g, a))
         return load_table(g, a);
+    LLVMValueRef near = dense ? NULL : near_load(g, e);
+    if (near)
+        return near;
     if (!dense && can_gather_wide(g, a))
         return gather_wide(g, a);
     if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32)) {

@@ -9,13 +9,13 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char           host_text[4096];         /* "CPU FEATURES"; written once */
 
-/* X86DomainReassignment of LLVM 19 (masks of AVX-512 from general registers into mask registers, which is not worth much here) takes time in the square
- * of the size of a function, and no other switch turns it off. The switch is the whole process's; it only leaves a pass out. */
+/* Two passes of LLVM that cost more than they give, which no other switch turns off; the switches are the whole process's, and only leave something out:
+ * X86DomainReassignment (masks of AVX-512 from general registers into mask registers) takes time in the square of the size of a function;
+ * loop strength reduction took half of the time of code generation, and the addresses are a row's pointer and a counter already. */
 static void leave_out_slow_passes(void)
 {
-    const char *const arguments[] = { "kiln", "-disable-x86-domain-reassignment" };
-    if (LLVMGetTargetFromName("x86-64"))
-        LLVMParseCommandLineOptions(2, arguments, NULL);
+    const char *const arguments[] = { "kiln", "-disable-lsr", "-disable-x86-domain-reassignment" };
+    LLVMParseCommandLineOptions(LLVMGetTargetFromName("x86-64") ? 3 : 2, arguments, NULL);
 }
 
 static void start(void)

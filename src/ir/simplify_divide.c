@@ -5,6 +5,8 @@
  *     (d*a + r) / (d*m)   = (a + r/d) / m
  *     (d*a + r) % (d*m)   = d * ((a + r/d) % m) + r % d
  *
+ *     (m + r) / c         = m/c + r/c                      of m = min(c*a, c*b) and whatever else is known to be a multiple; (m + r) % c = r % c
+ *
  * A let is taken for what it stands for where that has a multiple of c in it: of x = 32*i + lane, x / 2 is 16*i + lane/2.
  * The constant in a dividend is brought into 0 .. c-1, so that (x + 8)/4 and (x/4) + 2 are one. */
 #include "ir/simplify_parts.h"
@@ -79,6 +81,33 @@ static void open_lets(Simplifier *s, Form *n, int64_t c)
     }
 }
 
+/* Is k * atom = *rest modulo c? */
+static bool has_remainder(Simplifier *s, const Term *t, int64_t c, Wide *rest)
+{
+    const Known   k = known_of(s, t->atom);
+    const int64_t d = c / gcd(c, t->k);
+    *rest           = (Wide)t->k * k.remainder;
+    return k.modulus % d == 0;
+}
+
+/* Takes from a sum of several terms those that are multiples of c for a reason of their own, like min(8*a, 8*b), and adds their quotients to `whole`: they and the rest
+ * often change in different loops. */
+static void take_multiples(Simplifier *s, Form *n, int64_t c, kn_type type, Form *whole)
+{
+    for (int i = n->count - 1; i >= 0 && n->count > 1; i--) {
+        const int64_t common = gcd(c, n->terms[i].k);
+        Form          more   = *whole;
+        Wide          rest;
+        if (!has_remainder(s, &n->terms[i], c, &rest) || modulo_wide(rest, c))
+            continue;
+        const Expr *part = make_binary(s, EX_DIV, type, n->terms[i].atom, make_int(s, type, c / common));
+        if (form_add_exact(s, &more, part, n->terms[i].k / common)) {
+            *whole = more;
+            form_remove(n, i);
+        }
+    }
+}
+
 const Expr *step_divide(Simplifier *s, const Expr *e)
 {
     int64_t       c;
@@ -92,7 +121,8 @@ const Expr *step_divide(Simplifier *s, const Expr *e)
             form_add_term(&whole, n.terms[i].atom, n.terms[i].k / c);
             form_remove(&n, i);
         }
-    whole.constant = floor_div_wide(n.constant, c);
+    take_multiples(s, &n, c, type, &whole);
+    whole.constant += floor_div_wide(n.constant, c);
     n.constant     = modulo_wide(n.constant, c);
     const int64_t d = common_factor(&n, c);
     divide_form(&n, d);
@@ -127,6 +157,7 @@ const Expr *step_modulo(Simplifier *s, const Expr *e)
     int64_t       c;
     const kn_type type = (kn_type)e->type;
     Form          n;
+    Wide          sure;
     if (!divisor(e, &c))
         return e;
     const bool exact = form_exact(s, e->args[0], &n);
@@ -142,10 +173,12 @@ const Expr *step_modulo(Simplifier *s, const Expr *e)
         return e;
     }
     for (int i = n.count - 1; i >= 0; i--)
-        if (n.terms[i].k % c == 0)
+        if (has_remainder(s, &n.terms[i], c, &sure)) {
+            n.constant += sure;
             form_remove(&n, i);
-        else if (n.terms[i].k >= c || n.terms[i].k <= -c)
+        } else if (n.terms[i].k >= c || n.terms[i].k <= -c) {
             n.terms[i].k = floor_mod(n.terms[i].k, c);
+        }
     n.constant = modulo_wide(n.constant, c);
     const int64_t d    = exact ? common_factor(&n, c) : 1;
     const int64_t rest = (int64_t)modulo_wide(n.constant, d);

@@ -80,10 +80,12 @@ static const Form *let_extreme(Simplifier *s, const Expr *atom)
     return NULL;
 }
 
-/* The term to be replaced next: by the form, if there is one, else in a way that its operator decides. -1: none. */
+/* The term to be replaced next: by the form, if there is one, else in a way that its operator decides. -1: none. Lets come before quotients: these lose their remainder when they are
+ * replaced, and one may cancel with what a let stands for. */
 static int next_term(Simplifier *s, const Form *f, const Form **by)
 {
-    int quotient = -1, variable = -1, level = -1;
+    int  quotient = -1, variable = -1, level = -1;
+    bool exact    = false;
     for (int i = 0; i < f->count; i++)
         if ((*by = let_extreme(s, f->terms[i].atom)))
             return i;
@@ -99,15 +101,18 @@ static int next_term(Simplifier *s, const Form *f, const Form **by)
             continue;
         const Binding *b   = map_get(&s->bindings, atom->u.name);
         const Form    *end = !b ? NULL : f->terms[i].k > 0 ? b->low : b->high;
-        if (end && end->count && b->level > level) {
+        const bool     let = end && b->low == b->high;
+        if (end && end->count && (let > exact || (let == exact && b->level > level))) {
             level    = b->level;
+            exact    = let;
             variable = i;
             *by      = end;
         }
     }
-    if (quotient >= 0)
-        *by = NULL;
-    return quotient >= 0 ? quotient : variable;
+    if (quotient < 0 || exact)
+        return variable;
+    *by = NULL;
+    return quotient;
 }
 
 /* Term i replaced by k times a form. */

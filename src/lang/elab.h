@@ -245,6 +245,8 @@ Elab *elab_new(kn_pipeline *p);
 void file_items(Elab *el, const Env *env, Item *const *items, int count);
 /* The path of a file named in another, without "./" and "dir/../". */
 const char *join_path(Elab *el, const char *from, const char *name);
+/* An include of a schedule with what is in the file as its body; NULL after a diagnostic. */
+Item *include_schedule(Elab *el, const Item *it);
 /* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
 void elab_finish(Elab *el);
 /* Refuses a definition of kn_define that no constant or type of the text took. */

@@ -249,6 +249,11 @@ static void parse_schedule_item(Parser *ps, ItemVec *out)
         parse_schedule_block(ps, loc, out);
         return;
     }
+    if (at_word(ps, "include") && look(ps, 1)->kind == T_STRING) {
+        take(ps);
+        parse_include(ps, loc, out);
+        return;
+    }
     if (!at_kind(ps, T_NAME)) {
         parse_error(ps, "a schedule is made of statements like blurx.compute_root().vectorize(x, 8)",
                     "expected the name of a function, but %s", found(ps));

@@ -216,40 +216,53 @@ static bool has_path(const char *const *paths, size_t count, const char *path)
     return false;
 }
 
-/* Reads an included file once; its items become the body of the include. */
-static void file_include(Elab *el, const Item *it)
+/* Reads the file that `it` names, by its path now; what is in it becomes the body of the include. False after a diagnostic. */
+static bool read_include(Elab *el, Item *it, Item *(*parse)(kn_context *cx, Arena *arena, const Source *source))
 {
-    const char *path   = join_path(el, it->loc.source->name, it->name);
-    ((Item *)it)->name = path;
-    if (has_path(el->including.at, el->including.count, path)) {
+    if (has_path(el->including.at, el->including.count, it->name)) {
         Text t;
         text_init(&t, el->arena);
         for (size_t i = 0; i < el->including.count; i++)
             text_printf(&t, "%s includes ", el->including.at[i]);
-        diag_error(el->cx, it->loc, NULL, "files include each other: %s%s", text_string(&t), path);
-        return;
+        diag_error(el->cx, it->loc, NULL, "files include each other: %s%s", text_string(&t), it->name);
+        return false;
     }
-    if (has_path(el->included.at, el->included.count, path))
-        return;
     if (el->including.count > 32) {
-        el->lost = true;
         diag_error(el->cx, it->loc, NULL, "includes are nested more than 32 deep");
-        return;
+        return false;
     }
     size_t      size = 0;
-    const char *text = pipeline_read_file(el->p, path, &size);
+    const char *text = pipeline_read_file(el->p, it->name, &size);
     if (!text) {
-        el->lost = true;
-        diag_error(el->cx, it->loc, "an include is looked for beside the file it stands in", "cannot read `%s`", path);
-        return;
+        diag_error(el->cx, it->loc, "an include is looked for beside the file it stands in", "cannot read `%s`", it->name);
+        return false;
     }
     Source *s = ARENA_NEW(el->arena, Source);
-    *s        = (Source){ path, text, size };
-    const Item *all = parse_program(el->cx, el->arena, s);
-    el->lost |= all->broken;
-    ((Item *)it)->body  = all->body;
-    ((Item *)it)->count = all->count;
-    vec_push(el->arena, &el->included, path);
+    *s        = (Source){ it->name, text, size };
+    const Item *all = parse(el->cx, el->arena, s);
+    it->body  = all->body;
+    it->count = all->count;
+    return !all->broken;
+}
+
+/* An include of a program is read once, however often it is named. */
+static void file_include(Elab *el, const Item *it)
+{
+    Item *own = (Item *)it;
+    own->name = join_path(el, it->loc.source->name, it->name);
+    if (has_path(el->included.at, el->included.count, own->name) && !has_path(el->including.at, el->including.count, own->name))
+        return;
+    el->lost |= !read_include(el, own, parse_program);
+    vec_push(el->arena, &el->included, own->name);
+}
+
+/* One of a schedule is read wherever it stands, and may be in several. */
+Item *include_schedule(Elab *el, const Item *it)
+{
+    Item *own = ARENA_NEW(el->arena, Item);
+    *own      = *it;
+    own->name = join_path(el, it->loc.source->name, it->name);
+    return read_include(el, own, parse_schedule) ? own : NULL;
 }
 
 /* ---- Filing ----------------------------------------------------------------------------- */

@@ -438,6 +438,19 @@ static bool read_chain(Scheduling *s, const Env *env, const Ast *a)
     return ok;
 }
 
+static void read_items(Scheduling *s, const Env *env, Item *const *items, int count);
+
+/* The statements of another file, as if they stood here. */
+static void read_included(Scheduling *s, const Env *env, const Item *it)
+{
+    const Item *own = include_schedule(s->el, it);
+    if (!own)
+        return;
+    vec_push(s->el->arena, &s->el->including, own->name);
+    read_items(s, env, own->body, own->count);
+    s->el->including.count--;
+}
+
 static void read_items(Scheduling *s, const Env *env, Item *const *items, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -448,6 +461,8 @@ static void read_items(Scheduling *s, const Env *env, Item *const *items, int co
         if (it->kind == ITEM_DIRECTIVE) {
             s->version = NULL;
             read_chain(s, env, it->value);
+        } else if (it->kind == ITEM_INCLUDE) {
+            read_included(s, env, it);
         } else if (it->kind == ITEM_SCHEDULE) {
             diag_error(s->el->cx, it->loc, "put it beside the other", "a schedule cannot stand inside a schedule");
         } else if (it->name && elab_known_int(s->el, env, it->lo, "the bound of `repeat`", &lo)
@@ -489,6 +504,8 @@ static void elab_schedule(Elab *el, const Item *it, const Env *env)
     map_init(&s.functions, el->arena);
     for (size_t i = 0; i < el->p->funcs.count; i++)
         map_set(&s.functions, intern(el->cx, el->p->funcs.at[i]->name), el->p->funcs.at[i]);
+    el->including.count = 0;
+    vec_push(el->arena, &el->including, join_path(el, "", it->loc.source->name));
     read_items(&s, env, it->body, it->count);
     check_pending(&s);
     if (!el->cx->error_count)

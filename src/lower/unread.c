@@ -2,8 +2,9 @@
  *
  * A scan, f(x, j) = f(x, j-1) + … for j in lo..hi, takes of f's own values only those before the first step: the rest of the pure definition, which is all of a picture but a
  * row, need not be computed. So it is where the update has one reduction variable r, writes at every step (it has no condition) along one dimension, at p(r) with
- * p(r + 1) = p(r) + 1 or p(r) - 1, at all points of the others; and where each read of f in it is at p(r - k) for some k > 0, with the other coordinates as they are. Then
- * p(lo)..p(hi - 1) is left out, and the pure definition is computed on both sides of that. */
+ * p(r + 1) = p(r) + 1 or p(r) - 1, at all points of the others; and where each read of f in it is at p(r - k) for some k > 0. The other coordinates of a read are as they
+ * are, or the steps have boxes of their own (steps.c): each holds whatever later steps read. Then p(lo)..p(hi - 1) is left out, and the pure definition is computed on both
+ * sides of that. */
 #include "lower/build.h"
 
 typedef struct Scan {
@@ -11,6 +12,7 @@ typedef struct Scan {
     const Update *u;
     int           dim;          /* along which it writes */
     int64_t       step;
+    bool          boxes;        /* each step has its own */
     bool          plain;        /* so far */
 } Scan;
 
@@ -22,7 +24,7 @@ static void read_visit(const Expr *e, void *user)
     if (e->op != EX_CALL || e->u.call.func != s->f)
         return;
     for (int d = 0; d < s->f->rank; d++)
-        s->plain = s->plain && (d == s->dim || e->args[d] == s->u->args[d]);
+        s->plain = s->plain && (s->boxes || d == s->dim || e->args[d] == s->u->args[d]);
     s->plain = s->plain && expr_difference(s->u->args[s->dim], e->args[s->dim], &back) && (s->step > 0 ? back > 0 : back < 0);
 }
 
@@ -41,13 +43,13 @@ static const Expr *place_at(Build *b, const Scan *s, const Expr *value)
     return expr_substitute(b->lw->exprs, s->u->args[s->dim], 1, &s->u->rvars[0].name, &value);
 }
 
-static bool find_scan(Build *b, const Func *f, Scan *s)
+static bool find_scan(Build *b, const Func *f, const FuncBoxes *boxes, Scan *s)
 {
     const Update *u     = f->update_count ? &f->updates[0] : NULL;
     int           fixed = 0;
     if (!u || u->rvar_count != 1 || u->where)
         return false;
-    *s = (Scan){ .f = f, .u = u, .plain = true };
+    *s = (Scan){ .f = f, .u = u, .boxes = boxes->tables[0].buffer, .plain = true };
     for (int d = 0; d < f->rank; d++)
         if (!u->is_free[d]) {
             s->dim = d;
@@ -69,10 +71,10 @@ static bool find_scan(Build *b, const Func *f, Scan *s)
 static bool covers(Build *b, const Scan *s, const FuncBoxes *boxes)
 {
     const PlanFunc *pf   = plan_func(b->plan, s->f);
-    bool            same = level_same(pf->compute, pf->store) && !boxes->tables[0].buffer;
+    bool            same = level_same(pf->compute, pf->store);
     for (int d = 0; d < s->f->rank; d++) {
         same = same && !box_widens(b, s->f, d);
-        same = same && (d == s->dim || (boxes->pure.min[d] == boxes->updates[0].min[d] && boxes->pure.max[d] == boxes->updates[0].max[d]));
+        same = same && (s->boxes || d == s->dim || (boxes->pure.min[d] == boxes->updates[0].min[d] && boxes->pure.max[d] == boxes->updates[0].max[d]));
     }
     return same;
 }
@@ -81,7 +83,7 @@ bool unread_find(Build *b, const Func *f, const FuncBoxes *boxes, Unread *gap)
 {
     Scan   s;
     Lower *lw = b->lw;
-    if (f->id < 0 || !find_scan(b, f, &s) || !covers(b, &s, boxes))
+    if (f->id < 0 || !find_scan(b, f, boxes, &s) || !covers(b, &s, boxes))
         return false;
     const Expr *first = place_at(b, &s, s.u->rvars[0].lo), *last = place_at(b, &s, x_sub(lw, s.u->rvars[0].hi, x_int(lw, 1)));
     *gap = (Unread){ .dim = s.dim, .first = s.step > 0 ? first : last, .last = s.step > 0 ? last : first };

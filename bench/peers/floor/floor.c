@@ -198,7 +198,7 @@ static void copy_setup(PeerCall *call)
             if (t < best) {
                 best = t;
                 fastest = *c;
-                snprintf(call->note, sizeof call->note, "%s, %d threads", movers[m].name, c->threads);
+                snprintf(call->note, sizeof call->note, "%s, %d thread%s", movers[m].name, c->threads, c->threads > 1 ? "s" : "");
             }
         }
     *c = fastest;

@@ -67,3 +67,15 @@ void App::output(const char *type, const std::vector<int> &sizes, const std::vec
         peer_output(call, type, static_cast<int>(sizes.size()), s[0], s[1], s[2], s[3]);
     out = buffer_over(call->out, out_mins);
 }
+
+Func repeated_edge(ImageParam in)
+{
+    const auto within = [](Expr v, Expr extent) { return min(likely(max(likely(v), 0)), extent - 1); };
+    std::vector<Var> args(in.dimensions());
+    std::vector<Expr> at(args.begin(), args.end());
+    at[0] = within(args[0], in.width());
+    at[1] = within(args[1], in.height());
+    Func e(in.name() + "_repeated");
+    e(args) = in(at);
+    return e;
+}

@@ -75,6 +75,10 @@ private:
     std::deque<Buffer<>>            buffers;
 };
 
+/* The image `in`, its pixels at the border repeated in x and y. BoundaryConditions::repeat_edge does the same, but the loops over its
+ * pixels are freed only of the upper end of the clamp and gather what lies within: here both ends are marked as unlikely. */
+Func repeated_edge(ImageParam in);
+
 /* The apps, each in its file: its function, and the search of the Adams2019 auto-scheduler, "PASSES BEAM" or "" for its default. */
 #define HALIDE_APPS(ROW)             \
     ROW(blur, "")                    \

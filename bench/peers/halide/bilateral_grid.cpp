@@ -10,7 +10,7 @@ Func bilateral_grid(App &app)
     app.output("f32", { app.size("in", 0), app.size("in", 1) });
 
     Var x("x"), y("y"), z("z"), c("c");
-    Func e = BoundaryConditions::repeat_edge(in);
+    Func e = repeated_edge(in);
     const Expr q = 1.0f / r_sigma;
 
     Func grid("grid"), bz("bz"), bx("bx"), by("by"), t("t"), out("out");

@@ -1,4 +1,5 @@
-/* harris: strips of rows in parallel; gray and the two gradients are rings of rows, all else is computed at the pixel. */
+/* harris: strips of rows in parallel, two rows at a time; gray and the two gradients are rings of rows, all else is computed at
+ * the pixel, where two rows share what they read. */
 #include "app.h"
 
 Func harris(App &app)
@@ -8,7 +9,7 @@ Func harris(App &app)
     const int W = app.size("in", 0), H = app.size("in", 1);
     app.output("f32", { W - 6, H - 6 }, { 3, 3 });
 
-    Var x("x"), y("y"), strip("strip");
+    Var x("x"), y("y"), xi("xi"), yi("yi"), strip("strip");
     Func gray("gray"), Ix("Ix"), Iy("Iy"), out("out");
     gray(x, y) = 0.299f * in(x, y, 0) + 0.587f * in(x, y, 1) + 0.114f * in(x, y, 2);
     const float one = 1.0f / 12, two = 2.0f / 12;
@@ -33,10 +34,11 @@ Func harris(App &app)
 
     if (app.manual) {
         const int v = app.lanes<float>();
-        out.split(y, strip, y, 32).parallel(strip).vectorize(x, v);
-        gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
-        Ix.store_at(out, strip).compute_at(out, y).vectorize(x, v);
-        Iy.store_at(out, strip).compute_at(out, y).vectorize(x, v).compute_with(Ix, x);
+        out.split(y, strip, y, 64).split(y, y, yi, 2).split(x, x, xi, v).reorder(xi, yi, x, y, strip).parallel(strip).vectorize(xi).unroll(yi);
+        gray.store_at(out, strip).compute_at(out, y).vectorize(x, v).align_storage(x, v);
+        for (Func f : { Ix, Iy })
+            f.store_at(out, strip).compute_at(out, y).align_storage(x, v).split(x, x, xi, v).reorder(xi, y, x).vectorize(xi).unroll(y);
+        Iy.compute_with(Ix, x);
     }
     return out;
 }

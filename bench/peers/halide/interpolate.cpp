@@ -20,7 +20,7 @@ Func interpolate(App &app)
     const int W = app.size("in", 0), H = app.size("in", 1), L = static_cast<int>(app.number("levels", 10));
     app.output("f32", { W, H, 3 });
 
-    Func e = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } });
+    Func e = repeated_edge(in);
     std::vector<Func> d(L), dx(L), ux(L), u(L), r(L);
     for (int l = 0; l < L; l++) {
         const std::string level = std::to_string(l);

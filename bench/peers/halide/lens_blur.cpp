@@ -46,8 +46,7 @@ Func lens_blur(App &app)
     app.output("f32", { W, H, 3 });
 
     const Expr R = cast<int>(cast<float>(max(slices - focus, focus)) * scale);
-    const Region box = { { 0, left.width() }, { 0, left.height() } };
-    Func l = BoundaryConditions::repeat_edge(left, box), r = BoundaryConditions::repeat_edge(right, box);
+    Func l = repeated_edge(left), r = repeated_edge(right);
 
     Func diff("diff"), cost("cost"), conf("conf");
     diff(x, y, z, c) = min(absd(l(x, y, c), r(x + 2 * z, y, c)), absd(l(x, y, c), r(x + 2 * z + 1, y, c)));

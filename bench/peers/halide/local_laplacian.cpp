@@ -49,7 +49,7 @@ Func local_laplacian(App &app)
     Func remap("remap"), fl("fl"), gray("gray"), out("out");
     const Expr t = cast<float>(i) / 256.0f, top = cast<float>(levels - 1);
     remap(i) = alpha * t * exp(-t * t / 2.0f);
-    Func e = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } });
+    Func e = repeated_edge(in);
     fl(x, y, c) = cast<float>(e(x, y, c)) / 65535.0f;
     gray(x, y) = 0.299f * fl(x, y, 0) + 0.587f * fl(x, y, 1) + 0.114f * fl(x, y, 2);
 

@@ -33,7 +33,7 @@ Func max_filter(App &app)
 
     Var x("x"), y("y"), c("c"), slab("slab"), task("task"), rows("rows");
     std::vector<Func> m;
-    Func e0 = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } }), m0("m0");
+    Func e0 = repeated_edge(in), m0("m0");
     m0(x, y, c) = e0(x, y, c);
     m.push_back(m0);
     for (int s = 1; s <= slice(R + 1); s++) {

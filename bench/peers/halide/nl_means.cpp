@@ -10,7 +10,7 @@ Func nl_means(App &app)
     app.output("f32", { app.size("in", 0), app.size("in", 1), 3 });
 
     Var x("x"), y("y"), c("c"), dx("dx"), dy("dy"), xo("xo"), yo("yo"), tile("tile");
-    Func edge = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } }), e("e");
+    Func edge = repeated_edge(in), e("e");
     e(x, y, c) = edge(x, y, c);
     const Expr s = -1.0f / (sigma * sigma * cast<float>(patch) * cast<float>(patch));
 

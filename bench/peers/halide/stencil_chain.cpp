@@ -9,7 +9,7 @@ Func stencil_chain(App &app)
 
     Var x("x"), y("y"), xo("xo"), yo("yo"), tile("tile");
     std::vector<Func> f;
-    Func edge = BoundaryConditions::repeat_edge(in), f0("f0");
+    Func edge = repeated_edge(in), f0("f0");
     f0(x, y) = edge(x, y);
     f.push_back(f0);
     for (int s = 1; s <= N; s++) {

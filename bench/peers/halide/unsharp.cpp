@@ -1,4 +1,5 @@
-/* unsharp: strips of rows in parallel; gray is a ring of rows, by one row; the ratio is computed once for the three channels. */
+/* unsharp: strips of rows in parallel, two rows at a time; gray is a ring of rows, by two rows that share what they read of it; the
+ * ratio of a vector is computed once for the three channels. */
 #include "app.h"
 
 #include <cmath>
@@ -14,8 +15,8 @@ Func unsharp(App &app)
     for (int i = 0; i < 4; i++)
         k[i] = std::exp(static_cast<float>(-i * i) / (2 * sigma * sigma)) / (std::sqrt(2 * 3.14159265f) * sigma);
 
-    Var x("x"), y("y"), c("c"), strip("strip");
-    Func e = BoundaryConditions::repeat_edge(in, { { 0, in.width() }, { 0, in.height() } });
+    Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), strip("strip");
+    Func e = repeated_edge(in);
     Func gray("gray"), by("by"), bx("bx"), ratio("ratio"), out("out");
     gray(x, y) = 0.299f * e(x, y, 0) + 0.587f * e(x, y, 1) + 0.114f * e(x, y, 2);
     by(x, y) = k[0] * gray(x, y) + k[1] * (gray(x, y - 1) + gray(x, y + 1)) + k[2] * (gray(x, y - 2) + gray(x, y + 2))
@@ -27,8 +28,9 @@ Func unsharp(App &app)
 
     if (app.manual) {
         const int v = app.lanes<float>();
-        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).split(y, strip, y, 32).parallel(strip).vectorize(x, v);
-        by.compute_at(out, y).vectorize(x, v);
+        out.bound(c, 0, 3).split(y, strip, y, 64).split(y, y, yi, 2).reorder(c, x, yi, y, strip).unroll(c).parallel(strip).vectorize(x, v);
+        ratio.compute_at(out, x).vectorize(x);
+        by.compute_at(out, y).split(x, x, xi, v).reorder(xi, y, x).vectorize(xi).unroll(y);
         gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
     }
     return out;

@@ -145,7 +145,7 @@ void naive_camera_pipe(PeerCall *call)
         s.curve[x] = x <= black ? 0 : x > white ? 255 : (uint8_t)clampf(z * 255.0f + 0.5f, 0, 255);
     }
     s.strength = (uint8_t)clampf(strength * 32, 0, 255);
-    peer_output(call, "u8", 3, s.raw.size[0] - 32, s.raw.size[1] - 32, 3, 1);
+    peer_output(call, "u8", 3, (s.raw.size[0] - 32) / 32 * 32, (s.raw.size[1] - 32) / 32 * 32, 3, 1);
     call->state = &s;
     call->run = camera_run;
 }

@@ -1,7 +1,7 @@
 /* OpenCV as a peer, where it has an operation that corresponds to an app.
  *
- * Variants called `opencv` compute what the app computes (up to rounding, or at the border); the others say in their names what they
- * compute instead, and their results are not to be compared. OpenCV keeps the channels of a pixel together, so
+ * Variants called `same` compute what the app computes, up to rounding; the others are named by the operation, and say what they compute
+ * instead: neither their results nor their times are to be compared. OpenCV keeps the channels of a pixel together, so
  * images are brought into that form before the runs, as its users have them, and the result of a first run is brought back; neither
  * is timed.
  */
@@ -36,9 +36,11 @@ cv::Mat interleaved(const PeerArray &a, int depth)
     return m;
 }
 
-Work *start(PeerCall *call)
+/* Begins a setup; `instead` is nullptr where the operation is the app's. */
+Work *start(PeerCall *call, const char *instead)
 {
     cv::setNumThreads(call->threads);
+    call->instead = instead;
     Work *w = new Work;
     call->state = w;
     call->run = run;
@@ -60,7 +62,7 @@ void blur_box(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "u16", 2);
     peer_output(call, "u16", 2, in.size[0] - 2, in.size[1] - 2, 1, 1);
-    Work *w = start(call);
+    Work *w = start(call, "means of 3x3 rounded once, whose sums do not wrap");
     const cv::Mat inner = plane(in, CV_16U)(cv::Rect(1, 1, in.size[0] - 2, in.size[1] - 2));
     cv::Mat out = plane(call->out, CV_16U);
     w->run = [=]() mutable { cv::blur(inner, out, cv::Size(3, 3)); };       /* reads the pixels around `inner`, as they are there */
@@ -72,7 +74,7 @@ void unsharp(PeerCall *call)
     static const PeerArray in = peer_input(call, "in", "f32", 3);
     const float sigma = static_cast<float>(peer_number(call, "sigma", 1.5));
     peer_output(call, "f32", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call);
+    Work *w = start(call, nullptr);
     cv::Mat kernel(7, 1, CV_32F);
     for (int i = -3; i <= 3; i++)
         kernel.at<float>(i + 3) = std::exp(static_cast<float>(-i * i) / (2 * sigma * sigma)) / (std::sqrt(2 * 3.14159265f) * sigma);
@@ -95,7 +97,7 @@ void unsharp_simple(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "f32", 3);
     peer_output(call, "f32", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call);
+    Work *w = start(call, "each channel less its own blur");
     const cv::Mat image = interleaved(in, CV_32F);
     w->result.create(image.size(), CV_32FC3);
     w->run = [=]() {
@@ -111,7 +113,7 @@ void harris_corner(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "f32", 3);
     peer_output(call, "f32", 2, in.size[0], in.size[1], 1, 1);
-    Work *w = start(call);
+    Work *w = start(call, "filters scaled otherwise, and a border");
     const cv::Mat image = interleaved(in, CV_32F);
     cv::Mat out = plane(call->out, CV_32F);
     w->run = [=]() mutable {
@@ -127,7 +129,7 @@ void bilateral_exact(PeerCall *call)
     static const PeerArray in = peer_input(call, "in", "f32", 2);
     const double r_sigma = peer_number(call, "r_sigma", 0.1), s_sigma = peer_number(call, "s_sigma", 8);
     peer_output(call, "f32", 2, in.size[0], in.size[1], 1, 1);
-    Work *w = start(call);
+    Work *w = start(call, "the exact filter in a window of 9, no grid");
     const cv::Mat image = plane(in, CV_32F);
     cv::Mat out = plane(call->out, CV_32F);
     w->run = [=]() mutable { cv::bilateralFilter(image, out, 9, r_sigma, s_sigma, cv::BORDER_REPLICATE); };
@@ -139,7 +141,7 @@ void dilate_ellipse(PeerCall *call)
     static const PeerArray in = peer_input(call, "in", "f32", 3);
     const int size = 2 * static_cast<int>(peer_number(call, "radius", 26)) + 1;
     peer_output(call, "f32", 3, in.size[0], in.size[1], in.size[2], 1);
-    Work *w = start(call);
+    Work *w = start(call, "a disc that is one pixel lower in its columns");
     const cv::Mat image = interleaved(in, CV_32F), disc = cv::getStructuringElement(cv::MORPH_ELLIPSE, cv::Size(size, size));
     w->result.create(image.size(), CV_32FC3);
     w->run = [=]() { cv::dilate(image, w->result, disc, cv::Point(-1, -1), 1, cv::BORDER_REPLICATE); };
@@ -151,7 +153,7 @@ void hist_ycrcb(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "u8", 3);
     peer_output(call, "u8", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call);
+    Work *w = start(call, "luma and chroma in u8, other constants");
     const cv::Mat image = interleaved(in, CV_8U);
     w->result.create(image.size(), CV_8UC3);
     w->run = [=]() {
@@ -169,7 +171,7 @@ void mat_mul(PeerCall *call)
 {
     static const PeerArray A = peer_input(call, "A", "f32", 2), B = peer_input(call, "B", "f32", 2);
     peer_output(call, "f32", 2, A.size[0], A.size[1], 1, 1);
-    Work *w = start(call);
+    Work *w = start(call, nullptr);
     const cv::Mat a = plane(A, CV_32F), b = plane(B, CV_32F);
     cv::Mat out = plane(call->out, CV_32F);
     w->run = [=]() mutable { cv::gemm(a, b, 1, cv::noArray(), 0, out); };
@@ -180,7 +182,7 @@ void demosaic_only(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "u16", 2);
     peer_output(call, "u16", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call);
+    Work *w = start(call, "bilinear demosaicking alone, nothing before or after it");
     const cv::Mat raw = plane(in, CV_16U);
     w->result.create(raw.size(), CV_16UC3);
     w->run = [=]() { cv::cvtColor(raw, w->result, cv::COLOR_BayerGR2RGB); };
@@ -190,14 +192,14 @@ void demosaic_only(PeerCall *call)
 }  // namespace
 
 extern "C" const PeerEntry peer_entries[] = {
-    { "blur", "opencv-box-rounded-once", blur_box },
-    { "unsharp", "opencv", unsharp },
-    { "unsharp", "opencv-gauss-per-channel", unsharp_simple },
-    { "harris", "opencv-cornerHarris-with-border", harris_corner },
-    { "bilateral_grid", "opencv-exact-filter-window-9", bilateral_exact },
-    { "camera_pipe", "opencv-demosaic-only", demosaic_only },
-    { "max_filter", "opencv-dilate-ellipse", dilate_ellipse },
-    { "hist", "opencv-ycrcb-equalizeHist", hist_ycrcb },
-    { "mat_mul", "opencv", mat_mul },
+    { "blur", "blur", blur_box },
+    { "unsharp", "same", unsharp },
+    { "unsharp", "GaussianBlur", unsharp_simple },
+    { "harris", "cornerHarris", harris_corner },
+    { "bilateral_grid", "bilateralFilter", bilateral_exact },
+    { "camera_pipe", "demosaicking", demosaic_only },
+    { "max_filter", "dilate", dilate_ellipse },
+    { "hist", "equalizeHist", hist_ycrcb },
+    { "mat_mul", "same", mat_mul },
     { nullptr, nullptr, nullptr },
 };
