@@ -280,6 +280,7 @@ LLVMValueRef near_load(Gen *g, const Expr *load);                       /* <L x 
 /* ---- llvm_turn.c ---- */
 bool         is_column(const Gen *g, const Address *a);     /* lanes a constant distance apart in scratch? */
 LLVMValueRef load_column(Gen *g, const Address *a);
+LLVMValueRef interleave(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece, int half);   /* of every `piece` lanes of a and b the lower (0) or upper half (1), in turn */
 
 /* ---- llvm_atomic.c ---- */
 void gen_atomic(Gen *g, const Stmt *s);

@@ -55,13 +55,13 @@ static LLVMValueRef join(Gen *g, LLVMValueRef *parts, int count)
     return parts[0];
 }
 
-/* Of every piece of a and b, the lower (half 0) or upper half, in turn. */
-static LLVMValueRef interleave(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece, int half)
+LLVMValueRef interleave(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece, int half)
 {
+    const int    count = (int)LLVMGetVectorSize(LLVMTypeOf(a));
     LLVMValueRef places[MOST_LANES];
-    for (int i = 0; i < g->lanes; i++)
-        places[i] = i32_const(g, i / piece * piece + half * piece / 2 + i % piece / 2 + i % 2 * g->lanes);
-    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(places, (unsigned)g->lanes), "");
+    for (int i = 0; i < count; i++)
+        places[i] = i32_const(g, i / piece * piece + half * piece / 2 + i % piece / 2 + i % 2 * count);
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(places, (unsigned)count), "");
 }
 
 static void turn(Gen *g, const Address *a, Turned *t)

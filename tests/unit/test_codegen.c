@@ -140,6 +140,52 @@ static const Stmt *st_alloc(Lowered *l, const Buffer *b, const Expr *count, cons
     return s;
 }
 
+/* Columns of scratch: some side by side, one far off, one that is written in between. */
+static void test_columns(kn_type type, int lanes)
+{
+    enum { STRIDE = 48 };
+    static const int columns[] = { 3, 4, 5, 6, 7, 20, 8, 3, 4 };
+    enum { COUNT = sizeof columns / sizeof *columns };
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "columns, %s x %d", kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, type, STRIDE * lanes), *out = lowered_port(&l, "out", BUFFER_OUTPUT, type, COUNT * lanes);
+    Buffer *mid = lowered_buffer(&l, "mid", BUFFER_SCRATCH, type);
+    mid->memory = MEMORY_HEAP;
+    fill_input(&l, in);
+    const Expr *i = ex_var(&l, "i"), *x = ex_var(&l, "x");
+    const Stmt *fill = st_for(&l, LOOP_SERIAL, "i", 0, STRIDE * lanes, st_store(&l, mid, i, ex_load(&l, in, i)));
+    const Stmt *items[COUNT + 1];
+    for (int k = 0; k < COUNT; k++)
+        items[k + (k > 6)] = st_store(&l, out, ex_op(&l, EX_ADD, x, ex_i32(&l, k * lanes)), ex_load(&l, mid, ex_affine(&l, "x", STRIDE, columns[k])));
+    items[7] = st_store(&l, mid, ex_affine(&l, "x", STRIDE, columns[7]), ex_load(&l, mid, ex_affine(&l, "x", STRIDE, columns[6])));
+    l.p.body = st_alloc(&l, mid, ex_i64(&l, STRIDE * lanes), stmt_pair(&l.arena, fill, st_for(&l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&l.arena, COUNT + 1, items))));
+    lowered_compare(&l, 2, what);
+    lowered_end(&l);
+}
+
+/* Tables that fit into registers. */
+static void test_table(kn_type type, int elements, int lanes)
+{
+    Lowered l;
+    char    what[64];
+    snprintf(what, sizeof what, "a table of %d %s x %d", elements, kn_type_name(type), lanes);
+    lowered_begin(&l);
+    Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, type, elements), *at = lowered_port(&l, "at", BUFFER_INPUT, KN_U8, lanes), *out = lowered_port(&l, "out", BUFFER_OUTPUT, type, lanes);
+    Buffer *table = lowered_buffer(&l, "table", BUFFER_SCRATCH, type);
+    for (int i = 0; i < elements; i++)
+        lowered_set(&l, in, i, type_is_float(type) ? (Lane){ .f = i * 1.5 - 77 } : (Lane){ .i = type_wrap(type, (int64_t)i * 0x01234567 - 99) });
+    for (int i = 0; i < lanes; i++)
+        lowered_set(&l, at, i, (Lane){ .i = (i * 37 + 250) % elements });
+    const Expr *i = ex_var(&l, "i"), *x = ex_var(&l, "x");
+    const Stmt *fill = st_for(&l, LOOP_SERIAL, "i", 0, elements, st_store(&l, table, i, ex_load(&l, in, i)));
+    const Stmt *look = st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, table, expr_unary(&l.pool, EX_CAST, KN_I32, ex_load(&l, at, x)))));
+    l.p.body = st_alloc(&l, table, ex_i64(&l, elements), stmt_pair(&l.arena, fill, look));
+    lowered_compare(&l, 2, what);
+    lowered_end(&l);
+}
+
 /* Two stages in parallel strips, with scratch on heap or stack, names bound outside and inside, and nested parallel loops. */
 static void build_stages(Lowered *l, Memory memory, bool constant)
 {
@@ -345,6 +391,7 @@ int main(void)
     for (size_t t = 1; t < sizeof types / sizeof *types; t++)
         for (size_t i = 1; i < sizeof lanes / sizeof *lanes; i += 2) {
             test_patterns(types[t], lanes[i]);
+            test_columns(types[t], lanes[i]);
             test_masks(types[t], lanes[i], 37, 1);
             test_masks(types[t], lanes[i], 3, 2);
         }
@@ -356,6 +403,12 @@ int main(void)
     for (size_t t = 0; t < sizeof wide / sizeof *wide; t++) {
         test_saturating(wide[t][0], wide[t][1], 1);
         test_saturating(wide[t][0], wide[t][1], 16);
+    }
+    for (int many = 16; many <= 128; many *= 2) {
+        test_table(KN_I32, 256, many);
+        test_table(KN_F32, 200, many);
+        test_table(KN_U32, 50, many);
+        test_table(KN_U8, 250, many);
     }
     test_stages();
     test_no_memory();

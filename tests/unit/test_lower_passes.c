@@ -96,6 +96,26 @@ static const Case cases[] = {
       "    out[i64(x)] = 1\n"
       "  if x <= 5:\n"
       "    out[i64(x)] = x\n" },
+    { "simplify: branches that a loop has in common are one, around it", KN_I32, lower_simplify, NULL,
+      "for x from 0 extent out.extent.0 / 2:\n"
+      "  if 3 < out.min.0:\n"
+      "    out[i64(2*x)] = 1\n"
+      "  if 3 < out.min.0:\n"
+      "    out[i64(2*x + 1)] = 2\n"
+      "for x from 0 extent out.extent.0:\n"
+      "  if out[i64(0)] < 2:\n"
+      "    out[i64(x)] = 3\n"
+      "  if out[i64(0)] < 2:\n"
+      "    out[i64(x)] = 4\n",
+      "if 4 <= out.min.0:\n"
+      "  for x from 0 extent out.extent.0 / 2:\n"
+      "    out[i64(x) * i64(2)] = 1\n"
+      "    out[i64(x) * i64(2) + i64(1)] = 2\n"
+      "for x from 0 extent out.extent.0:\n"
+      "  if out[i64(0)] <= 1:\n"
+      "    out[i64(x)] = 3\n"
+      "  if out[i64(0)] <= 1:\n"
+      "    out[i64(x)] = 4\n" },
     { "simplify: one name bound twice, used once", KN_I32, lower_simplify, NULL,
       "let t = out.min.0 + 1\n"
       "for x from 0 extent t:\n"
