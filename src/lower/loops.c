@@ -195,11 +195,26 @@ static const Stmt *before_joined(Build *b, const PlanFunc *pf)
     return all;
 }
 
+/* The condition that anything is needed of a function whose box is widened, which may make something of nothing; NULL: it is not, or others run in its loops. */
+static const Expr *widened_need(Build *b, const Func *f)
+{
+    bool widens = false;
+    for (int d = 0; f->id >= 0 && d < f->rank; d++)
+        widens |= box_widens(b, f, d);
+    for (int i = f->id + 1; widens && i < b->plan->func_count; i++) {
+        const PlanFunc *other = &b->plan->funcs[i];
+        const int       k     = joined_def(b, other);
+        widens                = k < 0 || other->defs[k].with.def->func != f;
+    }
+    return widens ? simplify(b->lw->simplifier, box_nonempty(b, &b->boxes[f->id].pure, f->rank)) : NULL;
+}
+
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
 {
     const Func *f   = pf->func;
     const Stmt *all = f->kind == FUNC_STAGE ? stage_build(b, f)
                       : stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
+    all = under(b, widened_need(b, f), all);
     if (!level_same(pf->compute, pf->store))
         all = slide_end(b, f, all);
     return under(b, together_alive(b, pf), all);
