@@ -119,11 +119,26 @@ static int64_t power_of_two(int64_t v)
     return p;
 }
 
+/* Is the extent never above `most`? */
+static bool is_at_most(Build *b, const Expr *extent, int64_t most)
+{
+    return simplifier_proves(b->lw->simplifier, x_le(b->lw, extent, x_int(b->lw, most)));
+}
+
+/* An interval is found with few steps, and often no interval at all where windows feed windows: then small numbers are tried, each of which is worth a proof. */
 int64_t box_most(Build *b, const SymBox *box, int d)
 {
-    int64_t lo, hi;
-    simplifier_bounds(b->lw->simplifier, x_add(b->lw, x_sub(b->lw, box->max[d], box->min[d]), x_int(b->lw, 1)), &lo, &hi);
-    return hi > 0 && hi <= MOST_FOLD ? hi : -1;
+    enum { MOST_TRIED = 64 };
+    int64_t     lo, hi;
+    const Expr *extent = x_add(b->lw, x_sub(b->lw, box->max[d], box->min[d]), x_int(b->lw, 1));
+    simplifier_bounds(b->lw->simplifier, extent, &lo, &hi);
+    if (hi <= MOST_FOLD)
+        return hi > 0 ? hi : -1;
+    for (hi = 2; hi <= MOST_TRIED && !is_at_most(b, extent, hi); hi *= 2)
+        ;
+    while (hi <= MOST_TRIED && hi > 1 && is_at_most(b, extent, hi - 1))
+        hi--;
+    return hi <= MOST_TRIED ? hi : -1;
 }
 
 /* Folds the moving dimension as far as it can be shown that it may be; the largest factor of all the places where the function is computed counts. */
