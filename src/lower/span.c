@@ -117,7 +117,8 @@ static double magnitude(int64_t v)
     return v < 0 ? -(double)v : (double)v;
 }
 
-/* May the sum wrap, for all that is known of its terms? A coordinate lies within ±2^28, so those with small factors do not. */
+/* May the sum, or the number of coordinates between two of them, wrap, for all that is known of its terms? A coordinate lies within ±2^28, so those with small
+ * factors do not. */
 static bool may_wrap(Lower *lw, const Linear *form, const Span *atoms)
 {
     double total = magnitude(form->constant);
@@ -127,7 +128,7 @@ static bool may_wrap(Lower *lw, const Linear *form, const Span *atoms)
         simplifier_bounds(lw->simplifier, atoms[i].max, &none, &hi);
         total += magnitude(form->coefficients[i]) * (magnitude(lo) > magnitude(hi) ? magnitude(lo) : magnitude(hi));
     }
-    return total >= 0x1p31;
+    return total >= 0x1p30;
 }
 
 /* The check that a sum does not wrap: |sum| < 2^28, in 64 bits. */
