@@ -378,9 +378,21 @@ static void bind_known(Build *b, Nest *n, Wraps *w)
 
 /* An expression on its way to having all its marked calls clamped. Marked is what a call was before its own indices changed. */
 typedef struct Clamping {
-    Build *b;
-    Map    done;
+    Build         *b;
+    const PlanDef *def;         /* whose value it is; NULL: nobody's */
+    Map            done;
 } Clamping;
+
+/* The dimensions along which a call is of the place that the update itself writes, which its loops keep within the storage: an atomic update must find its own place. */
+static uintptr_t own_place(const Clamping *c, const Expr *call)
+{
+    const Update *u    = c->def && c->def->update >= 0 && call->u.call.func == c->def->func ? &c->def->func->updates[c->def->update] : NULL;
+    uintptr_t     dims = 0;
+    for (int d = 0; u && d < c->def->func->rank; d++)
+        if (u->is_free[d] && call->args[d] == u->args[d])
+            dims |= (uintptr_t)1 << d;
+    return dims;
+}
 
 /* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element for that. */
 static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
@@ -399,7 +411,7 @@ static const Expr *clamp_calls(Clamping *c, const Expr *e)
     const Expr *known = map_get(&c->done, e);
     if (known || !e->count)
         return known ? known : e;
-    const uintptr_t marked = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->unsafe, e) : 0;
+    const uintptr_t marked = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->unsafe, e) & ~own_place(c, e) : 0;
     const Expr    **args   = ARENA_ARRAY(lw->arena, const Expr *, e->count);
     bool            changed = marked;
     for (uint32_t i = 0; i < e->count; i++) {
@@ -413,11 +425,16 @@ static const Expr *clamp_calls(Clamping *c, const Expr *e)
     return result;
 }
 
-static const Expr *safe(Build *b, const Expr *e)
+static const Expr *safe_in(Build *b, const PlanDef *def, const Expr *e)
 {
-    Clamping c = { .b = b };
+    Clamping c = { .b = b, .def = def };
     map_init(&c.done, b->lw->arena);
     return clamp_calls(&c, e);
+}
+
+static const Expr *safe(Build *b, const Expr *e)
+{
+    return safe_in(b, NULL, e);
 }
 
 /* Does the place lie between two numbers, whatever is read to find it? Where a step happens, what it reads has been computed. */
@@ -463,7 +480,7 @@ static const Stmt *provide(Build *b, Nest *n)
     for (int d = 0; d < f->rank; d++)
         s->provide.args[d] = u ? safe(b, u->args[d]) : var(b, f->args[d]);
     for (int c = 0; c < f->component_count; c++)
-        s->provide.values[c] = safe(b, u ? u->values[c] : f->values[c]);
+        s->provide.values[c] = safe_in(b, n->def, u ? u->values[c] : f->values[c]);
     /* the place first: where a step writes nothing that is needed, not even its condition may be read */
     const Stmt *result = s;
     const Expr *at     = write_guard(b, n);

@@ -454,10 +454,16 @@ static Span span_float_div(Spans *sp, const Expr *e)
     return e->args[1]->u.f > 0 ? (Span){ p, q } : (Span){ q, p };
 }
 
+/* Simplified without knowing what lets stand for, which has other spans than their names. */
+static const Expr *by_itself(Lower *lw, const Expr *e)
+{
+    return simplify(simplifier_new(lw->exprs, lw->arena), e);
+}
+
 /* Shifts and masks by constants are products, quotients and remainders once simplified. */
 static Span span_bits(Spans *sp, const Expr *e)
 {
-    const Expr *plain = simplify(sp->lw->simplifier, e);
+    const Expr *plain = by_itself(sp->lw, e);
     return plain == e ? span_numbers(sp, e) : span_of(sp, plain);
 }
 
@@ -485,7 +491,7 @@ static Span span_shl(Spans *sp, const Expr *e)
 static Span span_bitwise(Spans *sp, const Expr *e)
 {
     Lower      *lw    = sp->lw;
-    const Expr *plain = simplify(lw->simplifier, e);
+    const Expr *plain = by_itself(lw, e);
     if (plain != e)
         return span_of(sp, plain);
     const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
