@@ -1,0 +1,31 @@
+/* The common cost model: what a draft's groups compute, hold and move, and the time that takes on a machine.
+ *
+ * Points, boxes and bytes are exact for accesses of the graph's forms (a test compares them with counted runs); the time is a model:
+ * the larger of arithmetic and of the traffic of each level of memory, plus what rows and tasks cost to begin. */
+#ifndef KILN_SCHEDULERS_COST_H
+#define KILN_SCHEDULERS_COST_H
+
+#include "schedulers/draft.h"
+
+typedef enum CostTerm { TERM_OPS, TERM_L1, TERM_L2, TERM_L3, TERM_MEMORY, TERM_ROWS, TERM_TASKS, TERM_COUNT } CostTerm;
+extern const char *const cost_term_names[TERM_COUNT];
+
+typedef struct StageCost {
+    double  points;             /* computed in all, those of the pure definition */
+    double  needed;             /* of them, each once */
+    int64_t held;               /* bytes of its storage at a time, per thread where it is inside a parallel loop */
+} StageCost;
+
+typedef struct GroupCost {
+    double  live_in, live_out;  /* bytes read from and written to other groups, inputs and outputs, over the run */
+    double  redundant;          /* points computed more than once, as a part of those needed */
+    int64_t footprint;          /* bytes that one iteration of the innermost tile loop touches */
+    double  tasks;              /* pieces of its parallel loops */
+    double  term[TERM_COUNT];   /* ns, all threads together at work */
+    double  ns;                 /* predicted */
+} GroupCost;
+
+void   cost_group(const Draft *d, int group, const Machine *m, StageCost *stages /* per stage; may be NULL */, GroupCost *out);
+double cost_draft(const Draft *d, const Machine *m);
+
+#endif

@@ -1,0 +1,55 @@
+/* A draft: a schedule as the schedulers think of it. They all fill this one form; from it come the text, the prediction and the explanation.
+ *
+ * The stages are parted into groups. A group has a head, whose loops run over all of it, and members that are read inside the group only. A member is inlined, or is
+ * computed inside one of the head's loops and stored inside the same one (an overlapped tile, or a row at a time) or one further out (a sliding window:
+ * Sioutas et al. 2019, section 3; the parallelogram tiles of Jangda and Bondhugula 2020, section 5.2). A head is computed at root. So a sliding window in
+ * strips, overlapped tiles of any number of dimensions, two levels of tiles and plain rows are all the same form with other numbers. */
+#ifndef KILN_SCHEDULERS_DRAFT_H
+#define KILN_SCHEDULERS_DRAFT_H
+
+#include "schedulers/graph.h"
+#include "schedulers/machine.h"
+
+enum { MOST_GROUP_LOOPS = 2 * KN_MAX_RANK + 2 };
+
+/* A loop of a head. The loops of one dimension d, from the outside: each runs in steps of its `step` over the step of the one before; the last has step 1, or is the vector loop with
+ * as many lanes. */
+typedef struct GroupLoop {
+    int     dim;
+    int64_t step;
+    bool    parallel, vector, unroll;
+} GroupLoop;
+
+typedef enum Place { PLACE_ROOT, PLACE_INLINE, PLACE_INSIDE, PLACE_DEFAULT /* left to the compiler: a reduction beside the loop of its one reader */ } Place;
+
+typedef struct Choice {
+    Place place;
+    int   group;                /* its group; of an inlined stage too */
+    int   compute, store;       /* PLACE_INSIDE: loops of the head, store <= compute (0 is outermost) */
+    int   lanes;                /* of its vector loop, along its first dimension; 0: the default's */
+} Choice;
+
+typedef struct Group {
+    int        head;
+    int        loop_count;      /* 0: the loops are left to the compiler */
+    GroupLoop  loops[MOST_GROUP_LOOPS];
+    bool       stream;          /* its output goes past the cache */
+} Group;
+
+typedef struct Draft {
+    const Graph *graph;
+    int          group_count;
+    Group       *groups;
+    Choice      *choices;       /* per stage */
+} Draft;
+
+/* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */
+Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);
+
+/* May stage s be inside loops of its group's head at all (no extern stage, no scatter of which parts would have to be computed again, all its readers in the group …), so that the schedule is legal? */
+bool draft_may_join(const Draft *d, int s, int group);
+
+/* The draft as the text of a schedule, with a comment per group. kn_schedule_parse and plan_make accept it: what a draft can say is legal by construction. */
+void draft_print(Text *out, const Draft *d);
+
+#endif

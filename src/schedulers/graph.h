@@ -1,0 +1,87 @@
+/* The graph that schedulers work on: stages, what each reads of the others, how much there is of each, and what a point costs.
+ *
+ * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a Binding). A scheduler never sees an expression.
+ * Gives   a stage per function that is needed, producers before consumers, and an edge per producer and definition that reads it.
+ * How     An access is one form per dimension of the producer, floor((num*v + lo..hi) / den) with one variable v of the reader, clamped into least..most: all that stencils,
+ *         pyramids, boundaries and transposes need. Whatever is not of that form (data-dependent, several variables) is a span of numbers that encloses it. So the
+ *         box that a tile needs of every stage is a few multiplications per edge: fast enough to ask thousands of times. */
+#ifndef KILN_SCHEDULERS_GRAPH_H
+#define KILN_SCHEDULERS_GRAPH_H
+
+#include "analysis/regions.h"
+
+/* What one dimension of a producer is read at, for the values of one variable of the reader. */
+typedef struct Reach {
+    int     var;                /* the reader's dimension; -1: the same for all its points */
+    int64_t num, den;           /* den > 0 */
+    int64_t lo, hi;             /* reduction variables with known bounds are in here */
+    int64_t least, most;        /* what is clamped anyway (edge, clamp); INT64_MIN and INT64_MAX where nothing is */
+    bool    exact;              /* false: it encloses what is read, and may be more */
+} Reach;
+
+typedef enum StageKind {
+    STAGE_INPUT,
+    STAGE_PURE,                 /* one definition */
+    STAGE_REDUCTION,            /* updates that write at their own free point and read nothing else of itself: sums over windows, products of matrices */
+    STAGE_SCAN,                 /* an update reads other points of itself: its steps come one after the other */
+    STAGE_SCATTER,              /* an update writes where data or a reduction variable says: histograms */
+    STAGE_EXTERN                /* C code: always whole, at root */
+} StageKind;
+
+/* All accesses of one definition to one producer, taken together. */
+typedef struct Edge {
+    int     producer, consumer; /* stages */
+    int     update;             /* of the consumer; -1: its pure definition */
+    Reach   reach[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
+    int     accesses;           /* how many different ones there are in the text */
+    bool    pointwise;          /* one access, at the reader's own point, dimension for dimension */
+} Edge;
+
+/* What a definition costs at one of its points (an update: at one step of one point). */
+typedef struct Work {
+    double  points;             /* over the whole run at root: box points, times steps for an update */
+    double  steps;              /* of the reduction domain, 1 without one */
+    double  ops;                /* vector operations per point, weighted: a division, a square root, exp … count as many as they take (a table in the .c) */
+    double  loads;              /* different elements read per point */
+    bool    gathers;            /* reads at places that data decides */
+} Work;
+
+typedef struct Stage {
+    const Func *func;           /* of the pipeline; a stage's number is not its id */
+    StageKind   kind;
+    bool        is_output;
+    int         rank;
+    Box         box;            /* what is needed of it in all */
+    int64_t     bytes;          /* of a point, all components */
+    int         narrow, wide;   /* bits of the narrowest and widest type that its definitions compute with */
+    int         def_count;
+    Work       *defs;           /* [0] the pure one, then the updates */
+    int         in_count, out_count;
+    const Edge **in, **out;     /* its reads, those of it; a producer has one edge per reading definition */
+    bool        reads_size;     /* a boundary or size stands in its formulas */
+} Stage;
+
+typedef struct Graph {
+    kn_pipeline *pipeline;
+    Arena       *arena;
+    int          stage_count;
+    Stage       *stages;
+    int          edge_count;
+    Edge        *edges;
+    int         *of_func;       /* by Func.id: its stage, -1: none is needed */
+} Graph;
+
+/* Fills `g`, in `arena`. false, with diagnostics, where regions_compute fails. */
+bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
+
+/* Boxes from consumers to producers: `boxes` (per stage) holds those of the stages with `given`; the boxes of all the other stages that are `member` become the hulls of what
+ * given and member stages read of them, in reverse order; empty where nothing is. The box of a stage never leaves its box at root. */
+void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes);
+
+/* Points of a box; 0 if it is empty. */
+int64_t box_points(const Box *box, int rank);
+
+/* The graph as text, a line per stage and per edge: for `kiln schedule --graph` and for tests. */
+void graph_print(Text *out, const Graph *g);
+
+#endif
