@@ -20,12 +20,12 @@ typedef struct GroupLoop {
     bool    parallel, vector, unroll;
 } GroupLoop;
 
-typedef enum Place { PLACE_ROOT, PLACE_INLINE, PLACE_INSIDE, PLACE_DEFAULT /* left to the compiler: a reduction beside the loop of its one reader */ } Place;
+typedef enum Where { WHERE_ROOT, WHERE_INLINE, WHERE_INSIDE, WHERE_DEFAULT /* left to the compiler: a reduction beside the loop of its one reader */ } Where;
 
 typedef struct Choice {
-    Place place;
+    Where where;
     int   group;                /* its group; of an inlined stage too */
-    int   compute, store;       /* PLACE_INSIDE: loops of the head, store <= compute (0 is outermost) */
+    int   compute, store;       /* WHERE_INSIDE: loops of the head, store <= compute (0 is outermost) */
     int   lanes;                /* of its vector loop, along its first dimension; 0: the default's */
 } Choice;
 
