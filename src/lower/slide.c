@@ -16,34 +16,22 @@ enum { MOST_FOLD = 1 << 16 };
 
 /* ---- Which dimension moves --------------------------------------------------------------- */
 
-typedef struct Depends {
-    Build      *b;
-    const char *loop;
-    bool        found;
-} Depends;
-
-static void depends_visit(const Expr *e, void *user)
+static void note_name(const Expr *e, void *user)
 {
-    Depends *d = user;
-    if (e->op != EX_VAR || d->found)
-        return;
-    if (e->u.name == d->loop) {
-        d->found = true;
-        return;
-    }
-    for (size_t i = d->b->scopes.count; i-- > 0;)
-        if (d->b->scopes.at[i].name == e->u.name) {
-            if (d->b->scopes.at[i].value)
-                expr_visit(d->b->lw->exprs, d->b->scopes.at[i].value, depends_visit, user);
-            return;
-        }
+    if (e->op == EX_VAR)
+        map_set(user, e->u.name, (void *)e);
 }
 
-static bool depends(Build *b, const Expr *e, const char *loop)
+/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. */
+static Map names_behind(Build *b, const Expr *e, size_t opened)
 {
-    Depends d = { b, loop, false };
-    expr_visit(b->lw->exprs, e, depends_visit, &d);
-    return d.found;
+    Map names;
+    map_init(&names, b->lw->arena);
+    expr_visit(b->lw->exprs, e, note_name, &names);
+    for (size_t i = b->scopes.count; i-- > opened;)
+        if (b->scopes.at[i].value && map_get(&names, b->scopes.at[i].name))
+            expr_visit(b->lw->exprs, b->scopes.at[i].value, note_name, &names);
+    return names;
 }
 
 typedef struct Separate {
@@ -85,11 +73,14 @@ static bool keeps_beside(Build *b, const Func *f, int d)
 /* The dimensions that move with the innermost loops that move any, the innermost last. */
 static void find_moving(Build *b, const Func *f, const SymBox *box, Slide *s)
 {
+    Map behind[KN_MAX_RANK];
+    for (int d = 0; d < f->rank; d++)
+        behind[d] = names_behind(b, box->max[d], s->opened);
     for (size_t i = b->scopes.count; i-- > s->opened && s->count < 2;) {
         if (b->scopes.at[i].value)
             continue;
         for (int d = f->rank - 1; d >= 0; d--) {
-            if (!depends(b, box->max[d], b->scopes.at[i].name) || !separates(b, f, d))
+            if (!map_get(&behind[d], b->scopes.at[i].name) || !separates(b, f, d))
                 continue;
             if (s->count == 0 || (s->dims[0] != d && keeps_beside(b, f, d))) {
                 s->dims[1] = s->dims[0];
