@@ -22,12 +22,18 @@ static void note_name(const Expr *e, void *user)
         map_set(user, e->u.name, (void *)e);
 }
 
-/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. */
-static Map names_behind(Build *b, const Expr *e, size_t opened)
+static Map names_of(Build *b, const Expr *e)
 {
     Map names;
     map_init(&names, b->lw->arena);
     expr_visit(b->lw->exprs, e, note_name, &names);
+    return names;
+}
+
+/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. */
+static Map names_behind(Build *b, const Expr *e, size_t opened)
+{
+    Map names = names_of(b, e);
     for (size_t i = b->scopes.count; i-- > opened;)
         if (b->scopes.at[i].value && map_get(&names, b->scopes.at[i].name))
             expr_visit(b->lw->exprs, b->scopes.at[i].value, note_name, &names);
@@ -116,13 +122,33 @@ static bool is_at_most(Build *b, const Expr *extent, int64_t most)
     return simplifier_proves(b->lw->simplifier, x_le(b->lw, extent, x_int(b->lw, most)));
 }
 
+/* A number that `extent` is never above. Lets are opened one after another, the newest first, and after each what both ends have in common cancels: of first + min(rest, 4) - first
+ * nothing is left but the minimum. Intervals of what the lets at last stand for do not see that. */
+static int64_t opened_most(Build *b, const Expr *extent)
+{
+    enum { MOST_OPENED = 8 };
+    Lower  *lw = b->lw;
+    int64_t lo, hi, most;
+    simplifier_bounds(lw->simplifier, extent, &lo, &most);
+    for (size_t i = b->scopes.count, opened = 0; i-- > 0 && opened < MOST_OPENED;) {
+        const Scope *s     = &b->scopes.at[i];
+        const Map    names = names_of(b, extent);
+        if (!s->value || !map_get(&names, s->name))
+            continue;
+        opened++;
+        extent = simplify(lw->simplifier, expr_substitute(lw->exprs, extent, 1, &s->name, &s->value));
+        simplifier_bounds(lw->simplifier, extent, &lo, &hi);
+        most = hi < most ? hi : most;
+    }
+    return most;
+}
+
 /* An interval is found with few steps, and often no interval at all where windows feed windows: then small numbers are tried, each of which is worth a proof. */
 int64_t box_most(Build *b, const SymBox *box, int d)
 {
     enum { MOST_TRIED = 64 };
-    int64_t     lo, hi;
     const Expr *extent = x_add(b->lw, x_sub(b->lw, box->max[d], box->min[d]), x_int(b->lw, 1));
-    simplifier_bounds(b->lw->simplifier, extent, &lo, &hi);
+    int64_t     hi     = opened_most(b, extent);
     if (hi <= MOST_FOLD)
         return hi > 0 ? hi : -1;
     for (hi = 2; hi <= MOST_TRIED && !is_at_most(b, extent, hi); hi *= 2)
