@@ -113,7 +113,8 @@ static const Expr *own_load(Gen *g, const Expr *e, const Place *p)
     return found;
 }
 
-/* do { new = value with the load answered by old } while (the element is not old any more) */
+/* do { new = value with the load answered by old } while (the element is not old any more). `load` is NULL where the element is read by an index that is written in another
+ * way, or not at all: what is read of it then is read again each time. */
 static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValueRef ptr)
 {
     LLVMTypeRef       type  = memory_type(g, p->buffer->type), bits = LLVMIntTypeInContext(g->cx, 8 * (unsigned)kn_type_size(p->buffer->type));
@@ -127,7 +128,8 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
     LLVMValueRef old = LLVMBuildPhi(g->b, bits, "");
     Value        v   = { .shape = UNIFORM, .level = g->depth, .named = g->depth };
     v.v = from_memory(g, LLVMBuildBitCast(g->b, old, type, ""), p->buffer->type);
-    g->answers[load->id] = (Answer){ .value = v, .serial = g->statement };
+    if (load)
+        g->answers[load->id] = (Answer){ .value = v, .serial = g->statement };
     const Value  result = gen_expr(g, p->value);
     here(g);
     LLVMValueRef new_bits = LLVMBuildBitCast(g->b, to_memory(g, result.v, p->buffer->type), bits, "");
@@ -154,10 +156,7 @@ static void gen_one_element(Gen *g, const Place *p)
     }
     const Expr *load = own_load(g, p->value, p);
     here(g);
-    if (load)
-        gen_exchange_loop(g, p, load, ptr);
-    else
-        gen_store_lanes(g, &a, gen_expr(g, p->value), false);
+    gen_exchange_loop(g, p, load, ptr);
 }
 
 /* ---- Several elements ---- */

@@ -464,11 +464,43 @@ static const Expr *write_guard(Build *b, const Nest *n)
     return c;
 }
 
+static void note_call(const Expr *e, void *calls)
+{
+    *(bool *)calls |= e->op == EX_CALL;
+}
+
+/* The parts of a condition that read nothing, and those that do; NULL: none. */
+static void split_condition(Lower *lw, const Expr *e, const Expr **plain, const Expr **reading)
+{
+    if (e->op == EX_AND) {
+        split_condition(lw, e->args[0], plain, reading);
+        split_condition(lw, e->args[1], plain, reading);
+        return;
+    }
+    bool calls = false;
+    expr_visit(lw->exprs, e, note_call, &calls);
+    const Expr **part = calls ? reading : plain;
+    *part             = x_and(lw, *part, e);
+}
+
+/* The condition that a point is needed, of loops that bound or align_bounds make run over more; NULL: they do not. */
+static const Expr *point_needed(Build *b, const Nest *n)
+{
+    Lower      *lw = b->lw;
+    const Func *f  = n->def->func;
+    const Expr *c  = NULL;
+    for (int d = 0; n->widened && d < f->rank; d++)
+        if (n->shared[d])
+            c = x_and(lw, c, x_and(lw, x_le(lw, n->box.min[d], var(b, f->args[d])), x_le(lw, var(b, f->args[d]), n->box.max[d])));
+    return c;
+}
+
 static const Stmt *provide(Build *b, Nest *n)
 {
     Lower        *lw = b->lw;
     const Func   *f  = n->def->func;
     const Update *u  = update_of(n);
+    const Expr   *plain = NULL, *reading = NULL;
     Stmt         *s  = ARENA_NEW(lw->arena, Stmt);
     s->kind          = STMT_PROVIDE;
     s->provide.func  = f;
@@ -481,13 +513,20 @@ static const Stmt *provide(Build *b, Nest *n)
         s->provide.args[d] = u ? safe(b, u->args[d]) : var(b, f->args[d]);
     for (int c = 0; c < f->component_count; c++)
         s->provide.values[c] = safe_in(b, n->def, u ? u->values[c] : f->values[c]);
-    /* the place first: where a step writes nothing that is needed, not even its condition may be read */
+    /* the place before what the condition reads: where a step writes nothing that is needed, that may not be there; and after the rest of the condition: where that does
+     * not hold, what the place reads may not be there. Neither may be there for points that nobody needs */
     const Stmt *result = s;
-    const Expr *at     = write_guard(b, n);
+    const Expr *at     = write_guard(b, n), *needed = point_needed(b, n);
     if (u && u->where)
-        result = stmt_if(lw->arena, safe(b, u->where), result, NULL);
+        split_condition(lw, u->where, &plain, &reading);
+    if (reading)
+        result = stmt_if(lw->arena, safe(b, reading), result, NULL);
     if (at)
         result = stmt_if(lw->arena, at, result, NULL);
+    if (needed && (at || reading))
+        result = stmt_if(lw->arena, needed, result, NULL);
+    if (plain)
+        result = stmt_if(lw->arena, safe(b, plain), result, NULL);
     if (n->guard)
         result = stmt_if(lw->arena, simplify(lw->simplifier, safe(b, n->guard)), result, NULL);
     return result;

@@ -23,7 +23,7 @@ typedef struct Regions {
     const Func *reader;
     const Update *update;
     bool        writing;
-    const Expr *when;               /* in loops that others share: the condition that anything is read of the reader; NULL: it is */
+    const Expr *when;               /* the condition that anything of the reader is computed (in loops that others share, or where its box may be empty); NULL: it is */
     const Expr *missing;            /* of a reader that slides: the condition that any of it is missing; NULL: it does not slide */
     Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
@@ -185,6 +185,20 @@ static const Expr *asks_when(const Regions *r, const Expr *call)
     return r->when;
 }
 
+/* Adds a box to a need that asks for nothing unless `decided` holds (NULL: it does). */
+static void need_when(Regions *r, Need *n, const Func *f, const Span *index, const Expr *alive, const Expr *decided)
+{
+    Lower *lw = r->b->lw;
+    Span   when[KN_MAX_RANK];
+    if (decided) {
+        decided         = name_alive(r, decided);
+        const Expr *far = x_int(lw, MOST_COORDINATE);
+        for (int d = 0; d < f->rank; d++)
+            when[d] = (Span){ x_select(lw, decided, index[d].min, far), x_select(lw, decided, index[d].max, x_neg(lw, far)) };
+    }
+    need_add(lw, n, f->rank, decided ? when : index, alive);
+}
+
 static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
 {
     Regions    *r = user;
@@ -209,15 +223,8 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             fail_unbounded(r, call, d);
             return;
         }
-    Span when[KN_MAX_RANK];
     decided = x_and(b->lw, decided, asks_when(r, call));
-    if (decided) {
-        decided         = name_alive(r, decided);
-        const Expr *far = x_int(b->lw, MOST_COORDINATE);
-        for (int d = 0; d < f->rank; d++)
-            when[d] = (Span){ x_select(b->lw, decided, index[d].min, far), x_select(b->lw, decided, index[d].max, x_neg(b->lw, far)) };
-    }
-    need_add(b->lw, n, f->rank, decided ? when : index, alive ? name_alive(r, alive) : NULL);
+    need_when(r, n, f, index, alive ? name_alive(r, alive) : NULL, decided);
     n->certain = n->certain || !decided;
 }
 
@@ -368,8 +375,8 @@ static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
     }
 }
 
-/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. */
-static void normalize_empty(Regions *r, const Func *f, SymBox *box)
+/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. Gives the condition that it is not; NULL: it never is. */
+static const Expr *normalize_empty(Regions *r, const Func *f, SymBox *box)
 {
     Lower *lw = r->b->lw;
     name_box(r, f, box, ".asked");
@@ -378,6 +385,7 @@ static void normalize_empty(Regions *r, const Func *f, SymBox *box)
         box->min[d] = x_select(lw, some, box->min[d], x_int(lw, 0));
         box->max[d] = x_select(lw, some, box->max[d], x_int(lw, -1));
     }
+    return some;
 }
 
 /* bound: what is needed must be in what was promised. */
@@ -500,7 +508,7 @@ static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
     for (int i = 0; i < f->stage_arg_count; i++) {
         const Func *arg = f->stage_args[i].func;
         if (arg && (arg->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, plan_func(b->plan, arg)->compute)))
-            need_add(b->lw, &r->need[arg->id], arg->rank, need[i], boxes->alive);
+            need_when(r, &r->need[arg->id], arg, need[i], boxes->alive, r->when);
     }
     if (r->root)
         need_inputs(r);
@@ -514,8 +522,7 @@ static void region_of(Regions *r, const Func *f)
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
-    if (!r->need[f->id].certain)
-        normalize_empty(r, f, &boxes.pure);
+    r->when = r->need[f->id].certain ? NULL : normalize_empty(r, f, &boxes.pure);
     name_box(r, f, &boxes.pure, "");
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
@@ -529,6 +536,7 @@ static void region_of(Regions *r, const Func *f)
     r->missing = NULL;
     if (f->kind == FUNC_STAGE)
         visit_stage(r, f, &boxes);
+    r->when = NULL;
     if (r->root)
         check_bounds(r, f, &boxes.pure, boxes.alive);
     if (here) {
