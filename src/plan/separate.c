@@ -183,8 +183,8 @@ static bool stays(Separation *s, const Expr *factor)
     return true;
 }
 
-/* e = *staying * *moved; staying NULL where it is 1. */
-static bool split_product(Separation *s, const Expr *e, const Expr **staying, const Expr **moved)
+/* e = *staying * *moved; staying NULL where it is 1. Not so if s->failed. */
+static void split_product(Separation *s, const Expr *e, const Expr **staying, const Expr **moved)
 {
     ExprPool     *pool = &s->pl->plan->exprs;
     const kn_type type = (kn_type)e->type;
@@ -192,7 +192,7 @@ static bool split_product(Separation *s, const Expr *e, const Expr **staying, co
     *staying = *moved = NULL;
     add_factors(s, e, type_bits(type), &all);
     for (int goes = 1; goes >= 0; goes--)                   /* what must go says what t is */
-        for (size_t i = 0; i < all.at.count; i++) {
+        for (size_t i = 0; i < all.at.count && !s->failed; i++) {
             const Expr *factor = all.at.at[i];
             if (must_go(s, factor) != goes)
                 continue;
@@ -203,7 +203,6 @@ static bool split_product(Separation *s, const Expr *e, const Expr **staying, co
         }
     if (!*moved)
         *moved = expr_int(pool, type, 1);
-    return !s->failed;
 }
 
 /* ---- The two functions ------------------------------------------------------------------ */
