@@ -7,6 +7,8 @@
  *         must have it.
  * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows larger than a tile. Nothing is proved, because
  *         nothing is assumed: what is held is known when the code runs.
+ * Windows of windows: computed inside the loop of the function that reads it, not beside it, a function is asked for one piece of that function at a time, also before the first: how
+ *         much is needed at a time, and so kept, does not grow with what the first iteration has to make up for.
  * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate % F. What is held is then no more than F of them. F is rounded up to
  *         a power of two. Not the dimension that is dense in memory, unless a schedule asks for it.
  * From    Ragan-Kelley et al. 2013, section 4.3, where the dimension is found by proof and the warm-up is a condition on the loop's first iteration. */
