@@ -9,7 +9,8 @@
  *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop
  *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
  *         and lanes one after the other for the rest, since masks are dear for small types.
- *         The side of a branch that images of a usual size do not come to is left as it is, and what is to be unrolled there is a loop.
+ *         The side of a branch that images of a usual size do not come to is left as it is, and what is to be unrolled there is a loop. A loop around
+ *         others, or of one iteration, is not copied to save it scalar operations.
  * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its
  *         size. Left alone are bodies of more than MOST_NODES and loops of few iterations without vectors. Conditions are decided by
  *         innermost loops, and by outer ones where the innermost moves what is compared slower than they do (the taps of a filter within
@@ -17,7 +18,7 @@
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
-enum { MOST_NODES = 20000, LEAST_ITERATIONS = 64, LITTLE_WORK = 32 };
+enum { MOST_NODES = 20000, LEAST_ITERATIONS = 64 };
 
 typedef struct Pass {
     Lower      *lw;
@@ -81,20 +82,19 @@ static bool has_loop(const Stmt *s)
     return found;
 }
 
-static void find_vector(void *user, const Stmt *s)
+static void count_vector(void *user, const Stmt *s)
 {
-    bool *found = user;
-    *found |= s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
+    *(int *)user += s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
     if (s->kind != STMT_FOR || s->loop.kind == LOOP_UNROLL)
-        stmt_children(s, NULL, find_vector, found);
+        stmt_children(s, NULL, count_vector, user);
 }
 
-/* Is there a vector loop, not inside another loop of it? */
-static bool has_vector(const Stmt *s)
+/* The vector loops in it that are not inside another loop of it. */
+static int count_vectors(const Stmt *s)
 {
-    bool found = false;
-    find_vector(&found, s);
-    return found;
+    int count = 0;
+    count_vector(&count, s);
+    return count;
 }
 
 static const Expr *last_of(Lower *lw, const Stmt *loop)
@@ -135,7 +135,7 @@ static void find_store(void *user, const Stmt *s)
     stmt_children(s, NULL, find_store, user);
 }
 
-/* Does it ask for cache lines, and nothing else? What it asks for there has no need to be exact, or fast. */
+/* Does it only ask for cache lines? A loop that does is not worth a copy of those beside it. */
 static bool fetches(const Stmt *s)
 {
     bool stores = false;
@@ -172,7 +172,6 @@ static const Stmt *steady(void *user, const Stmt *s)
     case STMT_LET: s = steady_let(w, s); break;
     case STMT_FOR: s = fetches(s) ? s : steady_loop(w, s); break;
     case STMT_IF: s = steady_if(w, s, around); break;
-    case STMT_PREFETCH: break;
     default: s = stmt_map(&m, s); break;
     }
     w->vector = around;
@@ -278,42 +277,11 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 
 /* ---- What it is worth ------------------------------------------------------------------------------- */
 
-typedef struct Work {
-    Lower  *lw;
-    int64_t lanes;          /* of the vector loops around the statement looked at */
-    int64_t count;          /* operations */
-} Work;
-
-static void work_expr(Work *x, const Expr *e)
+/* Is one scalar operation for each iteration much? Not for a loop around others, or one that is hardly a loop. */
+static bool is_tight(Pass *x, const Stmt *loop)
 {
-    if (x->count > LITTLE_WORK)
-        return;
-    x->count += (x->lanes * type_bits((kn_type)e->type) + x->lw->vector_bits - 1) / x->lw->vector_bits;
-    for (uint32_t i = 0; i < e->count && e->op != EX_LOAD; i++)
-        work_expr(x, e->args[i]);
-}
-
-static void work_stmt(void *user, const Stmt *s)
-{
-    Work      *x     = user;
-    const Work outer = *x;
-    int64_t    n;
-    for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
-        work_expr(x, s->store.places[i].value);
-    if (s->kind == STMT_FOR && expr_is_int(s->loop.extent, &n) && n > 0 && n < 1 << 16)
-        x->lanes = x->lanes < 1 << 16 ? x->lanes * n : x->lanes;
-    stmt_children(s, NULL, work_stmt, x);
-    x->lanes = outer.lanes;
-}
-
-/* Is the loop around so few operations that one more for each iteration shows? */
-static bool is_small(Lower *lw, const Stmt *loop, bool vectors)
-{
-    Work x = { .lw = lw, .lanes = 1 };
-    if (has_loop(loop->loop.body))
-        return false;
-    work_stmt(&x, loop->loop.body);
-    return !vectors || x.count <= LITTLE_WORK;
+    const Expr *once = expr_binary(x->lw->exprs, EX_LE, KN_BOOL, loop->loop.extent, expr_int(x->lw->exprs, KN_I32, 1));
+    return !has_loop(loop->loop.body) && !simplifier_proves(x->known, once);
 }
 
 /* ---- The pass --------------------------------------------------------------------------------------- */
@@ -322,13 +290,13 @@ static bool is_small(Lower *lw, const Stmt *loop, bool vectors)
 static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
     Lower      *lw      = x->lw;
-    const bool  vectors = has_vector(loop->loop.body);
+    const int   vectors = count_vectors(loop->loop.body);
     const Expr *few     = expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
     if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES || (!vectors && simplifier_proves(x->known, few)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Steady w = { .p = { .lw = lw, .scratch = &scratch, .known = x->known, .typical = &x->typical, .reach = &x->reach, .loop = loop } };
+    Steady w = { .p = { .lw = lw, .scratch = &scratch, .known = x->known, .typical = &x->typical, .reach = &x->reach, .loop = loop, .vectors = vectors } };
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);
     p->varying.reads = true;
@@ -346,7 +314,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) && (p->worth || is_small(lw, loop, vectors))) {
+    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) && (p->worth || is_tight(x, loop))) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }
@@ -388,7 +356,7 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     if (s->loop.kind == LOOP_VECTOR)
         return s;
     x->partitioned = false;
-    if (serial && has_vector(s->loop.body) && has_loop(s->loop.body)) {
+    if (serial && count_vectors(s->loop.body) && has_loop(s->loop.body)) {
         s = split_loop(x, s, true);
         if (x->partitioned)
             return s;

@@ -44,6 +44,7 @@ typedef struct Partition {
     int         between;        /* loops that are not vector loops, inside the loop and around the statement looked at */
     int         budget;         /* of nodes for one motion */
     Varying     lanes;          /* with vector loops inside the loop */
+    int         vectors;        /* vector loops in the loop's body, not in others */
     bool        branch;         /* the condition of a branch is looked at */
     bool        worth;          /* something was decided, or stands there, that costs more than an operation for a whole vector */
     bool        guard;          /* the condition of a tail is looked at */

@@ -69,10 +69,11 @@ static void add_constraint(Partition *p, Constraint c)
     vec_push(p->scratch, list, c);
 }
 
-/* What has one value for all lanes is one operation of a scalar, unless it chooses what lanes compute. */
+/* What has one value for all lanes is one operation of a scalar, unless it chooses what lanes compute, or stands between two vectors that may have values in common. */
 static bool is_cheap(Partition *p, const Expr *e)
 {
-    return !p->between && (p->branch || e->op == EX_MIN || e->op == EX_MAX) && !varying_expr(&p->lanes, e);
+    const bool scalar = p->branch ? p->vectors < 2 : e->op == EX_MIN || e->op == EX_MAX;
+    return !p->between && scalar && !varying_expr(&p->lanes, e);
 }
 
 /* Takes a side: the first of the best. Gives its value, or `e` if none will do. */
