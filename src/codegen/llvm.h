@@ -168,6 +168,7 @@ typedef struct Gen {
     LLVMMetadataRef     *alias_scope;   /* by buffer id: { its scope }, and the list of all others */
     LLVMMetadataRef     *alias_others;
     LLVMMetadataRef      nontemporal;
+    bool                 streams;   /* a function has non-temporal stores */
     unsigned             kind_alias, kind_noalias, kind_nontemporal, kind_invariant;
 
     Function *f;
