@@ -206,6 +206,16 @@ static void put_windows(int n)
     put("}\n");
 }
 
+/* The same, each stage inside the loop of the next, three rows at a time. */
+static void put_nested(int n)
+{
+    put_chain(n);
+    put("schedule {\n  out.split(y, yo, yi, 3).vectorize(x, 8)\n  f[%d].store_root().compute_at(out, yo).split(y, y, yi, 3).vectorize(x, 8)\n", n - 1);
+    for (int i = n - 2; i >= 0; i--)
+        put("  f[%d].store_root().compute_at(f[%d], y).split(y, y, yi, 3).vectorize(x, 8)\n", i, i + 1);
+    put("}\n");
+}
+
 /* Down to level n - 1 and up again. */
 static void put_pyramid(int n)
 {
@@ -244,6 +254,7 @@ static const Family families[] = {
     { "chain", put_chain, { 10, 25, 50, 100, 200 }, 6000, 300, 2500, true },
     { "chain in tiles", put_tiles, { 10, 25, 50, 100, 200 }, 12000, 350, 2000, false },
     { "chain with windows", put_windows, { 10, 25, 50, 100, 200 }, 16000, 400, 2000, false },
+    { "chain of nested windows", put_nested, { 4, 8, 16, 24, 32 }, 30000, 500, 2000, false },
     { "pyramid", put_pyramid, { 2, 4, 8, 12, 16 }, 50000, 1300, 9000, true },
     { "products", put_products, { 1, 2, 4, 8, 16 }, 45000, 2200, 12000, true },
 };
