@@ -9,7 +9,7 @@
 
 /* Vectors, row pointers and invariants are there already: what is left is cleaning up. The vectorizers and the unroller of LLVM stay away. */
 static const char *const passes_well =
-    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,sroa,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
 static const char *const passes_fast = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
