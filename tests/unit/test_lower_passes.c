@@ -130,7 +130,7 @@ static const Case cases[] = {
       "  out[i64(x)] = s\n"
       "for x from 0 extent 5:\n"
       "  out[i64(x)] = x\n" },
-    { "unroll: inner loops first; no constant, or too much: a loop", KN_I32, lower_unroll, NULL,
+    { "unroll: inner loops first, sums of the variable in place of their names; no constant, or too much: a loop", KN_I32, lower_unroll, NULL,
       "unroll u from out.min.0 extent 2:\n"
       "  let t = 2*u\n"
       "  unroll v from 0 extent 2:\n"
