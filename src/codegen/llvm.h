@@ -39,6 +39,8 @@ typedef struct Binding {
     const char  *name;
     Value        value;
     LLVMValueRef wide;          /* a loop variable as i64, or NULL */
+    LLVMValueRef scaled;        /* scale * wide, which is what the loop counts; NULL if it counts by one */
+    int64_t      scale;
     const Expr  *sum;           /* of a let: what it stands for, if that is a sum of coordinates; NULL otherwise */
     bool         coordinate;    /* made of loop variables and sizes, not of data: sums of such do not wrap */
     bool         live;
@@ -166,6 +168,7 @@ typedef struct Gen {
     LLVMMetadataRef     *alias_scope;   /* by buffer id: { its scope }, and the list of all others */
     LLVMMetadataRef     *alias_others;
     LLVMMetadataRef      nontemporal;
+    bool                 streams;   /* a function has non-temporal stores */
     unsigned             kind_alias, kind_noalias, kind_nontemporal, kind_invariant;
 
     Function *f;

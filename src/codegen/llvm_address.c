@@ -164,6 +164,15 @@ static LLVMValueRef multiple(Gen *g, LLVMValueRef v, int64_t factor, int level)
     return sum_keep(g, s, level, LLVMBuildMul(g->b, v, int_like(LLVMTypeOf(v), factor), ""));
 }
 
+/* factor * atom, of an atom that all lanes have in common: a multiple of what its loop counts, where it is one. */
+static LLVMValueRef term_value(Gen *g, const Term *t, Value v)
+{
+    const Binding *b = t->atom->op == EX_VAR ? binding_find(g, t->atom->u.name) : NULL;
+    if (b && b->scaled && t->factor % b->scale == 0)
+        return multiple(g, b->scaled, t->factor / b->scale, v.level);
+    return multiple(g, t->widen ? widened(g, t->atom, v.v, v.level) : v.v, t->factor, v.level);
+}
+
 static LLVMValueRef advanced(Gen *g, const Buffer *buffer, LLVMValueRef ptr, LLVMValueRef by, int level)
 {
     Sum *s = sum_find(g, ptr, by, type_bits(buffer->type));
@@ -379,7 +388,7 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         if (LLVMIsAConstantInt(v.v))
             terms.constant += (uint64_t)t->factor * (uint64_t)LLVMConstIntGetSExtValue(v.v);
         else
-            insert_step(steps, &count, (Step){ multiple(g, t->widen ? widened(g, t->atom, v.v, v.level) : v.v, t->factor, v.level), v.level, t->atom->id });
+            insert_step(steps, &count, (Step){ term_value(g, t, v), v.level, t->atom->id });
     }
     int level = g->f->buffers[buffer->id].level;
     for (int i = 0; i < count; i++) {

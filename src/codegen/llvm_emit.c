@@ -8,8 +8,11 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 /* Vectors, row pointers and invariants are there already: what is left is cleaning up. The vectorizers and the unroller of LLVM stay away. */
-static const char *const passes_well =
-    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
+#define BEFORE_LOOPS "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,sroa,"
+#define AFTER_LOOPS  ",early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,dce)"
+static const char *const passes_well = BEFORE_LOOPS "loop-mssa(licm)" AFTER_LOOPS;
+/* The same, and what decides in a loop whether a row is stored past the cache does so before it. */
+static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-loop-unswitch<nontrivial>)" AFTER_LOOPS;
 static const char *const passes_fast = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
@@ -41,7 +44,7 @@ static void run_passes(Gen *g)
     LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
     LLVMPassBuilderOptionsSetSLPVectorization(o, false);
     LLVMPassBuilderOptionsSetLoopUnrolling(o, false);
-    LLVMErrorRef e = LLVMRunPasses(g->module, g->options->fast ? passes_fast : passes_well, g->machine, o);
+    LLVMErrorRef e = LLVMRunPasses(g->module, g->options->fast ? passes_fast : g->streams ? passes_streams : passes_well, g->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (e) {
         char *why = LLVMGetErrorMessage(e);

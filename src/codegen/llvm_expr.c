@@ -338,6 +338,22 @@ static bool gen_ramp(Gen *g, const Expr *e, const Value *args, Value *r)
 
 /* ---- Operators ---- */
 
+/* A multiple of what a loop counts. False: it is none. */
+static bool gen_counted(Gen *g, const Expr *e, Value *r)
+{
+    int64_t factor;
+    if (e->op != EX_MUL || e->args[0]->op != EX_VAR || !expr_is_int(e->args[1], &factor))
+        return false;
+    const Binding *b = binding_find(g, e->args[0]->u.name);
+    if (!b || !b->scaled || factor % b->scale)
+        return false;
+    *r = b->value;
+    at_level(g, r->level);
+    LLVMTypeRef type = value_type(g, e->type, 0);
+    r->v = LLVMBuildMul(g->b, e->type == KN_I64 ? b->scaled : LLVMBuildTrunc(g->b, b->scaled, type, ""), int_like(type, factor / b->scale), "");
+    return true;
+}
+
 static Value gen_operator(Gen *g, const Expr *e)
 {
     Operator *build = operator_table[e->op];
@@ -346,7 +362,7 @@ static Value gen_operator(Gen *g, const Expr *e)
     Value args[3];
     Value r     = value_constant(g, NULL);
     bool  ramps = false;
-    if (gen_pattern(g, e, &r))
+    if (gen_counted(g, e, &r) || gen_pattern(g, e, &r))
         return r;
     for (uint32_t i = 0; i < e->count; i++) {
         args[i] = gen_expr(g, e->args[i]);

@@ -310,6 +310,20 @@ Value gen_load(Gen *g, const Expr *e)
 
 /* ---- Stores ---- */
 
+/* The bits of an address below `align`, by integers from where this block begins to add to it: what a loop adds in whole vectors is then seen not to matter. */
+static LLVMValueRef low_bits(Gen *g, LLVMValueRef ptr, uint64_t align)
+{
+    LLVMValueRef      sum   = i64_const(g, 0);
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
+    while (LLVMIsAGetElementPtrInst(ptr) && LLVMGetNumOperands(ptr) == 2 && LLVMGetInstructionParent(ptr) == block) {
+        const uint64_t bytes = LLVMABISizeOfType(g->layout, LLVMGetGEPSourceElementType(ptr));
+        sum                  = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, LLVMGetOperand(ptr, 1), i64_const(g, (int64_t)bytes), ""), "");
+        ptr                  = LLVMGetOperand(ptr, 0);
+    }
+    sum = LLVMBuildAdd(g->b, sum, LLVMBuildPtrToInt(g->b, ptr, g->t.i64, ""), "");
+    return LLVMBuildAnd(g->b, sum, i64_const(g, (int64_t)align - 1), "");
+}
+
 /* Past the cache where the address is aligned as the instruction needs it; the same store where it is not. */
 static void store_stream(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr)
 {
@@ -318,8 +332,7 @@ static void store_stream(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef p
         store_element(g, b, v, ptr);
         return;
     }
-    LLVMValueRef      low     = LLVMBuildAnd(g->b, LLVMBuildPtrToInt(g->b, ptr, g->t.i64, ""), i64_const(g, (int64_t)align - 1), "");
-    LLVMValueRef      aligned = LLVMBuildICmp(g->b, LLVMIntEQ, low, i64_const(g, 0), "");
+    LLVMValueRef      aligned = LLVMBuildICmp(g->b, LLVMIntEQ, low_bits(g, ptr, align), i64_const(g, 0), "");
     LLVMBasicBlockRef yes = block_new(g, "stream"), no = block_new(g, "plain"), join = block_new(g, "stored");
     LLVMBuildCondBr(g->b, aligned, yes, no);
     for (int i = 0; i < 2; i++) {
@@ -334,6 +347,7 @@ static void store_stream(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef p
     }
     go_to(g, join);
     g->f->streams = true;
+    g->streams    = true;
 }
 
 static void store_each(Gen *g, const Address *a, LLVMValueRef all)

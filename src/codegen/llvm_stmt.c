@@ -94,30 +94,77 @@ static LLVMValueRef bound64(Gen *g, const Expr *e, int *level)
     return e->type == KN_I64 ? v.v : LLVMBuildSExt(g->b, v.v, g->t.i64, "");
 }
 
-/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in 64 bits. */
+/* What stands in a loop, but not in another serial loop: the lanes of its vectors, and the constant factors of its variable. */
+typedef struct Multiples {
+    Gen        *g;
+    const char *name;
+    uint64_t    factors, lanes; /* the bits of all of them */
+} Multiples;
+
+static void find_multiples(void *user, const Expr *e)
+{
+    Multiples *m = user;
+    int64_t    c;
+    if (!e || m->g->seen[e->id] == m->g->statement)
+        return;
+    m->g->seen[e->id] = m->g->statement;
+    if (e->op == EX_MUL && e->args[0]->op == EX_VAR && e->args[0]->u.name == m->name && expr_is_int(e->args[1], &c))
+        m->factors |= (uint64_t)c;
+    for (uint32_t i = 0; i < e->count; i++)
+        find_multiples(m, e->args[i]);
+}
+
+static void find_vectors(void *user, const Stmt *s)
+{
+    Multiples *m = user;
+    int64_t    lanes;
+    if (s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR)
+        return;
+    if (s->kind == STMT_FOR && expr_is_int(s->loop.extent, &lanes))
+        m->lanes |= (uint64_t)lanes;
+    stmt_children(s, find_multiples, find_vectors, m);
+}
+
+/* By what a loop around vectors counts: the power of two that divides their lanes and all factors of its variable. Then the addresses of
+ * its vectors are a pointer and what it counts, in elements, which is an addressing mode. */
+static int64_t counting_step(Gen *g, const Stmt *s)
+{
+    Multiples m = { .g = g, .name = s->loop.name };
+    find_vectors(&m, s->loop.body);
+    const uint64_t all = m.factors | m.lanes;
+    return m.factors && m.lanes ? (int64_t)(all & (0 - all)) : 1;
+}
+
+/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in 64 bits and multiples of `step`. (That the addition
+ * does not wrap is not said: LLVM would then compare what was before it, and keep both.) */
 static void gen_serial(Gen *g, const Stmt *s)
 {
     statement_begin(g);
-    int          level  = g->f->base;
-    LLVMValueRef first  = bound64(g, s->loop.min, &level), extent = bound64(g, s->loop.extent, &level);
+    const int64_t step  = counting_step(g, s);
+    int           level = g->f->base;
+    LLVMValueRef  first = bound64(g, s->loop.min, &level), extent = bound64(g, s->loop.extent, &level);
     at_level(g, level);
-    LLVMValueRef      end  = LLVMBuildAdd(g->b, first, extent, "");
+    LLVMValueRef      end  = LLVMBuildMul(g->b, LLVMBuildAdd(g->b, first, extent, ""), i64_const(g, step), "");
+    first                  = LLVMBuildMul(g->b, first, i64_const(g, step), "");
     LLVMBasicBlockRef body = block_new(g, s->loop.name), after = block_new(g, "after");
     here(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, extent, i64_const(g, 0), ""), body, after);
     scope_push(g, body);
     here(g);
-    LLVMValueRef i = LLVMBuildPhi(g->b, g->t.i64, s->loop.name);
-    Value        v = { .v = i, .shape = UNIFORM, .level = g->depth, .named = g->depth, .pure = true };
+    LLVMValueRef i    = LLVMBuildPhi(g->b, g->t.i64, s->loop.name);
+    LLVMValueRef wide = step > 1 ? LLVMBuildExactSDiv(g->b, i, i64_const(g, step), "") : i;
+    Value        v    = { .v = wide, .shape = UNIFORM, .level = g->depth, .named = g->depth, .pure = true };
     if (s->loop.min->type != KN_I64)
-        v.v = LLVMBuildTrunc(g->b, i, g->t.i32, "");
-    bind(g, s->loop.name, v, true)->wide = i;
+        v.v = LLVMBuildTrunc(g->b, wide, g->t.i32, "");
+    Binding *b = bind(g, s->loop.name, v, true);
+    b->wide    = wide;
+    b->scaled  = step > 1 ? i : NULL;
+    b->scale   = step;
     gen_stmt(g, s->loop.body);
     unbind(g, s->loop.name);
     here(g);
-    LLVMValueRef next = LLVMBuildAdd(g->b, i, i64_const(g, 1), "");
-    LLVMSetNSW(next, true);
+    LLVMValueRef next = LLVMBuildAdd(g->b, i, i64_const(g, step), "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, next, end, ""), body, after);
     LLVMAddIncoming(i, (LLVMValueRef[]){ first, next }, (LLVMBasicBlockRef[]){ before, last }, 2);

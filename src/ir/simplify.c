@@ -150,8 +150,13 @@ static void narrow_atom(Simplifier *s, const Form *f)
 
 static void add_form(Simplifier *s, Fact *fact)
 {
+    Form plain;
     fact->has_form = true;
     narrow_atom(s, &fact->form);
+    form_copy(&plain, &fact->form);
+    form_without_lets(s, &plain);           /* x.max - x.min >= 31 may be extent >= 32 */
+    if (fact->form.count > 1)
+        narrow_atom(s, &plain);
     vec_push(s->arena, &s->facts, *fact);
 }
 

@@ -155,10 +155,10 @@ void form_of(const Expr *e, Form *f)
 {
     const int bits  = type_bits((kn_type)e->type);
     int       steps = WALK_STEPS;
-    *f              = (Form){ .bits = bits };
+    form_clear(f, bits);
     if (walk(f, e, 1, &steps))
         return;
-    *f = (Form){ .bits = bits };
+    form_clear(f, bits);
     const Expr *rest;
     int64_t     factor;
     if (e->op == EX_ADD || e->op == EX_SUB) {
@@ -217,7 +217,8 @@ bool form_exact(Simplifier *s, const Expr *e, Form *f)
     form_of(e, f);
     if (form_fit(s, f, (kn_type)e->type))
         return true;
-    *f = (Form){ .count = 1, .terms = { { e, 1 } } };
+    form_clear(f, 0);
+    f->terms[f->count++] = (Term){ e, 1 };
     return false;
 }
 
@@ -239,19 +240,25 @@ static int find_let(Simplifier *s, const Form *f, const Binding **let)
     return -1;
 }
 
-const Form *form_of_end(Simplifier *s, const Expr *e)
+void form_without_lets(Simplifier *s, Form *f)
 {
     const Binding *let;
-    Form          *f = ARENA_NEW(s->arena, Form);
-    form_exact(s, e, f);
     for (int i; (i = find_let(s, f, &let)) >= 0;) {
         const int64_t k = f->terms[i].k;
-        Form          g = *f;
+        Form          g;
+        form_copy(&g, f);
         form_remove(&g, i);
         if (!form_add(&g, let->low, k))
             break;
-        *f = g;
+        form_copy(f, &g);
     }
+}
+
+const Form *form_of_end(Simplifier *s, const Expr *e)
+{
+    Form *f = ARENA_NEW(s->arena, Form);
+    form_exact(s, e, f);
+    form_without_lets(s, f);
     return f;
 }
 

@@ -30,7 +30,7 @@ static void drop_dominated(Simplifier *s, Operands *o, bool is_max)
 {
     for (int i = 0; i < o->count; i++)
         for (int j = o->count - 1; j >= 0; j--) {
-            if (i == j || prove_compare(s, EX_LE, o->at[is_max ? j : i], o->at[is_max ? i : j]) != 1)
+            if (i == j || !prove_at_most(s, o->at[is_max ? j : i], o->at[is_max ? i : j]))
                 continue;
             remove_operand(o, j);
             i -= j < i;

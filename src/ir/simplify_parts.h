@@ -37,6 +37,23 @@ typedef struct Form {
     Term terms[MOST_TERMS];
 } Form;
 
+/* A form has room for many terms and mostly few of them: only those are set and copied. */
+static inline void form_clear(Form *f, int bits)
+{
+    f->constant = 0;
+    f->bits     = bits;
+    f->count    = 0;
+}
+
+static inline void form_copy(Form *to, const Form *from)
+{
+    to->constant = from->constant;
+    to->bits     = from->bits;
+    to->count    = from->count;
+    for (int i = 0; i < from->count; i++)
+        to->terms[i] = from->terms[i];
+}
+
 /* What is known of a variable. */
 typedef struct Binding {
     const Expr *min, *max;                  /* NULL: not known. A let has both, the same */
@@ -70,12 +87,15 @@ typedef struct Scope {
     size_t   facts, undos;                  /* how many there were */
 } Scope;
 
+enum { PROOF_TRIED = 1, PROOF_FOUND = 2 };
+
 /* What has been found out about a node, and what was before in the scopes around. */
 typedef struct Answer Answer;
 struct Answer {
     const Expr *result;
     Known      *known;
     uint32_t    epoch;
+    uint8_t     proved;                     /* of a comparison: PROOF_ flags for always, and two bits higher for never */
     Answer     *before;
 };
 
@@ -131,6 +151,7 @@ bool form_fit(Simplifier *s, Form *f, kn_type type);
 bool form_add_term(Form *f, const Expr *atom, int64_t k);   /* f += k * atom */
 bool form_add(Form *f, const Form *g, int64_t k);           /* f += k * g */
 bool form_add_exact(Simplifier *s, Form *f, const Expr *e, int64_t k);      /* f += k * e, as integers */
+void form_without_lets(Simplifier *s, Form *f);             /* each let replaced by what it stands for, as far as that is found */
 const Form *form_of_end(Simplifier *s, const Expr *e);      /* an end of a binding, see there; lives as long as the simplifier */
 bool form_add_value(Form *f, const Expr *e, int64_t k);     /* f += k * e, as f is read */
 void form_remove(Form *f, int i);
@@ -142,6 +163,8 @@ const Expr *form_expr(Simplifier *s, const Form *f, kn_type type);
 Wide form_lower(Simplifier *s, const Form *f, Wide enough);
 /* a op b for LT, LE, EQ, NE on integers: 1 always, 0 never, -1 not known. */
 int  prove_compare(Simplifier *s, ExprOp op, const Expr *a, const Expr *b);
+/* Is a <= b always? The half of prove_compare that the operands of min and max are asked. */
+bool prove_at_most(Simplifier *s, const Expr *a, const Expr *b);
 /* Does the fact that `given` holds (or does not) decide `asked`? 1, 0, -1 as above. Both are comparisons or any conditions. */
 int  implied(Simplifier *s, const Expr *given, bool value, const Expr *asked);
 /* The form that is >= 0 iff the comparison has that value: for LT and LE of integers. */

@@ -22,7 +22,7 @@ static Wide lower(Proof *p, const Form *f);
 static bool replaced(Simplifier *s, const Form *f, int i, const Expr *by, Form *out)
 {
     const int64_t k = f->terms[i].k;
-    *out            = *f;
+    form_copy(out, f);
     form_remove(out, i);
     return form_add_exact(s, out, by, k);
 }
@@ -55,8 +55,10 @@ static Wide lower_of_quotient(Proof *p, const Form *f, int i)
     const Expr   *atom = f->terms[i].atom;
     const int64_t k = f->terms[i].k, c = atom->args[1]->u.i, g = gcd(c, k);
     const int64_t scale = c / g;
-    Form          rest  = *f, scaled = { 0 };
+    Form          rest, scaled;
+    form_copy(&rest, f);
     form_remove(&rest, i);
+    form_clear(&scaled, 0);
     if (!form_add(&scaled, &rest, scale) || !form_add_exact(p->s, &scaled, atom->args[0], k / g))
         return -WIDE_MOST;
     if (k > 0)
@@ -118,7 +120,8 @@ static int next_term(Simplifier *s, const Form *f, const Form **by)
 /* Term i replaced by k times a form. */
 static Wide lower_of_end(Proof *p, const Form *f, int i, const Form *by)
 {
-    Form next = *f;
+    Form next;
+    form_copy(&next, f);
     form_remove(&next, i);
     return form_add(&next, by, f->terms[i].k) ? lower(p, &next) : -WIDE_MOST;
 }
@@ -133,7 +136,8 @@ static Wide lower(Proof *p, const Form *whole)
 {
     Wide        best, hi;
     const Form *by;
-    Form        without = *whole;
+    Form        without;
+    form_copy(&without, whole);
     while (form_cancel_extremes(p->s, &without))
         ;
     const Form *f = &without;
@@ -163,9 +167,11 @@ static bool prove_with_facts(Proof *p, const Form *f, int depth)
         return true;
     for (size_t n = 0; depth && p->steps > 0 && n < s->facts.count && n < MOST_FACTS; n++) {
         const Fact *fact = &s->facts.at[s->facts.count - 1 - n];
-        Form        rest = *f;
-        if (fact->has_form && form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2
-            && prove_with_facts(p, &rest, depth - 1))
+        Form        rest;
+        if (!fact->has_form)
+            continue;
+        form_copy(&rest, f);
+        if (form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2 && prove_with_facts(p, &rest, depth - 1))
             return true;
     }
     return false;
@@ -176,8 +182,11 @@ static bool is_fact(const Simplifier *s, const Form *f)
 {
     for (size_t n = 0; n < s->facts.count && n < MOST_FACTS; n++) {
         const Fact *fact = &s->facts.at[s->facts.count - 1 - n];
-        Form        rest = *f;
-        if (fact->has_form && fact->form.count == f->count && form_add(&rest, &fact->form, -1) && !rest.count && rest.constant >= 0)
+        Form        rest;
+        if (!fact->has_form || fact->form.count != f->count)
+            continue;
+        form_copy(&rest, f);
+        if (form_add(&rest, &fact->form, -1) && !rest.count && rest.constant >= 0)
             return true;
     }
     return false;
@@ -194,7 +203,8 @@ static bool prove_nonnegative(Simplifier *s, const Form *f)
 /* scale * f + constant >= 0? */
 static bool proves(Simplifier *s, const Form *f, int64_t scale, int64_t constant)
 {
-    Form g = { 0 };
+    Form g;
+    form_clear(&g, 0);
     if (!form_add(&g, f, scale))
         return false;
     g.constant += constant;
@@ -207,6 +217,36 @@ static bool remainders_differ(Known a, Known b)
     const int64_t m = gcd(a.modulus, b.modulus);
     Wide          d = (Wide)a.remainder - b.remainder;
     return m ? d % m != 0 : d != 0;
+}
+
+/* Does the comparison (LT, LE or EQ of integers) always have that value, by forms and facts? */
+static bool prove_value(Simplifier *s, const Expr *comparison, bool value)
+{
+    Form d;
+    if (comparison->op != EX_EQ)
+        return form_condition(s, comparison, value, &d) && prove_nonnegative(s, &d);
+    form_clear(&d, 0);
+    if (!form_add_exact(s, &d, comparison->args[1], 1) || !form_add_exact(s, &d, comparison->args[0], -1))
+        return false;
+    return value ? !d.count && !d.constant : proves(s, &d, 1, -1) || proves(s, &d, -1, -1);
+}
+
+/* The same, and remembered: the operands of long chains of min and max are compared again and again. */
+static bool is_always(Simplifier *s, ExprOp op, const Expr *a, const Expr *b, bool value)
+{
+    const Expr *comparison = expr_binary(s->pool, op, KN_BOOL, a, b);
+    const int   shift      = value ? 0 : 2;
+    if (!(answer_for(s, comparison)->proved >> shift & PROOF_TRIED)) {
+        const bool holds = prove_value(s, comparison, value);
+        answer_for(s, comparison)->proved |= (uint8_t)((PROOF_TRIED | (holds ? PROOF_FOUND : 0)) << shift);
+    }
+    return answer_for(s, comparison)->proved >> shift & PROOF_FOUND;
+}
+
+bool prove_at_most(Simplifier *s, const Expr *a, const Expr *b)
+{
+    const Known ka = known_of(s, a), kb = known_of(s, b);
+    return a == b || ka.hi <= kb.lo || (ka.lo <= kb.hi && is_always(s, EX_LE, a, b, true));
 }
 
 int prove_compare(Simplifier *s, ExprOp op, const Expr *a, const Expr *b)
@@ -228,16 +268,7 @@ int prove_compare(Simplifier *s, ExprOp op, const Expr *a, const Expr *b)
         return 0;
     if (op == EX_EQ && remainders_differ(ka, kb))
         return 0;
-    Form d = { 0 };
-    if (!form_add_exact(s, &d, b, 1) || !form_add_exact(s, &d, a, -1))
-        return -1;
-    if (op == EX_EQ) {
-        if (!d.count)
-            return d.constant == 0;
-        return proves(s, &d, 1, -1) || proves(s, &d, -1, -1) ? 0 : -1;
-    }
-    const int strict = op == EX_LT;
-    return proves(s, &d, 1, -strict) ? 1 : proves(s, &d, -1, strict - 1) ? 0 : -1;
+    return is_always(s, op, a, b, true) ? 1 : is_always(s, op, a, b, false) ? 0 : -1;
 }
 
 bool form_condition(Simplifier *s, const Expr *condition, bool value, Form *f)
@@ -245,7 +276,7 @@ bool form_condition(Simplifier *s, const Expr *condition, bool value, Form *f)
     if ((condition->op != EX_LT && condition->op != EX_LE) || !is_integer(condition->args[0]))
         return false;
     const int strict = condition->op == EX_LT;
-    *f               = (Form){ 0 };
+    form_clear(f, 0);
     if (!form_add_exact(s, f, condition->args[1], value ? 1 : -1) || !form_add_exact(s, f, condition->args[0], value ? -1 : 1))
         return false;
     f->constant -= value ? strict : 1 - strict;

@@ -30,12 +30,13 @@ static bool join_parts(Form *f, int i)
         if (!is_by_constant(div, EX_DIV) || div->args[0] != mod->args[0] || div->args[1] != mod->args[1]
             || __builtin_mul_overflow(k, mod->args[1]->u.i, &kc) || f->terms[j].k != kc)
             continue;
-        Form g = *f;
+        Form g;
+        form_copy(&g, f);
         form_remove(&g, i > j ? i : j);
         form_remove(&g, i > j ? j : i);
         if (!form_add_value(&g, mod->args[0], k))
             return false;
-        *f = g;
+        form_copy(f, &g);
         return true;
     }
     return false;
@@ -49,7 +50,8 @@ static bool make_remainder(Simplifier *s, Form *f, int i)
     if (c == -1 || kc % c)
         return false;
     const int64_t k = -(kc / c);
-    Form          n, g = *f;
+    Form          n, g;
+    form_copy(&g, f);
     form_of(div->args[0], &n);
     for (int t = 0; t < n.count; t++) {
         int64_t wanted;
@@ -60,7 +62,7 @@ static bool make_remainder(Simplifier *s, Form *f, int i)
     if (!n.count || !form_add(&g, &n, -k)
         || !form_add_value(&g, make_binary(s, EX_MOD, (kn_type)div->type, div->args[0], div->args[1]), k))
         return false;
-    *f = g;
+    form_copy(f, &g);
     return true;
 }
 
@@ -92,7 +94,8 @@ static int operands(const Expr *e, ExprOp op, const Expr **out, int count)
 static int at_distance(Simplifier *s, const Expr *e, const Expr *const *among, int count, Wide *distance)
 {
     for (int i = 0; i < count; i++) {
-        Form d = { 0 };
+        Form d;
+        form_clear(&d, 0);
         if (form_add_exact(s, &d, e, 1) && form_add_exact(s, &d, among[i], -1) && !d.count) {
             *distance = d.constant;
             return i;
@@ -132,7 +135,9 @@ bool form_cancel_extremes(Simplifier *s, Form *f)
             Wide        distance = 0;
             if (a->op != b->op || f->terms[i].k != -f->terms[j].k || !same_distance(s, a, b, &distance))
                 continue;
-            Form shift = { .constant = distance };
+            Form shift;
+            form_clear(&shift, 0);
+            shift.constant = distance;
             if (!form_add(f, &shift, f->terms[i].k))
                 return false;
             form_remove(f, j);
@@ -168,15 +173,16 @@ static bool add_inside(Simplifier *s, Choices *c, const Form *r, int64_t k, kn_t
     const Known all   = known_type(type);
     int         saved = r->count + (r->constant != 0);
     for (int n = 0; n < c->count; n++) {
-        Form part = *r;
+        Form part;
         Wide lo, hi;
+        form_copy(&part, r);
         if (!form_add(&part, &c->at[n], k))
             return false;
         form_range(s, &part, &lo, &hi);
         if (lo < all.lo || hi > all.hi)
             return false;
         saved += size(&c->at[n]) - size(&part);
-        c->at[n] = part;
+        form_copy(&c->at[n], &part);
     }
     return saved > 0;
 }
@@ -186,9 +192,12 @@ static const Expr *move_inside(Simplifier *s, const Form *sum, int i, bool const
 {
     const Expr   *in[MOST_OPERANDS], *atom = sum->terms[i].atom, *result = NULL;
     const int64_t k    = sum->terms[i].k;
-    Choices       c    = { .count = operands(atom, (ExprOp)atom->op, in, 0) };
-    Form          rest = { .bits = sum->bits, .constant = constant ? sum->constant : 0 };
-    Form          outside = { .bits = sum->bits, .constant = constant ? 0 : sum->constant };
+    Choices       c;
+    Form          rest, outside;
+    c.count = operands(atom, (ExprOp)atom->op, in, 0);
+    form_clear(&rest, sum->bits);
+    form_clear(&outside, sum->bits);
+    *(constant ? &rest.constant : &outside.constant) = sum->constant;
     for (int n = 0; n < c.count; n++)
         form_exact(s, in[n], &c.at[n]);
     for (int n = 0; n < sum->count; n++)

@@ -2,7 +2,7 @@
  *
  * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not a
  * loop at that moment is an error here. After `specialize` a chain is about that version of the definition, whose loops begin
- * as those of the moment; after `stage` and `rfactor` about the function that these make (schedule_made.c), which later
+ * as those of the moment; after `stage`, `rfactor` and `separate` about the function that these make (schedule_made.c), which later
  * statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read,
  * because the statements of a schedule may come in any order. */
 #include "lang/scheduling.h"
@@ -382,7 +382,7 @@ static bool check_place(Scheduling *s, const Directive *d, const Ast *call)
         diag_error(el->cx, d->loc, arena_printf(el->arena, "%s.%s(…)", s->func->name, name), "`%s` is about the function as a whole, not one update", name);
         return false;
     }
-    if (s->version && (d->info->whole || !strcmp(name, "compute_with") || !strcmp(name, "rfactor"))) {
+    if (s->version && (d->info->whole || !strcmp(name, "compute_with") || !strcmp(name, "rfactor") || !strcmp(name, "separate"))) {
         diag_error(el->cx, d->loc, "put it before specialize", "`%s` is about all versions of the definition", name);
         return false;
     }

@@ -1,14 +1,14 @@
-/* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's (stage, rfactor).
+/* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's (stage, rfactor, separate).
  *
- * Their names, arguments and loops are known here, so that the rest of the schedule can be checked against them; what rfactor's
- * function computes is worked out where the schedule is obeyed (plan/derive.c). */
+ * Their names, arguments and loops are known here, so that the rest of the schedule can be checked against them; what the functions of rfactor
+ * and separate compute is worked out where the schedule is obeyed (plan/derive.c, plan/separate.c). */
 #include "lang/scheduling.h"
 
 /* A function beside the pipeline's, of a name that is new: "in.stage", "hist.rfactor.2". */
-static Func *make_function(Scheduling *s, const Directive *d, int rank)
+static Func *make_function(Scheduling *s, const Directive *d, const char *base, int rank)
 {
     Elab       *el   = s->el;
-    const char *base = arena_printf(el->arena, "%s.%s", d->func->name, d->info->name), *name = intern(el->cx, base);
+    const char *name = intern(el->cx, base);
     for (int i = 2; map_get(&s->functions, name); i++)
         name = intern(el->cx, arena_printf(el->arena, "%s.%d", base, i));
     Func *f = ARENA_NEW(el->arena, Func);
@@ -20,12 +20,16 @@ static Func *make_function(Scheduling *s, const Directive *d, int rank)
     return f;
 }
 
-/* f.stage(…): a copy of f. */
-static Func *make_stage(Scheduling *s, const Directive *d)
+static const char *made_name(Scheduling *s, const Directive *d)
+{
+    return arena_printf(s->el->arena, "%s.%s", d->func->name, d->info->name);
+}
+
+/* f(x, …) = from(x, …) */
+static Func *make_copy(Scheduling *s, const Directive *d, const char *name, const Func *from)
 {
     Elab        *el   = s->el;
-    const Func  *from = d->func;
-    Func        *f    = make_function(s, d, from->rank);
+    Func        *f    = make_function(s, d, name, from->rank);
     const Expr **args = ARENA_ARRAY(el->arena, const Expr *, (size_t)from->rank);
     f->values         = ARENA_ARRAY(el->arena, const Expr *, (size_t)from->component_count);
     for (int k = 0; k < from->rank; k++)
@@ -35,15 +39,22 @@ static Func *make_stage(Scheduling *s, const Directive *d)
     return f;
 }
 
+/* f.stage(…): a copy of f. */
+static Func *make_stage(Scheduling *s, Directive *d)
+{
+    return make_copy(s, d, made_name(s, d), d->func);
+}
+
 typedef struct NameList {
     VEC(const char *) names;
 } NameList;
 
-/* The reduction loops of an update, which may have been split so far but nothing else. */
+/* The reduction loops of an update, which may have been split so far (for rfactor) but nothing else. */
 static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
 {
-    Elab         *el = s->el;
-    const Update *u  = &d->func->updates[d->update];
+    Elab         *el     = s->el;
+    const Update *u      = &d->func->updates[d->update];
+    const bool    splits = !strcmp(d->info->name, "rfactor");
     for (int i = 0; i < u->rvar_count; i++)
         vec_push(el->arena, &out->names, u->rvars[i].name);
     for (size_t i = 0; i < s->schedule->directives.count; i++) {
@@ -53,9 +64,11 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
             continue;
         while (at < out->names.count && b->arg_count && out->names.at[at] != b->args[0].name)
             at++;
-        if (strcmp(b->info->name, "split") || at == out->names.count) {
-            diag_error(el->cx, d->loc, "begin the update's directives with rfactor; the others then go to the two functions it makes",
-                       "only splits of reduction variables may come before `rfactor`, not `%s`", b->info->name);
+        if (!splits || strcmp(b->info->name, "split") || at == out->names.count) {
+            diag_error(el->cx, d->loc,
+                       arena_printf(el->arena, "begin the update's directives with %s; the others then go to the two functions it makes", d->info->name),
+                       splits ? "only splits of reduction variables may come before `%s`, not `%s`" : "nothing may come before `%s`: there is `%s`", d->info->name,
+                       b->info->name);
             return false;
         }
         out->names.at[at] = b->args[1].name;
@@ -66,56 +79,87 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
     return true;
 }
 
-/* f.update(k).rfactor(r, v): partial results along a new last argument v; f's own update goes on over r alone. */
-static Func *make_rfactor(Scheduling *s, const Directive *d)
+/* The place of `r` among the reduction loops; -1, with a diagnostic, if it is none of them or the directive is not for an update. */
+static int reduction_loop(Scheduling *s, const Directive *d, const char *usage, NameList *loops)
 {
     Elab       *el = s->el;
-    const char *r = d->args[0].name, *v = d->args[1].name;
-    NameList    loops = { { 0 } };
+    const char *r  = d->args[0].name;
     if (d->update < 0) {
-        diag_error(el->cx, d->loc, "f.update(0).rfactor(r, v)", "`rfactor` is for an update");
-        return NULL;
+        diag_error(el->cx, d->loc, usage, "`%s` is for an update", d->info->name);
+        return -1;
     }
+    if (!reduction_loops(s, d, loops))
+        return -1;
+    for (size_t i = 0; i < loops->names.count; i++)
+        if (loops->names.at[i] == r)
+            return (int)i;
+    diag_error(el->cx, d->args[0].loc, arena_printf(el->arena, "these do: %s", name_list(el, loops->names.at, loops->names.count)),
+               "the loop `%s` does not run over the reduction", r);
+    return -1;
+}
+
+/* A function with an update over the loops but the one at `at`, which alone is left to the update of the directive. Its arguments are free where
+ * the update's are, and those beyond. */
+static Func *make_partial(Scheduling *s, const Directive *d, const char *name, int rank, const NameList *loops, int at)
+{
+    Elab   *el = s->el;
+    Func   *f  = make_function(s, d, name, rank);
+    Update *u  = ARENA_NEW(el->arena, Update);
+    f->update_count = 1;
+    f->updates      = u;
+    u->loc          = d->loc;
+    u->is_free      = ARENA_ARRAY(el->arena, bool, (size_t)f->rank);
+    u->rvars        = ARENA_ARRAY(el->arena, RVar, loops->names.count);
+    for (int k = 0; k < f->rank; k++)
+        u->is_free[k] = k >= d->func->rank || d->func->updates[d->update].is_free[k];
+    for (size_t i = 0; i < loops->names.count; i++)
+        if ((int)i != at)
+            u->rvars[u->rvar_count++].name = loops->names.at[i];
+    Loops *own       = loops_of(s, d->func, d->update);
+    own->names.count = 0;
+    for (int k = 0; k < d->func->rank; k++)
+        vec_push(el->arena, &own->names, d->func->args[k]);
+    vec_push(el->arena, &own->names, loops->names.at[at]);
+    return f;
+}
+
+/* f.update(k).rfactor(r, v): partial results along a new last argument v; f's own update goes on over r alone. */
+static Func *make_rfactor(Scheduling *s, Directive *d)
+{
+    Elab       *el    = s->el;
+    const char *v     = d->args[1].name;
+    NameList    loops = { { 0 } };
+    const int   at    = reduction_loop(s, d, "f.update(0).rfactor(r, v)", &loops);
+    if (at < 0)
+        return NULL;
     if (d->func->rank == KN_MAX_RANK) {
         diag_error(el->cx, d->loc, NULL, "`%s` has %d dimensions already: there is no room for another", d->func->name, KN_MAX_RANK);
         return NULL;
     }
-    if (!reduction_loops(s, d, &loops))
-        return NULL;
-    size_t at = 0;
-    while (at < loops.names.count && loops.names.at[at] != r)
-        at++;
     bool clash = false;
     for (size_t i = 0; i < loops.names.count; i++)
         clash |= loops.names.at[i] == v;
     for (int k = 0; k < d->func->rank; k++)
         clash |= d->func->args[k] == v;
-    if (at == loops.names.count || clash) {
-        diag_error(el->cx, d->args[clash].loc,
-                   clash ? "choose another name" : arena_printf(el->arena, "these do: %s", name_list(el, loops.names.at, loops.names.count)),
-                   clash ? "`%s` is taken" : "the loop `%s` does not run over the reduction", clash ? v : r);
+    if (clash) {
+        diag_error(el->cx, d->args[1].loc, "choose another name", "`%s` is taken", v);
         return NULL;
     }
-    Func   *f = make_function(s, d, d->func->rank + 1);
-    Update *u = ARENA_NEW(el->arena, Update);
+    Func *f                = make_partial(s, d, made_name(s, d), d->func->rank + 1, &loops, at);
     f->args[d->func->rank] = v;
-    f->update_count        = 1;
-    f->updates             = u;
-    u->loc                 = d->loc;
-    u->is_free             = ARENA_ARRAY(el->arena, bool, (size_t)f->rank);
-    u->rvars               = ARENA_ARRAY(el->arena, RVar, loops.names.count);
-    for (int k = 0; k < d->func->rank; k++)
-        u->is_free[k] = d->func->updates[d->update].is_free[k];
-    u->is_free[d->func->rank] = true;
-    for (size_t i = 0; i < loops.names.count; i++)
-        if (i != at)
-            u->rvars[u->rvar_count++].name = loops.names.at[i];
-    Loops *own      = loops_of(s, d->func, d->update);
-    own->names.count = 0;
-    for (int k = 0; k < d->func->rank; k++)
-        vec_push(el->arena, &own->names, d->func->args[k]);
-    vec_push(el->arena, &own->names, r);
     return f;
+}
+
+/* f.update(k).separate(r): f.separate.sum over all other reduction variables, and f.separate, which is that; f's own update goes on over r alone. */
+static Func *make_separate(Scheduling *s, Directive *d)
+{
+    NameList    loops = { { 0 } };
+    const int   at    = reduction_loop(s, d, "f.update(0).separate(r)", &loops);
+    const char *name  = made_name(s, d);
+    if (at < 0)
+        return NULL;
+    d->sums = make_partial(s, d, arena_printf(s->el->arena, "%s.sum", name), d->func->rank, &loops, at);
+    return make_copy(s, d, name, d->sums);
 }
 
 /* A version of the definition: its loops begin as they are now. */
@@ -145,10 +189,16 @@ bool schedule_move_on(Scheduling *s, Directive *d)
 {
     if (!strcmp(d->info->name, "specialize"))
         return begin_version(s, d);
-    const bool stage = !strcmp(d->info->name, "stage");
-    if (!stage && strcmp(d->info->name, "rfactor"))
+    static const struct {
+        const char *name;
+        Func *(*make)(Scheduling *s, Directive *d);
+    } makers[] = { { "stage", make_stage }, { "rfactor", make_rfactor }, { "separate", make_separate } };
+    size_t k = 0;
+    while (k < sizeof makers / sizeof *makers && strcmp(d->info->name, makers[k].name))
+        k++;
+    if (k == sizeof makers / sizeof *makers)
         return true;
-    d->made = stage ? make_stage(s, d) : make_rfactor(s, d);
+    d->made = makers[k].make(s, d);
     if (!d->made)
         return false;
     s->func   = d->made;

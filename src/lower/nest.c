@@ -483,6 +483,18 @@ static void split_condition(Lower *lw, const Expr *e, const Expr **plain, const 
     *part             = x_and(lw, *part, e);
 }
 
+/* The condition that a point is needed, of loops that bound or align_bounds make run over more; NULL: they do not. */
+static const Expr *point_needed(Build *b, const Nest *n)
+{
+    Lower      *lw = b->lw;
+    const Func *f  = n->def->func;
+    const Expr *c  = NULL;
+    for (int d = 0; n->widened && d < f->rank; d++)
+        if (n->shared[d])
+            c = x_and(lw, c, x_and(lw, x_le(lw, n->box.min[d], var(b, f->args[d])), x_le(lw, var(b, f->args[d]), n->box.max[d])));
+    return c;
+}
+
 static const Stmt *provide(Build *b, Nest *n)
 {
     Lower        *lw = b->lw;
@@ -502,15 +514,17 @@ static const Stmt *provide(Build *b, Nest *n)
     for (int c = 0; c < f->component_count; c++)
         s->provide.values[c] = safe_in(b, n->def, u ? u->values[c] : f->values[c]);
     /* the place before what the condition reads: where a step writes nothing that is needed, that may not be there; and after the rest of the condition: where that does
-     * not hold, what the place reads may not be there */
+     * not hold, what the place reads may not be there. Neither may be there for points that nobody needs */
     const Stmt *result = s;
-    const Expr *at     = write_guard(b, n);
+    const Expr *at     = write_guard(b, n), *needed = point_needed(b, n);
     if (u && u->where)
         split_condition(lw, u->where, &plain, &reading);
     if (reading)
         result = stmt_if(lw->arena, safe(b, reading), result, NULL);
     if (at)
         result = stmt_if(lw->arena, at, result, NULL);
+    if (needed && (at || reading))
+        result = stmt_if(lw->arena, needed, result, NULL);
     if (plain)
         result = stmt_if(lw->arena, safe(b, plain), result, NULL);
     if (n->guard)

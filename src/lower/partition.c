@@ -9,6 +9,8 @@
  *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop
  *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
  *         and lanes one after the other for the rest, since masks are dear for small types.
+ *         The side of a branch that images of a usual size do not come to is left as it is, and what is to be unrolled there is a loop. A loop around
+ *         others, or of one iteration, is not copied to save it scalar operations.
  * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its
  *         size. Left alone are bodies of more than MOST_NODES and loops of few iterations without vectors. Conditions are decided by
  *         innermost loops, and by outer ones where the innermost moves what is compared slower than they do (the taps of a filter within
@@ -22,7 +24,7 @@ typedef struct Pass {
     Lower      *lw;
     Arena      *scratch;
     Simplifier *known;
-    Typical     typical;
+    Typical     typical, sizes;
     Map         reach;          /* see Partition.reach */
     bool        partitioned;    /* something inside the statement looked at */
 } Pass;
@@ -57,6 +59,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     map_set(&p->motions, s->let.name, kept);
     map_set(&p->values, s->let.name, varies ? NULL : (void *)partition_outside(p, value));
     varying_bind(&p->varying, s->let.name, varies);
+    varying_bind(&p->lanes, s->let.name, varying_expr(&p->lanes, value));
     varying_bind(&w->changed, s->let.name, value != s->let.value || varying_expr(&w->changed, value));
     simplifier_push_let(p->known, s->let.name, value);
     const Stmt *body = steady(w, s->let.body);
@@ -79,20 +82,19 @@ static bool has_loop(const Stmt *s)
     return found;
 }
 
-static void find_vector(void *user, const Stmt *s)
+static void count_vector(void *user, const Stmt *s)
 {
-    bool *found = user;
-    *found |= s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
+    *(int *)user += s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
     if (s->kind != STMT_FOR || s->loop.kind == LOOP_UNROLL)
-        stmt_children(s, NULL, find_vector, found);
+        stmt_children(s, NULL, count_vector, user);
 }
 
-/* Is there a vector loop, not inside another loop of it? */
-static bool has_vector(const Stmt *s)
+/* The vector loops in it that are not inside another loop of it. */
+static int count_vectors(const Stmt *s)
 {
-    bool found = false;
-    find_vector(&found, s);
-    return found;
+    int count = 0;
+    count_vector(&count, s);
+    return count;
 }
 
 static const Expr *last_of(Lower *lw, const Stmt *loop)
@@ -118,6 +120,7 @@ static const Stmt *steady_loop(Steady *w, const Stmt *s)
     }
     map_set(&p->motions, s->loop.name, kept);
     varying_bind(&p->varying, s->loop.name, true);
+    varying_bind(&p->lanes, s->loop.name, vector);
     simplifier_push_range(p->known, s->loop.name, s->loop.min, last_of(p->lw, s));
     p->between += !vector;
     const Stmt *body = steady(w, s->loop.body);
@@ -126,13 +129,29 @@ static const Stmt *steady_loop(Steady *w, const Stmt *s)
     return stmt_for(p->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent, body);
 }
 
+static void find_store(void *user, const Stmt *s)
+{
+    *(bool *)user |= s->kind == STMT_STORE || s->kind == STMT_STAGE;
+    stmt_children(s, NULL, find_store, user);
+}
+
+/* Does it only ask for cache lines? A loop that does is not worth a copy of those beside it. */
+static bool fetches(const Stmt *s)
+{
+    bool stores = false;
+    find_store(&stores, s);
+    return !stores;
+}
+
 /* A branch; `around`: the vector loop in which it stands alone, or NULL. */
 static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
 {
     Partition *p = &w->p;
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
+    p->branch    = true;
     const Expr *condition = partition_expr(p, s->branch.condition);
+    p->branch    = false;
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
         map_set(&w->guards, s, (void *)s);
         map_set(&w->guards, around, (void *)around);
@@ -151,7 +170,7 @@ static const Stmt *steady(void *user, const Stmt *s)
         w->vector = s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR ? s : NULL;
     switch (s->kind) {
     case STMT_LET: s = steady_let(w, s); break;
-    case STMT_FOR: s = steady_loop(w, s); break;
+    case STMT_FOR: s = fetches(s) ? s : steady_loop(w, s); break;
     case STMT_IF: s = steady_if(w, s, around); break;
     default: s = stmt_map(&m, s); break;
     }
@@ -211,7 +230,7 @@ static const Expr *named(Steady *w, Lets *lets, const char *what, const Expr *va
     return expr_var(lw->exprs, KN_I32, s->let.name);
 }
 
-/* The loop in parts. With L the least v that all lower constraints allow, G the first that a guard does not and H the first that an upper constraint or a guard
+/* The loop in parts. Where typical sizes have nothing before the steady state, and there is something, nothing is steady: that saves a copy. Else, with L the least v that all lower constraints allow, G the first that a guard does not and H the first that an upper constraint or a guard
  * does not, all within min..end:  steady = min(L, G), edge = max(steady, H), guard = max(edge, G). If G < L nothing is steady: H <= G. */
 static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 {
@@ -219,7 +238,9 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
     Lower      *lw   = p->lw;
     ExprPool   *pool = lw->exprs;
     Lets        lets = { 0 };
-    const bool  guarded = p->guards.count > 0, low = p->lows.count > 0, high = p->highs.count > 0;
+    const bool  guarded = p->guards.count > 0, high = p->highs.count > 0;
+    const bool  never = p->lows.count && p->typical_known && p->steady_min <= p->typical_min && high && !guarded;
+    const bool  low  = p->lows.count && !never;
     const Expr *min  = named(w, &lets, "first", loop->loop.min);
     const Expr *end  = named(w, &lets, "end", index_add(pool, loop->loop.min, loop->loop.extent));
     const Expr *held = guarded ? named(w, &lets, "guard", partition_bound(p, &p->guards, min, end)) : NULL;
@@ -232,7 +253,10 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
     const Expr *edge = high ? partition_bound(p, &p->highs, min, end) : held;
     if (high && guarded)
         edge = expr_binary(pool, EX_MIN, KN_I32, edge, held);
-    edge = edge ? named(w, &lets, "edge", expr_binary(pool, EX_MAX, KN_I32, edge, first)) : end;
+    edge = edge ? expr_binary(pool, EX_MAX, KN_I32, edge, first) : end;
+    if (never)
+        edge = expr_ternary(pool, EX_SELECT, KN_I32, expr_binary(pool, EX_LE, KN_BOOL, partition_bound(p, &p->lows, min, end), min), edge, min);
+    edge = edge == end ? end : named(w, &lets, "edge", edge);
 
     const Stmt *free  = guarded ? unguarded(w, loop->loop.body) : loop->loop.body;
     const Stmt *lanes = guarded ? by_lanes(w, loop->loop.body) : loop->loop.body;
@@ -251,25 +275,35 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
     return result;
 }
 
+/* ---- What it is worth ------------------------------------------------------------------------------- */
+
+/* Is one scalar operation for each iteration much? Not for a loop around others, or one that is hardly a loop. */
+static bool is_tight(Pass *x, const Stmt *loop)
+{
+    const Expr *once = expr_binary(x->lw->exprs, EX_LE, KN_BOOL, loop->loop.extent, expr_int(x->lw->exprs, KN_I32, 1));
+    return !has_loop(loop->loop.body) && !simplifier_proves(x->known, once);
+}
+
 /* ---- The pass --------------------------------------------------------------------------------------- */
 
 /* The loop in parts, or as it is if there is nothing to decide; `tail`: no guard, even. */
 static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
     Lower      *lw      = x->lw;
-    const bool  vectors = has_vector(loop->loop.body);
+    const int   vectors = count_vectors(loop->loop.body);
     const Expr *few     = expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
     if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES || (!vectors && simplifier_proves(x->known, few)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Steady w = { .p = { .lw = lw, .scratch = &scratch, .known = x->known, .typical = &x->typical, .reach = &x->reach, .loop = loop } };
+    Steady w = { .p = { .lw = lw, .scratch = &scratch, .known = x->known, .typical = &x->typical, .reach = &x->reach, .loop = loop, .vectors = vectors } };
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);
     p->varying.reads = true;
     map_init(&p->motions, &scratch);
     map_init(&p->values, &scratch);
     map_init(&w.guards, &scratch);
+    varying_init(&p->lanes, lw->exprs, &scratch, NULL);
     varying_init(&w.changed, lw->exprs, &scratch, NULL);
     int64_t extent   = 0;
     p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) && typical_value(&x->typical, loop->loop.extent, &extent)
@@ -280,7 +314,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if (p->guards.count || (!tail && p->lows.count + p->highs.count)) {
+    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) && (p->worth || is_tight(x, loop))) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }
@@ -322,7 +356,7 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     if (s->loop.kind == LOOP_VECTOR)
         return s;
     x->partitioned = false;
-    if (serial && has_vector(s->loop.body) && has_loop(s->loop.body)) {
+    if (serial && count_vectors(s->loop.body) && has_loop(s->loop.body)) {
         s = split_loop(x, s, true);
         if (x->partitioned)
             return s;
@@ -338,11 +372,23 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     return s;
 }
 
+/* Code that images of a usual size do not come to: a loop is a loop, and nothing is copied. */
+static const Stmt *plain(void *user, const Stmt *s)
+{
+    Pass         *x = user;
+    const StmtMap m = { x->lw->arena, plain, NULL, x };
+    s               = stmt_map(&m, s);
+    return s && s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL ? loop_as(x->lw->arena, s, LOOP_SERIAL) : s;
+}
+
 /* One side of a branch, which may say how far a loop in it goes. */
 static const Stmt *partition_side(Pass *x, const Expr *condition, const Stmt *s)
 {
+    int64_t usual;
     if (!s)
         return NULL;
+    if (typical_value(&x->sizes, condition, &usual) && !usual)
+        return plain(x, s);
     simplifier_push_fact(x->known, condition);
     s = partition(x, s);
     simplifier_pop(x->known);
@@ -364,6 +410,7 @@ static const Stmt *partition(void *user, const Stmt *s)
         return stmt_map(&m, s);
     reach_set(x, s->let.name, reach_of(x, s->let.value));
     typical_let(&x->typical, s->let.name, s->let.value);
+    typical_let(&x->sizes, s->let.name, s->let.value);
     simplifier_push_let(x->known, s->let.name, s->let.value);
     s = stmt_map(&m, s);
     simplifier_pop(x->known);
@@ -379,6 +426,8 @@ const Stmt *lower_partition(Lower *lw, const Stmt *s)
     Pass x = { .lw = lw, .scratch = &scratch, .known = lower_knowledge(lw, &scratch) };
     map_init(&x.reach, &scratch);
     typical_init(&x.typical, lw, &scratch);
+    typical_init(&x.sizes, lw, &scratch);
+    x.sizes.sizes = true;
     s = partition(&x, s);
     scratch_end(&scratch);
     return s;

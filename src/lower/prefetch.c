@@ -2,8 +2,8 @@
  *
  * Takes   a nest in which the loop has just been opened, or one inside it, and a function that is stored outside it.
  * Gives   the hull of what is read of that function within one iteration of the loop last opened, by the definition itself, or else by what is computed for it inside
- *         the named loop, with i + ahead in the place of that loop's variable i, less what i + ahead - 1 has asked for, brought into the storage: a prefetch for each
- *         cache line of it, up to a bound. Around vectors the loop last opened is the one just outside
+ *         the named loop, with i + ahead in the place of that loop's variable i, less what i + ahead - 1 has asked for, brought into the storage where that moves it: a prefetch
+ *         for each cache line of it, up to a bound. Around vectors the loop last opened is the one just outside
  *         the vector: while a row is computed, a row to come is asked for, line by line.
  * Holds   nothing is read that would not be: an end of the box that depends on data is the end of the storage. */
 #include "lower/build.h"
@@ -213,6 +213,14 @@ static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const 
     return s;
 }
 
+/* The end of what is asked for, from the end of what is read. One that is the same in all iterations is read in this one too: it need not be brought into the
+ * storage, and the loop has nothing to compare. `unknown` is the end where it depends on data. */
+static const Expr *fetched_end(Build *b, const Expr *end, const PlanPrefetch *p, const char *loop, const Expr *min, const Expr *max, const Expr *unknown)
+{
+    const Expr *then = shifted(b, end, loop, p->ahead);
+    return !then ? unknown : then == shifted(b, end, loop, 0) ? then : within(b, then, min, max);
+}
+
 static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wraps *w)
 {
     const Func *f     = p->func;
@@ -229,9 +237,8 @@ static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wra
     if (dense)
         leave_to_former(b, f->rank, &read.box, n->def->loops[level].var);
     for (int d = 0; d < f->rank; d++) {
-        const Expr *min = shifted(b, read.box.min[d], loop, p->ahead), *max = shifted(b, read.box.max[d], loop, p->ahead);
-        box.min[d]      = min ? within(b, min, stored.min[d], stored.max[d]) : stored.min[d];
-        box.max[d]      = max ? within(b, max, stored.min[d], stored.max[d]) : stored.max[d];
+        box.min[d] = fetched_end(b, read.box.min[d], p, loop, stored.min[d], stored.max[d], stored.min[d]);
+        box.max[d] = fetched_end(b, read.box.max[d], p, loop, stored.min[d], stored.max[d], stored.max[d]);
     }
     wrap_before(b, w, fetch_box(b, n->def, f, &box, &read.box, dense));
 }

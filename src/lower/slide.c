@@ -7,6 +7,8 @@
  *         must have it.
  * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows larger than a tile. Nothing is proved, because
  *         nothing is assumed: what is held is known when the code runs.
+ * Windows of windows: computed inside the loop of the function that reads it, not beside it, a function is asked for one piece of that function at a time, also before the first: how
+ *         much is needed at a time, and so kept, does not grow with what the first iteration has to make up for.
  * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate % F. What is held is then no more than F of them. F is rounded up to
  *         a power of two. Not the dimension that is dense in memory, unless a schedule asks for it.
  * From    Ragan-Kelley et al. 2013, section 4.3, where the dimension is found by proof and the warm-up is a condition on the loop's first iteration. */
@@ -16,34 +18,28 @@ enum { MOST_FOLD = 1 << 16 };
 
 /* ---- Which dimension moves --------------------------------------------------------------- */
 
-typedef struct Depends {
-    Build      *b;
-    const char *loop;
-    bool        found;
-} Depends;
-
-static void depends_visit(const Expr *e, void *user)
+static void note_name(const Expr *e, void *user)
 {
-    Depends *d = user;
-    if (e->op != EX_VAR || d->found)
-        return;
-    if (e->u.name == d->loop) {
-        d->found = true;
-        return;
-    }
-    for (size_t i = d->b->scopes.count; i-- > 0;)
-        if (d->b->scopes.at[i].name == e->u.name) {
-            if (d->b->scopes.at[i].value)
-                expr_visit(d->b->lw->exprs, d->b->scopes.at[i].value, depends_visit, user);
-            return;
-        }
+    if (e->op == EX_VAR)
+        map_set(user, e->u.name, (void *)e);
 }
 
-static bool depends(Build *b, const Expr *e, const char *loop)
+static Map names_of(Build *b, const Expr *e)
 {
-    Depends d = { b, loop, false };
-    expr_visit(b->lw->exprs, e, depends_visit, &d);
-    return d.found;
+    Map names;
+    map_init(&names, b->lw->arena);
+    expr_visit(b->lw->exprs, e, note_name, &names);
+    return names;
+}
+
+/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. */
+static Map names_behind(Build *b, const Expr *e, size_t opened)
+{
+    Map names = names_of(b, e);
+    for (size_t i = b->scopes.count; i-- > opened;)
+        if (b->scopes.at[i].value && map_get(&names, b->scopes.at[i].name))
+            expr_visit(b->lw->exprs, b->scopes.at[i].value, note_name, &names);
+    return names;
 }
 
 typedef struct Separate {
@@ -85,11 +81,14 @@ static bool keeps_beside(Build *b, const Func *f, int d)
 /* The dimensions that move with the innermost loops that move any, the innermost last. */
 static void find_moving(Build *b, const Func *f, const SymBox *box, Slide *s)
 {
+    Map behind[KN_MAX_RANK];
+    for (int d = 0; d < f->rank; d++)
+        behind[d] = names_behind(b, box->max[d], s->opened);
     for (size_t i = b->scopes.count; i-- > s->opened && s->count < 2;) {
         if (b->scopes.at[i].value)
             continue;
         for (int d = f->rank - 1; d >= 0; d--) {
-            if (!depends(b, box->max[d], b->scopes.at[i].name) || !separates(b, f, d))
+            if (!map_get(&behind[d], b->scopes.at[i].name) || !separates(b, f, d))
                 continue;
             if (s->count == 0 || (s->dims[0] != d && keeps_beside(b, f, d))) {
                 s->dims[1] = s->dims[0];
@@ -125,13 +124,33 @@ static bool is_at_most(Build *b, const Expr *extent, int64_t most)
     return simplifier_proves(b->lw->simplifier, x_le(b->lw, extent, x_int(b->lw, most)));
 }
 
+/* A number that `extent` is never above. Lets are opened one after another, the newest first, and after each what both ends have in common cancels: of first + min(rest, 4) - first
+ * nothing is left but the minimum. Intervals of what the lets at last stand for do not see that. */
+static int64_t opened_most(Build *b, const Expr *extent)
+{
+    enum { MOST_OPENED = 8 };
+    Lower  *lw = b->lw;
+    int64_t lo, hi, most;
+    simplifier_bounds(lw->simplifier, extent, &lo, &most);
+    for (size_t i = b->scopes.count, opened = 0; i-- > 0 && opened < MOST_OPENED;) {
+        const Scope *s     = &b->scopes.at[i];
+        const Map    names = names_of(b, extent);
+        if (!s->value || !map_get(&names, s->name))
+            continue;
+        opened++;
+        extent = simplify(lw->simplifier, expr_substitute(lw->exprs, extent, 1, &s->name, &s->value));
+        simplifier_bounds(lw->simplifier, extent, &lo, &hi);
+        most = hi < most ? hi : most;
+    }
+    return most;
+}
+
 /* An interval is found with few steps, and often no interval at all where windows feed windows: then small numbers are tried, each of which is worth a proof. */
 int64_t box_most(Build *b, const SymBox *box, int d)
 {
     enum { MOST_TRIED = 64 };
-    int64_t     lo, hi;
     const Expr *extent = x_add(b->lw, x_sub(b->lw, box->max[d], box->min[d]), x_int(b->lw, 1));
-    simplifier_bounds(b->lw->simplifier, extent, &lo, &hi);
+    int64_t     hi     = opened_most(b, extent);
     if (hi <= MOST_FOLD)
         return hi > 0 ? hi : -1;
     for (hi = 2; hi <= MOST_TRIED && !is_at_most(b, extent, hi); hi *= 2)

@@ -48,6 +48,7 @@ static bool apply(const Expr *e, const int64_t *a, int64_t *out)
     case EX_CAST:
     case EX_SAT_CAST: *out = a[0]; return true;
     case EX_NEG: *out = -a[0]; return true;
+    case EX_BIT_NOT: *out = e->type == KN_BOOL ? !a[0] : ~a[0]; return true;
     case EX_ABS: *out = a[0] < 0 ? -a[0] : a[0]; return true;
     case EX_ADD: *out = a[0] + a[1]; return true;
     case EX_SUB: *out = a[0] - a[1]; return true;
@@ -75,7 +76,7 @@ static bool leaf(Typical *t, const Expr *e, int64_t *out)
         return known != NULL;
     }
     *out = e->op == EX_INT ? e->u.i : TYPICAL_PARAM;
-    return e->op == EX_INT || e->op == EX_PARAM;
+    return e->op == EX_INT || (e->op == EX_PARAM && !t->sizes);
 }
 
 /* `done`: node -> its value, or `done` itself where it has none. */

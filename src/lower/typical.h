@@ -9,6 +9,7 @@ typedef struct Typical {
     Lower *lw;
     Arena *arena;
     Map    names;       /* -> int64_t; absent: not known */
+    bool   sizes;       /* only what the sizes of images decide is known: no parameter, and no loop that is not told */
 } Typical;
 
 /* Mins of ports are 0, outputs as large as their estimate, or of a usual size, and inputs as large as their reader wants them, even if it shrinks them. */

@@ -30,6 +30,7 @@ const DirectiveInfo directive_table[] = {
     { "align_bounds", "die?", false, true, false },
     { "specialize", "c", false, false, false },
     { "rfactor", "vn", false, false, false },
+    { "separate", "v", false, false, false },
     { "atomic", "", false, false, false },
     { "prefetch", "fvi", false, false, false },
     /* GPU */

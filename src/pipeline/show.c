@@ -132,7 +132,7 @@ void directive_print(Text *t, const Directive *d)
     text_add(t, ")");
 }
 
-/* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage or rfactor
+/* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage, rfactor or separate
  * is about what that has made, until the next line. */
 static void show_schedule(Text *t, const Schedule *s)
 {

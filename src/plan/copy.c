@@ -149,7 +149,7 @@ static void copy_func(Planner *pl, FuncDraft *draft)
     }
     scratch_end(&c.scratch);
     f->updates = ARENA_ARRAY(pl->arena, Update, (size_t)from->update_count);
-    for (int k = 0; from->values && k < from->update_count; k++)        /* rfactor's function gets its expressions later */
+    for (int k = 0; from->values && k < from->update_count; k++)        /* the functions of rfactor and separate get their expressions later */
         copy_update(pl, f, from, k);
 }
 

@@ -1,4 +1,4 @@
-/* Functions that directives make: stage and rfactor.
+/* Functions that directives make: stage and rfactor; separate is in separate.c.
  *
  *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f. Where f.stage is itself named as a consumer, of
  *                                  what f reads, it is written out.
@@ -30,7 +30,12 @@ static size_t place_of(const Planner *pl, const FuncDraft *f)
     return i;
 }
 
-static void use_up(Planner *pl, const Directive *d)
+void put_before(Planner *pl, const FuncDraft *f)
+{
+    move_last(pl, place_of(pl, f));
+}
+
+void use_up(Planner *pl, const Directive *d)
 {
     map_set(&pl->used, d, (void *)d);
     pl->plan->made[pl->plan->made_count++] = d;
@@ -132,8 +137,7 @@ static void substitute_all(ExprPool *pool, const Expr **at, int count, int names
         at[i] = expr_substitute(pool, at[i], names, from, to);
 }
 
-/* Replaces variables in all of an update. */
-static void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from, const Expr *const *to)
+void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from, const Expr *const *to)
 {
     substitute_all(pool, u->args, f->rank, names, from, to);
     substitute_all(pool, u->values, f->component_count, names, from, to);
@@ -212,8 +216,7 @@ static bool split_steps(Planner *pl, Steps *s, const Directive *d)
     return true;
 }
 
-/* The value that changes nothing. */
-static const Expr *identity(ExprPool *pool, ExprOp op, kn_type t)
+const Expr *identity(ExprPool *pool, ExprOp op, kn_type t)
 {
     const int64_t ones = -1, most = type_is_signed(t) ? type_max(t) : ones;
     switch (op) {
@@ -226,10 +229,20 @@ static const Expr *identity(ExprPool *pool, ExprOp op, kn_type t)
     }
 }
 
-/* `e` = f(args) op rest, with f's place replaced by another. */
-static const Expr *regather(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest)
+/* Is `e`, f(args) op rest or rest op f(args), the first of the two? */
+static bool is_self_first(const Func *f, const Expr *e)
 {
-    const bool first = e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f;
+    return e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f;
+}
+
+const Expr *gathered(const Func *f, const Expr *e)
+{
+    return e->args[is_self_first(f, e)];
+}
+
+const Expr *regather(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest)
+{
+    const bool first = is_self_first(f, e);
     return expr_binary(pool, op, (kn_type)e->type, first ? place : rest, first ? rest : place);
 }
 
@@ -270,10 +283,9 @@ static void make_partial(Planner *pl, const Steps *s, int r, const Directive *d,
     g->values = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->component_count);
     for (int c = 0; c < f->component_count; c++) {
         const Expr *e     = to->values[c];
-        const bool  first = e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f;
         const Expr *place = expr_call(pool, g, c, f->types[c], g->rank, to->args);
         g->values[c]      = identity(pool, (ExprOp)e->op, f->types[c]);
-        to->values[c]     = regather(pool, f, e, (ExprOp)e->op, place, e->args[first]);
+        to->values[c]     = regather(pool, f, e, (ExprOp)e->op, place, gathered(f, e));
     }
 }
 
@@ -303,8 +315,7 @@ static void make_merge(Planner *pl, Steps *s, int r, const Func *g)
     *s->u = u;
 }
 
-/* The names that schedules now know the update's reduction by. */
-static void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r)
+void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r)
 {
     Func   *origin = ARENA_NEW(pl->arena, Func);
     Update *u      = ARENA_ARRAY(pl->arena, Update, (size_t)f->origin->update_count);
@@ -354,7 +365,7 @@ static bool apply_rfactor(Planner *pl, const Directive *d)
         return r < 0 ? refuse(pl, d->args[0].loc, NULL, "`%s` is no reduction variable of %s", d->args[0].name, f->func->name) : false;
     FuncDraft *made = add_draft(pl, d->made);
     made->kept      = true;
-    move_last(pl, place_of(pl, f));
+    put_before(pl, f);
     make_partial(pl, &s, r, d, made->func);
     make_merge(pl, &s, r, made->func);
     rename_origin(pl, f, d->update, d->args[0].name);
@@ -373,6 +384,8 @@ bool plan_derive(Planner *pl)
             apply_stage(pl, d);
         else if (!strcmp(d->info->name, "rfactor"))
             apply_rfactor(pl, d);
+        else if (!strcmp(d->info->name, "separate"))
+            apply_separate(pl, d);
     }
     for (size_t i = 0; i < pl->drafts.count; i++)
         pl->drafts.at[i]->func->id = (int)i;

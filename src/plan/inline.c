@@ -155,26 +155,28 @@ static bool is_sum(const Expr *e)
     return e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL);
 }
 
-/* An i32 sum in its one form: c0*a0 + c1*a1 + … + constant. i32 arithmetic wraps, so this is exact. */
-static const Expr *tidy_sum(Planner *pl, Arena *scratch, const Expr *e)
+const Expr *linear_sum(ExprPool *pool, const Linear *form)
 {
-    ExprPool   *pool = &pl->plan->exprs;
-    Linear      form;
     const Expr *sum = NULL;
-    if (!is_sum(e) || !expr_linear(scratch, e, &form))
-        return e;
-    for (int i = 0; i < form.count; i++) {
-        const int64_t c    = form.coefficients[i];
+    for (int i = 0; i < form->count; i++) {
+        const int64_t c    = form->coefficients[i];
         const int64_t size = c < 0 && sum ? -c : c;
-        const Expr   *term = size == 1 ? form.atoms[i] : expr_binary(pool, EX_MUL, KN_I32, form.atoms[i], expr_int(pool, KN_I32, size));
+        const Expr   *term = size == 1 ? form->atoms[i] : expr_binary(pool, EX_MUL, KN_I32, form->atoms[i], expr_int(pool, KN_I32, size));
         sum                = sum ? expr_binary(pool, c < 0 ? EX_SUB : EX_ADD, KN_I32, sum, term) : term;
     }
     if (!sum)
-        return expr_int(pool, KN_I32, form.constant);
-    if (form.constant)
-        sum = expr_binary(pool, form.constant < 0 ? EX_SUB : EX_ADD, KN_I32, sum,
-                          expr_int(pool, KN_I32, form.constant < 0 ? -form.constant : form.constant));
+        return expr_int(pool, KN_I32, form->constant);
+    if (form->constant)
+        sum = expr_binary(pool, form->constant < 0 ? EX_SUB : EX_ADD, KN_I32, sum,
+                          expr_int(pool, KN_I32, form->constant < 0 ? -form->constant : form->constant));
     return sum;
+}
+
+/* An i32 sum in its one form. i32 arithmetic wraps, so this is exact. */
+static const Expr *tidy_sum(Planner *pl, Arena *scratch, const Expr *e)
+{
+    Linear form;
+    return is_sum(e) && expr_linear(scratch, e, &form) ? linear_sum(&pl->plan->exprs, &form) : e;
 }
 
 typedef struct Inlining {

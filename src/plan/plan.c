@@ -191,6 +191,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     distribute(&pl);
     if (!plan_inline(&pl))
         return NULL;
+    plan_narrow(&pl);
     begin_defs(&pl);
     plan_readers(&pl);
     find_needed(&pl);

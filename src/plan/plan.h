@@ -1,6 +1,6 @@
 /* A plan: a pipeline and a schedule, resolved and found legal; what lowering obeys without asking.
  *
- * A plan has functions of its own: copies in which inlined functions are gone, `stage` and `rfactor` have made new ones, and every
+ * A plan has functions of its own: copies in which inlined functions are gone, `stage`, `rfactor` and `separate` have made new ones, and every
  * variable has a name that is unique in the plan ("out.x", "hist.u0.r"), so that expressions of different definitions can meet in one
  * piece of code. All expressions are in the plan's pool. Functions come after those they read.
  *
@@ -101,7 +101,7 @@ typedef struct Plan {
     int           output_count;
     const Func  **outputs;          /* in the order of the pipeline's outputs */
     int           made_count;
-    const Directive **made;         /* stage, rfactor and the splits before it, which made functions that are not in the pipeline */
+    const Directive **made;         /* stage, separate, rfactor and the splits before it, which made functions that are not in the pipeline */
     int           inlined_count;
     const Func  **inlined;          /* functions of the pipeline that are not here because they are inlined */
 } Plan;

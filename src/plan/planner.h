@@ -1,7 +1,7 @@
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor), inline (and expand, what is inlined with its updates),
- * loops (directives applied to the loops of each definition), order (is that order of an update's steps the same?), defaults
+ * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor; separate), inline (and expand, what is inlined with its updates),
+ * narrow (stored with the bits that are needed), loops (directives applied to the loops of each definition), order (is that order of an update's steps the same?), defaults
  * (for what the schedule is silent about), levels (where functions are computed and stored), together (compute_with), storage. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
@@ -119,6 +119,23 @@ void plan_readers(Planner *pl);
 
 /* ---- derive.c ---- */
 bool plan_derive(Planner *pl);
+/* Notes that a directive has been obeyed: it is one that makes a function. */
+void use_up(Planner *pl, const Directive *d);
+/* Puts the last draft just before f. */
+void put_before(Planner *pl, const FuncDraft *f);
+/* Replaces variables in all of an update. */
+void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from, const Expr *const *to);
+/* The value that changes nothing. */
+const Expr *identity(ExprPool *pool, ExprOp op, kn_type t);
+/* `e` = f(args) op rest: the rest. */
+const Expr *gathered(const Func *f, const Expr *e);
+/* `e` = f(args) op rest, with another operator, place and rest. */
+const Expr *regather(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest);
+/* Schedules know the update's reduction by this one name from now on. */
+void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r);
+
+/* ---- separate.c ---- */
+bool apply_separate(Planner *pl, const Directive *d);
 
 /* ---- expand.c ---- */
 /* Is the function a pure definition, or a reduction short enough to be written as one? */
@@ -128,6 +145,12 @@ void expand(Planner *pl, Func *f);
 
 /* ---- inline.c ---- */
 bool plan_inline(Planner *pl);
+/* c0*a0 + c1*a1 + … + constant */
+const Expr *linear_sum(ExprPool *pool, const Linear *form);
+
+/* ---- narrow.c ---- */
+/* Functions of which no reader needs the high bits are stored without them. */
+void plan_narrow(Planner *pl);
 
 /* ---- order.c ---- */
 SelfReads self_reads(Planner *pl, const Func *f, const Update *u);

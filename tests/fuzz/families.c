@@ -11,6 +11,7 @@
  *   races and atomics (296 6609 6808 5430)         reduction, to_scalar, histogram with atomic and parallel; the executor knows which iterations are unordered
  *   bounds: floats as reals, overflow (8646 6961)  float_index, narrow_index
  *   rfactor (8600)                                 reduction, to_scalar, matrix; rfactor, also of a part of a split loop, computed at any loop
+ *   separable sums, narrowing                      window; separate, computed at any loop, its sums inlined or in loops of their own
  *   simplifier: division, overflow, vectors        division, index_arithmetic, interleaved, pyramid, generate_program
  *     (7584 6207 9030)
  *   registers shared by mistake (9325)             store_in(register) and (stack) at any level
@@ -368,6 +369,23 @@ static void reduction(Gen *g)
     emit(g, "out(x, y) = c(x, y) + c(x%+d, y%+d)\n", offset(g, 2), offset(g, 1));
 }
 
+/* A window with weights that are a product, or nearly; in types that wrap, of which all bits are needed or some. */
+static void window(Gen *g)
+{
+    static const char *const weights[] = { "(u+3) * (v+2) * ", "", "%s(u*7) * ", "k(v) * k(u) * ", "(v - x) * ", "-(v*u) * ", "(u + v) * " };
+    static const char *const ops[]     = { "max=", "min=", "*=" };
+    const bool  is_sum = chance(g, 75);
+    const char *type = some_int(g), *narrow = chance(g, 50) ? some_int(g) : type;
+    const int   m = 1 + (int)pick(g, 4), n = 1 + (int)pick(g, 4), a = 1 + (int)(pick(g, 3) / 2), step = chance(g, 25) ? -1 : 1 + (int)(pick(g, 4) / 3);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = %s(%s(x, y))\nk(i) = i*i - 2\nc(x, y) = %s(1)\nc(x, y) %s %s(", type, chance(g, 50) ? "edge(in)" : "in", type, is_sum ? "+=" : ops[pick(g, 3)], type);
+    emit(g, weights[is_sum ? pick(g, 7) : 1], type);
+    emit(g, "s0(%d*x + u, %d*y %+d*v)%s)", a, a, step, chance(g, 15) ? " + s0(x, y+v)" : "");
+    emit(g, " for u in %d..%d, v in %d..%d%s\n", -m, m, -n, n, chance(g, 15) ? " where u + x > 1" : "");
+    emit(g, "out(x, y) = %s(c(x, y)) - %s(c(x%+d, y%+d))\n", narrow, narrow, offset(g, 2), offset(g, 1));
+}
+
 /* As many steps as a parameter or the size of an input says. */
 static void counted_reduction(Gen *g)
 {
@@ -502,7 +520,7 @@ typedef struct Family {
 
 static const Family families[] = {
     { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 2 },
-    { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
+    { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { window, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
     { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
 };
 

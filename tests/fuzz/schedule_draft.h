@@ -71,7 +71,7 @@ typedef struct Style {
     uint8_t     stores, outermost, folds;       /* stored outside that; of these, as far out as possible; folded */
     uint8_t     rare;                           /* each of: stage, specialize, bound, align_bounds, prefetch, store_in, … */
     uint8_t     loops;                          /* a definition has other loops than its variables */
-    uint8_t     reductions;                     /* rfactor, atomic, of what they are for */
+    uint8_t     reductions;                     /* rfactor, separate, atomic, of what they are for */
 } Style;
 
 typedef struct Scheduler {
@@ -101,7 +101,7 @@ void begin_def(Scheduler *s, Def *d, const Func *f, int index);
 void begin_copy(Def *d, const Func *f, const char *name);
 /* Does the definition read g in what is computed at each point, or (bounds) in the bounds of its loops? */
 bool def_reads(Scheduler *s, const Def *d, const Func *g, bool bounds);
-/* Its loops: split, fused, in another order, vectors, parallel …; rfactor, specialize, prefetch. */
+/* Its loops: split, fused, in another order, vectors, parallel …; rfactor, separate, specialize, prefetch. */
 void schedule_loops(Scheduler *s, Def *d);
 
 int some_factor(Gen *g);

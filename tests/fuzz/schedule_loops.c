@@ -413,6 +413,46 @@ static void factor(Scheduler *s, Def *d)
         }
 }
 
+/* Is every argument a free variable, and is there more than one reduction variable? */
+static bool may_separate(const Def *d)
+{
+    for (int k = 0; k < d->func->rank; k++)
+        if (!d->update->is_free[k])
+            return false;
+    return d->func->rank && d->update->rvar_count > 1;
+}
+
+/* Sums over all reduction variables but one, stored somewhere; they are inlined, or left to the default, or have loops of their own. */
+static void separate(Scheduler *s, Def *d)
+{
+    static const char *const kinds[] = { "vectorize(%s, 4)", "parallel(%s)", "unroll(%s, 2)", "vectorize(%s, 8, tail: guard)" };
+    const char *x = d->func->args[0];
+    char        name[64];
+    directive(s, "separate");
+    emit(&s->g, "%s)", d->update->rvars[pick(&s->g, (uint32_t)d->update->rvar_count)].name);
+    if (chance(&s->g, 60)) {
+        emit(&s->g, ".");
+        emit(&s->g, kinds[pick(&s->g, 4)], d->func->args[pick(&s->g, (uint32_t)d->func->rank)]);
+    }
+    end_chain(s);
+    d->is_open = false;
+    snprintf(name, sizeof name, "%.40s.separate", d->name);
+    for (int i = d->count - 1; i >= 0 && chance(&s->g, 70); i--)
+        if (!d->loops[i].is_reduction) {
+            speak_of(s, name, -1);
+            directive(s, "compute_at");
+            emit(&s->g, "%s.update(%d), %s)", d->name, d->index, d->loops[i].name);
+            end_chain(s);
+            break;
+        }
+    snprintf(name, sizeof name, "%.40s.separate.sum", d->name);
+    switch (pick(&s->g, 4)) {
+    case 0: speak_of(s, name, -1); directive(s, "inline"); emit(&s->g, ")"); end_chain(s); break;
+    case 1: speak_of(s, name, 0); directive(s, "vectorize"); emit(&s->g, "%s, 4)", x); end_chain(s); break;
+    default: break;
+    }
+}
+
 bool rarely(Scheduler *s) { return chance(&s->g, s->style->rare); }
 
 void schedule_loops(Scheduler *s, Def *d)
@@ -420,7 +460,12 @@ void schedule_loops(Scheduler *s, Def *d)
     speak_of(s, d->name, d->index);
     if (d->func->kind == FUNC_STAGE || d->count == 0)
         return;
-    if (d->combines && d->update->rvar_count && !def_has_float(d) && chance(&s->g, s->style->reductions)) {
+    const bool gathers = d->combines && d->update->rvar_count && !def_has_float(d);
+    if (gathers && may_separate(d) && chance(&s->g, 40)) {
+        separate(s, d);
+        return;
+    }
+    if (gathers && chance(&s->g, s->style->reductions)) {
         factor(s, d);
         return;
     }

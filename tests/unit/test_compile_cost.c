@@ -206,6 +206,16 @@ static void put_windows(int n)
     put("}\n");
 }
 
+/* The same, each stage inside the loop of the next, three rows at a time. */
+static void put_nested(int n)
+{
+    put_chain(n);
+    put("schedule {\n  out.split(y, yo, yi, 3).vectorize(x, 8)\n  f[%d].store_root().compute_at(out, yo).split(y, y, yi, 3).vectorize(x, 8)\n", n - 1);
+    for (int i = n - 2; i >= 0; i--)
+        put("  f[%d].store_root().compute_at(f[%d], y).split(y, y, yi, 3).vectorize(x, 8)\n", i, i + 1);
+    put("}\n");
+}
+
 /* Down to level n - 1 and up again. */
 static void put_pyramid(int n)
 {
@@ -216,6 +226,19 @@ static void put_pyramid(int n)
     put("input in : f32(x, y)\noutput out\ng[0](x, y) = edge(in)(x, y)\nrepeat j in 1..%d { g[j] = down(g[j-1]) }\n", n);
     put("o[%d] = g[%d]\nrepeat j in 0..%d { o[j](x, y) = up(o[j+1])(x, y) * 0.5 + g[j](x, y) }\n", n - 1, n - 1, n - 1);
     put("out(x, y) = o[0](x, y)\nestimate out(1024, 1024)\n");
+}
+
+/* Products of matrices, one after the other, in tiles that are kept in registers: much is unrolled, and nothing that small matrices alone come to. */
+static void put_products(int n)
+{
+    put("input A : f32(x, y)\ninput B : f32(x, y)\noutput out\nf[0](x, y) = B(x, y)\n");
+    put("repeat i in 1..%d { f[i](x, y) = sum(A(k, y) * f[i-1](x, k) for k in 0..A.width) }\n", n + 1);
+    put("out(x, y) = f[%d](x, y)\nestimate out(992, 992)\nschedule {\n  out.vectorize(x, 16)\n", n);
+    for (int i = 1; i <= n; i++)
+        put("  f[%d].compute_root().split(y, yo, yi, 6).split(x, xo, xi, 64).reorder(xi, yi, yo, xo).vectorize(xi).unroll(yi)\n"
+            "  f[%d].sum.compute_at(f[%d], yo).vectorize(x, 64).unroll(y, 6)\n"
+            "  f[%d].sum.update(0).reorder(x, y, k).vectorize(x, 64).unroll(y, 6)\n", i, i, i, i);
+    put("}\n");
 }
 
 /* A family of programs, and the most that each of its stages or levels may cost whatever their number. */
@@ -229,9 +252,11 @@ typedef struct Family {
 
 static const Family families[] = {
     { "chain", put_chain, { 10, 25, 50, 100, 200 }, 6000, 300, 2500, true },
-    { "chain in tiles", put_tiles, { 10, 25, 50, 100, 200 }, 20000, 350, 2000, false },
-    { "chain with windows", put_windows, { 10, 25, 50, 100, 200 }, 25000, 400, 2000, false },
-    { "pyramid", put_pyramid, { 2, 4, 8, 12, 16 }, 100000, 1800, 12000, true },
+    { "chain in tiles", put_tiles, { 10, 25, 50, 100, 200 }, 12000, 350, 2000, false },
+    { "chain with windows", put_windows, { 10, 25, 50, 100, 200 }, 16000, 400, 2000, false },
+    { "chain of nested windows", put_nested, { 4, 8, 16, 24, 32 }, 30000, 500, 2000, false },
+    { "pyramid", put_pyramid, { 2, 4, 8, 12, 16 }, 50000, 1300, 9000, true },
+    { "products", put_products, { 1, 2, 4, 8, 16 }, 45000, 2200, 12000, true },
 };
 
 static void check_family(const Family *f)

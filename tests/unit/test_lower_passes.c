@@ -130,7 +130,7 @@ static const Case cases[] = {
       "  out[i64(x)] = s\n"
       "for x from 0 extent 5:\n"
       "  out[i64(x)] = x\n" },
-    { "unroll: inner loops first; no constant, or too much: a loop", KN_I32, lower_unroll, NULL,
+    { "unroll: inner loops first, sums of the variable in place of their names; no constant, or too much: a loop", KN_I32, lower_unroll, NULL,
       "unroll u from out.min.0 extent 2:\n"
       "  let t = 2*u\n"
       "  unroll v from 0 extent 2:\n"
@@ -139,12 +139,10 @@ static const Case cases[] = {
       "  out[i64(w)] = 0\n"
       "unroll w from 0 extent 30000:\n"
       "  out[i64(w)] = 1\n",
-      "let t = 2 * out.min.0\n"
-      "out[i64(t)] = out.min.0 + 0\n"
-      "out[i64(t)] = out.min.0 + 1\n"
-      "let t = 2 * (out.min.0 + 1)\n"
-      "out[i64(t)] = out.min.0 + 1 + 0\n"
-      "out[i64(t)] = out.min.0 + 1 + 1\n"
+      "out[i64(2 * out.min.0)] = out.min.0 + 0\n"
+      "out[i64(2 * out.min.0)] = out.min.0 + 1\n"
+      "out[i64(2 * (out.min.0 + 1))] = out.min.0 + 1 + 0\n"
+      "out[i64(2 * (out.min.0 + 1))] = out.min.0 + 1 + 1\n"
       "for w from 0 extent out.extent.0:\n"
       "  out[i64(w)] = 0\n"
       "for w from 0 extent 30000:\n"
@@ -250,12 +248,8 @@ static const Case cases[] = {
       "  for xi from 0 extent min(8, out.extent.0 - 8*xo):\n"
       "    out[i64(8*xo + xi)] = in[i64((8*xo + xi - in.min.0) % in.extent.0)]\n",
       "let xo.part.end = (out.extent.0 + 7) / 8\n"
-      "let xo.part.steady = max(min(xo.part.end, (in.min.0 + 7) / 8), 0)\n"
-      "let xo.part.edge = max(xo.part.steady, min(out.extent.0 / 8, (in.extent.0 + in.min.0) / 8))\n"
-      "for xo from 0 extent xo.part.steady:\n"
-      "  for xi from 0 extent min(out.extent.0 - xo * 8, 8):\n"
-      "    out[i64(xi) + i64(xo) * i64(8)] = in[i64((xi + xo * 8 - in.min.0) % in.extent.0)]\n"
-      "for xo from xo.part.steady extent xo.part.edge - xo.part.steady:\n"
+      "let xo.part.edge = if min(xo.part.end, (in.min.0 + 7) / 8) <= 0 then max(min(out.extent.0 / 8, (in.extent.0 + in.min.0) / 8), 0) else 0\n"
+      "for xo from 0 extent xo.part.edge:\n"
       "  for xi from 0 extent 8:\n"
       "    out[i64(xi) + i64(xo) * i64(8)] = in[i64(xi) + i64(xo) * i64(8) - i64(in.min.0)]\n"
       "for xo from xo.part.edge extent xo.part.end - xo.part.edge:\n"
@@ -309,6 +303,27 @@ static const Case cases[] = {
       "    vector l from 0 extent 8:\n"
       "      let x = l + out.extent.0 - 8\n"
       "      out[i64(x)] = in[i64(x)]\n" },
+    { "partition: the shifted tail of a loop around others, and what small images come to, are no copies", KN_I32, lower_partition, lower_simplify,
+      "if 8 <= out.extent.0:\n"
+      "  for xo from 0 extent (out.extent.0 + 7) / 8:\n"
+      "    let x0 = min(8*xo, out.extent.0 - 8)\n"
+      "    for k from 0 extent in.extent.0:\n"
+      "      vector l from 0 extent 8:\n"
+      "        out[i64(x0 + l)] = in[i64(k)]\n"
+      "else:\n"
+      "  for x from 0 extent out.extent.0:\n"
+      "    unroll c from 0 extent 4:\n"
+      "      out[i64(x)] = in[i64(max(x - 1, 0) + c)]\n",
+      "if 8 <= out.extent.0:\n"
+      "  for xo from 0 extent (out.extent.0 + 7) / 8:\n"
+      "    let x0 = min(out.extent.0 - 8, xo * 8)\n"
+      "    for k from 0 extent in.extent.0:\n"
+      "      vector l from 0 extent 8:\n"
+      "        out[i64(l) + i64(x0)] = in[i64(k)]\n"
+      "else:\n"
+      "  for x from 0 extent out.extent.0:\n"
+      "    for c from 0 extent 4:\n"
+      "      out[i64(x)] = in[i64(c) + i64(max(x - 1, 0))]\n" },
     { "unswitch: what a row has in common is asked before its loop", KN_I32, lower_unswitch, lower_simplify,
       "for y from 0 extent 100:\n"
       "  for xo from 0 extent out.extent.0 / 8:\n"

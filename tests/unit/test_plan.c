@@ -17,6 +17,10 @@
     "b(x, y) = a(x, y) * a(x, y+1) " \
     "c(x, y) = b(x, y) - b(x+1, y) " \
     "out(x, y) = c(x, y) + c(x, y+1)"
+#define WINDOW \
+    "input in : u16(x, y) output out " \
+    "s(x, y) = 0 s(x, y) += (i+3) * (j+3) * in(x+i, y+j) for j in -2..3, i in -2..3 " \
+    "out(x, y) = s(x, y)"
 #define HIST \
     "input in : u8(x, y) output out " \
     "hist(i) = 0 hist(in(u, v)) += 1 for v in 0..in.height, u in 0..in.width " \
@@ -219,6 +223,20 @@ static const Row obeyed[] = {
       "s.compute_at(out, x_1).split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1).vectorize(x_lanes)\n"
       "s.update(0).split(x, x_1, x_lanes, 8, tail: guard).reorder(x_lanes, q, x_1).vectorize(x_lanes)\n"
       "out.compute_root().split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1).vectorize(x_lanes)\n" },
+    { WINDOW, "s.update(0).separate(j).compute_at(out, y).vectorize(x, 8) s.separate.sum.inline() s.inline()",
+      "s.update(0).separate(j)\n"
+      "s.separate.sum.inline()\n"
+      "s.inline()\n"
+      "s.separate.compute_at(out, y).split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1, y).vectorize(x_lanes)\n"
+      "out.compute_root()\n" },
+    { WINDOW, "s.update(0).separate(i).compute_root() s.separate.sum.update(0).unroll(j) s.update(0).unroll(i) s.compute_root()",
+      "s.update(0).separate(i)\n"
+      "s.separate.sum.compute_root()\n"
+      "s.separate.sum.update(0).reorder(x, y, j).unroll(j)\n"
+      "s.separate.compute_root()\n"
+      "s.compute_root()\n"
+      "s.update(0).reorder(x, y, i).unroll(i)\n"
+      "out.compute_root().split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1, y).parallel(y).vectorize(x_lanes)\n" },
     { FSUM, "",
       "s.compute_at(out, x_1).split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1).vectorize(x_lanes)\n"
       "s.update(0).split(x, x_1, x_lanes, 8, tail: guard).reorder(x_lanes, x_1, r, q).vectorize(x_lanes)\n"
@@ -419,6 +437,28 @@ static const Row refused[] = {
       "update 0 of `s` takes its steps in another order: with floats that is another result = keep the reduction loops in their order, or let it add integers" },
     { FSUM, "s.update(0).rfactor(r, w)",
       "`rfactor` would add floats in another order, which is another result = leave it out: the loops over the function's arguments can still run at once" },
+    { "input in : f32(x, y) output out s(x, y) = 0.0 s(x, y) += in(x+i, y+j) for j in 0..3, i in 0..3 out(x, y) = s(x, y)", "s.update(0).separate(i)",
+      "`separate` would add floats in another order, which is another result = leave it out, or let it add integers" },
+    { SUMS, "s.update(0).separate(q)",
+      "`q` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is not a sum), and h over `q` only in a*y + c*q, with one argument y of `s` that h is over in no other way = separate another reduction variable, or leave it out" },
+    { HIST, "hist.update(0).separate(u)",
+      "`separate` needs an update f(x, …) = f(x, …) op e at every point that reads itself nowhere else, with an operation that is exact in any order = leave it out" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) for i in 0..9 out(x) = s(x)", "s.update(0).separate(i)",
+      "`i` is the only reduction variable: nothing is left to be summed before = leave it out; `stage` keeps what is read" },
+    { "input in : i32(x, y) output out s(x, y) = 0 s(x, y) += in(x+i, y+j) for j in 0..3, i in 0..j out(x, y) = s(x, y)", "s.update(0).separate(j)",
+      "the bounds of a reduction variable of `s` depend on other variables of the update = let the bounds be constants or sizes, with `where` for the rest" },
+    { "input in : i32(x, y) output out s(x, y) = 0 s(x, y) += in(x+i, y+j) + j for j in 0..3, i in 0..4 out(x, y) = s(x, y)", "s.update(0).separate(j)",
+      "`j` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is not a sum), and h over `j` only in a*y + c*j, with one argument y of `s` that h is over in no other way = separate another reduction variable, or leave it out" },
+    { "input in : i32(x, y) output out s(x, y) = 0 s(x, y) += in(x+i, y+j) + in(x+i, y) for j in 0..3, i in 0..4 out(x, y) = s(x, y)", "s.update(0).separate(j)",
+      "`j` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is not a sum), and h over `j` only in a*y + c*j, with one argument y of `s` that h is over in no other way = separate another reduction variable, or leave it out" },
+    { "input in : i32(x, y) output out s(x, y) = 0 s(x, y) max= in(x+i, y+j) * j for j in 0..3, i in 0..4 out(x, y) = s(x, y)", "s.update(0).separate(j)",
+      "`j` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is not a sum), and h over `j` only in a*y + c*j, with one argument y of `s` that h is over in no other way = separate another reduction variable, or leave it out" },
+    { WINDOW, "s.update(0).vectorize(x, 8).separate(j)",
+      "nothing may come before `separate`: there is `vectorize` = begin the update's directives with separate; the others then go to the two functions it makes" },
+    { WINDOW, "s.separate(x)",
+      "`separate` is for an update = f.update(0).separate(r)" },
+    { WINDOW, "s.update(0).separate(x)",
+      "the loop `x` does not run over the reduction = these do: j, i" },
     { SCAN, "out.update(0).parallel(k)",
       "the loop `k` cannot be parallel: a step of update 0 of `out` may need what another one writes = parallel or vectorize a loop over the function's arguments" },
     { SCAN, "out.update(0).vectorize(k, 4)",
@@ -672,6 +712,69 @@ static const Row functions[] = {
     { "input in : u8(x) output out s() = u8(9) s() min= in(r) for r in 4..20 out() = s()", "s.update(0).split(r, ro, ri, 8).rfactor(ro, v)",
       "s.rfactor(s.rfactor.v) = u8(255); s.rfactor(s.rfactor.v) = min(s.rfactor(s.rfactor.v), in(4 + s.rfactor.v * 8 + s.rfactor.u0.ri)) for s.rfactor.u0.ri in 0..8\n"
       "s() = u8(9); s() = min(s(), s.rfactor(s.u0.ro)) for s.u0.ro in 0..2\nout() = s()\n" },
+    { WINDOW, "s.update(0).separate(j)",
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = 0; s.separate.sum(s.separate.sum.x, s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y) + (s.separate.sum.u0.i + 3) * i32(in(s.separate.sum.x + s.separate.sum.u0.i, s.separate.sum.y)) for s.separate.sum.u0.i in -2..3\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s(s.x, s.y) = 0; s(s.x, s.y) = s(s.x, s.y) + (s.u0.j + 3) * s.separate(s.x, s.y + s.u0.j) for s.u0.j in -2..3\n"
+      "out(out.x, out.y) = s(out.x, out.y)\n" },
+    { WINDOW, "s.update(0).separate(i)",
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = 0; s.separate.sum(s.separate.sum.x, s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y) + (s.separate.sum.u0.j + 3) * i32(in(s.separate.sum.x, s.separate.sum.y + s.separate.sum.u0.j)) for s.separate.sum.u0.j in -2..3\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s(s.x, s.y) = 0; s(s.x, s.y) = s(s.x, s.y) + (s.u0.i + 3) * s.separate(s.x + s.u0.i, s.y) for s.u0.i in -2..3\n"
+      "out(out.x, out.y) = s(out.x, out.y)\n" },
+    { "input in : u16(x, y) output out f(x, y) = u16(sum((i+3) * (j+3) * in(x+i, y+j) for j in -2..3, i in -2..3)) out(x, y) = f(x, y)", "f.sum.update(0).separate(i) f.compute_root()",
+      "f.sum.separate.sum(f.sum.separate.sum.x, f.sum.separate.sum.y) = u16(0); f.sum.separate.sum(f.sum.separate.sum.x, f.sum.separate.sum.y) = f.sum.separate.sum(f.sum.separate.sum.x, f.sum.separate.sum.y) + (u16(f.sum.separate.sum.u0.j) + u16(3)) * in(f.sum.separate.sum.x, f.sum.separate.sum.y + f.sum.separate.sum.u0.j) for f.sum.separate.sum.u0.j in -2..3\n"
+      "f.sum.separate(f.sum.separate.x, f.sum.separate.y) = f.sum.separate.sum(f.sum.separate.x, f.sum.separate.y)\n"
+      "f.sum(f.sum.x, f.sum.y) = u16(0); f.sum(f.sum.x, f.sum.y) = f.sum(f.sum.x, f.sum.y) + (u16(f.sum.u0.i) + u16(3)) * f.sum.separate(f.sum.x + f.sum.u0.i, f.sum.y) for f.sum.u0.i in -2..3\n"
+      "f(f.x, f.y) = u16(i32(f.sum(f.x, f.y)))\n"
+      "out(out.x, out.y) = f(out.x, out.y)\n" },
+    { "input in : u8(x, y) output out s(x, y) = u8(0) s(x, y) max= in(x+i, y+j) for j in 0..7, i in 0..7 out(x, y) = s(x, y)", "s.update(0).separate(j)",
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = u8(0); s.separate.sum(s.separate.sum.x, s.separate.sum.y) = max(s.separate.sum(s.separate.sum.x, s.separate.sum.y), in(s.separate.sum.x + s.separate.sum.u0.i, s.separate.sum.y)) for s.separate.sum.u0.i in 0..7\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s(s.x, s.y) = u8(0); s(s.x, s.y) = max(s(s.x, s.y), s.separate(s.x, s.y + s.u0.j)) for s.u0.j in 0..7\n"
+      "out(out.x, out.y) = s(out.x, out.y)\n" },
+    { "input in : i32(x, y) output out w(i) = i*i s(x, y) = 7 s(x, y) = s(x, y) - w(j) * in(2*x + i, 4*y - 2*j + 1) * w(i) * 5 * x for i in 0..3, j in 0..9 where i + x > 2 out(x, y) = s(x, y)", "s.update(0).separate(j) w.compute_root()",
+      "w(w.i) = w.i * w.i\n"
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = 0; s.separate.sum(s.separate.sum.x, s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y) + in(2 * s.separate.sum.x + s.separate.sum.u0.i, s.separate.sum.y * 2 + 1) * w(s.separate.sum.u0.i) for s.separate.sum.u0.i in 0..3 where 2 < s.separate.sum.u0.i + s.separate.sum.x\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s(s.x, s.y) = 7; s(s.x, s.y) = s(s.x, s.y) - w(s.u0.j) * 5 * s.x * s.separate(s.x, s.y * 2 - s.u0.j) for s.u0.j in 0..9\n"
+      "out(out.x, out.y) = s(out.x, out.y)\n" },
+    { "input in : i32(x, y) output out s(x, y) = 0 s(x, y) += u8(edge(in)(x+i, y+j) * j) for i in 0..3, j in 0..3 out(x, y) = s(x, y)", "s.update(0).separate(i)",
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = 0; s.separate.sum(s.separate.sum.x, s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y) + i32(u8(in(min(max(s.separate.sum.x, in.min.0), in.min.0 + in.extent.0 - 1), min(max(s.separate.sum.y + s.separate.sum.u0.j, in.min.1), in.min.1 + in.extent.1 - 1)) * s.separate.sum.u0.j)) for s.separate.sum.u0.j in 0..3\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s(s.x, s.y) = 0; s(s.x, s.y) = s(s.x, s.y) + s.separate(s.x + s.u0.i, s.y) for s.u0.i in 0..3\n"
+      "out(out.x, out.y) = s(out.x, out.y)\n" },
+    { "input in : i32(x, y) output out s(x, y) = u8(0) s(x, y) += u8(in(x+i, y+j) * (j + 300)) * u8(y) for i in 0..3, j in 0..3 out(x, y) = s(x, y)", "s.update(0).separate(j)",
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = u8(0); s.separate.sum(s.separate.sum.x, s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y) + u8(in(s.separate.sum.x + s.separate.sum.u0.i, s.separate.sum.y)) for s.separate.sum.u0.i in 0..3\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s(s.x, s.y) = u8(0); s(s.x, s.y) = s(s.x, s.y) + u8(s.u0.j + 300) * u8(s.y) * s.separate(s.x, s.y + s.u0.j) for s.u0.j in 0..3\n"
+      "out(out.x, out.y) = s(out.x, out.y)\n" },
+    { "input in : i32(x, y, z) output out s(x, y, z) = 0 s(x, y, z) += i*j*k * in(x+i, y+j, z+k) for k in 0..3, j in 0..3, i in 0..3 out(x, y, z) = s(x, y, z)", "s.update(0).separate(k) s.separate.sum.update(0).separate(j)",
+      "s.separate.sum.separate.sum(s.separate.sum.separate.sum.x, s.separate.sum.separate.sum.y, s.separate.sum.separate.sum.z) = 0; s.separate.sum.separate.sum(s.separate.sum.separate.sum.x, s.separate.sum.separate.sum.y, s.separate.sum.separate.sum.z) = s.separate.sum.separate.sum(s.separate.sum.separate.sum.x, s.separate.sum.separate.sum.y, s.separate.sum.separate.sum.z) + s.separate.sum.separate.sum.u0.i * in(s.separate.sum.separate.sum.x + s.separate.sum.separate.sum.u0.i, s.separate.sum.separate.sum.y, s.separate.sum.separate.sum.z) for s.separate.sum.separate.sum.u0.i in 0..3\n"
+      "s.separate.sum.separate(s.separate.sum.separate.x, s.separate.sum.separate.y, s.separate.sum.separate.z) = s.separate.sum.separate.sum(s.separate.sum.separate.x, s.separate.sum.separate.y, s.separate.sum.separate.z)\n"
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y, s.separate.sum.z) = 0; s.separate.sum(s.separate.sum.x, s.separate.sum.y, s.separate.sum.z) = s.separate.sum(s.separate.sum.x, s.separate.sum.y, s.separate.sum.z) + s.separate.sum.u0.j * s.separate.sum.separate(s.separate.sum.x, s.separate.sum.y + s.separate.sum.u0.j, s.separate.sum.z) for s.separate.sum.u0.j in 0..3\n"
+      "s.separate(s.separate.x, s.separate.y, s.separate.z) = s.separate.sum(s.separate.x, s.separate.y, s.separate.z)\n"
+      "s(s.x, s.y, s.z) = 0; s(s.x, s.y, s.z) = s(s.x, s.y, s.z) + s.u0.k * s.separate(s.x, s.y, s.z + s.u0.k) for s.u0.k in 0..3\n"
+      "out(out.x, out.y, out.z) = s(out.x, out.y, out.z)\n" },
+    { "input in : i32(x, y) output out s(x, y) = (0, 1) s(x, y) = (s(x, y).0 + in(x+i, y+j), s(x, y).1 * (y+j)) for i in 0..3, j in 0..3 out(x, y) = s(x, y).0 - s(x, y).1", "s.update(0).separate(j)",
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = 0 | 1; s.separate.sum(s.separate.sum.x, s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y).0 + in(s.separate.sum.x + s.separate.sum.u0.i, s.separate.sum.y) | s.separate.sum(s.separate.sum.x, s.separate.sum.y).1 * s.separate.sum.y for s.separate.sum.u0.i in 0..3\n"
+      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y).0 | s.separate.sum(s.separate.x, s.separate.y).1\n"
+      "s(s.x, s.y) = 0 | 1; s(s.x, s.y) = s(s.x, s.y).0 + s.separate(s.x, s.y + s.u0.j).0 | s(s.x, s.y).1 * s.separate(s.x, s.y + s.u0.j).1 for s.u0.j in 0..3\n"
+      "out(out.x, out.y) = s(out.x, out.y).0 - s(out.x, out.y).1\n" },
+    { "input in : u16(x) output out a(x) = i32(in(x)) * in(x+1) << 3 b(x) = i32(in(x)) * 7 - (if in(x) > 3 then a(x) else 5) out(x) = u16(b(x) + b(x+1)) + u16(a(x) & 255)", "a.compute_root() b.compute_root()",
+      "a(a.x) = in(a.x) * in(a.x + 1) << 3\n"
+      "b(b.x) = in(b.x) * u16(7) - (if u16(3) < in(b.x) then a(b.x) else u16(5))\n"
+      "out(out.x) = u16(i32(b(out.x)) + i32(b(out.x + 1))) + u16(i32(a(out.x)) & 255)\n" },
+    { "input in : i32(x) output out a(x) = i64(in(x)) * in(x+1) b(x) = a(x) / 3 out(x) = i32(a(x) * 5) + i32(b(x)) + i32(b(x+1))", "a.compute_root() b.compute_root()",
+      "a(a.x) = i64(in(a.x)) * i64(in(a.x + 1))\n"
+      "b(b.x) = u32(a(b.x) / i64(3))\n"
+      "out(out.x) = i32(a(out.x) * i64(5)) + i32(i64(b(out.x))) + i32(i64(b(out.x + 1)))\n" },
+    { "input in : i32(x) output out a(x) = i64(in(x)) * in(x+1) out(x) = i32(a(x) * 5) + i32(a(x+1))", "a.compute_root()",
+      "a(a.x) = u32(in(a.x)) * u32(in(a.x + 1))\n"
+      "out(out.x) = i32(i64(a(out.x)) * i64(5)) + i32(i64(a(out.x + 1)))\n" },
+    { "input in : u16(x) output out s(x) = 0 s(x) = s(x) / 2 + in(x+r) for r in 0..3 out(x) = u16(s(x))", "s.compute_root()",
+      "s(s.x) = 0; s(s.x) = s(s.x) / 2 + i32(in(s.x + s.u0.r)) for s.u0.r in 0..3\n"
+      "out(out.x) = u16(s(out.x))\n" },
 };
 
 static void check_functions(kn_context *cx, const Row *row)

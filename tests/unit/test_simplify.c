@@ -156,6 +156,7 @@ static const Line rows[] = {
     { "n = y + 1", "n - y", "1" },
     { "n = y + 1", "n > y", "true" },
     { "n = y + 1; m = n + 1", "m - y == 2", "true" },
+    { "y in 0 to 99; x in 1 to 999; n = x + y - 1; y <= n - 7", "x < 8", "false" },
     /* conversions */
     { "", "i64(x + 3) - i64(x)", "i64(3)" },
     { "", "i64(x + y) + i64(z)", "i64(x) + i64(y) + i64(z)" },

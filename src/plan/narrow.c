@@ -1,0 +1,241 @@
+/* Narrowing: what is stored has no more bits than are needed.
+ *
+ * Takes   functions as they will be computed: inlined ones are gone.
+ * Gives   the same, but for components of integers of which every reader needs only the low 16 or 32 bits: those are of the unsigned type of that width, what
+ *         is stored is converted to it, and what is read is converted back. u16(sum(w * in(x+r))) adds in i32; its sum needs 16 bits.
+ * Holds   outputs, and what extern stages read, stay. Sums, differences, products and bit operations of wrapping integers need of their operands
+ *         the bits that are needed of them, and no more; so do both branches of `if`, and conversions to integers. All other operations, indices, conditions and
+ *         bounds need all bits. A function that reads itself is as wide as the widest of its reads. A conversion is passed down to the leaves, so that
+ *         f(x) = f(x) + e stays of that form. Not below 16 bits: vectors have no products of bytes. */
+#include "plan/planner.h"
+
+enum { LEAST_BITS = 16 };
+
+/* ---- How many bits are needed ----------------------------------------------------------- */
+
+typedef struct Needs {
+    Planner *pl;
+    uint8_t **bits;         /* by draft and component: 0 if nothing reads it */
+    Map      seen;          /* expression -> the bits that it was walked with */
+    bool     deep;          /* there is no room for conversions */
+} Needs;
+
+/* 16, 32 or 64 bits that so many fit in. */
+static int round_bits(int bits)
+{
+    return bits <= LEAST_BITS ? LEAST_BITS : bits <= 32 ? 32 : 64;
+}
+
+/* Does an operation need of its operands just the low bits that are needed of it? */
+static bool is_ring(const Expr *e)
+{
+    switch ((ExprOp)e->op) {
+    case EX_ADD: case EX_SUB: case EX_MUL: case EX_NEG: case EX_BIT_AND: case EX_BIT_OR: case EX_BIT_XOR: case EX_BIT_NOT: return type_is_int((kn_type)e->type);
+    default: return false;
+    }
+}
+
+static bool is_int_cast(const Expr *e)
+{
+    return e->op == EX_CAST && type_is_int((kn_type)e->type) && type_is_int((kn_type)e->args[0]->type);
+}
+
+static void need(Needs *n, const Expr *e, int bits)
+{
+    n->deep |= e->depth > EXPR_MAX_DEPTH / 2;
+    const int most = round_bits(type_bits((kn_type)e->type));
+    bits           = bits < most ? bits : most;
+    if ((intptr_t)map_get(&n->seen, e) >= bits)
+        return;
+    map_set(&n->seen, e, (void *)(intptr_t)bits);
+    context_spend(n->pl->cx, 1);
+    if (e->op == EX_CALL) {
+        uint8_t *of = &n->bits[e->u.call.func->id][e->u.call.index];
+        *of         = *of < bits ? (uint8_t)bits : *of;
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        need(n, e->args[i], is_ring(e) || is_int_cast(e) || (e->op == EX_SELECT && i > 0) ? bits : 64);
+}
+
+static void need_all(const Expr *e, void *user)
+{
+    need(user, e, 64);
+}
+
+/* All that the definitions of f need, where so many bits of its components are. */
+static void need_definitions(Needs *n, const Func *f, const uint8_t *bits)
+{
+    for (int k = -1; k < f->update_count; k++) {
+        const Expr **values = k < 0 ? f->values : f->updates[k].values;
+        for (int c = 0; values && c < f->component_count; c++)
+            need(n, values[c], bits[c]);
+        if (k < 0)
+            continue;
+        for (int d = 0; d < f->rank; d++)
+            need(n, f->updates[k].args[d], 64);
+        if (f->updates[k].where)
+            need(n, f->updates[k].where, 64);
+        def_roots(f, k, true, need_all, n);
+    }
+}
+
+static bool is_read(const Needs *n, const Func *f)
+{
+    for (int c = 0; c < f->component_count; c++)
+        if (n->bits[f->id][c])
+            return true;
+    return false;
+}
+
+/* Once more for as long as its reads of itself need more: three widths, so a few times at most. */
+static void need_function(Needs *n, const FuncDraft *draft)
+{
+    const Func *f = draft->func;
+    uint8_t    *bits = n->bits[f->id];
+    Arena       scratch;
+    int         before, after;
+    if (draft->plan->is_output)
+        memset(bits, 64, (size_t)f->component_count);
+    if (draft->inlined || !is_read(n, f))
+        return;
+    for (int i = 0; i < f->stage_arg_count; i++)
+        if (f->stage_args[i].func)
+            memset(n->bits[f->stage_args[i].func->id], 64, (size_t)f->stage_args[i].func->component_count);
+    do {
+        before = after = 0;
+        for (int c = 0; c < f->component_count; c++)
+            before += bits[c];
+        scratch_begin(&scratch, n->pl->cx);
+        map_init(&n->seen, &scratch);
+        need_definitions(n, f, bits);
+        scratch_end(&scratch);
+        for (int c = 0; c < f->component_count; c++)
+            after += bits[c];
+    } while (after != before);
+}
+
+/* ---- Conversions ------------------------------------------------------------------------ */
+
+typedef struct Narrowing {
+    ExprPool *pool;
+    kn_type   type;
+    Map       done;
+    Arena     scratch;
+} Narrowing;
+
+static bool is_plain_shift(const Expr *e)
+{
+    int64_t by;
+    return e->op == EX_SHL && expr_is_int(e->args[1], &by) && by >= 0 && by < 64;
+}
+
+/* The low bits of e, in the type: exact for all that wraps. */
+static const Expr *low_bits(Narrowing *n, const Expr *e)
+{
+    const Expr *result = map_get(&n->done, e);
+    if (result)
+        return result;
+    const int bits = type_bits(n->type);
+    if (e->type == n->type) {
+        result = e;
+    } else if (e->op == EX_INT) {
+        result = expr_int(n->pool, n->type, e->u.i);
+    } else if (is_int_cast(e) && type_bits((kn_type)e->type) >= bits) {
+        const bool narrower = type_bits((kn_type)e->args[0]->type) < bits;
+        result = narrower ? expr_unary(n->pool, EX_CAST, n->type, e->args[0]) : low_bits(n, e->args[0]);
+    } else if (type_bits((kn_type)e->type) > bits && (is_ring(e) || e->op == EX_SELECT || is_plain_shift(e))) {
+        const Expr *args[3];
+        for (uint32_t i = 0; i < e->count; i++)
+            args[i] = (e->op == EX_SELECT && i == 0) || (e->op == EX_SHL && i == 1) ? e->args[i] : low_bits(n, e->args[i]);
+        result = e->count == 1   ? expr_unary(n->pool, (ExprOp)e->op, n->type, args[0])
+                 : e->count == 2 ? expr_binary(n->pool, (ExprOp)e->op, n->type, args[0], args[1])
+                                 : expr_ternary(n->pool, (ExprOp)e->op, n->type, args[0], args[1], args[2]);
+    } else {
+        result = expr_unary(n->pool, EX_CAST, n->type, e);
+    }
+    map_set(&n->done, e, (void *)result);
+    return result;
+}
+
+/* What is read of a function that is narrower now, in the type that it had. */
+static const Expr *widen_call(void *user, const Expr *e)
+{
+    ExprPool *pool = user;
+    if (e->op != EX_CALL || e->u.call.func->types[e->u.call.index] == e->type)
+        return e;
+    const kn_type type = e->u.call.func->types[e->u.call.index];
+    return expr_unary(pool, EX_CAST, (kn_type)e->type, expr_call(pool, e->u.call.func, (int)e->u.call.index, type, (int)e->count, e->args));
+}
+
+static void widen_calls(ExprPool *pool, const Expr **at, int count)
+{
+    for (int i = 0; at && i < count; i++)
+        at[i] = expr_rewrite(pool, at[i], widen_call, pool);
+}
+
+static void convert_values(Planner *pl, const Func *f, const Expr **values)
+{
+    for (int c = 0; values && c < f->component_count; c++) {
+        Narrowing n = { .pool = &pl->plan->exprs, .type = f->types[c] };
+        if (values[c]->type == n.type)
+            continue;
+        scratch_begin(&n.scratch, pl->cx);
+        map_init(&n.done, &n.scratch);
+        values[c] = low_bits(&n, values[c]);
+        scratch_end(&n.scratch);
+    }
+}
+
+/* All definitions of f, of which and of whose callees types have changed. */
+static void convert_function(Planner *pl, Func *f)
+{
+    ExprPool *pool = &pl->plan->exprs;
+    widen_calls(pool, f->values, f->component_count);
+    convert_values(pl, f, f->values);
+    for (int k = 0; k < f->update_count; k++) {
+        Update *u = &f->updates[k];
+        widen_calls(pool, u->args, f->rank);
+        widen_calls(pool, u->values, f->component_count);
+        widen_calls(pool, &u->where, u->where ? 1 : 0);
+        for (int i = 0; i < u->rvar_count; i++) {
+            widen_calls(pool, &u->rvars[i].lo, 1);
+            widen_calls(pool, &u->rvars[i].hi, 1);
+        }
+        convert_values(pl, f, u->values);
+    }
+}
+
+/* ---- All -------------------------------------------------------------------------------- */
+
+/* Gives the components their narrower types; true if there are any. */
+static bool choose_types(Planner *pl, Func *f, const uint8_t *bits)
+{
+    bool any = false;
+    if (f->kind != FUNC_DEFINED)
+        return false;
+    kn_type *types = ARENA_ARRAY(pl->arena, kn_type, (size_t)f->component_count);
+    for (int c = 0; c < f->component_count; c++) {
+        types[c] = f->types[c];
+        if (!bits[c] || !type_is_int(types[c]) || type_bits(types[c]) <= bits[c])
+            continue;
+        types[c] = bits[c] == 16 ? KN_U16 : KN_U32;
+        any      = true;
+    }
+    f->types = types;
+    return any;
+}
+
+void plan_narrow(Planner *pl)
+{
+    Needs n   = { .pl = pl, .bits = ARENA_ARRAY(pl->arena, uint8_t *, pl->drafts.count) };
+    bool  any = false;
+    for (size_t i = 0; i < pl->drafts.count; i++)
+        n.bits[i] = ARENA_ARRAY(pl->arena, uint8_t, (size_t)pl->drafts.at[i]->func->component_count);
+    for (size_t i = pl->drafts.count; i-- > 0;)
+        need_function(&n, pl->drafts.at[i]);
+    for (size_t i = 0; i < pl->drafts.count && !n.deep; i++)
+        any |= choose_types(pl, pl->drafts.at[i]->func, n.bits[i]);
+    for (size_t i = 0; any && i < pl->drafts.count; i++)
+        if (!pl->drafts.at[i]->inlined)
+            convert_function(pl, pl->drafts.at[i]->func);
+}
