@@ -26,12 +26,13 @@ typedef struct Maker {
 
 /* ---- Accesses --------------------------------------------------------------------------- */
 
-/* The value that the update replaces is no access. */
+/* The value that the update replaces is no access; in a condition on it only where the place is the free variables' own. */
 static bool is_own_place(const Maker *m, const Expr *call)
 {
-    bool same = m->writing && call->u.call.func == m->reader.func;
+    const Update *u    = m->reader.update < 0 ? NULL : &m->reader.func->updates[m->reader.update];
+    bool          same = u && call->u.call.func == m->reader.func;
     for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == m->reader.func->updates[m->reader.update].args[d];
+        same = call->args[d] == u->args[d] && (m->writing || u->is_free[d]);
     return same;
 }
 
@@ -139,10 +140,14 @@ static void visit_update(Maker *m, const Stage *s, int update)
     branch_leave(ev, branch);
 }
 
-/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as many times as far. */
+/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as many times as far; and which steps matter for a
+ * part of it is not known. */
 static void repeat_shifts(Maker *m, const Stage *s, int update, double steps)
 {
     const int at = m->edge_of[m->graph->of_func[s->func->id]];
+    for (size_t i = 0; i < m->edges.count; i++)
+        for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->stages[m->edges.at[i].edge.consumer] == s && d < KN_MAX_RANK; d++)
+            m->edges.at[i].edge.reach[d].exact = false;
     for (int d = 0; at >= 0 && d < s->rank; d++) {
         Reach *r = &m->edges.at[at].edge.reach[d];
         if (!s->func->updates[update].is_free[d])

@@ -89,7 +89,7 @@ void reach_span(const Reach *r, const Box *reader, int64_t *lo, int64_t *hi);
  * read of itself is in its box; that of a given stage stays as it is, but is read from as if it had grown so. */
 void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes);
 
-/* Points of a box; 0 if it is empty. */
+/* Points of a box; 0 if it is empty: of a function without dimensions its first dimension says so. */
 int64_t box_points(const Box *box, int rank);
 
 /* The graph as text, a line per stage and per edge: for `kiln schedule --graph` and for tests. */

@@ -87,10 +87,43 @@ static Reach variable_reach(Reader *r, const Expr *e)
     return d >= 0 ? reach_coordinate(d) : numbers_of(r, e);
 }
 
+/* a mod p is a where that never wraps around. */
+static Reach remainder_reach(Reader *r, const Expr *e)
+{
+    int64_t period, lo, hi;
+    if (!known_number(r, e->args[1], &period))
+        return numbers_of(r, e);
+    const Reach a = reach_of(r, e->args[0]);
+    reach_span(&a, &r->root, &lo, &hi);
+    return lo >= 0 && hi < period ? a : numbers_of(r, e);
+}
+
+/* min(t, last - t) with t = a mod period: what mirrors are made of. Up to half a period outside, it is as far from a as a is from where it was folded:
+ * last - 2*a above, last - period - 2*a below. */
+static bool mirror_reach(Reader *r, const Expr *e, Reach *out)
+{
+    const Expr *t = e->args[0], *rest = e->args[1];
+    int64_t     period, last, lo, hi;
+    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t || !known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
+        return false;
+    const Reach a = reach_of(r, t->args[0]);
+    reach_span(&a, &r->root, &lo, &hi);
+    if (lo < -period / 2 || hi >= period || last < period - 1 || last > period)
+        return false;
+    const int64_t up = last - period - 2 * lo, down = 2 * hi - last;
+    const Reach   fold = reach_numbers(down > 0 ? -down : 0, lo < 0 && up > 0 ? up : 0, false);
+    *out               = reach_add(&a, &fold, &r->root);
+    *out               = reach_clamp(out, 0, last / 2);
+    return true;
+}
+
 /* min(a, number) and max(a, number) are clamps; of two that move, it is one of both. */
 static Reach extreme_reach(Reader *r, const Expr *e)
 {
     int64_t number;
+    Reach   mirror;
+    if (mirror_reach(r, e, &mirror))
+        return mirror;
     for (int i = 0; i < 2; i++)
         if (known_number(r, e->args[i], &number)) {
             const Reach a = reach_of(r, e->args[1 - i]);
@@ -123,6 +156,7 @@ static Reach atom_reach(Reader *r, const Expr *e)
     case EX_MIN:
     case EX_MAX: return extreme_reach(r, e);
     case EX_SELECT: return select_reach(r, e);
+    case EX_MOD: return remainder_reach(r, e);
     case EX_DIV:
         if (!known_number(r, e->args[1], &number) || number <= 0)
             break;
@@ -176,7 +210,7 @@ Reach access_reach(Reader *r, const Expr *index, Range range)
     r->budget   = MOST_NODES;
     r->failed   = false;
     Reach reach = reach_of(r, index);
-    if (r->failed)
+    if (r->failed || reach.var < 0)
         reach = reach_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, index));
     reach       = reach_within(&reach, (int64_t)range.lo, (int64_t)range.hi, &r->root);
     reach.exact = reach.exact && !access_is_conditional(r);

@@ -1,29 +1,32 @@
 /* Boxes from consumers to producers over the reaches of a graph, as tiles need them.
  *
  * The edges of a stage lie in the order of its definitions, so going through them backwards is going through its updates from the last to the first: what one reads of the stage
- * itself is made by those before it, whose box grows by it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.) */
+ * itself is made by those before it, whose box grows by it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.)
+ * The box of a function without dimensions is 0..0 in the first, so that it can be empty too. */
 #include "schedulers/reach.h"
+
+static bool is_empty(const Box *box, int rank)
+{
+    for (int d = 0; d < rank || d == 0; d++)
+        if (box->min[d] > box->max[d])
+            return true;
+    return false;
+}
 
 int64_t box_points(const Box *box, int rank)
 {
     int64_t points = 1;
     for (int d = 0; d < rank; d++)
-        points = box->min[d] > box->max[d] ? 0 : points * (box->max[d] - box->min[d] + 1);
-    return points;
-}
-
-static bool is_empty(const Box *box, int rank)
-{
-    for (int d = 0; d < rank; d++)
-        if (box->min[d] > box->max[d])
-            return true;
-    return false;
+        points *= box->max[d] - box->min[d] + 1;
+    return is_empty(box, rank) ? 0 : points;
 }
 
 /* box += what the edge reads for the points of `reader` */
 static void add_reads(const Edge *e, int rank, const Box *reader, Box *box)
 {
     const bool fresh = is_empty(box, rank);
+    if (rank == 0)
+        box->min[0] = box->max[0] = 0;
     for (int d = 0; d < rank; d++) {
         int64_t lo, hi;
         reach_span(&e->reach[d], reader, &lo, &hi);
@@ -61,7 +64,7 @@ static Box read_from(const Graph *g, int stage, Box box, const bool *given, cons
 void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes)
 {
     for (int i = 0; i < g->stage_count; i++)
-        for (int d = 0; d < g->stages[i].rank && member[i] && !given[i]; d++) {
+        for (int d = 0; (d < g->stages[i].rank || d == 0) && member[i] && !given[i]; d++) {
             boxes[i].min[d] = 0;
             boxes[i].max[d] = -1;
         }

@@ -82,13 +82,17 @@ static double weight_of(const Expr *e)
     return w > 0 ? w : 1;
 }
 
+static int bits_of(kn_type type)
+{
+    return type_bits(type) < 8 ? 8 : type_bits(type);
+}
+
 /* The width that the operation works at: of conversions the wider side, of comparisons that of what is compared. */
 static int width_of(const Expr *e)
 {
-    int bits = e->type == KN_BOOL ? 8 : type_bits((kn_type)e->type);
+    int bits = bits_of((kn_type)e->type);
     for (uint32_t i = 0; i < e->count && e->op != EX_CALL && e->op != EX_SELECT; i++)
-        if (e->args[i]->type != KN_BOOL && type_bits((kn_type)e->args[i]->type) > bits)
-            bits = type_bits((kn_type)e->args[i]->type);
+        bits = bits_of((kn_type)e->args[i]->type) > bits ? bits_of((kn_type)e->args[i]->type) : bits;
     return bits;
 }
 
@@ -111,11 +115,9 @@ static bool is_own_place(const Walk *w, const Expr *call)
     return same;
 }
 
-static void note_width(Stage *s, const Expr *e)
+static void note_width(Stage *s, kn_type type)
 {
-    const int bits = type_bits((kn_type)e->type);
-    if (e->type == KN_BOOL)
-        return;
+    const int bits = bits_of(type);
     s->narrow = s->narrow == 0 || bits < s->narrow ? bits : s->narrow;
     s->wide   = bits > s->wide ? bits : s->wide;
 }
@@ -140,8 +142,8 @@ static void walk(Walk *w, const Expr *e)
 {
     if (!(properties(w->formulas, e) & VARIES) || !first_visit(w->formulas, e))
         return;
-    if (w->stage && e->op != EX_VAR)
-        note_width(w->stage, e);
+    if (w->stage && e->op != EX_VAR && e->type != KN_BOOL)
+        note_width(w->stage, (kn_type)e->type);
     if (e->op == EX_CALL) {
         walk_call(w, e);
         return;
@@ -178,17 +180,14 @@ static void walk_definition(Walk *w, int update)
 void formulas_widths(Formulas *f, Stage *s)
 {
     Walk w = { .formulas = f, .stage = s, .func = s->func };
-    for (int c = 0; c < s->func->component_count; c++) {
-        const int bits = type_bits(s->func->types[c]);
-        s->narrow      = s->narrow == 0 || bits < s->narrow ? bits : s->narrow;
-        s->wide        = bits > s->wide ? bits : s->wide;
-    }
+    for (int c = 0; c < s->func->component_count; c++)
+        note_width(s, s->func->types[c]);
     for (int d = 0; d < s->def_count && s->func->kind == FUNC_DEFINED; d++)
         walk_definition(&w, d - 1);
 }
 
 void formulas_work(Formulas *f, const Stage *s, int update, Work *out)
 {
-    Walk w = { .formulas = f, .func = s->func, .wide = s->wide < 8 ? 8 : s->wide, .work = out };
+    Walk w = { .formulas = f, .func = s->func, .wide = s->wide, .work = out };
     walk_definition(&w, update);
 }
