@@ -79,7 +79,7 @@ static const Row rows[] = {
       "in(0..64): input, 4 bytes\n"
       "a(-8..72, 0..9): scan, 4 bytes, 32 bits, reads sizes, 0 ops, 1 load; update 0: 8 steps, 2 ops, 2 loads\n"
       "    in: x in 0..64\n"
-      "    update 0: a: ~x + -8..9, 0..8; 2 accesses\n"
+      "    update 0: a: ~x + -8..9, ~0..8; 2 accesses\n"
       "out(0..64): pure output, 4 bytes, 32 bits, 0 ops, 1 load\n"
       "    a: x, 8\n" },
 };
