@@ -59,15 +59,33 @@ static bool all_inputs_given(const kn_pipeline *p, const Arguments *a)
     return inputs > 0;
 }
 
-/* What is not given is as if nothing were. */
+/* Makes an input's box as large as the outputs' dimensions of the same names. */
+static void grow_like_outputs(const kn_pipeline *p, const Arguments *a, const Func *input, Box *box)
+{
+    for (size_t o = 0; o < p->outputs.count; o++)
+        for (int d = 0; d < p->outputs.at[o].func->rank; d++)
+            for (int k = 0; k < input->rank; k++) {
+                const Box *out = &a->binding.output[o];
+                if (input->args[k] != p->outputs.at[o].func->args[d])
+                    continue;
+                box->min[k] = box->min[k] < out->min[d] ? box->min[k] : out->min[d];
+                box->max[k] = box->max[k] > out->max[d] ? box->max[k] : out->max[d];
+            }
+}
+
+/* Outputs that are not given are as usual. So are inputs that the program speaks of the size of; others are without limits. */
 static void use_usual(const kn_pipeline *p, const Binding *usual, Arguments *a)
 {
     for (size_t o = 0; o < p->outputs.count; o++)
         if (!a->given[o])
             a->binding.output[o] = usual->output[o];
-    for (size_t i = 0; i < p->funcs.count; i++)
-        if (p->funcs.at[i]->kind == FUNC_INPUT && !a->inputs[i])
-            a->binding.input[i] = usual->input[i];
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f = p->funcs.at[i];
+        if (f->kind != FUNC_INPUT || a->inputs[i] || !pipeline_uses_size(p, f))
+            continue;
+        a->binding.input[i] = usual->input[i];
+        grow_like_outputs(p, a, f, &a->binding.input[i]);
+    }
 }
 
 /* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault. */
