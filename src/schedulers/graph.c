@@ -233,6 +233,9 @@ static void add_stages(Maker *m)
             s->bytes += (type_bits(f->types[c]) + 7) / 8;
         formulas_widths(&m->formulas, s);
     }
+    g->order = ARENA_ARRAY(g->arena, int, (size_t)g->stage_count);
+    for (int i = 0; i < g->stage_count; i++)
+        g->order[i] = i;
     for (size_t i = 0; i < p->outputs.count; i++)
         if (g->of_func[p->outputs.at[i].func->id] >= 0)
             g->stages[g->of_func[p->outputs.at[i].func->id]].is_output = true;

@@ -72,6 +72,7 @@ typedef struct Graph {
     int          edge_count;
     Edge        *edges;
     int         *of_func;       /* by Func.id: its stage, -1: none is needed */
+    int         *order;         /* 0, 1, 2 …: all stages, for graph_regions_among */
 } Graph;
 
 /* Numbers for a pipeline of which nobody has said how large it is: outputs as large as their estimates, or else of a usual size, parameters as by default, and inputs
@@ -88,6 +89,10 @@ void reach_span(const Reach *r, const Box *reader, int64_t *lo, int64_t *hi);
  * given and member stages read of them, in reverse order; empty where nothing is. The box of a stage never leaves its box at root. What the updates of a member
  * read of itself is in its box; that of a given stage stays as it is, but is read from as if it had grown so. */
 void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes);
+
+/* The same for the reads of these stages, in ascending order: a small group of a large graph costs no more than itself. Other members only get what is read of them, in
+ * addition to the boxes they have. */
+void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member, Box *boxes);
 
 /* Points of a box; 0 if it is empty: of a function without dimensions its first dimension says so. */
 int64_t box_points(const Box *box, int rank);

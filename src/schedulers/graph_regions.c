@@ -61,14 +61,17 @@ static Box read_from(const Graph *g, int stage, Box box, const bool *given, cons
     return box;
 }
 
-void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes)
+void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member, Box *boxes)
 {
-    for (int i = 0; i < g->stage_count; i++)
+    for (int k = 0; k < count; k++) {
+        const int i = stages[k];
         for (int d = 0; (d < g->stages[i].rank || d == 0) && member[i] && !given[i]; d++) {
             boxes[i].min[d] = 0;
             boxes[i].max[d] = -1;
         }
-    for (int i = g->stage_count - 1; i >= 0; i--) {
+    }
+    for (int k = count - 1; k >= 0; k--) {
+        const int i = stages[k];
         if ((!member[i] && !given[i]) || is_empty(&boxes[i], g->stages[i].rank))
             continue;
         if (!given[i])
@@ -77,4 +80,9 @@ void graph_regions(const Graph *g, const bool *given, const bool *member, Box *b
         if (!given[i])
             boxes[i] = box;
     }
+}
+
+void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes)
+{
+    graph_regions_among(g, g->order, g->stage_count, given, member, boxes);
 }
