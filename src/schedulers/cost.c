@@ -5,7 +5,7 @@
  * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
- *         buffers count as they are folded.) Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
+ *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
  * Time    the largest of the arithmetic and the traffics, because they overlap, and the rows and tasks, which do not. */
 #include "schedulers/cost_tiles.h"
 
@@ -141,7 +141,42 @@ typedef struct Traffic {
     double read, written;
 } Traffic;
 
-/* What crosses the border of a cache of this size. Members that are stored inside level j never leave it. */
+/* Elements that one row of the reader reads through an edge. */
+static double row_reads(const Model *c, const Edge *e, int reader)
+{
+    const Stage *s   = stage_at(c, reader);
+    Box          row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)->middle;
+    double       all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
+    for (int d = 1; d < s->rank; d++)
+        row.max[d] = row.min[d];
+    for (int d = 0; d < c->tiles.graph->stages[e->producer].rank; d++) {
+        int64_t lo, hi;
+        reach_span(&e->reach[d], &row, &lo, &hi);
+        all *= (double)(hi - lo + 1);
+    }
+    return length > 0 ? all / length : all;
+}
+
+/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each access that the code makes. */
+static double fetched_by_rows(const Model *c, int k)
+{
+    const Stage *s   = stage_at(c, k);
+    double       all = 0;
+    for (int i = 0; i < s->out_count; i++) {
+        const Edge *e = s->out[i];
+        const int   at = tiles_find(&c->tiles, e->consumer);
+        if (c->tiles.stages[at] != e->consumer || is_outside(c, at))
+            continue;
+        const Stage *r      = stage_at(c, at);
+        const double times  = r->defs[0].points > 0 ? c->stages[at].points / r->defs[0].points : 1;
+        const double rows   = c->stages[at].points * row_reads(c, e, at), code = r->defs[e->update + 1].points * times * e->accesses;
+        all += rows < code ? rows : code;
+    }
+    return all;
+}
+
+/* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what comes from outside and is needed again before it
+ * can stay, each row that is computed fetches its own. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int     j = 0;
@@ -150,17 +185,15 @@ static Traffic traffic_beyond(const Model *c, double size)
         j++;
     if (j == 0)
         return t;
-    const int level = j - 1;
     for (int k = 0; k < c->tiles.stage_count; k++) {
-        const double bytes = tiles_box(&c->tiles, level, k)->points * (double)stage_at(c, k)->bytes;
-        if (is_outside(c, k)) {
-            t.read += bytes;
-        } else if (is_head(c, k)) {
-            t.written += c->stages[k].points * (double)stage_at(c, k)->bytes;
-        } else if (is_inside(c, k) && (double)c->stages[k].held > size) {
-            t.read += bytes;
-            t.written += c->stages[k].points * (double)stage_at(c, k)->bytes;
+        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, j - 1, k)->points;
+        const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
+        if (is_outside(c, k) || large) {
+            const double by_rows = fetched_by_rows(c, k);
+            t.read += bytes * (by_rows < by_tiles ? by_rows : by_tiles);
         }
+        if (is_head(c, k) || large)
+            t.written += c->stages[k].points * bytes;
     }
     return t;
 }
