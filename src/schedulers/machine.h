@@ -26,8 +26,8 @@ typedef struct Machine {
 Machine machine_usual(void);
 /* What the system says of this one; the speeds are the usual ones. */
 Machine machine_detect(void);
-/* Measures the speeds, in less than half a second. */
-void machine_measure(Machine *m);
+/* Measures the speeds, in less than half a second, with the sizes that `m` says. A speed that cannot be measured (no memory, no threads) stays as it is. */
+void machine_measure(kn_context *cx, Machine *m);
 /* Changes what the text names. false, with a diagnostic that has place, reason and remedy, for a name or a value that there is not. */
 bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *m);
 /* The text that reads back to the same machine. */

@@ -1,0 +1,364 @@
+/* The cost model: the time that a draft's groups take.
+ *
+ * Takes   the boxes of a group at each of its loop levels (cost_tiles.c) and a machine.
+ * Gives   points, bytes, and nanoseconds per term: arithmetic, the traffic of each level of memory, rows, tasks.
+ * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
+ * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
+ *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
+ *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
+ * Time    the largest of the arithmetic and the traffics, because they overlap, and the rows and tasks, which do not. */
+#include "schedulers/cost_tiles.h"
+
+const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "L1", "L2", "L3", "memory", "rows", "tasks" };
+
+typedef struct Model {
+    Tiles          tiles;
+    const Machine *m;
+    StageCost     *stages;      /* by k */
+    double         threads;     /* that work at a time */
+} Model;
+
+static const Stage *stage_at(const Model *c, int k) { return &c->tiles.graph->stages[c->tiles.stages[k]]; }
+static const Choice *choice_at(const Model *c, int k) { return &c->tiles.draft->choices[c->tiles.stages[k]]; }
+static bool is_head(const Model *c, int k) { return c->tiles.stages[k] == c->tiles.group.head; }
+
+static bool is_inlined(const Model *c, int k)
+{
+    return c->tiles.joined[c->tiles.stages[k]] && !is_head(c, k) && choice_at(c, k)->where == WHERE_INLINE;
+}
+
+static bool is_inside(const Model *c, int k)
+{
+    return c->tiles.joined[c->tiles.stages[k]] && !is_head(c, k) && choice_at(c, k)->where != WHERE_INLINE;
+}
+
+/* Read from other groups, or an input. */
+static bool is_outside(const Model *c, int k)
+{
+    return !c->tiles.joined[c->tiles.stages[k]];
+}
+
+/* The levels where a member is computed and stored. What is left to the compiler is beside its reader's innermost loop. */
+static int compute_level(const Model *c, int k)
+{
+    const Choice *ch    = choice_at(c, k);
+    const int     level = ch->where == WHERE_INSIDE ? ch->compute + 1 : c->tiles.level_count - 1;
+    return level < c->tiles.level_count ? level : c->tiles.level_count - 1;
+}
+
+static int store_level(const Model *c, int k)
+{
+    const Choice *ch    = choice_at(c, k);
+    const int     level = ch->where == WHERE_INSIDE ? ch->store + 1 : c->tiles.level_count - 1;
+    return level < c->tiles.level_count ? level : c->tiles.level_count - 1;
+}
+
+/* ---- Points and bytes ------------------------------------------------------------------- */
+
+static int64_t power_above(int64_t v)
+{
+    int64_t p = 1;
+    while (p < v)
+        p *= 2;
+    return p;
+}
+
+/* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two, but for the first. */
+static int64_t held_bytes(const Model *c, int k)
+{
+    const Stage *s     = stage_at(c, k);
+    const Box   *store = &tiles_box(&c->tiles, store_level(c, k), k)->middle, *compute = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
+    int64_t      bytes = s->bytes;
+    for (int d = 0; d < s->rank; d++) {
+        const int64_t all = store->max[d] - store->min[d] + 1, now = power_above(compute->max[d] - compute->min[d] + 1);
+        bytes *= d > 0 && now < all ? now : all;
+    }
+    return bytes;
+}
+
+/* At every point of its readers: once per access of what is inlined, and once of a reduction that is computed beside its reader. */
+static double readers_points(const Model *c, int k)
+{
+    const Stage *s      = stage_at(c, k);
+    double       points = 0;
+    for (int i = 0; i < s->out_count; i++) {
+        const int reader = s->out[i]->consumer, at = tiles_find(&c->tiles, reader);
+        if (c->tiles.stages[at] != reader || is_outside(c, at))
+            continue;
+        const Stage *r    = &c->tiles.graph->stages[reader];
+        const Work  *work = &r->defs[s->out[i]->update + 1];
+        const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
+        points += is_inlined(c, k) ? c->stages[at].points * work->points / root * s->out[i]->accesses : c->stages[at].points;
+    }
+    return points;
+}
+
+/* A row whose length is no multiple of the vector's is computed in whole vectors, the last beginning earlier; a shorter one point by point. */
+static double with_tails(const Model *c, int k)
+{
+    const Box    *b     = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
+    const int64_t row   = stage_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
+    const int64_t lanes = choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.stages[k]);
+    return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
+}
+
+static void count_stages(Model *c)
+{
+    for (int k = c->tiles.stage_count - 1; k >= 0; k--) {
+        const Stage *s  = stage_at(c, k);
+        StageCost   *sc = &c->stages[k];
+        sc->needed      = (double)box_points(&s->box, s->rank);
+        if (is_head(c, k)) {
+            sc->points = sc->needed;
+            sc->held   = (int64_t)sc->needed * s->bytes;
+        } else if (is_inlined(c, k) || choice_at(c, k)->where == WHERE_DEFAULT) {
+            sc->points = readers_points(c, k);
+            sc->held   = is_inlined(c, k) ? 0 : s->bytes;
+        } else if (is_inside(c, k)) {
+            sc->points = tiles_box(&c->tiles, store_level(c, k), k)->points * with_tails(c, k);
+            sc->held   = held_bytes(c, k);
+        }
+    }
+}
+
+/* Bytes that one iteration of a level touches: what is read from outside, the head's own, and of members what they hold. */
+static double level_bytes(const Model *c, int level)
+{
+    double bytes = 0;
+    for (int k = 0; k < c->tiles.stage_count; k++) {
+        const Stage *s   = stage_at(c, k);
+        const double box = (double)box_points(&tiles_box(&c->tiles, level, k)->middle, s->rank) * (double)s->bytes;
+        if (is_inlined(c, k))
+            continue;
+        bytes += is_inside(c, k) && (double)c->stages[k].held < box ? (double)c->stages[k].held : box;
+    }
+    return bytes;
+}
+
+/* ---- Traffic ---------------------------------------------------------------------------- */
+
+typedef struct Traffic {
+    double read, written;
+} Traffic;
+
+/* Elements that one row of the reader reads through an edge. */
+static double row_reads(const Model *c, const Edge *e, int reader)
+{
+    const Stage *s   = stage_at(c, reader);
+    Box          row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)->middle;
+    double       all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
+    for (int d = 1; d < s->rank; d++)
+        row.max[d] = row.min[d];
+    for (int d = 0; d < c->tiles.graph->stages[e->producer].rank; d++) {
+        int64_t lo, hi;
+        reach_span(&e->reach[d], &row, &lo, &hi);
+        all *= (double)(hi - lo + 1);
+    }
+    return length > 0 ? all / length : all;
+}
+
+/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each access that the code makes. */
+static double fetched_by_rows(const Model *c, int k)
+{
+    const Stage *s   = stage_at(c, k);
+    double       all = 0;
+    for (int i = 0; i < s->out_count; i++) {
+        const Edge *e = s->out[i];
+        const int   at = tiles_find(&c->tiles, e->consumer);
+        if (c->tiles.stages[at] != e->consumer || is_outside(c, at))
+            continue;
+        const Stage *r      = stage_at(c, at);
+        const double times  = r->defs[0].points > 0 ? c->stages[at].points / r->defs[0].points : 1;
+        const double rows   = c->stages[at].points * row_reads(c, e, at), code = r->defs[e->update + 1].points * times * e->accesses;
+        all += rows < code ? rows : code;
+    }
+    return all;
+}
+
+/* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what comes from outside and is needed again before it
+ * can stay, each row that is computed fetches its own. */
+static Traffic traffic_beyond(const Model *c, double size)
+{
+    int     j = 0;
+    Traffic t = { 0, 0 };
+    while (j < c->tiles.level_count && level_bytes(c, j) > size)
+        j++;
+    if (j == 0)
+        return t;
+    for (int k = 0; k < c->tiles.stage_count; k++) {
+        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, j - 1, k)->points;
+        const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
+        if (is_outside(c, k) || large) {
+            const double by_rows = fetched_by_rows(c, k);
+            t.read += bytes * (by_rows < by_tiles ? by_rows : by_tiles);
+        }
+        if (is_head(c, k) || large)
+            t.written += c->stages[k].points * bytes;
+    }
+    return t;
+}
+
+/* Loads and stores of the code: every element that a definition reads, and writes. */
+static Traffic traffic_of_code(const Model *c)
+{
+    Traffic t = { 0, 0 };
+    for (int k = 0; k < c->tiles.stage_count; k++) {
+        const Stage *s = stage_at(c, k);
+        if (is_outside(c, k))
+            continue;
+        for (int i = 0; i < s->def_count; i++) {
+            const double points = c->stages[k].points * (s->defs[0].points > 0 ? s->defs[i].points / s->defs[0].points : 1);
+            t.read += points * s->defs[i].loads * s->narrow / 8;
+            t.written += i == 0 && !is_inlined(c, k) ? points * (double)s->bytes : 0;
+        }
+    }
+    return t;
+}
+
+/* ---- Time ------------------------------------------------------------------------------- */
+
+/* The lanes that a stage's rows fill: of short rows a part of the vector is idle. What moves along x step by step has none. */
+static double lanes_of(const Model *c, int k)
+{
+    const Stage *s     = stage_at(c, k);
+    const double lanes = c->m->vector_bits / (s->wide > 0 ? s->wide : 8);
+    if (s->kind == STAGE_SCATTER || lanes < 1)
+        return 1;
+    if (s->kind == STAGE_SCAN && s->func->update_count && s->rank && !s->func->updates[0].is_free[0])
+        return 1;
+    if (!is_inside(c, k))
+        return lanes;
+    const Box   *b   = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
+    const double row = s->rank ? (double)(b->max[0] - b->min[0] + 1) : 1;
+    return row < 1 ? 1 : row < lanes ? row : lanes;
+}
+
+static double arithmetic(const Model *c)
+{
+    double ns = 0;
+    for (int k = 0; k < c->tiles.stage_count; k++) {
+        const Stage *s     = stage_at(c, k);
+        const double lanes = lanes_of(c, k);
+        for (int i = 0; i < s->def_count && !is_outside(c, k); i++) {
+            const double points = c->stages[k].points * (s->defs[0].points > 0 ? s->defs[i].points / s->defs[0].points : 1);
+            const double gather = s->defs[i].gathers ? lanes * s->defs[i].loads / 2 : 0;
+            ns += points * (s->defs[i].ops + s->defs[i].loads / 2 + gather + (is_inlined(c, k) ? 0 : 0.5)) / lanes * c->m->op;
+        }
+    }
+    return ns;
+}
+
+/* Rows that are begun: by each stage that is computed, and by what comes from outside. */
+static double rows_begun(const Model *c)
+{
+    double    rows = 0;
+    const int last = c->tiles.level_count - 1;
+    const int head = last > 0 && c->tiles.group.loops[last - 1].dim == 0 ? last - 1 : last;      /* the level around the loop along x */
+    for (int k = 0; k < c->tiles.stage_count; k++) {
+        if (is_head(c, k) || is_outside(c, k))
+            rows += tiles_box(&c->tiles, head, k)->rows / (is_outside(c, k) ? 4 : 1);
+        else if (is_inside(c, k))
+            rows += c->stages[k].points * tiles_box(&c->tiles, compute_level(c, k), k)->rows / (tiles_box(&c->tiles, compute_level(c, k), k)->points + 1);
+    }
+    return rows;
+}
+
+static double count_tasks(const Tiles *t)
+{
+    double tasks = 1, outer = 1;
+    for (int i = 0; i < t->group.loop_count; i++) {
+        tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
+        outer = t->tiles[i + 1];
+    }
+    return tasks;
+}
+
+/* Copying reads a line, fetches the one that it overwrites, and writes that: three moves, two if it streams. */
+static double memory_time(const Traffic *t, bool stream, double rate)
+{
+    return (t->read + t->written * (stream ? 1 : 2)) / 3 / rate;
+}
+
+static double cache_time(const Traffic *t, double rate)
+{
+    return (t->read + t->written) / 2 / rate;
+}
+
+static void find_terms(const Model *c, GroupCost *out)
+{
+    const Machine *m     = c->m;
+    const double   share = c->threads;
+    const Traffic  code = traffic_of_code(c), l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, (double)m->l2 / (m->l2_shared > 0 ? m->l2_shared : 1));
+    const double   waves = out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
+    const double   all   = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
+    const Traffic  far   = traffic_beyond(c, m->l3 ? (double)m->l3 : (double)m->l2);
+    out->term[TERM_OPS]    = arithmetic(c) / share * waves;
+    out->term[TERM_L1]     = cache_time(&code, m->l1_rate * share) * waves;
+    out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
+    out->term[TERM_L3]     = m->l3 ? cache_time(&l2, m->l3_rate * share) * waves : 0;
+    out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all);
+    out->term[TERM_ROWS]   = rows_begun(c) * m->row / share;
+    out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
+    for (int i = TERM_OPS; i <= TERM_MEMORY; i++)
+        out->ns = out->term[i] > out->ns ? out->term[i] : out->ns;
+    out->ns += out->term[TERM_ROWS] + out->term[TERM_TASKS];
+}
+
+/* The innermost level around which nothing is left but a row and its vectors. */
+static int tile_level(const Tiles *t)
+{
+    int level = t->level_count - 1;
+    while (level > 0 && (t->group.loops[level - 1].step == 1 || t->group.loops[level - 1].vector))
+        level--;
+    return level > 0 ? level : t->level_count > 1 ? 1 : 0;
+}
+
+static void find_totals(const Model *c, GroupCost *out)
+{
+    double needed = 0, again = 0;
+    for (int k = 0; k < c->tiles.stage_count; k++) {
+        const double bytes = (double)stage_at(c, k)->bytes;
+        if (is_outside(c, k)) {
+            out->live_in += tiles_box(&c->tiles, 0, k)->points * bytes;
+        } else if (is_head(c, k)) {
+            out->live_out += c->stages[k].points * bytes;
+        }
+        if (is_head(c, k) || is_inside(c, k)) {
+            needed += c->stages[k].needed;
+            again += c->stages[k].points > c->stages[k].needed ? c->stages[k].points - c->stages[k].needed : 0;
+        }
+    }
+    out->redundant = needed > 0 ? again / needed : 0;
+    out->footprint = (int64_t)level_bytes(c, tile_level(&c->tiles));
+    out->tasks     = count_tasks(&c->tiles);
+}
+
+void cost_group(const Draft *d, int group, const Machine *m, StageCost *stages, GroupCost *out)
+{
+    Arena scratch;
+    Model c = { .m = m };
+    *out    = (GroupCost){ 0 };
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    tiles_make(&c.tiles, d, group, m, &scratch);
+    c.stages = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
+    count_stages(&c);
+    find_totals(&c, out);
+    c.threads = out->tasks < m->cores ? out->tasks : m->cores;
+    c.threads = c.threads < 1 ? 1 : c.threads;
+    find_terms(&c, out);
+    for (int k = 0; stages && k < c.tiles.stage_count; k++)
+        if (!is_outside(&c, k))
+            stages[c.tiles.stages[k]] = c.stages[k];
+    scratch_end(&scratch);
+}
+
+double cost_draft(const Draft *d, const Machine *m)
+{
+    double ns = 0;
+    for (int i = 0; i < d->group_count; i++) {
+        GroupCost cost;
+        cost_group(d, i, m, NULL, &cost);
+        ns += cost.ns;
+    }
+    return ns;
+}

@@ -1,0 +1,214 @@
+/* The boxes of a group at every level of its loops.
+ *
+ * Takes   a group of a draft: a head with loops, members, and what they read.
+ * Gives   per level and stage the box that a tile in the middle needs, and the number of points and of rows of the boxes of all tiles together.
+ * How     A tile of level i is a product of ranges, one per dimension of the head, and a dimension of a member mostly depends on one of them. So the sum over all tiles of the
+ *         product of extents is computed as the product over the head's dimensions of the mean extent along it, times the tiles:
+ *
+ *             sum of points = tiles * product over e of (mean over the tiles along each dimension d of extent e, relative to the middle's)
+ *
+ *         Exact where the dimensions are separable. Tiles along a dimension are looked at one by one if they are few; else those at both ends, where clamps and tails
+ *         are, and a sample of the others, in which a pyramid's halves are even and odd. */
+#include "schedulers/cost_tiles.h"
+
+#include <stdlib.h>
+
+enum { AT_ENDS = 3, BETWEEN = 4, FEW = 2 * AT_ENDS + BETWEEN };
+
+static int64_t extent_of(const Box *b, int d)
+{
+    return b->max[d] - b->min[d] + 1;
+}
+
+/* ---- Loops ------------------------------------------------------------------------------ */
+
+/* What the compiler does where nothing is said: rows in parallel, vectors along x. */
+static void default_loops(const Stage *head, const Machine *m, Group *g)
+{
+    for (int d = head->rank - 1; d > 0; d--)
+        g->loops[g->loop_count++] = (GroupLoop){ .dim = d, .step = 1, .parallel = d == head->rank - 1 && head->kind != STAGE_SCAN && head->kind != STAGE_SCATTER };
+    if (head->rank > 0) {
+        const int lanes           = m->vector_bits / (head->wide > 0 ? head->wide : 8);
+        g->loops[g->loop_count++] = (GroupLoop){ .dim = 0, .step = lanes > 0 ? lanes : 1, .vector = true };
+    }
+}
+
+/* The extent of a tile of a level along a dimension of the head: the step of the last loop over it that is fixed. */
+static int64_t tile_extent(const Tiles *t, int level, int d)
+{
+    int64_t extent = extent_of(&t->graph->stages[t->group.head].box, d);
+    for (int i = 0; i < level; i++)
+        if (t->group.loops[i].dim == d && t->group.loops[i].step < extent)
+            extent = t->group.loops[i].step;
+    return extent > 0 ? extent : 1;
+}
+
+static int64_t tiles_along(const Tiles *t, int level, int d)
+{
+    const int64_t whole = extent_of(&t->graph->stages[t->group.head].box, d), tile = tile_extent(t, level, d);
+    return (whole + tile - 1) / tile;
+}
+
+/* Tile number `at` along d: it ends where the whole does. (Loops of several steps whose inner step is no part of the outer one have a few more tiles than this says.) */
+static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
+{
+    const Box    *whole = &t->graph->stages[t->group.head].box;
+    const int64_t tile  = tile_extent(t, level, d);
+    head->min[d]        = whole->min[d] + at * tile;
+    head->max[d]        = head->min[d] + tile - 1 < whole->max[d] ? head->min[d] + tile - 1 : whole->max[d];
+}
+
+/* ---- Stages ----------------------------------------------------------------------------- */
+
+/* Is a stage that the group reads of it? What is inlined is of every group that reads it. */
+static bool joins(const Tiles *t, int stage)
+{
+    const Choice *c = &t->draft->choices[stage];
+    if (t->graph->stages[stage].kind == STAGE_INPUT || c->where == WHERE_ROOT)
+        return false;
+    return c->where == WHERE_INLINE || c->group == t->index;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* From the head to what it reads, and so on through the group. */
+static void find_stages(Tiles *t)
+{
+    const Graph *g = t->graph;
+    const size_t n = (size_t)g->stage_count;
+    t->given       = ARENA_ARRAY(t->arena, bool, n);
+    t->member      = ARENA_ARRAY(t->arena, bool, n);
+    t->joined      = ARENA_ARRAY(t->arena, bool, n);
+    t->inner       = ARENA_ARRAY(t->arena, int, n);
+    t->stages      = ARENA_ARRAY(t->arena, int, n);
+    t->given[t->group.head] = t->joined[t->group.head] = t->member[t->group.head] = true;
+    t->inner[t->inner_count++] = t->stages[t->stage_count++] = t->group.head;
+    for (int i = 0; i < t->inner_count; i++) {
+        const Stage *s = &g->stages[t->inner[i]];
+        for (int k = 0; k < s->in_count; k++) {
+            const int p = s->in[k]->producer;
+            if (t->member[p])
+                continue;
+            t->member[p]                = true;
+            t->stages[t->stage_count++] = p;
+            if (joins(t, p)) {
+                t->joined[p]               = true;
+                t->inner[t->inner_count++] = p;
+            }
+        }
+    }
+    qsort(t->inner, (size_t)t->inner_count, sizeof *t->inner, compare_numbers);
+    qsort(t->stages, (size_t)t->stage_count, sizeof *t->stages, compare_numbers);
+}
+
+int tiles_find(const Tiles *t, int stage)
+{
+    int lo = 0, hi = t->stage_count - 1;
+    while (lo < hi) {
+        const int mid = (lo + hi) / 2;
+        if (t->stages[mid] < stage)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* ---- Sums over tiles -------------------------------------------------------------------- */
+
+/* The i-th of the tiles to be looked at, of `count`; each stands for *weight of them. */
+static int64_t sample(int64_t count, int i, double *weight)
+{
+    *weight = 1;
+    if (count <= FEW || i < AT_ENDS)
+        return i;
+    if (i >= AT_ENDS + BETWEEN)
+        return count - (FEW - i);
+    *weight = (double)(count - 2 * AT_ENDS) / BETWEEN;
+    return count / 2 - BETWEEN / 2 + i - AT_ENDS;
+}
+
+static void regions_of(const Tiles *t, const Box *head, Box *boxes)
+{
+    for (int k = 0; k < t->stage_count; k++)
+        boxes[t->stages[k]].max[0] = boxes[t->stages[k]].min[0] - 1;
+    boxes[t->group.head] = *head;
+    graph_regions_among(t->graph, t->inner, t->inner_count, t->given, t->member, boxes);
+    for (int k = 0; k < t->stage_count; k++) {
+        const Stage *s = &t->graph->stages[t->stages[k]];
+        Box         *b = &boxes[t->stages[k]];
+        for (int d = 0; d < s->rank; d++) {
+            b->min[d] = b->min[d] > s->box.min[d] ? b->min[d] : s->box.min[d];
+            b->max[d] = b->max[d] < s->box.max[d] ? b->max[d] : s->box.max[d];
+        }
+    }
+}
+
+/* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
+static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
+{
+    const int64_t count = tiles_along(t, level, d);
+    double(*sum)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *sum);
+    if (count == 1)
+        return;
+    for (int i = 0; i < (count < FEW ? count : FEW); i++) {
+        double weight;
+        Box    head = t->boxes[level * t->stage_count + tiles_find(t, t->group.head)].middle;
+        set_tile(t, level, d, sample(count, i, &weight), &head);
+        regions_of(t, &head, boxes);
+        for (int k = 0; k < t->stage_count; k++)
+            for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++)
+                sum[k][e] += weight * (double)extent_of(&boxes[t->stages[k]], e);
+    }
+    for (int k = 0; k < t->stage_count; k++)
+        for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
+            const double at_middle = (double)extent_of(&middle[k], e);
+            mean[k][e] *= at_middle > 0 ? sum[k][e] / (double)count / at_middle : 1;
+        }
+}
+
+static void make_level(Tiles *t, int level, Box *boxes)
+{
+    const Stage *head = &t->graph->stages[t->group.head];
+    Box         *middle = ARENA_ARRAY(t->arena, Box, (size_t)t->stage_count), tile = head->box;
+    double(*mean)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *mean);
+    t->tiles[level]            = 1;
+    for (int d = 0; d < head->rank; d++) {
+        const int64_t count = tiles_along(t, level, d);
+        t->tiles[level] *= (double)count;
+        set_tile(t, level, d, count / 2 < count - 1 || count == 1 ? count / 2 : 0, &tile);
+    }
+    regions_of(t, &tile, boxes);
+    for (int k = 0; k < t->stage_count; k++) {
+        middle[k] = t->boxes[level * t->stage_count + k].middle = boxes[t->stages[k]];
+        for (int e = 0; e < KN_MAX_RANK; e++)
+            mean[k][e] = 1;
+    }
+    for (int d = 0; d < head->rank; d++)
+        add_dimension(t, level, d, middle, boxes, mean);
+    for (int k = 0; k < t->stage_count; k++) {
+        LevelBox *b = &t->boxes[level * t->stage_count + k];
+        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? t->tiles[level] : 0;
+        for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
+            const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
+            b->points *= extent;
+            b->rows *= e > 0 ? extent : 1;
+        }
+    }
+}
+
+void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, Arena *arena)
+{
+    *t = (Tiles){ .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .arena = arena };
+    if (t->group.loop_count == 0)
+        default_loops(&d->graph->stages[t->group.head], m, &t->group);
+    t->level_count = 1 + t->group.loop_count;
+    find_stages(t);
+    t->boxes   = ARENA_ARRAY(arena, LevelBox, (size_t)(t->level_count * t->stage_count));
+    Box *boxes = ARENA_ARRAY(arena, Box, (size_t)d->graph->stage_count);
+    for (int level = 0; level < t->level_count; level++)
+        make_level(t, level, boxes);
+}

@@ -1,0 +1,42 @@
+/* Boxes of a group's tiles at every loop level: what only the cost model's files share. */
+#ifndef KILN_SCHEDULERS_COST_TILES_H
+#define KILN_SCHEDULERS_COST_TILES_H
+
+#include "schedulers/cost.h"
+
+/* Level 0 is the whole; level i is one iteration of loop i-1, with all loops outside it fixed. */
+enum { MOST_LEVELS_OF_GROUP = MOST_GROUP_LOOPS + 1 };
+
+/* What one tile of a level, in the middle, needs of a stage; and the sums over all tiles of that level. */
+typedef struct LevelBox {
+    Box    middle;
+    double points;              /* of the boxes of all tiles */
+    double rows;                /* of them: runs along the first dimension */
+} LevelBox;
+
+typedef struct Tiles {
+    const Draft *draft;
+    const Graph *graph;
+    Group        group;         /* as the draft has it; where that leaves the loops to the compiler, as the compiler makes them */
+    int          index;
+    int          level_count;   /* 1 + loops */
+    double       tiles[MOST_LEVELS_OF_GROUP];           /* of each level */
+    int          stage_count;   /* of the group and what it reads: */
+    int         *stages;        /* ascending */
+    int          inner_count, *inner;                   /* those of the group */
+    bool        *given, *member, *joined;               /* by stage of the graph: the head; all of these; those of the group */
+    LevelBox    *boxes;         /* [level * stage_count + k] */
+    Arena       *arena;
+} Tiles;
+
+/* All boxes of a group. Memory is `arena`'s. */
+void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, Arena *arena);
+/* The k of a stage of the graph. */
+int  tiles_find(const Tiles *t, int stage);
+
+static inline const LevelBox *tiles_box(const Tiles *t, int level, int k)
+{
+    return &t->boxes[level * t->stage_count + k];
+}
+
+#endif
