@@ -1,4 +1,4 @@
-/* Facts of definitions: free variables, bounds, self reads, sizes. */
+/* Facts of definitions: free variables, bounds, self reads, sizes; and who reads a function. */
 #include "schedulers/defs.h"
 
 enum { MOST_STEPS = 64 /* as plan/expand.c */ };
@@ -79,13 +79,67 @@ static bool expands(const Func *f, const DefFacts *defs)
     return true;
 }
 
-StageFacts func_facts(kn_pipeline *p, const Func *f, Arena *arena)
+/* ---- Readers ---------------------------------------------------------------------------- */
+
+typedef struct Readers {
+    StageFacts *facts;
+    Arena      *arena;
+    TextReader  now;
+} Readers;
+
+static void add_reader(Readers *r, const Func *f)
 {
-    if (f->kind != FUNC_DEFINED)
-        return (StageFacts){ 0 };
-    StageFacts facts = { .defs = ARENA_ARRAY(arena, DefFacts, (size_t)f->update_count + 1) };
-    for (int k = -1; k < f->update_count; k++)
-        facts.defs[k + 1] = def_facts(p, f, k);
-    facts.expands = expands(f, facts.defs);
-    return facts;
+    StageFacts *facts = &r->facts[f->id];
+    const TextReader *last = facts->readers.count ? &facts->readers.at[facts->readers.count - 1] : NULL;
+    if (f != r->now.func && !(last && last->func == r->now.func && last->update == r->now.update))
+        vec_push(r->arena, &facts->readers, r->now);
+}
+
+static void note_read(const Expr *e, void *user)
+{
+    if (e->op == EX_CALL)
+        add_reader(user, e->u.call.func);
+}
+
+static bool is_output(const kn_pipeline *p, const Func *f)
+{
+    for (size_t i = 0; i < p->outputs.count; i++)
+        if (p->outputs.at[i].func == f)
+            return true;
+    return false;
+}
+
+/* From the end back: a function comes after those it reads, so all that need it have been met. */
+static void find_readers(kn_pipeline *p, StageFacts *facts, Arena *arena)
+{
+    for (size_t i = p->funcs.count; i-- > 0;) {
+        const Func *f = p->funcs.at[i];
+        Readers     r = { facts, arena, { f, -1 } };
+        if (!facts[f->id].readers.count && !is_output(p, f))
+            continue;
+        for (int k = -1; f->kind == FUNC_DEFINED && k < f->update_count; k++) {
+            r.now.update = k;
+            def_visit(&p->exprs, f, k, note_read, &r);
+        }
+        for (int k = 0; k < f->stage_arg_count; k++)
+            if (f->stage_args[k].func)
+                add_reader(&r, f->stage_args[k].func);
+    }
+}
+
+StageFacts *func_facts(kn_pipeline *p, Arena *arena)
+{
+    StageFacts *all = ARENA_ARRAY(arena, StageFacts, p->funcs.count + 1);
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f     = p->funcs.at[i];
+        StageFacts *facts = &all[f->id];
+        if (f->kind != FUNC_DEFINED)
+            continue;
+        facts->defs = ARENA_ARRAY(arena, DefFacts, (size_t)f->update_count + 1);
+        for (int k = -1; k < f->update_count; k++)
+            facts->defs[k + 1] = def_facts(p, f, k);
+        facts->expands = expands(f, facts->defs);
+    }
+    find_readers(p, all, arena);
+    return all;
 }

@@ -15,12 +15,20 @@ typedef struct DefFacts {
     int      nodes, depth;      /* of its expressions: distinct nodes, the deepest */
 } DefFacts;
 
+/* A definition that reads a function in its text, whether it comes to that or not: what is legal does not depend on numbers. */
+typedef struct TextReader {
+    const Func *func;
+    int         update;         /* -1: its pure definition, or C code */
+} TextReader;
+
 /* Of a function. An input and C code have no definitions. */
 typedef struct StageFacts {
+    VEC(TextReader) readers;    /* those that an output needs */
     DefFacts *defs;             /* [0] the pure one, then the updates */
     bool      expands;          /* may be inlined: a pure definition, or updates of 64 steps at most that read and write nothing but their own point (plan/expand.c) */
 } StageFacts;
 
-StageFacts func_facts(kn_pipeline *p, const Func *f, Arena *arena);
+/* Of all functions of the pipeline, by Func.id. */
+StageFacts *func_facts(kn_pipeline *p, Arena *arena);
 
 #endif

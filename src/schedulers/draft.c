@@ -37,10 +37,10 @@ int draft_main(const Draft *d, int s)
     return main;
 }
 
-static bool read_by_stage(const Graph *g, int s)
+static bool read_by_stage(const StageFacts *facts)
 {
-    for (int i = 0; i < g->stages[s].out_count; i++)
-        if (g->stages[g->stages[s].out[i]->consumer].kind == STAGE_EXTERN)
+    for (size_t i = 0; i < facts->readers.count; i++)
+        if (facts->readers.at[i].func->kind == FUNC_STAGE)
             return true;
     return false;
 }
@@ -48,7 +48,7 @@ static bool read_by_stage(const Graph *g, int s)
 bool draft_may_inline(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
-    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(d->graph, s) && d->facts[s].expands;
+    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) && d->facts[s].expands;
 }
 
 /* Are all definitions that read s, by themselves or by what is inlined into them, of the group, and inside the loops of its head? *most: the innermost loop that is around them all. */
@@ -56,14 +56,17 @@ static bool readers_inside(const Draft *d, int s, int group, int *most)
 {
     const Graph *g    = d->graph;
     const int    head = d->groups[group].head, main = draft_main(d, head);
-    for (int i = 0; i < g->stages[s].out_count; i++) {
-        const Edge   *e = g->stages[s].out[i];
-        const Choice *c = &d->choices[e->consumer];
-        bool          ok;
+    for (size_t i = 0; i < d->facts[s].readers.count; i++) {
+        const TextReader r  = d->facts[s].readers.at[i];
+        const int        at = g->of_func[r.func->id];
+        bool             ok;
+        if (at < 0)             /* no number needs it, but the text does: it is at root */
+            return false;
+        const Choice *c = &d->choices[at];
         if (c->where == WHERE_INLINE)
-            ok = readers_inside(d, e->consumer, group, most);
-        else if (e->consumer == head)
-            ok = e->update == main;
+            ok = readers_inside(d, at, group, most);
+        else if (at == head)
+            ok = r.update == main;
         else
             ok = c->where == WHERE_INSIDE && c->group == group;
         if (!ok)
@@ -156,10 +159,10 @@ static void settle_inlining(Draft *d)
     scratch_begin(&scratch, g->pipeline->cx);
     Size *sizes = ARENA_ARRAY(&scratch, Size, (size_t)g->stage_count + 1);
     for (int s = 0; s < g->stage_count; s++) {
-        if (!is_defined(&g->stages[s]))
-            continue;
         if (d->choices[s].where == WHERE_INLINE && !draft_may_inline(d, s))
             make_root(d, s);
+        if (!is_defined(&g->stages[s]))
+            continue;
         sizes[s] = grown(d, sizes, s);
         if (d->choices[s].where == WHERE_INLINE && (sizes[s].nodes > MOST_NODES || sizes[s].depth > MOST_DEPTH)) {
             make_root(d, s);
@@ -221,9 +224,10 @@ static bool is_own_points_reduction(const Graph *g, int s)
 
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
 {
-    StageFacts *facts = ARENA_ARRAY(arena, StageFacts, (size_t)g->stage_count + 1);
+    StageFacts       *facts = ARENA_ARRAY(arena, StageFacts, (size_t)g->stage_count + 1);
+    const StageFacts *all   = func_facts(g->pipeline, arena);
     for (int s = 0; s < g->stage_count; s++)
-        facts[s] = func_facts(g->pipeline, g->stages[s].func, arena);
+        facts[s] = all[g->stages[s].func->id];
     Draft d = { .graph = g, .facts = facts, .vector_bits = m->vector_bits, .groups = ARENA_ARRAY(arena, Group, (size_t)g->stage_count + 1),
                 .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1) };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->stage_count + 1);

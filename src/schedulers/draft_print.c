@@ -10,7 +10,7 @@
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
 
-enum { SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
+enum { LINE = 64, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
 
 typedef struct Printer {
     Text        *out;
@@ -290,14 +290,26 @@ static void print_level(const Printer *p, const Group *gr, const char *what, con
     text_printf(p->out, ", %s)", loop);
 }
 
+/* Rows that are kept begin at a cache line each. */
+static void print_alignment(const Printer *p, const Func *f)
+{
+    int bits = 64;
+    for (int i = 0; i < f->component_count; i++)
+        bits = type_bits(f->types[i]) < bits ? type_bits(f->types[i]) : bits;
+    if (f->rank > 1)
+        text_printf(p->out, ".align_storage(%s, %d)", f->args[0], LINE / (bits < 8 ? 1 : bits / 8));
+}
+
 static void print_member(const Printer *p, const Group *gr, int s, const char *const *names)
 {
     const Choice *c     = &p->d->choices[s];
     const Func   *f     = p->d->graph->stages[s].func;
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s);
     text_add(p->out, f->name);
-    if (c->store != c->compute)
+    if (c->store != c->compute) {
+        print_alignment(p, f);
         print_level(p, gr, "store", names[c->store]);
+    }
     print_level(p, gr, "compute", names[c->compute]);
     print_plain(p, s, -1, lanes, false);
     text_add(p->out, "\n");

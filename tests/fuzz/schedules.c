@@ -8,7 +8,7 @@
  *     schedules --here FILE              one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made for some machine and for one of the
- * sizes or for none, which must not be refused. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
+ * sizes or for none, and with DRAFTS random drafts: these must not be refused. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
  * strides, parameters); it counts when it was executed and every value of every output was compared. One schedule in COMPILE_EVERY is also compiled, and
  * run at all sizes. A case that fails is printed; `tests/fuzz/minimize CASE build/tests/fuzz-schedules` makes it short.
  *
@@ -17,6 +17,7 @@
 #include "families.h"
 #include "generate.h"
 #include "generate_schedule.h"
+#include "random_draft.h"
 #include "sizes.h"
 
 #include <signal.h>
@@ -30,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZES = 8, SCHEDULES = 4, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
+enum { SIZES = 8, SCHEDULES = 4, DRAFTS = 2, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
 enum { MOST_SECONDS = 20 /* of a processor */, MOST_WAIT = 180 /* by the clock: it hangs */, MOST_FAILURES = 50 };
 
 /* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter: more are a failure. */
@@ -79,6 +80,14 @@ static Subject *subject_of(uint64_t seed, const char *program, ScheduleReport *r
     return subject_new(program, &c, SIZES - 1, report);
 }
 
+static int scheduler_total(void)
+{
+    int count = 0;
+    while (kn_scheduler_get(count).name)
+        count++;
+    return count;
+}
+
 /* What the scheduler of that number makes of it; NULL if it fails. */
 static char *made_schedule(const Subject *s, uint64_t seed, int scheduler)
 {
@@ -92,12 +101,14 @@ static char *made_schedule(const Subject *s, uint64_t seed, int scheduler)
     return text ? strdup(text) : NULL;
 }
 
-/* Random ones come first, then those that are made. */
+/* Random ones come first, then those that are made, then drafts. */
 static char *schedule_of(const Subject *s, uint64_t seed, int number)
 {
-    if (number >= SCHEDULES)
+    if (number >= SCHEDULES && number < SCHEDULES + scheduler_total())
         return made_schedule(s, seed, number - SCHEDULES);
     Choices c = choices_for(seed, 3 + (uint64_t)number);
+    if (number >= SCHEDULES)
+        return random_draft(&c, s->p);
     return generate_schedule(&c, s->p, s->reach);
 }
 
@@ -174,14 +185,6 @@ static Verdict fail_making(const Subject *s, ScheduleReport *report)
     return s->cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&report->report, "make", "%s", kn_error_text(s->cx));
 }
 
-static int made_count(void)
-{
-    int count = 0;
-    while (kn_scheduler_get(count).name)
-        count++;
-    return count;
-}
-
 static void run_schedule(Session *session, Subject *s, uint64_t seed, int number, const char *program)
 {
     Shared        *shared = session->shared;
@@ -223,7 +226,7 @@ static void run_seed(Session *session, uint64_t seed, int first)
     shared->tally.pipelines += s->count > 0 && first == 0;
     if (session->only_made && first < SCHEDULES)
         first = SCHEDULES;
-    for (int i = first; i < SCHEDULES + made_count() && s->count && seconds_now() < session->deadline; i++) {
+    for (int i = first; i < SCHEDULES + scheduler_total() + DRAFTS && s->count && seconds_now() < session->deadline; i++) {
         limit_time();
         run_schedule(session, s, seed, i, program);
     }
