@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { USUAL_STATES = 50000, USUAL_WIDTH = 64 };
+enum { USUAL_STATES = 50000, MOST_WIDTH = 512, LEAST_WIDTH = 16, DOWN_SETS = 65536 };
 
 /* ---- Graphs ------------------------------------------------------------------------------ */
 
@@ -192,6 +192,12 @@ static int number_groups(const GroupGraph *g, int *first, Arena *arena)
     return count;
 }
 
+static int usual_width(int stages)
+{
+    const int width = DOWN_SETS / stages;
+    return width > MOST_WIDTH ? MOST_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width;
+}
+
 /* Half of the time until then; 0 stays 0. */
 static double half_way(double until)
 {
@@ -215,7 +221,7 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
         out->plain      = cost;
     }
     out->states += (int64_t)t.at.count;
-    const int count = table_cover(&t, s->width ? s->width : USUAL_WIDTH, cost, until, chosen, &exact);
+    const int count = table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
     if (count > 0)
         cost = 0;
     for (int i = 0; i < count; i++) {

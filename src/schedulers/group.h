@@ -53,7 +53,7 @@ typedef struct GroupSearch {
     bool         from_readers;  /* grow groups from the last stage */
     int          most_stages;   /* of a group, per round of Algorithm 5; 0: no limit */
     int64_t      states;        /* groups to visit in all; 0: 50,000 */
-    int          width;         /* down-sets of a size that are looked at; 0: 64 */
+    int          width;         /* down-sets of a size that are looked at; 0: 512, fewer for more than 128 stages */
     double       seconds;       /* after which the best so far is taken; 0: no limit. What it cuts off is the one thing that may differ from run to run. */
 } GroupSearch;
 

@@ -10,14 +10,14 @@
  *         in which everything is counted once. Down-sets are done by size. Of equal ones the cheapest is kept; of each size the `width` best by
  *         C(D) + Σ_{s not in D} min over groups H with s of cost(H) / |H|, which no way to the end is cheaper than. It is exact as long as no size has more than that.
  *
- *         Orders of groups that do not depend on each other are not tried all. With t the lowest stage outside D, whose group comes sooner or later: either that group comes next, or
- *         another that it needs; one whose first stage leads to nothing that t leads to is neither. */
+ *         Orders of groups that do not depend on each other are not tried all. With t the lowest stage outside D, whose group begins with it and comes sooner or later: either that group
+ *         comes next, or one that it needs, whose first stage leads to a stage of some group that begins with t. */
 #include "schedulers/group_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROOM = 8 };              /* a level holds so many times the width, and is then cut to it */
+enum { ROOM = 4 };              /* a level holds so many times the width, and is then cut to it */
 
 /* A way to a down-set. */
 typedef struct Way {
@@ -51,6 +51,7 @@ typedef struct Cover {
     double           *share;    /* by group: Σ of the least shares of its stages */
     int32_t          *order;    /* the groups with a cost, by first stage */
     int              *begin;    /* by stage: where its groups begin in `order` */
+    uint64_t         *before;   /* by stage t: all that leads to a stage of a group that begins with t */
     Level           **levels;   /* by size */
     Level            *free;
     VEC(Kept)         kept;
@@ -108,6 +109,29 @@ static void measure_groups(Cover *c, Arena *arena)
         const uint64_t *set = set_of(c, (int32_t)i);
         for (int s = set_next(set, 0, words); s >= 0; s = set_next(set, s + 1, words))
             c->share[i] += least[s];
+    }
+}
+
+/* What leads to a stage is the stage itself and what leads to those it reads. */
+static void find_before(Cover *c, Arena *arena)
+{
+    const GroupGraph *g     = c->graph;
+    const int         words = g->words;
+    uint64_t         *past  = ARENA_ARRAY(arena, uint64_t, (size_t)g->count * (size_t)words);
+    uint64_t         *all   = ARENA_ARRAY(arena, uint64_t, (size_t)words);
+    c->before               = ARENA_ARRAY(arena, uint64_t, (size_t)g->count * (size_t)words);
+    for (int s = 0; s < g->count; s++) {
+        const uint64_t *read = row(g->read, words, s);
+        set_add(past + (size_t)s * (size_t)words, s);
+        for (int p = set_next(read, 0, words); p >= 0; p = set_next(read, p + 1, words))
+            set_unite(past + (size_t)s * (size_t)words, row(past, words, p), words);
+    }
+    for (int t = 0; t < g->count; t++) {
+        memset(all, 0, sizeof *all * (size_t)words);
+        for (int k = c->begin[t]; k < c->begin[t + 1]; k++)
+            set_unite(all, set_of(c, c->order[k]), words);
+        for (int s = set_next(all, 0, words); s >= 0; s = set_next(all, s + 1, words))
+            set_unite(c->before + (size_t)t * (size_t)words, row(past, words, s), words);
     }
 }
 
@@ -196,34 +220,37 @@ static void level_offer(Cover *c, Level *l, const uint64_t *set, Way w, Arena *a
 
 /* ---- The ways ---------------------------------------------------------------------------- */
 
-/* Goes on from a way by each group that may come next. */
+/* Goes on from a way by each group that begins with stage s and may come next. */
+static void expand_by(Cover *c, const Way *way, const uint64_t *done, int size, int s, uint64_t *next, Arena *arena)
+{
+    const int words = c->graph->words;
+    for (int k = c->begin[s]; k < c->begin[s + 1]; k++) {
+        const int32_t  i = c->order[k];
+        const Visited *v = &c->table->at.at[i];
+        const Way      w = { .cost = way->cost + v->cost, .bound = way->bound + v->cost - c->share[i], .from = (int64_t)c->kept.count - 1, .group = i };
+        if (w.bound >= c->bound || !set_inside(row(c->needs, words, i), done, words))
+            continue;
+        memcpy(next, done, sizeof *next * (size_t)words);
+        set_unite(next, set_of(c, i), words);
+        Level **level = &c->levels[size + v->size];
+        if (!*level)
+            *level = level_new(c, arena);
+        level_offer(c, *level, next, w, arena);
+    }
+}
+
 static void expand(Cover *c, const Way *way, const uint64_t *done, int size, uint64_t *next, Arena *arena)
 {
     const GroupGraph *g     = c->graph;
     const int         words = g->words;
-    int               t     = -1;
+    int               t     = 0;
+    while (set_has(done, t))
+        t++;
     vec_push(arena, &c->kept, ((Kept){ way->from, way->group }));
-    for (int s = 0; s < g->count; s++) {
-        if (set_has(done, s) || !set_inside(row(g->read, words, s), done, words))
-            continue;
-        if (t < 0)
-            t = s;
-        else if (!set_meets(row(g->reach, words, s), row(g->reach, words, t), words))
-            continue;
-        for (int k = c->begin[s]; k < c->begin[s + 1]; k++) {
-            const int32_t  i = c->order[k];
-            const Visited *v = &c->table->at.at[i];
-            const Way      w = { .cost = way->cost + v->cost, .bound = way->bound + v->cost - c->share[i], .from = (int64_t)c->kept.count - 1, .group = i };
-            if (w.bound >= c->bound || !set_inside(row(c->needs, words, i), done, words))
-                continue;
-            memcpy(next, done, sizeof *next * (size_t)words);
-            set_unite(next, set_of(c, i), words);
-            Level **level = &c->levels[size + v->size];
-            if (!*level)
-                *level = level_new(c, arena);
-            level_offer(c, *level, next, w, arena);
-        }
-    }
+    const uint64_t *before = row(c->before, words, t);
+    for (int s = set_next(before, t, words); s >= 0; s = set_next(before, s + 1, words))
+        if (!set_has(done, s) && set_inside(row(g->read, words, s), done, words))
+            expand_by(c, way, done, size, s, next, arena);
 }
 
 static void run_levels(Cover *c, double until, Arena *arena)
@@ -256,6 +283,7 @@ int table_cover(const GroupTable *t, int width, double bound, double until, int3
     c.levels = ARENA_ARRAY(t->arena, Level *, (size_t)n + 1);
     sort_groups(&c, t->arena);
     measure_groups(&c, t->arena);
+    find_before(&c, t->arena);
 
     uint64_t *none = ARENA_ARRAY(t->arena, uint64_t, (size_t)t->graph->words);
     Way       way  = { .from = -1, .group = -1 };

@@ -237,18 +237,19 @@ static int by_cost(const void *a, const void *b)
     return x->cost < y->cost ? -1 : x->cost > y->cost ? 1 : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Gives the group's stages to it, if all are still free and no circle comes of it. */
-static bool take_group(const GroupTable *t, int32_t i, int *first, int *work)
+/* Gives the group's stages to it, if none is taken and no circle comes of it. */
+static bool take_group(const GroupTable *t, int32_t i, uint64_t *taken, int *first, int *work)
 {
     const GroupGraph *g   = t->graph;
     const uint64_t   *set = set_of(t, i);
-    for (int s = set_next(set, 0, g->words); s >= 0; s = set_next(set, s + 1, g->words))
-        if (first[s] != s)
-            return false;
+    if (set_meets(set, taken, g->words))
+        return false;
     for (int s = set_next(set, 0, g->words); s >= 0; s = set_next(set, s + 1, g->words))
         first[s] = t->at.at[i].first;
-    if (groups_ordered(g, first, g->count, work, work + 4 * g->count))
+    if (groups_ordered(g, first, g->count, work, work + 4 * g->count)) {
+        set_unite(taken, set, g->words);
         return true;
+    }
     for (int s = set_next(set, 0, g->words); s >= 0; s = set_next(set, s + 1, g->words))
         first[s] = s;
     return false;
@@ -262,6 +263,7 @@ double table_plain(const GroupTable *t, int *first)
     const int count  = chosen_groups(t, chosen);
     Offer    *offers = ARENA_ARRAY(t->arena, Offer, (size_t)count);
     int      *work   = ARENA_ARRAY(t->arena, int, 5 * (size_t)n);
+    uint64_t *taken  = ARENA_ARRAY(t->arena, uint64_t, (size_t)t->graph->words);
     double    cost   = 0;
     for (int s = 0; s < n; s++) {
         first[s] = s;
@@ -272,7 +274,7 @@ double table_plain(const GroupTable *t, int *first)
     qsort(offers, (size_t)count, sizeof *offers, by_cost);
     for (int i = 0; i < count; i++) {
         const Visited *v = &t->at.at[offers[i].index];
-        if (v->size < 2 || !take_group(t, offers[i].index, first, work))
+        if (v->size < 2 || !take_group(t, offers[i].index, taken, first, work))
             continue;
         cost += v->cost;
         const uint64_t *set = set_of(t, offers[i].index);

@@ -86,6 +86,15 @@ static inline void sketch_text(Sketch *k, const char *text)
     }
 }
 
+#define harris_text \
+    "Ix; Iy; Ixx <- Ix; Iyy <- Iy; Ixy <- Ix Iy; Sxx <- Ixx; Syy <- Iyy; Sxy <- Ixy; det <- Sxx Syy Sxy; trace <- Sxx Syy; harris <- det trace"
+
+#define camera_text \
+    "denoised; deinterleaved <- denoised; g_gr <- deinterleaved; r_r <- deinterleaved; b_b <- deinterleaved; g_gb <- deinterleaved; g_r <- g_gr g_gb; g_b <- g_gr g_gb\n" \
+    "r_gr <- g_gr g_r r_r; b_gr <- g_gr g_b b_b; r_gb <- g_gb g_r r_r; b_gb <- g_gb g_b b_b; r_b <- g_b g_r r_r; b_r <- g_r g_b b_b\n" \
+    "red_x1 <- r_gr r_r; red_x2 <- r_b r_gb; red <- red_x1 red_x2; green_x1 <- g_gr g_r; green_x2 <- g_b g_gb; green <- green_x1 green_x2\n" \
+    "blue_x1 <- b_gr b_r; blue_x2 <- b_b b_gb; blue <- blue_x1 blue_x2; matrix; corrected <- matrix red green blue; curveLUT; process <- curveLUT corrected"
+
 /* ---- Pyramids ------------------------------------------------------------------------ */
 
 /* multiscale_interp_polymage with so many levels: 4L - 2 stages. */

@@ -15,16 +15,9 @@ typedef struct Counted {
 
 static const Counted tables[] = {
     { "unsharp_polymage", "blurx; blury <- blurx; sharpen <- blury; mask <- blury sharpen", 4, 2, { 10, 10, 10, 10 } },
-    { "harris_polymage",
-      "Ix; Iy; Ixx <- Ix; Iyy <- Iy; Ixy <- Ix Iy; Sxx <- Ixx; Syy <- Iyy; Sxy <- Ixy; det <- Sxx Syy Sxy; trace <- Sxx Syy; harris <- det trace",
-      11, 2, { 104, 104, 104, 98 } },
+    { "harris_polymage", harris_text, 11, 2, { 104, 104, 104, 98 } },
     { "bilateral_polymage", "grid!; blurz <- grid; blurx <- blurz; blury <- blurx; interpolated <- blury; filtered <- interpolated", 6, 1, { 16, 16, 16, 16 } },
-    { "camera_polymage",
-      "denoised; deinterleaved <- denoised; g_gr <- deinterleaved; r_r <- deinterleaved; b_b <- deinterleaved; g_gb <- deinterleaved; g_r <- g_gr g_gb; g_b <- g_gr g_gb\n"
-      "r_gr <- g_gr g_r r_r; b_gr <- g_gr g_b b_b; r_gb <- g_gb g_r r_r; b_gb <- g_gb g_b b_b; r_b <- g_b g_r r_r; b_r <- g_r g_b b_b\n"
-      "red_x1 <- r_gr r_r; red_x2 <- r_b r_gb; red <- red_x1 red_x2; green_x1 <- g_gr g_r; green_x2 <- g_b g_gb; green <- green_x1 green_x2\n"
-      "blue_x1 <- b_gr b_r; blue_x2 <- b_b b_gb; blue <- blue_x1 blue_x2; matrix; corrected <- matrix red green blue; curveLUT; process <- curveLUT corrected",
-      27, 5, { 12227, 12227, 9148, 1631 } },
+    { "camera_polymage", camera_text, 27, 5, { 12227, 12227, 9148, 1631 } },
     { "minifluxdiv",
       "f1x; f2x <- f1x; dx <- f2x; f1y; f2y <- f1y; dy <- f2y; f1z; f2z <- f1z; dz <- f2z; out <- dx dy dz", 10, 1, { 93, 93, 93, 88 } },
     { "a pair", "blurx; blury <- blurx", 2, 1, { 3, 3, 3, 3 } },
