@@ -141,7 +141,8 @@ KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 /* ---- Compiling -------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none"; "auto", "dp", "reuse" and "greedy" are for later: taken with a warning */
+    const char *scheduler;     /* NULL or "none": `schedule` says which; else a name of kn_scheduler_get: the schedule is made, for the sizes of `estimate`. "auto",
+                                * "dp", "reuse" and "greedy" are for later: taken with a warning */
     const char *target;        /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated by commas */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* do not compile: run the reference interpreter, which is always strict */
@@ -176,6 +177,8 @@ typedef struct kn_pass {
     const char *name, *summary;
 } kn_pass;
 KN_API kn_pass kn_pass_get(int index);
+/* The schedulers, likewise. */
+KN_API kn_pass kn_scheduler_get(int index);
 
 /* ---- Showing ---------------------------------------------------------------------------- */
 
@@ -235,6 +238,12 @@ KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn
  * inputs' dimensions of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
  * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
+
+/* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse. `scheduler` is a name of kn_scheduler_get; NULL is "strips".
+ * The arguments, which may be none, say what is known of sizes and parameters, as for kn_fit; of buffers only type, rank, mins and extents are looked at. What is
+ * missing is taken from `estimate`, or is of a usual picture: a schedule for one size is right for every other. `machine` changes what is known of this one:
+ * "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads and target count. The string stays until the next call on the context. */
+KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
 
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */

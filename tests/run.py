@@ -144,7 +144,7 @@ def program_tests():
 
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
-    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40", "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
+    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40", "fuzz: fresh graphs": "fuzz-graphs 0 2000 20", "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
                 "fuzz: fresh schedules": "fuzz-schedules 0 400 60", "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*", "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():

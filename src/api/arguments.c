@@ -119,6 +119,8 @@ static void bind_param(Bind *bind, Slot *slot)
     kn_scalar   *value = &bind->out->binding.param[slot->index];
     if (!slot->arg && param->has_default)
         *value = param->value;
+    else if (!slot->arg && bind->purpose == FOR_SIZES)
+        *value = param->has_range ? param->lo : type_is_float(param->type) ? kn_float(1) : kn_int(1);
     else if (!slot->arg)
         diag_status(bind->cx, KN_ERROR_ARGUMENT, "%s and has no default: give it a value", slot_text(bind, slot));
     else if (slot->arg->buffer)
@@ -130,7 +132,7 @@ static void bind_param(Bind *bind, Slot *slot)
 /* Is the buffer to be found by kn_fit? */
 static bool is_open(const Bind *bind, const Slot *slot)
 {
-    return bind->purpose == FOR_FIT && slot->kind == KN_OUTPUT && (!slot->arg || slot->arg->buffer->rank == 0);
+    return (bind->purpose == FOR_FIT || bind->purpose == FOR_SIZES) && slot->kind == KN_OUTPUT && (!slot->arg || slot->arg->buffer->rank == 0);
 }
 
 /* The checks of a buffer by itself. */
@@ -142,10 +144,12 @@ static bool buffer_sound(Bind *bind, const Slot *slot)
     return buffer_check_shape(bind->cx, b, slot->name) == KN_OK;
 }
 
-/* May an input be left out? For bounds it may, if the program does not speak of its size. */
+/* May an input be left out? For bounds it may, if the program does not speak of its size; for sizes in any case. */
 static bool is_optional(const Bind *bind, const Slot *slot)
 {
-    return bind->purpose == FOR_BOUNDS && slot->kind == KN_INPUT && !pipeline_uses_size(bind->p, bind->p->funcs.at[slot->index]);
+    if (slot->kind != KN_INPUT)
+        return false;
+    return bind->purpose == FOR_SIZES || (bind->purpose == FOR_BOUNDS && !pipeline_uses_size(bind->p, bind->p->funcs.at[slot->index]));
 }
 
 static void check_buffer(Bind *bind, Slot *slot)

@@ -5,6 +5,7 @@
 
 #include "api/backend.h"
 #include "api/cache.h"
+#include "api/schedule.h"
 
 /* ---- Targets ---- */
 
@@ -57,10 +58,16 @@ static int vector_bits(const Targets *targets)
 
 Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena)
 {
+    const int       bits = vector_bits(targets);
     const Schedule *schedule;
+    if (options->scheduler && strcmp(options->scheduler, "none")) {
+        const ScheduleRequest request = { .scheduler = options->scheduler, .cores = options->threads, .vector_bits = bits };
+        schedule                      = schedule_made(p, &request, arena);
+        return schedule ? plan_make(p, schedule, arena, bits) : NULL;
+    }
     if (!plan_choose(p, options->schedule, targets->at[0].name, &schedule))
         return NULL;
-    return plan_make(p, schedule, arena, vector_bits(targets));
+    return plan_make(p, schedule, arena, bits);
 }
 
 Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until)

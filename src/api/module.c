@@ -5,21 +5,19 @@
  */
 #include "api/backend.h"
 #include "api/compile.h"
+#include "api/schedule.h"
 #include "api/threads.h"
 
-/* The words an option may have. The first is the default, meant by NULL. Those from `here` on are of later versions: since they change
- * speed and never results, they are taken with a warning. */
+/* The words an option may have. The first is the default, meant by NULL. */
 typedef struct Choice {
     const char        *option;
     const char *const *names;
-    size_t             count, here;
+    size_t             count;
 } Choice;
 
-static const char *const scheduler_names[] = { "none", "auto", "dp", "reuse", "greedy" };
-static const char *const target_names[]    = { "host" };
+static const char *const target_names[] = { "host" };
 
-static const Choice schedulers = { "scheduler", scheduler_names, sizeof scheduler_names / sizeof *scheduler_names, 1 };
-static const Choice targets    = { "target", target_names, sizeof target_names / sizeof *target_names, 1 };
+static const Choice targets = { "target", target_names, sizeof target_names / sizeof *target_names };
 
 /* The known word that `name` is; NULL, after a diagnostic, if it is none of them. */
 static const char *choose(kn_context *cx, const Choice *choice, const char *name)
@@ -29,14 +27,9 @@ static const char *choose(kn_context *cx, const Choice *choice, const char *name
     Text known;
     text_init(&known, &cx->call);
     for (size_t i = 0; i < choice->count; i++) {
-        if (!strcmp(choice->names[i], name)) {
-            if (i >= choice->here)
-                diag_warning(cx, (Loc){ 0 }, NULL, "the %s `%s` comes with a later version: it would change the speed, not the result",
-                             choice->option, name);
+        if (!strcmp(choice->names[i], name))
             return choice->names[i];
-        }
-        if (i < choice->here)
-            text_printf(&known, "%s%s", i ? ", " : "", choice->names[i]);
+        text_printf(&known, "%s%s", i ? ", " : "", choice->names[i]);
     }
     const char *near = text_near_miss(name, choice->names, choice->count);
     diag_status(cx, KN_ERROR_ARGUMENT, "there is no %s `%s`%s%s%s; this version knows: %s", choice->option, name,
@@ -52,7 +45,7 @@ static const char *keep(kn_pipeline *p, const char *s)
 bool options_take(kn_pipeline *p, const kn_options *given, kn_options *out)
 {
     *out           = given ? *given : (kn_options){ 0 };
-    out->scheduler = choose(p->cx, &schedulers, out->scheduler);
+    out->scheduler = keep(p, scheduler_choose(p->cx, out->scheduler));
     out->target    = keep(p, out->target);
     out->schedule  = keep(p, out->schedule);
     out->cache     = keep(p, out->cache);

@@ -212,6 +212,10 @@ static void add_given(Cli *cli, Bench *bench)
     const char *path;
     for (int i = 0; (path = option_value(cli, OPTION_BENCH_SCHEDULE, i)); i++)
         add_contender(bench, base_name(path), path, NULL);
+    for (int i = 0; (path = option_value(cli, OPTION_BENCH_SCHEDULER, i)); i++) {
+        add_contender(bench, path, NULL, NULL);
+        bench->at[bench->count - 1].scheduler = path;
+    }
 }
 
 /* Of all contenders those that --only names. */
@@ -300,7 +304,7 @@ static int prepare(Cli *cli, Bench *bench, const Bindings *b, kn_buffer *referen
     for (int i = 0; i < bench->count;) {
         Contender *c = &bench->at[i];
         show_progress(bench, "compiling", c);
-        int good = contender_open(cli, &bench->options, c);
+        int good = contender_open(cli, &bench->options, b, c);
         if (good == DONE)
             good = contender_try(cli, c, b, reference);
         if (good == DONE) {

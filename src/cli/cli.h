@@ -12,7 +12,7 @@
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
-typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_BENCH, COMMAND_FMT, COMMAND_COUNT } CommandId;
+typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_SCHEDULE, COMMAND_BENCH, COMMAND_FMT, COMMAND_COUNT } CommandId;
 
 typedef enum OptionId {
     OPTION_DEFINE,
@@ -20,8 +20,13 @@ typedef enum OptionId {
     OPTION_BENCH_SCHEDULE,
     OPTION_ONLY,
     OPTION_SCHEDULE_NAME,
+    OPTION_SCHEDULER,
+    OPTION_BENCH_SCHEDULER,
+    OPTION_MACHINE,
+    OPTION_LIST,
     OPTION_OUTPUT,
     OPTION_BUILD_OUTPUT,
+    OPTION_SCHEDULE_OUTPUT,
     OPTION_EMIT,
     OPTION_TARGET,
     OPTION_SIZE,
@@ -225,6 +230,11 @@ void values_print(const kn_buffer *b);
 /* Type, size, min, max and mean to stdout. */
 void values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
+/* ---- schedule.c ---- */
+
+/* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that is obeyed. */
+int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options);
+
 /* ---- measure.c ---- */
 
 /* A way to run a program that is measured beside others: a schedule and a number of threads. It has a context of its own, so that
@@ -233,6 +243,7 @@ typedef struct Contender {
     const char *name;       /* of the schedule, for people */
     const char *file;       /* a .sched, or NULL */
     const char *schedule;   /* if there is no file: as in kn_options */
+    const char *scheduler;  /* makes its schedule, or NULL */
     int         threads;
     kn_context *cx;
     Bindings    own; /* the program, parsed in that context */
@@ -247,8 +258,8 @@ typedef struct Contender {
 
 /* Loads the backend, so that the first program that is compiled does not pay for it. */
 int backend_load(Cli *cli);
-/* Parses and compiles, and says what is wrong. */
-int contender_open(Cli *cli, const kn_options *options, Contender *c);
+/* Parses and compiles, and says what is wrong; the time of a scheduler is part of compiling. */
+int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Contender *c);
 /* The first run, which is not counted: measures memory, and compares the outputs in `b` with those of the reference, a buffer
  * for each port. The first contender (`reference` has no data) makes the reference. */
 int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *reference);
@@ -275,6 +286,7 @@ int command_run(Cli *cli);
 int command_build(Cli *cli);
 int command_diff(Cli *cli);
 int command_show(Cli *cli);
+int command_schedule(Cli *cli);
 int command_bench(Cli *cli);
 int command_fmt(Cli *cli);
 

@@ -58,8 +58,11 @@ int compile_options(Cli *cli, kn_options *out)
         .check_access = option_given(cli, OPTION_CHECK_ACCESS),
         .profile      = option_given(cli, OPTION_PROFILE),
         .schedule     = last_value(cli, OPTION_SCHEDULE_NAME),
+        .scheduler    = last_value(cli, OPTION_SCHEDULER),
         .target       = last_value(cli, OPTION_TARGET),
         .cache        = option_given(cli, OPTION_NO_CACHE) ? NULL : cache_folder(cli),
     };
+    if (out->scheduler && out->schedule)
+        return usage(cli, "--scheduler %s and --schedule-name %s: one schedule is obeyed", out->scheduler, out->schedule);
     return read_threads(cli, &out->threads);
 }

@@ -9,7 +9,7 @@ void help_overview(FILE *out)
 {
     fprintf(out, "%s\n\nusage: kiln COMMAND …\n\n", intro);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-7s %s\n", command_table[i].name, command_table[i].summary);
+        fprintf(out, "  %-8s %s\n", command_table[i].name, command_table[i].summary);
     fputs("\n  kiln COMMAND --help   says more about a command\n  kiln --version        prints the version\n", out);
 }
 

@@ -63,6 +63,16 @@ const Command command_table[COMMAND_COUNT] = {
                        "--counts runs the program, and takes all that run takes.",
         .run         = command_show,
     },
+    [COMMAND_SCHEDULE] = {
+        .name        = "schedule",
+        .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o FILE.sched]",
+        .summary     = "make a schedule for a program",
+        .description = "Prints a schedule that a scheduler has made, as text that one can edit and that --schedule reads. "
+                       "Inputs and --size are given as for run, or inputs by their size alone, NAME=@192x160x3; what is not "
+                       "given is as the program's estimate says, or of a usual size. A schedule changes the speed, never a "
+                       "result, and one that was made for one size is right for every other.",
+        .run         = command_schedule,
+    },
     [COMMAND_BENCH] = {
         .name        = "bench",
         .synopsis    = "[FILE|APP [NAME=VALUE|IMAGE …]] …",

@@ -129,7 +129,7 @@ static int add_file(Cli *cli, const Contender *c, const char **schedule)
     return DONE;
 }
 
-static int compile(Cli *cli, kn_options options, Contender *c)
+static int compile(Cli *cli, kn_options options, const Bindings *b, Contender *c)
 {
     options.schedule = c->schedule;
     options.threads  = c->threads;
@@ -139,9 +139,14 @@ static int compile(Cli *cli, kn_options options, Contender *c)
         status = externs_load(cli, &c->own);
     if (status == DONE && c->file)
         status = add_file(cli, c, &options.schedule);
+    const double begin = now();
+    if (status == DONE && c->scheduler) {           /* the sizes are those of b, the program is its own */
+        Bindings sized        = *b;
+        sized.program         = c->own.program;
+        status                = bindings_schedule(cli, &sized, c->scheduler, &options);
+    }
     if (status != DONE)
         return status;
-    const double begin = now();
     c->module          = kn_compile(c->own.program.pipeline, &options);
     c->compile_ms      = 1e3 * (now() - begin);
     return c->module ? DONE : report(cli);
@@ -155,13 +160,13 @@ static kn_context *enter(Cli *cli, const Contender *c)
     return had;
 }
 
-int contender_open(Cli *cli, const kn_options *options, Contender *c)
+int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Contender *c)
 {
     c->cx = kn_context_new(NULL);
     if (!c->cx)
         return failed("out of memory");
     kn_context *had    = enter(cli, c);
-    const int   status = compile(cli, *options, c);
+    const int   status = compile(cli, *options, b, c);
     cli->cx            = had;
     return status;
 }

@@ -67,7 +67,11 @@ static void say_times(const Cli *cli, const kn_module *m, double read, double co
 static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *options, double begin)
 {
     const double ready = now();
-    kn_module   *m     = compile(cli, b, options);
+    kn_options   with  = *options;
+    with.scheduler     = NULL;
+    if (options->scheduler && !options->interpret && bindings_schedule(cli, b, options->scheduler, &with) != DONE)
+        return FAILED;
+    kn_module *m = compile(cli, b, &with);
     if (!m)
         return FAILED;
     const double compiled = now();

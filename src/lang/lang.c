@@ -84,6 +84,16 @@ kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char *text, 
     return p->cx->status;
 }
 
+const Schedule *lang_schedule(kn_pipeline *p, const char *name, const char *text)
+{
+    const size_t had  = p->schedules.count;
+    ParseCall    call = { p, name, text, strlen(text), false };
+    parse_sched(&call);
+    const Schedule *made = call.ok && p->schedules.count > had ? p->schedules.at[p->schedules.count - 1] : NULL;
+    p->schedules.count   = had;
+    return made;
+}
+
 const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const char *const *dims, kn_type type)
 {
     const Source *source = copy_source(p, "formula", formula, strlen(formula));

@@ -8,4 +8,7 @@
  * diagnostic. The pipeline becomes one that computes just that, as its output "formula". */
 const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const char *const *dims, kn_type type);
 
+/* The statements of a schedule; it is not added to the pipeline's. NULL after diagnostics. */
+const Schedule *lang_schedule(kn_pipeline *p, const char *name, const char *text);
+
 #endif

@@ -38,18 +38,35 @@ typedef struct Group {
 
 typedef struct Draft {
     const Graph *graph;
+    const struct StageFacts *facts;     /* per stage: defs.h */
+    int          vector_bits;   /* of the machine it is for: the default's lanes */
     int          group_count;
-    Group       *groups;
+    Group       *groups;        /* has room for one per stage */
     Choice      *choices;       /* per stage */
 } Draft;
 
 /* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);
 
-/* May stage s be inside loops of its group's head at all (no extern stage, no scatter of which parts would have to be computed again, all its readers in the group …), so that the schedule is legal? */
+/* The definition of a head that its loops are of: -1 the pure one, else the update with the most work; NO_DEF where nothing can be inside its loops (no dimensions, a scan, a scatter, C code). */
+enum { NO_DEF = -2 };
+int draft_main(const Draft *d, int s);
+
+/* May stage s be inlined at all (no output, nothing that C code reads, updates of few steps only)? The default's and the schedulers' question whether it should is another one. */
+bool draft_may_inline(const Draft *d, int s);
+
+/* May stage s be inside loops of the head of that group at all (no extern stage, no scan or scatter of which parts would have to be computed again, all its readers in the group …), so that the schedule is legal? Readers
+ * that are inlined stand for those that they are inlined into. */
 bool draft_may_join(const Draft *d, int s, int group);
 
-/* The draft as the text of a schedule, with a comment per group. kn_schedule_parse and plan_make accept it: what a draft can say is legal by construction. */
+/* Makes legal what is not: what may not be inlined or inside is at root, levels enclose all readers, storage is inside every parallel loop, loops have the kinds that they can have. Schedulers
+ * end with it, so that what is predicted is what is run. */
+void draft_settle(Draft *d);
+
+/* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, four of its widest at most. */
+int draft_lanes(const Draft *d, int s);
+
+/* The draft, settled, as the text of a schedule, with a comment per group. kn_schedule_parse and plan_make accept it: what a draft can say is legal by construction. */
 void draft_print(Text *out, const Draft *d);
 
 #endif

@@ -10,7 +10,8 @@
 
 #include "analysis/regions.h"
 
-/* What one dimension of a producer is read at, for the values of one variable of the reader. */
+/* What one dimension of a producer is read at, for the values of one variable of the reader: from floor((num*v + lo) / den) at the one end of v's range to
+ * floor((num*v + hi) / den) at the other, and both ends are clamped into least..most. */
 typedef struct Reach {
     int     var;                /* the reader's dimension; -1: the same for all its points */
     int64_t num, den;           /* den > 0 */
@@ -58,6 +59,8 @@ typedef struct Stage {
     Work       *defs;           /* [0] the pure one, then the updates */
     int         in_count, out_count;
     const Edge **in, **out;     /* its reads, those of it; a producer has one edge per reading definition */
+    int         self_count;     /* updates that read other points of itself: these edges are in neither list */
+    const Edge **self;
     bool        reads_size;     /* a boundary or size stands in its formulas */
 } Stage;
 
@@ -71,14 +74,22 @@ typedef struct Graph {
     int         *of_func;       /* by Func.id: its stage, -1: none is needed */
 } Graph;
 
+/* Numbers for a pipeline of which nobody has said how large it is: outputs as large as their estimates, or else of a usual size, parameters as by default, and inputs
+ * as large as is needed for that. The result is in `arena`. */
+Binding graph_binding(kn_pipeline *p, Arena *arena);
+
 /* Fills `g`, in `arena`. false, with diagnostics, where regions_compute fails. */
 bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
 
+/* What is read along one dimension by the points of a box. */
+void reach_span(const Reach *r, const Box *reader, int64_t *lo, int64_t *hi);
+
 /* Boxes from consumers to producers: `boxes` (per stage) holds those of the stages with `given`; the boxes of all the other stages that are `member` become the hulls of what
- * given and member stages read of them, in reverse order; empty where nothing is. The box of a stage never leaves its box at root. */
+ * given and member stages read of them, in reverse order; empty where nothing is. The box of a stage never leaves its box at root. What the updates of a member
+ * read of itself is in its box; that of a given stage stays as it is, but is read from as if it had grown so. */
 void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes);
 
-/* Points of a box; 0 if it is empty. */
+/* Points of a box; 0 if it is empty: of a function without dimensions its first dimension says so. */
 int64_t box_points(const Box *box, int rank);
 
 /* The graph as text, a line per stage and per edge: for `kiln schedule --graph` and for tests. */

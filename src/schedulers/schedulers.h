@@ -10,10 +10,14 @@ typedef struct SchedulerOptions {
     bool   no_inlining, no_two_levels, no_together, greedy_fusion, plain_cost;
 } SchedulerOptions;
 
+typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
+
 typedef struct Scheduler {
-    const char *name, *summary;
-    Draft (*run)(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
+    const char   *name, *summary;
+    SchedulerRun *run;
 } Scheduler;
+
+SchedulerRun scheduler_plain, scheduler_strips;
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;

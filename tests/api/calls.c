@@ -66,6 +66,15 @@ static void test_compile(kn_context *cx)
           kn_error_text(cx));
     CHECK(kn_compile(p, &(kn_options){ .scheduler = "dp" }), "%s", kn_error_text(cx));
     CHECK(strstr(kn_error_text(cx), "warning: the scheduler `dp` comes with a later version"), "%s", kn_error_text(cx));
+    CHECK(kn_compile(p, &(kn_options){ .scheduler = "strips" }) && !*kn_error_text(cx), "%s", kn_error_text(cx));
+    for (int i = 0; kn_scheduler_get(i).name; i++) {
+        const char *made = kn_schedule_make(p, kn_scheduler_get(i).name, "cores=4", NULL, NULL, 0);
+        char       *text = made ? strdup(made) : NULL;
+        CHECK(text && kn_schedule_parse(p, "made.sched", text, -1) == KN_OK, "%s", kn_error_text(cx));
+        free(text);
+    }
+    CHECK(!kn_scheduler_get(-1).name && !kn_schedule_make(NULL, NULL, NULL, NULL, NULL, 0), "must be refused");
+    CHECK(!kn_schedule_make(p, "magic", NULL, NULL, NULL, 0) && !kn_schedule_make(p, NULL, "wheels=4", NULL, NULL, 0), "must be refused");
     CHECK(!kn_compile(p, &(kn_options){ .scheduler = "magic", .target = "hots" }), "must be refused");
     CHECK(strstr(kn_error_text(cx), "there is no scheduler `magic`; this version knows: none"), "%s", kn_error_text(cx));
     CHECK(strstr(kn_error_text(cx), "there is no target `hots`, did you mean `host`?"), "%s", kn_error_text(cx));

@@ -4,9 +4,11 @@
  *     schedules [--execute] FILE …       programs with a schedule, as they are kept in regressions/; --execute: not compiled
  *     schedules --print CASE             a case, as such a file: SEED.SCHEDULE.SIZE, as a failure names it, or SEED for its first
  *     schedules --refused SEED COUNT     why schedules were refused, each reason on a line
+ *     schedules --made SEED COUNT [SECONDS]   only schedules that the schedulers make
  *     schedules --here FILE              one program, in this process, for a debugger
  *
- * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES schedules. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
+ * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made for some machine and for one of the
+ * sizes or for none, which must not be refused. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
  * strides, parameters); it counts when it was executed and every value of every output was compared. One schedule in COMPILE_EVERY is also compiled, and
  * run at all sizes. A case that fails is printed; `tests/fuzz/minimize CASE build/tests/fuzz-schedules` makes it short.
  *
@@ -50,7 +52,7 @@ typedef struct Shared {
 
 typedef struct Session {
     Shared  *shared;
-    bool     show_refusals;
+    bool     show_refusals, only_made;
     unsigned parts;                     /* of the check of a file */
     double   deadline;
 } Session;
@@ -77,8 +79,24 @@ static Subject *subject_of(uint64_t seed, const char *program, ScheduleReport *r
     return subject_new(program, &c, SIZES - 1, report);
 }
 
+/* What the scheduler of that number makes of it; NULL if it fails. */
+static char *made_schedule(const Subject *s, uint64_t seed, int scheduler)
+{
+    Choices    c = choices_for(seed, 100 + (uint64_t)scheduler);
+    char       machine[100];
+    const int  size  = (int)choose(&c, 2 * (uint32_t)s->count);
+    const Run *sizes = size < s->count ? &s->references[size] : NULL;
+    const int l1 = 1 << choose(&c, 6), l2 = l1 << choose(&c, 6);
+    snprintf(machine, sizeof machine, "cores=%d, vector_bits=%d, l1=%dk, l2=%dk, l3=16M", 1 << choose(&c, 5), 128 << choose(&c, 3), l1, l2);
+    const char *text = kn_schedule_make(s->p, kn_scheduler_get(scheduler).name, machine, NULL, sizes ? sizes->args : NULL, sizes ? sizes->count : 0);
+    return text ? strdup(text) : NULL;
+}
+
+/* Random ones come first, then those that are made. */
 static char *schedule_of(const Subject *s, uint64_t seed, int number)
 {
+    if (number >= SCHEDULES)
+        return made_schedule(s, seed, number - SCHEDULES);
     Choices c = choices_for(seed, 3 + (uint64_t)number);
     return generate_schedule(&c, s->p, s->reach);
 }
@@ -149,6 +167,21 @@ static void say_failure(const ScheduleReport *r, const char *name)
     printf("FAILED %s: %s: %s\n", name, r->report.kind, r->report.text);
 }
 
+/* A scheduler gave no schedule. It may only have spent its quota. */
+static Verdict fail_making(const Subject *s, ScheduleReport *report)
+{
+    *report = (ScheduleReport){ .report = { .kind = "" } };
+    return s->cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&report->report, "make", "%s", kn_error_text(s->cx));
+}
+
+static int made_count(void)
+{
+    int count = 0;
+    while (kn_scheduler_get(count).name)
+        count++;
+    return count;
+}
+
 static void run_schedule(Session *session, Subject *s, uint64_t seed, int number, const char *program)
 {
     Shared        *shared = session->shared;
@@ -156,8 +189,10 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
     const unsigned parts  = parts_of(seed, number);
     char           name[48];
     shared->schedule = number;
-    char         *schedule = schedule_of(s, seed, number);
-    const Verdict verdict  = subject_check(s, schedule, -1, parts, &shared->report);
+    char   *schedule = schedule_of(s, seed, number);
+    Verdict verdict  = schedule ? subject_check(s, schedule, -1, parts, &shared->report) : fail_making(s, &shared->report);
+    if (number >= SCHEDULES && shared->report.refusal[0] && !strstr(shared->report.refusal, "this cannot be compiled"))      /* with no schedule */
+        verdict = fail(&shared->report.report, "refused", "%s", shared->report.refusal);
     snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)seed, number, shared->report.size);
     count(&shared->tally, &shared->report, parts, seconds_now() - begin, name + strlen("case "));
     if (verdict == PROGRAM_FAILED) {
@@ -186,7 +221,9 @@ static void run_seed(Session *session, uint64_t seed, int first)
         puts(program);
     }
     shared->tally.pipelines += s->count > 0 && first == 0;
-    for (int i = first; i < SCHEDULES && s->count && seconds_now() < session->deadline; i++) {
+    if (session->only_made && first < SCHEDULES)
+        first = SCHEDULES;
+    for (int i = first; i < SCHEDULES + made_count() && s->count && seconds_now() < session->deadline; i++) {
         limit_time();
         run_schedule(session, s, seed, i, program);
     }
@@ -380,6 +417,7 @@ int main(int argc, char **argv)
     }
     const bool has_option = !strncmp(first, "--", 2), here = !strcmp(first, "--here");
     session.show_refusals = !strcmp(first, "--refused");
+    session.only_made     = !strcmp(first, "--made");
     if (!strcmp(first, "--execute"))
         session.parts = CHECK_EXECUTE;
     argc -= 1 + has_option;

@@ -1,0 +1,188 @@
+/* Making a schedule.
+ *
+ * Takes   a pipeline, the name of a scheduler, and as much as is known of sizes and parameters.
+ * Gives   the text of a schedule, which kn_schedule_parse reads and every compilation can obey.
+ * How     Outputs without a size are fitted to the inputs, as kn_fit does; if these are not given, they are as estimated, or as usual. If even
+ *         that suits the program nowhere, the schedule is empty: the default's. Sizes decide speed, never whether a schedule is right. */
+#include "api/schedule.h"
+
+#include "api/arguments.h"
+#include "api/compile.h"
+#include "lang/lang.h"
+#include "schedulers/schedulers.h"
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+static const char *const later[] = { "auto", "dp", "reuse", "greedy" };
+enum { LATER_COUNT = sizeof later / sizeof *later };
+
+const char *scheduler_choose(kn_context *cx, const char *name)
+{
+    if (!name || !strcmp(name, "none") || scheduler_find(name))
+        return name ? name : "none";
+    for (int i = 0; i < LATER_COUNT; i++)
+        if (!strcmp(later[i], name)) {
+            diag_warning(cx, (Loc){ 0 }, NULL, "the scheduler `%s` comes with a later version: it would change the speed, not the result", name);
+            return "none";
+        }
+    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
+    Text         known;
+    text_init(&known, &cx->call);
+    text_add(&known, "none");
+    for (int i = 0; i < scheduler_count; i++) {
+        names[i] = scheduler_table[i].name;
+        text_printf(&known, ", %s", names[i]);
+    }
+    const char *near = text_near_miss(name, names, (size_t)scheduler_count);
+    diag_status(cx, KN_ERROR_ARGUMENT, "there is no scheduler `%s`%s%s%s; this version knows: %s", name, near ? ", did you mean `" : "", near ? near : "",
+                near ? "`?" : "", text_string(&known));
+    return NULL;
+}
+
+kn_pass kn_scheduler_get(int index)
+{
+    if (index < 0 || index >= scheduler_count)
+        return (kn_pass){ 0 };
+    return (kn_pass){ scheduler_table[index].name, scheduler_table[index].summary };
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------ */
+
+static bool all_inputs_given(const kn_pipeline *p, const Arguments *a)
+{
+    int inputs = 0;
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        if (p->funcs.at[i]->kind == FUNC_INPUT && !a->inputs[p->funcs.at[i]->id])
+            return false;
+        inputs += p->funcs.at[i]->kind == FUNC_INPUT;
+    }
+    return inputs > 0;
+}
+
+/* Makes an input's box as large as the outputs' dimensions of the same names. */
+static void grow_like_outputs(const kn_pipeline *p, const Arguments *a, const Func *input, Box *box)
+{
+    for (size_t o = 0; o < p->outputs.count; o++)
+        for (int d = 0; d < p->outputs.at[o].func->rank; d++)
+            for (int k = 0; k < input->rank; k++) {
+                const Box *out = &a->binding.output[o];
+                if (input->args[k] != p->outputs.at[o].func->args[d])
+                    continue;
+                box->min[k] = box->min[k] < out->min[d] ? box->min[k] : out->min[d];
+                box->max[k] = box->max[k] > out->max[d] ? box->max[k] : out->max[d];
+            }
+}
+
+/* Outputs that are not given are as usual. So are inputs that the program speaks of the size of; others are without limits. */
+static void use_usual(const kn_pipeline *p, const Binding *usual, Arguments *a)
+{
+    for (size_t o = 0; o < p->outputs.count; o++)
+        if (!a->given[o])
+            a->binding.output[o] = usual->output[o];
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f = p->funcs.at[i];
+        if (f->kind != FUNC_INPUT || a->inputs[i] || !pipeline_uses_size(p, f))
+            continue;
+        a->binding.input[i] = usual->input[i];
+        grow_like_outputs(p, a, f, &a->binding.input[i]);
+    }
+}
+
+/* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault. */
+static bool find_sizes(kn_pipeline *p, const ScheduleRequest *r, Arena *arena, Arguments *a)
+{
+    Regions regions;
+    if (!arguments_bind(p, FOR_SIZES, r->args, r->count, a))
+        return false;
+    if (all_inputs_given(p, a))
+        return regions_fit(p, arena, &a->binding, a->given, NULL);
+    const Binding usual = graph_binding(p, arena);
+    use_usual(p, &usual, a);
+    return regions_compute(p, arena, &a->binding, true, &regions);
+}
+
+/* ---- The text --------------------------------------------------------------------------- */
+
+static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
+{
+    *m             = machine_detect();
+    m->cores       = r->cores > 0 ? r->cores : m->cores;
+    m->vector_bits = r->vector_bits > 0 ? r->vector_bits : m->vector_bits;
+    return !r->machine || machine_parse(p->cx, "machine", r->machine, m);
+}
+
+/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits." */
+static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const Arguments *a, const Machine *m)
+{
+    text_printf(out, "// By %s, for", r->scheduler);
+    for (size_t o = 0; o < p->outputs.count; o++) {
+        const Box *box = &a->binding.output[o];
+        text_printf(out, "%s %s", o ? "," : "", p->outputs.at[o].name);
+        for (int d = 0; d < p->outputs.at[o].func->rank; d++)
+            text_printf(out, "%s%lld", d ? "x" : " ", (long long)(box->max[d] - box->min[d] + 1));
+    }
+    text_printf(out, "; %d core%s, vectors of %d bits.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
+}
+
+const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
+{
+    const SchedulerOptions options = { .budget = 2 };
+    Machine                m;
+    Arguments              a;
+    Graph                  g;
+    Text                   out;
+    text_init(&out, arena);
+    if (!find_machine(p, r, &m))
+        return NULL;
+    if (!find_sizes(p, r, arena, &a)) {
+        text_add(&out, "// No sizes are known, and the usual ones do not suit this program: as the default schedule has it.\n");
+        return p->cx->error_count ? NULL : text_string(&out);
+    }
+    if (!graph_make(p, arena, &a.binding, &g))
+        return NULL;
+    const Draft draft = scheduler_find(r->scheduler)->run(&g, &m, &options, arena);
+    print_title(&out, p, r, &a, &m);
+    draft_print(&out, &draft);
+    return text_string(&out);
+}
+
+const Schedule *schedule_made(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
+{
+    const char *text = schedule_text(p, r, arena);
+    return text ? lang_schedule(p, arena_printf(arena, "%s.sched", r->scheduler), text) : NULL;
+}
+
+/* ---- The call --------------------------------------------------------------------------- */
+
+typedef struct MakeCall {
+    kn_pipeline      *p;
+    ScheduleRequest   request;
+    const kn_options *given;
+    const char       *text;
+} MakeCall;
+
+static void make(void *arg)
+{
+    MakeCall   *call = arg;
+    kn_pipeline *p   = call->p;
+    kn_options  options;
+    Targets     targets;
+    if (!options_take(p, call->given, &options) || !(call->request.scheduler = scheduler_choose(p->cx, call->request.scheduler))
+        || !targets_parse(p->cx, options.target, "host", &targets))
+        return;
+    call->request.cores       = options.threads;
+    call->request.vector_bits = options.target ? targets.at[0].vector_bits : 0;
+    if (!strcmp(call->request.scheduler, "none"))
+        call->text = "// None: as the default schedule has it.\n";
+    else
+        call->text = schedule_text(p, &call->request, &p->cx->call);
+}
+
+const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
+{
+    if (!p)
+        return NULL;
+    MakeCall call = { .p = p, .given = options, .request = { .scheduler = scheduler ? scheduler : "strips", .machine = machine, .args = args, .count = count } };
+    context_begin(p->cx);
+    return context_try(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
+}

@@ -1,0 +1,26 @@
+/* Schedules that are made: from a pipeline and sizes to the text of a schedule. */
+#ifndef KILN_API_SCHEDULE_H
+#define KILN_API_SCHEDULE_H
+
+#include "pipeline/pipeline.h"
+
+/* The name of a scheduler as an option gives it: "none" for NULL, for "none" and, with a warning, for one that comes with a later version. NULL after a diagnostic
+ * that lists the names there are. */
+const char *scheduler_choose(kn_context *cx, const char *name);
+
+/* What a schedule is made for. */
+typedef struct ScheduleRequest {
+    const char   *scheduler;        /* a name of the table */
+    const char   *machine;          /* as machine_parse reads it; NULL: this one */
+    int           cores;            /* 0: as the machine has */
+    int           vector_bits;      /* of the target; 0: as the machine has */
+    const kn_arg *args;             /* what is known of sizes and parameters */
+    int           count;
+} ScheduleRequest;
+
+/* The text, in `arena`; NULL after diagnostics. */
+const char *schedule_text(kn_pipeline *p, const ScheduleRequest *request, Arena *arena);
+/* The same, read: a schedule that is not among the pipeline's. */
+const Schedule *schedule_made(kn_pipeline *p, const ScheduleRequest *request, Arena *arena);
+
+#endif

@@ -1,0 +1,370 @@
+/* A draft as the text of a schedule.
+ *
+ *     // out, in 25 strips of 64: by, gray, ratio; inlined: bx
+ *     out.split(y, yo, yi, 64).reorder(x, c, yi, yo).parallel(yo).vectorize(x, 16).stream()
+ *     gray.store_at(out, yo).compute_at(out, yi).vectorize(x, 16)
+ *
+ * Every function of the pipeline is spoken of, so nothing is left to defaults but what the draft leaves to them. The loops of a dimension y are named yo and yi, or
+ * yo, y1 … yi; a number is put behind where such a name is taken. The lanes of a vector loop are innermost: what is inside the vector loop (the
+ * steps of a reduction, copies of rows) is nested between the loop over vectors and its lanes by a second `reorder`. */
+#include "schedulers/defs.h"
+#include "schedulers/draft.h"
+
+enum { SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
+
+typedef struct Printer {
+    Text        *out;
+    const Draft *d;
+} Printer;
+
+/* The loops of one definition on the way: their names, outermost first. */
+typedef struct Nest {
+    Text         *out;
+    const Func   *func;
+    const Update *update;               /* NULL: the pure definition */
+    const char   *names[MOST_NAMES];
+    int           count;
+    const char   *taken[MOST_NAMES];    /* arguments and reduction variables too */
+    int           taken_count;
+} Nest;
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+static bool is_taken(const Nest *n, const char *name)
+{
+    for (int i = 0; i < n->taken_count; i++)
+        if (!strcmp(n->taken[i], name))
+            return true;
+    return false;
+}
+
+static const char *take_name(Nest *n, const char *arg, const char *suffix)
+{
+    Arena      *arena = n->out->arena;
+    const char *base  = arena_printf(arena, "%s%s", arg, suffix), *name = base;
+    for (int i = 1; is_taken(n, name); i++)
+        name = arena_printf(arena, "%s_%d", base, i);
+    if (n->taken_count < MOST_NAMES)
+        n->taken[n->taken_count++] = name;
+    return name;
+}
+
+static Nest nest_begin(Text *out, const Func *f, int update)
+{
+    Nest n = { .out = out, .func = f, .update = update < 0 ? NULL : &f->updates[update] };
+    for (int d = 0; d < f->rank; d++)
+        n.taken[n.taken_count++] = f->args[d];
+    for (int i = 0; n.update && i < n.update->rvar_count && n.taken_count < MOST_NAMES; i++)
+        n.taken[n.taken_count++] = n.update->rvars[i].name;
+    return n;
+}
+
+static void add_name(Nest *n, const char *name)
+{
+    if (n->count < MOST_NAMES)
+        n->names[n->count++] = name;
+}
+
+static void add_reductions(Nest *n)
+{
+    for (int i = 0; n->update && i < n->update->rvar_count; i++)
+        add_name(n, n->update->rvars[i].name);
+}
+
+/* ".reorder(x, yi, yo)" of names from..end, which are outermost first; nothing for a single one. */
+static void print_reorder(const Nest *n, int from, int end)
+{
+    if (end - from < 2)
+        return;
+    text_add(n->out, ".reorder(");
+    for (int i = end - 1; i >= from; i--)
+        text_printf(n->out, "%s%s", n->names[i], i > from ? ", " : ")");
+}
+
+/* Moves the name at `at` behind all others, which keep their order. */
+static void move_last(Nest *n, int at)
+{
+    const char *name = n->names[at];
+    for (int i = at; i + 1 < n->count; i++)
+        n->names[i] = n->names[i + 1];
+    n->names[n->count - 1] = name;
+}
+
+/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes`, whose lanes are innermost. `natural`: that order needs no words. */
+static void print_nest(Nest *n, int vector, int64_t lanes, bool natural)
+{
+    if (vector < 0 || vector == n->count - 1) {
+        if (!natural)
+            print_reorder(n, 0, n->count);
+        if (vector >= 0)
+            text_printf(n->out, ".vectorize(%s, %lld)", n->names[vector], (long long)lanes);
+        return;
+    }
+    Nest first = *n;
+    move_last(&first, vector);
+    print_reorder(&first, 0, first.count);
+    text_printf(n->out, ".vectorize(%s, %lld)", n->names[vector], (long long)lanes);
+    print_reorder(n, vector, n->count);
+}
+
+/* ---- Plain loops: members, and what is left to the compiler ------------------------------ */
+
+/* f, or f.update(0) */
+static void print_name(Text *out, const Func *f, int update)
+{
+    text_add(out, f->name);
+    if (update >= 0)
+        text_printf(out, ".update(%d)", update);
+}
+
+static bool is_natural(const Nest *n)
+{
+    for (int i = 0; i < n->count; i++)
+        if (n->update || i >= n->func->rank || n->names[i] != n->func->args[n->func->rank - 1 - i])
+            return false;
+    return true;
+}
+
+/* As the default schedule has it: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's points outside its steps where they
+ * may be, but its rows inside long reductions. */
+static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
+{
+    const Func     *f     = p->d->graph->stages[s].func;
+    const DefFacts *facts = &p->d->facts[s].defs[update + 1];
+    Nest            n     = nest_begin(p->out, f, update);
+    const bool      rows  = (facts->free & 1u) && !(facts->bounding & 1u) && lanes > 1;
+    const bool      inner = facts->steps > 0 && facts->steps <= SHORT_REDUCTION;
+    int             x     = -1;
+    if (facts->other_points)
+        add_reductions(&n);
+    for (int d = f->rank - 1; d >= 1; d--)
+        if (facts->free & 1u << d)
+            add_name(&n, f->args[d]);
+    if (!facts->other_points && !inner && rows)
+        add_reductions(&n);
+    if (facts->free & 1u) {
+        x = n.count;
+        add_name(&n, f->args[0]);
+    }
+    if (!facts->other_points && (inner || !rows))
+        add_reductions(&n);
+    print_nest(&n, rows ? x : -1, lanes, is_natural(&n));
+    for (int d = f->rank - 1, left = 2; parallel && d >= 1 && left > 0; d--, left--)
+        if (facts->free & 1u << d)
+            text_printf(p->out, ".parallel(%s)", f->args[d]);
+}
+
+/* Takes back what was begun at `before` if nothing was added after `name`; else ends the line. */
+static void end_line(Text *out, size_t before, size_t name)
+{
+    if (out->count != name) {
+        text_add(out, "\n");
+        return;
+    }
+    out->count      = before;
+    out->at[before] = '\0';
+}
+
+/* A line for each update but `done`, if there is anything to say. */
+static void print_updates(const Printer *p, int s, int done, int lanes, bool parallel)
+{
+    const Func *f = p->d->graph->stages[s].func;
+    for (int k = 0; k < f->update_count; k++) {
+        if (k == done)
+            continue;
+        const size_t before = p->out->count;
+        print_name(p->out, f, k);
+        const size_t name = p->out->count;
+        print_plain(p, s, k, lanes, parallel);
+        end_line(p->out, before, name);
+    }
+}
+
+/* ---- Heads ------------------------------------------------------------------------------ */
+
+/* How many loops of the dimension there are, and which of them this is, counted from outside. */
+static int place_in_dim(const Group *gr, int loop, int *count)
+{
+    int place = 0;
+    *count    = 0;
+    for (int i = 0; i < gr->loop_count; i++) {
+        place += gr->loops[i].dim == gr->loops[loop].dim && i < loop;
+        *count += gr->loops[i].dim == gr->loops[loop].dim;
+    }
+    return place;
+}
+
+/* The names of a group's loops: the same wherever they are asked for. */
+static void name_loops(const Printer *p, const Group *gr, const char **names)
+{
+    const Func *f = p->d->graph->stages[gr->head].func;
+    Nest        n = nest_begin(p->out, f, draft_main(p->d, gr->head));
+    for (int i = 0; i < gr->loop_count; i++) {
+        int         count;
+        const int   place  = place_in_dim(gr, i, &count);
+        const char *suffix = place == 0 ? "o" : place == count - 1 ? "i" : arena_printf(p->out->arena, "%d", place);
+        names[i]           = count == 1 ? f->args[gr->loops[i].dim] : take_name(&n, f->args[gr->loops[i].dim], suffix);
+    }
+}
+
+/* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost loop. */
+static void print_splits(const Printer *p, const Group *gr, const char *const *names)
+{
+    const Func *f = p->d->graph->stages[gr->head].func;
+    for (int i = 0; i < gr->loop_count; i++) {
+        int       count, last = i;
+        const int place = place_in_dim(gr, i, &count);
+        for (int k = i + 1; k < gr->loop_count; k++)
+            last = gr->loops[k].dim == gr->loops[i].dim ? k : last;
+        if (place < count - 1)
+            text_printf(p->out, ".split(%s, %s, %s, %lld)", place ? names[last] : f->args[gr->loops[i].dim], names[i], names[last], (long long)gr->loops[i].step);
+    }
+}
+
+/* Where the steps of a reduction are: inside all loops but copies, and inside the loop over vectors. */
+static int reduction_place(const Group *gr)
+{
+    int at = gr->loop_count;
+    while (at > 0 && gr->loops[at - 1].unroll)
+        at--;
+    return at;
+}
+
+static void print_head_loops(const Printer *p, const Group *gr, const char *const *names)
+{
+    const int main    = draft_main(p->d, gr->head);
+    const int steps   = reduction_place(gr);
+    int       vector  = -1;
+    bool      natural = main < 0;
+    Nest      n       = nest_begin(p->out, p->d->graph->stages[gr->head].func, main);
+    print_splits(p, gr, names);
+    for (int i = 0; i < gr->loop_count; i++) {
+        natural &= !i || gr->loops[i].dim <= gr->loops[i - 1].dim;
+        if (i == steps)
+            add_reductions(&n);
+        if (gr->loops[i].vector)
+            vector = n.count;
+        add_name(&n, names[i]);
+    }
+    if (steps == gr->loop_count)
+        add_reductions(&n);
+    print_nest(&n, vector, vector < 0 ? 0 : gr->loops[vector].step, natural);
+    for (int i = 0; i < gr->loop_count; i++) {
+        if (gr->loops[i].parallel)
+            text_printf(p->out, ".parallel(%s)", names[i]);
+        if (gr->loops[i].unroll)
+            text_printf(p->out, ".unroll(%s)", names[i]);
+    }
+}
+
+static void print_head(const Printer *p, const Group *gr, const char *const *names)
+{
+    const Stage *st    = &p->d->graph->stages[gr->head];
+    const int    main  = draft_main(p->d, gr->head);
+    const int    lanes = draft_lanes(p->d, gr->head);
+    const size_t before = p->out->count;
+    print_name(p->out, st->func, -1);
+    const size_t name = p->out->count;
+    if (!st->is_output)
+        text_add(p->out, ".compute_root()");
+    if (gr->loop_count && main < 0)
+        print_head_loops(p, gr, names);
+    else
+        print_plain(p, gr->head, -1, lanes, true);
+    text_add(p->out, gr->stream ? ".stream()" : "");
+    end_line(p->out, before, name);
+    if (gr->loop_count && main >= 0) {
+        print_name(p->out, st->func, main);
+        print_head_loops(p, gr, names);
+        text_add(p->out, "\n");
+    }
+    print_updates(p, gr->head, gr->loop_count ? main : NO_DEF, lanes, true);
+}
+
+/* ---- Members ---------------------------------------------------------------------------- */
+
+static void print_level(const Printer *p, const Group *gr, const char *what, const char *loop)
+{
+    text_printf(p->out, ".%s_at(", what);
+    print_name(p->out, p->d->graph->stages[gr->head].func, draft_main(p->d, gr->head));
+    text_printf(p->out, ", %s)", loop);
+}
+
+static void print_member(const Printer *p, const Group *gr, int s, const char *const *names)
+{
+    const Choice *c     = &p->d->choices[s];
+    const Func   *f     = p->d->graph->stages[s].func;
+    const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s);
+    text_add(p->out, f->name);
+    if (c->store != c->compute)
+        print_level(p, gr, "store", names[c->store]);
+    print_level(p, gr, "compute", names[c->compute]);
+    print_plain(p, s, -1, lanes, false);
+    text_add(p->out, "\n");
+    print_updates(p, s, NO_DEF, lanes, false);
+}
+
+/* ---- Groups ----------------------------------------------------------------------------- */
+
+/* ": a, b": the stages of the group that are there. */
+static void print_stages(const Printer *p, int group, Where where, const char *before)
+{
+    int count = 0;
+    for (int s = 0; s < p->d->graph->stage_count; s++)
+        if (p->d->choices[s].group == group && p->d->choices[s].where == where && p->d->graph->stages[s].kind != STAGE_INPUT)
+            text_printf(p->out, "%s%s", count++ ? ", " : before, p->d->graph->stages[s].func->name);
+}
+
+/* " in pieces of y 64, x 256" */
+static void print_pieces(const Printer *p, const Group *gr)
+{
+    int count = 0;
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].step > 1 && !gr->loops[i].vector)
+            text_printf(p->out, "%s %s %lld", count++ ? "," : ", in pieces of", p->d->graph->stages[gr->head].func->args[gr->loops[i].dim],
+                        (long long)gr->loops[i].step);
+}
+
+static void print_group(const Printer *p, int group)
+{
+    const Group *gr   = &p->d->groups[group];
+    const Stage *head = &p->d->graph->stages[gr->head];
+    const char  *names[MOST_GROUP_LOOPS];
+    name_loops(p, gr, names);
+    text_printf(p->out, "// %s", head->func->name);
+    print_pieces(p, gr);
+    print_stages(p, group, WHERE_INSIDE, ", with ");
+    print_stages(p, group, WHERE_INLINE, "; inlined: ");
+    print_stages(p, group, WHERE_DEFAULT, "; beside it: ");
+    text_add(p->out, head->kind == STAGE_EXTERN ? ": C code\n" : "\n");
+    if (head->func->kind != FUNC_DEFINED)
+        return;
+    print_head(p, gr, names);
+    for (int s = p->d->graph->stage_count; s-- > 0;)
+        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE)
+            print_member(p, gr, s, names);
+    for (int s = 0; s < p->d->graph->stage_count; s++)
+        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INLINE)
+            text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
+}
+
+/* A copy that may be settled. */
+static Draft copy_draft(const Draft *d, Arena *arena)
+{
+    const size_t stages = (size_t)d->graph->stage_count + 1;
+    Draft        copy   = *d;
+    copy.groups         = ARENA_ARRAY(arena, Group, stages);
+    copy.choices        = ARENA_ARRAY(arena, Choice, stages);
+    memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
+    memcpy(copy.choices, d->choices, sizeof *d->choices * (stages - 1));
+    return copy;
+}
+
+void draft_print(Text *out, const Draft *d)
+{
+    Draft         settled = copy_draft(d, out->arena);
+    const Printer p       = { out, &settled };
+    draft_settle(&settled);
+    for (int i = 0; i < settled.group_count; i++)
+        print_group(&p, i);
+}

@@ -1,0 +1,356 @@
+/* The graph of a pipeline: stages, edges, work.
+ *
+ * Takes   a finished pipeline and a binding.
+ * Gives   the Graph of graph.h.
+ * How     The regions are computed first. Then every definition is visited once more, over its whole box, as the regions were: at each access that can happen the evaluator knows the
+ *         conditions on the way to it, and the index becomes a reach (graph_access.c). All accesses of a definition to a producer are one edge, their hull. */
+#include "schedulers/graph_parts.h"
+
+/* An edge while its accesses are gathered. */
+typedef struct Gather {
+    Edge edge;
+    VEC(const Expr *) calls;    /* the different ones */
+} Gather;
+
+typedef struct Maker {
+    Graph      *graph;
+    Boxes       boxes;
+    Regions     regions;
+    Formulas    formulas;
+    Reader      reader;
+    Arena      *scratch;
+    bool        writing;        /* the values of an update are visited */
+    int        *edge_of;        /* by producer: the edge of this definition, -1: none yet */
+    VEC(Gather) edges;
+} Maker;
+
+/* ---- Accesses --------------------------------------------------------------------------- */
+
+/* The value that the update replaces is no access; in a condition on it only where the place is the free variables' own. */
+static bool is_own_place(const Maker *m, const Expr *call)
+{
+    const Update *u    = m->reader.update < 0 ? NULL : &m->reader.func->updates[m->reader.update];
+    bool          same = u && call->u.call.func == m->reader.func;
+    for (uint32_t d = 0; same && d < call->count; d++)
+        same = call->args[d] == u->args[d] && (m->writing || u->is_free[d]);
+    return same;
+}
+
+/* Components of a point are read together. */
+static bool reads_same_point(const Expr *a, const Expr *b)
+{
+    bool same = true;
+    for (uint32_t d = 0; same && d < a->count; d++)
+        same = a->args[d] == b->args[d];
+    return same;
+}
+
+/* Among very many accesses a point that is read twice is no longer noticed. */
+static bool is_new_access(const Gather *g, const Expr *call)
+{
+    enum { MOST_COMPARED = 256 };
+    for (size_t i = 0; i < g->calls.count && i < MOST_COMPARED; i++)
+        if (reads_same_point(g->calls.at[i], call))
+            return false;
+    return true;
+}
+
+static Gather *find_edge(Maker *m, int producer, bool *found)
+{
+    int *at = &m->edge_of[producer];
+    *found  = *at >= 0;
+    if (!*found) {
+        *at = (int)m->edges.count;
+        const Gather fresh = { .edge = { .producer = producer, .consumer = m->graph->of_func[m->reader.func->id], .update = m->reader.update } };
+        vec_push(m->scratch, &m->edges, fresh);
+    }
+    return &m->edges.at[*at];
+}
+
+static void record_access(void *user, const Expr *call, const Range *index)
+{
+    Maker      *m        = user;
+    const int   producer = m->graph->of_func[call->u.call.func->id];
+    if (producer < 0 || is_own_place(m, call))
+        return;
+    bool    found;
+    Gather *g = find_edge(m, producer, &found);
+    for (uint32_t d = 0; d < call->count; d++) {
+        const Reach now = access_reach(&m->reader, call->args[d], index[d]);
+        g->edge.reach[d] = found ? reach_hull(&g->edge.reach[d], &now, &m->reader.root) : now;
+    }
+    if (is_new_access(g, call)) {
+        g->edge.accesses++;
+        vec_push(m->scratch, &g->calls, call);
+    }
+}
+
+/* ---- Definitions ------------------------------------------------------------------------ */
+
+static void begin_reader(Maker *m, const Func *f, int update, const Box *root)
+{
+    Reader *r = &m->reader;
+    r->func   = f;
+    r->update = update;
+    r->root   = *root;
+    r->fixed  = 0;
+    r->stamp++;
+    memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->stage_count);
+}
+
+static void visit_pure(Maker *m, const Stage *s)
+{
+    Evaluator *ev = &m->boxes.evaluator;
+    begin_reader(m, s->func, -1, &s->box);
+    environment_reset(ev);
+    for (int d = 0; d < s->rank; d++)
+        environment_bind(ev, s->func->args[d], range_int(s->box.min[d], s->box.max[d]));
+    for (int c = 0; c < s->func->component_count; c++)
+        visit(ev, s->func->values[c]);
+}
+
+/* As regions.c visits it, over the whole reduction domain. */
+static void visit_update(Maker *m, const Stage *s, int update)
+{
+    Evaluator    *ev = &m->boxes.evaluator;
+    const Func   *f  = s->func;
+    const Update *u  = &f->updates[update];
+    int64_t       lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];
+    begin_reader(m, f, update, &s->box);
+    const int bound = update_bind(ev, f, update, &s->box, NULL, lo, hi);
+    for (int i = 0; i < u->rvar_count && i <= bound; i++) {
+        const bool fixed = !speaks_of_point(&m->reader, u->rvars[i].lo) && !speaks_of_point(&m->reader, u->rvars[i].hi);
+        m->reader.fixed |= (uint64_t)fixed << i;
+        visit(ev, u->rvars[i].lo);
+        visit(ev, u->rvars[i].hi);
+    }
+    if (bound < u->rvar_count || !update_assume(ev, f, update))
+        return;
+    if (u->where)
+        visit(ev, u->where);
+    const Branch branch = u->where ? branch_enter(ev, u->where, true) : (Branch){ 0 };
+    if (branch.dead)
+        return;
+    for (int d = 0; d < f->rank; d++)
+        visit(ev, u->args[d]);
+    m->writing = true;
+    for (int c = 0; c < f->component_count; c++)
+        visit(ev, u->values[c]);
+    m->writing = false;
+    branch_leave(ev, branch);
+}
+
+/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as many times as far; and which steps matter for a
+ * part of it is not known. */
+static void repeat_shifts(Maker *m, const Stage *s, int update, double steps)
+{
+    const int at = m->edge_of[m->graph->of_func[s->func->id]];
+    for (size_t i = 0; i < m->edges.count; i++)
+        for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->stages[m->edges.at[i].edge.consumer] == s && d < KN_MAX_RANK; d++)
+            m->edges.at[i].edge.reach[d].exact = false;
+    for (int d = 0; at >= 0 && d < s->rank; d++) {
+        Reach *r = &m->edges.at[at].edge.reach[d];
+        if (!s->func->updates[update].is_free[d])
+            continue;
+        const bool  shifts = r->var == d && r->num == 1 && r->den == 1 && steps < 1e6;
+        const Reach far    = { .var = d, .num = 1, .den = 1, .lo = r->lo * (int64_t)steps, .hi = r->hi * (int64_t)steps, .least = r->least, .most = r->most };
+        *r                 = shifts ? far : reach_numbers(s->box.min[d], s->box.max[d], false);
+    }
+}
+
+/* C code reads what it has asked for, whatever part of its result is looked at. */
+static void visit_stage(Maker *m, const Stage *s)
+{
+    begin_reader(m, s->func, -1, &s->box);
+    for (int i = 0; i < s->func->stage_arg_count; i++) {
+        const Func *f = s->func->stage_args[i].func;
+        if (!f || m->graph->of_func[f->id] < 0)
+            continue;
+        const int    producer = m->graph->of_func[f->id];
+        const Stage *read     = &m->graph->stages[producer];
+        bool         found;
+        Gather      *g = find_edge(m, producer, &found);
+        for (int d = 0; d < f->rank; d++)
+            g->edge.reach[d] = reach_numbers(read->box.min[d], read->box.max[d], false);
+        g->edge.accesses++;
+    }
+}
+
+static double domain_steps(const Update *u, const UpdateRegion *r)
+{
+    double steps = 1;
+    for (int i = 0; i < u->rvar_count; i++)
+        steps *= r->hi[i] > r->lo[i] ? (double)(r->hi[i] - r->lo[i]) : 0;
+    return steps;
+}
+
+/* Points of the free variables, times steps. */
+static double update_points(const Stage *s, const Update *u, double steps)
+{
+    double points = steps;
+    for (int d = 0; d < s->rank; d++)
+        if (u->is_free[d])
+            points *= (double)(s->box.max[d] - s->box.min[d] + 1);
+    return points;
+}
+
+static void visit_defined(Maker *m, Stage *s)
+{
+    visit_pure(m, s);
+    s->defs[0].steps  = 1;
+    s->defs[0].points = (double)box_points(&s->box, s->rank);
+    for (int u = 0; u < s->func->update_count; u++) {
+        const UpdateRegion *r     = &m->regions.of[s->func->id].updates[u];
+        const double        steps = domain_steps(&s->func->updates[u], r);
+        visit_update(m, s, u);
+        if (r->steps > 0)
+            repeat_shifts(m, s, u, steps);
+        s->defs[u + 1].steps  = steps;
+        s->defs[u + 1].points = update_points(s, &s->func->updates[u], steps);
+    }
+    for (int d = 0; d < s->def_count; d++)
+        formulas_work(&m->formulas, s, d - 1, &s->defs[d]);
+}
+
+/* ---- Stages ----------------------------------------------------------------------------- */
+
+static void add_stages(Maker *m)
+{
+    kn_pipeline *p = m->graph->pipeline;
+    Graph       *g = m->graph;
+    g->of_func     = ARENA_ARRAY(g->arena, int, p->funcs.count);
+    g->stages      = ARENA_ARRAY(g->arena, Stage, p->funcs.count);
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        const Func *f = p->funcs.at[i];
+        g->of_func[i] = m->regions.of[i].needed ? g->stage_count : -1;
+        if (!m->regions.of[i].needed)
+            continue;
+        Stage *s     = &g->stages[g->stage_count++];
+        *s           = (Stage){ .func = f, .rank = f->rank, .box = m->regions.of[i].box };
+        s->def_count = f->kind == FUNC_INPUT ? 0 : 1 + f->update_count;
+        s->defs      = ARENA_ARRAY(g->arena, Work, (size_t)s->def_count);
+        for (int c = 0; c < f->component_count; c++)
+            s->bytes += (type_bits(f->types[c]) + 7) / 8;
+        formulas_widths(&m->formulas, s);
+    }
+    for (size_t i = 0; i < p->outputs.count; i++)
+        if (g->of_func[p->outputs.at[i].func->id] >= 0)
+            g->stages[g->of_func[p->outputs.at[i].func->id]].is_output = true;
+}
+
+static bool writes_elsewhere(const Func *f)
+{
+    for (int u = 0; u < f->update_count; u++)
+        for (int d = 0; d < f->rank; d++)
+            if (!f->updates[u].is_free[d])
+                return true;
+    return false;
+}
+
+static StageKind kind_of(const Stage *s)
+{
+    if (s->func->kind != FUNC_DEFINED)
+        return s->func->kind == FUNC_INPUT ? STAGE_INPUT : STAGE_EXTERN;
+    if (s->func->update_count == 0)
+        return STAGE_PURE;
+    return s->self_count ? STAGE_SCAN : writes_elsewhere(s->func) ? STAGE_SCATTER : STAGE_REDUCTION;
+}
+
+/* ---- Edges ------------------------------------------------------------------------------ */
+
+static bool is_pointwise(const Graph *g, const Edge *e)
+{
+    const Stage *p = &g->stages[e->producer], *c = &g->stages[e->consumer];
+    if (e->accesses != 1 || p->rank != c->rank || (e->update >= 0 && c->func->updates[e->update].rvar_count) || c->kind == STAGE_EXTERN)
+        return false;
+    for (int d = 0; d < p->rank; d++) {
+        const Reach *r = &e->reach[d];
+        if (r->var != d || r->num != 1 || r->den != 1 || r->lo || r->hi || r->least != no_least || r->most != no_most)
+            return false;
+    }
+    return true;
+}
+
+static void count_edges(Graph *g)
+{
+    for (int i = 0; i < g->edge_count; i++) {
+        const Edge *e = &g->edges[i];
+        g->stages[e->consumer].self_count += e->producer == e->consumer;
+        g->stages[e->consumer].in_count += e->producer != e->consumer;
+        g->stages[e->producer].out_count += e->producer != e->consumer;
+    }
+}
+
+static void link_edges(Graph *g)
+{
+    count_edges(g);
+    for (int i = 0; i < g->stage_count; i++) {
+        Stage *s = &g->stages[i];
+        s->in    = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->in_count);
+        s->out   = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->out_count);
+        s->self  = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->self_count);
+        s->kind  = kind_of(s);
+        s->in_count = s->out_count = s->self_count = 0;
+    }
+    for (int i = 0; i < g->edge_count; i++) {
+        Edge  *e = &g->edges[i];
+        Stage *p = &g->stages[e->producer], *c = &g->stages[e->consumer];
+        e->pointwise = is_pointwise(g, e);
+        if (p == c) {
+            c->self[c->self_count++] = e;
+        } else {
+            c->in[c->in_count++]   = e;
+            p->out[p->out_count++] = e;
+        }
+    }
+}
+
+static void keep_edges(Maker *m)
+{
+    Graph *g      = m->graph;
+    g->edge_count = (int)m->edges.count;
+    g->edges      = ARENA_ARRAY(g->arena, Edge, m->edges.count);
+    for (size_t i = 0; i < m->edges.count; i++)
+        g->edges[i] = m->edges.at[i].edge;
+    link_edges(g);
+}
+
+/* ---- The whole -------------------------------------------------------------------------- */
+
+static bool make(Maker *m, const Binding *binding)
+{
+    Graph       *g = m->graph;
+    kn_pipeline *p = g->pipeline;
+    boxes_init(&m->boxes, p, m->scratch, binding);
+    if (!boxes_compute(&m->boxes, m->scratch, &m->regions)) {
+        report_failure(&m->boxes);
+        return false;
+    }
+    formulas_init(&m->formulas, p, m->scratch);
+    add_stages(m);
+    m->edge_of              = ARENA_ARRAY(m->scratch, int, (size_t)g->stage_count);
+    m->reader.evaluator     = &m->boxes.evaluator;
+    m->reader.coordinates   = ARENA_ARRAY(m->scratch, uint32_t, p->exprs.count);
+    m->boxes.evaluator.user = m;
+    m->boxes.evaluator.record = record_access;
+    for (int i = 0; i < g->stage_count; i++) {
+        Stage *s = &g->stages[i];
+        if (s->func->kind == FUNC_DEFINED)
+            visit_defined(m, s);
+        else if (s->func->kind == FUNC_STAGE)
+            visit_stage(m, s);
+    }
+    keep_edges(m);
+    return true;
+}
+
+bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g)
+{
+    Arena scratch;
+    *g = (Graph){ .pipeline = p, .arena = arena };
+    scratch_begin(&scratch, p->cx);
+    Maker      m  = { .graph = g, .scratch = &scratch };
+    const bool ok = make(&m, binding);
+    scratch_end(&scratch);
+    return ok;
+}

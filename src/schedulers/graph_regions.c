@@ -1,0 +1,80 @@
+/* Boxes from consumers to producers over the reaches of a graph, as tiles need them.
+ *
+ * The edges of a stage lie in the order of its definitions, so going through them backwards is going through its updates from the last to the first: what one reads of the stage
+ * itself is made by those before it, whose box grows by it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.)
+ * The box of a function without dimensions is 0..0 in the first, so that it can be empty too. */
+#include "schedulers/reach.h"
+
+static bool is_empty(const Box *box, int rank)
+{
+    for (int d = 0; d < rank || d == 0; d++)
+        if (box->min[d] > box->max[d])
+            return true;
+    return false;
+}
+
+int64_t box_points(const Box *box, int rank)
+{
+    int64_t points = 1;
+    for (int d = 0; d < rank; d++)
+        points *= box->max[d] - box->min[d] + 1;
+    return is_empty(box, rank) ? 0 : points;
+}
+
+/* box += what the edge reads for the points of `reader` */
+static void add_reads(const Edge *e, int rank, const Box *reader, Box *box)
+{
+    const bool fresh = is_empty(box, rank);
+    if (rank == 0)
+        box->min[0] = box->max[0] = 0;
+    for (int d = 0; d < rank; d++) {
+        int64_t lo, hi;
+        reach_span(&e->reach[d], reader, &lo, &hi);
+        box->min[d] = fresh || lo < box->min[d] ? lo : box->min[d];
+        box->max[d] = fresh || hi > box->max[d] ? hi : box->max[d];
+    }
+}
+
+static void clip(Box *box, const Box *root, int rank)
+{
+    for (int d = 0; d < rank; d++) {
+        box->min[d] = box->min[d] > root->min[d] ? box->min[d] : root->min[d];
+        box->max[d] = box->max[d] < root->max[d] ? box->max[d] : root->max[d];
+    }
+}
+
+/* Hands the box of stage s on to what it reads; gives the box with what it reads of itself. */
+static Box read_from(const Graph *g, int stage, Box box, const bool *given, const bool *member, Box *boxes)
+{
+    const Stage *s    = &g->stages[stage];
+    int          self = s->self_count - 1;
+    for (int i = s->in_count - 1; i >= -1; i--) {
+        const Edge *e = i >= 0 ? s->in[i] : NULL;
+        for (; self >= 0 && (!e || s->self[self]->update >= e->update); self--) {
+            const Box now = box;
+            add_reads(s->self[self], s->rank, &now, &box);
+            clip(&box, &s->box, s->rank);
+        }
+        if (e && member[e->producer] && !given[e->producer])
+            add_reads(e, g->stages[e->producer].rank, &box, &boxes[e->producer]);
+    }
+    return box;
+}
+
+void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes)
+{
+    for (int i = 0; i < g->stage_count; i++)
+        for (int d = 0; (d < g->stages[i].rank || d == 0) && member[i] && !given[i]; d++) {
+            boxes[i].min[d] = 0;
+            boxes[i].max[d] = -1;
+        }
+    for (int i = g->stage_count - 1; i >= 0; i--) {
+        if ((!member[i] && !given[i]) || is_empty(&boxes[i], g->stages[i].rank))
+            continue;
+        if (!given[i])
+            clip(&boxes[i], &g->stages[i].box, g->stages[i].rank);
+        const Box box = read_from(g, i, boxes[i], given, member, boxes);
+        if (!given[i])
+            boxes[i] = box;
+    }
+}

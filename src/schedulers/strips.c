@@ -1,0 +1,262 @@
+/* The schedulers `plain` and `strips`.
+ *
+ * `strips` is a rule of thumb: what experts write first for pictures. Functions are met readers first. One whose readers are all in one group joins it, if
+ * little enough is computed twice; any other is the head of a group of its own. The rows of a head are cut into strips, which are the tasks
+ * of the threads; inside a strip a member is computed a row at a time, just before it is needed, and if rows are needed again they are kept (a sliding window).
+ * What is read at its reader's own points is inlined; short sums are written out; long ones are taken vector by vector.
+ *
+ * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
+#include "schedulers/defs.h"
+#include "schedulers/schedulers.h"
+
+enum { TASKS = 4, MOST_ROWS = 256, FEW_PLANES = 8, SHORT_SUM = 27, LEAST_CHUNK = 1 << 12, LEAST_TASK = 1 << 13 };
+static const double most_again = 0.10;      /* of a group's work that is done twice where strips meet */
+static const double most_own   = 0.40;      /* of one member's */
+
+typedef struct Strips {
+    const Graph   *g;
+    const Machine *m;
+    Draft          d;
+    bool          *given, *member;          /* for graph_regions */
+    Box           *boxes, *row;
+} Strips;
+
+Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    (void)options;
+    Draft d = draft_plain(g, m, arena);
+    draft_settle(&d);
+    return d;
+}
+
+static int64_t extent(const Box *b, int d)
+{
+    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
+}
+
+static double stage_ops(const Stage *st)
+{
+    double ops = 0;
+    for (int k = 0; k < st->def_count; k++)
+        ops += (st->defs[k].ops + 1) * st->defs[k].points;
+    return ops;
+}
+
+/* ---- Heads ------------------------------------------------------------------------------ */
+
+static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
+{
+    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
+}
+
+static int64_t planes(const Stage *st)
+{
+    int64_t count = 1;
+    for (int d = 2; d < st->rank; d++)
+        count *= extent(&st->box, d) ? extent(&st->box, d) : 1;
+    return count;
+}
+
+/* So many rows that there are TASKS tasks per core, or LEAST_TASK points in each if that is fewer; in round numbers, so that strips of members at half the resolution
+ * fit. */
+static int64_t strip_height(const Strips *s, const Stage *st, int64_t outer)
+{
+    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = extent(&st->box, 1);
+    const int64_t per_row = box_points(&st->box, st->rank) / (outer * (rows > 0 ? rows : 1));
+    const int64_t least  = LEAST_TASK / (per_row > 0 ? per_row : 1);
+    int64_t       height = rows / (strips > 0 ? strips : 1);
+    height               = height < least ? least : height;
+    height               = height > MOST_ROWS ? MOST_ROWS : height;
+    const int64_t unit   = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+    return height < 1 ? 1 : height / unit * unit;
+}
+
+/* What nobody reads again is written past the cache, if most of it would be gone before the end anyway. */
+static bool is_streamed(const Strips *s, const Stage *st)
+{
+    const int64_t last = s->m->l3 ? s->m->l3 : s->m->l2;
+    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > (double)last / 4;
+}
+
+/* [planes] strips, rows, [few planes], vectors along x. A line of numbers is cut into chunks. */
+static void make_head(Strips *s, int at)
+{
+    const Stage *st    = &s->g->stages[at];
+    Group       *gr    = &s->d.groups[s->d.choices[at].group];
+    const int    lanes = draft_lanes(&s->d, at);
+    const bool   few   = planes(st) <= FEW_PLANES;
+    if (draft_main(&s->d, at) == NO_DEF || st->kind == STAGE_EXTERN)
+        return;
+    gr->stream = is_streamed(s, st);
+    if (st->rank == 1) {
+        const int64_t chunk = extent(&st->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
+        if (chunk >= LEAST_CHUNK)
+            add_loop(gr, 0, chunk, true, false);
+        add_loop(gr, 0, lanes, false, true);
+        return;
+    }
+    for (int d = st->rank - 1; d >= 2 && !few; d--)
+        add_loop(gr, d, 1, true, false);
+    add_loop(gr, 1, strip_height(s, st, few ? 1 : planes(st)), true, false);
+    add_loop(gr, 1, 1, false, false);
+    for (int d = st->rank - 1; d >= 2 && few; d--)
+        add_loop(gr, d, 1, false, false);
+    add_loop(gr, 0, lanes, false, true);
+}
+
+/* The loop over strips and, inside it, over rows; -1: there are none. */
+static int strip_loop(const Group *gr)
+{
+    for (int i = 0; i + 1 < gr->loop_count; i++)
+        if (gr->loops[i].dim == 1 && gr->loops[i + 1].dim == 1)
+            return i;
+    return -1;
+}
+
+/* ---- Members ---------------------------------------------------------------------------- */
+
+/* What a piece of the head needs of all stages of the group: `rows` rows in the middle, and of outer planes one. */
+static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box *boxes)
+{
+    const int strip = strip_loop(gr);
+    Box       head  = s->g->stages[gr->head].box;
+    for (int i = 0; i < strip; i++)
+        head.max[gr->loops[i].dim] = head.min[gr->loops[i].dim];
+    const int64_t middle = head.min[1] + extent(&head, 1) / 2 / gr->loops[strip].step * gr->loops[strip].step;
+    head.min[1]          = middle;
+    head.max[1]          = middle + rows - 1;
+    for (int i = 0; i < s->g->stage_count; i++) {
+        s->given[i]  = i == gr->head;
+        s->member[i] = s->d.choices[i].where == WHERE_INLINE || (s->d.choices[i].where == WHERE_INSIDE && s->d.choices[i].group == group);
+    }
+    boxes[gr->head] = head;
+    graph_regions(s->g, s->given, s->member, boxes);
+}
+
+static double pieces_of(const Strips *s, const Group *gr)
+{
+    const Stage  *head  = &s->g->stages[gr->head];
+    const int     strip = strip_loop(gr);
+    const int64_t step  = gr->loops[strip].step;
+    double        count = (double)((extent(&head->box, 1) + step - 1) / step);
+    for (int i = 0; i < strip; i++)
+        count *= (double)extent(&head->box, gr->loops[i].dim);
+    return count;
+}
+
+/* Work of the group that is done more than once, as a part of all of it. */
+static double again(const Strips *s, const Group *gr, int group)
+{
+    double needed = stage_ops(&s->g->stages[gr->head]), done = needed;
+    for (int i = 0; i < s->g->stage_count; i++) {
+        const Stage *st   = &s->g->stages[i];
+        const double root = (double)box_points(&st->box, st->rank);
+        if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE || root < 1)
+            continue;
+        const double times = (double)box_points(&s->boxes[i], st->rank) * pieces_of(s, gr) / root;
+        needed += stage_ops(st);
+        done += stage_ops(st) * (times > 1 ? times : 1);
+    }
+    return done / needed - 1;
+}
+
+/* Bytes that the rows of all members take while a strip is computed. */
+static double rows_held(const Strips *s, int group)
+{
+    double bytes = 0;
+    for (int i = 0; i < s->g->stage_count; i++) {
+        const Stage *st = &s->g->stages[i];
+        if (s->d.choices[i].group == group && s->d.choices[i].where == WHERE_INSIDE)
+            bytes += (double)(box_points(&s->row[i], st->rank) * st->bytes);
+    }
+    return bytes;
+}
+
+/* Is a row of the member, as one row of the head needs it, long enough for vectors? */
+static bool has_rows(const Strips *s, int at)
+{
+    const Stage *st = &s->g->stages[at];
+    return st->rank == 0 || extent(&s->row[at], 0) >= 16 || extent(&s->row[at], 0) == extent(&st->box, 0);
+}
+
+/* The group that all readers are in, as far as the first can tell; what is inlined stands for its readers. */
+static int group_of_readers(const Strips *s, int at)
+{
+    const Edge *e = s->g->stages[at].out_count ? s->g->stages[at].out[0] : NULL;
+    while (e && s->d.choices[e->consumer].where == WHERE_INLINE)
+        e = s->g->stages[e->consumer].out[0];
+    return e ? s->d.choices[e->consumer].group : -1;
+}
+
+/* Puts the stage into the group of its readers, if that is legal and worth it. */
+static bool try_join(Strips *s, int at)
+{
+    const Choice had   = s->d.choices[at];
+    const int    group = group_of_readers(s, at);
+    if (group < 0 || !draft_may_join(&s->d, at, group)) 
+        return false;
+    const Group *gr    = &s->d.groups[group];
+    const Stage *st    = &s->g->stages[at];
+    const int    strip = strip_loop(gr);
+    if (strip < 0)
+        return false;
+    s->d.choices[at] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strip + 1, .store = strip };
+    piece_boxes(s, gr, group, 1, s->row);
+    piece_boxes(s, gr, group, gr->loops[strip].step, s->boxes);
+    const double per_row = (double)box_points(&s->row[at], st->rank), per_strip = (double)box_points(&s->boxes[at], st->rank);
+    const double own     = per_strip * pieces_of(s, gr) / (double)box_points(&st->box, st->rank) - 1;
+    const bool   whole   = per_strip >= 0.9 * (double)box_points(&st->box, st->rank);
+    if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again
+        || rows_held(s, group) > 0.75 * (double)s->m->l2) {
+        s->d.choices[at] = had;
+        return false;
+    }
+    if (per_row * (double)gr->loops[strip].step <= 1.05 * per_strip)
+        s->d.choices[at].store = strip + 1;             /* no row is needed twice */
+    return true;
+}
+
+/* ---- Sums and small things ---------------------------------------------------------------- */
+
+/* A reduction over each point of its one reader: written out if it is short, else computed for each vector of the reader. */
+static void place_reduction(Strips *s, int at)
+{
+    const StageFacts *facts = &s->d.facts[at];
+    const Edge       *e     = s->g->stages[at].out[0];
+    const int         group = group_of_readers(s, at);
+    int64_t           steps = 0;
+    for (int k = 0; k < s->g->stages[at].func->update_count; k++)
+        steps += facts->defs[k + 1].steps ? facts->defs[k + 1].steps : INT32_MAX;
+    if (draft_may_inline(&s->d, at) && steps <= SHORT_SUM) {
+        s->d.choices[at] = (Choice){ .where = WHERE_INLINE, .group = group };
+        return;
+    }
+    if (!draft_may_join(&s->d, at, group) || !s->d.groups[group].loop_count)
+        return;
+    const Choice *reader = &s->d.choices[e->consumer];
+    const int     level  = reader->where == WHERE_INSIDE ? reader->compute : s->d.groups[group].loop_count - 1;
+    s->d.choices[at]     = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = level, .store = level };
+}
+
+static void place(Strips *s, int at)
+{
+    const Stage *st = &s->g->stages[at];
+    if (st->kind == STAGE_INPUT || s->d.choices[at].where == WHERE_INLINE)
+        return;
+    if (s->d.choices[at].where == WHERE_DEFAULT)
+        place_reduction(s, at);
+    else if (!try_join(s, at))
+        make_head(s, at);
+}
+
+Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    (void)options;
+    const size_t n = (size_t)g->stage_count + 1;
+    Strips       s = { .g = g, .m = m, .d = draft_plain(g, m, arena), .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n),
+                       .boxes = ARENA_ARRAY(arena, Box, n), .row = ARENA_ARRAY(arena, Box, n) };
+    for (int at = g->stage_count; at-- > 0;)
+        place(&s, at);
+    draft_settle(&s.d);
+    return s.d;
+}

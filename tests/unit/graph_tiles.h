@@ -1,0 +1,138 @@
+/* Random tiles of an output, and the boxes that they need of every stage: by the graph of the schedulers, and by the analysis of regions. */
+#ifndef KILN_TESTS_GRAPH_TILES_H
+#define KILN_TESTS_GRAPH_TILES_H
+
+#include "check.h"
+#include "schedulers/graph.h"
+
+#include <stdlib.h>
+
+typedef struct Tiled {
+    kn_context  *cx;
+    kn_pipeline *p;
+    Arena        arena;
+    Graph        graph;
+    Binding      binding;
+    bool         ok;
+    int          compared, exact;       /* boxes */
+} Tiled;
+
+static inline int64_t random_below(int64_t n)
+{
+    static uint64_t random_state = 88172645463325252u;
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (int64_t)(random_state % (uint64_t)n);
+}
+
+/* A part of a box: mostly small, sometimes all of a dimension. */
+static inline Box random_tile(const Box *all, int rank)
+{
+    Box tile = *all;
+    for (int d = 0; d < rank; d++) {
+        const int64_t extent = all->max[d] - all->min[d] + 1, most = random_below(3) ? (extent < 70 ? extent : 70) : extent;
+        const int64_t size   = random_below(4) ? 1 + random_below(most) : most;
+        tile.min[d]          = all->min[d] + random_below(extent - size + 1);
+        tile.max[d]          = tile.min[d] + size - 1;
+    }
+    return tile;
+}
+
+typedef struct Tile {
+    Tiled  *c;
+    int     output;
+    Box     box;
+    Regions regions;
+    bool    ok;
+} Tile;
+
+static inline void tile_regions(void *arg)
+{
+    Tile    *t = arg;
+    Binding  b = t->c->binding;
+    b.output   = ARENA_ARRAY(&t->c->arena, Box, t->c->p->outputs.count);
+    for (size_t i = 0; i < t->c->p->outputs.count; i++)
+        b.output[i].max[0] = -1;
+    b.output[t->output] = t->box;
+    t->ok               = regions_compute(t->c->p, &t->c->arena, &b, false, &t->regions);
+}
+
+static inline bool edge_is_exact(const Graph *g, const Edge *e)
+{
+    bool exact = true;
+    for (int d = 0; d < g->stages[e->producer].rank; d++)
+        exact = exact && e->reach[d].exact;
+    return exact;
+}
+
+/* Is the box of each stage to be what the regions say, because all that leads to it is? */
+static inline void mark_exact(const Graph *g, const bool *given, bool *exact)
+{
+    for (int i = g->stage_count - 1; i >= 0; i--) {
+        const Stage *s = &g->stages[i];
+        exact[i]       = true;
+        for (int k = 0; k < s->out_count && !given[i]; k++)
+            exact[i] = exact[i] && exact[s->out[k]->consumer] && edge_is_exact(g, s->out[k]);
+        for (int k = 0; k < s->self_count; k++)
+            exact[i] = exact[i] && edge_is_exact(g, s->self[k]);
+    }
+}
+
+/* false: said why */
+static inline bool compare_boxes(const char *name, const Tile *t, const Box *boxes, const bool *exact, const bool *given)
+{
+    const Graph *g = &t->c->graph;
+    for (int i = 0; i < g->stage_count; i++) {
+        const Stage      *s = &g->stages[i];
+        const FuncRegion *r = &t->regions.of[s->func->id];
+        if (given[i] || !r->needed)
+            continue;
+        t->c->compared++;
+        t->c->exact += exact[i];
+        for (int d = 0; d < s->rank; d++) {
+            const bool contains = boxes[i].min[d] <= r->box.min[d] && boxes[i].max[d] >= r->box.max[d];
+            const bool equals   = boxes[i].min[d] == r->box.min[d] && boxes[i].max[d] == r->box.max[d];
+            CHECK(contains && (equals || !exact[i]), "%s: %s along %s: %lld..%lld, the regions say %lld..%lld", name, s->func->name, s->func->args[d],
+                  (long long)boxes[i].min[d], (long long)boxes[i].max[d], (long long)r->box.min[d], (long long)r->box.max[d]);
+            if (!contains || (!equals && exact[i]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* An output without dimensions is never an empty box: then no other can be asked for alone. */
+static inline bool can_ask_alone(const Tiled *c, int output)
+{
+    for (size_t i = 0; i < c->p->outputs.count; i++)
+        if ((int)i != output && c->p->outputs.at[i].func->rank == 0)
+            return false;
+    return true;
+}
+
+static inline bool test_tile(const char *name, Tiled *c, int output)
+{
+    if (!can_ask_alone(c, output))
+        return true;
+    const Graph *g     = &c->graph;
+    const int    stage = g->of_func[c->p->outputs.at[output].func->id];
+    bool        *given = calloc((size_t)g->stage_count, 1), *member = malloc((size_t)g->stage_count), *exact = calloc((size_t)g->stage_count, 1);
+    Box         *boxes = calloc((size_t)g->stage_count, sizeof *boxes);
+    Tile         t     = { .c = c, .output = output, .box = random_tile(&c->binding.output[output], g->stages[stage].rank) };
+    memset(member, true, (size_t)g->stage_count);
+    given[stage] = true;
+    boxes[stage] = t.box;
+    graph_regions(g, given, member, boxes);
+    mark_exact(g, given, exact);
+    bool ok = context_try(c->cx, tile_regions, &t) && t.ok;
+    CHECK(ok, "%s: %s", name, kn_error_text(c->cx));
+    ok = ok && compare_boxes(name, &t, boxes, exact, given);
+    free(given);
+    free(member);
+    free(exact);
+    free(boxes);
+    return ok;
+}
+
+#endif
