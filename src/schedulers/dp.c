@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { STATES = 4000 };
+enum { STATES = 4000, SHORT_SUM = 27 };
 
 typedef struct Dp {
     const Graph *g;
@@ -19,7 +19,36 @@ typedef struct Dp {
     int         *node_of;       /* of a stage; -1: it is inlined, or an input */
     int         *stages;        /* room for a group's */
     int          group;         /* a spare one, for what is being asked about */
+    bool        *beside;        /* by stage: a sum at the points of its one reader */
 } Dp;
+
+/* ---- Sums at their reader's points ------------------------------------------------------- */
+
+/* A short one is written out. Any other is a stage like others, for the search to place. */
+static void free_sum(Draft *d, int s)
+{
+    const Stage *st    = &d->graph->stages[s];
+    double       steps = 0;
+    for (int k = 1; k < st->def_count; k++)
+        steps += st->defs[k].steps;
+    if (draft_may_inline(d, s) && steps <= SHORT_SUM) {
+        d->choices[s].where = WHERE_INLINE;
+        return;
+    }
+    d->groups[d->group_count] = (Group){ .head = s };
+    d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
+}
+
+static bool *free_sums(Draft *d, Arena *arena)
+{
+    bool *beside = ARENA_ARRAY(arena, bool, (size_t)d->graph->stage_count + 1);
+    for (int s = 0; s < d->graph->stage_count; s++) {
+        beside[s] = d->choices[s].where == WHERE_DEFAULT;
+        if (beside[s])
+            free_sum(d, s);
+    }
+    return beside;
+}
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
@@ -130,15 +159,20 @@ static void make_group(Dp *dp, int count, int group)
     dp->d.choices[head] = (Choice){ .where = WHERE_ROOT, .group = group };
     for (int i = count - 2; i >= 0; i--)
         dp->d.choices[dp->stages[i]] = (Choice){ .where = WHERE_INSIDE, .group = group };
+    if (count == 1 && dp->beside[head])
+        dp->d.choices[head].where = WHERE_DEFAULT;
     if (draft_main(&dp->d, head) == NO_DEF)
         return;
     int        rows;
     const Tile tile = tile_best(&dp->tiles, dp->stages, count);
     const int  last = make_loops(dp, gr, &tile, &rows);
-    for (int i = 0; i + 1 < count; i++) {
-        Choice *c  = &dp->d.choices[dp->stages[i]];
-        c->store   = last < 0 ? 0 : last;
-        c->compute = tile.slides ? rows : c->store;
+    for (int i = count - 2; i >= 0; i--) {
+        Choice       *c      = &dp->d.choices[dp->stages[i]];
+        const Choice *reader = &dp->d.choices[dp->g->stages[dp->stages[i]].out[0]->consumer];
+        c->store             = last < 0 ? 0 : last;
+        c->compute           = tile.slides ? rows : c->store;
+        if (dp->beside[dp->stages[i]])
+            c->compute = c->store = reader->where == WHERE_INSIDE ? reader->compute : gr->loop_count - 1;
     }
 }
 
@@ -146,6 +180,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
 {
     const size_t n  = (size_t)g->stage_count + 1;
     Dp           dp = { .g = g, .d = draft_plain(g, m, arena), .stage_of = ARENA_ARRAY(arena, int, n), .node_of = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, int, n) };
+    dp.beside       = free_sums(&dp.d, arena);
     GroupGraph   gg = make_graph(&dp, arena);
     dp.tiles        = tile_space(&dp.d, m, options->no_two_levels, arena);
     dp.group        = dp.d.group_count;

@@ -201,7 +201,7 @@ static int usual_width(int stages)
 /* Half of the time until then; 0 stays 0. */
 static double half_way(double until)
 {
-    const double now = seconds_now();
+    const double now = group_clock();
     return until > now ? now + (until - now) / 2 : until;
 }
 
@@ -242,7 +242,7 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
         return (Grouping){ .exact = true };
     Grouping      out    = { .of_stage = ARENA_ARRAY(arena, int, (size_t)g->count) };
     const int64_t states = search->states ? search->states : USUAL_STATES;
-    const double  until  = search->seconds > 0 ? seconds_now() + search->seconds : 0;
+    const double  until  = search->seconds > 0 ? group_clock() + search->seconds : 0;
     Arena         scratch;
     scratch_begin(&scratch, arena->cx);
     Round r     = first_round(g, search, &scratch);
@@ -253,7 +253,7 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
         const int had   = r.graph.count, count = run_round(&r, (states - out.states) / 2, half_way(until), group, &out, &whole, &scratch);
         out.exact       = out.rounds == 1 && whole;
         r               = next_round(&r, group, count, &scratch);
-        again           = !whole && count < had && out.states + 2 * count < states && (until == 0 || seconds_now() < until);
+        again           = !whole && count < had && out.states + 2 * count < states && (until == 0 || group_clock() < until);
     }
     out.count = r.graph.count;
     for (int i = 0; i < out.count; i++)

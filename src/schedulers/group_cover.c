@@ -262,7 +262,7 @@ static void run_levels(Cover *c, double until, Arena *arena)
         if (!l)
             continue;
         level_sort(l);
-        const bool late = until > 0 && seconds_now() > until;
+        const bool late = until > 0 && group_clock() > until;
         const int  most = late ? 1 : c->width;
         c->exact        = c->exact && l->count <= most;
         for (int i = 0; i < l->count && i < most; i++)

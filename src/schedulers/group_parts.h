@@ -99,10 +99,10 @@ typedef struct TableLimits {
     void   *user;
     int     most_stages;        /* 0: no limit */
     int64_t states;
-    double  until;              /* seconds_now; 0: no limit */
+    double  until;              /* group_clock; 0: no limit */
 } TableLimits;
 
-double seconds_now(void);
+double group_clock(void);
 
 /* Visits the groups, smaller ones first, so that what a limit cuts off are the largest. */
 void table_fill(GroupTable *t, const GroupGraph *g, const TableLimits *limits, Arena *arena);

@@ -11,7 +11,7 @@
 
 static const double DEAREST = 1e18;     /* what a stage by itself costs that ought not to be by itself */
 
-double seconds_now(void)
+double group_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -110,7 +110,7 @@ static void visit(GroupTable *t, const TableLimits *limits, const uint64_t *set,
 static bool spent(const GroupTable *t, const TableLimits *limits)
 {
     const bool full = (int64_t)t->at.count >= limits->states;
-    return full || (limits->until > 0 && t->at.count % 64 == 0 && seconds_now() > limits->until);
+    return full || (limits->until > 0 && t->at.count % 64 == 0 && group_clock() > limits->until);
 }
 
 /* Visits what group i grows into, one stage more. */

@@ -187,6 +187,17 @@ static void add_traffic(const TileSpace *t, const int *stages, int count, double
     }
 }
 
+/* Does each tile need nearly all of a member? Then it is better by itself. */
+static bool is_all_of_one(const TileSpace *t, const int *stages, int count)
+{
+    for (int i = 0; i + 1 < count; i++) {
+        const Stage *st = &t->g->stages[stages[i]];
+        if ((double)box_points(&t->boxes[stages[i]], st->rank) > 0.9 * (double)box_points(&st->box, st->rank))
+            return true;
+    }
+    return false;
+}
+
 /* The cost of the group in tiles of these sizes. */
 static Tile tile_cost(TileSpace *t, const int *stages, int count, const int64_t *size, bool slides)
 {
@@ -202,6 +213,8 @@ static Tile tile_cost(TileSpace *t, const int *stages, int count, const int64_t 
     out.footprint = (int64_t)bytes_held(t, stages, count);
     if (slides)
         tile_boxes(t, stages, count, size);
+    if (tiles > 1 && is_all_of_one(t, stages, count))
+        return (Tile){ .cost = INFINITY };
     add_work(t, stages, count, tiles, &out);
     add_traffic(t, stages, count, tiles, &out);
     const double busy      = ceil(tiles / t->m->cores) * t->m->cores / tiles;
