@@ -124,28 +124,22 @@ static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vecto
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
 }
 
-/* Tiles outside, in them rows, planes that are all in a tile inside those, and vectors. Gives the innermost loop over tiles; *rows that over rows. */
+/* Loops over tiles outside, those in a tile inside: rows, then the other dimensions, then vectors. Gives the innermost loop over tiles; *rows that over rows. */
 static int make_loops(const Dp *dp, Group *gr, const Tile *tile, int *rows)
 {
-    const Stage  *st    = &dp->g->stages[gr->head];
-    const int     lanes = draft_lanes(&dp->d, gr->head);
-    const int64_t width = (tile->size[0] + lanes - 1) / lanes * lanes;
-    bool          inside[KN_MAX_RANK];
-    for (int d = 0; d < st->rank; d++)
-        inside[d] = tile->size[d] > 1 || st->box.max[d] <= st->box.min[d];
-    for (int d = st->rank - 1; d >= 2; d--)
-        if (!inside[d])
-            add_loop(gr, d, 1, true, false);
-    if (st->rank > 1)
-        add_loop(gr, 1, tile->size[1], true, false);
-    if (width < st->box.max[0] - st->box.min[0] + 1)
-        add_loop(gr, 0, width, true, false);
+    const Stage *st    = &dp->g->stages[gr->head];
+    const int    lanes = draft_lanes(&dp->d, gr->head);
+    for (int d = st->rank - 1; d >= 0; d--) {
+        const int64_t size = d ? tile->size[d] : (tile->size[0] + lanes - 1) / lanes * lanes;
+        if (size <= st->box.max[d] - st->box.min[d])
+            add_loop(gr, d, size, true, false);
+    }
     const int last = gr->loop_count - 1;
     *rows          = gr->loop_count;
-    if (st->rank > 1)
+    if (st->rank > 1 && (tile->size[1] > 1 || st->box.max[1] <= st->box.min[1]))
         add_loop(gr, 1, 1, false, false);
     for (int d = st->rank - 1; d >= 2; d--)
-        if (inside[d])
+        if (tile->size[d] > 1 || st->box.max[d] <= st->box.min[d])
             add_loop(gr, d, 1, false, false);
     add_loop(gr, 0, lanes, false, true);
     return last;
@@ -163,6 +157,7 @@ static void make_group(Dp *dp, int count, int group)
         dp->d.choices[head].where = WHERE_DEFAULT;
     if (draft_main(&dp->d, head) == NO_DEF)
         return;
+    gr->stream = draft_streams(&dp->d, head, dp->tiles.m);
     int        rows;
     const Tile tile = tile_best(&dp->tiles, dp->stages, count);
     const int  last = make_loops(dp, gr, &tile, &rows);
@@ -170,7 +165,7 @@ static void make_group(Dp *dp, int count, int group)
         Choice       *c      = &dp->d.choices[dp->stages[i]];
         const Choice *reader = &dp->d.choices[dp->g->stages[dp->stages[i]].out[0]->consumer];
         c->store             = last < 0 ? 0 : last;
-        c->compute           = tile.slides ? rows : c->store;
+        c->compute           = tile.slides && rows < gr->loop_count ? rows : c->store;
         if (dp->beside[dp->stages[i]])
             c->compute = c->store = reader->where == WHERE_INSIDE ? reader->compute : gr->loop_count - 1;
     }

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { INNERMOST = 256, TASKS = 4, FEW_PLANES = 8, SIZES = 3 };
+enum { INNERMOST = 256, TASKS = 4, FEW_PLANES = 8 };
 
 static int64_t extent(const Box *b, int d)
 {
@@ -43,27 +43,34 @@ static double reuse(const TileSpace *t, const int *stages, int count, int dim)
     return score;
 }
 
-/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the others by reuse. Few planes are all in a tile, many are each a tile. */
-static void compute_sizes(const TileSpace *t, const int *stages, int count, double volume, int64_t innermost, int64_t *size)
+static int64_t planes_of(const Stage *head)
 {
-    const Stage *head = &t->g->stages[stages[count - 1]];
-    double       gamma[KN_MAX_RANK], most = 0, tau = volume;
-    int          shared = 0;
-    int64_t      planes = 1;
+    int64_t planes = 1;
     for (int d = 2; d < head->rank; d++)
         planes *= extent(&head->box, d);
+    return planes;
+}
+
+/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the k others share the rest in the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are
+ * all in a tile, and share nothing. */
+static void compute_sizes(const TileSpace *t, const int *stages, int count, double volume, int64_t *size)
+{
+    const Stage *head = &t->g->stages[stages[count - 1]];
+    const int    last = planes_of(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1;      /* that shares */
+    double       gamma[KN_MAX_RANK], most = 1, tau = volume;
+    for (int d = 1; d <= last; d++) {
+        gamma[d] = reuse(t, stages, count, d);
+        most     = fmax(most, gamma[d]);
+    }
     for (int d = 0; d < head->rank; d++) {
         const int64_t all = extent(&head->box, d);
-        gamma[d]          = reuse(t, stages, count, d);
-        size[d]           = d == 0 ? (all < innermost ? all : innermost) : d > 1 && planes > FEW_PLANES ? 1 : all;
-        if (d != 1)
-            tau /= (double)size[d];
-        shared += d == 1;
-        most = d == 1 ? gamma[d] : most;
+        size[d]           = d == 0 && all > INNERMOST ? INNERMOST : all;
+        tau /= d >= 1 && d <= last ? gamma[d] / most : (double)size[d];
     }
-    if (shared) {
-        const double rows = floor(tau * gamma[1] / most);
-        size[1]           = rows < 1 ? 1 : rows < (double)size[1] ? (int64_t)rows : size[1];
+    tau = last > 0 ? pow(tau, 1.0 / last) : tau;
+    for (int d = 1; d <= last; d++) {
+        const double share = floor(tau * gamma[d] / most);
+        size[d]            = share < 1 ? 1 : share < (double)size[d] ? (int64_t)share : size[d];
     }
 }
 
@@ -226,7 +233,7 @@ static Tile tile_cost(TileSpace *t, const int *stages, int count, const int64_t 
 
 /* ---- Choosing ---------------------------------------------------------------------------- */
 
-/* Makes tiles smaller until their exact boxes fit; rows first, then width. */
+/* Makes tiles smaller until their exact boxes fit: the longest dimension first, the width last. */
 static void shrink(TileSpace *t, const int *stages, int count, double cache, int64_t *size)
 {
     const int rank = t->g->stages[stages[count - 1]].rank;
@@ -234,8 +241,11 @@ static void shrink(TileSpace *t, const int *stages, int count, double cache, int
         tile_boxes(t, stages, count, size);
         if (bytes_held(t, stages, count) <= cache)
             return;
-        if (rank > 1 && size[1] > 1)
-            size[1] -= (size[1] + 7) / 8;
+        int largest = 1;
+        for (int d = 2; d < rank; d++)
+            largest = size[d] > size[largest] ? d : largest;
+        if (rank > 1 && size[largest] > 1)
+            size[largest] -= (size[largest] + 7) / 8;
         else if (size[0] > 64)
             size[0] /= 2;
         else
@@ -251,7 +261,7 @@ static Tile for_cache(TileSpace *t, const int *stages, int count, double cache)
     for (int i = 0; i < count; i++)
         total += root_bytes(&t->g->stages[stages[i]]);
     const double held = fmin(total / (TASKS * t->m->cores), cache), bytes = (double)t->g->stages[stages[count - 1]].bytes;
-    compute_sizes(t, stages, count, held / count / (bytes < 1 ? 1 : bytes), INNERMOST, size);
+    compute_sizes(t, stages, count, held / count / (bytes < 1 ? 1 : bytes), size);
     shrink(t, stages, count, held, size);
     return tile_cost(t, stages, count, size, false);
 }
@@ -261,8 +271,9 @@ static Tile sliding(TileSpace *t, const int *stages, int count, double cache)
 {
     const Stage *head = &t->g->stages[stages[count - 1]];
     int64_t      size[KN_MAX_RANK] = { 0 }, window[KN_MAX_RANK], planes;
-    compute_sizes(t, stages, count, INFINITY, INT64_MAX, size);
-    planes  = (int64_t)tiles_of(head, size);
+    planes = planes_of(head) <= FEW_PLANES ? 1 : planes_of(head);
+    for (int d = 0; d < head->rank; d++)
+        size[d] = d > 1 && planes > 1 ? 1 : extent(&head->box, d);
     size[1] = extent(&head->box, 1) * planes / (TASKS * t->m->cores);
     size[1] = size[1] < 1 ? 1 : size[1] > extent(&head->box, 1) ? extent(&head->box, 1) : size[1];
     memcpy(window, size, sizeof window);
@@ -282,10 +293,9 @@ Tile tile_best(TileSpace *t, const int *stages, int count)
     for (int i = 0; i < 2; i++) {
         const Tile whole = for_cache(t, stages, count, caches[i]);
         best             = whole.cost < best.cost ? whole : best;
-        if (head->rank < 2 || t->one_level)
-            continue;
-        const Tile rows = sliding(t, stages, count, caches[i]);
-        best            = rows.cost < best.cost ? rows : best;
     }
-    return best;
+    if (head->rank < 2 || t->one_level)
+        return best;
+    const Tile rows = sliding(t, stages, count, caches[1]);
+    return rows.cost < best.cost ? rows : best;
 }
