@@ -95,6 +95,13 @@ int draft_lanes(const Draft *d, int s)
     return lanes < 1 ? 1 : lanes;
 }
 
+bool draft_streams(const Draft *d, int s, const Machine *m)
+{
+    const Stage  *st   = &d->graph->stages[s];
+    const int64_t last = m->l3 ? m->l3 : m->l2;
+    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > (double)last / 4;
+}
+
 /* ---- Settling: inlining ----------------------------------------------------------------- */
 
 static void make_root(Draft *d, int s)

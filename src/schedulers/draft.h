@@ -66,6 +66,9 @@ void draft_settle(Draft *d);
 /* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, four of its widest at most. */
 int draft_lanes(const Draft *d, int s);
 
+/* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? */
+bool draft_streams(const Draft *d, int s, const Machine *m);
+
 /* The draft, settled, as the text of a schedule, with a comment per group. kn_schedule_parse and plan_make accept it: what a draft can say is legal by construction. */
 void draft_print(Text *out, const Draft *d);
 

@@ -71,13 +71,6 @@ static int64_t strip_height(const Strips *s, const Stage *st, int64_t outer)
     return height < 1 ? 1 : height / unit * unit;
 }
 
-/* What nobody reads again is written past the cache, if most of it would be gone before the end anyway. */
-static bool is_streamed(const Strips *s, const Stage *st)
-{
-    const int64_t last = s->m->l3 ? s->m->l3 : s->m->l2;
-    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > (double)last / 4;
-}
-
 /* [planes] strips, rows, [few planes], vectors along x. A line of numbers is cut into chunks. */
 static void make_head(Strips *s, int at)
 {
@@ -87,7 +80,7 @@ static void make_head(Strips *s, int at)
     const bool   few   = planes(st) <= FEW_PLANES;
     if (draft_main(&s->d, at) == NO_DEF || st->kind == STAGE_EXTERN)
         return;
-    gr->stream = is_streamed(s, st);
+    gr->stream = draft_streams(&s->d, at, s->m);
     if (st->rank == 1) {
         const int64_t chunk = extent(&st->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
         if (chunk >= LEAST_CHUNK)

@@ -1,0 +1,264 @@
+/* Grouping: the graph, the direction, and Algorithm 5's rounds.
+ *
+ * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a limit, make a stage of each group, and go on with that smaller graph until
+ *         nothing is gained. The limit here is that of the groups visited: the table is filled by size, so small groups are all looked at, and a round's
+ *         groups may be as large as there was room for. Each round is a partition, and none is worse than the one before: a group is never asked to break up, and may stay by itself. */
+#include "schedulers/group_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { USUAL_STATES = 50000, MOST_WIDTH = 512, LEAST_WIDTH = 16, DOWN_SETS = 65536 };
+
+/* ---- Graphs ------------------------------------------------------------------------------ */
+
+GroupGraph group_graph_new(Arena *arena, int count)
+{
+    const int    words = count ? (count + 63) / 64 : 1;
+    const size_t all   = (size_t)count * (size_t)words;
+    return (GroupGraph){
+        .count = count, .words = words, .readers = ARENA_ARRAY(arena, uint64_t, all), .read = ARENA_ARRAY(arena, uint64_t, all),
+        .reach = ARENA_ARRAY(arena, uint64_t, all), .alone = ARENA_ARRAY(arena, bool, (size_t)count),
+    };
+}
+
+void group_graph_edge(GroupGraph *g, int producer, int consumer)
+{
+    set_add(g->readers + (size_t)producer * (size_t)g->words, consumer);
+    set_add(g->read + (size_t)consumer * (size_t)g->words, producer);
+}
+
+void group_graph_finish(GroupGraph *g)
+{
+    for (int s = g->count - 1; s >= 0; s--) {
+        uint64_t       *reach   = g->reach + (size_t)s * (size_t)g->words;
+        const uint64_t *readers = row(g->readers, g->words, s);
+        set_add(reach, s);
+        for (int r = set_next(readers, 0, g->words); r >= 0; r = set_next(readers, r + 1, g->words))
+            set_unite(reach, row(g->reach, g->words, r), g->words);
+    }
+}
+
+/* The edges of one graph in another, stage s as to[s]; a mapping that turns the order around turns the edges around. */
+static void copy_edges(const GroupGraph *g, const int *to, GroupGraph *out)
+{
+    for (int s = 0; s < g->count; s++) {
+        const uint64_t *readers = row(g->readers, g->words, s);
+        out->alone[to[s]]       = out->alone[to[s]] || g->alone[s];
+        for (int r = set_next(readers, 0, g->words); r >= 0; r = set_next(readers, r + 1, g->words))
+            if (to[s] != to[r])
+                group_graph_edge(out, to[s] < to[r] ? to[s] : to[r], to[s] < to[r] ? to[r] : to[s]);
+    }
+    group_graph_finish(out);
+}
+
+GroupGraph group_graph_rooted(Arena *arena, const GroupGraph *g)
+{
+    int  sources = 0;
+    int *to      = ARENA_ARRAY(arena, int, (size_t)g->count);
+    for (int s = 0; s < g->count; s++)
+        sources += set_next(row(g->read, g->words, s), 0, g->words) < 0;
+    if (sources < 2)
+        return *g;
+    GroupGraph out = group_graph_new(arena, g->count + 1);
+    for (int s = 0; s < g->count; s++) {
+        to[s] = s + 1;
+        if (set_next(row(g->read, g->words, s), 0, g->words) < 0)
+            group_graph_edge(&out, 0, s + 1);
+    }
+    copy_edges(g, to, &out);
+    return out;
+}
+
+GroupGraph group_graph_turned(Arena *arena, const GroupGraph *g)
+{
+    GroupGraph out = group_graph_new(arena, g->count);
+    int       *to  = ARENA_ARRAY(arena, int, (size_t)g->count);
+    for (int s = 0; s < g->count; s++)
+        to[s] = g->count - 1 - s;
+    copy_edges(g, to, &out);
+    return out;
+}
+
+int64_t group_count(const GroupGraph *g, int most, Arena *arena)
+{
+    GroupTable       t;
+    const GroupGraph rooted = group_graph_rooted(arena, g);
+    table_fill(&t, &rooted, &(TableLimits){ .most_stages = most, .states = INT32_MAX }, arena);
+    return (int64_t)t.at.count;
+}
+
+/* ---- Partitions -------------------------------------------------------------------------- */
+
+/* Groups come as soon as all they read have come: those that were ready first, first. */
+bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work, int *order)
+{
+    int *pending = work, *queue = pending + g->count, *head = queue + g->count, *next = head + g->count, ready = 0;
+    for (int i = 0; i < count; i++) {
+        pending[i] = 0;
+        head[i]    = -1;
+    }
+    for (int s = g->count - 1; s >= 0; s--) {
+        const uint64_t *read = row(g->read, g->words, s);
+        next[s]              = head[group[s]];
+        head[group[s]]       = s;
+        for (int p = set_next(read, 0, g->words); p >= 0; p = set_next(read, p + 1, g->words))
+            pending[group[s]] += group[p] != group[s];
+    }
+    for (int i = 0; i < count; i++)
+        if (!pending[i])
+            queue[ready++] = i;
+    for (int k = 0; k < ready; k++) {
+        order[queue[k]] = k;
+        for (int s = head[queue[k]]; s >= 0; s = next[s]) {
+            const uint64_t *readers = row(g->readers, g->words, s);
+            for (int r = set_next(readers, 0, g->words); r >= 0; r = set_next(readers, r + 1, g->words))
+                if (group[r] != group[s] && --pending[group[r]] == 0)
+                    queue[ready++] = group[r];
+        }
+    }
+    return ready == count;
+}
+
+/* ---- Rounds ------------------------------------------------------------------------------ */
+
+/* The graph of a round, whose stages are groups of the one searched. */
+typedef struct Round {
+    const GroupSearch *search;
+    GroupGraph         graph;
+    int               *begin, *stages;  /* by stage of the round: the caller's stages that it is, at stages[begin[s]] … */
+    int               *list;            /* room for the caller's stages */
+} Round;
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static double round_cost(void *user, const uint64_t *set, bool *hopeless)
+{
+    const Round *r     = user;
+    const int    words = r->graph.words;
+    int          count = 0;
+    for (int s = set_next(set, 0, words); s >= 0; s = set_next(set, s + 1, words))
+        for (int k = r->begin[s]; k < r->begin[s + 1]; k++)
+            r->list[count++] = r->stages[k];
+    qsort(r->list, (size_t)count, sizeof *r->list, by_number);
+    return r->search->cost(r->search->user, r->list, count, hopeless);
+}
+
+/* The first round: every stage of the caller's by itself, turned around where groups grow from the last. */
+static Round first_round(const GroupGraph *g, const GroupSearch *search, Arena *arena)
+{
+    Round r = { .search = search, .graph = search->from_readers ? group_graph_turned(arena, g) : *g };
+    r.begin  = ARENA_ARRAY(arena, int, (size_t)g->count + 1);
+    r.stages = ARENA_ARRAY(arena, int, (size_t)g->count);
+    r.list   = ARENA_ARRAY(arena, int, (size_t)g->count);
+    for (int s = 0; s < g->count; s++) {
+        r.begin[s + 1] = s + 1;
+        r.stages[s]    = search->from_readers ? g->count - 1 - s : s;
+    }
+    return r;
+}
+
+/* The round after it, with a stage per group: group[] by stage of the round, numbered in order. */
+static Round next_round(const Round *r, const int *group, int count, Arena *arena)
+{
+    const int all  = r->begin[r->graph.count];
+    Round     next = { .search = r->search, .graph = group_graph_new(arena, count), .list = r->list };
+    int       at   = 0;
+    next.begin     = ARENA_ARRAY(arena, int, (size_t)count + 1);
+    next.stages    = ARENA_ARRAY(arena, int, (size_t)all);
+    for (int i = 0; i < count; i++) {
+        for (int s = 0; s < r->graph.count; s++)
+            for (int k = r->begin[s]; group[s] == i && k < r->begin[s + 1]; k++)
+                next.stages[at++] = r->stages[k];
+        next.begin[i + 1] = at;
+    }
+    copy_edges(&r->graph, group, &next.graph);
+    return next;
+}
+
+/* Numbers the groups of a partition (by stage: its group's first) in order. Gives their number. */
+static int number_groups(const GroupGraph *g, int *first, Arena *arena)
+{
+    int *number = ARENA_ARRAY(arena, int, (size_t)g->count), *order = ARENA_ARRAY(arena, int, (size_t)g->count);
+    int  count  = 0;
+    for (int s = 0; s < g->count; s++)
+        number[s] = first[s] == s ? count++ : number[first[s]];
+    groups_ordered(g, number, count, ARENA_ARRAY(arena, int, 4 * (size_t)g->count), order);
+    for (int s = 0; s < g->count; s++)
+        first[s] = order[number[s]];
+    return count;
+}
+
+static int usual_width(int stages)
+{
+    const int width = DOWN_SETS / stages;
+    return width > MOST_WIDTH ? MOST_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width;
+}
+
+/* Half of the time until then; 0 stays 0. */
+static double half_way(double until)
+{
+    const double now = group_clock();
+    return until > now ? now + (until - now) / 2 : until;
+}
+
+/* One round: the table, F, and the better of F's own partition and the repaired one, as group[] in order. Gives the number of groups. */
+static int run_round(Round *r, int64_t states, double until, int *group, Grouping *out, bool *whole, Arena *arena)
+{
+    const GroupGraph  *g = &r->graph;
+    const GroupSearch *s = r->search;
+    GroupTable         t;
+    table_fill(&t, g, &(TableLimits){ round_cost, r, s->most_stages, states, half_way(until) }, arena);
+    const double f      = table_solve(&t);
+    double       cost   = table_plain(&t, group);
+    int32_t     *chosen = ARENA_ARRAY(arena, int32_t, (size_t)g->count);
+    bool         exact;
+    if (out->rounds++ == 0) {
+        out->recurrence = f;
+        out->plain      = cost;
+    }
+    out->states += (int64_t)t.at.count;
+    const int count = table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
+    if (count > 0)
+        cost = 0;
+    for (int i = 0; i < count; i++) {
+        const uint64_t *set = row(t.sets, g->words, chosen[i]);
+        cost += t.at.at[chosen[i]].cost;
+        for (int k = set_next(set, 0, g->words); k >= 0; k = set_next(set, k + 1, g->words))
+            group[k] = t.at.at[chosen[i]].first;
+    }
+    out->cost = cost;
+    *whole    = !t.cut && exact && !s->most_stages;
+    return number_groups(g, group, arena);
+}
+
+/* Every round has half of the groups and of the time that are left. */
+Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *arena)
+{
+    if (!g->count)
+        return (Grouping){ .exact = true };
+    Grouping      out    = { .of_stage = ARENA_ARRAY(arena, int, (size_t)g->count) };
+    const int64_t states = search->states ? search->states : USUAL_STATES;
+    const double  until  = search->seconds > 0 ? group_clock() + search->seconds : 0;
+    Arena         scratch;
+    scratch_begin(&scratch, arena->cx);
+    Round r     = first_round(g, search, &scratch);
+    bool  again = true;
+    while (again) {
+        bool      whole;
+        int      *group = ARENA_ARRAY(&scratch, int, (size_t)r.graph.count);
+        const int had   = r.graph.count, count = run_round(&r, (states - out.states) / 2, half_way(until), group, &out, &whole, &scratch);
+        out.exact       = out.rounds == 1 && whole;
+        r               = next_round(&r, group, count, &scratch);
+        again           = !whole && count < had && out.states + 2 * count < states && (until == 0 || group_clock() < until);
+    }
+    out.count = r.graph.count;
+    for (int i = 0; i < out.count; i++)
+        for (int k = r.begin[i]; k < r.begin[i + 1]; k++)
+            out.of_stage[r.stages[k]] = search->from_readers ? out.count - 1 - i : i;
+    scratch_end(&scratch);
+    return out;
+}

@@ -1,0 +1,128 @@
+/* The groupings that Jangda and Bondhugula 2020 enumerate (Tables 1 and 9), counted again; and those of small graphs. Where the paper prints another number, which its own text does
+ * not bear out, what the graph gives is here. */
+#include "check.h"
+#include "group_graphs.h"
+
+#include "base/context.h"
+
+static const int limits[4] = { 0, 32, 16, 8 };
+
+typedef struct Counted {
+    const char *name, *text;
+    int         stages, most_readers;
+    int64_t     counts[4];      /* without limit, and for 32, 16, 8 */
+} Counted;
+
+static const Counted tables[] = {
+    { "unsharp_polymage", "blurx; blury <- blurx; sharpen <- blury; mask <- blury sharpen", 4, 2, { 10, 10, 10, 10 } },
+    { "harris_polymage", harris_text, 11, 2, { 104, 104, 104, 98 } },
+    { "bilateral_polymage", "grid!; blurz <- grid; blurx <- blurz; blury <- blurx; interpolated <- blury; filtered <- interpolated", 6, 1, { 16, 16, 16, 16 } },
+    { "camera_polymage", camera_text, 27, 5, { 12227, 12227, 9148, 1631 } },
+    { "minifluxdiv",
+      "f1x; f2x <- f1x; dx <- f2x; f1y; f2y <- f1y; dy <- f2y; f1z; f2z <- f1z; dz <- f2z; out <- dx dy dz", 10, 1, { 93, 93, 93, 88 } },
+    { "a pair", "blurx; blury <- blurx", 2, 1, { 3, 3, 3, 3 } },
+    { "a short cut", "a; b <- a; c <- a b", 3, 2, { 6, 6, 6, 6 } },
+    { "a chain", "a; b <- a; c <- b; d <- c; e <- d", 5, 1, { 15, 15, 15, 15 } },
+    { "a chain with a reduction", "a; b <- a; c! <- b; d <- c; e <- d", 5, 1, { 7, 7, 7, 7 } },
+    { "a diamond", "a; b <- a; c <- a; d <- b c", 4, 2, { 10, 10, 10, 10 } },
+    { "a fan", "a; b <- a; c <- a; d <- a", 4, 3, { 11, 11, 11, 11 } },
+    { "two sources", "a; b; c <- a b", 3, 1, { 10, 10, 10, 10 } },
+    { "a wide diamond", "a; b <- a; c <- a; d <- a; e <- b c d", 5, 3, { 16, 16, 16, 16 } },
+};
+
+typedef struct Grid {
+    const char *name;
+    bool        w;
+    int         before, coarsest, after;
+    bool        joint;
+    int         stages;
+    int64_t     counts[4];
+} Grid;
+
+static const Grid grids[] = {
+    { "multigrid2d_V444",  false, 4,  4, 4, true,  34,  { 595, 592, 424, 244 } },
+    { "multigrid2d_V1000", false, 10, 0, 0, true,  34,  { 595, 592, 424, 244 } },
+    { "multigrid2d_W444",  true,  4,  4, 4, true,  102, { 5253, 2768, 1512, 788 } },
+    { "multigrid2d_W1000", true,  10, 0, 0, true,  76,  { 2926, 1936, 1096, 580 } },
+    { "multigrid3d_V444",  false, 4,  4, 4, false, 37,  { 703, 688, 472, 268 } },
+    { "multigrid3d_V1000", false, 10, 0, 0, false, 36,  { 666, 656, 456, 260 } },
+    { "multigrid3d_W444",  true,  4,  4, 4, false, 109, { 5995, 2992, 1624, 844 } },
+    { "multigrid3d_W1000", true,  10, 0, 0, false, 79,  { 3160, 2032, 1144, 604 } },
+};
+
+static Sketch sketch;
+
+static void start(void)
+{
+    memset(&sketch, 0, sizeof sketch);
+}
+
+static void compare(kn_context *cx, const char *name, int stages, const int64_t *counts)
+{
+    CHECK(sketch.count == stages, "%s has %d stages, not %d", name, sketch.count, stages);
+    for (int i = 0; i < 4; i++) {
+        Arena arena;
+        arena_init(&arena, cx);
+        const GroupGraph g     = sketch_graph(&sketch, &arena);
+        const int64_t    count = group_count(&g, limits[i], &arena);
+        CHECK(count == counts[i], "%s, limit %d: %lld groups, not %lld", name, limits[i], (long long)count, (long long)counts[i]);
+        arena_free(&arena);
+    }
+}
+
+/* Table 1's column max(succ(G)) is the largest number of readers of a stage. */
+static int most_readers(void)
+{
+    int most = 0, readers[MOST_STAGES] = { 0 };
+    for (int i = 0; i < sketch.edge_count; i++)
+        if (++readers[sketch.edges[i][0]] > most)
+            most = readers[sketch.edges[i][0]];
+    return most;
+}
+
+static void counted(void *arg)
+{
+    kn_context *cx = arg;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        start();
+        sketch_text(&sketch, tables[i].text);
+        compare(cx, tables[i].name, tables[i].stages, tables[i].counts);
+        CHECK(most_readers() == tables[i].most_readers, "%s: %d readers", tables[i].name, most_readers());
+    }
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        start();
+        sketch_multigrid(&sketch, grids[i].w, grids[i].before, grids[i].coarsest, grids[i].after, grids[i].joint);
+        compare(cx, grids[i].name, grids[i].stages, grids[i].counts);
+    }
+    for (int levels = 2; levels <= 10; levels++) {
+        const int     n = 4 * levels - 2;
+        const int64_t c = (int64_t)n * (n + 1) / 2, with_32 = n <= 32 ? c : n * 32 - 496, with_16 = n <= 16 ? c : n * 16 - 120, with_8 = n <= 8 ? c : n * 8 - 28;
+        start();
+        sketch_interpolation(&sketch, levels);
+        compare(cx, "multiscale_interp_polymage", n, (int64_t[]){ c, with_32, with_16, with_8 });
+        CHECK(most_readers() == 2, "interpolation: %d readers", most_readers());
+    }
+    static const int64_t blends[3][4] = { { 184, 184, 184, 0 }, { 2242, 2242, 0, 0 }, { 27108, 26952, 7809, 923 } };
+    for (int levels = 2; levels <= 4; levels++) {
+        start();
+        sketch_blend(&sketch, levels);
+        CHECK(sketch.count == 13 * levels - 12, "pyramid_blend has %d stages", sketch.count);
+        for (int i = 0; i < 4; i++) {
+            Arena arena;
+            arena_init(&arena, cx);
+            const GroupGraph g     = sketch_graph(&sketch, &arena);
+            const int64_t    count = group_count(&g, limits[i], &arena);
+            CHECK(!blends[levels - 2][i] || count == blends[levels - 2][i], "pyramid_blend with %d levels, limit %d: %lld", levels, limits[i], (long long)count);
+            arena_free(&arena);
+        }
+        CHECK(levels < 3 || most_readers() == 3, "pyramid_blend: %d readers", most_readers());
+    }
+}
+
+int main(void)
+{
+    kn_context *cx = kn_context_new(NULL);
+    CHECK(context_try(cx, counted, cx), "%s", kn_error_text(cx));
+    kn_context_free(cx);
+    return check_done();
+}
