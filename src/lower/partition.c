@@ -82,6 +82,22 @@ static bool has_loop(const Stmt *s)
     return found;
 }
 
+static void find_copies(void *user, const Stmt *s)
+{
+    bool *found = user;
+    *found |= s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL;
+    if (!*found)
+        stmt_children(s, NULL, find_copies, found);
+}
+
+/* Is there a loop to be unrolled? */
+static bool has_copies(const Stmt *s)
+{
+    bool found = false;
+    find_copies(&found, s);
+    return found;
+}
+
 static void count_vector(void *user, const Stmt *s)
 {
     *(int *)user += s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
@@ -149,7 +165,7 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     Partition *p = &w->p;
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
-    p->branch    = true;
+    p->branch    = !has_copies(s);         /* what is unrolled on one side and a loop on the other cannot stay in registers */
     const Expr *condition = partition_expr(p, s->branch.condition);
     p->branch    = false;
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {

@@ -94,7 +94,7 @@ static Verdict again(const Run *whole, const Case *c, int margin, const char *te
             }
             dim->min += skip;
             dim->extent -= skip;
-            dim->extent = 1 + (int32_t)choose(choices, (uint64_t)dim->extent);
+            dim->extent = dim->extent > 0 ? 1 + (int32_t)choose(choices, (uint64_t)dim->extent) : 0;
         }
     if (verdict == PROGRAM_PASSED) {
         run_allocate(&r, c, layout);
