@@ -67,35 +67,36 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     return stmt_let(p->lw->arena, s->let.name, value, body);
 }
 
+typedef struct LoopSearch {
+    unsigned kinds;             /* a bit each */
+    bool     found;
+} LoopSearch;
+
 static void find_loop(void *user, const Stmt *s)
 {
-    bool *found = user;
-    *found |= s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR && s->loop.kind != LOOP_UNROLL;
-    if (!*found)
-        stmt_children(s, NULL, find_loop, found);
+    LoopSearch *l = user;
+    l->found |= s->kind == STMT_FOR && (l->kinds >> s->loop.kind & 1);
+    if (!l->found)
+        stmt_children(s, NULL, find_loop, l);
 }
 
+static bool has_loop_of(const Stmt *s, unsigned kinds)
+{
+    LoopSearch l = { .kinds = kinds };
+    find_loop(&l, s);
+    return l.found;
+}
+
+/* Is there a loop that stays one? */
 static bool has_loop(const Stmt *s)
 {
-    bool found = false;
-    find_loop(&found, s);
-    return found;
-}
-
-static void find_copies(void *user, const Stmt *s)
-{
-    bool *found = user;
-    *found |= s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL;
-    if (!*found)
-        stmt_children(s, NULL, find_copies, found);
+    return has_loop_of(s, ~(1u << LOOP_VECTOR | 1u << LOOP_UNROLL));
 }
 
 /* Is there a loop to be unrolled? */
 static bool has_copies(const Stmt *s)
 {
-    bool found = false;
-    find_copies(&found, s);
-    return found;
+    return has_loop_of(s, 1u << LOOP_UNROLL);
 }
 
 static void count_vector(void *user, const Stmt *s)
@@ -246,7 +247,8 @@ static const Expr *named(Steady *w, Lets *lets, const char *what, const Expr *va
     return expr_var(lw->exprs, KN_I32, s->let.name);
 }
 
-/* The loop in parts. Where typical sizes have nothing before the steady state, and there is something, nothing is steady: that saves a copy. Else, with L the least v that all lower constraints allow, G the first that a guard does not and H the first that an upper constraint or a guard
+/* The loop in parts. Where typical sizes have nothing before the steady state, and there is something, nothing is steady: that saves a copy. Else, with L the least v that
+ * all lower constraints allow, G the first that a guard does not and H the first that an upper constraint or a guard
  * does not, all within min..end:  steady = min(L, G), edge = max(steady, H), guard = max(edge, G). If G < L nothing is steady: H <= G. */
 static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 {

@@ -201,13 +201,19 @@ static int zeros_above(__int128 v, int bits)
     return n;
 }
 
+/* The low 128 bits. */
+static __int128 product(__int128 a, __int128 b)
+{
+    return (__int128)((unsigned __int128)a * (unsigned __int128)b);
+}
+
 static bool apply_int(ExprOp op, kn_type from, __int128 a, __int128 b, __int128 c, __int128 *r)
 {
     switch (op) {
     case EX_NEG:       *r = -a; break;
     case EX_ADD:       *r = a + b; break;
     case EX_SUB:       *r = a - b; break;
-    case EX_MUL:       *r = (__int128)((unsigned __int128)a * (unsigned __int128)b); break;
+    case EX_MUL:       *r = product(a, b); break;
     case EX_DIV:       *r = b ? (a - remainder_of(a, b)) / b : 0; break;
     case EX_MOD:       *r = remainder_of(a, b); break;
     case EX_MIN:       *r = a < b ? a : b; break;
@@ -216,7 +222,7 @@ static bool apply_int(ExprOp op, kn_type from, __int128 a, __int128 b, __int128 
     case EX_ABSD:      *r = a < b ? b - a : a - b; break;
     case EX_AVG_UP:    *r = (a + b + 1) >> 1; break;
     case EX_AVG_DOWN:  *r = (a + b) >> 1; break;
-    case EX_MUL_SHIFT: *r = is_signed_int(from) || c < 0 ? scaled(a * b, -c)
+    case EX_MUL_SHIFT: *r = is_signed_int(from) || c < 0 ? scaled(product(a, b), -c)
                                                          : c > 127 ? 0 : (__int128)(((unsigned __int128)a * (unsigned __int128)b) >> c); break;
     case EX_POPCOUNT:  *r = ones(a, bits_of(from)); break;
     case EX_CLZ:       *r = zeros_above(a, bits_of(from)); break;
