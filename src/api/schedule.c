@@ -13,7 +13,7 @@
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-static const char *const later[] = { "auto", "dp", "reuse", "greedy" };
+static const char *const later[] = { "auto", "reuse" };
 enum { LATER_COUNT = sizeof later / sizeof *later };
 
 const char *scheduler_choose(kn_context *cx, const char *name)

@@ -17,10 +17,13 @@ typedef struct Scheduler {
     SchedulerRun *run;
 } Scheduler;
 
-SchedulerRun scheduler_plain, scheduler_strips, scheduler_dp;
+SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp;
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
 const Scheduler *scheduler_find(const char *name);
+
+/* strips.c: does a reduction at the points of its reader have so few steps that it is best written out? */
+bool scheduler_short_sum(const Draft *d, int s);
 
 #endif
