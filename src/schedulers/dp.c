@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-enum { STATES = 3000, SHORT_SUM = 27 };
+enum { STATES = 1000, SHORT_SUM = 27 };
+static const double far_more = 1.2;
 
 typedef struct Dp {
     const Graph *g;
@@ -19,6 +20,7 @@ typedef struct Dp {
     int         *node_of;       /* of a stage; -1: it is inlined, or an input */
     int         *stages;        /* room for a group's */
     int          group;         /* a spare one, for what is being asked about */
+    double      *alone;         /* by node: its cost as a group of its own; 0: not asked yet */
 } Dp;
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
@@ -53,13 +55,21 @@ static void choose_inlined(Draft *d, const SchedulerOptions *options)
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
+/* From a group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
 static double group_cost(void *user, const int *nodes, int count, bool *hopeless)
 {
-    Dp *dp = user;
-    for (int i = 0; i < count; i++)
+    Dp    *dp    = user;
+    double apart = 0;
+    for (int i = 0; i < count; i++) {
         dp->stages[i] = dp->stage_of[nodes[i]];
+        apart += dp->alone[nodes[i]];
+    }
     const double cost = tile_group(&dp->tiles, dp->stages, count, dp->group, TILE_QUICK, hopeless);
     tile_apart(&dp->tiles, dp->stages, count);
+    if (count == 1)
+        dp->alone[nodes[0]] = cost;
+    else
+        *hopeless |= cost != INFINITY && cost > far_more * apart && !dp->tiles.options.plain_cost;
     return cost;
 }
 
@@ -116,6 +126,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     GroupGraph gg = make_graph(&dp, arena);
     dp.tiles      = tile_space(&dp.d, m, options, arena);
     dp.group      = dp.d.group_count;
+    dp.alone      = ARENA_ARRAY(arena, double, n);
     const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
     const Grouping    found  = options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);
     for (int k = 0; k < found.count; k++)

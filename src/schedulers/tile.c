@@ -248,11 +248,12 @@ typedef struct Best {
     TileShape shape;
 } Best;
 
+/* What was tried earlier stays unless this is clearly better: the model is no better than that. */
 static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *best)
 {
     Places       at;
     const double cost = shape_cost(t, gr, shape, &at);
-    if (cost < best->cost)
+    if (cost < 0.97 * best->cost)
         *best = (Best){ cost, *shape };
 }
 
@@ -399,9 +400,12 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
     if (rank > 1 && !t->options.no_two_levels)
         try_two_levels(t, gr, effort, &best);
     if (rank > 1 && (t->count > 1 || t->options.no_two_levels || effort == TILE_THOROUGH)) {
-        const TileShape l1 = tile_for_cache(t, (double)t->m->l1), l2 = tile_for_cache(t, 0.75 * (double)t->m->l2);
-        try_shape(t, gr, &l1, &best);
+        const TileShape l2 = tile_for_cache(t, 0.75 * (double)t->m->l2);
         try_shape(t, gr, &l2, &best);
+    }
+    if (rank > 1 && (t->options.no_two_levels || effort == TILE_THOROUGH)) {
+        const TileShape l1 = tile_for_cache(t, (double)t->m->l1);
+        try_shape(t, gr, &l1, &best);
     }
     if (rank == 1)
         try_chunks(t, gr, &best);

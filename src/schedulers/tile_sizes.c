@@ -112,7 +112,7 @@ static void shrink(TileSpace *t, double cache, int64_t *size)
         for (int d = 2; d < rank; d++)
             largest = size[d] > size[largest] ? d : largest;
         if (largest > 0 && size[largest] > 1)
-            size[largest] = size[largest] * fmax(part, 0.25) < size[largest] - 1 ? (int64_t)((double)size[largest] * fmax(part, 0.25)) : size[largest] - 1;
+            size[largest] = (int64_t)fmax(fmin((double)size[largest] * fmax(part, 0.25), (double)size[largest] - 1), 1);
         else if (size[0] > LEAST_WIDTH)
             size[0] /= 2;
         else
