@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { STATES = 1000, SHORT_SUM = 27 };
+enum { STATES = 1000, STAGES_PER_SECOND = 200000 };
 static const double far_more = 1.2;
 
 typedef struct Dp {
@@ -21,6 +21,7 @@ typedef struct Dp {
     int         *stages;        /* room for a group's */
     int          group;         /* a spare one, for what is being asked about */
     double      *alone;         /* by node: its cost as a group of its own; 0: not asked yet */
+    double       left;          /* stages to look at */
 } Dp;
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
@@ -31,22 +32,12 @@ static void make_node(Draft *d, int s)
     d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
 }
 
-/* A sum at the points of its one reader: a short one is written out. Any other is a stage like others, for the search to place. */
-static bool is_short_sum(const Draft *d, int s)
-{
-    const Stage *st    = &d->graph->stages[s];
-    double       steps = 0;
-    for (int k = 1; k < st->def_count; k++)
-        steps += st->defs[k].steps;
-    return draft_may_inline(d, s) && steps <= SHORT_SUM;
-}
-
-/* What the plain draft inlines stays so, unless nothing is to be. */
+/* What the plain draft inlines stays so, unless nothing is to be. A sum at the points of its one reader is written out if it is short; any other is a stage like others, for the search to place. */
 static void choose_inlined(Draft *d, const SchedulerOptions *options)
 {
     for (int s = 0; s < d->graph->stage_count; s++) {
         Choice *c = &d->choices[s];
-        if (c->where == WHERE_DEFAULT && !options->no_inlining && is_short_sum(d, s))
+        if (c->where == WHERE_DEFAULT && !options->no_inlining && scheduler_short_sum(d, s))
             c->where = WHERE_INLINE;
         else if (c->where == WHERE_DEFAULT || (c->where == WHERE_INLINE && options->no_inlining))
             make_node(d, s);
@@ -55,7 +46,7 @@ static void choose_inlined(Draft *d, const SchedulerOptions *options)
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
-/* From a group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
+/* What may be spent is counted in stages looked at, so that the same pipeline always gets the same schedule. From a group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
 static double group_cost(void *user, const int *nodes, int count, bool *hopeless)
 {
     Dp    *dp    = user;
@@ -63,6 +54,11 @@ static double group_cost(void *user, const int *nodes, int count, bool *hopeless
     for (int i = 0; i < count; i++) {
         dp->stages[i] = dp->stage_of[nodes[i]];
         apart += dp->alone[nodes[i]];
+    }
+    dp->left -= count;
+    if (dp->left < 0 && count > 1) {
+        *hopeless = true;
+        return INFINITY;
     }
     const double cost = tile_group(&dp->tiles, dp->stages, count, dp->group, TILE_QUICK, hopeless);
     tile_apart(&dp->tiles, dp->stages, count);
@@ -127,6 +123,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     dp.tiles      = tile_space(&dp.d, m, options, arena);
     dp.group      = dp.d.group_count;
     dp.alone      = ARENA_ARRAY(arena, double, n);
+    dp.left       = options->budget / 2 * STAGES_PER_SECOND;
     const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
     const Grouping    found  = options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);
     for (int k = 0; k < found.count; k++)
