@@ -15,7 +15,7 @@
 
 const char *scheduler_choose(kn_context *cx, const char *name)
 {
-    if (!name || !strcmp(name, "none") || scheduler_find(name))
+    if (!name || !strcmp(name, "none") || scheduler_find(name, &(SchedulerOptions){ 0 }))
         return name;
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
     Text         known;
@@ -117,9 +117,9 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
 }
 
 /* The draft, and the scheduler that made it: of `auto` the one that it took. */
-static Candidate make_draft(const ScheduleRequest *r, const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+static Candidate make_draft(const ScheduleRequest *r, const Graph *g, const Machine *m, SchedulerOptions *options, Arena *arena)
 {
-    const Scheduler *asked = scheduler_find(r->scheduler);
+    const Scheduler *asked = scheduler_find(r->scheduler, options);
     if (asked->run != scheduler_auto)
         return (Candidate){ asked, asked->run(g, m, options, arena), 0 };
     Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
@@ -129,11 +129,11 @@ static Candidate make_draft(const ScheduleRequest *r, const Graph *g, const Mach
 
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
 {
-    const SchedulerOptions options = { .budget = 2 };
-    Machine                m;
-    Arguments              a;
-    Graph                  g;
-    Text                   out;
+    SchedulerOptions options = { .budget = 2 };
+    Machine          m;
+    Arguments        a;
+    Graph            g;
+    Text             out;
     text_init(&out, arena);
     if (!find_machine(p, r, &m))
         return NULL;

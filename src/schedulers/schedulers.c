@@ -1,6 +1,8 @@
 /* The table of schedulers. */
 #include "schedulers/schedulers.h"
 
+#include <stddef.h>
+
 const Scheduler scheduler_table[] = {
     { "plain", "every function by itself, as the default schedule has it", scheduler_plain },
     { "strips", "groups in strips of rows, along which windows slide", scheduler_strips },
@@ -10,10 +12,39 @@ const Scheduler scheduler_table[] = {
 };
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
-const Scheduler *scheduler_find(const char *name)
+/* What can be left out, as Jangda and Bondhugula 2020 do in section 7.4.3. */
+static const struct Part {
+    const char *name;
+    size_t      option;
+} parts[] = {
+    { "inlining", offsetof(SchedulerOptions, no_inlining) },
+    { "two-levels", offsetof(SchedulerOptions, no_two_levels) },
+    { "together", offsetof(SchedulerOptions, no_together) },
+    { "search", offsetof(SchedulerOptions, greedy_fusion) },
+    { "model", offsetof(SchedulerOptions, plain_cost) },
+};
+
+/* Leaves out a part that the text begins with; gives what is behind it, or NULL if there is no such part. */
+static const char *leave_out(const char *text, SchedulerOptions *options)
 {
-    for (int i = 0; i < scheduler_count; i++)
-        if (!strcmp(scheduler_table[i].name, name))
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const size_t n = strlen(parts[i].name);
+        if (strncmp(text, parts[i].name, n) || (text[n] && text[n] != '-'))
+            continue;
+        *(bool *)((char *)options + parts[i].option) = true;
+        return text + n;
+    }
+    return NULL;
+}
+
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
+{
+    const char  *rest = strstr(name, "-no-");
+    const size_t n    = rest ? (size_t)(rest - name) : strlen(name);
+    while (rest && !strncmp(rest, "-no-", 4))
+        rest = leave_out(rest + 4, options);
+    for (int i = 0; i < scheduler_count && (name[n] ? rest && !*rest : true); i++)
+        if (!strncmp(scheduler_table[i].name, name, n) && !scheduler_table[i].name[n])
             return &scheduler_table[i];
     return NULL;
 }

@@ -21,7 +21,8 @@ SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, 
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
-const Scheduler *scheduler_find(const char *name);
+/* NULL: there is none. Behind a name may stand what it leaves out, as in `dp-no-inlining-no-two-levels`: of inlining, two-levels, together, search, model. */
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
 /* auto.c: what all the others have drafted, the fastest as predicted first; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */
 typedef struct Candidate {
