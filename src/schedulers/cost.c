@@ -66,11 +66,11 @@ static int64_t power_above(int64_t v)
 /* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two, but for the first. */
 static int64_t held_bytes(const Model *c, int k)
 {
-    const Stage *s     = stage_at(c, k);
-    const Box   *store = &tiles_box(&c->tiles, store_level(c, k), k)->middle, *compute = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    int64_t      bytes = s->bytes;
+    const Stage   *s     = stage_at(c, k);
+    const int64_t *store = tiles_box(&c->tiles, store_level(c, k), k)->most, *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
+    int64_t        bytes = s->bytes;
     for (int d = 0; d < s->rank; d++) {
-        const int64_t all = store->max[d] - store->min[d] + 1, now = power_above(compute->max[d] - compute->min[d] + 1);
+        const int64_t all = store[d], now = power_above(compute[d]);
         bytes *= d > 0 && now < all ? now : all;
     }
     return bytes;

@@ -147,6 +147,11 @@ static void regions_of(const Tiles *t, const Box *head, Box *boxes)
     }
 }
 
+static void note_most(LevelBox *b, int e, int64_t extent)
+{
+    b->most[e] = extent > b->most[e] ? extent : b->most[e];
+}
+
 /* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
 static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
@@ -160,8 +165,10 @@ static void add_dimension(const Tiles *t, int level, int d, const Box *middle, B
         set_tile(t, level, d, sample(count, i, &weight), &head);
         regions_of(t, &head, boxes);
         for (int k = 0; k < t->stage_count; k++)
-            for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++)
+            for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
                 sum[k][e] += weight * (double)extent_of(&boxes[t->stages[k]], e);
+                note_most(&t->boxes[level * t->stage_count + k], e, extent_of(&boxes[t->stages[k]], e));
+            }
     }
     for (int k = 0; k < t->stage_count; k++)
         for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
@@ -184,8 +191,10 @@ static void make_level(Tiles *t, int level, Box *boxes)
     regions_of(t, &tile, boxes);
     for (int k = 0; k < t->stage_count; k++) {
         middle[k] = t->boxes[level * t->stage_count + k].middle = boxes[t->stages[k]];
-        for (int e = 0; e < KN_MAX_RANK; e++)
-            mean[k][e] = 1;
+        for (int e = 0; e < KN_MAX_RANK; e++) {
+            mean[k][e]                                     = 1;
+            t->boxes[level * t->stage_count + k].most[e] = extent_of(&middle[k], e);
+        }
     }
     for (int d = 0; d < head->rank; d++)
         add_dimension(t, level, d, middle, boxes, mean);

@@ -12,6 +12,7 @@ typedef struct LevelBox {
     Box    middle;
     double points;              /* of the boxes of all tiles */
     double rows;                /* of them: runs along the first dimension */
+    int64_t most[KN_MAX_RANK];  /* the largest extents of any tile: in pyramids odd tiles need more than even ones */
 } LevelBox;
 
 typedef struct Tiles {
