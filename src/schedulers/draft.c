@@ -7,6 +7,7 @@
  * Readers of a function are found through what is inlined: there the reads end up (plan/inline.c). */
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
+#include "schedulers/special.h"
 
 enum { MOST_NODES = 6000, MOST_DEPTH = 1000 /* of EXPR_MAX_DEPTH, after inlining */ };
 enum { MOST_FACTOR = 1 << 20, MOST_LANES = 64, MOST_COPIES = 64 };
@@ -236,7 +237,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
     for (int s = 0; s < g->stage_count; s++)
         facts[s] = all[g->stages[s].func->id];
     Draft d = { .graph = g, .facts = facts, .vector_bits = m->vector_bits, .groups = ARENA_ARRAY(arena, Group, (size_t)g->stage_count + 1),
-                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1) };
+                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1), .specials = special_new(g, arena) };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->stage_count + 1);
     for (int s = g->stage_count; s-- > 0;) {            /* readers first: an inlined stage is of its reader's group */
         const Stage *st = &g->stages[s];
@@ -250,6 +251,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
         else
             make_root(&d, s);
     }
+    special_begin(&d, m);
     settle_inlining(&d);
     return d;
 }
@@ -365,5 +367,6 @@ void draft_settle(Draft *d)
     for (int s = d->graph->stage_count; s-- > 0;)
         settle_level(d, s);
     drop_lost_groups(d, &scratch);
+    special_settle(d);
     scratch_end(&scratch);
 }

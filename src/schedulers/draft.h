@@ -43,6 +43,7 @@ typedef struct Draft {
     int          group_count;
     Group       *groups;        /* has room for one per stage */
     Choice      *choices;       /* per stage */
+    struct Special *specials;   /* per stage: special.h */
 } Draft;
 
 /* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */
