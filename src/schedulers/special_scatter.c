@@ -25,7 +25,7 @@ bool parts_apply(const Draft *d, int s)
 {
     const Func    *f  = d->graph->stages[s].func;
     const Special *sp = &d->specials[s];
-    return d->choices[s].where == WHERE_ROOT && d->groups[d->choices[s].group].loop_count == 0 && f->kind == FUNC_DEFINED && f->update_count == 1 && !d->facts[s].defs[1].other_points && f->rank >= 1
+    return d->graph->stages[s].kind == STAGE_SCATTER && d->choices[s].where == WHERE_ROOT && d->groups[d->choices[s].group].loop_count == 0 && f->update_count == 1 && !d->facts[s].defs[1].other_points && f->rank >= 1
         && f->rank + 2 <= KN_MAX_RANK && f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 && (sp->ways == 1 || sp->ways == WAYS)
         && name_is_free(d->graph->pipeline, f->name, ".rfactor") && name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor")
         && update_combines(d->graph->pipeline, f, &f->updates[0]);
