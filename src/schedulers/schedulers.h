@@ -17,7 +17,7 @@ typedef struct Scheduler {
     SchedulerRun *run;
 } Scheduler;
 
-SchedulerRun scheduler_plain, scheduler_strips, scheduler_dp;
+SchedulerRun scheduler_plain, scheduler_strips, scheduler_dp, scheduler_reuse;
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
