@@ -206,14 +206,36 @@ static Where plain_of(const Draft *d, int s)
     return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE : d->choices[s].where;
 }
 
+/* Is a stage that is inlined computed more often than by itself? */
+static bool is_asked_again(const Graph *g, int s)
+{
+    const Stage *st  = &g->stages[s];
+    double       all = 0;
+    for (int i = 0; i < st->out_count; i++)
+        all += st->out[i]->accesses * g->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
+    return all > 1.02 * st->defs[0].points;
+}
+
+/* A sum would be computed again with what reads it: that is kept then. */
+static void keep_readers_of_sums(Reuse *r)
+{
+    for (int s = 0; s < r->g->stage_count; s++) {
+        const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->stages[s].out[0]->consumer : -1;
+        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && is_asked_again(r->g, reader))
+            r->plain[reader] = WHERE_ROOT;
+    }
+}
+
 static void begin(Reuse *r)
 {
     const int n = r->g->stage_count;
     for (int s = 0; s < n; s++) {
-        r->plain[s]     = plain_of(&r->d, s);
-        r->head[s]      = -1;
-        r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
+        r->plain[s] = plain_of(&r->d, s);
+        r->head[s]  = -1;
     }
+    keep_readers_of_sums(r);
+    for (int s = 0; s < n; s++)
+        r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
     for (int s = 0; s < n; s++)
         r->d.groups[s] = (Group){ .head = s };
     r->d.group_count = n;

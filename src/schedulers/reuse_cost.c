@@ -7,6 +7,8 @@
  *         and is left in, so that costs of segments can be compared with times. A segment waits for its last tasks. */
 #include "schedulers/reuse_parts.h"
 
+static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
+
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
 /* Cuts the head's box to the middle iteration of a loop. Gives the number of iterations. */
@@ -205,7 +207,7 @@ static double traffic_ns(const Model *c)
 }
 
 /* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. */
-static double buffers_ns(const Model *c, const NestCost *cost, double threads)
+static double buffers_ns(const Model *c, const NestCost *cost)
 {
     const Machine *m    = c->s->m;
     const double   all  = cost->folded + cost->unfolded;
@@ -213,7 +215,20 @@ static double buffers_ns(const Model *c, const NestCost *cost, double threads)
     double         bytes = 0;
     for (int k = 0; k + 1 < c->s->count; k++)
         bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)stage_at(c->s, k)->bytes : 0;
-    return bytes / rate / threads;
+    return bytes / rate;
+}
+
+/* What overlaps in time does so in part. */
+static double together(double a, double b)
+{
+    return a > b ? a + least_part * b : b + least_part * a;
+}
+
+/* Threads wait for the last tasks: a whole one where they do not come out even, and an eighth of one where they do, because no two take the same time. */
+static double waiting(double tasks, double threads)
+{
+    const double waves = (double)(int64_t)((tasks + threads - 1) / threads);
+    return threads > 1 ? waves * threads / tasks * (1 + threads / tasks / 8) : 1;
 }
 
 NestCost nest_cost(const Segment *s, const Nest *n, const Level *levels)
@@ -233,11 +248,11 @@ NestCost nest_cost(const Segment *s, const Nest *n, const Level *levels)
         const double row = stage_at(s, k)->rank ? (double)extent_along(segment_box(s, n->inter, k), 0) : 1;
         rows += fetched(&c, n->inter, k) / (double)stage_at(s, k)->bytes / (row < 1 ? 1 : row);
     }
-    const double threads = n->tasks < m->cores ? n->tasks : m->cores, waves = (double)(int64_t)((n->tasks + threads - 1) / threads) * threads / n->tasks;
-    const double busy = (out.compute + buffers_ns(&c, &out, 1)) / threads * waves, traffic = traffic_ns(&c);
+    const double threads = n->tasks < m->cores ? n->tasks : m->cores;
+    const double busy = (out.compute + buffers_ns(&c, &out)) / threads, traffic = traffic_ns(&c);
     const double last = m->l3 ? (double)m->l3 * m->cores / (m->l3_shared > m->cores ? m->l3_shared : m->cores) : (double)m->l2;
     out.load = rows * m->row / threads;
-    out.ns   = (busy > traffic ? busy : traffic) + out.load + n->tasks * m->task / threads;
+    out.ns   = (together(busy, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
     return out;
 }
