@@ -18,7 +18,7 @@ typedef struct Scheduler {
     SchedulerRun *run;
 } Scheduler;
 
-SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_auto, scheduler_varied;
+SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto, scheduler_varied;
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
