@@ -97,7 +97,7 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
     with.scheduler    = NULL;
     if (status == DONE)
         status = add_finalist(cli, &f, "auto", &with, b, reference);
-    for (int i = 0; status == DONE && kn_scheduler_get(i).name && f.count < MOST && now() - begin < seconds / 2; i++) {
+    for (int i = 0; status == DONE && strcmp(kn_scheduler_get(i).name, "auto") && f.count < MOST && now() - begin < seconds / 2; i++) {
         say_working("compiling for", kn_scheduler_get(i).name);
         status = add_finalist(cli, &f, kn_scheduler_get(i).name, &with, b, reference);
     }

@@ -2,13 +2,16 @@
 #include "schedulers/schedulers.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 const Scheduler scheduler_table[] = {
     { "plain", "every function by itself, as the default schedule has it", scheduler_plain },
     { "strips", "groups in strips of rows, along which windows slide", scheduler_strips },
     { "greedy", "groups by the best merge of two at a time, in overlapped tiles", scheduler_greedy },
     { "dp", "groups by dynamic programming, tiles by their cost", scheduler_dp },
+    { "reuse", "compute and store levels apart; loops and tiles by what is loaded and computed again", scheduler_reuse },
     { "auto", "the best of all these, as the cost model predicts", scheduler_auto },
+    { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied },
 };
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
@@ -37,14 +40,23 @@ static const char *leave_out(const char *text, SchedulerOptions *options)
     return NULL;
 }
 
-const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
+/* What stands behind the name; false if it says nothing. */
+static bool read_rest(const char *rest, SchedulerOptions *options)
 {
-    const char  *rest = strstr(name, "-no-");
-    const size_t n    = rest ? (size_t)(rest - name) : strlen(name);
+    if (*rest == '/') {
+        options->number = atoi(rest + 1);
+        return strspn(rest + 1, "0123456789") == strlen(rest + 1);
+    }
     while (rest && !strncmp(rest, "-no-", 4))
         rest = leave_out(rest + 4, options);
-    for (int i = 0; i < scheduler_count && (name[n] ? rest && !*rest : true); i++)
+    return rest && !*rest;
+}
+
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
+{
+    const size_t n = strcspn(name, "-/");
+    for (int i = 0; i < scheduler_count; i++)
         if (!strncmp(scheduler_table[i].name, name, n) && !scheduler_table[i].name[n])
-            return &scheduler_table[i];
+            return read_rest(name + n, options) ? &scheduler_table[i] : NULL;
     return NULL;
 }
