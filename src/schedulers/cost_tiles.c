@@ -196,11 +196,16 @@ static void make_level(Tiles *t, int level, Box *boxes)
             t->boxes[level * t->stage_count + k].most[e] = extent_of(&middle[k], e);
         }
     }
-    for (int d = 0; d < head->rank; d++)
-        add_dimension(t, level, d, middle, boxes, mean);
+    double all = t->tiles[level];
+    for (int d = 0; d < head->rank; d++) {
+        if (t->quick)
+            all *= (double)extent_of(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
+        else
+            add_dimension(t, level, d, middle, boxes, mean);
+    }
     for (int k = 0; k < t->stage_count; k++) {
         LevelBox *b = &t->boxes[level * t->stage_count + k];
-        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? t->tiles[level] : 0;
+        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? all : 0;
         for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
             const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
             b->points *= extent;
@@ -209,9 +214,9 @@ static void make_level(Tiles *t, int level, Box *boxes)
     }
 }
 
-void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, Arena *arena)
+void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quick, Arena *arena)
 {
-    *t = (Tiles){ .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .arena = arena };
+    *t = (Tiles){ .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .quick = quick, .arena = arena };
     if (t->group.loop_count == 0)
         default_loops(&d->graph->stages[t->group.head], m, &t->group);
     t->level_count = 1 + t->group.loop_count;

@@ -2,6 +2,7 @@
  *
  * Readers of a function are found through what is inlined: there the reads end up (plan/inline.c). */
 #include "schedulers/draft_parts.h"
+#include "schedulers/special.h"
 
 enum { MOST_NODES = 6000, MOST_DEPTH = 1000 /* of EXPR_MAX_DEPTH, after inlining */ };
 enum { FREE_OPS = 2, CHEAP_OPS = 8 /* as plan/inline.c */, MOST_TIMES = 32 };
@@ -235,7 +236,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
     for (int s = 0; s < g->stage_count; s++)
         facts[s] = all[g->stages[s].func->id];
     Draft d = { .graph = g, .facts = facts, .vector_bits = m->vector_bits, .groups = ARENA_ARRAY(arena, Group, (size_t)g->stage_count + 1),
-                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1) };
+                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1), .specials = special_new(g, arena) };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->stage_count + 1);
     for (int s = g->stage_count; s-- > 0;) {            /* readers first: an inlined stage is of its reader's group */
         const Stage *st = &g->stages[s];
@@ -249,6 +250,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
         else
             draft_make_root(&d, s);
     }
+    special_begin(&d, m);
     draft_settle_inlining(&d);
     return d;
 }

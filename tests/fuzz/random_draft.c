@@ -1,6 +1,6 @@
 /* Random drafts: groups, loops, levels and kinds are drawn without asking what is legal. draft_print has to make a legal schedule of any of them. */
 #include "random_draft.h"
-#include "schedulers/draft.h"
+#include "schedulers/special.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +104,13 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
     }
 }
 
+/* A special form for any stage, with any numbers. */
+static void draw_special(Choices *c, Draft *d, int s)
+{
+    static const int ways[] = { 1, 4, 4, 3 };
+    d->specials[s]          = (Special){ .form = choose(c, 2) ? (SpecialForm)choose(c, SPECIAL_FORMS + 1) : SPECIAL_NONE, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)] };
+}
+
 static void draw(void *arg)
 {
     Drawing      *w       = arg;
@@ -123,6 +130,8 @@ static void draw(void *arg)
     d.group_count = 0;
     for (int s = g.stage_count; s-- > 0;)
         draw_choice(w->c, &d, s, arena);
+    for (int s = g.stage_count; s-- > 0;)
+        draw_special(w->c, &d, s);
     draw_copies(w->c, &d, arena);
     text_init(&out, arena);
     draft_print(&out, &d);
