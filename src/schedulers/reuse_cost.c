@@ -41,7 +41,7 @@ static void level_boxes(Segment *s, const Box *head, int level)
     }
 }
 
-void nest_boxes(Segment *s, Nest *n)
+void nest_boxes(Segment *s, Tiling *n)
 {
     Box box          = s->g->stages[s->stages[s->count - 1]].box;
     n->iterations[0] = n->tasks = 1;
@@ -58,7 +58,7 @@ void nest_boxes(Segment *s, Nest *n)
 
 typedef struct Model {
     const Segment *s;
-    const Nest    *n;
+    const Tiling    *n;
     const Level   *levels;
     double        *points;      /* by k, of the segment's stages: computed in all */
     double        *held;        /* bytes; outside: 0 */
@@ -231,7 +231,7 @@ static double waiting(double tasks, double threads)
     return threads > 1 ? waves * threads / tasks * (1 + threads / tasks / 8) : 1;
 }
 
-NestCost nest_cost(const Segment *s, const Nest *n, const Level *levels)
+NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
 {
     const Machine *m   = s->m;
     NestCost       out = { 0 };

@@ -11,7 +11,7 @@
 static const double hardly = 1.02;
 
 /* Do iterations of loop i need the same points of stage k? */
-static bool overlaps(const Segment *s, const Nest *n, int i, int k)
+static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
 {
     return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) > hardly * segment_points(s, i, k);
 }
@@ -23,7 +23,7 @@ static bool overlaps_fully(const Segment *s, int i, int k)
 }
 
 /* The innermost loop that is around all readers of stage k: nothing is inside their own computation. */
-static int around_readers(const Segment *s, const Nest *n, const Level *levels, int k)
+static int around_readers(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
     const Stage *st   = &s->g->stages[s->stages[k]];
     int          most = n->loop_count - 1;
@@ -39,7 +39,7 @@ static int around_readers(const Segment *s, const Nest *n, const Level *levels, 
 }
 
 /* Algorithm 1 for stage K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the maximum that it takes. */
-static Level fuse_stage(const Segment *s, const Nest *n, const Level *levels, int k)
+static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
     const int most = around_readers(s, n, levels, k), rows = n->loop_count > 1 ? n->loop_count - 2 : 0;       /* the loop around vectors */
     int       c    = n->inter;
@@ -55,7 +55,7 @@ static Level fuse_stage(const Segment *s, const Nest *n, const Level *levels, in
     return (Level){ .where = WHERE_INSIDE, .compute = c, .store = store };
 }
 
-void fuse_stages(const Segment *s, const Nest *n, Level *levels)
+void fuse_stages(const Segment *s, const Tiling *n, Level *levels)
 {
     levels[s->count - 1] = (Level){ .where = WHERE_ROOT };
     for (int k = s->count - 2; k >= 0; k--) {
@@ -71,7 +71,7 @@ void fuse_stages(const Segment *s, const Nest *n, Level *levels)
     }
 }
 
-void inline_trivial(const Segment *s, const Nest *n, Level *levels)
+void inline_trivial(const Segment *s, const Tiling *n, Level *levels)
 {
     double cost = nest_cost(s, n, levels).ns;
     for (int k = s->count - 2; k >= 0; k--) {

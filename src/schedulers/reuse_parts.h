@@ -24,12 +24,12 @@ typedef struct Segment {
 } Segment;
 
 /* D_m of the paper from the outside, and S_i = (compute, store) of every stage. */
-typedef struct Nest {
+typedef struct Tiling {
     int       loop_count, inter;            /* the first `inter` loops are over tiles */
     GroupLoop loops[MOST_GROUP_LOOPS];
     double    iterations[MOST_REUSE_LEVELS];        /* of each level, in all */
     double    tasks;
-} Nest;
+} Tiling;
 
 typedef struct Level {
     Where where;
@@ -46,7 +46,7 @@ typedef struct NestCost {
 /* The best of a segment. */
 typedef struct Solution {
     NestCost cost;
-    Nest     nest;
+    Tiling     nest;
     Level   *levels;            /* by k */
 } Solution;
 
@@ -67,17 +67,17 @@ static inline double segment_points(const Segment *s, int level, int k)
 }
 
 /* The boxes of all stages at all levels, and how many iterations there are. */
-void nest_boxes(Segment *s, Nest *n);
+void nest_boxes(Segment *s, Tiling *n);
 /* Algorithm 1: the levels of all stages. `levels` is by k. */
-void fuse_stages(const Segment *s, const Nest *n, Level *levels);
+void fuse_stages(const Segment *s, const Tiling *n, Level *levels);
 /* Algorithm 2: stages that are cheaper computed at every use than kept are inlined. */
-void inline_trivial(const Segment *s, const Nest *n, Level *levels);
+void inline_trivial(const Segment *s, const Tiling *n, Level *levels);
 /* The cost of equations 2 to 6. */
-NestCost nest_cost(const Segment *s, const Nest *n, const Level *levels);
+NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels);
 /* Algorithm 3. The levels are in `arena`. quick: rows and strips only, to find out where to split. */
 Solution tiling_analysis(Segment *s, bool quick, Arena *arena);
 
 /* One point of the space: these tile sizes (by dimension of the head), the order of loops in a tile and over tiles, dimensions from the outside. */
-void nest_make(const Segment *s, const int64_t *size, const int *intra, const int *inter, Nest *out);
+void nest_make(const Segment *s, const int64_t *size, const int *intra, const int *inter, Tiling *out);
 
 #endif

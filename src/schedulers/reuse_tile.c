@@ -31,13 +31,13 @@ static const Stage *head_of(const Segment *s)
 
 /* ---- A nest -------------------------------------------------------------------------------- */
 
-static void add_loop(Nest *n, int dim, int64_t step, bool vector)
+static void add_loop(Tiling *n, int dim, int64_t step, bool vector)
 {
     n->loops[n->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .vector = vector };
 }
 
 /* The outermost loops over tiles are the tasks: as many of them as it takes (equation 14). */
-static void make_parallel(const Segment *s, Nest *n)
+static void make_parallel(const Segment *s, Tiling *n)
 {
     const Stage *head  = head_of(s);
     double       tasks = 1;
@@ -47,11 +47,11 @@ static void make_parallel(const Segment *s, Nest *n)
     }
 }
 
-void nest_make(const Segment *s, const int64_t *size, const int *intra, const int *inter, Nest *out)
+void nest_make(const Segment *s, const int64_t *size, const int *intra, const int *inter, Tiling *out)
 {
     const Stage *head  = head_of(s);
     const int    lanes = draft_lanes(s->d, s->stages[s->count - 1]);
-    *out               = (Nest){ 0 };
+    *out               = (Tiling){ 0 };
     for (int i = 0; i < head->rank; i++)
         if (size[inter[i]] < extent_along(&head->box, inter[i]))
             add_loop(out, inter[i], size[inter[i]], false);
@@ -128,7 +128,7 @@ static bool is_better(const NestCost *a, const NestCost *b)
 }
 
 /* Equation 14, as far as there is work for all threads. */
-static bool is_parallel(const Space *sp, const Nest *n)
+static bool is_parallel(const Space *sp, const Tiling *n)
 {
     const Stage *head = head_of(sp->s);
     return n->tasks >= sp->s->m->cores || (double)box_points(&head->box, head->rank) < (double)LEAST_TASK * sp->s->m->cores;
@@ -136,7 +136,7 @@ static bool is_parallel(const Space *sp, const Nest *n)
 
 static NestCost evaluate(Space *sp, const int64_t *size)
 {
-    Nest nest;
+    Tiling nest;
     nest_make(sp->s, size, sp->intra, sp->inter, &nest);
     if (nest.inter < 2 && !sp->natural)
         return (NestCost){ .ns = INFINITY };            /* the same nest again */
