@@ -103,8 +103,8 @@ static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
     return !r->machine || machine_parse(p->cx, "machine", r->machine, m);
 }
 
-/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits." */
-static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a, const Machine *m)
+/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */
+static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a, const Machine *m, double ns)
 {
     text_printf(out, strcmp(r->scheduler, by) ? "// By %s (%s), for" : "// By %s, for", r->scheduler, by);
     for (size_t o = 0; o < p->outputs.count; o++) {
@@ -113,7 +113,7 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
         for (int d = 0; d < p->outputs.at[o].func->rank; d++)
             text_printf(out, "%s%lld", d ? "x" : " ", (long long)(box->max[d] - box->min[d] + 1));
     }
-    text_printf(out, "; %d core%s, vectors of %d bits.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
+    text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits, ns * 1e-6);
 }
 
 /* The draft, and the scheduler that made it: of `auto` the one that it took. */
@@ -144,7 +144,7 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     if (!graph_make(p, arena, &a.binding, &g))
         return NULL;
     const Candidate made = make_draft(r, &g, &m, &options, arena);
-    print_title(&out, p, r, made.scheduler->name, &a, &m);
+    print_title(&out, p, r, made.scheduler->name, &a, &m, cost_draft(&made.draft, &m));
     draft_print(&out, &made.draft);
     return text_string(&out);
 }

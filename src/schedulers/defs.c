@@ -30,14 +30,23 @@ static void note_variable(const Expr *e, void *user)
             w->vars |= 1u << d;
 }
 
+int64_t rvar_steps(const RVar *v)
+{
+    int64_t steps;
+    return expr_difference(v->hi, v->lo, &steps) && steps >= 1 && steps <= INT32_MAX ? steps : 0;
+}
+
+static void note_call(const Expr *e, void *user)
+{
+    Walk *w = user;
+    w->facts.bounds_read |= e->op == EX_CALL;
+}
+
 static int64_t step_count(const Update *u)
 {
-    int64_t count = 1, steps;
-    for (int i = 0; i < u->rvar_count; i++) {
-        if (!expr_difference(u->rvars[i].hi, u->rvars[i].lo, &steps) || steps < 1 || steps > INT32_MAX || count > INT32_MAX)
-            return 0;
-        count *= steps;
-    }
+    int64_t count = 1;
+    for (int i = 0; i < u->rvar_count; i++)
+        count = count > INT32_MAX ? 0 : count * rvar_steps(&u->rvars[i]);
     return count;
 }
 
@@ -50,6 +59,8 @@ static DefFacts def_facts(kn_pipeline *p, const Func *f, int update)
     for (int i = 0; w.u && i < w.u->rvar_count; i++) {
         expr_visit(&p->exprs, w.u->rvars[i].lo, note_variable, &w);
         expr_visit(&p->exprs, w.u->rvars[i].hi, note_variable, &w);
+        expr_visit(&p->exprs, w.u->rvars[i].lo, note_call, &w);
+        expr_visit(&p->exprs, w.u->rvars[i].hi, note_call, &w);
     }
     w.facts.bounding = w.vars;
     w.facts.steps    = w.u ? step_count(w.u) : 1;

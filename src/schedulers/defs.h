@@ -11,9 +11,13 @@ typedef struct DefFacts {
     uint32_t bounding;          /* bit d: the bounds of a reduction variable are over the free variable of d; its loop stays outside, and is no vector */
     bool     other_points;      /* it reads other points of its own function: reduction loops stay outside all others */
     bool     own_place;         /* all it reads of its own function is the place that it writes */
+    bool     bounds_read;       /* the bounds of its reduction variables read functions: these are not computed inside its reduction loops */
     int64_t  steps;             /* of the reduction, 1 without one; 0: not a constant, or very many */
     int      nodes, depth;      /* of its expressions: distinct nodes, the deepest */
 } DefFacts;
+
+/* The steps of one reduction variable; 0: not a constant, or very many. */
+int64_t rvar_steps(const RVar *v);
 
 /* A definition that reads a function in its text, whether it comes to that or not: what is legal does not depend on numbers. */
 typedef struct TextReader {

@@ -1,21 +1,11 @@
-/* Drafts: the plain one, what may be inlined and what may join a group, and settling.
+/* Drafts: the plain one, what may be inlined, and what may join a group.
  *
- * Settling is what makes every draft legal, in three steps:
- *     inlining    producers first: what cannot be inlined, or has grown too large with what is inlined into it, is not
- *     loops       of each head: factors in range, one vector loop, no parallel loop inside it, copies of known number and few
- *     levels      readers first: a member's level encloses those of all its readers, and no parallel loop is between storage and computing
  * Readers of a function are found through what is inlined: there the reads end up (plan/inline.c). */
-#include "schedulers/defs.h"
-#include "schedulers/draft.h"
+#include "schedulers/draft_parts.h"
+#include "schedulers/special.h"
 
 enum { MOST_NODES = 6000, MOST_DEPTH = 1000 /* of EXPR_MAX_DEPTH, after inlining */ };
-enum { MOST_FACTOR = 1 << 20, MOST_LANES = 64, MOST_COPIES = 64 };
 enum { FREE_OPS = 2, CHEAP_OPS = 8 /* as plan/inline.c */, MOST_TIMES = 32 };
-
-static bool is_defined(const Stage *s)
-{
-    return s->func->kind == FUNC_DEFINED;
-}
 
 /* ---- Questions -------------------------------------------------------------------------- */
 
@@ -51,8 +41,21 @@ bool draft_may_inline(const Draft *d, int s)
     return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) && d->facts[s].expands;
 }
 
-/* Are all definitions that read s, by themselves or by what is inlined into them, of the group, and inside the loops of its head? *most: the innermost loop that is around them all. */
-static bool readers_inside(const Draft *d, int s, int group, int *most)
+int draft_host(const Draft *d, int s)
+{
+    const Choice *c = &d->choices[s];
+    return c->at > 0 ? c->at - 1 : d->groups[c->group].head;
+}
+
+int draft_head_level(const Draft *d, int s)
+{
+    while (d->choices[s].at > 0)
+        s = d->choices[s].at - 1;
+    return d->choices[s].compute;
+}
+
+/* Are all definitions that read s, by themselves or by what is inlined into them, of the group, and inside the loops of its head? */
+static bool readers_inside(const Draft *d, int s, int group)
 {
     const Graph *g    = d->graph;
     const int    head = d->groups[group].head, main = draft_main(d, head);
@@ -64,15 +67,13 @@ static bool readers_inside(const Draft *d, int s, int group, int *most)
             return false;
         const Choice *c = &d->choices[at];
         if (c->where == WHERE_INLINE)
-            ok = readers_inside(d, at, group, most);
+            ok = readers_inside(d, at, group);
         else if (at == head)
             ok = r.update == main;
         else
             ok = c->where == WHERE_INSIDE && c->group == group;
         if (!ok)
             return false;
-        if (c->where == WHERE_INSIDE && c->compute < *most)
-            *most = c->compute;
     }
     return true;
 }
@@ -81,9 +82,8 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const Stage *st   = &d->graph->stages[s];
     const int    head = d->groups[group].head;
-    int          most = MOST_GROUP_LOOPS;
     return is_defined(st) && (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION) && !st->is_output && st->out_count && s != head
-        && draft_main(d, head) != NO_DEF && readers_inside(d, s, group, &most);
+        && draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
 }
 
 int draft_lanes(const Draft *d, int s)
@@ -102,9 +102,9 @@ bool draft_streams(const Draft *d, int s, const Machine *m)
     return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > (double)last / 4;
 }
 
-/* ---- Settling: inlining ----------------------------------------------------------------- */
+/* ---- Inlining -------------------------------------------------------------------------- */
 
-static void make_root(Draft *d, int s)
+void draft_make_root(Draft *d, int s)
 {
     d->groups[d->group_count] = (Group){ .head = s };
     d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
@@ -147,7 +147,7 @@ static void uninline_largest(Draft *d, const Size *sizes, int s)
         if (d->choices[p].where == WHERE_INLINE && (largest < 0 || sizes[p].nodes > sizes[largest].nodes))
             largest = p;
     }
-    make_root(d, largest);
+    draft_make_root(d, largest);
 }
 
 static bool inlines_any(const Draft *d, int s)
@@ -159,7 +159,7 @@ static bool inlines_any(const Draft *d, int s)
     return false;
 }
 
-static void settle_inlining(Draft *d)
+void draft_settle_inlining(Draft *d)
 {
     const Graph *g = d->graph;
     Arena        scratch;
@@ -167,12 +167,12 @@ static void settle_inlining(Draft *d)
     Size *sizes = ARENA_ARRAY(&scratch, Size, (size_t)g->stage_count + 1);
     for (int s = 0; s < g->stage_count; s++) {
         if (d->choices[s].where == WHERE_INLINE && !draft_may_inline(d, s))
-            make_root(d, s);
+            draft_make_root(d, s);
         if (!is_defined(&g->stages[s]))
             continue;
         sizes[s] = grown(d, sizes, s);
         if (d->choices[s].where == WHERE_INLINE && (sizes[s].nodes > MOST_NODES || sizes[s].depth > MOST_DEPTH)) {
-            make_root(d, s);
+            draft_make_root(d, s);
             sizes[s] = grown(d, sizes, s);
         }
         while ((sizes[s].nodes > MOST_NODES || sizes[s].depth > MOST_DEPTH) && inlines_any(d, s)) {
@@ -204,12 +204,21 @@ static Demand demand_of(const Draft *d, const Demand *demands, int s)
     return demand;
 }
 
+/* Does it read every n-th element of a row? That is done by shuffles, once rather than by each of its readers. */
+static bool reads_apart(const Edge *e, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (e->reach[d].var == 0 && e->reach[d].num > e->reach[d].den)
+            return true;
+    return false;
+}
+
 /* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one. */
-static bool is_trivial(const Stage *st)
+static bool is_trivial(const Graph *g, const Stage *st)
 {
     bool single = st->in_count <= 2 && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
     for (int i = 0; i < st->in_count; i++)
-        single &= st->in[i]->accesses == 1;
+        single &= st->in[i]->accesses == 1 && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
     return single;
 }
 
@@ -220,7 +229,7 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
     const double times = demand->asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
     if (st->def_count > 1 || !draft_may_inline(d, s))
         return false;
-    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
+    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
 
 static bool is_own_points_reduction(const Graph *g, int s)
@@ -236,7 +245,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
     for (int s = 0; s < g->stage_count; s++)
         facts[s] = all[g->stages[s].func->id];
     Draft d = { .graph = g, .facts = facts, .vector_bits = m->vector_bits, .groups = ARENA_ARRAY(arena, Group, (size_t)g->stage_count + 1),
-                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1) };
+                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1), .specials = special_new(g, arena) };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->stage_count + 1);
     for (int s = g->stage_count; s-- > 0;) {            /* readers first: an inlined stage is of its reader's group */
         const Stage *st = &g->stages[s];
@@ -248,122 +257,9 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
         else if (is_own_points_reduction(g, s))
             d.choices[s] = (Choice){ .where = WHERE_DEFAULT, .group = d.choices[st->out[0]->consumer].group };
         else
-            make_root(&d, s);
+            draft_make_root(&d, s);
     }
-    settle_inlining(&d);
+    special_begin(&d, m);
+    draft_settle_inlining(&d);
     return d;
-}
-
-/* ---- Settling: loops -------------------------------------------------------------------- */
-
-/* The loop of the same dimension before or after; -1: none. */
-static int neighbour(const Group *gr, int loop, int direction)
-{
-    for (int i = loop + direction; i >= 0 && i < gr->loop_count; i += direction)
-        if (gr->loops[i].dim == gr->loops[loop].dim)
-            return i;
-    return -1;
-}
-
-static void settle_loop(Group *gr, int i, const DefFacts *facts, int *vector, int64_t *copies)
-{
-    GroupLoop *l      = &gr->loops[i];
-    const int  before = neighbour(gr, i, -1);
-    const bool last   = neighbour(gr, i, 1) < 0;
-    l->step           = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
-    l->vector         = l->vector && last && *vector < 0 && l->step > 1 && l->step <= MOST_LANES * 4 && !(facts->bounding & 1u << l->dim);
-    if (last && !l->vector)
-        l->step = 1;
-    l->parallel = l->parallel && !l->vector && *vector < 0;
-    l->unroll   = l->unroll && last && !l->vector && !l->parallel && before >= 0 && gr->loops[before].step * *copies <= MOST_COPIES;
-    *copies *= l->unroll ? gr->loops[before].step : 1;
-    *vector = l->vector ? i : *vector;
-}
-
-/* The loops of every dimension must be there; else they are left to the compiler. */
-static void settle_loops(const Draft *d, Group *gr)
-{
-    const Stage *st   = &d->graph->stages[gr->head];
-    const int    main = draft_main(d, gr->head);
-    uint32_t     dims = 0;
-    for (int i = 0; i < gr->loop_count; i++)
-        dims |= gr->loops[i].dim >= 0 && gr->loops[i].dim < st->rank ? 1u << gr->loops[i].dim : 1u << 31;
-    if (main == NO_DEF || dims != (1u << st->rank) - 1) {
-        gr->loop_count = 0;
-        return;
-    }
-    int     vector = -1;
-    int64_t copies = 1;
-    for (int i = 0; i < gr->loop_count; i++)
-        settle_loop(gr, i, &d->facts[gr->head].defs[main + 1], &vector, &copies);
-}
-
-/* ---- Settling: levels ------------------------------------------------------------------- */
-
-/* Nothing is inside copies of a loop body. At the vector loop is inside the loop over vectors. */
-static int innermost_level(const Group *gr)
-{
-    int last = gr->loop_count - 1;
-    while (last >= 0 && gr->loops[last].unroll)
-        last--;
-    return last;
-}
-
-static void settle_level(Draft *d, int s)
-{
-    Choice *c    = &d->choices[s];
-    int     most = MOST_GROUP_LOOPS;
-    if (c->where != WHERE_INSIDE)
-        return;
-    const Group *gr = &d->groups[c->group];
-    if (!draft_may_join(d, s, c->group) || innermost_level(gr) < 0) {
-        make_root(d, s);
-        return;
-    }
-    readers_inside(d, s, c->group, &most);
-    const int inner = innermost_level(gr);
-    most       = most < inner ? most : inner;
-    c->compute = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
-    c->store   = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;
-    for (int i = c->compute; i > c->store; i--)
-        if (gr->loops[i].parallel)
-            c->store = i;
-    c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_LANES ? 4 * MOST_LANES : c->lanes;
-}
-
-/* Groups whose head is no head any more are gone; what was inside is at root. Keeps the order of the others. */
-static void drop_lost_groups(Draft *d, Arena *scratch)
-{
-    int *now = ARENA_ARRAY(scratch, int, (size_t)d->group_count + 1), kept = 0;
-    for (int i = 0; i < d->group_count; i++) {
-        const Choice *head = &d->choices[d->groups[i].head];
-        now[i]             = head->where == WHERE_ROOT && head->group == i ? kept : -1;
-        if (now[i] >= 0)
-            d->groups[kept++] = d->groups[i];
-    }
-    d->group_count = kept;
-    for (int s = d->graph->stage_count; s-- > 0;) {
-        Choice      *c  = &d->choices[s];
-        const Stage *st = &d->graph->stages[s];
-        if (c->where == WHERE_INLINE || c->where == WHERE_DEFAULT)
-            c->group = st->out_count ? d->choices[st->out[0]->consumer].group : -1;
-        else
-            c->group = c->group >= 0 ? now[c->group] : -1;
-        if (c->where == WHERE_INSIDE && c->group < 0)
-            make_root(d, s);
-    }
-}
-
-void draft_settle(Draft *d)
-{
-    Arena scratch;
-    scratch_begin(&scratch, d->graph->pipeline->cx);
-    drop_lost_groups(d, &scratch);
-    settle_inlining(d);
-    for (int i = 0; i < d->group_count; i++)
-        settle_loops(d, &d->groups[i]);
-    for (int s = d->graph->stage_count; s-- > 0;)
-        settle_level(d, s);
-    drop_lost_groups(d, &scratch);
-    scratch_end(&scratch);
 }

@@ -3,7 +3,13 @@
  * The stages are parted into groups. A group has a head, whose loops run over all of it, and members that are read inside the group only. A member is inlined, or is
  * computed inside one of the head's loops and stored inside the same one (an overlapped tile, or a row at a time) or one further out (a sliding window:
  * Sioutas et al. 2019, section 3; the parallelogram tiles of Jangda and Bondhugula 2020, section 5.2). A head is computed at root. So a sliding window in
- * strips, overlapped tiles of any number of dimensions, two levels of tiles and plain rows are all the same form with other numbers. */
+ * strips, overlapped tiles of any number of dimensions, two levels of tiles and plain rows are all the same form with other numbers.
+ *
+ * Micro choices (finish.c makes them for all schedulers; all zero is a member with the loops of the default schedule, inside the head's):
+ *     nest        a member may have loops of its own, reduction variables among them: a tile of a sum in registers, with the loops over its steps outside
+ *     at          a member may be computed inside the loops of another member instead of the head's: inside the steps of a sum, or beside the vectors of a row
+ *     memory      a stage may lie in memory in another order of dimensions, so that what is read as a vector is dense
+ *     copies      a stage or an input may be copied in the order of its use for one reader, as a whole or for each piece */
 #ifndef KILN_SCHEDULERS_DRAFT_H
 #define KILN_SCHEDULERS_DRAFT_H
 
@@ -12,22 +18,43 @@
 
 enum { MOST_GROUP_LOOPS = 2 * KN_MAX_RANK + 2 };
 
-/* A loop of a head. The loops of one dimension d, from the outside: each runs in steps of its `step` over the step of the one before; the last has step 1, or is the vector loop with
- * as many lanes. */
+/* A loop of a head, or of a member's nest. The loops of one dimension d, from the outside: each runs in steps of its `step` over the step of the one before; the last has step 1, or is the
+ * vector loop with as many lanes. The place of the vector loop is that of the loop over vectors: the lanes are innermost, inside all that comes after. */
 typedef struct GroupLoop {
-    int     dim;
+    int     dim;                /* in a nest also STEP_DIM + i: reduction variable i of the main definition; its last loop may be unrolled if its steps are a constant few */
     int64_t step;
     bool    parallel, vector, unroll;
 } GroupLoop;
+
+enum { STEP_DIM = KN_MAX_RANK };
+
+/* The loops of a member's main definition (draft_main), outermost first; its pure definition has the same ones without those over steps, other updates those of the default schedule. A nest without
+ * loops over steps has them inside all others but copies; draft_settle writes them out. Never changed once a choice points to it, so that copies of drafts can share it. */
+typedef struct Nest {
+    int       count;
+    GroupLoop loops[MOST_GROUP_LOOPS];
+} Nest;
 
 typedef enum Where { WHERE_ROOT, WHERE_INLINE, WHERE_INSIDE, WHERE_DEFAULT /* left to the compiler: a reduction beside the loop of its one reader */ } Where;
 
 typedef struct Choice {
     Where where;
     int   group;                /* its group; of an inlined stage too */
-    int   compute, store;       /* WHERE_INSIDE: loops of the head, store <= compute (0 is outermost) */
-    int   lanes;                /* of its vector loop, along its first dimension; 0: the default's */
+    int   compute, store;       /* WHERE_INSIDE: loops of the head, store <= compute (0 is outermost); or of a member: */
+    int   at;                   /* WHERE_INSIDE: 0: loops of the head; else 1 + the member, of the same group and with a nest, whose loops `compute` and `store` are */
+    int   lanes;                /* of its vector loop, along its first dimension; 0: the default's. Without a nest only */
+    int   even;                 /* > 1: what is computed of it along its first dimension begins and ends at multiples of this (align_bounds) */
+    const Nest *nest;           /* WHERE_INSIDE: its own loops; NULL: the default's */
+    const int  *memory;         /* its dimensions in memory, innermost first; NULL: as they are. Not of outputs */
 } Choice;
+
+/* A copy of stage `of` (an input, or at root) that the main definition of `reader` reads in its place. */
+typedef struct StagedCopy {
+    int        of, reader;
+    int        compute;         /* the loop of the head of the reader's group in which it is made, as much as that iteration needs; -1: at root, before the group */
+    int        lanes;           /* along the first dimension in memory */
+    const int *memory;          /* as above; its loops are nested in that order too */
+} StagedCopy;
 
 typedef struct Group {
     int        head;
@@ -43,6 +70,9 @@ typedef struct Draft {
     int          group_count;
     Group       *groups;        /* has room for one per stage */
     Choice      *choices;       /* per stage */
+    int          copy_count;
+    const StagedCopy *copies;
+    struct Special *specials;   /* per stage: special.h */
 } Draft;
 
 /* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */
@@ -51,6 +81,11 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);
 /* The definition of a head that its loops are of: -1 the pure one, else the update with the most work; NO_DEF where nothing can be inside its loops (no dimensions, a scan, a scatter, C code). */
 enum { NO_DEF = -2 };
 int draft_main(const Draft *d, int s);
+
+/* The stage whose loops the level of a member (WHERE_INSIDE) counts. */
+int draft_host(const Draft *d, int s);
+/* The loop of the head inside which a member is computed, by itself or by way of its hosts. */
+int draft_head_level(const Draft *d, int s);
 
 /* May stage s be inlined at all (no output, nothing that C code reads, updates of few steps only)? The default's and the schedulers' question whether it should is another one. */
 bool draft_may_inline(const Draft *d, int s);

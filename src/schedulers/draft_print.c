@@ -9,6 +9,7 @@
  * steps of a reduction, copies of rows) is nested between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
+#include "schedulers/special.h"
 
 enum { LINE = 64, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
 
@@ -18,7 +19,7 @@ typedef struct Printer {
 } Printer;
 
 /* The loops of one definition on the way: their names, outermost first. */
-typedef struct Nest {
+typedef struct Names {
     Text         *out;
     const Func   *func;
     const Update *update;               /* NULL: the pure definition */
@@ -26,11 +27,11 @@ typedef struct Nest {
     int           count;
     const char   *taken[MOST_NAMES];    /* arguments and reduction variables too */
     int           taken_count;
-} Nest;
+} Names;
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-static bool is_taken(const Nest *n, const char *name)
+static bool is_taken(const Names *n, const char *name)
 {
     for (int i = 0; i < n->taken_count; i++)
         if (!strcmp(n->taken[i], name))
@@ -38,7 +39,7 @@ static bool is_taken(const Nest *n, const char *name)
     return false;
 }
 
-static const char *take_name(Nest *n, const char *arg, const char *suffix)
+static const char *take_name(Names *n, const char *arg, const char *suffix)
 {
     Arena      *arena = n->out->arena;
     const char *base  = arena_printf(arena, "%s%s", arg, suffix), *name = base;
@@ -49,9 +50,9 @@ static const char *take_name(Nest *n, const char *arg, const char *suffix)
     return name;
 }
 
-static Nest nest_begin(Text *out, const Func *f, int update)
+static Names nest_begin(Text *out, const Func *f, int update)
 {
-    Nest n = { .out = out, .func = f, .update = update < 0 ? NULL : &f->updates[update] };
+    Names n = { .out = out, .func = f, .update = update < 0 ? NULL : &f->updates[update] };
     for (int d = 0; d < f->rank; d++)
         n.taken[n.taken_count++] = f->args[d];
     for (int i = 0; n.update && i < n.update->rvar_count && n.taken_count < MOST_NAMES; i++)
@@ -59,20 +60,20 @@ static Nest nest_begin(Text *out, const Func *f, int update)
     return n;
 }
 
-static void add_name(Nest *n, const char *name)
+static void add_name(Names *n, const char *name)
 {
     if (n->count < MOST_NAMES)
         n->names[n->count++] = name;
 }
 
-static void add_reductions(Nest *n)
+static void add_reductions(Names *n)
 {
     for (int i = 0; n->update && i < n->update->rvar_count; i++)
         add_name(n, n->update->rvars[i].name);
 }
 
 /* ".reorder(x, yi, yo)" of names from..end, which are outermost first; nothing for a single one. */
-static void print_reorder(const Nest *n, int from, int end)
+static void print_reorder(const Names *n, int from, int end)
 {
     if (end - from < 2)
         return;
@@ -82,7 +83,7 @@ static void print_reorder(const Nest *n, int from, int end)
 }
 
 /* Moves the name at `at` behind all others, which keep their order. */
-static void move_last(Nest *n, int at)
+static void move_last(Names *n, int at)
 {
     const char *name = n->names[at];
     for (int i = at; i + 1 < n->count; i++)
@@ -91,7 +92,7 @@ static void move_last(Nest *n, int at)
 }
 
 /* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes`, whose lanes are innermost. `natural`: that order needs no words. */
-static void print_nest(Nest *n, int vector, int64_t lanes, bool natural)
+static void print_nest(Names *n, int vector, int64_t lanes, bool natural)
 {
     if (vector < 0 || vector == n->count - 1) {
         if (!natural)
@@ -100,7 +101,7 @@ static void print_nest(Nest *n, int vector, int64_t lanes, bool natural)
             text_printf(n->out, ".vectorize(%s, %lld)", n->names[vector], (long long)lanes);
         return;
     }
-    Nest first = *n;
+    Names first = *n;
     move_last(&first, vector);
     print_reorder(&first, 0, first.count);
     text_printf(n->out, ".vectorize(%s, %lld)", n->names[vector], (long long)lanes);
@@ -117,7 +118,7 @@ static void print_name(Text *out, const Func *f, int update)
         text_printf(out, ".update(%d)", update);
 }
 
-static bool is_natural(const Nest *n)
+static bool is_natural(const Names *n)
 {
     for (int i = 0; i < n->count; i++)
         if (n->update || i >= n->func->rank || n->names[i] != n->func->args[n->func->rank - 1 - i])
@@ -131,7 +132,7 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
 {
     const Func     *f     = p->d->graph->stages[s].func;
     const DefFacts *facts = &p->d->facts[s].defs[update + 1];
-    Nest            n     = nest_begin(p->out, f, update);
+    Names            n     = nest_begin(p->out, f, update);
     const bool      rows  = (facts->free & 1u) && !(facts->bounding & 1u) && lanes > 1;
     const bool      inner = facts->steps > 0 && facts->steps <= SHORT_REDUCTION;
     int             x     = -1;
@@ -180,114 +181,135 @@ static void print_updates(const Printer *p, int s, int done, int lanes, bool par
     }
 }
 
-/* ---- Heads ------------------------------------------------------------------------------ */
+/* ---- Loops that the draft has -------------------------------------------------------------- */
+
+/* The loops of a stage's main definition: a head's, or a member's nest; and their names, the same wherever they are asked for. */
+typedef struct Loops {
+    int              stage, count;
+    const GroupLoop *at;                /* NULL: the default schedule's */
+    const char      *names[MOST_GROUP_LOOPS];
+} Loops;
 
 /* How many loops of the dimension there are, and which of them this is, counted from outside. */
-static int place_in_dim(const Group *gr, int loop, int *count)
+static int place_in_dim(const Loops *l, int loop, int *count)
 {
     int place = 0;
     *count    = 0;
-    for (int i = 0; i < gr->loop_count; i++) {
-        place += gr->loops[i].dim == gr->loops[loop].dim && i < loop;
-        *count += gr->loops[i].dim == gr->loops[loop].dim;
+    for (int i = 0; i < l->count; i++) {
+        place += l->at[i].dim == l->at[loop].dim && i < loop;
+        *count += l->at[i].dim == l->at[loop].dim;
     }
     return place;
 }
 
-/* The names of a group's loops: the same wherever they are asked for. */
-static void name_loops(const Printer *p, const Group *gr, const char **names)
+static const char *variable_of(const Names *n, int dim)
 {
-    const Func *f = p->d->graph->stages[gr->head].func;
-    Nest        n = nest_begin(p->out, f, draft_main(p->d, gr->head));
-    for (int i = 0; i < gr->loop_count; i++) {
-        int         count;
-        const int   place  = place_in_dim(gr, i, &count);
-        const char *suffix = place == 0 ? "o" : place == count - 1 ? "i" : arena_printf(p->out->arena, "%d", place);
-        names[i]           = count == 1 ? f->args[gr->loops[i].dim] : take_name(&n, f->args[gr->loops[i].dim], suffix);
+    return dim < STEP_DIM ? n->func->args[dim] : n->update->rvars[dim - STEP_DIM].name;
+}
+
+static Loops loops_of(const Printer *p, int s)
+{
+    const Draft  *d = p->d;
+    const Choice *c = &d->choices[s];
+    Loops         l = { .stage = s };
+    if (c->where == WHERE_INSIDE && c->nest) {
+        l.at    = c->nest->loops;
+        l.count = c->nest->count;
+    } else if (c->where == WHERE_ROOT && d->groups[c->group].loop_count) {
+        l.at    = d->groups[c->group].loops;
+        l.count = d->groups[c->group].loop_count;
     }
+    Names n = nest_begin(p->out, d->graph->stages[s].func, l.at ? draft_main(d, s) : -1);
+    for (int i = 0; i < l.count; i++) {
+        int         count;
+        const int   place  = place_in_dim(&l, i, &count);
+        const char *suffix = place == 0 ? "o" : place == count - 1 ? "i" : arena_printf(p->out->arena, "%d", place);
+        l.names[i]         = count == 1 ? variable_of(&n, l.at[i].dim) : take_name(&n, variable_of(&n, l.at[i].dim), suffix);
+    }
+    return l;
+}
+
+/* Has this definition that loop? The pure one of a reduction has none over steps. */
+static bool has_loop(const Loops *l, int loop, int update)
+{
+    return update >= 0 || l->at[loop].dim < STEP_DIM;
 }
 
 /* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost loop. */
-static void print_splits(const Printer *p, const Group *gr, const char *const *names)
+static void print_splits(const Names *n, const Loops *l, int update)
 {
-    const Func *f = p->d->graph->stages[gr->head].func;
-    for (int i = 0; i < gr->loop_count; i++) {
+    for (int i = 0; i < l->count; i++) {
         int       count, last = i;
-        const int place = place_in_dim(gr, i, &count);
-        for (int k = i + 1; k < gr->loop_count; k++)
-            last = gr->loops[k].dim == gr->loops[i].dim ? k : last;
-        if (place < count - 1)
-            text_printf(p->out, ".split(%s, %s, %s, %lld)", place ? names[last] : f->args[gr->loops[i].dim], names[i], names[last], (long long)gr->loops[i].step);
+        const int place = place_in_dim(l, i, &count);
+        for (int k = i + 1; k < l->count; k++)
+            last = l->at[k].dim == l->at[i].dim ? k : last;
+        if (place < count - 1 && has_loop(l, i, update))
+            text_printf(n->out, ".split(%s, %s, %s, %lld)", place ? l->names[last] : variable_of(n, l->at[i].dim), l->names[i], l->names[last],
+                        (long long)l->at[i].step);
     }
 }
 
-/* Where the steps of a reduction are: inside all loops but copies, and inside the loop over vectors. */
-static int reduction_place(const Group *gr)
+/* Where the steps of a reduction are if the loops do not say it: inside all loops but copies, and inside the loop over vectors. */
+static int reduction_place(const Loops *l)
 {
-    int at = gr->loop_count;
-    while (at > 0 && gr->loops[at - 1].unroll)
+    int  at   = l->count;
+    bool said = false;
+    for (int i = 0; i < l->count; i++)
+        said |= l->at[i].dim >= STEP_DIM;
+    while (at > 0 && l->at[at - 1].unroll)
         at--;
-    return at;
+    return said ? -1 : at;
 }
 
-static void print_head_loops(const Printer *p, const Group *gr, const char *const *names)
+static void print_loops(const Printer *p, const Loops *l, int update)
 {
-    const int main    = draft_main(p->d, gr->head);
-    const int steps   = reduction_place(gr);
-    int       vector  = -1;
-    bool      natural = main < 0;
-    Nest      n       = nest_begin(p->out, p->d->graph->stages[gr->head].func, main);
-    print_splits(p, gr, names);
-    for (int i = 0; i < gr->loop_count; i++) {
-        natural &= !i || gr->loops[i].dim <= gr->loops[i - 1].dim;
+    const int steps   = reduction_place(l);
+    int       vector  = -1, last = 0;
+    int64_t   lanes   = 0;
+    bool      natural = update < 0;
+    Names     n       = nest_begin(p->out, p->d->graph->stages[l->stage].func, update);
+    print_splits(&n, l, update);
+    for (int i = 0; i < l->count; i++) {
         if (i == steps)
             add_reductions(&n);
-        if (gr->loops[i].vector)
+        if (!has_loop(l, i, update))
+            continue;
+        natural &= !n.count || l->at[i].dim <= l->at[last].dim;
+        last = i;
+        if (l->at[i].vector) {
             vector = n.count;
-        add_name(&n, names[i]);
+            lanes  = l->at[i].step;
+        }
+        add_name(&n, l->names[i]);
     }
-    if (steps == gr->loop_count)
+    if (steps == l->count)
         add_reductions(&n);
-    print_nest(&n, vector, vector < 0 ? 0 : gr->loops[vector].step, natural);
-    for (int i = 0; i < gr->loop_count; i++) {
-        if (gr->loops[i].parallel)
-            text_printf(p->out, ".parallel(%s)", names[i]);
-        if (gr->loops[i].unroll)
-            text_printf(p->out, ".unroll(%s)", names[i]);
+    print_nest(&n, vector, lanes, natural);
+    for (int i = 0; i < l->count; i++) {
+        if (l->at[i].parallel)
+            text_printf(p->out, ".parallel(%s)", l->names[i]);
+        if (l->at[i].unroll && has_loop(l, i, update))
+            text_printf(p->out, ".unroll(%s)", l->names[i]);
     }
 }
 
-static void print_head(const Printer *p, const Group *gr, const char *const *names)
+/* ---- Memory ----------------------------------------------------------------------------- */
+
+static void print_order(Text *out, const char *what, const Func *f, const int *order)
 {
-    const Stage *st    = &p->d->graph->stages[gr->head];
-    const int    main  = draft_main(p->d, gr->head);
-    const int    lanes = draft_lanes(p->d, gr->head);
-    const size_t before = p->out->count;
-    print_name(p->out, st->func, -1);
-    const size_t name = p->out->count;
-    if (!st->is_output)
-        text_add(p->out, ".compute_root()");
-    if (gr->loop_count && main < 0)
-        print_head_loops(p, gr, names);
-    else
-        print_plain(p, gr->head, -1, lanes, true);
-    text_add(p->out, gr->stream ? ".stream()" : "");
-    end_line(p->out, before, name);
-    if (gr->loop_count && main >= 0) {
-        print_name(p->out, st->func, main);
-        print_head_loops(p, gr, names);
-        text_add(p->out, "\n");
-    }
-    print_updates(p, gr->head, gr->loop_count ? main : NO_DEF, lanes, true);
+    text_printf(out, ".%s(", what);
+    for (int i = 0; i < f->rank; i++)
+        text_printf(out, "%s%s", f->args[order ? order[i] : i], i + 1 < f->rank ? ", " : ")");
 }
 
-/* ---- Members ---------------------------------------------------------------------------- */
-
-static void print_level(const Printer *p, const Group *gr, const char *what, const char *loop)
+static void print_memory(const Printer *p, int s)
 {
-    text_printf(p->out, ".%s_at(", what);
-    print_name(p->out, p->d->graph->stages[gr->head].func, draft_main(p->d, gr->head));
-    text_printf(p->out, ", %s)", loop);
+    const Choice *c = &p->d->choices[s];
+    const Func   *f = p->d->graph->stages[s].func;
+    if (c->memory)
+        print_order(p->out, "reorder_storage", f, c->memory);
+    if (c->even)
+        text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->even);
 }
 
 /* Rows that are kept begin at a cache line each. */
@@ -300,20 +322,89 @@ static void print_alignment(const Printer *p, const Func *f)
         text_printf(p->out, ".align_storage(%s, %d)", f->args[0], LINE / (bits < 8 ? 1 : bits / 8));
 }
 
-static void print_member(const Printer *p, const Group *gr, int s, const char *const *names)
+/* ---- Heads and members ------------------------------------------------------------------ */
+
+static void print_head(const Printer *p, const Group *gr)
+{
+    const Stage *st     = &p->d->graph->stages[gr->head];
+    const int    main   = draft_main(p->d, gr->head);
+    const int    lanes  = draft_lanes(p->d, gr->head);
+    const Loops  loops  = loops_of(p, gr->head);
+    const size_t before = p->out->count;
+    print_name(p->out, st->func, -1);
+    const size_t name = p->out->count;
+    if (!st->is_output)
+        text_add(p->out, ".compute_root()");
+    print_memory(p, gr->head);
+    if (loops.at && main < 0)
+        print_loops(p, &loops, main);
+    else
+        print_plain(p, gr->head, -1, lanes, true);
+    text_add(p->out, gr->stream ? ".stream()" : "");
+    end_line(p->out, before, name);
+    if (loops.at && main >= 0) {
+        print_name(p->out, st->func, main);
+        print_loops(p, &loops, main);
+        text_add(p->out, "\n");
+    }
+    print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);
+}
+
+static void print_level(const Printer *p, const Loops *host, const char *what, int loop)
+{
+    text_printf(p->out, ".%s_at(", what);
+    print_name(p->out, p->d->graph->stages[host->stage].func, draft_main(p->d, host->stage));
+    text_printf(p->out, ", %s)", host->names[loop]);
+}
+
+static void print_member(const Printer *p, int s)
 {
     const Choice *c     = &p->d->choices[s];
     const Func   *f     = p->d->graph->stages[s].func;
-    const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s);
+    const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
+    const Loops   loops = loops_of(p, s), host = loops_of(p, draft_host(p->d, s));
     text_add(p->out, f->name);
     if (c->store != c->compute) {
         print_alignment(p, f);
-        print_level(p, gr, "store", names[c->store]);
+        print_level(p, &host, "store", c->store);
     }
-    print_level(p, gr, "compute", names[c->compute]);
-    print_plain(p, s, -1, lanes, false);
+    print_level(p, &host, "compute", c->compute);
+    print_memory(p, s);
+    if (loops.at)
+        print_loops(p, &loops, -1);
+    else
+        print_plain(p, s, -1, lanes, false);
     text_add(p->out, "\n");
-    print_updates(p, s, NO_DEF, lanes, false);
+    if (loops.at && main >= 0) {
+        print_name(p->out, f, main);
+        print_loops(p, &loops, main);
+        text_add(p->out, "\n");
+    }
+    print_updates(p, s, loops.at ? main : NO_DEF, lanes, false);
+}
+
+/* B.stage(out.sum.update(0)).compute_at(out, xo).reorder(x, y).vectorize(x, 64) */
+static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr)
+{
+    const Func *f = p->d->graph->stages[copy->of].func;
+    Names       n = nest_begin(p->out, f, -1);
+    text_printf(p->out, "%s.stage(", f->name);
+    print_name(p->out, p->d->graph->stages[copy->reader].func, draft_main(p->d, copy->reader));
+    text_add(p->out, ")");
+    if (copy->compute >= 0) {
+        const Loops host = loops_of(p, gr->head);
+        print_level(p, &host, "compute", copy->compute);
+    } else {
+        text_add(p->out, ".compute_root()");
+    }
+    if (copy->memory)
+        print_order(p->out, "reorder_storage", f, copy->memory);
+    for (int i = f->rank - 1; i >= 0; i--)
+        add_name(&n, f->args[copy->memory ? copy->memory[i] : i]);
+    print_nest(&n, copy->lanes > 1 ? n.count - 1 : -1, copy->lanes, is_natural(&n));
+    if (copy->compute < 0 && f->rank > 1)
+        text_printf(p->out, ".parallel(%s)", n.names[0]);
+    text_add(p->out, "\n");
 }
 
 /* ---- Groups ----------------------------------------------------------------------------- */
@@ -341,8 +432,6 @@ static void print_group(const Printer *p, int group)
 {
     const Group *gr   = &p->d->groups[group];
     const Stage *head = &p->d->graph->stages[gr->head];
-    const char  *names[MOST_GROUP_LOOPS];
-    name_loops(p, gr, names);
     text_printf(p->out, "// %s", head->func->name);
     print_pieces(p, gr);
     print_stages(p, group, WHERE_INSIDE, ", with ");
@@ -351,10 +440,16 @@ static void print_group(const Printer *p, int group)
     text_add(p->out, head->kind == STAGE_EXTERN ? ": C code\n" : "\n");
     if (head->func->kind != FUNC_DEFINED)
         return;
-    print_head(p, gr, names);
+    if (p->d->specials[gr->head].form)
+        special_print(p->out, p->d, gr->head);
+    else
+        print_head(p, gr);
     for (int s = p->d->graph->stage_count; s-- > 0;)
         if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE)
-            print_member(p, gr, s, names);
+            print_member(p, s);
+    for (int i = 0; i < p->d->copy_count; i++)
+        if (p->d->choices[p->d->copies[i].reader].group == group)
+            print_copy(p, &p->d->copies[i], gr);
     for (int s = 0; s < p->d->graph->stage_count; s++)
         if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INLINE)
             text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
@@ -367,6 +462,8 @@ static Draft copy_draft(const Draft *d, Arena *arena)
     Draft        copy   = *d;
     copy.groups         = ARENA_ARRAY(arena, Group, stages);
     copy.choices        = ARENA_ARRAY(arena, Choice, stages);
+    copy.specials       = ARENA_ARRAY(arena, Special, stages);
+    memcpy(copy.specials, d->specials, sizeof *d->specials * (stages - 1));
     memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
     memcpy(copy.choices, d->choices, sizeof *d->choices * (stages - 1));
     return copy;

@@ -161,11 +161,13 @@ static void visit_stage(Maker *m, const Stage *s)
     }
 }
 
-static double domain_steps(const Update *u, const UpdateRegion *r)
+static double domain_steps(const Update *u, const UpdateRegion *r, int64_t *extents)
 {
     double steps = 1;
-    for (int i = 0; i < u->rvar_count; i++)
-        steps *= r->hi[i] > r->lo[i] ? (double)(r->hi[i] - r->lo[i]) : 0;
+    for (int i = 0; i < u->rvar_count; i++) {
+        extents[i] = r->hi[i] > r->lo[i] ? r->hi[i] - r->lo[i] : 0;
+        steps *= (double)extents[i];
+    }
     return steps;
 }
 
@@ -186,7 +188,8 @@ static void visit_defined(Maker *m, Stage *s)
     s->defs[0].points = (double)box_points(&s->box, s->rank);
     for (int u = 0; u < s->func->update_count; u++) {
         const UpdateRegion *r     = &m->regions.of[s->func->id].updates[u];
-        const double        steps = domain_steps(&s->func->updates[u], r);
+        s->defs[u + 1].extents    = ARENA_ARRAY(m->graph->arena, int64_t, (size_t)s->func->updates[u].rvar_count);
+        const double        steps = domain_steps(&s->func->updates[u], r, s->defs[u + 1].extents);
         visit_update(m, s, u);
         if (r->steps > 0)
             repeat_shifts(m, s, u, steps);

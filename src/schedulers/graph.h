@@ -42,6 +42,7 @@ typedef struct Edge {
 typedef struct Work {
     double  points;             /* over the whole run at root: box points, times steps for an update */
     double  steps;              /* of the reduction domain, 1 without one */
+    int64_t *extents;           /* of its variables */
     double  ops;                /* vector operations per point, weighted: a division, a square root, exp … count as many as they take (a table in the .c) */
     double  loads;              /* different elements read per point */
     bool    gathers;            /* reads at places that data decides */

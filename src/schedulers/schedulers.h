@@ -7,6 +7,7 @@
 /* What a scheduler may spend, and what it leaves out (the ablation of Jangda and Bondhugula 2020, section 7.4.3). */
 typedef struct SchedulerOptions {
     double budget;              /* seconds */
+    int    number;              /* of `varied`: which of its drafts */
     bool   no_inlining, no_two_levels, no_together, greedy_fusion, plain_cost;
 } SchedulerOptions;
 
@@ -17,11 +18,11 @@ typedef struct Scheduler {
     SchedulerRun *run;
 } Scheduler;
 
-SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_auto;
+SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto, scheduler_varied;
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
-/* NULL: there is none. Behind a name may stand what it leaves out, as in `dp-no-inlining-no-two-levels`: of inlining, two-levels, together, search, model. */
+/* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`, `dp/no-inlining/no-two-levels`; of inlining, two-levels, together, search, model. */
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
 /* auto.c: what all the others have drafted, the fastest as predicted first; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */

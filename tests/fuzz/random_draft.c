@@ -1,6 +1,6 @@
 /* Random drafts: groups, loops, levels and kinds are drawn without asking what is legal. draft_print has to make a legal schedule of any of them. */
 #include "random_draft.h"
-#include "schedulers/draft.h"
+#include "schedulers/special.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,57 @@ static void draw_loops(Choices *c, const Stage *st, Group *gr)
     }
 }
 
-static void draw_choice(Choices *c, Draft *d, int s)
+static int *draw_order(Choices *c, Arena *arena, int rank)
+{
+    int *order = ARENA_ARRAY(arena, int, (size_t)rank + 1);
+    for (int d = 0; d < rank; d++)
+        order[d] = d;
+    for (int d = rank - 1; d > 0; d--) {
+        const int other = (int)choose(c, (uint32_t)d + 1), had = order[d];
+        order[d]        = order[other];
+        order[other]    = had;
+    }
+    if (rank && choose(c, 20) == 0)
+        order[0] = rank;
+    return choose(c, 3) ? order : NULL;
+}
+
+/* Loops as a head's, and often some over steps of its updates, in any place. */
+static const Nest *draw_nest(Choices *c, const Stage *st, Arena *arena)
+{
+    Group gr = { 0 };
+    Nest *n  = ARENA_NEW(arena, Nest);
+    int   steps = 0;
+    draw_loops(c, st, &gr);
+    for (int k = 0; k < st->func->update_count; k++)
+        steps = st->func->updates[k].rvar_count > steps ? st->func->updates[k].rvar_count : steps;
+    for (int i = 0; i <= gr.loop_count && n->count < MOST_GROUP_LOOPS; i++) {
+        while (steps && choose(c, 3) == 0 && n->count < MOST_GROUP_LOOPS)
+            n->loops[n->count++] = (GroupLoop){ .dim = STEP_DIM + (int)choose(c, (uint32_t)steps + (choose(c, 20) == 0)), .step = 1 << choose(c, 4),
+                                                .unroll = choose(c, 3) == 0, .vector = choose(c, 9) == 0 };
+        if (i < gr.loop_count && n->count < MOST_GROUP_LOOPS)
+            n->loops[n->count++] = gr.loops[i];
+    }
+    return n;
+}
+
+/* Copies for readers, most of which do not read what is copied. */
+static void draw_copies(Choices *c, Draft *d, Arena *arena)
+{
+    const Graph *g      = d->graph;
+    StagedCopy  *copies = ARENA_ARRAY(arena, StagedCopy, (size_t)g->stage_count + 1);
+    for (int s = 0; s < g->stage_count; s++) {
+        const Stage *st = &g->stages[s];
+        if (choose(c, 3))
+            continue;
+        const int reader = st->out_count ? st->out[choose(c, (uint32_t)st->out_count)]->consumer : (int)choose(c, (uint32_t)g->stage_count);
+        copies[d->copy_count++] = (StagedCopy){ .of = s, .reader = reader, .compute = (int)choose(c, 6) - 2, .lanes = 1 << choose(c, 7),
+                                                .memory = draw_order(c, arena, st->rank) };
+    }
+    d->copies = copies;
+}
+
+static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
 {
     const Stage *st = &d->graph->stages[s];
     const int    what = (int)choose(c, 10);
@@ -41,15 +91,24 @@ static void draw_choice(Choices *c, Draft *d, int s)
     } else if (what < 8 && d->group_count) {
         const int group = choose(c, 3) && st->out_count ? d->choices[st->out[0]->consumer].group : (int)choose(c, (uint32_t)d->group_count);
         d->choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group < 0 ? 0 : group, .compute = (int)choose(c, 8) - 1, .store = (int)choose(c, 8) - 1,
-                                  .lanes = choose(c, 2) ? 1 << choose(c, 7) : 0 };
+                                  .lanes = choose(c, 2) ? 1 << choose(c, 7) : 0, .even = choose(c, 3) ? 0 : (int)choose(c, 5),
+                                  .at = choose(c, 2) ? 0 : choose(c, 4) && st->out_count ? st->out[0]->consumer + 1 : (int)choose(c, (uint32_t)d->graph->stage_count + 2) - 1,
+                                  .nest = choose(c, 2) ? draw_nest(c, st, arena) : NULL, .memory = draw_order(c, arena, st->rank) };
     } else if (what == 8) {
         d->choices[s] = (Choice){ .where = WHERE_DEFAULT };
     } else {
         Group *gr = &d->groups[d->group_count];
         *gr       = (Group){ .head = s, .stream = choose(c, 4) == 0 };
         draw_loops(c, st, gr);
-        d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
+        d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = d->group_count++, .even = choose(c, 4) ? 0 : 2, .memory = draw_order(c, arena, st->rank) };
     }
+}
+
+/* A special form for any stage, with any numbers. */
+static void draw_special(Choices *c, Draft *d, int s)
+{
+    static const int ways[] = { 1, 4, 4, 3 };
+    d->specials[s]          = (Special){ .form = choose(c, 2) ? (SpecialForm)choose(c, SPECIAL_FORMS + 1) : SPECIAL_NONE, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)] };
 }
 
 static void draw(void *arg)
@@ -70,7 +129,10 @@ static void draw(void *arg)
     Draft d       = draft_plain(&g, &machine, arena);
     d.group_count = 0;
     for (int s = g.stage_count; s-- > 0;)
-        draw_choice(w->c, &d, s);
+        draw_choice(w->c, &d, s, arena);
+    for (int s = g.stage_count; s-- > 0;)
+        draw_special(w->c, &d, s);
+    draw_copies(w->c, &d, arena);
     text_init(&out, arena);
     draft_print(&out, &d);
     w->text = strdup(text_string(&out));

@@ -1,0 +1,165 @@
+/* Settling loops: those of heads and of members' nests.
+ *
+ * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few; loops over steps are in their order, inside those that bound
+ *         them; only heads are parallel. */
+#include "schedulers/draft_parts.h"
+
+typedef struct Loops {
+    GroupLoop      *at;
+    int             count;
+    const DefFacts *facts;
+    const Update   *update;     /* of a nest with loops over steps; NULL else */
+    int             vector;     /* found so far; -1 */
+    int64_t         copies;
+} Loops;
+
+/* The loop of the same dimension before or after; -1: none. */
+static int neighbour(const Loops *l, int loop, int direction)
+{
+    for (int i = loop + direction; i >= 0 && i < l->count; i += direction)
+        if (l->at[i].dim == l->at[loop].dim)
+            return i;
+    return -1;
+}
+
+/* How many iterations the last loop of a dimension has: what the one before leaves, or all steps; 0: not known. */
+static int64_t known_extent(const Loops *l, int loop)
+{
+    const int before = neighbour(l, loop, -1), dim = l->at[loop].dim;
+    if (before >= 0)
+        return l->at[before].step;
+    return dim >= STEP_DIM && l->update ? rvar_steps(&l->update->rvars[dim - STEP_DIM]) : 0;
+}
+
+static bool bounds_steps(const Loops *l, int loop)
+{
+    return l->at[loop].dim < STEP_DIM && l->facts->bounding & 1u << l->at[loop].dim;
+}
+
+static void settle_loop(Loops *all, int i)
+{
+    GroupLoop *l    = &all->at[i];
+    const bool last = neighbour(all, i, 1) < 0;
+    l->step         = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
+    l->vector       = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_LANES * 4 && l->dim < STEP_DIM && !bounds_steps(all, i);
+    if (last && !l->vector)
+        l->step = 1;
+    l->parallel          = l->parallel && !l->vector && all->vector < 0;
+    const int64_t extent = l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
+    l->unroll            = extent > 0 && extent * all->copies <= MOST_COPIES;
+    all->copies *= l->unroll ? extent : 1;
+    all->vector = l->vector ? i : all->vector;
+}
+
+/* bit d: dimension d; bit STEP_DIM + i: reduction variable i; bit 31: neither. */
+static uint32_t dims_of(const GroupLoop *loops, int count, int rank, int steps)
+{
+    uint32_t dims = 0;
+    for (int i = 0; i < count; i++) {
+        const int  dim   = loops[i].dim;
+        const bool known = (dim >= 0 && dim < rank) || (dim >= STEP_DIM && dim < STEP_DIM + steps);
+        dims |= known ? 1u << dim : 1u << 31;
+    }
+    return dims;
+}
+
+void draft_settle_head(const Draft *d, Group *gr)
+{
+    const Stage *st   = &d->graph->stages[gr->head];
+    const int    main = draft_main(d, gr->head);
+    if (main == NO_DEF || dims_of(gr->loops, gr->loop_count, st->rank, 0) != (1u << st->rank) - 1) {
+        gr->loop_count = 0;
+        return;
+    }
+    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, -1, 1 };
+    for (int i = 0; i < l.count; i++)
+        settle_loop(&l, i);
+}
+
+/* ---- Nests ------------------------------------------------------------------------------ */
+
+/* Where loops over steps are if nothing is said: inside all loops but copies. */
+static int steps_place(const Nest *n)
+{
+    int at = n->count;
+    while (at > 0 && n->loops[at - 1].unroll)
+        at--;
+    return at;
+}
+
+static void add_steps(Nest *n, int steps)
+{
+    const int at = steps_place(n);
+    memmove(&n->loops[at + steps], &n->loops[at], sizeof *n->loops * (size_t)(n->count - at));
+    for (int i = 0; i < steps; i++)
+        n->loops[at + i] = (GroupLoop){ .dim = STEP_DIM + i, .step = 1 };
+    n->count += steps;
+}
+
+/* The loops over steps in the order of the reduction variables, in the places that they have together. */
+static void order_steps(Nest *n)
+{
+    for (int i = 0; i < n->count; i++)
+        for (int k = i + 1; k < n->count; k++)
+            if (n->loops[i].dim >= STEP_DIM && n->loops[k].dim >= STEP_DIM && n->loops[k].dim < n->loops[i].dim) {
+                const GroupLoop swap = n->loops[i];
+                n->loops[i]          = n->loops[k];
+                n->loops[k]          = swap;
+            }
+}
+
+static int first_step(const Nest *n)
+{
+    int i = 0;
+    while (i < n->count && n->loops[i].dim < STEP_DIM)
+        i++;
+    return i;
+}
+
+const Nest *draft_settle_nest(const Draft *d, int s)
+{
+    const Stage  *st    = &d->graph->stages[s];
+    const Nest   *asked = d->choices[s].nest;
+    const int     main  = draft_main(d, s);
+    const Update *u     = main < 0 ? NULL : &st->func->updates[main];
+    const int     steps = u ? u->rvar_count : 0;
+    if (!asked || main == NO_DEF || asked->count < 1 || asked->count > MOST_GROUP_LOOPS || steps > KN_MAX_RANK)
+        return NULL;
+    Nest           n    = *asked;
+    const uint32_t free = (1u << st->rank) - 1, all = free | ((1u << steps) - 1) << STEP_DIM;
+    if (dims_of(n.loops, n.count, st->rank, steps) == free && steps && n.count + steps <= MOST_GROUP_LOOPS)
+        add_steps(&n, steps);
+    if (dims_of(n.loops, n.count, st->rank, steps) != all)
+        return NULL;
+    order_steps(&n);
+    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, -1, 1 };
+    for (int i = first_step(&n); i < n.count; i++)
+        if (bounds_steps(&l, i))
+            return NULL;
+    for (int i = 0; i < n.count; i++) {
+        n.loops[i].parallel = false;
+        settle_loop(&l, i);
+    }
+    if (!memcmp(&n, asked, sizeof n))
+        return asked;
+    Nest *legal = ARENA_NEW(d->graph->arena, Nest);
+    *legal      = n;
+    return legal;
+}
+
+/* ---- Levels in them --------------------------------------------------------------------- */
+
+int draft_innermost(const GroupLoop *loops, int count)
+{
+    int last = count - 1;
+    while (last >= 0 && loops[last].unroll)
+        last--;
+    return last;
+}
+
+int draft_innermost_of(const Draft *d, int s)
+{
+    const Nest *n    = d->choices[s].nest;
+    const int   last = draft_innermost(n->loops, n->count), first = first_step(n);
+    return d->facts[s].defs[draft_main(d, s) + 1].bounds_read && first <= last ? first - 1 : last;
+}

@@ -1,0 +1,32 @@
+/* Drafts: what only the files that make and settle them share. */
+#ifndef KILN_SCHEDULERS_DRAFT_PARTS_H
+#define KILN_SCHEDULERS_DRAFT_PARTS_H
+
+#include "schedulers/defs.h"
+#include "schedulers/draft.h"
+
+/* A draft may not vectorize wider, nor copy a loop body more often. */
+enum { MOST_FACTOR = 1 << 20, MOST_LANES = 64, MOST_COPIES = 64 };
+
+static inline bool is_defined(const Stage *s)
+{
+    return s->func->kind == FUNC_DEFINED;
+}
+
+/* Makes the stage a group of its own, with the loops of the default schedule. */
+void draft_make_root(Draft *d, int s);
+
+/* Producers first: what cannot be inlined, or has grown too large with what is inlined into it, is not. */
+void draft_settle_inlining(Draft *d);
+
+/* Makes the loops of a group's head legal; leaves them to the compiler where that cannot be done. */
+void draft_settle_head(const Draft *d, Group *gr);
+/* The legal nest nearest to that of a stage, with the loops over its steps written out; NULL: there is none. */
+const Nest *draft_settle_nest(const Draft *d, int s);
+
+/* The innermost loop of these inside which something may be computed; -1: none. Nothing is inside copies of a loop body; at the vector loop is inside the loop over vectors. */
+int draft_innermost(const GroupLoop *loops, int count);
+/* The same for a stage with a nest: nothing that its bounds read is inside its steps. */
+int draft_innermost_of(const Draft *d, int s);
+
+#endif

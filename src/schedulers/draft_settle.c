@@ -1,0 +1,222 @@
+/* Settling: what makes every draft legal.
+ *
+ *     inlining    draft.c
+ *     loops       of heads and members: draft_loops.c
+ *     levels      readers first: a member's level encloses all its readers, and no parallel loop is between storage and computing
+ *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed */
+#include "schedulers/draft_parts.h"
+#include "schedulers/special.h"
+
+/* ---- Levels ----------------------------------------------------------------------------- */
+
+/* Inside that loop of that stage's main definition; at root the stage is ROOT. A host has a greater number than what is inside its loops. */
+typedef struct Level {
+    int stage, loop;
+} Level;
+
+enum { ROOT = INT32_MAX };
+
+/* The level at which the stage of a level is computed. */
+static Level outward(const Draft *d, Level l)
+{
+    if (d->choices[l.stage].where != WHERE_INSIDE)
+        return (Level){ ROOT, -1 };
+    return (Level){ draft_host(d, l.stage), d->choices[l.stage].compute };
+}
+
+/* The innermost level around both. */
+static Level around_both(const Draft *d, Level a, Level b)
+{
+    while (a.stage != b.stage)
+        if (a.stage < b.stage)
+            a = outward(d, a);
+        else
+            b = outward(d, b);
+    return (Level){ a.stage, a.loop < b.loop ? a.loop : b.loop };
+}
+
+/* The innermost level of stage `host` around the given one: none if it is not inside that stage. */
+static Level within(const Draft *d, Level l, int host)
+{
+    while (l.stage < host)
+        l = outward(d, l);
+    return l;
+}
+
+/* The innermost level at which a definition of a stage of the group can find what it reads. */
+static Level level_of_reader(const Draft *d, const Group *gr, int s, int update)
+{
+    if (s == gr->head)
+        return (Level){ s, draft_innermost(gr->loops, gr->loop_count) };
+    if (d->choices[s].nest && update == draft_main(d, s) && draft_innermost_of(d, s) >= 0)
+        return (Level){ s, draft_innermost_of(d, s) };
+    return outward(d, (Level){ s, 0 });
+}
+
+/* The innermost level around all that read s, `found` among them. What is inlined stands for those that it is inlined into. */
+static Level level_of_readers(const Draft *d, const Group *gr, int s, const Level *found)
+{
+    Level all = found ? *found : (Level){ -1, MOST_GROUP_LOOPS };
+    for (size_t i = 0; i < d->facts[s].readers.count; i++) {
+        const TextReader r  = d->facts[s].readers.at[i];
+        const int        at = d->graph->of_func[r.func->id];
+        if (d->choices[at].where == WHERE_INLINE) {
+            all = level_of_readers(d, gr, at, &all);
+        } else {
+            const Level level = level_of_reader(d, gr, at, r.update);
+            all               = all.stage < 0 ? level : around_both(d, all, level);
+        }
+    }
+    return all;
+}
+
+/* Is `at` a stage that s can be inside of: a member of its group, after it, with loops? */
+static bool may_host(const Draft *d, int s, int at)
+{
+    const Choice *c = &d->choices[at > 0 ? at - 1 : 0];
+    return at > s + 1 && at <= d->graph->stage_count && c->where == WHERE_INSIDE && c->group == d->choices[s].group && c->nest;
+}
+
+static const GroupLoop *loops_of(const Draft *d, int host)
+{
+    return d->choices[host].where == WHERE_INSIDE ? d->choices[host].nest->loops : d->groups[d->choices[host].group].loops;
+}
+
+static void settle_level(Draft *d, int s)
+{
+    Choice *c = &d->choices[s];
+    if (c->where != WHERE_INSIDE)
+        return;
+    const Group *gr = &d->groups[c->group];
+    if (!draft_may_join(d, s, c->group) || draft_innermost(gr->loops, gr->loop_count) < 0) {
+        draft_make_root(d, s);
+        return;
+    }
+    c->nest          = draft_settle_nest(d, s);
+    const Level all  = level_of_readers(d, gr, s, NULL);
+    c->at            = may_host(d, s, c->at) && within(d, all, c->at - 1).stage == c->at - 1 ? c->at : 0;
+    const int   host = draft_host(d, s), most = within(d, all, host).loop;
+    c->compute       = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
+    c->store         = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;
+    for (int i = c->compute; i > c->store; i--)
+        if (loops_of(d, host)[i].parallel)
+            c->store = i;
+    c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_LANES ? 4 * MOST_LANES : c->lanes;
+}
+
+/* ---- Memory ----------------------------------------------------------------------------- */
+
+static bool is_permutation(const int *order, int rank)
+{
+    uint32_t dims = 0;
+    for (int i = 0; order && i < rank; i++)
+        dims |= order[i] >= 0 && order[i] < rank ? 1u << order[i] : 0;
+    return order && rank > 0 && dims == (1u << rank) - 1;
+}
+
+static bool in_order(const int *order, int rank)
+{
+    for (int i = 0; i < rank; i++)
+        if (order[i] != i)
+            return false;
+    return true;
+}
+
+static void settle_memory(Draft *d, int s)
+{
+    const Stage *st    = &d->graph->stages[s];
+    Choice      *c     = &d->choices[s];
+    const bool   owned = is_defined(st) && !st->is_output && (c->where == WHERE_INSIDE || c->where == WHERE_ROOT);
+    if (!owned || !is_permutation(c->memory, st->rank) || in_order(c->memory, st->rank))
+        c->memory = NULL;
+    if (!owned || !st->rank || c->even < 2 || c->even > MOST_LANES)
+        c->even = 0;
+}
+
+/* Does the main definition of the reader read it, in its own text? */
+static bool reads_itself(const Draft *d, const StagedCopy *copy)
+{
+    const StageFacts *facts = &d->facts[copy->of];
+    for (size_t i = 0; i < facts->readers.count; i++)
+        if (facts->readers.at[i].func == d->graph->stages[copy->reader].func && facts->readers.at[i].update == draft_main(d, copy->reader))
+            return true;
+    return false;
+}
+
+static bool may_copy(const Draft *d, const StagedCopy *copy, const StagedCopy *before, int count)
+{
+    const int stages = d->graph->stage_count;
+    if (copy->of < 0 || copy->of >= stages || copy->reader <= copy->of || copy->reader >= stages)
+        return false;
+    const Stage *of     = &d->graph->stages[copy->of];
+    const Where  reader = d->choices[copy->reader].where;
+    for (int i = 0; i < count; i++)
+        if (before[i].of == copy->of)
+            return false;
+    return of->rank && !of->is_output && (of->kind == STAGE_INPUT || (is_defined(of) && d->choices[copy->of].where == WHERE_ROOT))
+        && (reader == WHERE_ROOT || reader == WHERE_INSIDE) && draft_main(d, copy->reader) != NO_DEF && reads_itself(d, copy);
+}
+
+static void settle_copies(Draft *d)
+{
+    StagedCopy *legal = ARENA_ARRAY(d->graph->arena, StagedCopy, (size_t)d->copy_count + 1);
+    int         count = 0;
+    for (int i = 0; i < d->copy_count; i++) {
+        StagedCopy copy = d->copies[i];
+        if (!may_copy(d, &copy, legal, count))
+            continue;
+        const Choice *reader = &d->choices[copy.reader];
+        const Group  *gr     = &d->groups[reader->group];
+        const int     most   = reader->where == WHERE_INSIDE ? draft_head_level(d, copy.reader) : draft_innermost(gr->loops, gr->loop_count);
+        copy.compute         = copy.compute < -1 ? -1 : copy.compute > most ? most : copy.compute;
+        copy.lanes           = copy.lanes < 1 ? 1 : copy.lanes > 4 * MOST_LANES ? 4 * MOST_LANES : copy.lanes;
+        copy.memory          = is_permutation(copy.memory, d->graph->stages[copy.of].rank) ? copy.memory : NULL;
+        legal[count++]       = copy;
+    }
+    d->copy_count = count;
+    d->copies     = legal;
+}
+
+/* ---- Groups ----------------------------------------------------------------------------- */
+
+/* Groups whose head is no head any more are gone; what was inside is at root. Keeps the order of the others. */
+static void drop_lost_groups(Draft *d, Arena *scratch)
+{
+    int *now = ARENA_ARRAY(scratch, int, (size_t)d->group_count + 1), kept = 0;
+    for (int i = 0; i < d->group_count; i++) {
+        const Choice *head = &d->choices[d->groups[i].head];
+        now[i]             = head->where == WHERE_ROOT && head->group == i ? kept : -1;
+        if (now[i] >= 0)
+            d->groups[kept++] = d->groups[i];
+    }
+    d->group_count = kept;
+    for (int s = d->graph->stage_count; s-- > 0;) {
+        Choice      *c  = &d->choices[s];
+        const Stage *st = &d->graph->stages[s];
+        if (c->where == WHERE_INLINE || c->where == WHERE_DEFAULT)
+            c->group = st->out_count ? d->choices[st->out[0]->consumer].group : -1;
+        else
+            c->group = c->group >= 0 ? now[c->group] : -1;
+        if (c->where == WHERE_INSIDE && c->group < 0)
+            draft_make_root(d, s);
+    }
+}
+
+void draft_settle(Draft *d)
+{
+    Arena scratch;
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    drop_lost_groups(d, &scratch);
+    draft_settle_inlining(d);
+    for (int i = 0; i < d->group_count; i++)
+        draft_settle_head(d, &d->groups[i]);
+    for (int s = d->graph->stage_count; s-- > 0;)
+        settle_level(d, s);
+    drop_lost_groups(d, &scratch);
+    for (int s = 0; s < d->graph->stage_count; s++)
+        settle_memory(d, s);
+    if (d->copy_count)
+        settle_copies(d);
+    special_settle(d);
+    scratch_end(&scratch);
+}
