@@ -24,6 +24,7 @@ static const struct Part {
     { "no-two-levels", offsetof(SchedulerOptions, no_two_levels) },
     { "no-together", offsetof(SchedulerOptions, no_together) },
     { "no-search", offsetof(SchedulerOptions, greedy_fusion) },
+    { "no-repair", offsetof(SchedulerOptions, no_repair) },
     { "no-model", offsetof(SchedulerOptions, plain_cost) },
 };
 
