@@ -189,6 +189,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
         make_group(&dp, count, k);
     }
     dp.d.group_count = found.count;
+    draft_finish(&dp.d, m);
     draft_settle(&dp.d);
     return dp.d;
 }
