@@ -5,6 +5,7 @@
  * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is what will be run. */
 #include "schedulers/group.h"
 #include "schedulers/schedulers.h"
+#include "schedulers/special.h"
 #include "schedulers/tile.h"
 
 #include <math.h>
@@ -189,6 +190,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
         make_group(&dp, count, k);
     }
     dp.d.group_count = found.count;
+    special_finish(&dp.d);
     draft_settle(&dp.d);
     return dp.d;
 }
