@@ -13,18 +13,10 @@
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-static const char *const later[] = { "auto", "dp", "reuse", "greedy" };
-enum { LATER_COUNT = sizeof later / sizeof *later };
-
 const char *scheduler_choose(kn_context *cx, const char *name)
 {
     if (!name || !strcmp(name, "none") || scheduler_find(name))
-        return name ? name : "none";
-    for (int i = 0; i < LATER_COUNT; i++)
-        if (!strcmp(later[i], name)) {
-            diag_warning(cx, (Loc){ 0 }, NULL, "the scheduler `%s` comes with a later version: it would change the speed, not the result", name);
-            return "none";
-        }
+        return name;
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
     Text         known;
     text_init(&known, &cx->call);
@@ -111,22 +103,33 @@ static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
     return !r->machine || machine_parse(p->cx, "machine", r->machine, m);
 }
 
-/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits." */
-static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const Arguments *a, const Machine *m)
+/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */
+static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a, const Machine *m, double ns)
 {
-    text_printf(out, "// By %s, for", r->scheduler);
+    text_printf(out, strcmp(r->scheduler, by) ? "// By %s (%s), for" : "// By %s, for", r->scheduler, by);
     for (size_t o = 0; o < p->outputs.count; o++) {
         const Box *box = &a->binding.output[o];
         text_printf(out, "%s %s", o ? "," : "", p->outputs.at[o].name);
         for (int d = 0; d < p->outputs.at[o].func->rank; d++)
             text_printf(out, "%s%lld", d ? "x" : " ", (long long)(box->max[d] - box->min[d] + 1));
     }
-    text_printf(out, "; %d core%s, vectors of %d bits.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
+    text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits, ns * 1e-6);
+}
+
+/* The draft, and the scheduler that made it: of `auto` the one that it took. */
+static Candidate make_draft(const ScheduleRequest *r, const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    const Scheduler *asked = scheduler_find(r->scheduler);
+    if (asked->run != scheduler_auto)
+        return (Candidate){ asked, asked->run(g, m, options, arena), 0 };
+    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    scheduler_candidates(g, m, options, arena, all);
+    return all[0];
 }
 
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
 {
-    const SchedulerOptions options = { .budget = 2 };
+    const SchedulerOptions options = { .budget = 2, .number = scheduler_number(r->scheduler) };
     Machine                m;
     Arguments              a;
     Graph                  g;
@@ -140,9 +143,9 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     }
     if (!graph_make(p, arena, &a.binding, &g))
         return NULL;
-    const Draft draft = scheduler_find(r->scheduler)->run(&g, &m, &options, arena);
-    print_title(&out, p, r, &a, &m);
-    draft_print(&out, &draft);
+    const Candidate made = make_draft(r, &g, &m, &options, arena);
+    print_title(&out, p, r, made.scheduler->name, &a, &m, cost_draft(&made.draft, &m));
+    draft_print(&out, &made.draft);
     return text_string(&out);
 }
 
@@ -167,7 +170,7 @@ static void make(void *arg)
     kn_pipeline *p   = call->p;
     kn_options  options;
     Targets     targets;
-    if (!options_take(p, call->given, &options) || !(call->request.scheduler = scheduler_choose(p->cx, call->request.scheduler))
+    if (!options_take(p, call->given, &options) || !scheduler_choose(p->cx, call->request.scheduler)
         || !targets_parse(p->cx, options.target, "host", &targets))
         return;
     call->request.cores       = options.threads;
@@ -182,7 +185,7 @@ const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *
 {
     if (!p)
         return NULL;
-    MakeCall call = { .p = p, .given = options, .request = { .scheduler = scheduler ? scheduler : "strips", .machine = machine, .args = args, .count = count } };
+    MakeCall call = { .p = p, .given = options, .request = { .scheduler = scheduler ? scheduler : "auto", .machine = machine, .args = args, .count = count } };
     context_begin(p->cx);
     return context_try(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
 }

@@ -232,7 +232,8 @@ void values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
 /* ---- schedule.c ---- */
 
-/* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that is obeyed. */
+/* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that is obeyed. NULL: by `auto`; nobody has asked for it, so the program
+ * goes without one that cannot be made. */
 int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options);
 
 /* ---- measure.c ---- */

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Prints the values (--print), or what they range over if the output goes to no file. */
@@ -63,13 +64,23 @@ static void say_times(const Cli *cli, const kn_module *m, double read, double co
         say("%.3f s to read, %.3f s to compile%s, %.3f s to run", read, compiled, kn_from_cache(m) ? " (from the cache)" : "", run);
 }
 
+/* Makes the schedule here, where the sizes are known: by --scheduler, or by `auto` if nobody has said anything. */
+static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
+{
+    const char *asked = options->scheduler;
+    const bool  has   = options->schedule || kn_schedule_count(b->program.pipeline);
+    if (asked ? !strcmp(asked, "none") : has)
+        return DONE;
+    options->scheduler = NULL;
+    return bindings_schedule(cli, b, asked, options);
+}
+
 /* Compiles and runs; says how long each took. */
 static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *options, double begin)
 {
     const double ready = now();
     kn_options   with  = *options;
-    with.scheduler     = NULL;
-    if (options->scheduler && !options->interpret && bindings_schedule(cli, b, options->scheduler, &with) != DONE)
+    if (!options->interpret && schedule_for_run(cli, b, &with) != DONE)
         return FAILED;
     kn_module *m = compile(cli, b, &with);
     if (!m)

@@ -28,10 +28,15 @@ static int make_schedule(Cli *cli, const Bindings *b, const char *scheduler, con
 int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options)
 {
     const char *text;
-    if (make_schedule(cli, b, scheduler, options, &text) != DONE)
+    if (!scheduler && !option_given(cli, OPTION_MACHINE)) {
+        text = kn_schedule_make(b->program.pipeline, NULL, NULL, options, b->args, b->arg_count);
+        if (!text)
+            return DONE;
+    } else if (make_schedule(cli, b, scheduler, options, &text) != DONE) {
         return FAILED;
+    }
     text = cli_strndup(cli, text, strlen(text));
-    return kn_schedule_parse(b->program.pipeline, scheduler, text, -1) == KN_OK ? DONE : report(cli);
+    return kn_schedule_parse(b->program.pipeline, scheduler ? scheduler : "auto", text, -1) == KN_OK ? DONE : report(cli);
 }
 
 static int list_schedulers(void)

@@ -66,11 +66,11 @@ static int64_t power_above(int64_t v)
 /* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two, but for the first. */
 static int64_t held_bytes(const Model *c, int k)
 {
-    const Stage *s     = stage_at(c, k);
-    const Box   *store = &tiles_box(&c->tiles, store_level(c, k), k)->middle, *compute = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    int64_t      bytes = s->bytes;
+    const Stage   *s     = stage_at(c, k);
+    const int64_t *store = tiles_box(&c->tiles, store_level(c, k), k)->most, *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
+    int64_t        bytes = s->bytes;
     for (int d = 0; d < s->rank; d++) {
-        const int64_t all = store->max[d] - store->min[d] + 1, now = power_above(compute->max[d] - compute->min[d] + 1);
+        const int64_t all = store[d], now = power_above(compute[d]);
         bytes *= d > 0 && now < all ? now : all;
     }
     return bytes;
@@ -333,13 +333,13 @@ static void find_totals(const Model *c, GroupCost *out)
     out->tasks     = count_tasks(&c->tiles);
 }
 
-void cost_group(const Draft *d, int group, const Machine *m, StageCost *stages, GroupCost *out)
+static void model_group(const Draft *d, int group, const Machine *m, bool quick, StageCost *stages, GroupCost *out)
 {
     Arena scratch;
     Model c = { .m = m };
     *out    = (GroupCost){ 0 };
     scratch_begin(&scratch, d->graph->pipeline->cx);
-    tiles_make(&c.tiles, d, group, m, &scratch);
+    tiles_make(&c.tiles, d, group, m, quick, &scratch);
     c.stages = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
     count_stages(&c);
     find_totals(&c, out);
@@ -350,6 +350,18 @@ void cost_group(const Draft *d, int group, const Machine *m, StageCost *stages, 
         if (!is_outside(&c, k))
             stages[c.tiles.stages[k]] = c.stages[k];
     scratch_end(&scratch);
+}
+
+void cost_group(const Draft *d, int group, const Machine *m, StageCost *stages, GroupCost *out)
+{
+    model_group(d, group, m, false, stages, out);
+}
+
+double cost_group_quick(const Draft *d, int group, const Machine *m)
+{
+    GroupCost cost;
+    model_group(d, group, m, true, NULL, &cost);
+    return cost.ns;
 }
 
 double cost_draft(const Draft *d, const Machine *m)

@@ -121,23 +121,8 @@ static void visit_update(Maker *m, const Stage *s, int update)
     for (int i = 0; i < u->rvar_count && i <= bound; i++) {
         const bool fixed = !speaks_of_point(&m->reader, u->rvars[i].lo) && !speaks_of_point(&m->reader, u->rvars[i].hi);
         m->reader.fixed |= (uint64_t)fixed << i;
-        visit(ev, u->rvars[i].lo);
-        visit(ev, u->rvars[i].hi);
     }
-    if (bound < u->rvar_count || !update_assume(ev, f, update))
-        return;
-    if (u->where)
-        visit(ev, u->where);
-    const Branch branch = u->where ? branch_enter(ev, u->where, true) : (Branch){ 0 };
-    if (branch.dead)
-        return;
-    for (int d = 0; d < f->rank; d++)
-        visit(ev, u->args[d]);
-    m->writing = true;
-    for (int c = 0; c < f->component_count; c++)
-        visit(ev, u->values[c]);
-    m->writing = false;
-    branch_leave(ev, branch);
+    update_visit(ev, f, update, bound, &m->writing);
 }
 
 /* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as many times as far; and which steps matter for a

@@ -179,16 +179,17 @@ static Round next_round(const Round *r, const int *group, int count, Arena *aren
     return next;
 }
 
-/* Numbers the groups of a partition (by stage: its group's first) in order. Gives their number. */
-static int number_groups(const GroupGraph *g, int *first, Arena *arena)
+int groups_number(const GroupGraph *g, int *first, Arena *arena)
 {
     int *number = ARENA_ARRAY(arena, int, (size_t)g->count), *order = ARENA_ARRAY(arena, int, (size_t)g->count);
     int  count  = 0;
     for (int s = 0; s < g->count; s++)
-        number[s] = first[s] == s ? count++ : number[first[s]];
-    groups_ordered(g, number, count, ARENA_ARRAY(arena, int, 4 * (size_t)g->count), order);
+        number[s] = first[s] == s ? count++ : 0;
     for (int s = 0; s < g->count; s++)
-        first[s] = order[number[s]];
+        first[s] = number[first[s]];
+    groups_ordered(g, first, count, ARENA_ARRAY(arena, int, 4 * (size_t)g->count), order);
+    for (int s = 0; s < g->count; s++)
+        first[s] = order[first[s]];
     return count;
 }
 
@@ -232,7 +233,7 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
     }
     out->cost = cost;
     *whole    = !t.cut && exact && !s->most_stages;
-    return number_groups(g, group, arena);
+    return groups_number(g, group, arena);
 }
 
 /* Every round has half of the groups and of the time that are left. */

@@ -71,6 +71,9 @@ typedef struct Grouping {
 /* Always a partition whose groups do not read each other in a circle. */
 Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *arena);
 
+/* The same by merging two groups at a time, the best merge first (group_greedy.c). */
+Grouping group_greedy(const GroupGraph *g, const GroupSearch *search, Arena *arena);
+
 /* The paper's "groupings enumerated" (Tables 1 and 9): the groups that F visits from the first stage, where nothing joins a group of `most` stages (0: no limit). */
 int64_t group_count(const GroupGraph *g, int most, Arena *arena);
 

@@ -6,11 +6,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "runtime/internal.h"
 
 Machine machine_usual(void)
 {
@@ -108,20 +109,6 @@ static void caches_by_sysconf(Machine *m)
 }
 #endif
 
-/* The CPUs that this process may use, as the runtime's pool counts them. */
-static int cpu_count(void)
-{
-    long count = 0;
-#ifdef __linux__
-    cpu_set_t set;
-    if (!sched_getaffinity(0, sizeof set, &set))
-        count = CPU_COUNT(&set);
-#endif
-    if (count < 1)
-        count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : (int)count;
-}
-
 static int host_vector_bits(void)
 {
 #if defined __x86_64__ || defined __i386__
@@ -136,7 +123,7 @@ Machine machine_detect(void)
 {
     Machine       m     = machine_usual();
     const Machine usual = m;
-    m.cores             = cpu_count();
+    m.cores             = kn_rt_cpu_count();
     m.vector_bits       = host_vector_bits();
     m.l3_shared         = m.cores;
     if (!caches_by_files(&m)) {
