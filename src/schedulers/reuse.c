@@ -9,6 +9,7 @@
  *         here a segment is also split where its parts cost less: a pyramid fits, and computes its levels again and again. */
 #include "schedulers/defs.h"
 #include "schedulers/reuse_parts.h"
+#include "schedulers/special.h"
 
 #include <math.h>
 #include <stdlib.h>
