@@ -204,12 +204,21 @@ static Demand demand_of(const Draft *d, const Demand *demands, int s)
     return demand;
 }
 
+/* Does it read every n-th element of a row? That is done by shuffles, once rather than by each of its readers. */
+static bool reads_apart(const Edge *e, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (e->reach[d].var == 0 && e->reach[d].num > e->reach[d].den)
+            return true;
+    return false;
+}
+
 /* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one. */
-static bool is_trivial(const Stage *st)
+static bool is_trivial(const Graph *g, const Stage *st)
 {
     bool single = st->in_count <= 2 && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
     for (int i = 0; i < st->in_count; i++)
-        single &= st->in[i]->accesses == 1;
+        single &= st->in[i]->accesses == 1 && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
     return single;
 }
 
@@ -220,7 +229,7 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
     const double times = demand->asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
     if (st->def_count > 1 || !draft_may_inline(d, s))
         return false;
-    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
+    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
 
 /* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else each of them would sum anew. */
