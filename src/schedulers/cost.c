@@ -20,38 +20,12 @@ typedef struct Model {
 
 static const Stage *stage_at(const Model *c, int k) { return &c->tiles.graph->stages[c->tiles.stages[k]]; }
 static const Choice *choice_at(const Model *c, int k) { return &c->tiles.draft->choices[c->tiles.stages[k]]; }
-static bool is_head(const Model *c, int k) { return c->tiles.stages[k] == c->tiles.group.head; }
-
-static bool is_inlined(const Model *c, int k)
-{
-    return c->tiles.joined[c->tiles.stages[k]] && !is_head(c, k) && choice_at(c, k)->where == WHERE_INLINE;
-}
-
-static bool is_inside(const Model *c, int k)
-{
-    return c->tiles.joined[c->tiles.stages[k]] && !is_head(c, k) && choice_at(c, k)->where != WHERE_INLINE;
-}
-
-/* Read from other groups, or an input. */
-static bool is_outside(const Model *c, int k)
-{
-    return !c->tiles.joined[c->tiles.stages[k]];
-}
-
-/* The levels where a member is computed and stored. What is left to the compiler is beside its reader's innermost loop. */
-static int compute_level(const Model *c, int k)
-{
-    const Choice *ch    = choice_at(c, k);
-    const int     level = ch->where == WHERE_INSIDE ? ch->compute + 1 : c->tiles.level_count - 1;
-    return level < c->tiles.level_count ? level : c->tiles.level_count - 1;
-}
-
-static int store_level(const Model *c, int k)
-{
-    const Choice *ch    = choice_at(c, k);
-    const int     level = ch->where == WHERE_INSIDE ? ch->store + 1 : c->tiles.level_count - 1;
-    return level < c->tiles.level_count ? level : c->tiles.level_count - 1;
-}
+static bool is_head(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_HEAD; }
+static bool is_inlined(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INLINED; }
+static bool is_inside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INSIDE; }
+static bool is_outside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_OUTSIDE; }
+static int  compute_level(const Model *c, int k) { return tiles_compute_level(&c->tiles, k); }
+static int  store_level(const Model *c, int k) { return tiles_store_level(&c->tiles, k); }
 
 /* ---- Points and bytes ------------------------------------------------------------------- */
 

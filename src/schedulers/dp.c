@@ -186,6 +186,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     if (!options->no_inlining && !options->plain_cost)
         inline_groups(&dp, found.count, arena);
     dp.d.group_count = found.count;
+    draft_finish(&dp.d, m);
     draft_settle(&dp.d);
     return dp.d;
 }

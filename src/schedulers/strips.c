@@ -254,6 +254,7 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
                        .boxes = ARENA_ARRAY(arena, Box, n), .row = ARENA_ARRAY(arena, Box, n) };
     for (int at = g->stage_count; at-- > 0;)
         place(&s, at);
+    draft_finish(&s.d, m);
     draft_settle(&s.d);
     return s.d;
 }
