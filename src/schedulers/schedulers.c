@@ -20,43 +20,34 @@ static const struct Part {
     const char *name;
     size_t      option;
 } parts[] = {
-    { "inlining", offsetof(SchedulerOptions, no_inlining) },
-    { "two-levels", offsetof(SchedulerOptions, no_two_levels) },
-    { "together", offsetof(SchedulerOptions, no_together) },
-    { "search", offsetof(SchedulerOptions, greedy_fusion) },
-    { "model", offsetof(SchedulerOptions, plain_cost) },
+    { "no-inlining", offsetof(SchedulerOptions, no_inlining) },
+    { "no-two-levels", offsetof(SchedulerOptions, no_two_levels) },
+    { "no-together", offsetof(SchedulerOptions, no_together) },
+    { "no-search", offsetof(SchedulerOptions, greedy_fusion) },
+    { "no-repair", offsetof(SchedulerOptions, no_repair) },
+    { "no-model", offsetof(SchedulerOptions, plain_cost) },
 };
 
-/* Leaves out a part that the text begins with; gives what is behind it, or NULL if there is no such part. */
-static const char *leave_out(const char *text, SchedulerOptions *options)
+/* One word behind a name: a number, or a part that is left out. */
+static bool take_word(const char *word, size_t length, SchedulerOptions *options)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const size_t n = strlen(parts[i].name);
-        if (strncmp(text, parts[i].name, n) || (text[n] && text[n] != '-'))
-            continue;
-        *(bool *)((char *)options + parts[i].option) = true;
-        return text + n;
-    }
-    return NULL;
-}
-
-/* What stands behind the name; false if it says nothing. */
-static bool read_rest(const char *rest, SchedulerOptions *options)
-{
-    if (*rest == '/') {
-        options->number = atoi(rest + 1);
-        return strspn(rest + 1, "0123456789") == strlen(rest + 1);
-    }
-    while (rest && !strncmp(rest, "-no-", 4))
-        rest = leave_out(rest + 4, options);
-    return rest && !*rest;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strncmp(word, parts[i].name, length) && !parts[i].name[length]) {
+            *(bool *)((char *)options + parts[i].option) = true;
+            return true;
+        }
+    options->number = atoi(word);
+    return length > 0 && strspn(word, "0123456789") == length;
 }
 
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
 {
-    const size_t n = strcspn(name, "-/");
+    const size_t length = strcspn(name, "/");
+    for (const char *at = name + length; *at; at += 1 + strcspn(at + 1, "/"))
+        if (!take_word(at + 1, strcspn(at + 1, "/"), options))
+            return NULL;
     for (int i = 0; i < scheduler_count; i++)
-        if (!strncmp(scheduler_table[i].name, name, n) && !scheduler_table[i].name[n])
-            return read_rest(name + n, options) ? &scheduler_table[i] : NULL;
+        if (!strncmp(scheduler_table[i].name, name, length) && !scheduler_table[i].name[length])
+            return &scheduler_table[i];
     return NULL;
 }
