@@ -246,6 +246,12 @@ static double cache_time(const Traffic *t, double rate)
     return (t->read + t->written) / 2 / rate;
 }
 
+double cost_of_terms(const double *term)
+{
+    const double busy = term[TERM_OPS] + term[TERM_WAITS], moves = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3] + term[TERM_MEMORY];
+    return (busy > moves ? busy : moves) + term[TERM_ROWS] + term[TERM_ENDS] + term[TERM_TASKS];
+}
+
 static void find_terms(Model *c, GroupCost *out)
 {
     const Machine *m     = c->m;
@@ -264,9 +270,7 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_ROWS]   = rows_begun(c, false) * m->row / share;
     out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
-    const double busy = out->term[TERM_OPS] + out->term[TERM_WAITS];
-    const double moves = out->term[TERM_LOADS] + out->term[TERM_L2] + out->term[TERM_L3] + out->term[TERM_MEMORY];
-    out->ns = (busy > moves ? busy : moves) + out->term[TERM_ROWS] + out->term[TERM_ENDS] + out->term[TERM_TASKS];
+    out->ns                = cost_of_terms(out->term);
 }
 
 /* The innermost level around which nothing is left but a row and its vectors. */
