@@ -18,18 +18,12 @@ typedef struct Shape {
     int     dim;                /* of the vector loop; -1: none */
     double  lanes;              /* of it */
     double  row;                /* points along it */
+    bool    whole;              /* these are all that the stage has */
     double  registers;          /* that a vector takes */
     int64_t copies[KN_MAX_RANK];/* of unrolled loops, by dimension */
     double  copied;             /* their product */
     bool    in_registers;       /* sums stay there over all steps */
 } Shape;
-
-static double row_of(const LevelBox *b, const Stage *s, int d)
-{
-    if (d == 0 && b->rows > 0)
-        return b->points / b->rows;
-    return d < s->rank ? (double)(b->middle.max[d] - b->middle.min[d] + 1) : 1;
-}
 
 /* Unrolled loops among these, and the vector loop. */
 static void read_loops(const GroupLoop *loops, int count, Shape *sh)
@@ -81,8 +75,10 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->dim   = 0;
         sh->lanes = c->lanes ? c->lanes : draft_lanes(t->draft, stage);
     }
+    const Box   *box         = &tiles_box(t, level, k)->middle;
     const double in_register = (double)t->draft->vector_bits / (s->wide > 0 ? s->wide : 8);
-    sh->row          = sh->dim >= 0 ? row_of(tiles_box(t, level, k), s, sh->dim) : 1;
+    sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
+    sh->whole        = sh->dim < 0 || sh->dim >= s->rank || 1.25 * sh->row > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
     sh->in_registers = c->nest ? sums_in_nest(c->nest) : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE && sh->row <= 4 * sh->lanes);
 }
@@ -106,16 +102,19 @@ static bool one_by_one(const Stage *s, int def, const Shape *sh)
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
 
-/* How many loads take the place of one dense one: see above. */
-static double load_weight(const Tiles *t, const Edge *e, int dim, double lanes)
+static bool is_clamped(const Reach *r, int dim)
 {
-    const Stage *p = &t->graph->stages[e->producer], *r = &t->graph->stages[e->consumer];
-    bool         exact = true, across = false;
-    for (int d = 0; d < p->rank; d++) {
-        exact &= e->reach[d].exact;
-        across |= d > 0 && e->reach[d].var == dim;
-    }
-    if (lanes > 1 && (across || (!exact && r->defs[e->update + 1].gathers)))
+    return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
+}
+
+/* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
+static double load_weight(const Tiles *t, const Edge *e, int dim, double lanes, bool whole)
+{
+    const Stage *p      = &t->graph->stages[e->producer];
+    bool         across = false;
+    for (int d = 1; d < p->rank; d++)
+        across |= e->reach[d].var == dim;
+    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[0], dim))))
         return 1.5 * lanes;
     if (p->rank && e->reach[0].var == dim && dim >= 0 && lanes > 1)
         return e->reach[0].num > 1 ? 2 * (double)(e->reach[0].num < 4 ? e->reach[0].num : lanes) : e->reach[0].den > 1 ? 2 : 1;
@@ -192,7 +191,7 @@ static double for_all_registers(const Walk *w, const Edge *e)
     if (e->consumer != w->t->stages[w->k] || w->sh->registers <= 1)
         return 1;
     for (int d = 0; d < w->t->graph->stages[e->producer].rank; d++)
-        if (e->reach[d].var == w->sh->dim || !e->reach[d].exact)
+        if (e->reach[d].var == w->sh->dim || e->gathers)
             return 1;
     return 1 / w->sh->registers;
 }
@@ -206,7 +205,7 @@ static void read_of(Walk *w, int c)
         const int    j     = tiles_find(w->t, e->producer);
         const double reads = w->times[c] * defs_ratio(s, e->update + 1) * e->accesses;
         w->times[j] += reads;
-        w->heavy[j] += reads * load_weight(w->t, e, w->sh->dim, w->lanes) * for_all_registers(w, e);
+        w->heavy[j] += reads * load_weight(w->t, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
     }
 }
 
@@ -231,6 +230,7 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
             c.loads += w.heavy[j] * part;
             continue;
         }
+        c.bounded |= s->reads_size;
         for (int i = 0; i < s->def_count; i++)
             c.ops += w.times[j] * defs_ratio(s, i) * s->defs[i].ops;
         read_of(&w, j);
@@ -255,7 +255,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     Shape        sh;
     shape_of(t, k, &sh);
     const double per    = vectors_per_point(&sh);
-    KernelCost   c      = per_point(t, k, &sh), sum = { 0 };
+    KernelCost   c      = per_point(t, k, &sh);
     const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
     c.stores            = narrow;
     double vectors      = per;
@@ -273,6 +273,5 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
             c.stores += steps * narrow;
         }
     }
-    sum = (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits };
-    return sum;
+    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, c.bounded };
 }

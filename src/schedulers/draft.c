@@ -82,7 +82,7 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const Stage *st   = &d->graph->stages[s];
     const int    head = d->groups[group].head;
-    return is_defined(st) && (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION) && !st->is_output && st->out_count && s != head
+    return is_defined(st) && special_may_join(d, s, head) && !st->is_output && st->out_count && s != head
         && draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
 }
 
@@ -232,10 +232,11 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
     return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
 
-static bool is_own_points_reduction(const Graph *g, int s)
+/* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else each of them would sum anew. */
+static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
 {
     const Stage *st = &g->stages[s];
-    return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0;
+    return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->update < 0 && demand->pointwise;
 }
 
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
@@ -254,7 +255,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
             d.choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
         else if (is_best_inlined(&d, s, &demands[s]))
             d.choices[s] = (Choice){ .where = WHERE_INLINE, .group = d.choices[st->out[0]->consumer].group };
-        else if (is_own_points_reduction(g, s))
+        else if (is_own_points_reduction(g, s, &demands[s]))
             d.choices[s] = (Choice){ .where = WHERE_DEFAULT, .group = d.choices[st->out[0]->consumer].group };
         else
             draft_make_root(&d, s);

@@ -467,8 +467,12 @@ static void print_group(const Printer *p, int group)
     else
         print_head(p, gr);
     for (int s = p->d->graph->stage_count; s-- > 0;)
-        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE)
-            print_member(p, s);
+        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE) {
+            if (p->d->specials[s].form)
+                special_print(p->out, p->d, s);
+            else
+                print_member(p, s);
+        }
     for (int i = 0; i < p->d->copy_count; i++)
         if (p->d->choices[p->d->copies[i].reader].group == group)
             print_copy(p, &p->d->copies[i], gr);

@@ -211,6 +211,7 @@ void draft_settle(Draft *d)
     draft_settle_inlining(d);
     for (int i = 0; i < d->group_count; i++)
         draft_settle_head(d, &d->groups[i]);
+    special_settle_hosts(d);
     for (int s = d->graph->stage_count; s-- > 0;)
         settle_level(d, s);
     drop_lost_groups(d, &scratch);
