@@ -75,4 +75,6 @@ void draft_finish(Draft *d, const Machine *m)
 {
     draft_settle(d);
     finish_products(d, m);
+    draft_settle(d);
+    finish_steps(d);
 }
