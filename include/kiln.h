@@ -141,15 +141,16 @@ KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
 /* ---- Compiling -------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* NULL or "none": `schedule` says which; else a name of kn_scheduler_get: the schedule is made, for the sizes of `estimate`. "auto",
-                                * "dp", "reuse" and "greedy" are for later: taken with a warning */
+    const char *scheduler;     /* a name of kn_scheduler_get: the schedule is made, for the sizes of `estimate` or usual ones; "none": `schedule` says which, and without one it
+                                * is the default; NULL: the same, but without a schedule it is "auto" that makes one */
     const char *target;        /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated by commas */
     bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
     bool        interpret;     /* do not compile: run the reference interpreter, which is always strict */
-    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one, or the default; "": the default */
+    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one; "": the default */
     int         threads;       /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as there are CPUs */
     bool        check_access;  /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
     bool        profile;       /* compiled code measures where its time goes: kn_profile */
+    double      budget;        /* seconds that a scheduler may take; 0: 2 */
     const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
@@ -239,11 +240,19 @@ KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn
  * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 
-/* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse. `scheduler` is a name of kn_scheduler_get; NULL is "strips".
+/* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse. `scheduler` is a name of kn_scheduler_get; NULL is "auto".
  * The arguments, which may be none, say what is known of sizes and parameters, as for kn_fit; of buffers only type, rank, mins and extents are looked at. What is
  * missing is taken from `estimate`, or is of a usual picture: a schedule for one size is right for every other. `machine` changes what is known of this one:
- * "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads and target count. The string stays until the next call on the context. */
+ * "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads, target and budget count. The string stays until the next call on the context. */
 KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
+
+typedef enum kn_schedule_view {
+    KN_SCHEDULE_TEXT,       /* what kn_schedule_make gives */
+    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and why */
+    KN_SCHEDULE_HTML,       /* the same as one HTML page, with the schedule */
+    KN_SCHEDULE_GRAPH       /* what the schedulers know of the pipeline: sizes, accesses, work; the scheduler does not matter */
+} kn_schedule_view;
+KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
 
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */

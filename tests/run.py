@@ -10,8 +10,8 @@ What is run, with build/ and with the sanitizers of build-asan/:
   unit/*.c, api/*.c    programs that Meson builds; their last line is their own "N passed, N failed"
   language/*.test, errors/*.test, schedules/*.test, cli/*.test      text cases, see below
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0", "fast": "1e-6"}: a program compared
-                       with a file beside the .json: interpreted; and compiled, by default and with the .sched beside it, with 1
-                       and 2 threads: with --strict-float within tol, and as usual within fast, or tol (build/ only)
+                       with a file beside the .json: interpreted; and compiled, with the schedule that `auto` makes, by default and with the .sched
+                       beside it, with 1 and 2 threads: with --strict-float within tol, and as usual within fast, or tol (build/ only)
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
                        the same with schedules, and thousands of random cases that never ran before (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
@@ -177,9 +177,9 @@ def run_app(path, build):
         schedule = app["app"].removesuffix(".kiln") + ".sched"
         exact, fast = app.get("tol", "0"), app.get("fast", app.get("tol", "0"))
         ways = [("--interpret", exact)]
-        for by_hand in ["", f"--schedule {schedule}"][:1 + os.path.exists(os.path.join(ROOT, schedule))]:
+        for way in ["", "--scheduler none", f"--schedule {schedule}"][:2 + os.path.exists(os.path.join(ROOT, schedule))]:
             for threads in 1, 2:
-                ways += [(f"{by_hand} --strict-float --threads {threads}", exact), (f"{by_hand} --threads {threads}", fast)]
+                ways += [(f"{way} --strict-float --threads {threads}", exact), (f"{way} --threads {threads}", fast)]
         for way, tolerance in ways:
             for command in (f"KILN_CACHE={folder} kiln run {app['app']} {quoted} {way} -o {folder}/out.npy",
                             f"kiln diff {folder}/out.npy {golden} --tol {tolerance}"):

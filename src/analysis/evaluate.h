@@ -107,6 +107,9 @@ bool update_assume(Evaluator *ev, const Func *f, int update);
 Range evaluate(Evaluator *ev, const Expr *e);
 /* Records every access that evaluating `e` can make. */
 void visit(Evaluator *ev, const Expr *e);
+/* The same for an update that update_bind has begun, and bound so many reduction variables of. Their bounds are read at every point, the rest where they and the condition hold.
+ * *writing is true while its values are visited. */
+void update_visit(Evaluator *ev, const Func *f, int update, int bound, bool *writing);
 bool has_calls(Evaluator *ev, const Expr *e);
 
 /* The linear form of an integer expression, or of a - b for a comparison of integers; NULL if there is none. */

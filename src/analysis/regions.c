@@ -116,31 +116,11 @@ static bool update_shifts(Boxes *b, const Func *f, const Update *u)
     return yes;
 }
 
-/* The accesses of an update over `free`, of one step or of the whole domain. The bounds of the reduction variables are read at every point; the rest
- * where they and the condition hold. */
+/* The accesses of an update over `free`, of one step or of the whole domain. */
 static void visit_update(Boxes *b, const Func *f, int update, const Box *free, const int64_t *step, UpdateRegion *r)
 {
-    Evaluator    *ev    = &b->evaluator;
-    const Update *u     = &f->updates[update];
-    const int     bound = update_bind(ev, f, update, free, step, r->lo, r->hi);
-    for (int i = 0; i < u->rvar_count && i <= bound; i++) {
-        visit(ev, u->rvars[i].lo);
-        visit(ev, u->rvars[i].hi);
-    }
-    if (bound < u->rvar_count || !update_assume(ev, f, update))
-        return;
-    if (u->where)
-        visit(ev, u->where);
-    const Branch branch = u->where ? branch_enter(ev, u->where, true) : (Branch){ 0 };
-    if (branch.dead)
-        return;
-    for (int d = 0; d < f->rank; d++)
-        visit(ev, u->args[d]);
-    b->writing = true;
-    for (int c = 0; c < f->component_count; c++)
-        visit(ev, u->values[c]);
-    b->writing = false;
-    branch_leave(ev, branch);
+    const int bound = update_bind(&b->evaluator, f, update, free, step, r->lo, r->hi);
+    update_visit(&b->evaluator, f, update, bound, &b->writing);
 }
 
 /* The number of steps of the reduction domain's box; false if it has no bounds. */

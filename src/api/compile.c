@@ -56,17 +56,35 @@ static int vector_bits(const Targets *targets)
 
 /* ---- The steps ---- */
 
+typedef struct MakePlan {
+    kn_pipeline    *p;
+    ScheduleRequest request;
+    Arena          *arena;
+    Plan           *plan;
+} MakePlan;
+
+static void plan_by_scheduler(void *arg)
+{
+    MakePlan       *make     = arg;
+    const Schedule *schedule = schedule_made(make->p, &make->request, make->arena);
+    make->plan               = schedule ? plan_make(make->p, schedule, make->arena, make->request.vector_bits) : NULL;
+}
+
+/* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to nothing the default schedule. */
 Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena)
 {
-    const int       bits = vector_bits(targets);
+    const char     *asked = options->scheduler;
+    const int       bits  = vector_bits(targets);
+    MakePlan        make  = { .p = p, .request = { .scheduler = asked ? asked : "auto", .budget = options->budget, .cores = options->threads, .vector_bits = bits }, .arena = arena };
     const Schedule *schedule;
-    if (options->scheduler && strcmp(options->scheduler, "none")) {
-        const ScheduleRequest request = { .scheduler = options->scheduler, .cores = options->threads, .vector_bits = bits };
-        schedule                      = schedule_made(p, &request, arena);
-        return schedule ? plan_make(p, schedule, arena, bits) : NULL;
+    if (asked && strcmp(asked, "none")) {
+        plan_by_scheduler(&make);
+        return make.plan;
     }
     if (!plan_choose(p, options->schedule, targets->at[0].name, &schedule))
         return NULL;
+    if (!asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
+        return make.plan;
     return plan_make(p, schedule, arena, bits);
 }
 

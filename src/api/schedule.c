@@ -9,22 +9,16 @@
 #include "api/arguments.h"
 #include "api/compile.h"
 #include "lang/lang.h"
-#include "schedulers/schedulers.h"
+#include "schedulers/explain.h"
+
+static const double DEFAULT_BUDGET = 2;
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-static const char *const later[] = { "auto", "dp", "reuse", "greedy" };
-enum { LATER_COUNT = sizeof later / sizeof *later };
-
 const char *scheduler_choose(kn_context *cx, const char *name)
 {
-    if (!name || !strcmp(name, "none") || scheduler_find(name))
-        return name ? name : "none";
-    for (int i = 0; i < LATER_COUNT; i++)
-        if (!strcmp(later[i], name)) {
-            diag_warning(cx, (Loc){ 0 }, NULL, "the scheduler `%s` comes with a later version: it would change the speed, not the result", name);
-            return "none";
-        }
+    if (!name || !strcmp(name, "none") || scheduler_find(name, &(SchedulerOptions){ 0 }))
+        return name;
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
     Text         known;
     text_init(&known, &cx->call);
@@ -111,26 +105,50 @@ static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
     return !r->machine || machine_parse(p->cx, "machine", r->machine, m);
 }
 
-/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits." */
-static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const Arguments *a, const Machine *m)
+/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */
+static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a, const Machine *m, double ns)
 {
-    text_printf(out, "// By %s, for", r->scheduler);
+    text_printf(out, strcmp(r->scheduler, by) ? "// By %s (%s), for" : "// By %s, for", r->scheduler, by);
     for (size_t o = 0; o < p->outputs.count; o++) {
         const Box *box = &a->binding.output[o];
         text_printf(out, "%s %s", o ? "," : "", p->outputs.at[o].name);
         for (int d = 0; d < p->outputs.at[o].func->rank; d++)
             text_printf(out, "%s%lld", d ? "x" : " ", (long long)(box->max[d] - box->min[d] + 1));
     }
-    text_printf(out, "; %d core%s, vectors of %d bits.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
+    text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits, ns * 1e-6);
+}
+
+/* The draft, and the scheduler that made it: of `auto` all that were asked, the one that it took first. */
+static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *m, Arena *arena, Candidate *out)
+{
+    SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
+    const Scheduler *asked   = scheduler_find(r->scheduler, &options);
+    if (asked->run == scheduler_auto)
+        return scheduler_candidates(g, m, &options, arena, out);
+    out[0]    = (Candidate){ asked, asked->run(g, m, &options, arena), 0 };
+    out[0].ns = cost_draft(&out[0].draft, m);
+    return 1;
+}
+
+/* The explanation, as text or as a page with the text of the schedule in it. */
+static void print_explained(Text *out, const ScheduleRequest *r, const Candidate *made, int count, const Machine *m, const char *schedule)
+{
+    Explained x;
+    explain_make(&x, made, m, out->arena);
+    x.all       = count > 1 ? made : NULL;
+    x.all_count = count;
+    if (r->view == KN_SCHEDULE_HTML)
+        explain_html(out, &x, schedule);
+    else
+        explain_text(out, &x);
 }
 
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
 {
-    const SchedulerOptions options = { .budget = 2 };
-    Machine                m;
-    Arguments              a;
-    Graph                  g;
-    Text                   out;
+    Machine   m;
+    Arguments a;
+    Graph     g;
+    Text      out;
     text_init(&out, arena);
     if (!find_machine(p, r, &m))
         return NULL;
@@ -140,10 +158,20 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     }
     if (!graph_make(p, arena, &a.binding, &g))
         return NULL;
-    const Draft draft = scheduler_find(r->scheduler)->run(&g, &m, &options, arena);
-    print_title(&out, p, r, &a, &m);
-    draft_print(&out, &draft);
-    return text_string(&out);
+    if (r->view == KN_SCHEDULE_GRAPH) {
+        graph_print(&out, &g);
+        return text_string(&out);
+    }
+    Candidate *made  = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    const int  count = make_drafts(r, &g, &m, arena, made);
+    print_title(&out, p, r, made->scheduler->name, &a, &m, made->ns);
+    draft_print(&out, &made->draft);
+    if (r->view == KN_SCHEDULE_TEXT)
+        return text_string(&out);
+    Text why;
+    text_init(&why, arena);
+    print_explained(&why, r, made, count, &m, text_string(&out));
+    return text_string(&why);
 }
 
 const Schedule *schedule_made(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
@@ -167,10 +195,11 @@ static void make(void *arg)
     kn_pipeline *p   = call->p;
     kn_options  options;
     Targets     targets;
-    if (!options_take(p, call->given, &options) || !(call->request.scheduler = scheduler_choose(p->cx, call->request.scheduler))
+    if (!options_take(p, call->given, &options) || !scheduler_choose(p->cx, call->request.scheduler)
         || !targets_parse(p->cx, options.target, "host", &targets))
         return;
     call->request.cores       = options.threads;
+    call->request.budget      = options.budget;
     call->request.vector_bits = options.target ? targets.at[0].vector_bits : 0;
     if (!strcmp(call->request.scheduler, "none"))
         call->text = "// None: as the default schedule has it.\n";
@@ -180,9 +209,15 @@ static void make(void *arg)
 
 const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
 {
+    return kn_schedule_show(p, KN_SCHEDULE_TEXT, scheduler, machine, options, args, count);
+}
+
+const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
+{
     if (!p)
         return NULL;
-    MakeCall call = { .p = p, .given = options, .request = { .scheduler = scheduler ? scheduler : "strips", .machine = machine, .args = args, .count = count } };
+    MakeCall call = { .p = p, .given = options,
+                      .request = { .view = view, .scheduler = scheduler ? scheduler : "auto", .machine = machine, .args = args, .count = count } };
     context_begin(p->cx);
     return context_try(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
 }

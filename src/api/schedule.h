@@ -4,13 +4,14 @@
 
 #include "pipeline/pipeline.h"
 
-/* The name of a scheduler as an option gives it: "none" for NULL, for "none" and, with a warning, for one that comes with a later version. NULL after a diagnostic
- * that lists the names there are. */
+/* The name, if it is "none" or one of the table. NULL for NULL, and for any other after a diagnostic that lists those there are. */
 const char *scheduler_choose(kn_context *cx, const char *name);
 
 /* What a schedule is made for. */
 typedef struct ScheduleRequest {
     const char   *scheduler;        /* a name of the table */
+    kn_schedule_view view;
+    double        budget;           /* seconds; 0: the default */
     const char   *machine;          /* as machine_parse reads it; NULL: this one */
     int           cores;            /* 0: as the machine has */
     int           vector_bits;      /* of the target; 0: as the machine has */

@@ -107,6 +107,26 @@ bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
     return done;
 }
 
+bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg)
+{
+    const size_t      said   = cx->diags.count;
+    const int         errors = cx->error_count;
+    const kn_status   status = cx->status;
+    const char *const bailed = cx->bailed;
+    const uint64_t    kept   = cx->quota_left / 2;
+    cx->quota_left -= kept;
+    const bool done = context_try(cx, fn, arg) && cx->error_count == errors;
+    cx->quota_left += kept;
+    if (!done) {
+        cx->diags.count = said;
+        cx->error_count = errors;
+        cx->status      = status;
+        cx->bailed      = bailed;
+        cx->muted       = false;
+    }
+    return done;
+}
+
 void context_bail(kn_context *cx, kn_status status, const char *message)
 {
     cx->status = cx->status ? cx->status : status;

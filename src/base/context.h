@@ -71,6 +71,8 @@ void context_begin(kn_context *cx);
 
 /* Calls fn(arg). false if it bailed out; then a diagnostic has been added. */
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg);
+/* The same for what can be done without: it has half of the quota that is left, and if it bails out or finds errors, all that was said is taken back. false then. */
+bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg);
 /* Adds the error and leaves the innermost context_try. Does not return. */
 __attribute__((noreturn)) void context_bail(kn_context *cx, kn_status status, const char *message);
 

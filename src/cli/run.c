@@ -2,7 +2,7 @@
 #include "cli.h"
 
 #include <inttypes.h>
-#include <unistd.h>
+#include <string.h>
 
 /* Prints the values (--print), or what they range over if the output goes to no file. */
 static void show_outputs(Cli *cli, const Bindings *b)
@@ -23,19 +23,6 @@ static void show_outputs(Cli *cli, const Bindings *b)
         else if (summary)
             values_summary(cli, out->port.name, &out->buffer);
     }
-}
-
-/* A line that is gone when the work is done. */
-static void say_working(const char *what, const char *path)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "kiln: %s %s …\r", what, path);
-}
-
-static void say_done(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\033[K", stderr);
 }
 
 static kn_module *compile(Cli *cli, const Bindings *b, const kn_options *options)
@@ -63,13 +50,25 @@ static void say_times(const Cli *cli, const kn_module *m, double read, double co
         say("%.3f s to read, %.3f s to compile%s, %.3f s to run", read, compiled, kn_from_cache(m) ? " (from the cache)" : "", run);
 }
 
+/* Makes the schedule here, where the sizes are known: by --scheduler, or by `auto` if nobody has said anything. */
+static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
+{
+    const char *asked = options->scheduler;
+    const bool  has   = options->schedule || kn_schedule_count(b->program.pipeline);
+    if (asked ? !strcmp(asked, "none") : has)
+        return DONE;
+    options->scheduler = NULL;
+    if (option_given(cli, OPTION_MEASURE) && finalists_measure(cli, options, b, &asked) != DONE)
+        return FAILED;
+    return bindings_schedule(cli, b, asked, options);
+}
+
 /* Compiles and runs; says how long each took. */
 static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *options, double begin)
 {
     const double ready = now();
     kn_options   with  = *options;
-    with.scheduler     = NULL;
-    if (options->scheduler && !options->interpret && bindings_schedule(cli, b, options->scheduler, &with) != DONE)
+    if (!options->interpret && schedule_for_run(cli, b, &with) != DONE)
         return FAILED;
     kn_module *m = compile(cli, b, &with);
     if (!m)

@@ -335,8 +335,7 @@ int kn_rt_parallel(kn_rt *given, kn_rt_body *body, int32_t min, int32_t extent, 
 
 /* ---- The pool as a whole ----------------------------------------------------------------- */
 
-/* The CPUs that this process may use. */
-static int cpu_count(void)
+int kn_rt_cpu_count(void)
 {
     long count = 0;
 #ifdef __linux__
@@ -356,7 +355,7 @@ static int default_threads(void)
     char       *end  = NULL;
     const long  n    = text ? strtol(text, &end, 10) : 0;
     if (n < 1 || *end)
-        return cpu_count();
+        return kn_rt_cpu_count();
     return n > MOST_THREADS ? MOST_THREADS : (int)n;
 }
 
@@ -365,7 +364,7 @@ static void set_threads(Pool *pool, int threads)
     if (threads <= 0)
         threads = default_threads();
     threads        = threads > MOST_THREADS ? MOST_THREADS : threads;
-    pool->may_spin = threads <= cpu_count();
+    pool->may_spin = threads <= kn_rt_cpu_count();
     atomic_store_explicit(&pool->threads, threads, memory_order_relaxed);
 }
 

@@ -117,6 +117,34 @@ int tiles_find(const Tiles *t, int stage)
     return lo;
 }
 
+Part tiles_part(const Tiles *t, int k)
+{
+    const int stage = t->stages[k];
+    if (!t->joined[stage])
+        return PART_OUTSIDE;
+    return stage == t->group.head ? PART_HEAD : t->draft->choices[stage].where == WHERE_INLINE ? PART_INLINED : PART_INSIDE;
+}
+
+static int level_of(const Tiles *t, int k, bool store)
+{
+    const int     stage = t->stages[k];
+    const Choice *c     = &t->draft->choices[stage];
+    int           level = t->level_count - 1;
+    if (c->where == WHERE_INSIDE)
+        level = (c->at ? draft_head_level(t->draft, stage) : store ? c->store : c->compute) + 1;
+    return level < t->level_count ? level : t->level_count - 1;
+}
+
+int tiles_compute_level(const Tiles *t, int k)
+{
+    return level_of(t, k, false);
+}
+
+int tiles_store_level(const Tiles *t, int k)
+{
+    return level_of(t, k, true);
+}
+
 /* ---- Sums over tiles -------------------------------------------------------------------- */
 
 /* The i-th of the tiles to be looked at, of `count`; each stands for *weight of them. */
@@ -147,6 +175,11 @@ static void regions_of(const Tiles *t, const Box *head, Box *boxes)
     }
 }
 
+static void note_most(LevelBox *b, int e, int64_t extent)
+{
+    b->most[e] = extent > b->most[e] ? extent : b->most[e];
+}
+
 /* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
 static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
@@ -160,8 +193,10 @@ static void add_dimension(const Tiles *t, int level, int d, const Box *middle, B
         set_tile(t, level, d, sample(count, i, &weight), &head);
         regions_of(t, &head, boxes);
         for (int k = 0; k < t->stage_count; k++)
-            for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++)
+            for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
                 sum[k][e] += weight * (double)extent_of(&boxes[t->stages[k]], e);
+                note_most(&t->boxes[level * t->stage_count + k], e, extent_of(&boxes[t->stages[k]], e));
+            }
     }
     for (int k = 0; k < t->stage_count; k++)
         for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
@@ -184,14 +219,21 @@ static void make_level(Tiles *t, int level, Box *boxes)
     regions_of(t, &tile, boxes);
     for (int k = 0; k < t->stage_count; k++) {
         middle[k] = t->boxes[level * t->stage_count + k].middle = boxes[t->stages[k]];
-        for (int e = 0; e < KN_MAX_RANK; e++)
-            mean[k][e] = 1;
+        for (int e = 0; e < KN_MAX_RANK; e++) {
+            mean[k][e]                                     = 1;
+            t->boxes[level * t->stage_count + k].most[e] = extent_of(&middle[k], e);
+        }
     }
-    for (int d = 0; d < head->rank; d++)
-        add_dimension(t, level, d, middle, boxes, mean);
+    double all = t->tiles[level];
+    for (int d = 0; d < head->rank; d++) {
+        if (t->quick)
+            all *= (double)extent_of(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
+        else
+            add_dimension(t, level, d, middle, boxes, mean);
+    }
     for (int k = 0; k < t->stage_count; k++) {
         LevelBox *b = &t->boxes[level * t->stage_count + k];
-        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? t->tiles[level] : 0;
+        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? all : 0;
         for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
             const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
             b->points *= extent;
@@ -200,9 +242,9 @@ static void make_level(Tiles *t, int level, Box *boxes)
     }
 }
 
-void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, Arena *arena)
+void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quick, Arena *arena)
 {
-    *t = (Tiles){ .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .arena = arena };
+    *t = (Tiles){ .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .quick = quick, .arena = arena };
     if (t->group.loop_count == 0)
         default_loops(&d->graph->stages[t->group.head], m, &t->group);
     t->level_count = 1 + t->group.loop_count;

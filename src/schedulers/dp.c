@@ -1,15 +1,16 @@
 /* The scheduler `dp`: groups by dynamic programming, tiles by their cost.
  *
- * From    Jangda and Bondhugula 2020. Inlining first (section 5.1, as the plain draft has it: what costs nothing), so that groups are of what is left; then the groups
- *         (group.h: Algorithms 1 and 5 with the repair), whose cost is that of their best tile (tile.h: Algorithms 2 and 4).
- * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is what will be run. */
+ * From    Jangda and Bondhugula 2020. Inlining first (section 5.1, Algorithm 3, as the plain draft has it: what costs nothing), so that groups are of what is left; then the groups
+ *         (group.h: Algorithms 1 and 5 with the repair), whose cost is that of their best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are then done thoroughly.
+ * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is what will be run. The cost is the common model's time.
+ * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the dynamic program, or the cost. */
 #include "schedulers/group.h"
-#include "schedulers/schedulers.h"
 #include "schedulers/tile.h"
 
 #include <math.h>
 
-enum { STATES = 4000, SHORT_SUM = 27 };
+enum { STATES = 1000, STAGES_PER_SECOND = 200000 };
+static const double far_more = 1.2;
 
 typedef struct Dp {
     const Graph *g;
@@ -19,68 +20,52 @@ typedef struct Dp {
     int         *node_of;       /* of a stage; -1: it is inlined, or an input */
     int         *stages;        /* room for a group's */
     int          group;         /* a spare one, for what is being asked about */
-    bool        *beside;        /* by stage: a sum at the points of its one reader */
+    double      *alone;         /* by node: its cost as a group of its own; 0: not asked yet */
+    double       left;          /* stages to look at */
 } Dp;
 
-/* ---- Sums at their reader's points ------------------------------------------------------- */
+/* ---- What is inlined ---------------------------------------------------------------------- */
 
-/* A short one is written out. Any other is a stage like others, for the search to place. */
-static void free_sum(Draft *d, int s)
+static void make_node(Draft *d, int s)
 {
-    const Stage *st    = &d->graph->stages[s];
-    double       steps = 0;
-    for (int k = 1; k < st->def_count; k++)
-        steps += st->defs[k].steps;
-    if (draft_may_inline(d, s) && steps <= SHORT_SUM) {
-        d->choices[s].where = WHERE_INLINE;
-        return;
-    }
     d->groups[d->group_count] = (Group){ .head = s };
     d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
 }
 
-static bool *free_sums(Draft *d, Arena *arena)
+/* What the plain draft inlines stays so, unless nothing is to be. A sum at the points of its one reader is written out if it is short; any other is a stage like others, for the search to place. */
+static void choose_inlined(Draft *d, const SchedulerOptions *options)
 {
-    bool *beside = ARENA_ARRAY(arena, bool, (size_t)d->graph->stage_count + 1);
     for (int s = 0; s < d->graph->stage_count; s++) {
-        beside[s] = d->choices[s].where == WHERE_DEFAULT;
-        if (beside[s])
-            free_sum(d, s);
+        Choice *c = &d->choices[s];
+        if (c->where == WHERE_DEFAULT && !options->no_inlining && scheduler_short_sum(d, s))
+            c->where = WHERE_INLINE;
+        else if (c->where == WHERE_DEFAULT || (c->where == WHERE_INLINE && options->no_inlining))
+            make_node(d, s);
     }
-    return beside;
 }
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
-/* Puts the stages (ascending, the head last) into the spare group, readers first. false: one may not be there. */
-static bool put_together(Dp *dp, int count)
-{
-    const int head          = dp->stages[count - 1];
-    dp->d.groups[dp->group] = (Group){ .head = head };
-    dp->d.choices[head]     = (Choice){ .where = WHERE_ROOT, .group = dp->group };
-    for (int i = count - 2; i >= 0; i--) {
-        if (!draft_may_join(&dp->d, dp->stages[i], dp->group))
-            return false;
-        dp->d.choices[dp->stages[i]] = (Choice){ .where = WHERE_INSIDE, .group = dp->group };
-    }
-    return true;
-}
-
-static void take_apart(Dp *dp, int count)
-{
-    for (int i = 0; i < count; i++)
-        dp->d.choices[dp->stages[i]] = (Choice){ .where = WHERE_ROOT, .group = dp->group };
-}
-
+/* What may be spent is counted in stages looked at, so that the same pipeline always gets the same schedule. From a group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
 static double group_cost(void *user, const int *nodes, int count, bool *hopeless)
 {
-    Dp *dp = user;
-    for (int i = 0; i < count; i++)
+    Dp    *dp    = user;
+    double apart = 0;
+    for (int i = 0; i < count; i++) {
         dp->stages[i] = dp->stage_of[nodes[i]];
-    const bool   together = put_together(dp, count);
-    const double cost     = together ? tile_best(&dp->tiles, dp->stages, count).cost : INFINITY;
-    take_apart(dp, count);
-    *hopeless = !together || draft_main(&dp->d, dp->stages[count - 1]) == NO_DEF;
+        apart += dp->alone[nodes[i]];
+    }
+    dp->left -= count;
+    if (dp->left < 0 && count > 1) {
+        *hopeless = true;
+        return INFINITY;
+    }
+    const double cost = tile_group(&dp->tiles, dp->stages, count, dp->group, TILE_QUICK, hopeless);
+    tile_apart(&dp->tiles, dp->stages, count);
+    if (count == 1)
+        dp->alone[nodes[0]] = cost;
+    else
+        *hopeless |= cost != INFINITY && cost > far_more * apart && !dp->tiles.options.plain_cost;
     return cost;
 }
 
@@ -119,55 +104,68 @@ static GroupGraph make_graph(Dp *dp, Arena *arena)
 
 /* ---- The draft --------------------------------------------------------------------------- */
 
-static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
+/* Group k of those found, as group k of the draft. */
+static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int k)
 {
-    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
+    int count = 0;
+    for (int i = 0; i < gg->count; i++)
+        if (found->of_stage[i] == k)
+            dp->stages[count++] = dp->stage_of[i];
+    tile_group(&dp->tiles, dp->stages, count, k, TILE_THOROUGH, NULL);
 }
 
-/* Loops over tiles outside, those in a tile inside: rows, then the other dimensions, then vectors. Gives the innermost loop over tiles; *rows that over rows. */
-static int make_loops(const Dp *dp, Group *gr, const Tile *tile, int *rows)
+/* ---- Groups that are best inlined ------------------------------------------------------------ */
+
+/* The predicted time of all groups that read a stage, by themselves or through what is inlined; each once: those with seen[] = mark are done. */
+static double readers_cost(const Dp *dp, int s, int *seen, int mark)
 {
-    const Stage *st    = &dp->g->stages[gr->head];
-    const int    lanes = draft_lanes(&dp->d, gr->head);
-    for (int d = st->rank - 1; d >= 0; d--) {
-        const int64_t size = d ? tile->size[d] : (tile->size[0] + lanes - 1) / lanes * lanes;
-        if (size <= st->box.max[d] - st->box.min[d])
-            add_loop(gr, d, size, true, false);
+    const Stage *st = &dp->g->stages[s];
+    double       ns = 0;
+    for (int k = 0; k < st->out_count; k++) {
+        const int     reader = st->out[k]->consumer;
+        const Choice *c      = &dp->d.choices[reader];
+        if (c->where == WHERE_INLINE) {
+            ns += readers_cost(dp, reader, seen, mark);
+        } else if (seen[c->group] != mark) {
+            seen[c->group] = mark;
+            ns += cost_group_quick(&dp->d, c->group, dp->tiles.m);
+        }
     }
-    const int last = gr->loop_count - 1;
-    *rows          = gr->loop_count;
-    if (st->rank > 1 && (tile->size[1] > 1 || st->box.max[1] <= st->box.min[1]))
-        add_loop(gr, 1, 1, false, false);
-    for (int d = st->rank - 1; d >= 2; d--)
-        if (tile->size[d] > 1 || st->box.max[d] <= st->box.min[d])
-            add_loop(gr, d, 1, false, false);
-    add_loop(gr, 0, lanes, false, true);
-    return last;
+    return ns;
 }
 
-static void make_group(Dp *dp, int count, int group)
+/* The stages of a group of the draft, but for those that are inlined; 0: one of them cannot be. */
+static int list_inlinable(const Dp *dp, int group)
 {
-    Group    *gr        = &dp->d.groups[group];
-    const int head      = dp->stages[count - 1];
-    *gr                 = (Group){ .head = head };
-    dp->d.choices[head] = (Choice){ .where = WHERE_ROOT, .group = group };
-    for (int i = count - 2; i >= 0; i--)
-        dp->d.choices[dp->stages[i]] = (Choice){ .where = WHERE_INSIDE, .group = group };
-    if (count == 1 && dp->beside[head])
-        dp->d.choices[head].where = WHERE_DEFAULT;
-    if (draft_main(&dp->d, head) == NO_DEF)
-        return;
-    gr->stream = draft_streams(&dp->d, head, dp->tiles.m);
-    int        rows;
-    const Tile tile = tile_best(&dp->tiles, dp->stages, count);
-    const int  last = make_loops(dp, gr, &tile, &rows);
-    for (int i = count - 2; i >= 0; i--) {
-        Choice       *c      = &dp->d.choices[dp->stages[i]];
-        const Choice *reader = &dp->d.choices[dp->g->stages[dp->stages[i]].out[0]->consumer];
-        c->store             = last < 0 ? 0 : last;
-        c->compute           = tile.slides && rows < gr->loop_count ? rows : c->store;
-        if (dp->beside[dp->stages[i]])
-            c->compute = c->store = reader->where == WHERE_INSIDE ? reader->compute : gr->loop_count - 1;
+    int count = 0;
+    for (int s = 0; s < dp->g->stage_count; s++) {
+        const Choice *c = &dp->d.choices[s];
+        if (c->group != group || c->where == WHERE_INLINE || dp->g->stages[s].kind == STAGE_INPUT)
+            continue;
+        if (dp->g->stages[s].def_count > 1 || !draft_may_inline(&dp->d, s))
+            return 0;
+        dp->stages[count++] = s;
+    }
+    return count;
+}
+
+/* Algorithm 3 beyond a group: what several groups read is inlined into all of them where computing it again costs less than storing it. */
+static void inline_groups(Dp *dp, int group_count, Arena *arena)
+{
+    int    *seen = ARENA_ARRAY(arena, int, (size_t)group_count + 1);
+    Choice *had  = ARENA_ARRAY(arena, Choice, (size_t)dp->g->stage_count + 1);
+    for (int k = group_count - 1; k >= 0; k--) {
+        const int head = dp->d.groups[k].head, count = list_inlinable(dp, k);
+        if (!count)
+            continue;
+        const double before = cost_group_quick(&dp->d, k, dp->tiles.m) + readers_cost(dp, head, seen, 2 * k + 1);
+        for (int i = 0; i < count; i++) {
+            had[i]                                = dp->d.choices[dp->stages[i]];
+            dp->d.choices[dp->stages[i]].where = WHERE_INLINE;
+        }
+        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < 0.95 * before;
+        for (int i = 0; i < count && !better; i++)
+            dp->d.choices[dp->stages[i]] = had[i];
     }
 }
 
@@ -175,19 +173,18 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
 {
     const size_t n  = (size_t)g->stage_count + 1;
     Dp           dp = { .g = g, .d = draft_plain(g, m, arena), .stage_of = ARENA_ARRAY(arena, int, n), .node_of = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, int, n) };
-    dp.beside       = free_sums(&dp.d, arena);
-    GroupGraph   gg = make_graph(&dp, arena);
-    dp.tiles        = tile_space(&dp.d, m, options->no_two_levels, arena);
-    dp.group        = dp.d.group_count;
-    const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
-    const Grouping    found  = group_search(&gg, &search, arena);
-    for (int k = 0; k < found.count; k++) {
-        int count = 0;
-        for (int i = 0; i < gg.count; i++)
-            if (found.of_stage[i] == k)
-                dp.stages[count++] = dp.stage_of[i];
-        make_group(&dp, count, k);
-    }
+    choose_inlined(&dp.d, options);
+    GroupGraph gg = make_graph(&dp, arena);
+    dp.tiles      = tile_space(&dp.d, m, options, arena);
+    dp.group      = dp.d.group_count;
+    dp.alone      = ARENA_ARRAY(arena, double, n);
+    dp.left       = options->budget / 2 * STAGES_PER_SECOND;
+    const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .unrepaired = options->no_repair, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
+    const Grouping    found  = options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);
+    for (int k = 0; k < found.count; k++)
+        take_group(&dp, &gg, &found, k);
+    if (!options->no_inlining && !options->plain_cost)
+        inline_groups(&dp, found.count, arena);
     dp.d.group_count = found.count;
     draft_finish(&dp.d, m);
     draft_settle(&dp.d);

@@ -72,6 +72,7 @@ typedef struct Draft {
     Choice      *choices;       /* per stage */
     int          copy_count;
     const StagedCopy *copies;
+    struct Special *specials;   /* per stage: special.h */
 } Draft;
 
 /* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */

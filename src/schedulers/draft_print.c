@@ -9,6 +9,7 @@
  * steps of a reduction, copies of rows) is nested between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
+#include "schedulers/special.h"
 
 enum { LINE = 64, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
 
@@ -469,10 +470,17 @@ static void print_group(const Printer *p, int group)
     text_add(p->out, head->kind == STAGE_EXTERN ? ": C code\n" : "\n");
     if (head->func->kind != FUNC_DEFINED)
         return;
-    print_head(p, gr);
+    if (p->d->specials[gr->head].form)
+        special_print(p->out, p->d, gr->head);
+    else
+        print_head(p, gr);
     for (int s = p->d->graph->stage_count; s-- > 0;)
-        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE)
-            print_member(p, s);
+        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE) {
+            if (p->d->specials[s].form)
+                special_print(p->out, p->d, s);
+            else
+                print_member(p, s);
+        }
     for (int i = 0; i < p->d->copy_count; i++)
         if (p->d->choices[p->d->copies[i].reader].group == group)
             print_copy(p, &p->d->copies[i], gr);
@@ -488,6 +496,8 @@ static Draft copy_draft(const Draft *d, Arena *arena)
     Draft        copy   = *d;
     copy.groups         = ARENA_ARRAY(arena, Group, stages);
     copy.choices        = ARENA_ARRAY(arena, Choice, stages);
+    copy.specials       = ARENA_ARRAY(arena, Special, stages);
+    memcpy(copy.specials, d->specials, sizeof *d->specials * (stages - 1));
     memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
     memcpy(copy.choices, d->choices, sizeof *d->choices * (stages - 1));
     return copy;

@@ -78,6 +78,7 @@ static void record_access(void *user, const Expr *call, const Range *index)
     for (uint32_t d = 0; d < call->count; d++) {
         const Reach now = access_reach(&m->reader, call->args[d], index[d]);
         g->edge.reach[d] = found ? reach_hull(&g->edge.reach[d], &now, &m->reader.root) : now;
+        g->edge.gathers |= formulas_read(&m->formulas, call->args[d]);
     }
     if (is_new_access(g, call)) {
         g->edge.accesses++;
@@ -121,23 +122,8 @@ static void visit_update(Maker *m, const Stage *s, int update)
     for (int i = 0; i < u->rvar_count && i <= bound; i++) {
         const bool fixed = !speaks_of_point(&m->reader, u->rvars[i].lo) && !speaks_of_point(&m->reader, u->rvars[i].hi);
         m->reader.fixed |= (uint64_t)fixed << i;
-        visit(ev, u->rvars[i].lo);
-        visit(ev, u->rvars[i].hi);
     }
-    if (bound < u->rvar_count || !update_assume(ev, f, update))
-        return;
-    if (u->where)
-        visit(ev, u->where);
-    const Branch branch = u->where ? branch_enter(ev, u->where, true) : (Branch){ 0 };
-    if (branch.dead)
-        return;
-    for (int d = 0; d < f->rank; d++)
-        visit(ev, u->args[d]);
-    m->writing = true;
-    for (int c = 0; c < f->component_count; c++)
-        visit(ev, u->values[c]);
-    m->writing = false;
-    branch_leave(ev, branch);
+    update_visit(ev, f, update, bound, &m->writing);
 }
 
 /* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as many times as far; and which steps matter for a
@@ -176,11 +162,13 @@ static void visit_stage(Maker *m, const Stage *s)
     }
 }
 
-static double domain_steps(const Update *u, const UpdateRegion *r)
+static double domain_steps(const Update *u, const UpdateRegion *r, int64_t *extents)
 {
     double steps = 1;
-    for (int i = 0; i < u->rvar_count; i++)
-        steps *= r->hi[i] > r->lo[i] ? (double)(r->hi[i] - r->lo[i]) : 0;
+    for (int i = 0; i < u->rvar_count; i++) {
+        extents[i] = r->hi[i] > r->lo[i] ? r->hi[i] - r->lo[i] : 0;
+        steps *= (double)extents[i];
+    }
     return steps;
 }
 
@@ -201,7 +189,8 @@ static void visit_defined(Maker *m, Stage *s)
     s->defs[0].points = (double)box_points(&s->box, s->rank);
     for (int u = 0; u < s->func->update_count; u++) {
         const UpdateRegion *r     = &m->regions.of[s->func->id].updates[u];
-        const double        steps = domain_steps(&s->func->updates[u], r);
+        s->defs[u + 1].extents    = ARENA_ARRAY(m->graph->arena, int64_t, (size_t)s->func->updates[u].rvar_count);
+        const double        steps = domain_steps(&s->func->updates[u], r, s->defs[u + 1].extents);
         visit_update(m, s, u);
         if (r->steps > 0)
             repeat_shifts(m, s, u, steps);

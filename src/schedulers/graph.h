@@ -36,12 +36,14 @@ typedef struct Edge {
     Reach   reach[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
     int     accesses;           /* how many different ones there are in the text */
     bool    pointwise;          /* one access, at the reader's own point, dimension for dimension */
+    bool    gathers;            /* data decide an index */
 } Edge;
 
 /* What a definition costs at one of its points (an update: at one step of one point). */
 typedef struct Work {
     double  points;             /* over the whole run at root: box points, times steps for an update */
     double  steps;              /* of the reduction domain, 1 without one */
+    int64_t *extents;           /* of its variables */
     double  ops;                /* vector operations per point, weighted: a division, a square root, exp … count as many as they take (a table in the .c) */
     double  loads;              /* different elements read per point */
     bool    gathers;            /* reads at places that data decides */

@@ -179,16 +179,17 @@ static Round next_round(const Round *r, const int *group, int count, Arena *aren
     return next;
 }
 
-/* Numbers the groups of a partition (by stage: its group's first) in order. Gives their number. */
-static int number_groups(const GroupGraph *g, int *first, Arena *arena)
+int groups_number(const GroupGraph *g, int *first, Arena *arena)
 {
     int *number = ARENA_ARRAY(arena, int, (size_t)g->count), *order = ARENA_ARRAY(arena, int, (size_t)g->count);
     int  count  = 0;
     for (int s = 0; s < g->count; s++)
-        number[s] = first[s] == s ? count++ : number[first[s]];
-    groups_ordered(g, number, count, ARENA_ARRAY(arena, int, 4 * (size_t)g->count), order);
+        number[s] = first[s] == s ? count++ : 0;
     for (int s = 0; s < g->count; s++)
-        first[s] = order[number[s]];
+        first[s] = number[first[s]];
+    groups_ordered(g, first, count, ARENA_ARRAY(arena, int, 4 * (size_t)g->count), order);
+    for (int s = 0; s < g->count; s++)
+        first[s] = order[first[s]];
     return count;
 }
 
@@ -215,13 +216,13 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
     const double f      = table_solve(&t);
     double       cost   = table_plain(&t, group);
     int32_t     *chosen = ARENA_ARRAY(arena, int32_t, (size_t)g->count);
-    bool         exact;
+    bool         exact  = false;
     if (out->rounds++ == 0) {
         out->recurrence = f;
         out->plain      = cost;
     }
     out->states += (int64_t)t.at.count;
-    const int count = table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
+    const int count = s->unrepaired ? 0 : table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
     if (count > 0)
         cost = 0;
     for (int i = 0; i < count; i++) {
@@ -232,7 +233,7 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
     }
     out->cost = cost;
     *whole    = !t.cut && exact && !s->most_stages;
-    return number_groups(g, group, arena);
+    return groups_number(g, group, arena);
 }
 
 /* Every round has half of the groups and of the time that are left. */

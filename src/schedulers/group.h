@@ -51,6 +51,7 @@ typedef struct GroupSearch {
     GroupCostOf *cost;
     void        *user;
     bool         from_readers;  /* grow groups from the last stage */
+    bool         unrepaired;    /* take the partition that F's own choices make */
     int          most_stages;   /* of a group, per round of Algorithm 5; 0: no limit */
     int64_t      states;        /* groups to visit in all; 0: 50,000 */
     int          width;         /* down-sets of a size that are looked at; 0: 512, fewer for more than 128 stages */
@@ -70,6 +71,9 @@ typedef struct Grouping {
 
 /* Always a partition whose groups do not read each other in a circle. */
 Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *arena);
+
+/* The same by merging two groups at a time, the best merge first (group_greedy.c). */
+Grouping group_greedy(const GroupGraph *g, const GroupSearch *search, Arena *arena);
 
 /* The paper's "groupings enumerated" (Tables 1 and 9): the groups that F visits from the first stage, where nothing joins a group of `most` stages (0: no limit). */
 int64_t group_count(const GroupGraph *g, int most, Arena *arena);

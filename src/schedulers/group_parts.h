@@ -118,5 +118,7 @@ int table_cover(const GroupTable *t, int width, double bound, double until, int3
 /* Do the groups not read each other in a circle? group[]: by stage, numbers below `count`, which is at most that of the stages. If so, order[] says where each comes. work: room for 4 numbers
  * per stage. */
 bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work, int *order);
+/* Numbers the groups of a partition in order: first[] has, by stage, the stage that its group is known by, and then its number. Gives how many there are. */
+int groups_number(const GroupGraph *g, int *first, Arena *arena);
 
 #endif

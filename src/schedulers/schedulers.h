@@ -7,7 +7,8 @@
 /* What a scheduler may spend, and what it leaves out (the ablation of Jangda and Bondhugula 2020, section 7.4.3). */
 typedef struct SchedulerOptions {
     double budget;              /* seconds */
-    bool   no_inlining, no_two_levels, no_together, greedy_fusion, plain_cost;
+    int    number;              /* of `varied`: which of its drafts */
+    bool   no_inlining, no_two_levels, no_together, no_repair, greedy_fusion, plain_cost;
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -17,10 +18,22 @@ typedef struct Scheduler {
     SchedulerRun *run;
 } Scheduler;
 
-SchedulerRun scheduler_plain, scheduler_strips, scheduler_dp;
+SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto, scheduler_varied;
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
-const Scheduler *scheduler_find(const char *name);
+/* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`, `dp/no-inlining/no-two-levels`; of inlining, two-levels, together, search, repair, model. */
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
+
+/* auto.c: what all the others have drafted, the fastest as predicted first; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */
+typedef struct Candidate {
+    const Scheduler *scheduler;
+    Draft            draft;
+    double           ns;        /* predicted */
+} Candidate;
+int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena, Candidate *out);
+
+/* strips.c: does a reduction at the points of its reader have so few steps that it is best written out? */
+bool scheduler_short_sum(const Draft *d, int s);
 
 #endif

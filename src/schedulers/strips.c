@@ -25,6 +25,7 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
 {
     (void)options;
     Draft d = draft_plain(g, m, arena);
+    draft_finish(&d, m);
     draft_settle(&d);
     return d;
 }
@@ -211,16 +212,20 @@ static bool try_join(Strips *s, int at)
 
 /* ---- Sums and small things ---------------------------------------------------------------- */
 
+bool scheduler_short_sum(const Draft *d, int s)
+{
+    int64_t steps = 0;
+    for (int k = 0; k < d->graph->stages[s].func->update_count; k++)
+        steps += d->facts[s].defs[k + 1].steps ? d->facts[s].defs[k + 1].steps : INT32_MAX;
+    return draft_may_inline(d, s) && steps <= SHORT_SUM;
+}
+
 /* A reduction over each point of its one reader: written out if it is short, else computed for each vector of the reader. */
 static void place_reduction(Strips *s, int at)
 {
-    const StageFacts *facts = &s->d.facts[at];
-    const Edge       *e     = s->g->stages[at].out[0];
-    const int         group = group_of_readers(s, at);
-    int64_t           steps = 0;
-    for (int k = 0; k < s->g->stages[at].func->update_count; k++)
-        steps += facts->defs[k + 1].steps ? facts->defs[k + 1].steps : INT32_MAX;
-    if (draft_may_inline(&s->d, at) && steps <= SHORT_SUM) {
+    const Edge *e     = s->g->stages[at].out[0];
+    const int   group = group_of_readers(s, at);
+    if (scheduler_short_sum(&s->d, at)) {
         s->d.choices[at] = (Choice){ .where = WHERE_INLINE, .group = group };
         return;
     }

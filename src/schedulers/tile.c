@@ -1,301 +1,446 @@
-/* Tile sizes and the cost of a group.
+/* The best schedule of one group: shapes of tiles, and levels of members.
  *
- * From    Jangda and Bondhugula 2020: Algorithm 2 (ComputeTileSizes and the four terms of equation 2, section 4) and Algorithm 4 (two levels, section 5.2).
- * Sizes   The innermost dimension has a fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes are any numbers,
- *         and are made smaller until the exact boxes of all stages fit: first into L1, then into L2.
- * Levels  Inside a tile for L2 the parallelogram tiles of the paper are a sliding window here, one row of the head at a time: what it computes is what the L2 tile computes, and what
- *         it holds are the rows that are needed again.
- * Beyond  The terms are times, all by the machine's speeds: live-in and live-out bytes over the speed of the memory they are in; the work, and what of it is done twice; the cores that wait
- *         while the last tiles are done; the beginnings of rows. The fourth of the paper, the difference in size, is in the boxes, which are exact. */
-#include "schedulers/tile.h"
-#include "schedulers/reach.h"
+ * Takes   stages that are to be a group, in a draft where they are at root.
+ * Gives   the group in the draft: loops of the head, a level for each member, and the cost by the common model.
+ * Shapes  overlapped tiles for L1 and for L2 (Jangda and Bondhugula 2020, Algorithm 2), and tiles of two levels (Algorithm 4): outside strips, as wide as lets a window stay
+ *         in the cache; inside them bands of rows. The paper's parallelogram tiles are a sliding window here: a band computes what the one before has not, and what is
+ *         held are the rows that are needed again. Full-width strips with bands of one row are the usual best of them.
+ * Levels  All members alike at first. Then, readers first, each where it costs least: inlined (Algorithm 3, inside the cost), a row at a time, sliding, or a tile at a time. */
+#include "schedulers/tile_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-enum { INNERMOST = 256, TASKS = 4, FEW_PLANES = 8 };
+enum { MOST_BAND = 32, LEAST_TASK = 1 << 13 };
 
-static int64_t extent(const Box *b, int d)
-{
-    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
-}
+static const double better = 0.97, much_better = 0.8;
 
-TileSpace tile_space(const Draft *d, const Machine *m, bool one_level, Arena *arena)
+TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     const size_t n = (size_t)d->graph->stage_count + 1;
-    return (TileSpace){ d->graph, m, d, one_level, ARENA_ARRAY(arena, bool, n), ARENA_ARRAY(arena, bool, n), ARENA_ARRAY(arena, Box, n) };
+    return (TileSpace){
+        .d = d, .g = d->graph, .m = m, .options = *options, .among = ARENA_ARRAY(arena, int, n), .given = ARENA_ARRAY(arena, bool, n),
+        .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n), .kept = ARENA_ARRAY(arena, Choice, n),
+        .points = ARENA_ARRAY(arena, double, n),
+    };
 }
 
-/* ---- Sizes ------------------------------------------------------------------------------- */
+/* ---- The group --------------------------------------------------------------------------- */
 
-/* How often elements are read again along a dimension: the widths of all windows that the group reads through. */
-static double reuse(const TileSpace *t, const int *stages, int count, int dim)
+static Choice *choice_of(const TileSpace *t, int place)
 {
-    double score = 1;
-    for (int i = 0; i < count; i++) {
-        const Stage *st = &t->g->stages[stages[i]];
-        for (int k = 0; k < st->in_count; k++)
-            for (int e = 0; e < t->g->stages[st->in[k]->producer].rank; e++) {
-                const Reach *r = &st->in[k]->reach[e];
-                if (r->var == dim)
-                    score += (double)(r->hi - r->lo) / (double)r->den;
-            }
-    }
-    return score;
+    return &t->d->choices[t->stages[place]];
 }
 
-static int64_t planes_of(const Stage *head)
+void tile_apart(TileSpace *t, const int *stages, int count)
 {
-    int64_t planes = 1;
-    for (int d = 2; d < head->rank; d++)
-        planes *= extent(&head->box, d);
-    return planes;
-}
-
-/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the k others share the rest in the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are
- * all in a tile, and share nothing. */
-static void compute_sizes(const TileSpace *t, const int *stages, int count, double volume, int64_t *size)
-{
-    const Stage *head = &t->g->stages[stages[count - 1]];
-    const int    last = planes_of(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1;      /* that shares */
-    double       gamma[KN_MAX_RANK], most = 1, tau = volume;
-    for (int d = 1; d <= last; d++) {
-        gamma[d] = reuse(t, stages, count, d);
-        most     = fmax(most, gamma[d]);
-    }
-    for (int d = 0; d < head->rank; d++) {
-        const int64_t all = extent(&head->box, d);
-        size[d]           = d == 0 && all > INNERMOST ? INNERMOST : all;
-        tau /= d >= 1 && d <= last ? gamma[d] / most : (double)size[d];
-    }
-    tau = last > 0 ? pow(tau, 1.0 / last) : tau;
-    for (int d = 1; d <= last; d++) {
-        const double share = floor(tau * gamma[d] / most);
-        size[d]            = share < 1 ? 1 : share < (double)size[d] ? (int64_t)share : size[d];
-    }
-}
-
-/* ---- Boxes ------------------------------------------------------------------------------- */
-
-/* The boxes of all stages of the group for a tile in the middle. */
-static void tile_boxes(TileSpace *t, const int *stages, int count, const int64_t *size)
-{
-    const int    head = stages[count - 1];
-    const Stage *st   = &t->g->stages[head];
-    Box          box  = st->box;
-    for (int d = 0; d < st->rank; d++) {
-        box.min[d] += extent(&st->box, d) / 2 / size[d] * size[d];
-        box.max[d] = box.min[d] + size[d] - 1 < st->box.max[d] ? box.min[d] + size[d] - 1 : st->box.max[d];
-    }
-    for (int i = 0; i < t->g->stage_count; i++) {
-        t->given[i]  = i == head;
-        t->member[i] = t->d->choices[i].where == WHERE_INLINE || t->d->choices[i].where == WHERE_DEFAULT;
-    }
-    for (int i = 0; i + 1 < count; i++)
-        t->member[stages[i]] = true;
-    t->boxes[head] = box;
-    graph_regions(t->g, t->given, t->member, t->boxes);
-}
-
-static double bytes_in(const TileSpace *t, int s)
-{
-    return (double)box_points(&t->boxes[s], t->g->stages[s].rank) * (double)t->g->stages[s].bytes;
-}
-
-static double bytes_held(const TileSpace *t, const int *stages, int count)
-{
-    double bytes = 0;
     for (int i = 0; i < count; i++)
-        bytes += bytes_in(t, stages[i]);
-    return bytes;
+        t->d->choices[stages[i]] = (Choice){ .where = WHERE_ROOT, .group = t->d->choices[stages[count - 1]].group };
 }
 
-/* Bytes that the tile reads of stage p, which is outside, through stages of the group and what is inlined into them. */
-static double bytes_read(const TileSpace *t, int p)
+/* Readers first. false: one may not be there. */
+static bool put_together(TileSpace *t, int group)
 {
-    const Stage *st = &t->g->stages[p];
-    Box          all;
-    bool         any = false;
-    for (int k = 0; k < st->out_count; k++) {
-        const Edge *e = st->out[k];
-        if ((!t->given[e->consumer] && !t->member[e->consumer]) || !box_points(&t->boxes[e->consumer], t->g->stages[e->consumer].rank))
-            continue;
-        for (int d = 0; d < st->rank; d++) {
-            int64_t lo, hi;
-            reach_span(&e->reach[d], &t->boxes[e->consumer], &lo, &hi);
-            lo         = lo < st->box.min[d] ? st->box.min[d] : lo;
-            hi         = hi > st->box.max[d] ? st->box.max[d] : hi;
-            all.min[d] = any && all.min[d] < lo ? all.min[d] : lo;
-            all.max[d] = any && all.max[d] > hi ? all.max[d] : hi;
+    t->d->groups[group]      = (Group){ .head = t->head };
+    *choice_of(t, t->count - 1) = (Choice){ .where = WHERE_ROOT, .group = group };
+    for (int i = t->count - 2; i >= 0; i--) {
+        if (!draft_may_join(t->d, t->stages[i], group))
+            return false;
+        *choice_of(t, i) = (Choice){ .where = WHERE_INSIDE, .group = group };
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The group, and all that is inlined into it. */
+static void find_among(TileSpace *t)
+{
+    memcpy(t->among, t->stages, (size_t)t->count * sizeof *t->among);
+    t->among_count = t->count;
+    for (int i = 0; i < t->count; i++)
+        t->member[t->stages[i]] = true;
+    for (int i = 0; i < t->among_count; i++) {
+        const Stage *st = &t->g->stages[t->among[i]];
+        for (int k = 0; k < st->in_count; k++) {
+            const int p = st->in[k]->producer;
+            if (t->member[p] || t->d->choices[p].where != WHERE_INLINE)
+                continue;
+            t->member[p]                = true;
+            t->among[t->among_count++] = p;
         }
-        any = true;
     }
-    return any ? (double)box_points(&all, st->rank) * (double)st->bytes : 0;
+    for (int i = 0; i < t->among_count; i++)
+        t->member[t->among[i]] = false;
+    qsort(t->among, (size_t)t->among_count, sizeof *t->among, by_number);
 }
 
-/* ---- The terms --------------------------------------------------------------------------- */
+/* ---- Loops ------------------------------------------------------------------------------- */
 
-static double stage_ns(const TileSpace *t, const Stage *st)
+/* Places in a head's loops; -1: there is no such loop. */
+typedef struct Places {
+    int tile;                   /* the innermost loop over tiles */
+    int band;                   /* over bands, or else over rows */
+    int plane;                  /* the innermost around the vectors, but for the band */
+    int last;                   /* over vectors */
+} Places;
+
+static int add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
 {
-    const double lanes = (double)t->m->vector_bits / (st->wide < 8 ? 8 : st->wide);
-    double       ops   = 0;
-    for (int k = 0; k < st->def_count; k++)
-        ops += (st->defs[k].ops + st->defs[k].loads + 1) * st->defs[k].points;
-    return ops / (lanes < 1 ? 1 : lanes) * t->m->op;
+    gr->loops[gr->loop_count] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
+    return gr->loop_count++;
 }
 
-/* ns to read or write so many bytes of an array of `size` bytes, all cores at it. A copy moves a byte twice. */
-static double moved_ns(const Machine *m, double bytes, double size)
+static bool has_all_loops(const Group *gr, int dim)
 {
-    const double rate = size <= (double)m->l2 ? m->l2_rate * m->cores : size <= (double)m->l3 / 2 ? m->l3_rate * m->cores : m->memory_all;
-    return bytes / (2 * rate);
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == dim && gr->loops[i].step == 1)
+            return true;
+    return false;
 }
 
-static double root_bytes(const Stage *st)
+/* Tiles outside; inside them bands, rows, the other dimensions, vectors. */
+static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 {
-    return (double)box_points(&st->box, st->rank) * (double)st->bytes;
+    const Stage *st    = &t->g->stages[t->head];
+    const int    lanes = draft_lanes(t->d, t->head);
+    Places       at    = { -1, -1, -1, -1 };
+    gr->loop_count     = 0;
+    for (int d = st->rank - 1; d >= 0; d--) {
+        const int64_t size = d ? shape->size[d] : (shape->size[0] + lanes - 1) / lanes * lanes;
+        if (size < tile_extent(&st->box, d) || (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&st->box, d)))
+            at.tile = add_loop(gr, d, size, true, false);
+    }
+    if (st->rank > 1 && shape->band > 1 && shape->band < shape->size[1])
+        at.band = add_loop(gr, 1, shape->band, false, false);
+    if (st->rank > 1 && !has_all_loops(gr, 1))
+        at.plane = add_loop(gr, 1, 1, false, false);
+    at.band = at.band < 0 ? at.plane : at.band;
+    for (int d = st->rank - 1; d >= 2; d--)
+        if (!has_all_loops(gr, d))
+            at.plane = add_loop(gr, d, 1, false, false);
+    at.last = add_loop(gr, 0, lanes, false, true);
+    return at;
 }
 
-static double tiles_of(const Stage *head, const int64_t *size)
+/* ---- Levels ------------------------------------------------------------------------------ */
+
+/* A sum at the points of its one reader. */
+static bool is_beside(const Graph *g, int s)
 {
-    double tiles = 1;
-    for (int d = 0; d < head->rank; d++)
-        tiles *= ceil((double)extent(&head->box, d) / (double)(size[d] > 0 ? size[d] : 1));
-    return tiles;
+    const Stage *st = &g->stages[s];
+    return st->kind == STAGE_REDUCTION && st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0;
 }
 
-/* Work of the group, once and again, and the traffic between its stages inside the cache that they fit into. */
-static void add_work(const TileSpace *t, const int *stages, int count, double tiles, Tile *out)
+/* The innermost loop that is around all readers of s in the group. */
+static int around_readers(const TileSpace *t, int s, int innermost)
 {
-    const Machine *m    = t->m;
-    const double   rate = (double)out->footprint <= (double)m->l1 ? m->l1_rate : (double)out->footprint <= (double)m->l2 ? m->l2_rate : m->l3_rate;
-    for (int i = 0; i < count; i++) {
-        const Stage *st     = &t->g->stages[stages[i]];
-        const double needed = (double)box_points(&st->box, st->rank), points = (double)box_points(&t->boxes[stages[i]], st->rank);
-        const double times  = needed >= 1 ? fmax(points * tiles / needed, 1) : 1, ns = stage_ns(t, st) / m->cores;
-        const double width  = (double)extent(&t->boxes[stages[i]], 0);
-        out->volume += points;
-        out->overlap += points - needed / tiles > 0 ? points - needed / tiles : 0;
-        out->term[TILE_WORK] += ns;
-        out->term[TILE_OVERLAP] += ns * (times - 1);
-        out->term[TILE_ROWS] += points * tiles / (width < 1 ? 1 : width) * m->row / m->cores;
-        if (i + 1 < count)
-            out->term[TILE_TRAFFIC] += points * tiles * (double)st->bytes / (rate * m->cores);
+    const Stage *st   = &t->g->stages[s];
+    int          most = innermost;
+    for (int k = 0; k < st->out_count; k++) {
+        const int     reader = st->out[k]->consumer;
+        const Choice *c      = &t->d->choices[reader];
+        const int     around = c->where == WHERE_INLINE ? around_readers(t, reader, innermost) : c->where == WHERE_INSIDE ? c->compute : innermost;
+        most                 = around < most ? around : most;
+    }
+    return most;
+}
+
+/* Members follow their readers outward. */
+static void follow_readers(const TileSpace *t, const Places *at)
+{
+    for (int i = t->count - 2; i >= 0; i--) {
+        Choice *c = choice_of(t, i);
+        if (c->where != WHERE_INSIDE)
+            continue;
+        const int most = around_readers(t, t->stages[i], at->last);
+        c->compute     = c->compute < most ? c->compute : most;
+        c->store       = c->store < c->compute ? c->store : c->compute;
     }
 }
 
-static void add_traffic(const TileSpace *t, const int *stages, int count, double tiles, Tile *out)
+static double points_in(const TileSpace *t, int place)
 {
-    const Stage *head = &t->g->stages[stages[count - 1]];
-    out->term[TILE_TRAFFIC] += moved_ns(t->m, root_bytes(head), root_bytes(head));
-    for (int p = 0; p < t->g->stage_count; p++) {
-        const double bytes = t->given[p] || t->member[p] ? 0 : bytes_read(t, p) * tiles;
-        if (bytes > 0)
-            out->term[TILE_TRAFFIC] += moved_ns(t->m, bytes, root_bytes(&t->g->stages[p]));
+    return (double)box_points(&t->boxes[t->stages[place]], t->g->stages[t->stages[place]].rank);
+}
+
+/* A row that no later row needs again is not kept: stored where it is computed. */
+static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
+{
+    int64_t window[KN_MAX_RANK];
+    memcpy(window, shape->size, sizeof window);
+    window[1] = shape->band < window[1] ? shape->band : window[1];
+    tile_boxes(t, shape->size);
+    for (int i = 0; i + 1 < t->count; i++)
+        t->points[i] = points_in(t, i) * (double)window[1] / (double)shape->size[1];
+    tile_boxes(t, window);
+    for (int i = 0; i + 1 < t->count; i++)
+        choice_of(t, i)->store = points_in(t, i) <= 1.05 * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
+}
+
+/* All members alike. */
+static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
+{
+    const bool slides = shape->band && at->band > at->tile;
+    for (int i = 0; i + 1 < t->count; i++) {
+        Choice *c = choice_of(t, i);
+        c->where  = WHERE_INSIDE;
+        c->store  = at->tile < 0 ? 0 : at->tile;
+        c->compute = slides ? at->band : c->store;
     }
+    if (slides)
+        store_inside(t, shape, at);
+    for (int i = 0; i + 1 < t->count; i++)
+        if (is_beside(t->g, t->stages[i]))
+            choice_of(t, i)->compute = choice_of(t, i)->store = at->last;
+    follow_readers(t, at);
+}
+
+/* ---- Costs ------------------------------------------------------------------------------- */
+
+static double cost_now(const TileSpace *t)
+{
+    return cost_group_quick(t->d, choice_of(t, t->count - 1)->group, t->m);
+}
+
+static void keep_choices(const TileSpace *t)
+{
+    for (int i = 0; i < t->count; i++)
+        t->kept[i] = *choice_of(t, i);
+}
+
+static void restore_choices(const TileSpace *t)
+{
+    for (int i = 0; i < t->count; i++)
+        *choice_of(t, i) = t->kept[i];
 }
 
 /* Does each tile need nearly all of a member? Then it is better by itself. */
-static bool is_all_of_one(const TileSpace *t, const int *stages, int count)
+static bool is_all_of_one(TileSpace *t, const TileShape *shape)
 {
-    for (int i = 0; i + 1 < count; i++) {
-        const Stage *st = &t->g->stages[stages[i]];
-        if ((double)box_points(&t->boxes[stages[i]], st->rank) > 0.9 * (double)box_points(&st->box, st->rank))
+    const Stage *head  = &t->g->stages[t->head];
+    bool         whole = true;
+    for (int d = 0; d < head->rank; d++)
+        whole &= shape->size[d] >= tile_extent(&head->box, d);
+    tile_boxes(t, shape->size);
+    for (int i = 0; i + 1 < t->count && !whole; i++) {
+        const Stage *st = &t->g->stages[t->stages[i]];
+        if (points_in(t, i) > 0.9 * (double)box_points(&st->box, st->rank))
             return true;
     }
     return false;
 }
 
-/* The cost of the group in tiles of these sizes. */
-static Tile tile_cost(TileSpace *t, const int *stages, int count, const int64_t *size, bool slides)
+static double shape_cost(TileSpace *t, Group *gr, const TileShape *shape, Places *at)
 {
-    Tile         out   = { .slides = slides };
-    const Stage *head  = &t->g->stages[stages[count - 1]];
-    const double tiles = tiles_of(head, size);
-    int64_t      window[KN_MAX_RANK];
-    memcpy(out.size, size, sizeof out.size);
-    memcpy(window, size, sizeof window);
-    if (slides && head->rank > 1)
-        window[1] = 1;
-    tile_boxes(t, stages, count, window);
-    out.footprint = (int64_t)bytes_held(t, stages, count);
-    if (slides)
-        tile_boxes(t, stages, count, size);
-    if (tiles > 1 && is_all_of_one(t, stages, count))
-        return (Tile){ .cost = INFINITY };
-    add_work(t, stages, count, tiles, &out);
-    add_traffic(t, stages, count, tiles, &out);
-    const double busy      = ceil(tiles / t->m->cores) * t->m->cores / tiles;
-    out.term[TILE_BALANCE] = (out.term[TILE_WORK] + out.term[TILE_OVERLAP]) * (busy - 1) + tiles * t->m->task / t->m->cores;
-    for (int i = 0; i < TILE_TERMS; i++)
-        out.cost += out.term[i];
-    return out;
+    *at = make_loops(t, gr, shape);
+    if (is_all_of_one(t, shape))
+        return INFINITY;
+    place_all(t, shape, at);
+    return cost_now(t);
 }
 
-/* ---- Choosing ---------------------------------------------------------------------------- */
+/* ---- Shapes ------------------------------------------------------------------------------ */
 
-/* Makes tiles smaller until their exact boxes fit: the longest dimension first, the width last. */
-static void shrink(TileSpace *t, const int *stages, int count, double cache, int64_t *size)
+typedef struct Best {
+    double    cost;
+    TileShape shape;
+} Best;
+
+/* What was tried earlier stays unless this is clearly better: the model is no better than that. Rows that are cut have to be much better than whole ones: at each end, what the processor
+ * would have fetched by itself is missing (harris in pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
+static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *best)
 {
-    const int rank = t->g->stages[stages[count - 1]].rank;
-    for (;;) {
-        tile_boxes(t, stages, count, size);
-        if (bytes_held(t, stages, count) <= cache)
-            return;
-        int largest = 1;
-        for (int d = 2; d < rank; d++)
-            largest = size[d] > size[largest] ? d : largest;
-        if (rank > 1 && size[largest] > 1)
-            size[largest] -= (size[largest] + 7) / 8;
-        else if (size[0] > 64)
-            size[0] /= 2;
-        else
-            return;
+    Places       at;
+    const double cost = shape_cost(t, gr, shape, &at);
+    if (cost < (shape->size[0] < best->shape.size[0] ? much_better : better) * best->cost)
+        *best = (Best){ cost, *shape };
+}
+
+/* So many rows that there are `tasks` tasks per core, but LEAST_TASK points in each; in round numbers, so that those of members at half the resolution fit. */
+static int64_t strip_height(const TileSpace *t, const TileShape *shape, int tasks)
+{
+    const Stage  *head = &t->g->stages[t->head];
+    const int64_t rows = tile_extent(&head->box, 1);
+    int64_t       outer = 1, row = 1;
+    for (int d = 0; d < head->rank; d++) {
+        outer *= d > 1 ? (tile_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
+        row *= d != 1 ? shape->size[d] : 1;
     }
+    const int64_t strips = ((int64_t)tasks * t->m->cores + outer - 1) / outer, least = LEAST_TASK / (row > 0 ? row : 1);
+    int64_t       height = rows / strips;
+    height               = height < least ? least : height;
+    const int64_t unit   = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+    height               = height / unit * unit;
+    return height < 1 ? 1 : height > rows ? rows : height;
 }
 
-/* CostForCacheSize: at least a tile for each core, and as large as the cache allows. */
-static Tile for_cache(TileSpace *t, const int *stages, int count, double cache)
+/* Whole planes inside the rows, or a plane after the other. */
+static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes_inside)
 {
-    double  total = 0;
-    int64_t size[KN_MAX_RANK] = { 0 };
-    for (int i = 0; i < count; i++)
-        total += root_bytes(&t->g->stages[stages[i]]);
-    const double held = fmin(total / (TASKS * t->m->cores), cache), bytes = (double)t->g->stages[stages[count - 1]].bytes;
-    compute_sizes(t, stages, count, held / count / (bytes < 1 ? 1 : bytes), size);
-    shrink(t, stages, count, held, size);
-    return tile_cost(t, stages, count, size, false);
-}
-
-/* Strips as high as leaves TASKS for each core, as wide as lets a window of rows stay in the cache. */
-static Tile sliding(TileSpace *t, const int *stages, int count, double cache)
-{
-    const Stage *head = &t->g->stages[stages[count - 1]];
-    int64_t      size[KN_MAX_RANK] = { 0 }, window[KN_MAX_RANK], planes;
-    planes = planes_of(head) <= FEW_PLANES ? 1 : planes_of(head);
+    const Stage *head  = &t->g->stages[t->head];
+    TileShape    shape = { .band = band };
     for (int d = 0; d < head->rank; d++)
-        size[d] = d > 1 && planes > 1 ? 1 : extent(&head->box, d);
-    size[1] = extent(&head->box, 1) * planes / (TASKS * t->m->cores);
-    size[1] = size[1] < 1 ? 1 : size[1] > extent(&head->box, 1) ? extent(&head->box, 1) : size[1];
-    memcpy(window, size, sizeof window);
-    window[1] = 1;
-    shrink(t, stages, count, cache, window);
-    size[0] = window[0];
-    return tile_cost(t, stages, count, size, true);
+        shape.size[d] = d > 1 && !planes_inside ? 1 : tile_extent(&head->box, d);
+    shape.size[1] = strip_height(t, &shape, tasks);
+    shape.band    = band < shape.size[1] ? band : shape.size[1];
+    return shape;
 }
 
-Tile tile_best(TileSpace *t, const int *stages, int count)
+/* How many rows of the head there are to one row of its coarsest member, in powers of two. */
+static int64_t rows_of_coarsest(const TileSpace *t)
 {
-    const Stage *head      = &t->g->stages[stages[count - 1]];
-    const double caches[2] = { (double)t->m->l1, 0.75 * (double)t->m->l2 };
-    Tile         best      = { .cost = INFINITY };
-    if (!box_points(&head->box, head->rank))
-        return (Tile){ .size = { 1, 1, 1, 1, 1, 1, 1, 1 } };
-    for (int i = 0; i < 2; i++) {
-        const Tile whole = for_cache(t, stages, count, caches[i]);
-        best             = whole.cost < best.cost ? whole : best;
+    const int64_t rows = tile_extent(&t->g->stages[t->head].box, 1);
+    int64_t       most = 1;
+    for (int i = 0; i + 1 < t->count; i++) {
+        const Stage *st = &t->g->stages[t->stages[i]];
+        while (st->rank > 1 && most < MOST_BAND && tile_extent(&st->box, 1) * most * 3 / 2 < rows)
+            most *= 2;
     }
-    if (head->rank < 2 || t->one_level)
+    return most;
+}
+
+/* Is the plane that is computed of any consequence to a member or to what is read? */
+static bool has_planes(const TileSpace *t)
+{
+    return t->g->stages[t->head].rank > 2 && tile_planes(&t->g->stages[t->head]) > 1;
+}
+
+static void try_strips(TileSpace *t, Group *gr, int tasks, int64_t band, bool planes_inside, double cache, Best *best)
+{
+    TileShape shape = strips(t, tasks, band, planes_inside);
+    shape.size[0]   = t->count > 1 ? tile_fit_width(t, &shape, cache) : shape.size[0];
+    try_shape(t, gr, &shape, best);
+}
+
+static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *best)
+{
+    const double  l1 = (double)t->m->l1, l2 = 0.75 * (double)t->m->l2 / (t->m->l2_shared > 0 ? t->m->l2_shared : 1);
+    const int64_t coarsest = rows_of_coarsest(t);
+    const bool    few      = tile_planes(&t->g->stages[t->head]) <= FEW_PLANES;
+    try_strips(t, gr, TASKS, 1, few, l2, best);
+    if (coarsest > 1)
+        try_strips(t, gr, TASKS, coarsest, few, l2, best);
+    if (few && has_planes(t) && t->count > 1)
+        try_strips(t, gr, TASKS, 1, false, l2, best);
+    if (effort == TILE_QUICK)
+        return;
+    for (int64_t band = 1; band <= MOST_BAND && t->count > 1; band *= 2) {
+        try_strips(t, gr, TASKS, band, few, l1, best);
+        try_strips(t, gr, TASKS, band, few, l2, best);
+        try_strips(t, gr, TASKS, band, few, INFINITY, best);
+        if (few && has_planes(t))
+            try_strips(t, gr, TASKS, band, false, l2, best);
+    }
+    const TileShape found = best->shape;
+    for (int tasks = 1; tasks <= 4 * TASKS && found.band; tasks *= 2) {
+        TileShape shape = found;
+        shape.size[1]   = strip_height(t, &shape, tasks);
+        shape.band      = shape.band < shape.size[1] ? shape.band : shape.size[1];
+        try_shape(t, gr, &shape, best);
+    }
+}
+
+/* A line of numbers: chunks of it. */
+static void try_chunks(TileSpace *t, Group *gr, Best *best)
+{
+    const int64_t all = tile_extent(&t->g->stages[t->head].box, 0);
+    for (int tasks = 1; tasks <= 4 * TASKS; tasks *= 2) {
+        TileShape shape = { .size = { all / ((int64_t)tasks * t->m->cores) } };
+        shape.size[0]   = shape.size[0] < LEAST_TASK / 2 ? LEAST_TASK / 2 : shape.size[0];
+        shape.size[0]   = shape.size[0] > all ? all : shape.size[0];
+        try_shape(t, gr, &shape, best);
+    }
+}
+
+/* ---- Each member where it is best --------------------------------------------------------- */
+
+/* Changes one member, and keeps that if it is worth it. */
+static void try_choice(TileSpace *t, const Places *at, int place, Choice with, double *cost)
+{
+    *choice_of(t, place) = with;
+    follow_readers(t, at);
+    const double now = cost_now(t);
+    if (now < 0.99 * *cost) {
+        *cost = now;
+        keep_choices(t);
+    } else {
+        restore_choices(t);
+    }
+}
+
+static void place_each(TileSpace *t, const Places *at, double *cost)
+{
+    const int tile = at->tile < 0 ? 0 : at->tile, levels[] = { tile, at->band, at->plane, at->last };
+    keep_choices(t);
+    for (int i = t->count - 2; i >= 0; i--) {
+        const Choice was = *choice_of(t, i);
+        for (int k = 0; k < (is_beside(t->g, t->stages[i]) ? 4 : 3); k++) {
+            if (levels[k] < 0 || (t->options.no_two_levels && levels[k] != tile && levels[k] != at->last))
+                continue;
+            try_choice(t, at, i, (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = levels[k] }, cost);
+            if (levels[k] > tile && !t->options.no_two_levels)
+                try_choice(t, at, i, (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = tile }, cost);
+        }
+        if (!t->options.no_inlining && draft_may_inline(t->d, t->stages[i]))
+            try_choice(t, at, i, (Choice){ .where = WHERE_INLINE, .group = was.group }, cost);
+    }
+}
+
+/* ---- The best ---------------------------------------------------------------------------- */
+
+static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
+{
+    const int rank = t->g->stages[t->head].rank;
+    Best      best = { .cost = INFINITY };
+    if (t->options.plain_cost) {
+        best.cost = tile_plain_cost(t, &best.shape);
         return best;
-    const Tile rows = sliding(t, stages, count, caches[1]);
-    return rows.cost < best.cost ? rows : best;
+    }
+    if (rank > 1 && !t->options.no_two_levels)
+        try_two_levels(t, gr, effort, &best);
+    if (rank > 1 && (t->count > 1 || t->options.no_two_levels || effort == TILE_THOROUGH)) {
+        const TileShape l2 = tile_for_cache(t, 0.75 * (double)t->m->l2);
+        try_shape(t, gr, &l2, &best);
+    }
+    if (rank > 1 && (t->options.no_two_levels || effort == TILE_THOROUGH)) {
+        const TileShape l1 = tile_for_cache(t, (double)t->m->l1);
+        try_shape(t, gr, &l1, &best);
+    }
+    if (rank == 1)
+        try_chunks(t, gr, &best);
+    return best;
+}
+
+double tile_group(TileSpace *t, const int *stages, int count, int group, TileEffort effort, bool *hopeless)
+{
+    Group *gr   = &t->d->groups[group];
+    t->stages   = stages;
+    t->count    = count;
+    t->head     = stages[count - 1];
+    const Stage *st       = &t->g->stages[t->head];
+    const bool   together = put_together(t, group), loops = draft_main(t->d, t->head) != NO_DEF && box_points(&st->box, st->rank);
+    if (hopeless)
+        *hopeless = !together || !loops;
+    if (!together || (!loops && count > 1)) {
+        tile_apart(t, stages, count);
+        return INFINITY;
+    }
+    if (!loops)
+        return cost_now(t);
+    find_among(t);
+    gr->stream = draft_streams(t->d, t->head, t->m);
+    Best best  = find_shape(t, gr, effort);
+    if (best.cost == INFINITY) {
+        tile_apart(t, stages, count);
+        return INFINITY;
+    }
+    const Places at = make_loops(t, gr, &best.shape);
+    place_all(t, &best.shape, &at);
+    if (effort == TILE_THOROUGH && !t->options.plain_cost)
+        place_each(t, &at, &best.cost);
+    return best.cost;
 }

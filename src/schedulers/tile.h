@@ -1,32 +1,39 @@
-/* Tiles: the sizes that suit a group of stages, and what the group then costs. */
+/* The best schedule of one group: the loops of its head, their sizes, and where each member is computed and stored.
+ *
+ * What `dp`, `greedy` and others share: they decide which stages are a group, this says how well it can be done and does it. The draft is changed in place: a group is put into
+ * it, costed by the common model, and taken apart again. */
 #ifndef KILN_SCHEDULERS_TILE_H
 #define KILN_SCHEDULERS_TILE_H
 
-#include "schedulers/draft.h"
+#include "schedulers/schedulers.h"
 
-/* The four terms of Jangda and Bondhugula 2020, equation 2, each as time, so that they can be added over groups: the machine says the weights. */
-typedef enum TileTerm { TILE_WORK, TILE_TRAFFIC, TILE_BALANCE, TILE_OVERLAP, TILE_ROWS, TILE_TERMS } TileTerm;
-
-typedef struct Tile {
-    int64_t size[KN_MAX_RANK];      /* by dimension of the head */
-    bool    slides;                 /* two levels: rows of members are kept inside the tile, each computed once in it; else all of a member's tile is computed first */
-    int64_t footprint;              /* bytes that members and head take at a time: a tile's, or a window's */
-    double  overlap, volume;        /* points computed more than once and all points, of a tile */
-    double  term[TILE_TERMS];       /* ns */
-    double  cost;
-} Tile;
+typedef enum TileEffort {
+    TILE_QUICK,                     /* a handful of shapes, all members alike: for each of many groups in a search */
+    TILE_THOROUGH                   /* more shapes, and each member where it is best: for the groups that are taken */
+} TileEffort;
 
 typedef struct TileSpace {
+    Draft         *d;
     const Graph   *g;
     const Machine *m;
-    const Draft   *d;               /* what is inlined; its group of WHERE_INSIDE stages is the one asked about */
-    bool           one_level;       /* no sliding windows */
-    bool          *given, *member;
+    SchedulerOptions options;       /* no_two_levels, no_inlining, plain_cost */
+    const int     *stages;          /* the group that is asked about: ascending, the head last */
+    int            count, head;
+    int           *among, among_count;      /* the group and what is inlined into it, ascending */
+    bool          *given, *member;  /* all false between calls */
     Box           *boxes;
+    Choice        *kept;            /* by place in the group: the best so far */
+    double        *points;          /* by place in the group */
 } TileSpace;
 
-TileSpace tile_space(const Draft *d, const Machine *m, bool one_level, Arena *arena);
-/* The best tile of a group whose head has loops: its stages in ascending order, the head last. */
-Tile tile_best(TileSpace *t, const int *stages, int count);
+/* `d` holds what is inlined; what is asked about later must be at root until then. */
+TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena);
+
+/* Puts these stages (ascending, the head last) into group number `group` of the draft in the best way found, and gives its predicted ns (plain_cost: the paper's cost). INFINITY: they are no
+ * group; they are at root then, as tile_apart leaves them. *hopeless (may be NULL): no larger group with this head is one either. */
+double tile_group(TileSpace *t, const int *stages, int count, int group, TileEffort effort, bool *hopeless);
+
+/* Puts them at root again. */
+void tile_apart(TileSpace *t, const int *stages, int count);
 
 #endif

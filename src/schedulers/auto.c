@@ -1,0 +1,63 @@
+/* The scheduler `auto`: asks all the others and takes the draft that the common cost model (cost.h) predicts to be fastest.
+ *
+ * The rows of the table before its own are asked in order, each with the same share of the budget. Of two that are as good the first is taken. One that runs out of memory or of steps is passed over; so is
+ * one whose turn comes when the budget is spent: only that makes the choice depend on the clock. The first, `plain`, is always asked. */
+#include "schedulers/schedulers.h"
+
+#include <time.h>
+
+typedef struct Ask {
+    const Graph            *g;
+    const Machine          *m;
+    const SchedulerOptions *options;
+    Arena                  *arena;
+    Candidate              *out;
+} Ask;
+
+static void ask(void *arg)
+{
+    const Ask *a  = arg;
+    a->out->draft = a->out->scheduler->run(a->g, a->m, a->options, a->arena);
+    a->out->ns    = cost_draft(&a->out->draft, a->m);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Moves the last candidate before those that are slower. */
+static void sort_in(Candidate *at, int last)
+{
+    const Candidate moved = at[last];
+    for (; last > 0 && moved.ns < at[last - 1].ns; last--)
+        at[last] = at[last - 1];
+    at[last] = moved;
+}
+
+int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena, Candidate *out)
+{
+    const double     end   = seconds() + options->budget;
+    SchedulerOptions share = *options;
+    int              count = 0;
+    share.budget           = options->budget / (scheduler_count - 1);
+    for (int i = 0; scheduler_table[i].run != scheduler_auto; i++) {
+        Ask a              = { g, m, &share, arena, &out[count] };
+        out[count]         = (Candidate){ .scheduler = &scheduler_table[i] };
+        if (count > 0 && (seconds() > end || !context_attempt(g->pipeline->cx, ask, &a)))
+            continue;
+        if (count == 0)
+            ask(&a);
+        sort_in(out, count++);
+    }
+    return count;
+}
+
+Draft scheduler_auto(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    scheduler_candidates(g, m, options, arena, all);
+    return all[0].draft;
+}

@@ -1,0 +1,312 @@
+/* The scheduler `reuse`: compute and store levels apart, tiles and loop permutations by what is loaded and computed again.
+ *
+ * From    Sioutas et al. 2019, section 4. A segment is a stage, whose loops run over all of it, and stages that are read in it only. For each: levels (reuse_fuse.c: Algorithms 1 and 2),
+ *         permutations and tiles (reuse_tile.c: Algorithm 3), costs (reuse_cost.c: section 3). Here: stage grouping (section 4.3: Algorithms 4 and 5).
+ * How     A segmentation is a set of stages that are at root; any other stage is in the segment that all its readers are in, and at root if there is none. At first as few as can be are at
+ *         root: all else is fused, as in the paper. A segment that does not fit, or that costs more than its parts, is split at the stage where that costs least, and its parts
+ *         again. Solutions are kept by their stages, and found again.
+ * Beyond  Algorithm 4 makes every stage with several readers a root; here only those whose readers are in different segments. The paper splits only what does not fit;
+ *         here a segment is also split where its parts cost less: a pyramid fits, and computes its levels again and again. */
+#include "schedulers/defs.h"
+#include "schedulers/reuse_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SHORT_SUM = 27, BUCKETS = 1024 };
+
+typedef struct Known {
+    struct Known *next;
+    int           count, *stages;
+    bool          quick;
+    Solution      solution;
+} Known;
+
+typedef struct Reuse {
+    const Graph   *g;
+    const Machine *m;
+    Draft          d;
+    Arena         *arena;
+    Where         *plain;       /* by stage */
+    bool          *cut;         /* by stage: at root by choice */
+    int           *head;        /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
+    Segment        segment;     /* room */
+    Known        **known;
+} Reuse;
+
+/* ---- Segments ------------------------------------------------------------------------------ */
+
+static bool is_stage(const Reuse *r, int s)
+{
+    return r->g->stages[s].kind != STAGE_INPUT && r->plain[s] != WHERE_INLINE;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The segment of a head, with what is inlined into it. */
+static Segment *gather(Reuse *r, int head)
+{
+    Segment *s = &r->segment;
+    for (int i = 0; i < r->g->stage_count; i++) {
+        s->place[i] = -1;
+        s->given[i] = s->member[i] = false;
+    }
+    s->count = s->outside_count = 0;
+    s->stages[s->count++]       = head;
+    s->member[head] = s->given[head] = true;
+    for (int i = 0; i < s->count; i++) {
+        const Stage *st = &r->g->stages[s->stages[i]];
+        for (int k = 0; k < st->in_count; k++) {
+            const int p = st->in[k]->producer;
+            if (s->member[p])
+                continue;
+            s->member[p] = true;
+            if (r->head[p] == head || (r->plain[p] == WHERE_INLINE && r->g->stages[p].kind != STAGE_INPUT))
+                s->stages[s->count++] = p;
+            else
+                s->outside[s->outside_count++] = p;
+        }
+    }
+    qsort(s->stages, (size_t)s->count, sizeof *s->stages, compare);
+    qsort(s->outside, (size_t)s->outside_count, sizeof *s->outside, compare);
+    for (int k = 0; k < s->count; k++)
+        s->place[s->stages[k]] = k;
+    for (int k = 0; k < s->outside_count; k++)
+        s->place[s->outside[k]] = s->count + k;
+    return s;
+}
+
+static size_t bucket(const Segment *s)
+{
+    uint32_t h = 2166136261u;
+    for (int k = 0; k < s->count; k++)
+        h = (h ^ (uint32_t)s->stages[k]) * 16777619u;
+    return h % BUCKETS;
+}
+
+/* The solution of a head's segment as it is now, found before or found now. */
+static const Solution *solve(Reuse *r, int head, bool quick)
+{
+    Segment *s  = gather(r, head);
+    Known  **at = &r->known[bucket(s)];
+    for (const Known *k = *at; k; k = k->next)
+        if (k->quick == quick && k->count == s->count && !memcmp(k->stages, s->stages, (size_t)s->count * sizeof *s->stages))
+            return &k->solution;
+    Known *k  = ARENA_NEW(r->arena, Known);
+    *k        = (Known){ .next = *at, .count = s->count, .stages = ARENA_ARRAY(r->arena, int, (size_t)s->count), .quick = quick };
+    memcpy(k->stages, s->stages, (size_t)s->count * sizeof *s->stages);
+    if (draft_main(&r->d, head) == NO_DEF)
+        k->solution = (Solution){ .cost = { .fits = true } };
+    else
+        k->solution = tiling_analysis(s, quick, r->arena);
+    *at = k;
+    return &k->solution;
+}
+
+/* ---- Algorithm 4: which stages are in which segment ------------------------------------------ */
+
+/* The one segment that all readers of s are in; -1: there is none. */
+static int segment_of_readers(const Reuse *r, int s)
+{
+    const Stage *st   = &r->g->stages[s];
+    int          head = -1;
+    for (int i = 0; i < st->out_count; i++) {
+        const int c  = st->out[i]->consumer;
+        const int at = r->plain[c] == WHERE_INLINE ? segment_of_readers(r, c) : r->head[c];
+        if (at < 0 || (head >= 0 && at != head))
+            return -1;
+        head = at;
+    }
+    return head;
+}
+
+/* Puts a stage into the segment of its readers, or at root. Its readers have been put. */
+static void assign(Reuse *r, int s)
+{
+    const int  head = r->cut[s] ? -1 : segment_of_readers(r, s);
+    const bool join = head >= 0 && draft_may_join(&r->d, s, r->d.choices[head].group);
+    if (join)
+        r->d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = r->d.choices[head].group };
+    else if (r->plain[s] == WHERE_DEFAULT)
+        r->d.choices[s] = (Choice){ .where = WHERE_DEFAULT };
+    else
+        r->d.choices[s] = (Choice){ .where = WHERE_ROOT, .group = s };
+    r->head[s] = join ? head : r->plain[s] == WHERE_DEFAULT ? -1 : s;
+}
+
+static void assign_all(Reuse *r, const int *stages, int count)
+{
+    for (int i = count - 1; i >= 0; i--)
+        if (is_stage(r, stages[i]))
+            assign(r, stages[i]);
+}
+
+/* ---- Algorithm 5: splitting -------------------------------------------------------------------- */
+
+/* The cost of the segments that these stages are in now. */
+static NestCost cost_of(Reuse *r, const int *stages, int count)
+{
+    NestCost all = { .fits = true };
+    for (int i = 0; i < count; i++)
+        if (r->head[stages[i]] == stages[i]) {
+            const NestCost *cost = &solve(r, stages[i], true)->cost;
+            all.ns += cost->ns;
+            all.fits &= cost->fits;
+        }
+    return all;
+}
+
+static bool is_better(const NestCost *a, const NestCost *b)
+{
+    return a->fits != b->fits ? a->fits : a->ns < 0.99 * b->ns;
+}
+
+static void split_parts(Reuse *r, const int *stages, int count);
+
+/* Stages that every tile needs as a whole have full reuse over all loops: they are at root. false: there are none. */
+static bool cut_whole(Reuse *r, int head, const int *stages, int count)
+{
+    const Solution *sol = solve(r, head, true);
+    bool            any = false;
+    for (int k = 0; k + 1 < count; k++)
+        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT && sol->levels[k].where == WHERE_INSIDE)
+            any = r->cut[stages[k]] = true;
+    if (any)
+        assign_all(r, stages, count);
+    return any;
+}
+
+/* Splits the segment of a head where that is cheapest, and its parts again. */
+static void split_segment(Reuse *r, int head)
+{
+    const Segment *s     = gather(r, head);
+    const int      count = s->count;
+    int           *stages = ARENA_ARRAY(r->arena, int, (size_t)count), where = -1;
+    memcpy(stages, s->stages, (size_t)count * sizeof *stages);
+    if (cut_whole(r, head, stages, count)) {
+        split_parts(r, stages, count);
+        return;
+    }
+    NestCost best = solve(r, head, true)->cost;
+    for (int i = 0; i + 1 < count; i++) {
+        if (r->head[stages[i]] != head || r->plain[stages[i]] != WHERE_ROOT)
+            continue;
+        r->cut[stages[i]] = true;
+        assign_all(r, stages, count);
+        const NestCost cost = cost_of(r, stages, count);
+        r->cut[stages[i]]   = false;
+        assign_all(r, stages, count);
+        if (is_better(&cost, &best)) {
+            best  = cost;
+            where = stages[i];
+        }
+    }
+    if (where < 0)
+        return;
+    r->cut[where] = true;
+    assign_all(r, stages, count);
+    split_parts(r, stages, count);
+}
+
+static void split_parts(Reuse *r, const int *stages, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (r->head[stages[i]] == stages[i])
+            split_segment(r, stages[i]);
+}
+
+/* ---- The draft --------------------------------------------------------------------------------- */
+
+/* A short sum at the points of its one reader is written out; a longer one is beside it. */
+static Where plain_of(const Draft *d, int s)
+{
+    const Stage *st    = &d->graph->stages[s];
+    double       steps = 0;
+    for (int k = 1; k < st->def_count; k++)
+        steps += st->defs[k].steps;
+    return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE : d->choices[s].where;
+}
+
+/* Is a stage that is inlined computed more often than by itself? */
+static bool is_asked_again(const Graph *g, int s)
+{
+    const Stage *st  = &g->stages[s];
+    double       all = 0;
+    for (int i = 0; i < st->out_count; i++)
+        all += st->out[i]->accesses * g->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
+    return all > 1.02 * st->defs[0].points;
+}
+
+/* A sum would be computed again with what reads it: that is kept then. */
+static void keep_readers_of_sums(Reuse *r)
+{
+    for (int s = 0; s < r->g->stage_count; s++) {
+        const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->stages[s].out[0]->consumer : -1;
+        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && is_asked_again(r->g, reader))
+            r->plain[reader] = WHERE_ROOT;
+    }
+}
+
+static void begin(Reuse *r)
+{
+    const int n = r->g->stage_count;
+    for (int s = 0; s < n; s++) {
+        r->plain[s] = plain_of(&r->d, s);
+        r->head[s]  = -1;
+    }
+    keep_readers_of_sums(r);
+    for (int s = 0; s < n; s++)
+        r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
+    for (int s = 0; s < n; s++)
+        r->d.groups[s] = (Group){ .head = s };
+    r->d.group_count = n;
+}
+
+static void fill(Reuse *r, int head)
+{
+    Group          *gr  = &r->d.groups[r->d.choices[head].group];
+    const Solution *sol = solve(r, head, false);
+    const Segment  *s   = gather(r, head);
+    if (draft_main(&r->d, head) == NO_DEF || sol->nest.loop_count == 0)
+        return;
+    gr->stream     = draft_streams(&r->d, head, r->m);
+    gr->loop_count = sol->nest.loop_count;
+    memcpy(gr->loops, sol->nest.loops, sizeof gr->loops);
+    for (int k = 0; k + 1 < s->count; k++) {
+        Choice *c = &r->d.choices[s->stages[k]];
+        if (c->where == WHERE_INSIDE)
+            *c = (Choice){ .where = sol->levels[k].where, .group = c->group, .compute = sol->levels[k].compute, .store = sol->levels[k].store };
+    }
+}
+
+static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
+{
+    const size_t n = (size_t)g->stage_count + 1;
+    Reuse        r = { .g = g, .m = m, .d = draft_plain(g, m, arena), .arena = arena, .plain = ARENA_ARRAY(arena, Where, n), .cut = ARENA_ARRAY(arena, bool, n),
+                       .head = ARENA_ARRAY(arena, int, n), .known = ARENA_ARRAY(arena, Known *, BUCKETS) };
+    r.segment      = (Segment){ .g = g, .m = m, .plain = r.plain, .stages = ARENA_ARRAY(arena, int, n), .outside = ARENA_ARRAY(arena, int, n),
+                                .place = ARENA_ARRAY(arena, int, n), .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n),
+                                .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n) };
+    return r;
+}
+
+Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    (void)options;
+    Reuse r     = new_reuse(g, m, arena);
+    r.segment.d = &r.d;
+    begin(&r);
+    assign_all(&r, g->order, g->stage_count);
+    for (int s = g->stage_count; s-- > 0;)
+        if (r.head[s] == s)
+            split_segment(&r, s);
+    for (int s = 0; s < g->stage_count; s++)
+        if (r.head[s] == s)
+            fill(&r, s);
+    draft_finish(&r.d, m);
+    draft_settle(&r.d);
+    return r.d;
+}

@@ -1,0 +1,273 @@
+/* What a segment in one nest of loops costs: boxes, buffers, recomputation, loads.
+ *
+ * From    Sioutas et al. 2019, section 3: equations 1 and 8 to 11 are the boxes at store and compute levels (folded where these differ), 2 to 4 the points of a stage at its store level in
+ *         all iterations, 5 and 6 the loads: consecutive lines are prefetched, so that what one waits for is the beginning of each row; section 4.2: C_total = Σ w·Cl + Cp - C^root.
+ * Beyond  All costs are times of the machine: w is its time to begin a row over its time of an operation. Prefetched lines are free only as long as memory is fast enough, so the
+ *         bytes that come from beyond each cache are counted too, and overlap with the arithmetic: the larger of the two counts. C^root is the same for all segmentations,
+ *         and is left in, so that costs of segments can be compared with times. A segment waits for its last tasks. */
+#include "schedulers/reuse_parts.h"
+
+#include <math.h>
+
+static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
+enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
+
+/* ---- Boxes ------------------------------------------------------------------------------- */
+
+/* Cuts the head's box to the middle iteration of a loop. Gives the number of iterations. */
+static double cut(const GroupLoop *l, Box *box)
+{
+    const int64_t all = extent_along(box, l->dim), count = (all + l->step - 1) / l->step;
+    if (count < 1)
+        return 1;
+    box->min[l->dim] += (count - 1) / 2 * l->step;
+    if (box->max[l->dim] > box->min[l->dim] + l->step - 1)
+        box->max[l->dim] = box->min[l->dim] + l->step - 1;
+    return (double)count;
+}
+
+static void level_boxes(Segment *s, const Box *head, int level)
+{
+    for (int k = 0; k < s->outside_count; k++)
+        s->boxes[s->outside[k]].max[0] = s->boxes[s->outside[k]].min[0] - 1;
+    s->boxes[s->stages[s->count - 1]] = *head;
+    graph_regions_among(s->g, s->stages, s->count, s->given, s->member, s->boxes);
+    for (int k = 0; k < s->count + s->outside_count; k++) {
+        const int    stage = k < s->count ? s->stages[k] : s->outside[k - s->count];
+        const Stage *st    = &s->g->stages[stage];
+        Box         *b     = segment_box(s, level, k);
+        *b                 = s->boxes[stage];
+        for (int d = 0; d < st->rank; d++) {
+            b->min[d] = b->min[d] > st->box.min[d] ? b->min[d] : st->box.min[d];
+            b->max[d] = b->max[d] < st->box.max[d] ? b->max[d] : st->box.max[d];
+        }
+    }
+}
+
+void nest_boxes(Segment *s, Tiling *n)
+{
+    Box box          = s->g->stages[s->stages[s->count - 1]].box;
+    n->iterations[0] = n->tasks = 1;
+    level_boxes(s, &box, 0);
+    for (int i = 0; i < n->loop_count; i++) {
+        const double count   = cut(&n->loops[i], &box);
+        n->iterations[i + 1] = n->iterations[i] * count;
+        n->tasks *= n->loops[i].parallel ? count : 1;
+        level_boxes(s, &box, i + 1);
+    }
+}
+
+/* ---- Points and buffers -------------------------------------------------------------------- */
+
+typedef struct Model {
+    const Segment *s;
+    const Tiling    *n;
+    const Level   *levels;
+    double        *points;      /* by k, of the segment's stages: computed in all */
+    double        *held;        /* bytes; outside: 0 */
+} Model;
+
+static const Stage *stage_at(const Segment *s, int k)
+{
+    return &s->g->stages[k < s->count ? s->stages[k] : s->outside[k - s->count]];
+}
+
+static bool is_head(const Segment *s, int k)
+{
+    return k == s->count - 1;
+}
+
+/* Points of a stage that is inlined: each access computes it. */
+static double asked(const Model *c, int k)
+{
+    const Stage *st  = stage_at(c->s, k);
+    double       all = 0;
+    for (int i = 0; i < st->out_count; i++) {
+        const Edge *e  = st->out[i];
+        const int   at = c->s->place[e->consumer];
+        if (at < 0 || at >= c->s->count)
+            continue;
+        const Stage *r    = stage_at(c->s, at);
+        const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
+        all += c->points[at] * r->defs[e->update + 1].points / root * e->accesses;
+    }
+    return all;
+}
+
+/* Equations 1 and 9: the box at the store level; if it slides, folded along all but the first dimension to what one iteration needs. Storage is a power of two then. */
+static double bytes_held(const Segment *s, const Level *l, int k)
+{
+    const Stage *st    = stage_at(s, k);
+    const Box   *store = segment_box(s, l->store + 1, k), *now = segment_box(s, l->compute + 1, k);
+    double       bytes = (double)st->bytes;
+    for (int d = 0; d < st->rank; d++) {
+        int64_t fold = 1;
+        while (fold < extent_along(now, d))
+            fold *= 2;
+        const int64_t all = extent_along(store, d);
+        bytes *= (double)(d > 0 && l->store < l->compute && fold < all ? fold : all);
+    }
+    return bytes;
+}
+
+static void count_stage(Model *c, int k, NestCost *out)
+{
+    const Level *l    = &c->levels[k];
+    c->held[k]        = 0;
+    if (is_head(c->s, k)) {
+        c->points[k] = segment_points(c->s, 0, k);
+    } else if (l->where == WHERE_INLINE) {
+        c->points[k] = asked(c, k);
+    } else {
+        c->points[k] = segment_points(c->s, l->store + 1, k) * c->n->iterations[l->store + 1];
+        c->held[k]   = bytes_held(c->s, l, k);
+        *(l->store < l->compute ? &out->folded : &out->unfolded) += c->held[k];
+    }
+}
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+/* The box that one run of a stage's own loops computes. */
+static const Box *run_box(const Model *c, int k)
+{
+    const int vectors = c->n->loop_count > 0 ? c->n->loop_count - 1 : 0;
+    return segment_box(c->s, is_head(c->s, k) || c->levels[k].where == WHERE_INLINE ? vectors : c->levels[k].compute + 1, k);
+}
+
+/* ns of one point of a stage, its updates counted with it. */
+static double point_ns(const Model *c, int k)
+{
+    const Stage *st    = stage_at(c->s, k);
+    const double row   = st->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    double       lanes = (double)c->s->m->vector_bits / (st->wide > 8 ? st->wide : 8), ops = 0;
+    lanes              = st->kind == STAGE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
+    for (int i = 0; i < st->def_count; i++) {
+        const Work  *w      = &st->defs[i];
+        const double gather = w->gathers ? lanes * w->loads / 2 : 0, times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
+        ops += times * (w->ops + w->loads / 2 + gather + (c->levels[k].where == WHERE_INLINE ? 0 : 0.5));
+    }
+    return ops / lanes * c->s->m->op;
+}
+
+/* Rows that a stage's points are computed in. */
+static double rows_of(const Model *c, int k)
+{
+    const double row = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    return c->points[k] / (row < 1 ? 1 : row);
+}
+
+/* Bytes that one iteration of a level touches. */
+static double level_bytes(const Model *c, int level)
+{
+    double bytes = 0;
+    for (int k = 0; k < c->s->count + c->s->outside_count; k++) {
+        if (k < c->s->count && c->levels[k].where == WHERE_INLINE)
+            continue;
+        const double box = segment_points(c->s, level, k) * (double)stage_at(c->s, k)->bytes;
+        bytes += k < c->s->count - 1 && c->held[k] < box ? c->held[k] : box;
+    }
+    return bytes;
+}
+
+/* The level from which on what is read stays in a cache of this size until it is read again: one outside the outermost of which an iteration's data fit. */
+static int stays_from(const Model *c, double size)
+{
+    int level = 0;
+    while (level <= c->n->loop_count && level_bytes(c, level) > size)
+        level++;
+    return level > 0 ? level - 1 : 0;
+}
+
+/* Bytes of stage k, outside, that are fetched if they stay from this level on. */
+static double fetched(const Model *c, int level, int k)
+{
+    return segment_points(c->s, level, k) * c->n->iterations[level] * (double)stage_at(c->s, k)->bytes;
+}
+
+static double root_bytes(const Stage *st)
+{
+    return (double)box_points(&st->box, st->rank) * (double)st->bytes;
+}
+
+/* ns that the lines take which cross the borders of L2 and of the last level of cache, all threads together. */
+static double traffic_ns(const Model *c)
+{
+    const Machine *m    = c->s->m;
+    const double   last = m->l3 ? (double)m->l3 : (double)m->l2;
+    const int      near = stays_from(c, 0.75 * (double)m->l2), far = stays_from(c, 0.75 * last);
+    double         close = 0, memory = 0;
+    for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
+        close += fetched(c, near, k);
+        memory += root_bytes(stage_at(c->s, k)) > last / 2 ? fetched(c, far, k) : 0;
+    }
+    const double out = root_bytes(stage_at(c->s, c->s->count - 1)), threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
+    const double all = m->memory_all < m->memory_rate * threads ? m->memory_all : m->memory_rate * threads;
+    const bool   streams = draft_streams(c->s->d, c->s->stages[c->s->count - 1], m);
+    close += out;
+    memory += out > last / 2 ? out * (streams ? 1 : 2) : 0;
+    const double l3_ns = close / 2 / ((m->l3 ? m->l3_rate : m->memory_rate) * threads), memory_ns = memory / 3 / all;
+    return l3_ns > memory_ns ? l3_ns : memory_ns;
+}
+
+/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. In L1 that is what their operations take anyway. */
+static double buffers_ns(const Model *c, const NestCost *cost)
+{
+    const Machine *m    = c->s->m;
+    const double   all  = cost->folded + cost->unfolded;
+    const double   rate = all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
+    double         bytes = 0;
+    for (int k = 0; k + 1 < c->s->count; k++)
+        bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)stage_at(c->s, k)->bytes : 0;
+    return all > (double)m->l1 ? bytes / rate : 0;
+}
+
+/* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or are not worth it. A stage that one can keep in L2 is never far away. */
+static double rows_outside_ns(const Model *c)
+{
+    const Machine *m  = c->s->m;
+    double         ns = 0;
+    for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
+        const Stage *st    = stage_at(c->s, k);
+        const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1, bytes = root_bytes(st);
+        const double rate  = bytes > (double)(m->l3 ? m->l3 : m->l2) / 2 ? m->memory_rate : m->l3_rate;
+        const double lines = fmin((double)(LINES_AHEAD * m->line), row * (double)st->bytes);
+        if (bytes > (double)m->l2 && row >= 1)
+            ns += fetched(c, c->n->inter, k) / ((double)st->bytes * row) * lines / rate;
+    }
+    return ns;
+}
+
+/* What overlaps in time does so in part. */
+static double together(double a, double b)
+{
+    return a > b ? a + least_part * b : b + least_part * a;
+}
+
+/* Threads wait for the last tasks: a whole one where they do not come out even, and an eighth of one where they do, because no two take the same time. */
+static double waiting(double tasks, double threads)
+{
+    const double waves = (double)(int64_t)((tasks + threads - 1) / threads);
+    return threads > 1 ? waves * threads / tasks * (1 + threads / tasks / 8) : 1;
+}
+
+NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
+{
+    const Machine *m   = s->m;
+    NestCost       out = { 0 };
+    double         rows = 0, *points = s->points;
+    Model          c   = { s, n, levels, s->points, s->held };
+    for (int k = s->count - 1; k >= 0; k--) {
+        count_stage(&c, k, &out);
+        const double ns = point_ns(&c, k) * points[k], root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
+        out.compute += ns;
+        out.again += points[k] > root ? ns * (1 - root / points[k]) : 0;
+        rows += levels[k].where == WHERE_INLINE ? 0 : rows_of(&c, k);
+    }
+    const double threads = n->tasks < m->cores ? n->tasks : m->cores;
+    const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
+    const double last = m->l3 ? (double)m->l3 * m->cores / (m->l3_shared > m->cores ? m->l3_shared : m->cores) : (double)m->l2;
+    out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
+    out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
+    out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
+    return out;
+}

@@ -1,0 +1,177 @@
+/* Special forms: the table of them, and what they have in common. */
+#include "schedulers/draft_parts.h"
+#include "schedulers/special_parts.h"
+
+/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text. */
+static const struct FormInfo {
+    bool (*applies)(const Draft *d, int s);
+    void (*begin)(Draft *d, int s, const Machine *m);
+    void (*print)(Text *out, const Draft *d, int s);
+} forms[SPECIAL_FORMS] = {
+    [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print },
+    [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print },
+    [SPECIAL_HOST]  = { host_apply, NULL, host_print },
+};
+
+Special *special_new(const Graph *g, Arena *arena)
+{
+    return ARENA_ARRAY(arena, Special, (size_t)g->stage_count + 1);
+}
+
+void special_begin(Draft *d, const Machine *m)
+{
+    for (int s = 0; s < d->graph->stage_count; s++)
+        for (int form = SPECIAL_NONE + 1; form < SPECIAL_FORMS; form++)
+            if (d->specials[s].form == SPECIAL_NONE && forms[form].begin)
+                forms[form].begin(d, s, m);
+}
+
+void special_finish(Draft *d)
+{
+    for (int s = d->graph->stage_count; s-- > 0;)
+        scan_finish(d, s);
+}
+
+bool special_may_join(const Draft *d, int s, int head)
+{
+    const StageKind kind = d->graph->stages[s].kind;
+    if (d->specials[head].form == SPECIAL_HOST)
+        return d->specials[head].host == s + 1;
+    return kind == STAGE_PURE || kind == STAGE_REDUCTION;
+}
+
+static void settle_form(Draft *d, int s)
+{
+    const SpecialForm form = d->specials[s].form;
+    if (form != SPECIAL_NONE && (form < 0 || form >= SPECIAL_FORMS || !forms[form].applies(d, s)))
+        d->specials[s] = (Special){ .form = SPECIAL_NONE };
+}
+
+void special_settle_hosts(Draft *d)
+{
+    for (int s = 0; s < d->graph->stage_count; s++)
+        if (d->specials[s].form == SPECIAL_HOST)
+            settle_form(d, s);
+}
+
+/* Readers first: what they are decides about what they read. */
+void special_settle(Draft *d)
+{
+    for (int s = d->graph->stage_count; s-- > 0;)
+        settle_form(d, s);
+}
+
+void special_print(Text *out, const Draft *d, int s)
+{
+    if (!scan_is_within(d, s))
+        forms[d->specials[s].form].print(out, d, s);
+}
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+LoopNames loop_names(Arena *arena, const Func *f, int update)
+{
+    LoopNames n = { .arena = arena };
+    for (int d = 0; d < f->rank; d++)
+        n.taken[n.count++] = f->args[d];
+    for (int i = 0; update >= 0 && i < f->updates[update].rvar_count && n.count < MOST_LOOP_NAMES / 2; i++)
+        n.taken[n.count++] = f->updates[update].rvars[i].name;
+    return n;
+}
+
+const char *loop_name(LoopNames *n, const char *base, const char *suffix)
+{
+    const char *first = arena_printf(n->arena, "%s%s", base, suffix), *name = first;
+    for (int i = 0, number = 1; i < n->count; i++)
+        if (!strcmp(n->taken[i], name)) {
+            name = arena_printf(n->arena, "%s_%d", first, number++);
+            i    = -1;
+        }
+    if (n->count < MOST_LOOP_NAMES)
+        n->taken[n->count++] = name;
+    return name;
+}
+
+bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < p->funcs.count; i++)
+        if (!strncmp(p->funcs.at[i]->name, name, length) && !strcmp(p->funcs.at[i]->name + length, suffix))
+            return false;
+    return true;
+}
+
+/* ---- Facts ------------------------------------------------------------------------------ */
+
+typedef struct Search {
+    const char *var;
+    bool        found;
+} Search;
+
+static void note_variable(const Expr *e, void *user)
+{
+    Search *s = user;
+    s->found |= e->op == EX_VAR && (!s->var || s->var == e->u.name);
+}
+
+bool expr_is_over(ExprPool *pool, const Expr *e, const char *var)
+{
+    Search s = { var, false };
+    expr_visit(pool, e, note_variable, &s);
+    return s.found;
+}
+
+static void note_call(const Expr *e, void *user)
+{
+    *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
+}
+
+static bool is_known_bound(ExprPool *pool, const Expr *e)
+{
+    bool found = false;
+    expr_visit(pool, e, note_call, &found);
+    return !found;
+}
+
+static bool is_own_place(const Func *f, const Update *u, const Expr *e, int component)
+{
+    bool same = e->op == EX_CALL && e->u.call.func == f && (int)e->u.call.index == component;
+    for (int d = 0; same && d < f->rank; d++)
+        same = e->args[d] == u->args[d];
+    return same;
+}
+
+/* Sums, least and greatest of integers: the operations that updates of pictures have. */
+static bool is_gathered(ExprPool *pool, const Func *f, const Update *u, int c)
+{
+    const Expr *e  = u->values[c];
+    const bool  op = e->op == EX_ADD || e->op == EX_MIN || e->op == EX_MAX;
+    if (type_is_float(f->types[c]) || !op)
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (is_own_place(f, u, e->args[k], c) && !expr_reads(pool, e->args[1 - k], f))
+            return true;
+    return false;
+}
+
+bool update_combines(kn_pipeline *p, const Func *f, const Update *u)
+{
+    ExprPool *pool = &p->exprs;
+    bool      ok   = u->rvar_count > 0 && (!u->where || !expr_reads(pool, u->where, f));
+    for (int c = 0; c < f->component_count; c++)
+        ok = ok && is_gathered(pool, f, u, c);
+    for (int d = 0; d < f->rank; d++)
+        ok = ok && !expr_reads(pool, u->args[d], f);
+    for (int i = 0; i < u->rvar_count; i++)
+        ok = ok && is_known_bound(pool, u->rvars[i].lo) && is_known_bound(pool, u->rvars[i].hi);
+    return ok;
+}
+
+int stored_lanes(const Draft *d, int s)
+{
+    const Func *f    = d->graph->stages[s].func;
+    int         bits = 8;
+    for (int c = 0; c < f->component_count; c++)
+        bits = type_bits(f->types[c]) > bits ? type_bits(f->types[c]) : bits;
+    return d->vector_bits / bits > 1 ? d->vector_bits / bits : 1;
+}

@@ -1,0 +1,43 @@
+/* What the files of special forms have in common: a row per form, and facts of definitions that only they ask for. */
+#ifndef KILN_SCHEDULERS_SPECIAL_PARTS_H
+#define KILN_SCHEDULERS_SPECIAL_PARTS_H
+
+#include "schedulers/defs.h"
+#include "schedulers/special.h"
+
+enum { MOST_LOOP_NAMES = 4 * KN_MAX_RANK };
+
+/* Names of loops that a form makes, none of them an argument's, a reduction variable's, or given before. */
+typedef struct LoopNames {
+    Arena      *arena;
+    const char *taken[MOST_LOOP_NAMES];
+    int         count;
+} LoopNames;
+
+LoopNames   loop_names(Arena *arena, const Func *f, int update);
+const char *loop_name(LoopNames *n, const char *base, const char *suffix);
+
+/* f(args) = f(args) op e with integers, e and the places not over f, and bounds of the reduction variables that are over nothing but sizes and parameters: its steps may be taken in any order (plan/order.c). */
+bool update_combines(kn_pipeline *p, const Func *f, const Update *u);
+/* Does the expression hold the variable? */
+bool expr_is_over(ExprPool *pool, const Expr *e, const char *var);
+/* Is there no function of this name followed by this? */
+bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix);
+/* Lanes that fill a register with what the stage stores. */
+int stored_lanes(const Draft *d, int s);
+
+bool parts_apply(const Draft *d, int s);
+void parts_begin(Draft *d, int s, const Machine *m);
+void parts_print(Text *out, const Draft *d, int s);
+
+bool scan_apply(const Draft *d, int s);
+void scan_begin(Draft *d, int s, const Machine *m);
+void scan_finish(Draft *d, int s);
+void scan_print(Text *out, const Draft *d, int s);
+/* Is its text printed with that of the scan it is within? */
+bool scan_is_within(const Draft *d, int s);
+
+bool host_apply(const Draft *d, int s);
+void host_print(Text *out, const Draft *d, int s);
+
+#endif

@@ -1,0 +1,150 @@
+/* Tile sizes that suit a cache, and the boxes of tiles.
+ *
+ * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a fixed size; the others share the volume that the cache
+ *         allows in the ratio of the reuse along them. Sizes are any numbers, not only powers of two.
+ * Beyond  Boxes are exact, so tiles are made smaller until all stages of the group fit as they are. Tiles are tight by construction: each stage's box is what its readers read, no
+ *         more (the scalene tiles of Zhao and Cohen 2019, section 3). */
+#include "schedulers/reach.h"
+#include "schedulers/tile_parts.h"
+
+#include <math.h>
+
+enum { INNERMOST = 256, LEAST_WIDTH = 64, MOST_ROUNDS = 24 };
+
+int64_t tile_extent(const Box *b, int d)
+{
+    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
+}
+
+int64_t tile_planes(const Stage *head)
+{
+    int64_t planes = 1;
+    for (int d = 2; d < head->rank; d++)
+        planes *= tile_extent(&head->box, d) > 0 ? tile_extent(&head->box, d) : 1;
+    return planes;
+}
+
+/* ---- Boxes ------------------------------------------------------------------------------- */
+
+void tile_boxes(TileSpace *t, const int64_t *size)
+{
+    const Stage *st  = &t->g->stages[t->head];
+    Box          box = st->box;
+    for (int d = 0; d < st->rank; d++) {
+        box.min[d] += tile_extent(&st->box, d) / 2 / size[d] * size[d];
+        box.max[d] = box.min[d] + size[d] - 1 < st->box.max[d] ? box.min[d] + size[d] - 1 : st->box.max[d];
+    }
+    for (int i = 0; i < t->among_count; i++) {
+        Box *b            = &t->boxes[t->among[i]];
+        b->min[0]         = 0;
+        b->max[0]         = -1;
+        t->member[t->among[i]] = t->among[i] != t->head;
+    }
+    t->given[t->head] = true;
+    t->boxes[t->head] = box;
+    graph_regions_among(t->g, t->among, t->among_count, t->given, t->member, t->boxes);
+    t->given[t->head] = false;
+    for (int i = 0; i < t->among_count; i++)
+        t->member[t->among[i]] = false;
+}
+
+double tile_bytes(const TileSpace *t)
+{
+    double bytes = 0;
+    for (int i = 0; i < t->count; i++) {
+        const Stage *st = &t->g->stages[t->stages[i]];
+        bytes += (double)box_points(&t->boxes[t->stages[i]], st->rank) * (double)st->bytes;
+    }
+    return bytes;
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------- */
+
+/* How often elements are read again along a dimension: the widths of all windows that the group reads through. */
+static double reuse_along(const TileSpace *t, int dim)
+{
+    double score = 1;
+    for (int i = 0; i < t->count; i++) {
+        const Stage *st = &t->g->stages[t->stages[i]];
+        for (int k = 0; k < st->in_count; k++)
+            for (int e = 0; e < t->g->stages[st->in[k]->producer].rank; e++) {
+                const Reach *r = &st->in[k]->reach[e];
+                if (r->var == dim)
+                    score += (double)(r->hi - r->lo) / (double)r->den;
+            }
+    }
+    return score;
+}
+
+/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the k others share the rest in the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are
+ * all in a tile, and share nothing. */
+static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
+{
+    const Stage *head = &t->g->stages[t->head];
+    const int    last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1;      /* that shares */
+    double       gamma[KN_MAX_RANK], most = 1, tau = volume;
+    for (int d = 1; d <= last; d++) {
+        gamma[d] = reuse_along(t, d);
+        most     = fmax(most, gamma[d]);
+    }
+    for (int d = 0; d < head->rank; d++) {
+        const int64_t all = tile_extent(&head->box, d);
+        size[d]           = d == 0 && all > INNERMOST ? INNERMOST : all;
+        tau /= d >= 1 && d <= last ? gamma[d] / most : (double)size[d];
+    }
+    tau = last > 0 ? pow(tau, 1.0 / last) : tau;
+    for (int d = 1; d <= last; d++) {
+        const double share = floor(tau * gamma[d] / most);
+        size[d]            = share < 1 ? 1 : share < (double)size[d] ? (int64_t)share : size[d];
+    }
+}
+
+/* Makes tiles smaller until their exact boxes fit: the longest dimension first, the width last. */
+static void shrink(TileSpace *t, double cache, int64_t *size)
+{
+    const int rank = t->g->stages[t->head].rank;
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        tile_boxes(t, size);
+        const double part = cache / tile_bytes(t);
+        int          largest = rank > 1 ? 1 : 0;
+        if (part >= 1)
+            return;
+        for (int d = 2; d < rank; d++)
+            largest = size[d] > size[largest] ? d : largest;
+        if (largest > 0 && size[largest] > 1)
+            size[largest] = (int64_t)fmax(fmin((double)size[largest] * fmax(part, 0.25), (double)size[largest] - 1), 1);
+        else if (size[0] > LEAST_WIDTH)
+            size[0] /= 2;
+        else
+            return;
+    }
+}
+
+TileShape tile_for_cache(TileSpace *t, double cache)
+{
+    TileShape    shape = { .band = 0 };
+    const double bytes = (double)t->g->stages[t->head].bytes;
+    double       total = 0;
+    for (int i = 0; i < t->count; i++) {
+        const Stage *st = &t->g->stages[t->stages[i]];
+        total += (double)box_points(&st->box, st->rank) * (double)st->bytes;
+    }
+    const double held = fmin(total / (TASKS * t->m->cores), cache);     /* at least so many tiles */
+    compute_sizes(t, held / t->count / (bytes < 1 ? 1 : bytes), shape.size);
+    shrink(t, held, shape.size);
+    return shape;
+}
+
+int64_t tile_fit_width(TileSpace *t, const TileShape *shape, double cache)
+{
+    int64_t window[KN_MAX_RANK];
+    memcpy(window, shape->size, sizeof window);
+    window[1] = shape->band < window[1] ? shape->band : window[1];
+    while (window[0] > LEAST_WIDTH) {
+        tile_boxes(t, window);
+        if (tile_bytes(t) <= cache)
+            break;
+        window[0] = window[0] / 2 < LEAST_WIDTH ? LEAST_WIDTH : (window[0] / 2 + LEAST_WIDTH - 1) / LEAST_WIDTH * LEAST_WIDTH;
+    }
+    return window[0];
+}

@@ -1,0 +1,190 @@
+/* Drafts of many kinds: what predictions are compared with, and what the weights of the cost model are fitted on.
+ *
+ * Takes   a number. Each names a row of a table: how much is inlined, how large groups grow, the size of the pieces, and whether rows are kept in them.
+ * Gives   a draft made without any judgement but one: nothing is computed more than a few times over, or measuring it would take for ever.
+ * Why     A model is needed to tell good schedules from bad ones, so it is tested on both. */
+#include "schedulers/defs.h"
+#include "schedulers/schedulers.h"
+
+typedef enum Inlining { INLINE_NOTHING, INLINE_PLAIN, INLINE_MUCH } Inlining;
+
+typedef struct Variant {
+    Inlining inlining;
+    int      members;               /* that a group may have beside its head */
+    int64_t  rows, columns;         /* of a piece of the head; 0 columns: all */
+    bool     slides, overlaps;      /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row, nothing is kept */
+    int      lanes;                 /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
+} Variant;
+
+static const Variant variants[] = {
+    { INLINE_PLAIN,    99, 64,   0, true,  false, 1 }, { INLINE_NOTHING,  0, 16,   0, false, false, 1 }, { INLINE_MUCH,     0, 32,   0, false, false, 1 },
+    { INLINE_PLAIN,    99, 16, 128, false, true,  1 }, { INLINE_PLAIN,    3, 32,   0, true,  false, 1 }, { INLINE_NOTHING, 99,  8,   0, true,  false, 1 },
+    { INLINE_PLAIN,    99, 64, 256, false, true,  1 }, { INLINE_PLAIN,    0,  4,   0, false, false, 2 }, { INLINE_PLAIN,   99, 32,   0, false, false, 1 },
+    { INLINE_MUCH,     99, 128,  0, true,  false, 1 }, { INLINE_PLAIN,    2, 32,  64, false, true,  1 }, { INLINE_PLAIN,   99, 128, 512, true,  false, 1 },
+    { INLINE_PLAIN,    99, 128,  0, false, true,  1 }, { INLINE_NOTHING, 99, 32, 256, true,  false, 4 },
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+enum { MOST_TIMES = 9, MOST_OPS = 60, SHORT_SUM = 32 };
+static const double most_again = 3;             /* points of a member for each that is needed */
+
+typedef struct Varied {
+    const Graph   *g;
+    const Machine *m;
+    const Variant *v;
+    Draft          d;
+    double        *asked;           /* by stage: how often its points are computed if it is inlined */
+    int           *members;         /* by group */
+    StageCost     *costs;
+} Varied;
+
+static int64_t extent(const Box *b, int d)
+{
+    return b->max[d] - b->min[d] + 1;
+}
+
+/* ---- Inlining --------------------------------------------------------------------------- */
+
+static double times_asked(const Varied *v, int s)
+{
+    const Stage *st    = &v->g->stages[s];
+    double       asked = 0;
+    for (int i = 0; i < st->out_count; i++) {
+        const Edge *e = st->out[i];
+        asked += e->accesses * (v->d.choices[e->consumer].where == WHERE_INLINE ? v->asked[e->consumer] : v->g->stages[e->consumer].defs[e->update + 1].points);
+    }
+    return asked;
+}
+
+static bool is_inlined(const Varied *v, int s)
+{
+    const Stage *st = &v->g->stages[s];
+    if (v->v->inlining == INLINE_NOTHING || st->def_count > 1 || !draft_may_inline(&v->d, s))
+        return false;
+    if (v->v->inlining == INLINE_PLAIN)
+        return v->d.choices[s].where == WHERE_INLINE;
+    return v->asked[s] <= MOST_TIMES * st->defs[0].points && v->asked[s] * st->defs[0].ops <= MOST_OPS * st->defs[0].points;
+}
+
+/* A sum beside its one reader: written out if it is short. */
+static bool is_short_sum(const Varied *v, int s)
+{
+    double steps = 0;
+    for (int k = 0; k < v->g->stages[s].func->update_count; k++)
+        steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
+    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) && steps <= SHORT_SUM
+        && v->asked[s] <= 1.1 * v->g->stages[s].defs[0].points;
+}
+
+static void choose_inlined(Varied *v)
+{
+    for (int s = v->g->stage_count; s-- > 0;) {
+        if (v->g->stages[s].kind == STAGE_INPUT)
+            continue;
+        v->asked[s] = times_asked(v, s);
+        if (is_inlined(v, s) || is_short_sum(v, s)) {
+            v->d.choices[s] = (Choice){ .where = WHERE_INLINE, .group = v->d.choices[v->g->stages[s].out[0]->consumer].group };
+        } else if (v->d.choices[s].where == WHERE_INLINE) {
+            v->d.groups[v->d.group_count] = (Group){ .head = s };
+            v->d.choices[s]               = (Choice){ .where = WHERE_ROOT, .group = v->d.group_count++ };
+        }
+    }
+    draft_settle(&v->d);
+}
+
+/* ---- Groups ----------------------------------------------------------------------------- */
+
+static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
+{
+    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
+}
+
+/* Planes in parallel, pieces, rows, few planes, vectors along x. */
+static void make_loops(Varied *v, int s)
+{
+    enum { FEW = 4 };
+    const Stage   *st    = &v->g->stages[s];
+    const Variant *var   = v->v;
+    Group         *gr    = &v->d.groups[v->d.choices[s].group];
+    const int      lanes = draft_lanes(&v->d, s) / var->lanes;
+    if (draft_main(&v->d, s) == NO_DEF)
+        return;
+    gr->stream = draft_streams(&v->d, s, v->m);
+    for (int d = st->rank - 1; d >= 2; d--)
+        if (extent(&st->box, d) > FEW)
+            add_loop(gr, d, 1, true, false);
+    if (st->rank > 1)
+        add_loop(gr, 1, var->rows, true, false);
+    if (var->columns || st->rank == 1)
+        add_loop(gr, 0, st->rank == 1 ? 64 * lanes : var->columns, st->rank == 1, false);
+    if (st->rank > 1)
+        add_loop(gr, 1, 1, false, false);
+    for (int d = st->rank - 1; d >= 2; d--)
+        if (extent(&st->box, d) <= FEW)
+            add_loop(gr, d, 1, false, false);
+    add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
+}
+
+/* The loop that comes before the rows, and -1 where there are no rows. */
+static int piece_loop(const Group *gr)
+{
+    for (int i = gr->loop_count; i-- > 1;)
+        if (gr->loops[i].dim == 1)
+            return i - 1;
+    return -1;
+}
+
+static int group_of_readers(const Varied *v, int s)
+{
+    const Stage *st = &v->g->stages[s];
+    while (st->out_count && v->d.choices[st->out[0]->consumer].where == WHERE_INLINE)
+        st = &v->g->stages[st->out[0]->consumer];
+    return st->out_count ? v->d.choices[st->out[0]->consumer].group : -1;
+}
+
+/* Other sums are computed for each vector of their reader. */
+static void place_sum(Varied *v, int s)
+{
+    const int group = group_of_readers(v, s);
+    if (!draft_may_join(&v->d, s, group) || !v->d.groups[group].loop_count)
+        return;
+    const Choice *reader = &v->d.choices[v->g->stages[s].out[0]->consumer];
+    const int     level  = reader->where == WHERE_INSIDE ? reader->compute : v->d.groups[group].loop_count - 1;
+    v->d.choices[s]      = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = level, .store = level };
+}
+
+static bool try_join(Varied *v, int s)
+{
+    const Choice had   = v->d.choices[s];
+    const int    group = group_of_readers(v, s);
+    if (group < 0 || v->members[group] >= v->v->members || !draft_may_join(&v->d, s, group))
+        return false;
+    const int piece = piece_loop(&v->d.groups[group]);
+    GroupCost cost;
+    if (piece < 0)
+        return false;
+    v->d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = v->v->overlaps ? piece : piece + 1, .store = v->v->slides || v->v->overlaps ? piece : piece + 1 };
+    cost_group(&v->d, group, v->m, v->costs, &cost);
+    if (v->costs[s].points > most_again * v->costs[s].needed || cost.redundant > most_again) {
+        v->d.choices[s] = had;
+        return false;
+    }
+    v->members[group]++;
+    return true;
+}
+
+Draft scheduler_varied(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    const size_t n = (size_t)g->stage_count + 1;
+    Varied       v = { .g = g, .m = m, .v = &variants[options->number >= 0 ? options->number % VARIANTS : 0], .d = draft_plain(g, m, arena),
+                       .asked = ARENA_ARRAY(arena, double, n), .members = ARENA_ARRAY(arena, int, n), .costs = ARENA_ARRAY(arena, StageCost, n) };
+    choose_inlined(&v);
+    for (int s = g->stage_count; s-- > 0;) {
+        if (v.d.choices[s].where == WHERE_DEFAULT && v.v->inlining != INLINE_NOTHING)
+            place_sum(&v, s);
+        else if (v.d.choices[s].where == WHERE_ROOT && g->stages[s].kind != STAGE_INPUT && !try_join(&v, s))
+            make_loops(&v, s);
+    }
+    draft_settle(&v.d);
+    return v.d;
+}
