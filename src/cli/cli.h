@@ -23,6 +23,11 @@ typedef enum OptionId {
     OPTION_SCHEDULER,
     OPTION_BENCH_SCHEDULER,
     OPTION_MACHINE,
+    OPTION_BUDGET,
+    OPTION_MEASURE,
+    OPTION_EXPLAIN,
+    OPTION_HTML,
+    OPTION_SCHEDULE_GRAPH,
     OPTION_LIST,
     OPTION_OUTPUT,
     OPTION_BUILD_OUTPUT,
@@ -36,6 +41,7 @@ typedef enum OptionId {
     OPTION_STRICT_FLOAT,
     OPTION_THREADS,
     OPTION_BENCH_THREADS,
+    OPTION_MEASURE_SECONDS,
     OPTION_SECONDS,
     OPTION_ROUNDS,
     OPTION_JSON,
@@ -108,6 +114,9 @@ char *cli_strndup(Cli *cli, const char *s, size_t n);
 __attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);
 __attribute__((format(printf, 1, 2))) int  failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* "kiln: compiling FILE …" on a terminal, a line that is gone when the next is said or the work is done. */
+void say_working(const char *what, const char *path);
+void say_done(void);
 /* Prints the diagnostics of the last call of the library, if any. Returns FAILED. */
 int report(Cli *cli);
 /* The same for something done to `subject`: a file or an argument, which diagnostics without a place are put behind. */
@@ -200,6 +209,8 @@ void externs_close(Bindings *b);
 /* Fits the outputs without a size, and says what was chosen and why. A grey picture whose one channel is not enough is given
  * three. */
 int bindings_fit(Cli *cli, Bindings *b);
+/* If inputs are not given, outputs without --size take their estimate, where there is one. */
+void bindings_estimate(Bindings *b);
 /* Memory for the outputs. */
 int bindings_allocate(Cli *cli, Bindings *b);
 /* Loads, fits and allocates: all that a run needs. */
@@ -267,6 +278,13 @@ int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *referenc
 /* Runs for so many seconds, and at least so many times. */
 int  contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least);
 void contender_close(Contender *c);
+
+/* ---- finalists.c ---- */
+
+/* Measures the schedules that all schedulers make, for --seconds in all, and says so; *best is the scheduler of the fastest. `b` has all that a run needs. */
+int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, const char **best);
+/* Makes inputs up where there is only a size, or not even that, and all the rest that a run needs. */
+int bindings_make_up(Cli *cli, Bindings *b);
 
 /* ---- bench_print.c ---- */
 

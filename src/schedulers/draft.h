@@ -94,6 +94,9 @@ bool draft_may_inline(const Draft *d, int s);
  * that are inlined stand for those that they are inlined into. */
 bool draft_may_join(const Draft *d, int s, int group);
 
+/* The micro choices that all schedulers share (finish.c), for every group and member. Schedulers call it before draft_settle. */
+void draft_finish(Draft *d, const Machine *m);
+
 /* Makes legal what is not: what may not be inlined or inside is at root, levels enclose all readers, storage is inside every parallel loop, loops have the kinds that they can have. Schedulers
  * end with it, so that what is predicted is what is run. */
 void draft_settle(Draft *d);

@@ -91,9 +91,18 @@ static void move_last(Names *n, int at)
     n->names[n->count - 1] = name;
 }
 
-/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes`, whose lanes are innermost. `natural`: that order needs no words. */
+/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector), whose lanes are innermost. `natural`: that order needs no words. */
 static void print_nest(Names *n, int vector, int64_t lanes, bool natural)
 {
+    if (vector >= 0 && !lanes) {
+        const char *name = n->names[vector];
+        natural &= vector == n->count - 1;
+        move_last(n, vector);
+        if (!natural)
+            print_reorder(n, 0, n->count);
+        text_printf(n->out, ".vectorize(%s)", name);
+        return;
+    }
     if (vector < 0 || vector == n->count - 1) {
         if (!natural)
             print_reorder(n, 0, n->count);
@@ -261,6 +270,15 @@ static int reduction_place(const Loops *l)
     return said ? -1 : at;
 }
 
+/* Is the vector loop what another loop of its dimension leaves of it: one vector, whole? */
+static bool is_one_vector(const Loops *l, int loop)
+{
+    int before = loop - 1;
+    while (before >= 0 && l->at[before].dim != l->at[loop].dim)
+        before--;
+    return l->at[loop].vector && before >= 0 && l->at[before].step == l->at[loop].step;
+}
+
 static void print_loops(const Printer *p, const Loops *l, int update)
 {
     const int steps   = reduction_place(l);
@@ -278,7 +296,7 @@ static void print_loops(const Printer *p, const Loops *l, int update)
         last = i;
         if (l->at[i].vector) {
             vector = n.count;
-            lanes  = l->at[i].step;
+            lanes  = is_one_vector(l, i) ? 0 : l->at[i].step;
         }
         add_name(&n, l->names[i]);
     }
@@ -350,8 +368,10 @@ static void print_head(const Printer *p, const Group *gr)
     print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);
 }
 
+/* The one vector of a tile is inside what comes after it; the level is outside that. */
 static void print_level(const Printer *p, const Loops *host, const char *what, int loop)
 {
+    loop -= is_one_vector(host, loop);
     text_printf(p->out, ".%s_at(", what);
     print_name(p->out, p->d->graph->stages[host->stage].func, draft_main(p->d, host->stage));
     text_printf(p->out, ", %s)", host->names[loop]);

@@ -17,7 +17,7 @@ Machine machine_usual(void)
 {
     return (Machine){
         .cores = 8, .vector_bits = 256, .line = 64, .l1 = 32 << 10, .l2 = 512 << 10, .l3 = 16 << 20, .l2_shared = 1, .l3_shared = 8,
-        .op = 0.15, .l1_rate = 60, .l2_rate = 25, .l3_rate = 12, .memory_rate = 6, .memory_all = 15, .row = 5, .task = 1000,
+        .op = 0.15, .load = 0.4, .l1_rate = 60, .l2_rate = 40, .l3_rate = 40, .memory_rate = 9, .memory_all = 21, .row = 3, .parted = 100, .task = 100,
     };
 }
 
@@ -159,12 +159,14 @@ static const Field fields[] = {
     ROW(l2_shared,   FIELD_COUNT,  1,    4096,   "how many of the cores share an l2",           "1"),
     ROW(l3_shared,   FIELD_COUNT,  1,    4096,   "how many of the cores share an l3",           "8"),
     ROW(op,          FIELD_NUMBER, 1e-6, 1e6,    "ns of one vector operation",                  "0.15"),
+    ROW(load,        FIELD_NUMBER, 1e-6, 1e6,    "ns of loading a vector register from l1",     "0.4"),
     ROW(l1_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in l1",       "60"),
     ROW(l2_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in l2",       "25"),
     ROW(l3_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in l3",       "12"),
     ROW(memory_rate, FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in memory",   "6"),
     ROW(memory_all,  FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that all cores copy in memory",    "15"),
     ROW(row,         FIELD_NUMBER, 0,    1e9,    "ns to begin a row",                           "5"),
+    ROW(parted,      FIELD_NUMBER, 0,    1e9,    "ns to begin a row that has ends apart",       "100"),
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
 enum { FIELDS = sizeof fields / sizeof *fields };

@@ -9,7 +9,6 @@
  *         here a segment is also split where its parts cost less: a pyramid fits, and computes its levels again and again. */
 #include "schedulers/defs.h"
 #include "schedulers/reuse_parts.h"
-#include "schedulers/special.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,6 +164,21 @@ static bool is_better(const NestCost *a, const NestCost *b)
     return a->fits != b->fits ? a->fits : a->ns < 0.99 * b->ns;
 }
 
+static void split_parts(Reuse *r, const int *stages, int count);
+
+/* Stages that every tile needs as a whole have full reuse over all loops: they are at root. false: there are none. */
+static bool cut_whole(Reuse *r, int head, const int *stages, int count)
+{
+    const Solution *sol = solve(r, head, true);
+    bool            any = false;
+    for (int k = 0; k + 1 < count; k++)
+        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT && sol->levels[k].where == WHERE_INSIDE)
+            any = r->cut[stages[k]] = true;
+    if (any)
+        assign_all(r, stages, count);
+    return any;
+}
+
 /* Splits the segment of a head where that is cheapest, and its parts again. */
 static void split_segment(Reuse *r, int head)
 {
@@ -172,6 +186,10 @@ static void split_segment(Reuse *r, int head)
     const int      count = s->count;
     int           *stages = ARENA_ARRAY(r->arena, int, (size_t)count), where = -1;
     memcpy(stages, s->stages, (size_t)count * sizeof *stages);
+    if (cut_whole(r, head, stages, count)) {
+        split_parts(r, stages, count);
+        return;
+    }
     NestCost best = solve(r, head, true)->cost;
     for (int i = 0; i + 1 < count; i++) {
         if (r->head[stages[i]] != head || r->plain[stages[i]] != WHERE_ROOT)
@@ -190,6 +208,11 @@ static void split_segment(Reuse *r, int head)
         return;
     r->cut[where] = true;
     assign_all(r, stages, count);
+    split_parts(r, stages, count);
+}
+
+static void split_parts(Reuse *r, const int *stages, int count)
+{
     for (int i = 0; i < count; i++)
         if (r->head[stages[i]] == stages[i])
             split_segment(r, stages[i]);
@@ -283,7 +306,7 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
     for (int s = 0; s < g->stage_count; s++)
         if (r.head[s] == s)
             fill(&r, s);
-    special_finish(&r.d);
+    draft_finish(&r.d, m);
     draft_settle(&r.d);
     return r.d;
 }

@@ -7,7 +7,10 @@
  *         and is left in, so that costs of segments can be compared with times. A segment waits for its last tasks. */
 #include "schedulers/reuse_parts.h"
 
+#include <math.h>
+
 static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
+enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
@@ -206,16 +209,32 @@ static double traffic_ns(const Model *c)
     return l3_ns > memory_ns ? l3_ns : memory_ns;
 }
 
-/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. */
+/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. In L1 that is what their operations take anyway. */
 static double buffers_ns(const Model *c, const NestCost *cost)
 {
     const Machine *m    = c->s->m;
     const double   all  = cost->folded + cost->unfolded;
-    const double   rate = all <= (double)m->l1 ? m->l1_rate : all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
+    const double   rate = all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
     double         bytes = 0;
     for (int k = 0; k + 1 < c->s->count; k++)
         bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)stage_at(c->s, k)->bytes : 0;
-    return bytes / rate;
+    return all > (double)m->l1 ? bytes / rate : 0;
+}
+
+/* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or are not worth it. A stage that one can keep in L2 is never far away. */
+static double rows_outside_ns(const Model *c)
+{
+    const Machine *m  = c->s->m;
+    double         ns = 0;
+    for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
+        const Stage *st    = stage_at(c->s, k);
+        const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1, bytes = root_bytes(st);
+        const double rate  = bytes > (double)(m->l3 ? m->l3 : m->l2) / 2 ? m->memory_rate : m->l3_rate;
+        const double lines = fmin((double)(LINES_AHEAD * m->line), row * (double)st->bytes);
+        if (bytes > (double)m->l2 && row >= 1)
+            ns += fetched(c, c->n->inter, k) / ((double)st->bytes * row) * lines / rate;
+    }
+    return ns;
 }
 
 /* What overlaps in time does so in part. */
@@ -244,15 +263,11 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
         out.again += points[k] > root ? ns * (1 - root / points[k]) : 0;
         rows += levels[k].where == WHERE_INLINE ? 0 : rows_of(&c, k);
     }
-    for (int k = s->count; k < s->count + s->outside_count; k++) {
-        const double row = stage_at(s, k)->rank ? (double)extent_along(segment_box(s, n->inter, k), 0) : 1;
-        rows += fetched(&c, n->inter, k) / (double)stage_at(s, k)->bytes / (row < 1 ? 1 : row);
-    }
     const double threads = n->tasks < m->cores ? n->tasks : m->cores;
-    const double busy = (out.compute + buffers_ns(&c, &out)) / threads, traffic = traffic_ns(&c);
+    const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
     const double last = m->l3 ? (double)m->l3 * m->cores / (m->l3_shared > m->cores ? m->l3_shared : m->cores) : (double)m->l2;
-    out.load = rows * m->row / threads;
-    out.ns   = (together(busy, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
+    out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
+    out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
     return out;
 }

@@ -34,6 +34,7 @@ typedef struct Tiling {
 typedef struct Level {
     Where where;
     int   compute, store;
+    bool  whole;                /* every tile needs nearly all of it */
 } Level;
 
 typedef struct NestCost {

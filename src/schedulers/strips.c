@@ -8,7 +8,6 @@
  * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
 #include "schedulers/defs.h"
 #include "schedulers/schedulers.h"
-#include "schedulers/special.h"
 
 enum { TASKS = 4, MOST_ROWS = 256, FEW_PLANES = 8, SHORT_SUM = 27, LEAST_CHUNK = 1 << 12, LEAST_TASK = 1 << 13 };
 static const double most_again = 0.10;      /* of a group's work that is done twice where strips meet */
@@ -26,7 +25,7 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
 {
     (void)options;
     Draft d = draft_plain(g, m, arena);
-    special_finish(&d);
+    draft_finish(&d, m);
     draft_settle(&d);
     return d;
 }
@@ -256,7 +255,7 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
                        .boxes = ARENA_ARRAY(arena, Box, n), .row = ARENA_ARRAY(arena, Box, n) };
     for (int at = g->stage_count; at-- > 0;)
         place(&s, at);
-    special_finish(&s.d);
+    draft_finish(&s.d, m);
     draft_settle(&s.d);
     return s.d;
 }

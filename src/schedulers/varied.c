@@ -72,7 +72,8 @@ static bool is_short_sum(const Varied *v, int s)
     double steps = 0;
     for (int k = 0; k < v->g->stages[s].func->update_count; k++)
         steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
-    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) && steps <= SHORT_SUM;
+    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) && steps <= SHORT_SUM
+        && v->asked[s] <= 1.1 * v->g->stages[s].defs[0].points;
 }
 
 static void choose_inlined(Varied *v)
