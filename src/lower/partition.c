@@ -163,13 +163,14 @@ static bool fetches(const Stmt *s)
     return !stores;
 }
 
-/* Keeps the branch if its condition, a comparison, was claimed by one constraint, the first on v from above, that is the same for all that the loop contains. */
-static void note_decided(Steady *w, const Stmt *s, const Expr *condition, int claims)
+/* Keeps the branch if its condition, a comparison, was claimed by one constraint, the first on v from above, that is the same for all that the loop contains. There were so many
+ * claims before it. */
+static void note_decided(Steady *w, const Stmt *s, const Expr *condition, int claims, int high_claims)
 {
     const Partition *p     = &w->p;
     const ExprOp     op    = (ExprOp)s->branch.condition->op;
     int64_t          side  = 0;
-    const bool       first = p->claims == claims + 1 && p->high_claims == 1 && p->highs.at[0].exact;
+    const bool       first = p->claims == claims + 1 && high_claims == 0 && p->high_claims == 1 && p->highs.at[0].exact;
     if (first && (op == EX_LT || op == EX_LE) && expr_is_int(condition, &side) && !w->decided) {
         w->decided = s;
         w->side    = side;
@@ -183,10 +184,10 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
     p->branch    = !has_copies(s);         /* what is unrolled on one side and a loop on the other cannot stay in registers */
-    const int   claims    = p->claims;
+    const int   claims    = p->claims, high_claims = p->high_claims;
     const Expr *condition = partition_expr(p, s->branch.condition);
     p->branch    = false;
-    note_decided(w, s, condition, claims);
+    note_decided(w, s, condition, claims, high_claims);
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
         map_set(&w->guards, s, (void *)s);
         map_set(&w->guards, around, (void *)around);
