@@ -1,0 +1,72 @@
+/* The scheduler of docs/schedulers.md, which shows how one is written: tests/docs compares the text. What it makes is accepted, and what is inside rows is. */
+#include "check.h"
+
+#include "analysis/regions.h"
+#include "kiln.h"
+#include "schedulers/schedulers.h"
+
+SchedulerRun scheduler_rows;
+
+/* The loops of a head: the rows in parallel, vectors along them. */
+static void make_rows(Draft *d, int group)
+{
+    Group     *gr   = &d->groups[group];
+    const int  rank = d->graph->stages[gr->head].rank;
+    for (int dim = rank - 1; dim > 0; dim--)
+        gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = 1, .parallel = dim == rank - 1 };
+    if (rank > 0)
+        gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 0, .step = draft_lanes(d, gr->head), .vector = true };
+}
+
+Draft scheduler_rows(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    (void)options;                                          /* it takes no time worth a budget */
+    Draft d = draft_plain(g, m, arena);
+    for (int i = 0; i < d.group_count; i++)
+        make_rows(&d, i);
+    for (int s = g->stage_count; s-- > 0;) {                /* readers first: a group must be there to be joined */
+        const Stage *st    = &g->stages[s];
+        const int    group = st->out_count ? d.choices[st->out[0]->consumer].group : -1;
+        if (group >= 0 && d.choices[s].where == WHERE_ROOT && draft_may_join(&d, s, group))
+            d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = 0, .store = 0 };
+    }
+    draft_finish(&d, m);
+    draft_settle(&d);
+    return d;
+}
+
+static const char *const programs[] = {
+    "input in : u16(x, y) output out a(x, y) = in(x-1, y) + in(x, y) * 3 + in(x+1, y) out(x, y) = a(x, y-1) + a(x, y) * 7 + a(x, y+1)",
+    "input in : f32(x, y, c) output out s() = sum(in(i, 0, 0) for i in 0..8) f(x, y) = in(x, y, 0) / s() + in(x, y, 1) * in(x, y, 1) out(x, y) = f(x-2, y) * f(x+2, y) estimate out(64, 32)",
+    "output out h(i) = 0 h(r % 4) += 1 for r in 0..64 out(x) = h(x % 4)",
+    "output out out() = 7",
+};
+
+static void test_program(const char *text)
+{
+    kn_context  *cx = kn_context_new(NULL);
+    kn_pipeline *p  = kn_parse(cx, "test.kiln", text, -1);
+    Arena        arena;
+    Graph        g;
+    CHECK(p, "%s", kn_error_text(cx));
+    scratch_begin(&arena, cx);
+    const Machine m       = machine_usual();
+    const Binding binding = graph_binding(p, &arena);
+    CHECK(graph_make(p, &arena, &binding, &g), "%s", kn_error_text(cx));
+    const Draft d = scheduler_rows(&g, &m, &(SchedulerOptions){ .budget = 1 }, &arena);
+    Text        out;
+    text_init(&out, &arena);
+    draft_print(&out, &d);
+    CHECK(kn_schedule_parse(p, "rows.sched", text_string(&out), -1) == KN_OK, "%s\n%s", kn_error_text(cx), text_string(&out));
+    CHECK(kn_show_code(p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL), "%s\n%s", kn_error_text(cx), text_string(&out));
+    CHECK(text != programs[0] || strstr(text_string(&out), ".compute_at(out, y)"), "%s", text_string(&out));
+    scratch_end(&arena);
+    kn_context_free(cx);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        test_program(programs[i]);
+    return check_done();
+}
