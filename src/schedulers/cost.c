@@ -205,7 +205,7 @@ static KernelCost instructions(Model *c)
             continue;
         const bool       tails = is_inside(c, k) && choice_at(c, k)->where == WHERE_INSIDE;
         const KernelCost one   = c->kernels[k] = kernel_cost(&c->tiles, k, c->stages[k].points / (tails ? with_tails(c, k) : 1));
-        all = (KernelCost){ all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, false };
+        all = (KernelCost){ all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, 0, false };
     }
     return all;
 }
@@ -213,15 +213,9 @@ static KernelCost instructions(Model *c)
 /* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the others. */
 static double rows_begun(const Model *c, bool bounded)
 {
-    double    rows = 0;
-    const int last = c->tiles.level_count - 1;
-    const int head = last > 0 && c->tiles.group.loops[last - 1].dim == 0 ? last - 1 : last;      /* the level around the loop along x */
-    for (int k = 0; k < c->tiles.stage_count; k++) {
-        if ((!is_head(c, k) && !is_inside(c, k)) || c->kernels[k].bounded != bounded)
-            continue;
-        const LevelBox *b = tiles_box(&c->tiles, is_head(c, k) ? head : compute_level(c, k), k);
-        rows += is_head(c, k) ? b->rows : c->stages[k].points * b->rows / (b->points + 1);
-    }
+    double rows = 0;
+    for (int k = 0; k < c->tiles.stage_count; k++)
+        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows : 0;
     return rows;
 }
 

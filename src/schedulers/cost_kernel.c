@@ -107,18 +107,28 @@ static bool is_clamped(const Reach *r, int dim)
     return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
 }
 
+/* The dimension of a producer whose elements lie side by side, as stage `reader` finds them: in a copy that was made for it, or where they are stored. */
+static int dense_dim(const Draft *d, int producer, int reader)
+{
+    for (int i = 0; i < d->copy_count; i++)
+        if (d->copies[i].of == producer && d->copies[i].reader == reader && d->copies[i].memory)
+            return d->copies[i].memory[0];
+    return d->choices[producer].memory ? d->choices[producer].memory[0] : 0;
+}
+
 /* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
-static double load_weight(const Tiles *t, const Edge *e, int dim, double lanes, bool whole)
+static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole)
 {
     const Stage *p      = &t->graph->stages[e->producer];
+    const int    dense  = dense_dim(t->draft, e->producer, t->stages[k]);
     bool         across = false;
-    for (int d = 1; d < p->rank; d++)
-        across |= e->reach[d].var == dim;
-    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[0], dim))))
+    for (int d = 0; d < p->rank; d++)
+        across |= d != dense && e->reach[d].var == dim;
+    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
-    if (p->rank && e->reach[0].var == dim && dim >= 0 && lanes > 1)
-        return e->reach[0].num > 1 ? 2 * (double)(e->reach[0].num < 4 ? e->reach[0].num : lanes) : e->reach[0].den > 1 ? 2 : 1;
-    return 1;
+    if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
+        return 1;
+    return e->reach[dense].num > 1 ? 2 * (double)(e->reach[dense].num < 4 ? e->reach[dense].num : lanes) : e->reach[dense].den > 1 ? 2 : 1;
 }
 
 static double defs_ratio(const Stage *s, int def)
@@ -216,7 +226,7 @@ static void read_of(Walk *w, int c)
             continue;
         const double reads = w->times[c] * defs_ratio(s, e->update + 1) * e->accesses;
         w->times[j] += reads;
-        w->heavy[j] += reads * load_weight(w->t, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
+        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
     }
 }
 
@@ -284,5 +294,6 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
             c.stores += steps * narrow;
         }
     }
-    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, c.bounded };
+    const double at_once = sh.row * sh.copied;
+    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, at_once > 1 ? points / at_once : points, c.bounded };
 }
