@@ -82,7 +82,7 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const Stage *st   = &d->graph->stages[s];
     const int    head = d->groups[group].head;
-    return is_defined(st) && (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION) && !st->is_output && st->out_count && s != head
+    return is_defined(st) && special_may_join(d, s, head) && !st->is_output && st->out_count && s != head
         && draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
 }
 

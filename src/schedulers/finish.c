@@ -3,6 +3,7 @@
  * Takes   a draft with groups, loops and levels.
  * Gives   the same draft with the loops of members, orders in memory and copies that experts write (docs/schedulers.md). What it says need not be legal: settling comes after it. */
 #include "schedulers/finish.h"
+#include "schedulers/special.h"
 
 /* ---- Operands --------------------------------------------------------------------------- */
 
@@ -73,6 +74,9 @@ void operands_of(const Draft *d, int s, int update, Operands *out)
 
 void draft_finish(Draft *d, const Machine *m)
 {
+    special_finish(d);
     draft_settle(d);
     finish_products(d, m);
+    draft_settle(d);
+    finish_steps(d);
 }

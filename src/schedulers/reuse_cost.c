@@ -7,7 +7,10 @@
  *         and is left in, so that costs of segments can be compared with times. A segment waits for its last tasks. */
 #include "schedulers/reuse_parts.h"
 
+#include <math.h>
+
 static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
+enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
@@ -62,6 +65,7 @@ typedef struct Model {
     const Level   *levels;
     double        *points;      /* by k, of the segment's stages: computed in all */
     double        *held;        /* bytes; outside: 0 */
+    int           *ends;        /* of what is inlined: the one stage at whose own points it is computed; -1: at others too */
 } Model;
 
 static const Stage *stage_at(const Segment *s, int k)
@@ -74,19 +78,40 @@ static bool is_head(const Segment *s, int k)
     return k == s->count - 1;
 }
 
+/* The stage at whose own points k is computed through this edge, by way of what is inlined; -1: not at those. */
+static int at_points_of(const Model *c, const Edge *e)
+{
+    const int at = c->s->place[e->consumer];
+    if (!e->pointwise || e->update >= 0 || at < 0 || at >= c->s->count)
+        return -1;
+    return c->levels[at].where == WHERE_INLINE ? c->ends[at] : at;
+}
+
+/* Does an edge before the i-th read the same points for the same stage? The compiler computes them once. */
+static bool is_asked_before(const Model *c, const Stage *st, int i)
+{
+    const int end = at_points_of(c, st->out[i]);
+    for (int j = 0; j < i && end >= 0; j++)
+        if (at_points_of(c, st->out[j]) == end)
+            return true;
+    return false;
+}
+
 /* Points of a stage that is inlined: each access computes it. */
 static double asked(const Model *c, int k)
 {
     const Stage *st  = stage_at(c->s, k);
     double       all = 0;
+    c->ends[k]       = st->out_count ? at_points_of(c, st->out[0]) : -1;
     for (int i = 0; i < st->out_count; i++) {
         const Edge *e  = st->out[i];
-        const int   at = c->s->place[e->consumer];
-        if (at < 0 || at >= c->s->count)
+        const int   at = c->s->place[e->consumer], end = at_points_of(c, e);
+        c->ends[k]     = end == c->ends[k] ? end : -1;
+        if (at < 0 || at >= c->s->count || is_asked_before(c, st, i))
             continue;
         const Stage *r    = stage_at(c->s, at);
         const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
-        all += c->points[at] * r->defs[e->update + 1].points / root * e->accesses;
+        all += end >= 0 ? c->points[end] : c->points[at] * r->defs[e->update + 1].points / root * e->accesses;
     }
     return all;
 }
@@ -131,6 +156,20 @@ static const Box *run_box(const Model *c, int k)
     return segment_box(c->s, is_head(c->s, k) || c->levels[k].where == WHERE_INLINE ? vectors : c->levels[k].compute + 1, k);
 }
 
+/* Loads of a definition that are not dense vectors: every second element, or each twice, takes wide loads and shuffles besides. */
+static double shuffles(const Stage *st, int update)
+{
+    double extra = 0;
+    for (int i = 0; i < st->in_count; i++) {
+        const Edge  *e = st->in[i];
+        const Reach *r = &e->reach[0];
+        if (e->update != update || r->var != 0 || r->num == r->den)
+            continue;
+        extra += e->accesses * fmin(fabs((double)r->num / (double)r->den), 4);
+    }
+    return extra;
+}
+
 /* ns of one point of a stage, its updates counted with it. */
 static double point_ns(const Model *c, int k)
 {
@@ -141,7 +180,7 @@ static double point_ns(const Model *c, int k)
     for (int i = 0; i < st->def_count; i++) {
         const Work  *w      = &st->defs[i];
         const double gather = w->gathers ? lanes * w->loads / 2 : 0, times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
-        ops += times * (w->ops + w->loads / 2 + gather + (c->levels[k].where == WHERE_INLINE ? 0 : 0.5));
+        ops += times * (w->ops + w->loads / 2 + gather + shuffles(st, i - 1) + (c->levels[k].where == WHERE_INLINE ? 0 : 0.5));
     }
     return ops / lanes * c->s->m->op;
 }
@@ -206,16 +245,32 @@ static double traffic_ns(const Model *c)
     return l3_ns > memory_ns ? l3_ns : memory_ns;
 }
 
-/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. */
+/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. In L1 that is what their operations take anyway. */
 static double buffers_ns(const Model *c, const NestCost *cost)
 {
     const Machine *m    = c->s->m;
     const double   all  = cost->folded + cost->unfolded;
-    const double   rate = all <= (double)m->l1 ? m->l1_rate : all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
+    const double   rate = all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
     double         bytes = 0;
     for (int k = 0; k + 1 < c->s->count; k++)
         bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)stage_at(c->s, k)->bytes : 0;
-    return bytes / rate;
+    return all > (double)m->l1 ? bytes / rate : 0;
+}
+
+/* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or are not worth it. A stage that one can keep in L2 is never far away. */
+static double rows_outside_ns(const Model *c)
+{
+    const Machine *m  = c->s->m;
+    double         ns = 0;
+    for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
+        const Stage *st    = stage_at(c->s, k);
+        const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1, bytes = root_bytes(st);
+        const double rate  = bytes > (double)(m->l3 ? m->l3 : m->l2) / 2 ? m->memory_rate : m->l3_rate;
+        const double lines = fmin((double)(LINES_AHEAD * m->line), row * (double)st->bytes);
+        if (bytes > (double)m->l2 && row >= 1)
+            ns += fetched(c, c->n->inter, k) / ((double)st->bytes * row) * lines / rate;
+    }
+    return ns;
 }
 
 /* What overlaps in time does so in part. */
@@ -236,7 +291,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     const Machine *m   = s->m;
     NestCost       out = { 0 };
     double         rows = 0, *points = s->points;
-    Model          c   = { s, n, levels, s->points, s->held };
+    Model          c   = { s, n, levels, s->points, s->held, s->ends };
     for (int k = s->count - 1; k >= 0; k--) {
         count_stage(&c, k, &out);
         const double ns = point_ns(&c, k) * points[k], root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
@@ -244,15 +299,11 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
         out.again += points[k] > root ? ns * (1 - root / points[k]) : 0;
         rows += levels[k].where == WHERE_INLINE ? 0 : rows_of(&c, k);
     }
-    for (int k = s->count; k < s->count + s->outside_count; k++) {
-        const double row = stage_at(s, k)->rank ? (double)extent_along(segment_box(s, n->inter, k), 0) : 1;
-        rows += fetched(&c, n->inter, k) / (double)stage_at(s, k)->bytes / (row < 1 ? 1 : row);
-    }
     const double threads = n->tasks < m->cores ? n->tasks : m->cores;
-    const double busy = (out.compute + buffers_ns(&c, &out)) / threads, traffic = traffic_ns(&c);
+    const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
     const double last = m->l3 ? (double)m->l3 * m->cores / (m->l3_shared > m->cores ? m->l3_shared : m->cores) : (double)m->l2;
-    out.load = rows * m->row / threads;
-    out.ns   = (together(busy, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
+    out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
+    out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
     return out;
 }

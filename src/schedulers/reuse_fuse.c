@@ -8,7 +8,7 @@
  *         reader are computed beside it. */
 #include "schedulers/reuse_parts.h"
 
-static const double hardly = 1.02;
+static const double hardly = 1.02, nearly_all = 0.9;
 
 /* Do iterations of loop i need the same points of stage k? */
 static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
@@ -66,7 +66,8 @@ void fuse_stages(const Segment *s, const Tiling *n, Level *levels)
             const int beside = around_readers(s, n, levels, k);
             levels[k]        = (Level){ .where = WHERE_INSIDE, .compute = beside, .store = beside };
         } else {
-            levels[k] = fuse_stage(s, n, levels, k);
+            levels[k]       = fuse_stage(s, n, levels, k);
+            levels[k].whole = n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > nearly_all * segment_points(s, 0, k);
         }
     }
 }

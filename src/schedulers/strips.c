@@ -25,6 +25,7 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
 {
     (void)options;
     Draft d = draft_plain(g, m, arena);
+    draft_finish(&d, m);
     draft_settle(&d);
     return d;
 }
