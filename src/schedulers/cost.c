@@ -10,6 +10,7 @@
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
 #include "schedulers/cost_kernel.h"
+#include "schedulers/special.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
@@ -219,9 +220,25 @@ static double rows_begun(const Model *c, bool bounded)
     return rows;
 }
 
+/* Strips of steps, or of the dimension across a scan. */
+static double special_tasks(const Tiles *t, const Special *form)
+{
+    const Stage *s      = &t->graph->stages[t->group.head];
+    const Work  *update = &s->defs[s->def_count - 1];
+    double       extent = 1;
+    if (form->form == SPECIAL_PARTS && s->func->update_count && s->func->updates[s->func->update_count - 1].rvar_count)
+        extent = (double)update->extents[0];
+    else if (form->form == SPECIAL_SCAN)
+        extent = (double)(s->box.max[form->across] - s->box.min[form->across] + 1);
+    return form->rows > 0 && extent > (double)form->rows ? extent / (double)form->rows : 1;
+}
+
 static double count_tasks(const Tiles *t)
 {
-    double tasks = 1, outer = 1;
+    const Special *form  = &t->draft->specials[t->group.head];
+    double         tasks = 1, outer = 1;
+    if (form->form == SPECIAL_PARTS || form->form == SPECIAL_SCAN)
+        return special_tasks(t, form);
     for (int i = 0; i < t->group.loop_count; i++) {
         tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
         outer = t->tiles[i + 1];

@@ -10,6 +10,8 @@
  *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead). */
 #include "schedulers/cost_kernel.h"
 
+#include "schedulers/special.h"
+
 enum { LATENCY = 8, WINDOW = 200, TILE_IN_REGISTERS = 28 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
@@ -55,6 +57,11 @@ static bool sums_in_nest(const Nest *n)
     return fine;
 }
 
+static const Special *form_of(const Tiles *t, int stage)
+{
+    return &t->draft->specials[stage];
+}
+
 static void shape_of(const Tiles *t, int k, Shape *sh)
 {
     const int     stage = t->stages[k];
@@ -75,8 +82,13 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->dim   = 0;
         sh->lanes = c->lanes ? c->lanes : draft_lanes(t->draft, stage);
     }
-    const Box   *box         = &tiles_box(t, level, k)->middle;
+    const bool   scans       = form_of(t, stage)->form == SPECIAL_SCAN;      /* in strips of whole vectors, step by step: no rows begin */
+    const Box   *box         = scans ? &s->box : &tiles_box(t, level, k)->middle;
     const double in_register = (double)t->draft->vector_bits / (s->wide > 0 ? s->wide : 8);
+    if (scans) {
+        sh->dim   = form_of(t, stage)->across;
+        sh->lanes = in_register;
+    }
     sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
     sh->whole        = sh->dim < 0 || sh->dim >= s->rank || 1.25 * sh->row > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
@@ -124,6 +136,8 @@ static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double 
     bool         across = false;
     for (int d = 0; d < p->rank; d++)
         across |= d != dense && e->reach[d].var == dim;
+    if (form_of(t, t->stages[k])->form == SPECIAL_SCAN)
+        return 2;               /* a copy of it is dense */
     if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
@@ -283,10 +297,11 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
         if (one_by_one(s, i, &sh)) {
-            c.loads += steps;
-            c.stores += steps;
-            c.waits += LATENCY * steps;
-            vectors = 1;
+            const Special *form = form_of(t, t->stages[k]);
+            vectors             = form->form == SPECIAL_PARTS ? per : 1;        /* what is counted by parts is computed in vectors before */
+            c.loads += steps / vectors;
+            c.stores += steps / vectors;
+            c.waits += LATENCY * steps / vectors / (form->form == SPECIAL_PARTS ? form->ways : 1);
         } else if (sh.in_registers) {
             c.waits += waits_of(s, i, &sh, &c);
         } else {
