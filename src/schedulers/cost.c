@@ -10,6 +10,7 @@
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
 #include "schedulers/cost_kernel.h"
+#include "schedulers/special.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
@@ -205,7 +206,7 @@ static KernelCost instructions(Model *c)
             continue;
         const bool       tails = is_inside(c, k) && choice_at(c, k)->where == WHERE_INSIDE;
         const KernelCost one   = c->kernels[k] = kernel_cost(&c->tiles, k, c->stages[k].points / (tails ? with_tails(c, k) : 1));
-        all = (KernelCost){ all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, false };
+        all = (KernelCost){ all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, 0, false };
     }
     return all;
 }
@@ -213,21 +214,31 @@ static KernelCost instructions(Model *c)
 /* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the others. */
 static double rows_begun(const Model *c, bool bounded)
 {
-    double    rows = 0;
-    const int last = c->tiles.level_count - 1;
-    const int head = last > 0 && c->tiles.group.loops[last - 1].dim == 0 ? last - 1 : last;      /* the level around the loop along x */
-    for (int k = 0; k < c->tiles.stage_count; k++) {
-        if ((!is_head(c, k) && !is_inside(c, k)) || c->kernels[k].bounded != bounded)
-            continue;
-        const LevelBox *b = tiles_box(&c->tiles, is_head(c, k) ? head : compute_level(c, k), k);
-        rows += is_head(c, k) ? b->rows : c->stages[k].points * b->rows / (b->points + 1);
-    }
+    double rows = 0;
+    for (int k = 0; k < c->tiles.stage_count; k++)
+        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows : 0;
     return rows;
+}
+
+/* Strips of steps, or of the dimension across a scan. */
+static double special_tasks(const Tiles *t, const Special *form)
+{
+    const Stage *s      = &t->graph->stages[t->group.head];
+    const Work  *update = &s->defs[s->def_count - 1];
+    double       extent = 1;
+    if (form->form == SPECIAL_PARTS && s->func->update_count && s->func->updates[s->func->update_count - 1].rvar_count)
+        extent = (double)update->extents[0];
+    else if (form->form == SPECIAL_SCAN)
+        extent = (double)(s->box.max[form->across] - s->box.min[form->across] + 1);
+    return form->rows > 0 && extent > (double)form->rows ? extent / (double)form->rows : 1;
 }
 
 static double count_tasks(const Tiles *t)
 {
-    double tasks = 1, outer = 1;
+    const Special *form  = &t->draft->specials[t->group.head];
+    double         tasks = 1, outer = 1;
+    if (form->form == SPECIAL_PARTS || form->form == SPECIAL_SCAN)
+        return special_tasks(t, form);
     for (int i = 0; i < t->group.loop_count; i++) {
         tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
         outer = t->tiles[i + 1];

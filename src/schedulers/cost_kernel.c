@@ -10,6 +10,8 @@
  *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead). */
 #include "schedulers/cost_kernel.h"
 
+#include "schedulers/special.h"
+
 enum { LATENCY = 8, WINDOW = 200, TILE_IN_REGISTERS = 28 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
@@ -55,6 +57,11 @@ static bool sums_in_nest(const Nest *n)
     return fine;
 }
 
+static const Special *form_of(const Tiles *t, int stage)
+{
+    return &t->draft->specials[stage];
+}
+
 static void shape_of(const Tiles *t, int k, Shape *sh)
 {
     const int     stage = t->stages[k];
@@ -75,8 +82,13 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->dim   = 0;
         sh->lanes = c->lanes ? c->lanes : draft_lanes(t->draft, stage);
     }
-    const Box   *box         = &tiles_box(t, level, k)->middle;
+    const bool   scans       = form_of(t, stage)->form == SPECIAL_SCAN;      /* in strips of whole vectors, step by step: no rows begin */
+    const Box   *box         = scans ? &s->box : &tiles_box(t, level, k)->middle;
     const double in_register = (double)t->draft->vector_bits / (s->wide > 0 ? s->wide : 8);
+    if (scans) {
+        sh->dim   = form_of(t, stage)->across;
+        sh->lanes = in_register;
+    }
     sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
     sh->whole        = sh->dim < 0 || sh->dim >= s->rank || 1.25 * sh->row > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
@@ -107,18 +119,30 @@ static bool is_clamped(const Reach *r, int dim)
     return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
 }
 
+/* The dimension of a producer whose elements lie side by side, as stage `reader` finds them: in a copy that was made for it, or where they are stored. */
+static int dense_dim(const Draft *d, int producer, int reader)
+{
+    for (int i = 0; i < d->copy_count; i++)
+        if (d->copies[i].of == producer && d->copies[i].reader == reader && d->copies[i].memory)
+            return d->copies[i].memory[0];
+    return d->choices[producer].memory ? d->choices[producer].memory[0] : 0;
+}
+
 /* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
-static double load_weight(const Tiles *t, const Edge *e, int dim, double lanes, bool whole)
+static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole)
 {
     const Stage *p      = &t->graph->stages[e->producer];
+    const int    dense  = dense_dim(t->draft, e->producer, t->stages[k]);
     bool         across = false;
-    for (int d = 1; d < p->rank; d++)
-        across |= e->reach[d].var == dim;
-    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[0], dim))))
+    for (int d = 0; d < p->rank; d++)
+        across |= d != dense && e->reach[d].var == dim;
+    if (form_of(t, t->stages[k])->form == SPECIAL_SCAN)
+        return 2;               /* a copy of it is dense */
+    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
-    if (p->rank && e->reach[0].var == dim && dim >= 0 && lanes > 1)
-        return e->reach[0].num > 1 ? 2 * (double)(e->reach[0].num < 4 ? e->reach[0].num : lanes) : e->reach[0].den > 1 ? 2 : 1;
-    return 1;
+    if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
+        return 1;
+    return e->reach[dense].num > 1 ? 2 * (double)(e->reach[dense].num < 4 ? e->reach[dense].num : lanes) : e->reach[dense].den > 1 ? 2 : 1;
 }
 
 static double defs_ratio(const Stage *s, int def)
@@ -216,7 +240,7 @@ static void read_of(Walk *w, int c)
             continue;
         const double reads = w->times[c] * defs_ratio(s, e->update + 1) * e->accesses;
         w->times[j] += reads;
-        w->heavy[j] += reads * load_weight(w->t, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
+        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
     }
 }
 
@@ -273,10 +297,11 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
         if (one_by_one(s, i, &sh)) {
-            c.loads += steps;
-            c.stores += steps;
-            c.waits += LATENCY * steps;
-            vectors = 1;
+            const Special *form = form_of(t, t->stages[k]);
+            vectors             = form->form == SPECIAL_PARTS ? per : 1;        /* what is counted by parts is computed in vectors before */
+            c.loads += steps / vectors;
+            c.stores += steps / vectors;
+            c.waits += LATENCY * steps / vectors / (form->form == SPECIAL_PARTS ? form->ways : 1);
         } else if (sh.in_registers) {
             c.waits += waits_of(s, i, &sh, &c);
         } else {
@@ -284,5 +309,6 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
             c.stores += steps * narrow;
         }
     }
-    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, c.bounded };
+    const double at_once = sh.row * sh.copied;
+    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, at_once > 1 ? points / at_once : points, c.bounded };
 }

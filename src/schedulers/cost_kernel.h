@@ -9,6 +9,7 @@ typedef struct KernelCost {
     double ops;
     double loads, stores;
     double waits;               /* operations that could have been done while a sum waits for its last step: what its chains take beyond `ops` */
+    double rows;                /* that are begun: one for all copies */
     bool   bounded;             /* its formulas, with what is inlined, speak of the ends of something: each row is parted there */
 } KernelCost;
 
