@@ -343,7 +343,7 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
             try_strips(t, gr, TASKS, band, false, l2, best);
     }
     const TileShape found = best->shape;
-    for (int tasks = 1; tasks <= 4 * TASKS && found.band; tasks *= 2) {
+    for (int tasks = 2; tasks <= 4 * TASKS && found.band; tasks *= 2) {
         TileShape shape = found;
         shape.size[1]   = strip_height(t, &shape, tasks);
         shape.band      = shape.band < shape.size[1] ? shape.band : shape.size[1];
