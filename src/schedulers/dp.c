@@ -143,7 +143,7 @@ static int list_inlinable(const Dp *dp, int group)
         const Choice *c = &dp->d.choices[s];
         if (c->group != group || c->where == WHERE_INLINE || dp->g->stages[s].kind == STAGE_INPUT)
             continue;
-        if (dp->g->stages[s].def_count > 1 || !draft_may_inline(&dp->d, s))
+        if (dp->g->stages[s].def_count > 1 || !tile_may_inline(&dp->d, s))
             return 0;
         dp->stages[count++] = s;
     }

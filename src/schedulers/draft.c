@@ -213,12 +213,12 @@ static bool reads_apart(const Edge *e, int rank)
     return false;
 }
 
-/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one. */
+/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one. A sum is no element: it is best beside what reads it. */
 static bool is_trivial(const Graph *g, const Stage *st)
 {
     bool single = st->in_count <= 2 && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
     for (int i = 0; i < st->in_count; i++)
-        single &= st->in[i]->accesses == 1 && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
+        single &= st->in[i]->accesses == 1 && g->stages[st->in[i]->producer].kind != STAGE_REDUCTION && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
     return single;
 }
 

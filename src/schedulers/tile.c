@@ -11,9 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_BAND = 32, LEAST_TASK = 1 << 13 };
+enum { MOST_TIMES = 6, MOST_BAND = 32, LEAST_TASK = 1 << 13 };
 
-static const double better = 0.97, much_better = 0.8;
+static const double better = 0.97, much_better = 0.65;
 
 TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
@@ -128,11 +128,18 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 
 /* ---- Levels ------------------------------------------------------------------------------ */
 
-/* A sum at the points of its one reader. */
-static bool is_beside(const Graph *g, int s)
+/* Has it one reader, which reads it at its own points; and so on if that is inlined? */
+static bool is_read_in_place(const Draft *d, int s)
 {
-    const Stage *st = &g->stages[s];
-    return st->kind == STAGE_REDUCTION && st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0;
+    const Stage *st = &d->graph->stages[s];
+    return st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0
+        && (d->choices[st->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, st->out[0]->consumer));
+}
+
+/* A sum at the points of its one reader. */
+static bool is_beside(const Draft *d, int s)
+{
+    return d->graph->stages[s].kind == STAGE_REDUCTION && is_read_in_place(d, s);
 }
 
 /* The innermost loop that is around all readers of s in the group. */
@@ -194,7 +201,7 @@ static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
     if (slides)
         store_inside(t, shape, at);
     for (int i = 0; i + 1 < t->count; i++)
-        if (is_beside(t->g, t->stages[i]))
+        if (is_beside(t->d, t->stages[i]))
             choice_of(t, i)->compute = choice_of(t, i)->store = at->last;
     follow_readers(t, at);
 }
@@ -336,7 +343,7 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
             try_strips(t, gr, TASKS, band, false, l2, best);
     }
     const TileShape found = best->shape;
-    for (int tasks = 1; tasks <= 4 * TASKS && found.band; tasks *= 2) {
+    for (int tasks = 2; tasks <= 4 * TASKS && found.band; tasks *= 2) {
         TileShape shape = found;
         shape.size[1]   = strip_height(t, &shape, tasks);
         shape.band      = shape.band < shape.size[1] ? shape.band : shape.size[1];
@@ -358,6 +365,24 @@ static void try_chunks(TileSpace *t, Group *gr, Best *best)
 
 /* ---- Each member where it is best --------------------------------------------------------- */
 
+/* How many points of a stage its readers ask for, each once. */
+static double asked_for(const Draft *d, int s)
+{
+    const Graph *g   = d->graph;
+    double       all = 0;
+    for (int k = 0; k < g->stages[s].out_count; k++) {
+        const Edge *e = g->stages[s].out[k];
+        all += e->accesses * (d->choices[e->consumer].where == WHERE_INLINE ? asked_for(d, e->consumer) : g->stages[e->consumer].defs[e->update + 1].points);
+    }
+    return all;
+}
+
+bool tile_may_inline(const Draft *d, int s)
+{
+    const Stage *st = &d->graph->stages[s];
+    return draft_may_inline(d, s) && asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1);
+}
+
 /* Changes one member, and keeps that if it is worth it. */
 static void try_choice(TileSpace *t, const Places *at, int place, Choice with, double *cost)
 {
@@ -378,14 +403,14 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
     keep_choices(t);
     for (int i = t->count - 2; i >= 0; i--) {
         const Choice was = *choice_of(t, i);
-        for (int k = 0; k < (is_beside(t->g, t->stages[i]) ? 4 : 3); k++) {
+        for (int k = 0; k < (is_beside(t->d, t->stages[i]) ? 4 : 3); k++) {
             if (levels[k] < 0 || (t->options.no_two_levels && levels[k] != tile && levels[k] != at->last))
                 continue;
             try_choice(t, at, i, (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = levels[k] }, cost);
             if (levels[k] > tile && !t->options.no_two_levels)
                 try_choice(t, at, i, (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = tile }, cost);
         }
-        if (!t->options.no_inlining && draft_may_inline(t->d, t->stages[i]))
+        if (!t->options.no_inlining && tile_may_inline(t->d, t->stages[i]))
             try_choice(t, at, i, (Choice){ .where = WHERE_INLINE, .group = was.group }, cost);
     }
 }

@@ -33,6 +33,9 @@ TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options
  * group; they are at root then, as tile_apart leaves them. *hopeless (may be NULL): no larger group with this head is one either. */
 double tile_group(TileSpace *t, const int *stages, int count, int group, TileEffort effort, bool *hopeless);
 
+/* May it be inlined, and is it worth a thought: a table, or what is read at many places, is never computed again for each. */
+bool tile_may_inline(const Draft *d, int s);
+
 /* Puts them at root again. */
 void tile_apart(TileSpace *t, const int *stages, int count);
 
