@@ -404,6 +404,8 @@ static void print_member(const Printer *p, int s)
         print_loops(p, &loops, -1);
     else
         print_plain(p, s, -1, lanes, false);
+    if (c->with)
+        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->stages[c->with - 1].func->name, p->d->graph->stages[c->with - 1].func->args[0]);
     text_add(p->out, "\n");
     if (loops.at && main >= 0) {
         print_name(p->out, f, main);

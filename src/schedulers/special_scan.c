@@ -398,6 +398,28 @@ static void print_feeds(Text *out, const Draft *d, int s)
     }
 }
 
+/* What the steps of an update read from afar, where it is as it was or lies within: narrow pieces of rows, that the processor does not fetch by itself. */
+static bool is_far(const Draft *d, int p, int s)
+{
+    const bool within = d->specials[p].form == SPECIAL_SCAN && d->specials[p].within == s + 1;
+    return d->graph->stages[p].rank > 1 && !wants_turning(d, p, s)
+        && (d->graph->stages[p].kind == STAGE_INPUT || (d->choices[p].where == WHERE_ROOT && (d->specials[p].form != SPECIAL_SCAN || within)));
+}
+
+static void print_prefetches(Text *out, const Draft *d, int s, int k)
+{
+    const Func   *f = d->graph->stages[s].func;
+    const Update *u = &f->updates[k];
+    for (int p = 0; u->rvar_count && p < s; p++) {
+        bool reads = false;
+        for (size_t i = 0; i < d->facts[p].readers.count; i++)
+            reads |= d->facts[p].readers.at[i].func == f && d->facts[p].readers.at[i].update == k;
+        if (reads && is_far(d, p, s))
+            text_printf(out, "%s.update(%d).prefetch(%s%s, %s, %d)\n", f->name, k, d->graph->stages[p].func->name, d->specials[p].form == SPECIAL_SCAN ? ".stage" : "",
+                        u->rvars[u->rvar_count - 1].name, AHEAD);
+    }
+}
+
 void scan_print(Text *out, const Draft *d, int s)
 {
     const Special *sp = &d->specials[s];
@@ -414,6 +436,8 @@ void scan_print(Text *out, const Draft *d, int s)
     for (int p = 0; p < s; p++)
         if (d->specials[p].form == SPECIAL_SCAN && d->specials[p].within == s + 1)
             scan_print(out, d, p);
+    for (int k = 0; k < f->update_count; k++)
+        print_prefetches(out, d, s, k);
 }
 
 void host_print(Text *out, const Draft *d, int s)
