@@ -6,7 +6,7 @@
  * Even    What reads others at half its own pace begins at even places, so that a vector of it is whole vectors of them. */
 #include "schedulers/finish.h"
 
-enum { MOST_SPAN = 4, MOST_OPS = 40, SHORT_WINDOW = 16, MOST_PACE = 4 };
+enum { MOST_SPAN = 4, MOST_OPS = 40, MOST_DEPTH_OF_ROWS = 5 /* stages in a chain: more are never cheap */, SHORT_WINDOW = 16, MOST_PACE = 4 };
 
 static int rows_at_once(const Machine *m) { return m->vector_bits >= 512 ? 8 : 4; }
 
@@ -32,17 +32,17 @@ static bool is_straight(const Draft *d, const Edge *e)
     return true;
 }
 
-static Stencil stencil_of(const Draft *d, int s)
+static Stencil stencil_of(const Draft *d, int s, int depth)
 {
     const Stage *st    = &d->graph->stages[s];
-    Stencil      whole = { 0, st->defs[0].ops + st->defs[0].loads, st->def_count == 1 };
-    for (int i = 0; i < st->in_count; i++) {
+    Stencil      whole = { 0, st->defs[0].ops + st->defs[0].loads, st->def_count == 1 && depth > 0 };
+    for (int i = 0; i < st->in_count && whole.straight && whole.ops <= MOST_OPS; i++) {
         const Edge   *e     = st->in[i];
         const Choice *c     = &d->choices[e->producer];
         const Reach  *rows  = &e->reach[1];
         int64_t       span  = d->graph->stages[e->producer].rank > 1 && is_shift(rows, 1) ? rows->hi - rows->lo : 0;
         if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE) {
-            const Stencil inner = stencil_of(d, e->producer);
+            const Stencil inner = stencil_of(d, e->producer, depth - 1);
             span += inner.span;
             whole.ops += e->accesses * inner.ops;
             whole.straight &= inner.straight && (c->where == WHERE_INLINE || (is_straight(d, e) && draft_may_inline(d, e->producer)));
@@ -72,7 +72,7 @@ static void bundle_rows(Draft *d, int group, const Machine *m)
     const int    row = st->kind == STAGE_PURE && st->rank > 1 ? row_loop(gr) : -1, rows = rows_at_once(m);
     if (row < 0 || stage_extent(st, 1) < 4 * rows)
         return;
-    const Stencil found = stencil_of(d, gr->head);
+    const Stencil found = stencil_of(d, gr->head, MOST_DEPTH_OF_ROWS);
     if (!found.straight || found.span < 1 || found.span > MOST_SPAN || found.ops > MOST_OPS)
         return;
     gr->loops[row].step             = rows;
