@@ -79,4 +79,5 @@ void draft_finish(Draft *d, const Machine *m)
     finish_products(d, m);
     draft_settle(d);
     finish_steps(d);
+    finish_rows(d, m);
 }

@@ -7,7 +7,7 @@
  * Pieces  are wide and high enough that windows overlap little, if there are any; else they are one vector. */
 #include "schedulers/finish.h"
 
-enum { WIDE = 8 /* vectors of a row */, HIGH = 16, SHORT_WINDOW = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
+enum { WIDE = 8 /* vectors of a row */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
 
 typedef struct Steps {
     Draft    *d;
@@ -82,25 +82,9 @@ static void meet_stage(Steps *p, int s)
     }
     for (int i = 0; i < st->out_count; i++)
         meet_edge(p, st->out[i]);
-    if (p->no_windows && p->windowed[s])
+    if ((p->no_windows && p->windowed[s]) || p->dims[s] == (1u << st->rank) - 1)      /* a table of the steps alone is for all points */
         p->dims[s] = 0;
     p->stored[s] = is_best_stored(p, s);
-}
-
-/* The one stage that is computed and reads it, by itself or through what is inlined; -1: there are several. *own: at its own points only. */
-static int final_reader(const Draft *d, int s, bool *own)
-{
-    const Stage *st   = &d->graph->stages[s];
-    int          last = -1;
-    for (int i = 0; i < st->out_count; i++) {
-        const Edge *e  = st->out[i];
-        const int   at = d->choices[e->consumer].where == WHERE_INLINE ? final_reader(d, e->consumer, own) : e->consumer;
-        *own &= e->pointwise;
-        if (at < 0 || (last >= 0 && at != last))
-            return -1;
-        last = at;
-    }
-    return last;
 }
 
 /* Are pieces large enough for the windows: is no stepped stage computed much more often than once? */
@@ -156,20 +140,6 @@ static const Nest *sum_nest(const Steps *p, int *row)
     for (int k = st->rank - 1; k >= 2; k--)
         n->loops[n->count++] = (GroupLoop){ .dim = k, .step = 1 };
     n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
-    return n;
-}
-
-/* Rows in vectors; inside them the steps, written out if they are few. The vector loop's place is rank - 1. */
-static const Nest *row_nest(const Draft *d, int s, int64_t lanes)
-{
-    const Stage  *st   = &d->graph->stages[s];
-    const int     main = draft_main(d, s);
-    const Update *u    = main >= 0 ? &st->func->updates[main] : NULL;
-    Nest         *n    = ARENA_NEW(d->graph->arena, Nest);
-    for (int k = st->rank - 1; k >= 0; k--)
-        n->loops[n->count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
-    for (int i = 0; u && i < u->rvar_count && n->count < MOST_GROUP_LOOPS; i++)
-        n->loops[n->count++] = (GroupLoop){ .dim = STEP_DIM + i, .step = 1, .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= SHORT_WINDOW };
     return n;
 }
 
