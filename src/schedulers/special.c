@@ -11,6 +11,7 @@ static const struct FormInfo {
     [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print },
     [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print },
     [SPECIAL_HOST]  = { host_apply, NULL, host_print },
+    [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print },
 };
 
 Special *special_new(const Graph *g, Arena *arena)
