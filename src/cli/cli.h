@@ -12,7 +12,7 @@
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
-typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_SCHEDULE, COMMAND_BENCH, COMMAND_FMT, COMMAND_COUNT } CommandId;
+typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_SCHEDULE, COMMAND_BENCH, COMMAND_CALIBRATE, COMMAND_FMT, COMMAND_COUNT } CommandId;
 
 typedef enum OptionId {
     OPTION_DEFINE,
@@ -32,6 +32,7 @@ typedef enum OptionId {
     OPTION_OUTPUT,
     OPTION_BUILD_OUTPUT,
     OPTION_SCHEDULE_OUTPUT,
+    OPTION_CALIBRATE_OUTPUT,
     OPTION_EMIT,
     OPTION_TARGET,
     OPTION_SIZE,
@@ -307,6 +308,10 @@ int command_diff(Cli *cli);
 int command_show(Cli *cli);
 int command_schedule(Cli *cli);
 int command_bench(Cli *cli);
+int command_calibrate(Cli *cli);
 int command_fmt(Cli *cli);
+
+/* calibrate.c: what `kiln calibrate` found out about this machine; NULL: nothing. */
+const char *machine_calibrated(Cli *cli);
 
 #endif

@@ -33,6 +33,7 @@ const Option option_table[OPTION_COUNT] = {
                                "write an output to a file, in the format that its ending names: png jpg tif pgm ppm pfm npy" },
     [OPTION_BUILD_OUTPUT]  = { "--output", 'o', "DIR/NAME", IN(BUILD), "the files' name without endings; NAME is the C function" },
     [OPTION_SCHEDULE_OUTPUT] = { "--output", 'o', "FILE.sched", IN(SCHEDULE), "write the schedule to a file instead of printing it" },
+    [OPTION_CALIBRATE_OUTPUT] = { "--output", 'o', "FILE", IN(CALIBRATE), "write the machine to this file instead, for --machine FILE" },
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared library, linked by cc), "
                                "llvm, asm, loops, runtime (its source, for other machines); header,object,archive if not given" },

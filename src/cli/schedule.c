@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* The text of --machine, or of the file that it names; NULL if it is not given. */
+/* The text of --machine, or of the file that it names; if it is not given, what is known of this one, or NULL. */
 static int machine_text(Cli *cli, const char **text)
 {
     const char *given = option_value(cli, OPTION_MACHINE, 0);
     size_t      length;
-    *text = given;
+    *text = given ? given : machine_calibrated(cli);
     return given && !strchr(given, '=') ? file_read(cli, given, text, &length) : DONE;
 }
 
@@ -30,7 +30,7 @@ int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const 
 {
     const char *text;
     if (!scheduler && !option_given(cli, OPTION_MACHINE)) {
-        text = kn_schedule_make(b->program.pipeline, NULL, NULL, options, b->args, b->arg_count);
+        text = kn_schedule_make(b->program.pipeline, NULL, machine_calibrated(cli), options, b->args, b->arg_count);
         if (!text)
             return DONE;
     } else if (show_schedule(cli, b, KN_SCHEDULE_TEXT, scheduler, options, &text) != DONE) {

@@ -18,6 +18,7 @@ typedef struct Model {
     const Machine *m;
     StageCost     *stages;      /* by k */
     KernelCost    *kernels;     /* by k: of heads and members */
+    int           *read_level;  /* by k */
     double         threads;     /* that work at a time */
 } Model;
 
@@ -152,6 +153,23 @@ static double fetched_by_rows(const Model *c, int k)
     return all;
 }
 
+/* The innermost level at which something of stage k is read: where its readers are computed, whose own loops are not asked about; of the head outside of what its registers hold. */
+static void find_read_levels(Model *c)
+{
+    const Tiles *t    = &c->tiles;
+    int          last = t->level_count - 1;
+    while (last > 1 && (t->group.loops[last - 1].unroll || t->group.loops[last - 1].vector))
+        last--;
+    for (int k = t->stage_count - 1; k >= 0; k--) {
+        const Stage *s     = stage_at(c, k);
+        const int    level = is_head(c, k) ? last : is_inside(c, k) ? compute_level(c, k) : c->read_level[k];
+        for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
+            int *at = &c->read_level[tiles_find(t, s->in[i]->producer)];
+            *at     = level > *at ? level : *at;
+        }
+    }
+}
+
 /* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what comes from outside and is needed again before it
  * can stay, each row that is computed fetches its own. */
 static Traffic traffic_beyond(const Model *c, double size)
@@ -163,7 +181,8 @@ static Traffic traffic_beyond(const Model *c, double size)
     if (j == 0)
         return t;
     for (int k = 0; k < c->tiles.stage_count; k++) {
-        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, j - 1, k)->points;
+        const int    level = c->read_level[k] < j - 1 ? c->read_level[k] : j - 1;
+        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
         const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
         if (is_outside(c, k) || large) {
             const double by_rows = fetched_by_rows(c, k);
@@ -227,6 +246,12 @@ static double cache_time(const Traffic *t, double rate)
     return (t->read + t->written) / 2 / rate;
 }
 
+double cost_of_terms(const double *term)
+{
+    const double busy = term[TERM_OPS] + term[TERM_WAITS], moves = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3] + term[TERM_MEMORY];
+    return (busy > moves ? busy : moves) + term[TERM_ROWS] + term[TERM_ENDS] + term[TERM_TASKS];
+}
+
 static void find_terms(Model *c, GroupCost *out)
 {
     const Machine *m     = c->m;
@@ -245,9 +270,7 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_ROWS]   = rows_begun(c, false) * m->row / share;
     out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
-    const double busy = out->term[TERM_OPS] + out->term[TERM_WAITS];
-    const double moves = out->term[TERM_LOADS] + out->term[TERM_L2] + out->term[TERM_L3] + out->term[TERM_MEMORY];
-    out->ns = (busy > moves ? busy : moves) + out->term[TERM_ROWS] + out->term[TERM_ENDS] + out->term[TERM_TASKS];
+    out->ns                = cost_of_terms(out->term);
 }
 
 /* The innermost level around which nothing is left but a row and its vectors. */
@@ -288,7 +311,9 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
     c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
     c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
+    c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
     count_stages(&c);
+    find_read_levels(&c);
     find_totals(&c, out);
     c.threads = out->tasks < m->cores ? out->tasks : m->cores;
     c.threads = c.threads < 1 ? 1 : c.threads;

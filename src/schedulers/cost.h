@@ -28,6 +28,8 @@ typedef struct GroupCost {
 void   cost_group(const Draft *d, int group, const Machine *m, StageCost *stages /* per stage; may be NULL */, GroupCost *out);
 /* The time as if all tiles were like the one in the middle: many times faster, for searches. */
 double cost_group_quick(const Draft *d, int group, const Machine *m);
+/* The time of a group by its terms. */
+double cost_of_terms(const double *terms);
 double cost_draft(const Draft *d, const Machine *m);
 
 #endif

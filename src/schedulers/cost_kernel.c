@@ -196,6 +196,15 @@ static double for_all_registers(const Walk *w, const Edge *e)
     return 1 / w->sh->registers;
 }
 
+/* The same for all points: computed once, outside of all loops. */
+static bool is_invariant(const Tiles *t, const Edge *e)
+{
+    bool same = !e->gathers && t->graph->stages[e->consumer].defs[e->update + 1].steps <= 1;
+    for (int d = 0; d < t->graph->stages[e->producer].rank; d++)
+        same &= e->reach[d].var < 0;
+    return same;
+}
+
 /* Adds what stage c reads, for each of its `times`, to its producers. */
 static void read_of(Walk *w, int c)
 {
@@ -203,6 +212,8 @@ static void read_of(Walk *w, int c)
     for (int i = 0; i < s->in_count; i++) {
         const Edge  *e     = s->in[i];
         const int    j     = tiles_find(w->t, e->producer);
+        if (is_invariant(w->t, e))
+            continue;
         const double reads = w->times[c] * defs_ratio(s, e->update + 1) * e->accesses;
         w->times[j] += reads;
         w->heavy[j] += reads * load_weight(w->t, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);

@@ -6,6 +6,7 @@
  * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the dynamic program, or the cost. */
 #include "schedulers/group.h"
 #include "schedulers/tile.h"
+#include "schedulers/together.h"
 
 #include <math.h>
 
@@ -188,5 +189,7 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     dp.d.group_count = found.count;
     draft_finish(&dp.d, m);
     draft_settle(&dp.d);
+    if (!options->no_together)
+        draft_share_loops(&dp.d, m);
     return dp.d;
 }

@@ -44,6 +44,7 @@ typedef struct Choice {
     int   at;                   /* WHERE_INSIDE: 0: loops of the head; else 1 + the member, of the same group and with a nest, whose loops `compute` and `store` are */
     int   lanes;                /* of its vector loop, along its first dimension; 0: the default's. Without a nest only */
     int   even;                 /* > 1: what is computed of it along its first dimension begins and ends at multiples of this (align_bounds) */
+    int   with;                 /* WHERE_INSIDE: 1 + the member whose loops it shares (compute_with: together.h); 0: none */
     const Nest *nest;           /* WHERE_INSIDE: its own loops; NULL: the default's */
     const int  *memory;         /* its dimensions in memory, innermost first; NULL: as they are. Not of outputs */
 } Choice;

@@ -350,13 +350,24 @@ static void print_memory(const Printer *p, int s)
         text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->even);
 }
 
-/* Rows that are kept begin at a cache line each. */
-static void print_alignment(const Printer *p, const Func *f)
+/* Rows that are kept, or are read in windows, begin at a cache line each. */
+static bool has_aligned_rows(const Printer *p, int s)
 {
-    int bits = 64;
+    const Choice *c  = &p->d->choices[s];
+    const Stage  *st = &p->d->graph->stages[s];
+    bool          window = false;
+    for (int i = 0; i < st->out_count; i++)
+        window |= !st->out[i]->pointwise;
+    return st->rank > 1 && !c->memory && (c->store != c->compute || (window && st->kind == STAGE_PURE));
+}
+
+static void print_alignment(const Printer *p, int s)
+{
+    const Func *f    = p->d->graph->stages[s].func;
+    int         bits = 64;
     for (int i = 0; i < f->component_count; i++)
         bits = type_bits(f->types[i]) < bits ? type_bits(f->types[i]) : bits;
-    if (f->rank > 1)
+    if (has_aligned_rows(p, s))
         text_printf(p->out, ".align_storage(%s, %d)", f->args[0], LINE / (bits < 8 ? 1 : bits / 8));
 }
 
@@ -404,16 +415,17 @@ static void print_member(const Printer *p, int s)
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
     const Loops   loops = loops_of(p, s), host = loops_of(p, draft_host(p->d, s));
     text_add(p->out, f->name);
-    if (c->store != c->compute) {
-        print_alignment(p, f);
+    print_alignment(p, s);
+    if (c->store != c->compute)
         print_level(p, &host, "store", c->store);
-    }
     print_level(p, &host, "compute", c->compute);
     print_memory(p, s);
     if (loops.at)
         print_loops(p, &loops, -1);
     else
         print_plain(p, s, -1, lanes, false);
+    if (c->with)
+        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->stages[c->with - 1].func->name, p->d->graph->stages[c->with - 1].func->args[0]);
     text_add(p->out, "\n");
     if (loops.at && main >= 0) {
         print_name(p->out, f, main);

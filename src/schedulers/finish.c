@@ -77,4 +77,6 @@ void draft_finish(Draft *d, const Machine *m)
     special_finish(d);
     draft_settle(d);
     finish_products(d, m);
+    draft_settle(d);
+    finish_steps(d);
 }

@@ -39,4 +39,7 @@ static inline int64_t stage_extent(const Stage *st, int dim)
 /* Sums over many steps whose terms are a product of something that varies along one dimension and something that varies along another: tiles in registers. */
 void finish_products(Draft *d, const Machine *m);
 
+/* Sums over displacements: what is read at a single step is computed inside it. */
+void finish_steps(Draft *d);
+
 #endif

@@ -362,17 +362,28 @@ static void print_number(Text *out, double value)
     text_add(out, digits);
 }
 
+static void print_field(Text *out, const Machine *m, const Field *f)
+{
+    Machine     copy = *m;
+    const void *at   = field_of(&copy, f);
+    text_printf(out, "%s=", f->name);
+    switch (f->kind) {
+    case FIELD_COUNT:  text_printf(out, "%d", *(const int *)at); break;
+    case FIELD_BYTES:  print_bytes(out, *(const int64_t *)at); break;
+    case FIELD_NUMBER: print_number(out, *(const double *)at); break;
+    }
+    text_add(out, "\n");
+}
+
+void machine_print_speeds(Text *out, const Machine *m)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (fields[i].kind == FIELD_NUMBER)
+            print_field(out, m, &fields[i]);
+}
+
 void machine_print(Text *out, const Machine *m)
 {
-    Machine copy = *m;
-    for (int i = 0; i < FIELDS; i++) {
-        const void *at = field_of(&copy, &fields[i]);
-        text_printf(out, "%s=", fields[i].name);
-        switch (fields[i].kind) {
-        case FIELD_COUNT:  text_printf(out, "%d", *(const int *)at); break;
-        case FIELD_BYTES:  print_bytes(out, *(const int64_t *)at); break;
-        case FIELD_NUMBER: print_number(out, *(const double *)at); break;
-        }
-        text_add(out, "\n");
-    }
+    for (int i = 0; i < FIELDS; i++)
+        print_field(out, m, &fields[i]);
 }

@@ -32,6 +32,8 @@ Machine machine_detect(void);
 void machine_measure(kn_context *cx, Machine *m);
 /* Changes what the text names. false, with a diagnostic that has place, reason and remedy, for a name or a value that there is not. */
 bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *m);
+/* Only the speeds: what is measured, and not counted. */
+void machine_print_speeds(Text *out, const Machine *m);
 /* The text that reads back to the same machine. */
 void machine_print(Text *out, const Machine *m);
 

@@ -17,7 +17,7 @@ enum { SHORT_SUM = 27, BUCKETS = 1024 };
 
 typedef struct Known {
     struct Known *next;
-    int           count, *stages;
+    int           count, *key;
     bool          quick;
     Solution      solution;
 } Known;
@@ -28,6 +28,8 @@ typedef struct Reuse {
     Draft          d;
     Arena         *arena;
     Where         *plain;       /* by stage */
+    bool          *light;       /* by stage: small enough to be inlined at every use: not at root, but kept in its segment if that is better */
+    int           *key;         /* room */
     bool          *cut;         /* by stage: at root by choice */
     int           *head;        /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
     Segment        segment;     /* room */
@@ -38,7 +40,7 @@ typedef struct Reuse {
 
 static bool is_stage(const Reuse *r, int s)
 {
-    return r->g->stages[s].kind != STAGE_INPUT && r->plain[s] != WHERE_INLINE;
+    return r->g->stages[s].kind != STAGE_INPUT && (r->plain[s] != WHERE_INLINE || r->light[s]);
 }
 
 static int compare(const void *a, const void *b)
@@ -79,25 +81,29 @@ static Segment *gather(Reuse *r, int head)
     return s;
 }
 
-static size_t bucket(const Segment *s)
+/* A segment by its stages, and which of them are inlined. */
+static size_t make_key(const Reuse *r, const Segment *s, int *key)
 {
     uint32_t h = 2166136261u;
-    for (int k = 0; k < s->count; k++)
-        h = (h ^ (uint32_t)s->stages[k]) * 16777619u;
+    for (int k = 0; k < s->count; k++) {
+        key[k] = 2 * s->stages[k] + (r->plain[s->stages[k]] == WHERE_INLINE);
+        h      = (h ^ (uint32_t)key[k]) * 16777619u;
+    }
     return h % BUCKETS;
 }
 
 /* The solution of a head's segment as it is now, found before or found now. */
 static const Solution *solve(Reuse *r, int head, bool quick)
 {
-    Segment *s  = gather(r, head);
-    Known  **at = &r->known[bucket(s)];
+    Segment     *s     = gather(r, head);
+    Known      **at    = &r->known[make_key(r, s, r->key)];
+    const size_t bytes = (size_t)s->count * sizeof *r->key;
     for (const Known *k = *at; k; k = k->next)
-        if (k->quick == quick && k->count == s->count && !memcmp(k->stages, s->stages, (size_t)s->count * sizeof *s->stages))
+        if (k->quick == quick && k->count == s->count && !memcmp(k->key, r->key, bytes))
             return &k->solution;
-    Known *k  = ARENA_NEW(r->arena, Known);
-    *k        = (Known){ .next = *at, .count = s->count, .stages = ARENA_ARRAY(r->arena, int, (size_t)s->count), .quick = quick };
-    memcpy(k->stages, s->stages, (size_t)s->count * sizeof *s->stages);
+    Known *k = ARENA_NEW(r->arena, Known);
+    *k       = (Known){ .next = *at, .count = s->count, .key = ARENA_ARRAY(r->arena, int, (size_t)s->count), .quick = quick };
+    memcpy(k->key, r->key, bytes);
     if (draft_main(&r->d, head) == NO_DEF)
         k->solution = (Solution){ .cost = { .fits = true } };
     else
@@ -128,13 +134,13 @@ static void assign(Reuse *r, int s)
 {
     const int  head = r->cut[s] ? -1 : segment_of_readers(r, s);
     const bool join = head >= 0 && draft_may_join(&r->d, s, r->d.choices[head].group);
+    if (r->light[s])
+        r->plain[s] = join ? WHERE_ROOT : WHERE_INLINE;
     if (join)
         r->d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = r->d.choices[head].group };
-    else if (r->plain[s] == WHERE_DEFAULT)
-        r->d.choices[s] = (Choice){ .where = WHERE_DEFAULT };
     else
-        r->d.choices[s] = (Choice){ .where = WHERE_ROOT, .group = s };
-    r->head[s] = join ? head : r->plain[s] == WHERE_DEFAULT ? -1 : s;
+        r->d.choices[s] = (Choice){ .where = r->plain[s], .group = s };
+    r->head[s] = join ? head : r->plain[s] == WHERE_ROOT ? s : -1;
 }
 
 static void assign_all(Reuse *r, const int *stages, int count)
@@ -172,7 +178,7 @@ static bool cut_whole(Reuse *r, int head, const int *stages, int count)
     const Solution *sol = solve(r, head, true);
     bool            any = false;
     for (int k = 0; k + 1 < count; k++)
-        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT && sol->levels[k].where == WHERE_INSIDE)
+        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT && !r->light[stages[k]] && sol->levels[k].where == WHERE_INSIDE)
             any = r->cut[stages[k]] = true;
     if (any)
         assign_all(r, stages, count);
@@ -192,7 +198,7 @@ static void split_segment(Reuse *r, int head)
     }
     NestCost best = solve(r, head, true)->cost;
     for (int i = 0; i + 1 < count; i++) {
-        if (r->head[stages[i]] != head || r->plain[stages[i]] != WHERE_ROOT)
+        if (r->head[stages[i]] != head || r->plain[stages[i]] != WHERE_ROOT || r->light[stages[i]])
             continue;
         r->cut[stages[i]] = true;
         assign_all(r, stages, count);
@@ -231,13 +237,31 @@ static Where plain_of(const Draft *d, int s)
 }
 
 /* Is a stage that is inlined computed more often than by itself? */
-static bool is_asked_again(const Graph *g, int s)
+static bool is_asked_again(const Reuse *r, int s)
 {
-    const Stage *st  = &g->stages[s];
-    double       all = 0;
+    const Stage *st      = &r->g->stages[s];
+    double       all     = 0;
+    bool         through = false;
+    for (int i = 0; i < st->out_count; i++) {
+        all += st->out[i]->accesses * r->g->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
+        through |= r->plain[st->out[i]->consumer] == WHERE_INLINE && is_asked_again(r, st->out[i]->consumer);
+    }
+    return through || all > 1.02 * st->defs[0].points;
+}
+
+static bool is_pointwise(const Stage *st)
+{
     for (int i = 0; i < st->out_count; i++)
-        all += st->out[i]->accesses * g->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
-    return all > 1.02 * st->defs[0].points;
+        if (!st->out[i]->pointwise)
+            return false;
+    return true;
+}
+
+/* What the plain draft inlines though it is then computed again: Algorithm 2 decides. */
+static void find_light(Reuse *r)
+{
+    for (int s = 0; s < r->g->stage_count; s++)
+        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 && !is_pointwise(&r->g->stages[s]) && is_asked_again(r, s);
 }
 
 /* A sum would be computed again with what reads it: that is kept then. */
@@ -245,7 +269,7 @@ static void keep_readers_of_sums(Reuse *r)
 {
     for (int s = 0; s < r->g->stage_count; s++) {
         const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->stages[s].out[0]->consumer : -1;
-        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && is_asked_again(r->g, reader))
+        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && is_asked_again(r, reader))
             r->plain[reader] = WHERE_ROOT;
     }
 }
@@ -258,6 +282,7 @@ static void begin(Reuse *r)
         r->head[s]  = -1;
     }
     keep_readers_of_sums(r);
+    find_light(r);
     for (int s = 0; s < n; s++)
         r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
     for (int s = 0; s < n; s++)
@@ -285,11 +310,13 @@ static void fill(Reuse *r, int head)
 static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 {
     const size_t n = (size_t)g->stage_count + 1;
-    Reuse        r = { .g = g, .m = m, .d = draft_plain(g, m, arena), .arena = arena, .plain = ARENA_ARRAY(arena, Where, n), .cut = ARENA_ARRAY(arena, bool, n),
+    Reuse        r = { .g = g, .m = m, .d = draft_plain(g, m, arena), .arena = arena, .plain = ARENA_ARRAY(arena, Where, n), .light = ARENA_ARRAY(arena, bool, n),
+                       .key = ARENA_ARRAY(arena, int, n), .cut = ARENA_ARRAY(arena, bool, n),
                        .head = ARENA_ARRAY(arena, int, n), .known = ARENA_ARRAY(arena, Known *, BUCKETS) };
     r.segment      = (Segment){ .g = g, .m = m, .plain = r.plain, .stages = ARENA_ARRAY(arena, int, n), .outside = ARENA_ARRAY(arena, int, n),
                                 .place = ARENA_ARRAY(arena, int, n), .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n),
-                                .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n) };
+                                .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n),
+                                .ends = ARENA_ARRAY(arena, int, n) };
     return r;
 }
 

@@ -65,6 +65,7 @@ typedef struct Model {
     const Level   *levels;
     double        *points;      /* by k, of the segment's stages: computed in all */
     double        *held;        /* bytes; outside: 0 */
+    int           *ends;        /* of what is inlined: the one stage at whose own points it is computed; -1: at others too */
 } Model;
 
 static const Stage *stage_at(const Segment *s, int k)
@@ -77,19 +78,40 @@ static bool is_head(const Segment *s, int k)
     return k == s->count - 1;
 }
 
+/* The stage at whose own points k is computed through this edge, by way of what is inlined; -1: not at those. */
+static int at_points_of(const Model *c, const Edge *e)
+{
+    const int at = c->s->place[e->consumer];
+    if (!e->pointwise || e->update >= 0 || at < 0 || at >= c->s->count)
+        return -1;
+    return c->levels[at].where == WHERE_INLINE ? c->ends[at] : at;
+}
+
+/* Does an edge before the i-th read the same points for the same stage? The compiler computes them once. */
+static bool is_asked_before(const Model *c, const Stage *st, int i)
+{
+    const int end = at_points_of(c, st->out[i]);
+    for (int j = 0; j < i && end >= 0; j++)
+        if (at_points_of(c, st->out[j]) == end)
+            return true;
+    return false;
+}
+
 /* Points of a stage that is inlined: each access computes it. */
 static double asked(const Model *c, int k)
 {
     const Stage *st  = stage_at(c->s, k);
     double       all = 0;
+    c->ends[k]       = st->out_count ? at_points_of(c, st->out[0]) : -1;
     for (int i = 0; i < st->out_count; i++) {
         const Edge *e  = st->out[i];
-        const int   at = c->s->place[e->consumer];
-        if (at < 0 || at >= c->s->count)
+        const int   at = c->s->place[e->consumer], end = at_points_of(c, e);
+        c->ends[k]     = end == c->ends[k] ? end : -1;
+        if (at < 0 || at >= c->s->count || is_asked_before(c, st, i))
             continue;
         const Stage *r    = stage_at(c->s, at);
         const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
-        all += c->points[at] * r->defs[e->update + 1].points / root * e->accesses;
+        all += end >= 0 ? c->points[end] : c->points[at] * r->defs[e->update + 1].points / root * e->accesses;
     }
     return all;
 }
@@ -134,6 +156,20 @@ static const Box *run_box(const Model *c, int k)
     return segment_box(c->s, is_head(c->s, k) || c->levels[k].where == WHERE_INLINE ? vectors : c->levels[k].compute + 1, k);
 }
 
+/* Loads of a definition that are not dense vectors: every second element, or each twice, takes wide loads and shuffles besides. */
+static double shuffles(const Stage *st, int update)
+{
+    double extra = 0;
+    for (int i = 0; i < st->in_count; i++) {
+        const Edge  *e = st->in[i];
+        const Reach *r = &e->reach[0];
+        if (e->update != update || r->var != 0 || r->num == r->den)
+            continue;
+        extra += e->accesses * fmin(fabs((double)r->num / (double)r->den), 4);
+    }
+    return extra;
+}
+
 /* ns of one point of a stage, its updates counted with it. */
 static double point_ns(const Model *c, int k)
 {
@@ -144,7 +180,7 @@ static double point_ns(const Model *c, int k)
     for (int i = 0; i < st->def_count; i++) {
         const Work  *w      = &st->defs[i];
         const double gather = w->gathers ? lanes * w->loads / 2 : 0, times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
-        ops += times * (w->ops + w->loads / 2 + gather + (c->levels[k].where == WHERE_INLINE ? 0 : 0.5));
+        ops += times * (w->ops + w->loads / 2 + gather + shuffles(st, i - 1) + (c->levels[k].where == WHERE_INLINE ? 0 : 0.5));
     }
     return ops / lanes * c->s->m->op;
 }
@@ -255,7 +291,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     const Machine *m   = s->m;
     NestCost       out = { 0 };
     double         rows = 0, *points = s->points;
-    Model          c   = { s, n, levels, s->points, s->held };
+    Model          c   = { s, n, levels, s->points, s->held, s->ends };
     for (int k = s->count - 1; k >= 0; k--) {
         count_stage(&c, k, &out);
         const double ns = point_ns(&c, k) * points[k], root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
