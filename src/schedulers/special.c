@@ -62,6 +62,11 @@ void special_settle(Draft *d)
         settle_form(d, s);
 }
 
+double special_share(const Draft *d, int s)
+{
+    return d->specials[s].form == SPECIAL_SEPARATE ? separate_share(d, s) : 1;
+}
+
 void special_print(Text *out, const Draft *d, int s)
 {
     if (!scan_is_within(d, s))

@@ -39,6 +39,8 @@ bool special_may_join(const Draft *d, int s, int head);
 void special_settle_hosts(Draft *d);
 /* Drops what is not legal in the draft, whose levels are settled. */
 void special_settle(Draft *d);
+/* The part of the steps of a stage's updates that its form leaves. */
+double special_share(const Draft *d, int s);
 /* The lines of the schedule for a stage with a form. */
 void special_print(Text *out, const Draft *d, int s);
 

@@ -40,6 +40,7 @@ bool scan_is_within(const Draft *d, int s);
 bool separate_apply(const Draft *d, int s);
 void separate_begin(Draft *d, int s, const Machine *m);
 void separate_print(Text *out, const Draft *d, int s);
+double separate_share(const Draft *d, int s);
 
 bool host_apply(const Draft *d, int s);
 void host_print(Text *out, const Draft *d, int s);

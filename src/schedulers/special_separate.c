@@ -220,3 +220,13 @@ void separate_print(Text *out, const Draft *d, int s)
     text_printf(out, "%s.inline()\n%s.update(0).separate(%s).compute_at(%s, %s).vectorize(%s, %d)\n%s.separate.sum.inline()\n", f->name, f->name,
                 f->updates[0].rvars[d->specials[s].rvar].name, d->graph->stages[reader].func->name, draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
 }
+
+/* (m + n) / (m * n) */
+double separate_share(const Draft *d, int s)
+{
+    if (!is_separable(d, s, d->specials[s].rvar))
+        return 1;
+    const Work   *work = &d->graph->stages[s].defs[1];
+    const double  side = (double)work->extents[d->specials[s].rvar];
+    return side > 0 && work->steps > side ? (side + work->steps / side) / work->steps : 1;
+}
