@@ -224,7 +224,8 @@ void separate_print(Text *out, const Draft *d, int s)
 /* (m + n) / (m * n) */
 double separate_share(const Draft *d, int s)
 {
-    if (!is_separable(d, s, d->specials[s].rvar))
+    const Func *f = d->graph->stages[s].func;
+    if (f->update_count != 1 || d->specials[s].rvar < 0 || d->specials[s].rvar >= f->updates[0].rvar_count)
         return 1;
     const Work   *work = &d->graph->stages[s].defs[1];
     const double  side = (double)work->extents[d->specials[s].rvar];
