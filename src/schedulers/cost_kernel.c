@@ -9,6 +9,7 @@
  * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before, LATENCY operations' time, while there is room for
  *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead). */
 #include "schedulers/cost_kernel.h"
+#include "schedulers/special.h"
 
 #include "schedulers/special.h"
 
@@ -229,6 +230,12 @@ static bool is_invariant(const Tiles *t, const Edge *e)
     return same;
 }
 
+/* Steps of a definition for each point of stage k, as they are taken. */
+static double steps_of(const Tiles *t, int k, int def)
+{
+    return defs_ratio(&t->graph->stages[t->stages[k]], def) * (def ? special_share(t->draft, t->stages[k]) : 1);
+}
+
 /* Adds what stage c reads, for each of its `times`, to its producers. */
 static void read_of(Walk *w, int c)
 {
@@ -238,7 +245,7 @@ static void read_of(Walk *w, int c)
         const int    j     = tiles_find(w->t, e->producer);
         if (is_invariant(w->t, e))
             continue;
-        const double reads = w->times[c] * defs_ratio(s, e->update + 1) * e->accesses;
+        const double reads = w->times[c] * steps_of(w->t, c, e->update + 1) * e->accesses;
         w->times[j] += reads;
         w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
     }
@@ -267,7 +274,7 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
         }
         c.bounded |= s->reads_size;
         for (int i = 0; i < s->def_count; i++)
-            c.ops += w.times[j] * defs_ratio(s, i) * s->defs[i].ops;
+            c.ops += w.times[j] * steps_of(t, j, i) * s->defs[i].ops;
         read_of(&w, j);
     }
     return c;

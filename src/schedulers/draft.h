@@ -108,6 +108,9 @@ int draft_lanes(const Draft *d, int s);
 /* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? */
 bool draft_streams(const Draft *d, int s, const Machine *m);
 
+/* The name of the loop around the rows of a pure stage that is at root or inside: what a row needs can be computed there. *level: which of its loops that is, if the draft says them. NULL: there is none. */
+const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level);
+
 /* The draft, settled, as the text of a schedule, with a comment per group. kn_schedule_parse and plan_make accept it: what a draft can say is legal by construction. */
 void draft_print(Text *out, const Draft *d);
 

@@ -238,6 +238,26 @@ static Loops loops_of(const Printer *p, int s)
     return l;
 }
 
+const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
+{
+    Text        out;
+    const Func *f = d->graph->stages[s].func;
+    text_init(&out, arena);
+    const Printer p = { &out, d };
+    const Loops   l = loops_of(&p, s);
+    int           at = l.count, x = 0;
+    if (!l.at)
+        return f->rank > 1 ? f->args[1] : NULL;
+    for (int i = 0; i < l.count; i++) {
+        x  = l.at[i].dim == 0 ? i : x;
+        at = l.at[i].vector && i < at ? i : at;
+    }
+    for (at = (x < at ? x : at) - 1; at >= 0 && l.at[at].unroll; at--)
+        ;
+    *level = at;
+    return at >= 0 ? l.names[at] : NULL;
+}
+
 /* Has this definition that loop? The pure one of a reduction has none over steps. */
 static bool has_loop(const Loops *l, int loop, int update)
 {
@@ -487,8 +507,12 @@ static void print_group(const Printer *p, int group)
         if (p->d->choices[p->d->copies[i].reader].group == group)
             print_copy(p, &p->d->copies[i], gr);
     for (int s = 0; s < p->d->graph->stage_count; s++)
-        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INLINE)
-            text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
+        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INLINE) {
+            if (p->d->specials[s].form)
+                special_print(p->out, p->d, s);
+            else
+                text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
+        }
 }
 
 /* A copy that may be settled. */

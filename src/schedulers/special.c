@@ -11,6 +11,7 @@ static const struct FormInfo {
     [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print },
     [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print },
     [SPECIAL_HOST]  = { host_apply, NULL, host_print },
+    [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print },
 };
 
 Special *special_new(const Graph *g, Arena *arena)
@@ -59,6 +60,11 @@ void special_settle(Draft *d)
 {
     for (int s = d->graph->stage_count; s-- > 0;)
         settle_form(d, s);
+}
+
+double special_share(const Draft *d, int s)
+{
+    return d->specials[s].form == SPECIAL_SEPARATE ? separate_share(d, s) : 1;
 }
 
 void special_print(Text *out, const Draft *d, int s)

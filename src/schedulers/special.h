@@ -7,13 +7,14 @@
  *                the same bin do not wait for each other. What the steps read, and is not stored, is computed in vectors, a row at a time, into a copy for this stage.
  *     scan       f(x, j) = a*f(x, j-1) + …: vectors across the recursion, strips of them in parallel, all definitions of a strip while it is in cache; a copy for its readers
  *                takes it from there, or
- *     host       the one reader of a scan, which takes it from its strips itself. */
+ *     host       the one reader of a scan, which takes it from its strips itself.
+ *     separate   sum(a(i)*b(j)*f(x+i, y+j) for j…, i…): of integers; columns are summed first, a row of them for each row of the reader. */
 #ifndef KILN_SCHEDULERS_SPECIAL_H
 #define KILN_SCHEDULERS_SPECIAL_H
 
 #include "schedulers/draft.h"
 
-typedef enum SpecialForm { SPECIAL_NONE, SPECIAL_PARTS, SPECIAL_SCAN, SPECIAL_HOST, SPECIAL_FORMS } SpecialForm;
+typedef enum SpecialForm { SPECIAL_NONE, SPECIAL_PARTS, SPECIAL_SCAN, SPECIAL_HOST, SPECIAL_SEPARATE, SPECIAL_FORMS } SpecialForm;
 
 typedef struct Special {
     SpecialForm form;
@@ -22,6 +23,7 @@ typedef struct Special {
     int         across;         /* SCAN: the dimension of its vectors and strips */
     int         dense;          /* SCAN: the dimension of its copy that is dense in memory */
     int         host;           /* SCAN: 1 + its host; 0: it has a copy. HOST: 1 + its scan */
+    int         rvar;           /* SEPARATE: the reduction variable that goes with x */
     int         within;         /* SCAN: 1 + the scan, its one reader, inside whose outer loops the copy is made; 0: at root */
 } Special;
 
@@ -37,6 +39,8 @@ bool special_may_join(const Draft *d, int s, int head);
 void special_settle_hosts(Draft *d);
 /* Drops what is not legal in the draft, whose levels are settled. */
 void special_settle(Draft *d);
+/* The part of the steps of a stage's updates that its form leaves. */
+double special_share(const Draft *d, int s);
 /* The lines of the schedule for a stage with a form. */
 void special_print(Text *out, const Draft *d, int s);
 

@@ -37,6 +37,11 @@ void scan_print(Text *out, const Draft *d, int s);
 /* Is its text printed with that of the scan it is within? */
 bool scan_is_within(const Draft *d, int s);
 
+bool separate_apply(const Draft *d, int s);
+void separate_begin(Draft *d, int s, const Machine *m);
+void separate_print(Text *out, const Draft *d, int s);
+double separate_share(const Draft *d, int s);
+
 bool host_apply(const Draft *d, int s);
 void host_print(Text *out, const Draft *d, int s);
 

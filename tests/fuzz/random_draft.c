@@ -109,12 +109,14 @@ static void draw_special(Choices *c, Draft *d, int s)
 {
     static const int  ways[] = { 1, 4, 4, 3 };
     const StageKind   kind   = d->graph->stages[s].kind;
-    const SpecialForm usual  = kind == STAGE_SCAN ? SPECIAL_SCAN : kind == STAGE_SCATTER ? SPECIAL_PARTS : SPECIAL_NONE;
+    const SpecialForm usual  = kind == STAGE_SCAN ? SPECIAL_SCAN : kind == STAGE_SCATTER ? SPECIAL_PARTS : kind == STAGE_REDUCTION ? SPECIAL_SEPARATE : SPECIAL_NONE;
     const SpecialForm form   = choose(c, 4) ? usual : (SpecialForm)choose(c, SPECIAL_FORMS + 1);
     const int         stages = d->graph->stage_count;
-    d->specials[s] = (Special){ .form = form, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)], .across = (int)choose(c, 3), .dense = (int)choose(c, 3),
+    d->specials[s] = (Special){ .form = form, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)], .across = (int)choose(c, 3), .rvar = (int)choose(c, 3), .dense = (int)choose(c, 3),
                                 .host = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)stages + 2), .within = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)stages + 2) };
-    if (usual != SPECIAL_NONE && form == usual && d->choices[s].where != WHERE_ROOT && choose(c, 4)) {
+    if (form == SPECIAL_SEPARATE && usual == form && choose(c, 2))
+        d->choices[s] = (Choice){ .where = WHERE_INLINE };
+    else if (usual != SPECIAL_NONE && form == usual && d->choices[s].where != WHERE_ROOT && choose(c, 4)) {
         d->groups[d->group_count] = (Group){ .head = s };
         d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
     }

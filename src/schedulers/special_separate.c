@@ -1,0 +1,233 @@
+/* Sums over windows that are sums of sums.
+ *
+ *     f.sum.inline()
+ *     f.sum.update(0).separate(i).compute_at(f, y).vectorize(x, 32)
+ *     f.sum.separate.sum.inline()
+ *
+ * Of a window whose weights are a product, columns are summed first, a row of them just before it is needed, and then along the row: m + n terms instead of m * n.
+ *
+ * What may be separated is what plan/separate.c says, for the reduction variable i that goes with x: in all factors that are over another reduction variable, i and x stand in sums
+ * a*x + c*i only, with the same a and c. */
+#include "schedulers/draft_parts.h"
+#include "schedulers/special_parts.h"
+
+enum { LEAST_SIDE = 3, MOST_STEPS = 64 /* that are written out: plan/expand.c */, MOST_VISITS = 2000 };
+
+/* ---- What may be separated -------------------------------------------------------------- */
+
+typedef struct Parting {
+    kn_pipeline  *p;
+    const Update *u;
+    const char   *x, *i;
+    bool          known;
+    int64_t       a, c;
+    int           visits;
+    Arena        *scratch;
+} Parting;
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* Is n*x + m*i a multiple of a*x + c*i? The first says what these are. */
+static bool is_multiple(Parting *t, int64_t n, int64_t m)
+{
+    if (!n)
+        return false;
+    const int64_t k = n < 0 ? -gcd(n, m) : gcd(n, m);
+    if (!t->known) {
+        t->known = true;
+        t->a     = n / k;
+        t->c     = m / k;
+    }
+    return n / k == t->a && m / k == t->c;
+}
+
+static bool is_moving(const Parting *t, const Expr *e)
+{
+    return e->op == EX_VAR && (e->u.name == t->x || e->u.name == t->i);
+}
+
+static bool only_together(Parting *t, const Expr *e);
+
+static bool sum_is_together(Parting *t, const Linear *form)
+{
+    int64_t n = 0, m = 0;
+    for (int k = 0; k < form->count; k++) {
+        const Expr *atom = form->atoms[k];
+        if (is_moving(t, atom))
+            *(atom->u.name == t->x ? &n : &m) = form->coefficients[k];
+        else if (!only_together(t, atom))
+            return false;
+    }
+    return (!n && !m) || is_multiple(t, n, m);
+}
+
+/* Are x and i in `e` in sums a*x + c*i only? */
+static bool only_together(Parting *t, const Expr *e)
+{
+    Linear     form;
+    const bool sum = is_moving(t, e) || (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
+    if (++t->visits > MOST_VISITS)
+        return false;
+    if (sum && expr_linear(t->scratch, e, &form) && (is_moving(t, e) || form.count != 1 || form.atoms[0] != e))
+        return sum_is_together(t, &form);
+    for (uint32_t k = 0; k < e->count; k++)
+        if (!only_together(t, e->args[k]))
+            return false;
+    return true;
+}
+
+/* Is a factor over a reduction variable besides i? Then it is summed first. */
+static bool goes(const Parting *t, const Expr *factor)
+{
+    for (int k = 0; k < t->u->rvar_count; k++)
+        if (t->u->rvars[k].name != t->i && expr_is_over(&t->p->exprs, factor, t->u->rvars[k].name))
+            return true;
+    return false;
+}
+
+/* Products, negations, and conversions that lose nothing of the low bits are taken apart. */
+static bool factors_part(Parting *t, const Expr *e, int bits)
+{
+    if (++t->visits > MOST_VISITS)
+        return false;
+    if (e->op == EX_MUL)
+        return factors_part(t, e->args[0], bits) && factors_part(t, e->args[1], bits);
+    if (e->op == EX_NEG || (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) && type_bits((kn_type)e->args[0]->type) >= bits))
+        return factors_part(t, e->args[0], bits);
+    return !goes(t, e) || only_together(t, e);
+}
+
+static bool values_part(Parting *t, const Func *f)
+{
+    for (int c = 0; c < f->component_count; c++) {
+        const Expr *e = t->u->values[c], *rest = e->args[e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f];
+        if (!(e->op == EX_ADD ? factors_part(t, rest, type_bits(f->types[c])) : only_together(t, rest)))
+            return false;
+    }
+    return true;
+}
+
+static bool may_part(const Draft *d, const Func *f, int rvar)
+{
+    Parting t = { .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .a = 1 };
+    Arena   scratch;
+    scratch_begin(&scratch, t.p->cx);
+    t.scratch     = &scratch;
+    const bool ok = values_part(&t, f) && t.known && t.c;
+    scratch_end(&scratch);
+    return ok;
+}
+
+/* ---- Where it is ------------------------------------------------------------------------ */
+
+/* The stage at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that reads s; -1: there is none. */
+static int row_reader(const Draft *d, int s)
+{
+    do {
+        const StageFacts *facts = &d->facts[s];
+        if (facts->readers.count != 1 || facts->readers.at[0].update >= 0 || d->graph->stages[s].out_count != 1)
+            return -1;
+        s = d->graph->of_func[facts->readers.at[0].func->id];
+    } while (s >= 0 && d->choices[s].where == WHERE_INLINE);
+    return s;
+}
+
+/* Has the reader of s a loop around its rows, and is nothing that s may read computed inside that? */
+static bool has_rows(const Draft *d, int s, int reader)
+{
+    Arena scratch;
+    int   level = 0;
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    bool has = draft_row_loop(&scratch, d, reader, &level) != NULL;
+    scratch_end(&scratch);
+    for (int p = 0; has && p < s; p++)
+        has = d->choices[p].where != WHERE_INSIDE || draft_host(d, p) != reader || d->choices[p].compute <= level;
+    return has;
+}
+
+static bool is_separable(const Draft *d, int s, int rvar)
+{
+    const Func   *f = d->graph->stages[s].func;
+    const Update *u = f->updates;
+    int64_t       steps, others = 1;
+    if (d->graph->stages[s].kind != STAGE_REDUCTION || d->graph->stages[s].is_output || f->rank < 2 || f->update_count != 1 || u->rvar_count < 2 || u->where || rvar < 0 || rvar >= u->rvar_count
+        || d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d->graph->pipeline, f, u))
+        return false;
+    for (int k = 0; k < u->rvar_count; k++) {
+        int64_t lo, hi;
+        if (!expr_is_int(u->rvars[k].lo, &lo) || !expr_is_int(u->rvars[k].hi, &hi))
+            return false;
+        steps = hi - lo;
+        if (steps < LEAST_SIDE || steps > MOST_STEPS)
+            return false;
+        others *= k == rvar ? 1 : steps;
+    }
+    return others <= MOST_STEPS && may_part(d, f, rvar) && name_is_free(d->graph->pipeline, f->name, ".separate") && name_is_free(d->graph->pipeline, f->name, ".separate.sum");
+}
+
+bool separate_apply(const Draft *d, int s)
+{
+    const int reader = row_reader(d, s);
+    if (d->choices[s].where != WHERE_INLINE || reader < 0 || d->graph->stages[reader].kind != STAGE_PURE || d->specials[reader].form != SPECIAL_NONE
+        || (d->choices[reader].where != WHERE_ROOT && d->choices[reader].where != WHERE_INSIDE))
+        return false;
+    return is_separable(d, s, d->specials[s].rvar) && has_rows(d, s, reader);
+}
+
+/* The reader of the sums that is best stored: the first that is not inlined, or that others read at other points than their own. -1: none. */
+static int stored_reader(const Draft *d, int s)
+{
+    for (;;) {
+        const Stage *st = &d->graph->stages[s];
+        if (st->out_count != 1 || st->out[0]->update >= 0 || !st->out[0]->pointwise || d->facts[s].readers.count != 1)
+            return -1;
+        s = st->out[0]->consumer;
+        const Stage *reader = &d->graph->stages[s];
+        if (d->choices[s].where != WHERE_INLINE || reader->out_count != 1 || !reader->out[0]->pointwise)
+            return reader->kind == STAGE_PURE ? s : -1;
+    }
+}
+
+void separate_begin(Draft *d, int s, const Machine *m)
+{
+    (void)m;
+    const Func *f = d->graph->stages[s].func;
+    if (f->kind != FUNC_DEFINED || f->update_count != 1 || !draft_may_inline(d, s) || stored_reader(d, s) < 0)
+        return;
+    for (int k = 0; k < f->updates[0].rvar_count; k++)
+        if (is_separable(d, s, k)) {
+            d->specials[s] = (Special){ .form = SPECIAL_SEPARATE, .rvar = k };
+            d->choices[s]  = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
+            if (d->choices[stored_reader(d, s)].where == WHERE_INLINE)
+                draft_make_root(d, stored_reader(d, s));
+            return;
+        }
+}
+
+void separate_print(Text *out, const Draft *d, int s)
+{
+    const Func *f      = d->graph->stages[s].func;
+    const int   reader = row_reader(d, s);
+    int         level;
+    text_printf(out, "%s.inline()\n%s.update(0).separate(%s).compute_at(%s, %s).vectorize(%s, %d)\n%s.separate.sum.inline()\n", f->name, f->name,
+                f->updates[0].rvars[d->specials[s].rvar].name, d->graph->stages[reader].func->name, draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
+}
+
+/* (m + n) / (m * n) */
+double separate_share(const Draft *d, int s)
+{
+    const Func *f = d->graph->stages[s].func;
+    if (f->update_count != 1 || d->specials[s].rvar < 0 || d->specials[s].rvar >= f->updates[0].rvar_count)
+        return 1;
+    const Work   *work = &d->graph->stages[s].defs[1];
+    const double  side = (double)work->extents[d->specials[s].rvar];
+    return side > 0 && work->steps > side ? (side + work->steps / side) / work->steps : 1;
+}
