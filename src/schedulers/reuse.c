@@ -224,6 +224,32 @@ static void split_parts(Reuse *r, const int *stages, int count)
             split_segment(r, stages[i]);
 }
 
+/* ---- Algorithm 2 over segments ------------------------------------------------------------------ */
+
+/* A root that several segments read is inlined into all of them where that costs less than to write it and read it again. */
+static void inline_roots(Reuse *r)
+{
+    const int n    = r->g->stage_count;
+    NestCost  best = cost_of(r, r->g->order, n);
+    for (int s = n; s-- > 0;) {
+        if (r->head[s] != s || r->g->stages[s].def_count > 1 || !draft_may_inline(&r->d, s))
+            continue;
+        const bool cut = r->cut[s];
+        r->light[s]    = true;
+        r->cut[s]      = false;
+        assign_all(r, r->g->order, n);
+        const NestCost cost = cost_of(r, r->g->order, n);
+        if (is_better(&cost, &best)) {
+            best = cost;
+            continue;
+        }
+        r->light[s] = false;
+        r->cut[s]   = cut;
+        r->plain[s] = WHERE_ROOT;
+        assign_all(r, r->g->order, n);
+    }
+}
+
 /* ---- The draft --------------------------------------------------------------------------------- */
 
 /* A short sum at the points of its one reader is written out; a longer one is beside it. */
@@ -236,17 +262,21 @@ static Where plain_of(const Draft *d, int s)
     return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE : d->choices[s].where;
 }
 
-/* Is a stage that is inlined computed more often than by itself? */
-static bool is_asked_again(const Reuse *r, int s)
+/* By stage: is it computed more often than by itself if it is inlined with what the plain draft inlines? */
+static bool *find_again(const Reuse *r)
 {
-    const Stage *st      = &r->g->stages[s];
-    double       all     = 0;
-    bool         through = false;
-    for (int i = 0; i < st->out_count; i++) {
-        all += st->out[i]->accesses * r->g->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
-        through |= r->plain[st->out[i]->consumer] == WHERE_INLINE && is_asked_again(r, st->out[i]->consumer);
+    bool *again = ARENA_ARRAY(r->arena, bool, (size_t)r->g->stage_count + 1);
+    for (int s = r->g->stage_count; s-- > 0;) {
+        const Stage *st  = &r->g->stages[s];
+        double       all = 0;
+        for (int i = 0; i < st->out_count; i++) {
+            const int reader = st->out[i]->consumer;
+            all += st->out[i]->accesses * r->g->stages[reader].defs[st->out[i]->update + 1].points;
+            again[s] |= r->plain[reader] == WHERE_INLINE && again[reader];
+        }
+        again[s] |= st->def_count > 0 && all > 1.02 * st->defs[0].points;
     }
-    return through || all > 1.02 * st->defs[0].points;
+    return again;
 }
 
 static bool is_pointwise(const Stage *st)
@@ -258,18 +288,18 @@ static bool is_pointwise(const Stage *st)
 }
 
 /* What the plain draft inlines though it is then computed again: Algorithm 2 decides. */
-static void find_light(Reuse *r)
+static void find_light(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->stage_count; s++)
-        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 && !is_pointwise(&r->g->stages[s]) && is_asked_again(r, s);
+        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 && !is_pointwise(&r->g->stages[s]) && again[s];
 }
 
 /* A sum would be computed again with what reads it: that is kept then. */
-static void keep_readers_of_sums(Reuse *r)
+static void keep_readers_of_sums(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->stage_count; s++) {
         const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->stages[s].out[0]->consumer : -1;
-        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && is_asked_again(r, reader))
+        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && again[reader])
             r->plain[reader] = WHERE_ROOT;
     }
 }
@@ -281,8 +311,9 @@ static void begin(Reuse *r)
         r->plain[s] = plain_of(&r->d, s);
         r->head[s]  = -1;
     }
-    keep_readers_of_sums(r);
-    find_light(r);
+    const bool *again = find_again(r);
+    keep_readers_of_sums(r, again);
+    find_light(r, again);
     for (int s = 0; s < n; s++)
         r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
     for (int s = 0; s < n; s++)
@@ -330,6 +361,7 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
     for (int s = g->stage_count; s-- > 0;)
         if (r.head[s] == s)
             split_segment(&r, s);
+    inline_roots(&r);
     for (int s = 0; s < g->stage_count; s++)
         if (r.head[s] == s)
             fill(&r, s);
