@@ -8,6 +8,7 @@
  * Beyond  Algorithm 4 makes every stage with several readers a root; here only those whose readers are in different segments. The paper splits only what does not fit;
  *         here a segment is also split where its parts cost less: a pyramid fits, and computes its levels again and again. */
 #include "schedulers/defs.h"
+#include "schedulers/group_parts.h"
 #include "schedulers/reuse_parts.h"
 
 #include <math.h>
@@ -34,6 +35,7 @@ typedef struct Reuse {
     int           *head;        /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
     Segment        segment;     /* room */
     Known        **known;
+    double         until;       /* group_clock: after that nothing is split or inlined any more, and tiles are found quickly */
 } Reuse;
 
 /* ---- Segments ------------------------------------------------------------------------------ */
@@ -197,7 +199,7 @@ static void split_segment(Reuse *r, int head)
         return;
     }
     NestCost best = solve(r, head, true)->cost;
-    for (int i = 0; i + 1 < count; i++) {
+    for (int i = 0; i + 1 < count && group_clock() < r->until; i++) {
         if (r->head[stages[i]] != head || r->plain[stages[i]] != WHERE_ROOT || r->light[stages[i]])
             continue;
         r->cut[stages[i]] = true;
@@ -231,7 +233,7 @@ static void inline_roots(Reuse *r)
 {
     const int n    = r->g->stage_count;
     NestCost  best = cost_of(r, r->g->order, n);
-    for (int s = n; s-- > 0;) {
+    for (int s = n; s-- > 0 && group_clock() < r->until;) {
         if (r->head[s] != s || r->g->stages[s].def_count > 1 || !draft_may_inline(&r->d, s))
             continue;
         const bool cut = r->cut[s];
@@ -324,7 +326,7 @@ static void begin(Reuse *r)
 static void fill(Reuse *r, int head)
 {
     Group          *gr  = &r->d.groups[r->d.choices[head].group];
-    const Solution *sol = solve(r, head, false);
+    const Solution *sol = solve(r, head, group_clock() > r->until);
     const Segment  *s   = gather(r, head);
     if (draft_main(&r->d, head) == NO_DEF || sol->nest.loop_count == 0)
         return;
@@ -353,8 +355,8 @@ static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 
 Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    (void)options;
     Reuse r     = new_reuse(g, m, arena);
+    r.until     = group_clock() + options->budget / 4;
     r.segment.d = &r.d;
     begin(&r);
     assign_all(&r, g->order, g->stage_count);
