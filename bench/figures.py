@@ -8,6 +8,8 @@ import math
 
 MEAN_GOAL, WORST_GOAL = 1.2, 0.95                   # the best of Halide over Kiln: geometric mean, and for each app
 FLOOR_GOAL, FLOOR_APPS = 0.8, ("blur", "unsharp", "harris")
+AUTO_MEAN, AUTO_WORST = 1.0, 0.8                    # the same for the schedule that `auto` makes
+AUTO_MULLAPUDI, AUTO_HAND = 1.5, 1 / 1.1            # Halide's classic auto-scheduler, and Kiln by hand, over it: geometric means
 COMPILE_GOAL = 1 / 3                                # Kiln over Halide with its schedule by hand
 MEMORY_GRAIN_KB = 1024                              # less is in the stacks and pages of a process
 
@@ -77,6 +79,32 @@ def ratios(whole, threads):
     return {app: value for app, value in each.items() if value}
 
 
+def auto_ratios(whole, threads, peer, name=None):
+    """{app: that variant, or the best of Halide, over Kiln with the schedule of `auto`}, of the apps that have both."""
+    each = {}
+    for result in whole["apps"]:
+        other = find(result, threads, peer, name) if name else best_halide(result, threads)
+        each[result["app"]] = ratio(other, find(result, threads, "kiln", "auto"))
+    return {app: value for app, value in each.items() if value}
+
+
+def auto_goals(whole, threads):
+    """Rows of goals(): how fast the schedules are that nobody wrote."""
+    rows, times = [], lambda value: f"{value:.2f}x"
+    for what, each, goal in (("best Halide", auto_ratios(whole, threads, "halide"), AUTO_MEAN),
+                             ("Halide, Mullapudi", auto_ratios(whole, threads, "halide", "mullapudi"), AUTO_MULLAPUDI),
+                             ("Kiln, hand", auto_ratios(whole, threads, "kiln", "hand"), AUTO_HAND)):
+        mean = geometric_mean(each.values())
+        if mean:
+            rows.append([f"{what} / Kiln, auto, geometric mean of {len(each)} app{'s' * (len(each) > 1)}, {threads_text(threads)}", f"at least {times(goal)}", times(mean), mean >= goal])
+    each = auto_ratios(whole, threads, "halide")
+    if each:
+        missed = sum(value < AUTO_WORST for value in each.values())
+        rows.append([f"best Halide / Kiln, auto, the lowest of an app, {threads_text(threads)}", f"at least {times(AUTO_WORST)}", extreme(each, min(each, key=each.get), missed, times),
+                     not missed])
+    return rows
+
+
 def compile_ms(result, variant):
     """The least of all calls of that variant, with whatever number of threads: compiling takes one."""
     if not variant:
@@ -120,6 +148,7 @@ def goals(whole):
                          times(mean), mean >= MEAN_GOAL])
             rows.append([f"best Halide / Kiln, the lowest of an app, {threads_text(threads)}", f"at least {times(WORST_GOAL)}", extreme(each, low, missed, times),
                          not missed])
+        rows += auto_goals(whole, threads)
     for result in whole["apps"]:
         copy, kiln = find(result, last, "floor", "copy"), kiln_of(result, last)
         if result["app"] in FLOOR_APPS and copy and kiln:

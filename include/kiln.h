@@ -150,6 +150,7 @@ typedef struct kn_options {
     int         threads;       /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as there are CPUs */
     bool        check_access;  /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
     bool        profile;       /* compiled code measures where its time goes: kn_profile */
+    double      budget;        /* seconds that a scheduler may take; 0: 2 */
     const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
@@ -242,8 +243,20 @@ KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 /* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse. `scheduler` is a name of kn_scheduler_get; NULL is "auto".
  * The arguments, which may be none, say what is known of sizes and parameters, as for kn_fit; of buffers only type, rank, mins and extents are looked at. What is
  * missing is taken from `estimate`, or is of a usual picture: a schedule for one size is right for every other. `machine` changes what is known of this one:
- * "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads and target count. The string stays until the next call on the context. */
+ * "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads, target and budget count. The string stays until the next call on the context. */
 KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
+
+typedef enum kn_schedule_view {
+    KN_SCHEDULE_TEXT,       /* what kn_schedule_make gives */
+    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and why */
+    KN_SCHEDULE_HTML,       /* the same as one HTML page, with the schedule */
+    KN_SCHEDULE_GRAPH       /* what the schedulers know of the pipeline: sizes, accesses, work; the scheduler does not matter */
+} kn_schedule_view;
+KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
+
+/* Measures this machine for kn_schedule_make: compiles and times small programs under good and bad schedules, for half a minute, and fits the speeds to them that
+ * schedulers predict with. Gives the text for `machine`, until the next call; NULL after an error. `progress` may be NULL. */
+KN_API const char *kn_calibrate(kn_context *cx, void (*progress)(void *user, int done, int all), void *user);
 
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */

@@ -75,7 +75,7 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 {
     const char     *asked = options->scheduler;
     const int       bits  = vector_bits(targets);
-    MakePlan        make  = { .p = p, .request = { .scheduler = asked ? asked : "auto", .cores = options->threads, .vector_bits = bits }, .arena = arena };
+    MakePlan        make  = { .p = p, .request = { .scheduler = asked ? asked : "auto", .budget = options->budget, .cores = options->threads, .vector_bits = bits }, .arena = arena };
     const Schedule *schedule;
     if (asked && strcmp(asked, "none")) {
         plan_by_scheduler(&make);

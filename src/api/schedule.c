@@ -9,13 +9,15 @@
 #include "api/arguments.h"
 #include "api/compile.h"
 #include "lang/lang.h"
-#include "schedulers/schedulers.h"
+#include "schedulers/explain.h"
+
+static const double DEFAULT_BUDGET = 2;
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
 const char *scheduler_choose(kn_context *cx, const char *name)
 {
-    if (!name || !strcmp(name, "none") || scheduler_find(name))
+    if (!name || !strcmp(name, "none") || scheduler_find(name, &(SchedulerOptions){ 0 }))
         return name;
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
     Text         known;
@@ -116,24 +118,37 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
     text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits, ns * 1e-6);
 }
 
-/* The draft, and the scheduler that made it: of `auto` the one that it took. */
-static Candidate make_draft(const ScheduleRequest *r, const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+/* The draft, and the scheduler that made it: of `auto` all that were asked, the one that it took first. */
+static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *m, Arena *arena, Candidate *out)
 {
-    const Scheduler *asked = scheduler_find(r->scheduler);
-    if (asked->run != scheduler_auto)
-        return (Candidate){ asked, asked->run(g, m, options, arena), 0 };
-    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
-    scheduler_candidates(g, m, options, arena, all);
-    return all[0];
+    SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
+    const Scheduler *asked   = scheduler_find(r->scheduler, &options);
+    if (asked->run == scheduler_auto)
+        return scheduler_candidates(g, m, &options, arena, out);
+    out[0]    = (Candidate){ asked, asked->run(g, m, &options, arena), 0 };
+    out[0].ns = cost_draft(&out[0].draft, m);
+    return 1;
+}
+
+/* The explanation, as text or as a page with the text of the schedule in it. */
+static void print_explained(Text *out, const ScheduleRequest *r, const Candidate *made, int count, const Machine *m, const char *schedule)
+{
+    Explained x;
+    explain_make(&x, made, m, out->arena);
+    x.all       = count > 1 ? made : NULL;
+    x.all_count = count;
+    if (r->view == KN_SCHEDULE_HTML)
+        explain_html(out, &x, schedule);
+    else
+        explain_text(out, &x);
 }
 
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
 {
-    const SchedulerOptions options = { .budget = 2, .number = scheduler_number(r->scheduler) };
-    Machine                m;
-    Arguments              a;
-    Graph                  g;
-    Text                   out;
+    Machine   m;
+    Arguments a;
+    Graph     g;
+    Text      out;
     text_init(&out, arena);
     if (!find_machine(p, r, &m))
         return NULL;
@@ -143,10 +158,20 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     }
     if (!graph_make(p, arena, &a.binding, &g))
         return NULL;
-    const Candidate made = make_draft(r, &g, &m, &options, arena);
-    print_title(&out, p, r, made.scheduler->name, &a, &m, cost_draft(&made.draft, &m));
-    draft_print(&out, &made.draft);
-    return text_string(&out);
+    if (r->view == KN_SCHEDULE_GRAPH) {
+        graph_print(&out, &g);
+        return text_string(&out);
+    }
+    Candidate *made  = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    const int  count = make_drafts(r, &g, &m, arena, made);
+    print_title(&out, p, r, made->scheduler->name, &a, &m, made->ns);
+    draft_print(&out, &made->draft);
+    if (r->view == KN_SCHEDULE_TEXT)
+        return text_string(&out);
+    Text why;
+    text_init(&why, arena);
+    print_explained(&why, r, made, count, &m, text_string(&out));
+    return text_string(&why);
 }
 
 const Schedule *schedule_made(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
@@ -174,6 +199,7 @@ static void make(void *arg)
         || !targets_parse(p->cx, options.target, "host", &targets))
         return;
     call->request.cores       = options.threads;
+    call->request.budget      = options.budget;
     call->request.vector_bits = options.target ? targets.at[0].vector_bits : 0;
     if (!strcmp(call->request.scheduler, "none"))
         call->text = "// None: as the default schedule has it.\n";
@@ -183,9 +209,15 @@ static void make(void *arg)
 
 const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
 {
+    return kn_schedule_show(p, KN_SCHEDULE_TEXT, scheduler, machine, options, args, count);
+}
+
+const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
+{
     if (!p)
         return NULL;
-    MakeCall call = { .p = p, .given = options, .request = { .scheduler = scheduler ? scheduler : "auto", .machine = machine, .args = args, .count = count } };
+    MakeCall call = { .p = p, .given = options,
+                      .request = { .view = view, .scheduler = scheduler ? scheduler : "auto", .machine = machine, .args = args, .count = count } };
     context_begin(p->cx);
     return context_try(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
 }

@@ -10,6 +10,8 @@ const char *scheduler_choose(kn_context *cx, const char *name);
 /* What a schedule is made for. */
 typedef struct ScheduleRequest {
     const char   *scheduler;        /* a name of the table */
+    kn_schedule_view view;
+    double        budget;           /* seconds; 0: the default */
     const char   *machine;          /* as machine_parse reads it; NULL: this one */
     int           cores;            /* 0: as the machine has */
     int           vector_bits;      /* of the target; 0: as the machine has */

@@ -12,7 +12,7 @@
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
-typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_SCHEDULE, COMMAND_BENCH, COMMAND_FMT, COMMAND_COUNT } CommandId;
+typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_SCHEDULE, COMMAND_BENCH, COMMAND_CALIBRATE, COMMAND_FMT, COMMAND_COUNT } CommandId;
 
 typedef enum OptionId {
     OPTION_DEFINE,
@@ -23,10 +23,16 @@ typedef enum OptionId {
     OPTION_SCHEDULER,
     OPTION_BENCH_SCHEDULER,
     OPTION_MACHINE,
+    OPTION_BUDGET,
+    OPTION_MEASURE,
+    OPTION_EXPLAIN,
+    OPTION_HTML,
+    OPTION_SCHEDULE_GRAPH,
     OPTION_LIST,
     OPTION_OUTPUT,
     OPTION_BUILD_OUTPUT,
     OPTION_SCHEDULE_OUTPUT,
+    OPTION_CALIBRATE_OUTPUT,
     OPTION_EMIT,
     OPTION_TARGET,
     OPTION_SIZE,
@@ -36,6 +42,7 @@ typedef enum OptionId {
     OPTION_STRICT_FLOAT,
     OPTION_THREADS,
     OPTION_BENCH_THREADS,
+    OPTION_MEASURE_SECONDS,
     OPTION_SECONDS,
     OPTION_ROUNDS,
     OPTION_JSON,
@@ -108,6 +115,9 @@ char *cli_strndup(Cli *cli, const char *s, size_t n);
 __attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);
 __attribute__((format(printf, 1, 2))) int  failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* "kiln: compiling FILE …" on a terminal, a line that is gone when the next is said or the work is done. */
+void say_working(const char *what, const char *path);
+void say_done(void);
 /* Prints the diagnostics of the last call of the library, if any. Returns FAILED. */
 int report(Cli *cli);
 /* The same for something done to `subject`: a file or an argument, which diagnostics without a place are put behind. */
@@ -200,6 +210,8 @@ void externs_close(Bindings *b);
 /* Fits the outputs without a size, and says what was chosen and why. A grey picture whose one channel is not enough is given
  * three. */
 int bindings_fit(Cli *cli, Bindings *b);
+/* If inputs are not given, outputs without --size take their estimate, where there is one. */
+void bindings_estimate(Bindings *b);
 /* Memory for the outputs. */
 int bindings_allocate(Cli *cli, Bindings *b);
 /* Loads, fits and allocates: all that a run needs. */
@@ -268,6 +280,13 @@ int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *referenc
 int  contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least);
 void contender_close(Contender *c);
 
+/* ---- finalists.c ---- */
+
+/* Measures the schedules that all schedulers make, for --seconds in all, and says so; *best is the scheduler of the fastest. `b` has all that a run needs. */
+int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, const char **best);
+/* Makes inputs up where there is only a size, or not even that, and all the rest that a run needs. */
+int bindings_make_up(Cli *cli, Bindings *b);
+
 /* ---- bench_print.c ---- */
 
 /* How a comparison was made, for people. */
@@ -289,6 +308,10 @@ int command_diff(Cli *cli);
 int command_show(Cli *cli);
 int command_schedule(Cli *cli);
 int command_bench(Cli *cli);
+int command_calibrate(Cli *cli);
 int command_fmt(Cli *cli);
+
+/* calibrate.c: what `kiln calibrate` found out about this machine; NULL: nothing. */
+const char *machine_calibrated(Cli *cli);
 
 #endif

@@ -34,6 +34,18 @@ static int read_threads(Cli *cli, int *out)
     return DONE;
 }
 
+static int read_budget(Cli *cli, double *out)
+{
+    const char *text = last_value(cli, OPTION_BUDGET);
+    if (!text)
+        return DONE;
+    char *end;
+    *out = strtod(text, &end);
+    if (*end || end == text || !(*out > 0 && *out <= 1e6))
+        return usage(cli, "--budget %s: a number of seconds above 0 was expected", text);
+    return DONE;
+}
+
 /* $KILN_CACHE; $XDG_CACHE_HOME/kiln; ~/.cache/kiln. NULL: keep nothing, which an empty KILN_CACHE also means. */
 static const char *cache_folder(Cli *cli)
 {
@@ -64,5 +76,7 @@ int compile_options(Cli *cli, kn_options *out)
     };
     if (out->scheduler && out->schedule)
         return usage(cli, "--scheduler %s and --schedule-name %s: one schedule is obeyed", out->scheduler, out->schedule);
-    return read_threads(cli, &out->threads);
+    if (read_threads(cli, &out->threads) != DONE)
+        return USAGE;
+    return read_budget(cli, &out->budget);
 }

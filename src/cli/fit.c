@@ -99,6 +99,34 @@ static void say_size(Cli *cli, Bindings *b, Binding *out)
             free_count < out->buffer.rank ? "; else the largest that they suffice for" : "");
 }
 
+/* Whether there are inputs, and all have a size: then outputs are fitted to them. */
+static bool inputs_given(const Bindings *b)
+{
+    int inputs = 0;
+    for (int i = 0; i < b->count; i++) {
+        if (b->at[i].port.kind == KN_INPUT && !b->at[i].text)
+            return false;
+        inputs += b->at[i].port.kind == KN_INPUT;
+    }
+    return inputs > 0;
+}
+
+void bindings_estimate(Bindings *b)
+{
+    if (inputs_given(b))
+        return;
+    for (int i = 0; i < b->count; i++) {
+        Binding *out = &b->at[i];
+        if (out->port.kind != KN_OUTPUT || out->sized || !out->port.estimate)
+            continue;
+        out->sized       = true;
+        out->buffer.rank = out->port.rank;
+        out->buffer.type = out->port.type;
+        for (int d = 0; d < out->port.rank; d++)
+            out->buffer.dim[d] = (kn_dim){ 0, out->port.estimate[d], 0 };
+    }
+}
+
 int bindings_fit(Cli *cli, Bindings *b)
 {
     repeat_gray(cli, b);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const Command command_table[COMMAND_COUNT] = {
     [COMMAND_CHECK] = {
@@ -88,6 +89,16 @@ const Command command_table[COMMAND_COUNT] = {
                        "Threads are not bound to CPUs: taskset does that.",
         .run         = command_bench,
     },
+    [COMMAND_CALIBRATE] = {
+        .name        = "calibrate",
+        .synopsis    = "[-o FILE]",
+        .summary     = "measure this machine, for better schedules",
+        .description = "Compiles and times small programs under good and bad schedules, and fits the speeds to them that schedulers "
+                       "predict with. That takes half a minute, in which the machine should have nothing else to do. What is found is "
+                       "kept in the file kiln/machine in XDG_CONFIG_HOME, or in ~/.config, where schedulers look for it if --machine "
+                       "is not given; it is text, and nothing else is written. Without it the speeds are those of a usual machine.",
+        .run         = command_calibrate,
+    },
     [COMMAND_FMT] = {
         .name        = "fmt",
         .synopsis    = "FILE …",
@@ -155,6 +166,18 @@ int usage(const Cli *cli, const char *format, ...)
     else
         fputs("      see: kiln --help\n", stderr);
     return USAGE;
+}
+
+void say_working(const char *what, const char *path)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\033[Kkiln: %s %s …\r", what, path);
+}
+
+void say_done(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\033[K", stderr);
 }
 
 int failed(const char *format, ...)

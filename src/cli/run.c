@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Prints the values (--print), or what they range over if the output goes to no file. */
 static void show_outputs(Cli *cli, const Bindings *b)
@@ -24,19 +23,6 @@ static void show_outputs(Cli *cli, const Bindings *b)
         else if (summary)
             values_summary(cli, out->port.name, &out->buffer);
     }
-}
-
-/* A line that is gone when the work is done. */
-static void say_working(const char *what, const char *path)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "kiln: %s %s …\r", what, path);
-}
-
-static void say_done(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\033[K", stderr);
 }
 
 static kn_module *compile(Cli *cli, const Bindings *b, const kn_options *options)
@@ -72,6 +58,8 @@ static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
     if (asked ? !strcmp(asked, "none") : has)
         return DONE;
     options->scheduler = NULL;
+    if (option_given(cli, OPTION_MEASURE) && finalists_measure(cli, options, b, &asked) != DONE)
+        return FAILED;
     return bindings_schedule(cli, b, asked, options);
 }
 

@@ -1,26 +1,27 @@
 /* kiln schedule FILE: makes a schedule; and how run and bench have theirs made. */
 #include "cli.h"
 
+#include <errno.h>
 #include <string.h>
 
-/* The text of --machine, or of the file that it names; NULL if it is not given. */
+/* The text of --machine, or of the file that it names; if it is not given, what is known of this one, or NULL. */
 static int machine_text(Cli *cli, const char **text)
 {
     const char *given = option_value(cli, OPTION_MACHINE, 0);
     size_t      length;
-    *text = given;
+    *text = given ? given : machine_calibrated(cli);
     return given && !strchr(given, '=') ? file_read(cli, given, text, &length) : DONE;
 }
 
-/* The text, which stays until the next call of the library. */
-static int make_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options, const char **text)
+/* A view of the schedule, which stays until the next call of the library. */
+static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, const char *scheduler, const kn_options *options, const char **text)
 {
     const char *machine;
     kn_options  with = *options;
     with.scheduler   = NULL;
     if (machine_text(cli, &machine) != DONE)
         return FAILED;
-    *text = kn_schedule_make(b->program.pipeline, scheduler, machine, &with, b->args, b->arg_count);
+    *text = kn_schedule_show(b->program.pipeline, view, scheduler, machine, &with, b->args, b->arg_count);
     report(cli);            /* warnings too */
     return *text ? DONE : FAILED;
 }
@@ -29,10 +30,10 @@ int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const 
 {
     const char *text;
     if (!scheduler && !option_given(cli, OPTION_MACHINE)) {
-        text = kn_schedule_make(b->program.pipeline, NULL, NULL, options, b->args, b->arg_count);
+        text = kn_schedule_make(b->program.pipeline, NULL, machine_calibrated(cli), options, b->args, b->arg_count);
         if (!text)
             return DONE;
-    } else if (make_schedule(cli, b, scheduler, options, &text) != DONE) {
+    } else if (show_schedule(cli, b, KN_SCHEDULE_TEXT, scheduler, options, &text) != DONE) {
         return FAILED;
     }
     text = cli_strndup(cli, text, strlen(text));
@@ -46,16 +47,47 @@ static int list_schedulers(void)
     return DONE;
 }
 
-static int write_file(const char *path, const char *text)
+/* To a file, or to stdout if it is NULL. */
+static int write_text(const char *path, const char *text)
 {
+    if (!path) {
+        fputs(text, stdout);
+        return DONE;
+    }
     FILE      *file = fopen(path, "w");
     const bool fine = file && fputs(text, file) >= 0;
     if (file ? fclose(file) || !fine : true) {
-        perror("kiln: cannot write the schedule");
-        return FAILED;
+        return failed("%s: cannot be written: %s", path, strerror(errno));
     }
     say("wrote %s", path);
     return DONE;
+}
+
+/* What is asked for, each to its place; without a word it is the schedule. */
+static int write_views(Cli *cli, const Bindings *b, const kn_options *options)
+{
+    const char *path = option_value(cli, OPTION_SCHEDULE_OUTPUT, 0), *page = option_value(cli, OPTION_HTML, 0);
+    const bool  graph = option_given(cli, OPTION_SCHEDULE_GRAPH), explain = option_given(cli, OPTION_EXPLAIN);
+    const struct {
+        bool             asked;
+        kn_schedule_view view;
+        const char      *path;
+    } views[] = {
+        { graph, KN_SCHEDULE_GRAPH, NULL },
+        { explain, KN_SCHEDULE_EXPLAIN, NULL },
+        { page, KN_SCHEDULE_HTML, page },
+        { path || !(graph || explain || page), KN_SCHEDULE_TEXT, path },
+    };
+    int status = DONE;
+    for (size_t i = 0; i < sizeof views / sizeof *views && status == DONE; i++) {
+        const char *text;
+        if (!views[i].asked)
+            continue;
+        status = show_schedule(cli, b, views[i].view, options->scheduler, options, &text);
+        if (status == DONE)
+            status = write_text(views[i].path, text);
+    }
+    return status;
 }
 
 int command_schedule(Cli *cli)
@@ -64,19 +96,21 @@ int command_schedule(Cli *cli)
         return list_schedulers();
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln schedule FILE");
-    kn_options  options;
-    Bindings    b;
-    const char *text = NULL, *path = option_value(cli, OPTION_SCHEDULE_OUTPUT, 0);
-    int         status = compile_options(cli, &options);
+    const bool measure = option_given(cli, OPTION_MEASURE);
+    kn_options options;
+    Bindings   b;
+    int        status = compile_options(cli, &options);
     if (status != DONE)
         return status;
+    if (measure && options.scheduler)
+        return usage(cli, "--measure takes the fastest of all schedulers, --scheduler %s that one", options.scheduler);
     status = bindings_load(cli, true, &b);
+    if (status == DONE && measure)
+        status = bindings_make_up(cli, &b);
+    if (status == DONE && measure)
+        status = finalists_measure(cli, &options, &b, &options.scheduler);
     if (status == DONE)
-        status = make_schedule(cli, &b, options.scheduler, &options, &text);
-    if (status == DONE && path)
-        status = write_file(path, text);
-    else if (status == DONE)
-        fputs(text, stdout);
+        status = write_views(cli, &b, &options);
     bindings_free(&b);
     return status;
 }

@@ -50,35 +50,6 @@ static void print_region(const kn_region *r)
     puts(")");
 }
 
-/* Whether there are inputs, and all have a size: then outputs are fitted to them. */
-static bool inputs_given(const Bindings *b)
-{
-    int inputs = 0;
-    for (int i = 0; i < b->count; i++) {
-        if (b->at[i].port.kind == KN_INPUT && !b->at[i].text)
-            return false;
-        inputs += b->at[i].port.kind == KN_INPUT;
-    }
-    return inputs > 0;
-}
-
-/* Else outputs without --size take their estimate, where there is one. */
-static void use_estimates(Bindings *b)
-{
-    if (inputs_given(b))
-        return;
-    for (int i = 0; i < b->count; i++) {
-        Binding *out = &b->at[i];
-        if (out->port.kind != KN_OUTPUT || out->sized || !out->port.estimate)
-            continue;
-        out->sized       = true;
-        out->buffer.rank = out->port.rank;
-        out->buffer.type = out->port.type;
-        for (int d = 0; d < out->port.rank; d++)
-            out->buffer.dim[d] = (kn_dim){ 0, out->port.estimate[d], 0 };
-    }
-}
-
 /* An output without a size is fitted to the inputs: then all of them must be given. */
 static int check_sizes(Cli *cli, const Bindings *b)
 {
@@ -99,7 +70,7 @@ static int show_regions(Cli *cli)
     Bindings b;
     int      status = bindings_load(cli, true, &b);
     if (status == DONE) {
-        use_estimates(&b);
+        bindings_estimate(&b);
         status = check_sizes(cli, &b);
     }
     if (status == DONE)
@@ -124,7 +95,7 @@ static int show_counts(Cli *cli)
         return status;
     status = bindings_load(cli, false, &b);
     if (status == DONE) {
-        use_estimates(&b);
+        bindings_estimate(&b);
         status = bindings_fit(cli, &b);
     }
     if (status == DONE)

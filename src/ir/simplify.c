@@ -4,7 +4,7 @@
 /* ---- Answers ---------------------------------------------------------------------------- */
 
 /* Answers live as long as the scope they were made in, and those of the scopes around go on to hold: a new name changes nothing about expressions
- * that do not contain it. A new fact may say more about any of them, so it begins an epoch in which all is asked again. */
+ * that do not contain it. A new fact may say more about any of them, so it begins an epoch in which all is asked again; but for intervals, if it narrows none. */
 static void grow_answers(Simplifier *s)
 {
     const size_t capacity = 2 * (size_t)s->pool->count + 256;
@@ -35,6 +35,9 @@ Answer *answer_for(Simplifier *s, const Expr *e)
     a                 = new_answer(s);
     a->epoch          = s->epoch;
     a->before         = s->answers[e->id];
+    a->known_epoch    = s->known_epoch;
+    if (a->before && a->before->known_epoch == s->known_epoch)
+        a->known = a->before->known;
     s->answers[e->id] = a;
     vec_push(s->arena, &s->logged, e->id);
     return a;
@@ -80,7 +83,7 @@ static void set_until_pop(Simplifier *s, Map *map, const void *key, void *value)
 
 static void open_scope(Simplifier *s)
 {
-    const Scope scope = { s->epoch, s->logged.count, s->facts.count, s->undos.count };
+    const Scope scope = { s->epoch, s->known_epoch, s->logged.count, s->facts.count, s->undos.count };
     vec_push(s->arena, &s->scopes, scope);
 }
 
@@ -90,13 +93,20 @@ static void refresh(Simplifier *s)
     s->epoch = ++s->last_epoch;
 }
 
+/* Also of the values of atoms. */
+static void refresh_known(Simplifier *s)
+{
+    refresh(s);
+    s->known_epoch = s->epoch;
+}
+
 /* A name that was asked for before it was bound is no new one. */
 static void bind_name(Simplifier *s, const char *name, kn_type type, Binding *b)
 {
     const Expr *v = expr_var(s->pool, type, name);
     open_scope(s);
-    if (v->id < s->answer_capacity && s->answers[v->id] && s->answers[v->id]->epoch == s->epoch)
-        refresh(s);
+    if (v->id < s->answer_capacity && s->answers[v->id] && (s->answers[v->id]->epoch == s->epoch || s->answers[v->id]->known_epoch == s->known_epoch))
+        refresh_known(s);
     set_until_pop(s, &s->bindings, name, b);
 }
 
@@ -109,6 +119,7 @@ void simplifier_pop(Simplifier *s)
     }
     s->facts.count = scope->facts;
     s->epoch       = scope->epoch;
+    s->known_epoch = scope->known_epoch;
     drop_answers(s, scope->answers);
 }
 
@@ -145,7 +156,11 @@ static void narrow_atom(Simplifier *s, const Form *f)
         n->lo = wide_max(n->lo, -floor_div_wide(f->constant, t.k));
     else
         n->hi = wide_min(n->hi, floor_div_wide(f->constant, -(Wide)t.k));
+    const Known known = known_of(s, t.atom);
+    if (n->lo <= known.lo && n->hi >= known.hi)
+        return;
     set_until_pop(s, &s->narrowed, t.atom, n);
+    refresh_known(s);
 }
 
 static void add_form(Simplifier *s, Fact *fact)
@@ -356,7 +371,7 @@ const Expr *simplify(Simplifier *s, const Expr *e)
     s->pool->too_deep  = was;
     if (!failed)
         return r;
-    refresh(s);
+    refresh_known(s);
     return e;
 }
 

@@ -82,7 +82,7 @@ typedef struct Undo {
 } Undo;
 
 typedef struct Scope {
-    uint32_t epoch;                         /* of the scope around */
+    uint32_t epoch, known_epoch;            /* of the scope around */
     size_t   answers;                       /* logged when it was opened */
     size_t   facts, undos;                  /* how many there were */
 } Scope;
@@ -94,7 +94,7 @@ typedef struct Answer Answer;
 struct Answer {
     const Expr *result;
     Known      *known;
-    uint32_t    epoch;
+    uint32_t    epoch, known_epoch;
     uint8_t     proved;                     /* of a comparison: PROOF_ flags for always, and two bits higher for never */
     Answer     *before;
 };
@@ -108,6 +108,7 @@ struct Simplifier {
     SimplifierRange *ask;                   /* NULL: nobody */
     void        *ask_user;
     uint32_t     epoch, last_epoch;         /* answers of another epoch were made when less was known; and the newest ever */
+    uint32_t     known_epoch;               /* the same of intervals: facts that narrow no atom have no part in them */
     Map          bindings;                  /* name -> Binding */
     Map          narrowed;                  /* expression -> Narrow, from facts */
     VEC(Scope)   scopes;

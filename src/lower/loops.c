@@ -245,17 +245,19 @@ static int64_t most_apart(Build *b, const Expr *min, const Expr *max, int depth)
     return hi;
 }
 
-/* Constant where that is not much more: then strides are constants, and small storage is on the stack. */
-static const Expr *storage_extent(Build *b, const Expr *min, const Expr *max)
+/* Constant inside loops, where a tile is seldom much smaller than it may be: then strides are constants, and small storage is on the stack. At root what may be is what the ranges of
+ * parameters allow, which can be any number of times what is needed: there it is constant if it is small. */
+static const Expr *storage_extent(Build *b, bool root, const Expr *min, const Expr *max)
 {
-    enum { MOST = 1 << 16, DEPTH = 4 };
+    enum { SMALL = 16, DEPTH = 4 };
+    const int64_t most   = root ? SMALL : 1 << 16;
     Lower        *lw     = b->lw;
     const Expr   *extent = x_max(lw, x_add(lw, x_sub(lw, max, min), x_int(lw, 1)), x_int(lw, 1));
     int64_t       lo, hi;
     simplifier_bounds(lw->simplifier, extent, &lo, &hi);
-    const int64_t opened = hi <= MOST ? hi : most_apart(b, let_opened(b, min), let_opened(b, max), DEPTH) + 1;
+    const int64_t opened = hi <= most ? hi : most_apart(b, let_opened(b, min), let_opened(b, max), DEPTH) + 1;
     hi = opened >= 1 && opened < hi ? opened : hi;
-    return hi <= MOST ? x_int(lw, hi) : extent;
+    return hi <= most || hi == lo ? x_int(lw, hi) : extent;
 }
 
 /* What a reader of the loops wants to know of storage that slides; NULL if it does not. */
@@ -304,7 +306,7 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     for (int d = 0; d < f->rank; d++) {
         const SymBox *box    = &b->stored[f->id];
         s->realize.min[d]    = box->min[d];
-        s->realize.extent[d] = b->fold[f->id][d] > 0 ? x_int(b->lw, b->fold[f->id][d]) : storage_extent(b, box->min[d], box->max[d]);
+        s->realize.extent[d] = b->fold[f->id][d] > 0 ? x_int(b->lw, b->fold[f->id][d]) : storage_extent(b, !plan_func(b->plan, f)->store.def, box->min[d], box->max[d]);
     }
     return stmt_pair(a, size_check(b, f, s->realize.extent), s);
 }

@@ -6,7 +6,8 @@
  *             for v from min to v.part.steady - 1:           the body without its tail guards
  *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
  *             for v from v.part.edge on:                     the body
- *         where each part may have no iterations, whatever the sizes. A guard is the condition of a branch that is all a vector loop
+ *         where each part may have no iterations, whatever the sizes. If the condition of a branch is all that ends the steady state, it has the other
+ *         value in the last part. A guard is the condition of a branch that is all a vector loop
  *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
  *         and lanes one after the other for the rest, since masks are dear for small types.
  *         The side of a branch that images of a usual size do not come to is left as it is, and what is to be unrolled there is a loop. A loop around
@@ -36,6 +37,8 @@ typedef struct Steady {
     Partition   p;
     const Stmt *vector;         /* the vector loop in which the statement looked at stands alone, but for lets; NULL if there is none */
     Varying     changed;        /* with what was decided: names whose value is another where it is not */
+    const Stmt *decided;        /* the branch whose condition is the first upper constraint, or the opposite, or NULL; */
+    bool        side;           /* its value in the steady state */
     Map         guards;         /* branches whose condition always holds where the guards' constraints do, and the vector loops around them */
 } Steady;
 
@@ -160,6 +163,20 @@ static bool fetches(const Stmt *s)
     return !stores;
 }
 
+/* Keeps the branch if its condition, a comparison, was claimed by one constraint, the first on v from above, that is the same for all that the loop contains. There were so many
+ * claims before it. */
+static void note_decided(Steady *w, const Stmt *s, const Expr *condition, int claims, int high_claims)
+{
+    const Partition *p     = &w->p;
+    const ExprOp     op    = (ExprOp)s->branch.condition->op;
+    int64_t          side  = 0;
+    const bool       first = p->claims == claims + 1 && high_claims == 0 && p->high_claims == 1 && p->highs.at[0].exact;
+    if (first && (op == EX_LT || op == EX_LE) && expr_is_int(condition, &side) && !w->decided) {
+        w->decided = s;
+        w->side    = side;
+    }
+}
+
 /* A branch; `around`: the vector loop in which it stands alone, or NULL. */
 static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
 {
@@ -167,8 +184,10 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
     p->branch    = !has_copies(s);         /* what is unrolled on one side and a loop on the other cannot stay in registers */
+    const int   claims    = p->claims, high_claims = p->high_claims;
     const Expr *condition = partition_expr(p, s->branch.condition);
     p->branch    = false;
+    note_decided(w, s, condition, claims, high_claims);
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
         map_set(&w->guards, s, (void *)s);
         map_set(&w->guards, around, (void *)around);
@@ -204,6 +223,16 @@ static const Stmt *unguarded(void *user, const Stmt *s)
     const StmtMap m = { w->p.lw->arena, unguarded, NULL, w };
     if (s->kind == STMT_IF && map_get(&w->guards, s))
         return unguarded(w, s->branch.yes);
+    return stmt_map(&m, s);
+}
+
+/* The body where the only upper constraint does not hold. Lower ones do, there as in the steady state. */
+static const Stmt *beyond(void *user, const Stmt *s)
+{
+    Steady       *w = user;
+    const StmtMap m = { w->p.lw->arena, beyond, NULL, w };
+    if (s == w->decided)
+        return w->side ? s->branch.no : s->branch.yes;
     return stmt_map(&m, s);
 }
 
@@ -276,14 +305,15 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
         edge = expr_ternary(pool, EX_SELECT, KN_I32, expr_binary(pool, EX_LE, KN_BOOL, partition_bound(p, &p->lows, min, end), min), edge, min);
     edge = edge == end ? end : named(w, &lets, "edge", edge);
 
+    const bool  over  = w->decided && p->high_claims == 1 && !guarded && !never;
     const Stmt *free  = guarded ? unguarded(w, loop->loop.body) : loop->loop.body;
-    const Stmt *lanes = guarded ? by_lanes(w, loop->loop.body) : loop->loop.body;
-    const bool  split = lanes != loop->loop.body && high;
+    const Stmt *last  = guarded ? by_lanes(w, loop->loop.body) : over ? beyond(w, loop->loop.body) : loop->loop.body;
+    const bool  split = guarded && last != loop->loop.body && high;
     const Stmt *items[4] = {
         low ? part(lw, loop, min, first, free) : NULL,
         part(lw, loop, first, edge, body),
         split ? part(lw, loop, edge, held, free) : NULL,
-        high || guarded ? part(lw, loop, split ? held : edge, end, lanes) : NULL,
+        last && (high || guarded) ? part(lw, loop, split ? held : edge, end, last) : NULL,
     };
     const Stmt *result = stmt_block(lw->arena, 4, items);
     for (size_t i = lets.count; i-- > 0;) {

@@ -27,6 +27,7 @@ typedef struct Motion {
 typedef struct Constraint {
     int64_t     step, constant;
     const Expr *rest;           /* i32 or i64 */
+    bool        exact;          /* it is the same for all of it: what does not hold for one holds for none */
 } Constraint;
 typedef VEC(Constraint) Constraints;
 
@@ -50,6 +51,7 @@ typedef struct Partition {
     bool        guard;          /* the condition of a tail is looked at */
     bool        guard_low;      /* and v being too small may decide it */
     Constraints lows, highs, guards;    /* that the steady state needs: v not too small, not too large; guards: highs that come from tails */
+    int         claims, high_claims;    /* how often something was added to one of these, and to `highs` */
     bool        typical_known;
     int64_t     typical_min, typical_end;       /* of the loop */
     int64_t     steady_min, steady_end;         /* of the steady state, typically */

@@ -56,6 +56,8 @@ static void add_constraint(Partition *p, Constraint c)
     int64_t      k;
     Constraints *list = c.step > 0 ? &p->lows : p->guard ? &p->guards : &p->highs;
     p->guard_low |= p->guard && c.step > 0;
+    p->claims++;
+    p->high_claims += list == &p->highs;
     if (c.rest && c.rest->op == EX_ADD && expr_is_int(c.rest->args[1], &k)) {
         c.constant += k;
         c.rest      = c.rest->args[0];

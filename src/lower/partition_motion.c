@@ -271,11 +271,12 @@ bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
     const kn_type type = sum_type(p, f);
     if (!f->step || type == KN_NONE || belongs_outside(p, f) || (p->between && !varies_inside(f)))
         return false;
-    *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL };
+    *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL, true };
     for (int i = 0; i < f->count; i++) {
         const Term *t     = &f->terms[i];
         const Expr *worst = t->coefficient > 0 ? t->lo : t->hi;
         int64_t     k;
+        out->exact &= t->lo == t->hi;
         if (expr_is_int(worst, &k)) {
             out->constant += k * t->coefficient;
             continue;

@@ -1,7 +1,7 @@
 /* Typical values of integer expressions; see typical.h. */
 #include "lower/typical.h"
 
-enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 1 << 20, TYPICAL_PARAM = 4 };
+enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 1 << 20, TYPICAL_PARAM = 4, MANY = 8 };      /* MANY: iterations */
 static const int64_t most = (int64_t)1 << 40;      /* what is larger is not known */
 
 static void set(Typical *t, const char *name, bool known, int64_t value)
@@ -126,5 +126,5 @@ void typical_loop(Typical *t, const Stmt *loop)
 {
     int64_t    min = 0, extent = 0;
     const bool known = typical_value(t, loop->loop.min, &min) && typical_value(t, loop->loop.extent, &extent);
-    set(t, loop->loop.name, known, min + extent / 2);
+    set(t, loop->loop.name, known, extent < MANY ? min : min + extent / 2);
 }

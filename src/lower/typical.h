@@ -1,5 +1,5 @@
-/* Typical values: what an expression comes to when the function is called with images of a usual size and the loops are halfway. A guess for choices
- * of shape; nothing may be wrong where it is. */
+/* Typical values: what an expression comes to when the function is called with images of a usual size and the loops are halfway; a loop of few iterations is
+ * at its first, since the borders that this has are no exception then. A guess for choices of shape; nothing may be wrong where it is. */
 #ifndef KILN_LOWER_TYPICAL_H
 #define KILN_LOWER_TYPICAL_H
 

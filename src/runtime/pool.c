@@ -39,6 +39,7 @@ struct Loop {
     bool           is_waiting;      /* the owner waits on `done` */
     pthread_cond_t done;            /* no helper is left, or there is a loop inside to help with */
     fenv_t         env;
+    int            cpu;             /* where the owner was when it began; -1 if that cannot be told */
     char           error[ERROR_SIZE];
 };
 
@@ -152,6 +153,32 @@ static Loop *pool_pick(Pool *pool, const Loop *outer)
     return best;
 }
 
+static int this_cpu(void)
+{
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* Leaves the CPU `cpu`, on which another thread has work, for one of the others. The system puts a thread that wakes on an idle CPU as a rule, but
+ * not while all are busy on the whole, and two threads on one CPU may then stay there for many runs of a loop. What the thread may use stays as it was. */
+static void leave_cpu(int cpu)
+{
+#ifdef __linux__
+    cpu_set_t all, others;
+    if (cpu < 0 || this_cpu() != cpu || sched_getaffinity(0, sizeof all, &all))
+        return;
+    others = all;
+    CPU_CLR(cpu, &others);
+    if (CPU_COUNT(&others) && !sched_setaffinity(0, sizeof others, &others))
+        sched_setaffinity(0, sizeof all, &all);
+#else
+    (void)cpu;
+#endif
+}
+
 /* Works on a loop of the list until it has no more; the lock is released meanwhile. What the owner looks at last is `helpers`. */
 static void pool_help(Pool *pool, Loop *loop)
 {
@@ -160,6 +187,8 @@ static void pool_help(Pool *pool, Loop *loop)
     fenv_t env;
     fegetenv(&env);
     fesetenv(&loop->env);
+    if (pool->may_spin)
+        leave_cpu(loop->cpu);
     loop_work(loop);
     fesetenv(&env);
     pthread_mutex_lock(&pool->lock);
@@ -280,6 +309,7 @@ static void run_shared(Pool *pool, Loop *loop)
 {
     pthread_cond_init(&loop->done, NULL);
     fegetenv(&loop->env);
+    loop->cpu = this_cpu();
     pool_publish(pool, loop);
     loop_work(loop);
     pool_finish(pool, loop);

@@ -6,52 +6,30 @@
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
  *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
- * Time    the largest of the arithmetic and the traffics, because they overlap, and the rows and tasks, which do not. */
-#include "schedulers/cost_tiles.h"
+ * Code    the instructions of the inner loops (cost_kernel.c).
+ * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
+ *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
+#include "schedulers/cost_kernel.h"
 
-const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "L1", "L2", "L3", "memory", "rows", "tasks" };
+const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
     StageCost     *stages;      /* by k */
+    KernelCost    *kernels;     /* by k: of heads and members */
+    int           *read_level;  /* by k */
     double         threads;     /* that work at a time */
 } Model;
 
 static const Stage *stage_at(const Model *c, int k) { return &c->tiles.graph->stages[c->tiles.stages[k]]; }
 static const Choice *choice_at(const Model *c, int k) { return &c->tiles.draft->choices[c->tiles.stages[k]]; }
-static bool is_head(const Model *c, int k) { return c->tiles.stages[k] == c->tiles.group.head; }
-
-static bool is_inlined(const Model *c, int k)
-{
-    return c->tiles.joined[c->tiles.stages[k]] && !is_head(c, k) && choice_at(c, k)->where == WHERE_INLINE;
-}
-
-static bool is_inside(const Model *c, int k)
-{
-    return c->tiles.joined[c->tiles.stages[k]] && !is_head(c, k) && choice_at(c, k)->where != WHERE_INLINE;
-}
-
-/* Read from other groups, or an input. */
-static bool is_outside(const Model *c, int k)
-{
-    return !c->tiles.joined[c->tiles.stages[k]];
-}
-
-/* The levels where a member is computed and stored. What is left to the compiler is beside its reader's innermost loop. */
-static int compute_level(const Model *c, int k)
-{
-    const Choice *ch    = choice_at(c, k);
-    const int     level = ch->where == WHERE_INSIDE ? ch->compute + 1 : c->tiles.level_count - 1;
-    return level < c->tiles.level_count ? level : c->tiles.level_count - 1;
-}
-
-static int store_level(const Model *c, int k)
-{
-    const Choice *ch    = choice_at(c, k);
-    const int     level = ch->where == WHERE_INSIDE ? ch->store + 1 : c->tiles.level_count - 1;
-    return level < c->tiles.level_count ? level : c->tiles.level_count - 1;
-}
+static bool is_head(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_HEAD; }
+static bool is_inlined(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INLINED; }
+static bool is_inside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INSIDE; }
+static bool is_outside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_OUTSIDE; }
+static int  compute_level(const Model *c, int k) { return tiles_compute_level(&c->tiles, k); }
+static int  store_level(const Model *c, int k) { return tiles_store_level(&c->tiles, k); }
 
 /* ---- Points and bytes ------------------------------------------------------------------- */
 
@@ -175,6 +153,23 @@ static double fetched_by_rows(const Model *c, int k)
     return all;
 }
 
+/* The innermost level at which something of stage k is read: where its readers are computed, whose own loops are not asked about; of the head outside of what its registers hold. */
+static void find_read_levels(Model *c)
+{
+    const Tiles *t    = &c->tiles;
+    int          last = t->level_count - 1;
+    while (last > 1 && (t->group.loops[last - 1].unroll || t->group.loops[last - 1].vector))
+        last--;
+    for (int k = t->stage_count - 1; k >= 0; k--) {
+        const Stage *s     = stage_at(c, k);
+        const int    level = is_head(c, k) ? last : is_inside(c, k) ? compute_level(c, k) : c->read_level[k];
+        for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
+            int *at = &c->read_level[tiles_find(t, s->in[i]->producer)];
+            *at     = level > *at ? level : *at;
+        }
+    }
+}
+
 /* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what comes from outside and is needed again before it
  * can stay, each row that is computed fetches its own. */
 static Traffic traffic_beyond(const Model *c, double size)
@@ -186,7 +181,8 @@ static Traffic traffic_beyond(const Model *c, double size)
     if (j == 0)
         return t;
     for (int k = 0; k < c->tiles.stage_count; k++) {
-        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, j - 1, k)->points;
+        const int    level = c->read_level[k] < j - 1 ? c->read_level[k] : j - 1;
+        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
         const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
         if (is_outside(c, k) || large) {
             const double by_rows = fetched_by_rows(c, k);
@@ -198,67 +194,33 @@ static Traffic traffic_beyond(const Model *c, double size)
     return t;
 }
 
-/* Loads and stores of the code: every element that a definition reads, and writes. */
-static Traffic traffic_of_code(const Model *c)
-{
-    Traffic t = { 0, 0 };
-    for (int k = 0; k < c->tiles.stage_count; k++) {
-        const Stage *s = stage_at(c, k);
-        if (is_outside(c, k))
-            continue;
-        for (int i = 0; i < s->def_count; i++) {
-            const double points = c->stages[k].points * (s->defs[0].points > 0 ? s->defs[i].points / s->defs[0].points : 1);
-            t.read += points * s->defs[i].loads * s->narrow / 8;
-            t.written += i == 0 && !is_inlined(c, k) ? points * (double)s->bytes : 0;
-        }
-    }
-    return t;
-}
-
 /* ---- Time ------------------------------------------------------------------------------- */
 
-/* The lanes that a stage's rows fill: of short rows a part of the vector is idle. What moves along x step by step has none. */
-static double lanes_of(const Model *c, int k)
+/* The instructions of all stages together. A point that is computed in whole vectors counts there as often as it is computed. */
+static KernelCost instructions(Model *c)
 {
-    const Stage *s     = stage_at(c, k);
-    const double lanes = c->m->vector_bits / (s->wide > 0 ? s->wide : 8);
-    if (s->kind == STAGE_SCATTER || lanes < 1)
-        return 1;
-    if (s->kind == STAGE_SCAN && s->func->update_count && s->rank && !s->func->updates[0].is_free[0])
-        return 1;
-    if (!is_inside(c, k))
-        return lanes;
-    const Box   *b   = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    const double row = s->rank ? (double)(b->max[0] - b->min[0] + 1) : 1;
-    return row < 1 ? 1 : row < lanes ? row : lanes;
-}
-
-static double arithmetic(const Model *c)
-{
-    double ns = 0;
+    KernelCost all = { 0 };
     for (int k = 0; k < c->tiles.stage_count; k++) {
-        const Stage *s     = stage_at(c, k);
-        const double lanes = lanes_of(c, k);
-        for (int i = 0; i < s->def_count && !is_outside(c, k); i++) {
-            const double points = c->stages[k].points * (s->defs[0].points > 0 ? s->defs[i].points / s->defs[0].points : 1);
-            const double gather = s->defs[i].gathers ? lanes * s->defs[i].loads / 2 : 0;
-            ns += points * (s->defs[i].ops + s->defs[i].loads / 2 + gather + (is_inlined(c, k) ? 0 : 0.5)) / lanes * c->m->op;
-        }
+        if (!is_head(c, k) && !is_inside(c, k))
+            continue;
+        const bool       tails = is_inside(c, k) && choice_at(c, k)->where == WHERE_INSIDE;
+        const KernelCost one   = c->kernels[k] = kernel_cost(&c->tiles, k, c->stages[k].points / (tails ? with_tails(c, k) : 1));
+        all = (KernelCost){ all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, false };
     }
-    return ns;
+    return all;
 }
 
-/* Rows that are begun: by each stage that is computed, and by what comes from outside. */
-static double rows_begun(const Model *c)
+/* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the others. */
+static double rows_begun(const Model *c, bool bounded)
 {
     double    rows = 0;
     const int last = c->tiles.level_count - 1;
     const int head = last > 0 && c->tiles.group.loops[last - 1].dim == 0 ? last - 1 : last;      /* the level around the loop along x */
     for (int k = 0; k < c->tiles.stage_count; k++) {
-        if (is_head(c, k) || is_outside(c, k))
-            rows += tiles_box(&c->tiles, head, k)->rows / (is_outside(c, k) ? 4 : 1);
-        else if (is_inside(c, k))
-            rows += c->stages[k].points * tiles_box(&c->tiles, compute_level(c, k), k)->rows / (tiles_box(&c->tiles, compute_level(c, k), k)->points + 1);
+        if ((!is_head(c, k) && !is_inside(c, k)) || c->kernels[k].bounded != bounded)
+            continue;
+        const LevelBox *b = tiles_box(&c->tiles, is_head(c, k) ? head : compute_level(c, k), k);
+        rows += is_head(c, k) ? b->rows : c->stages[k].points * b->rows / (b->points + 1);
     }
     return rows;
 }
@@ -284,24 +246,31 @@ static double cache_time(const Traffic *t, double rate)
     return (t->read + t->written) / 2 / rate;
 }
 
-static void find_terms(const Model *c, GroupCost *out)
+double cost_of_terms(const double *term)
+{
+    const double busy = term[TERM_OPS] + term[TERM_WAITS], moves = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3] + term[TERM_MEMORY];
+    return (busy > moves ? busy : moves) + term[TERM_ROWS] + term[TERM_ENDS] + term[TERM_TASKS];
+}
+
+static void find_terms(Model *c, GroupCost *out)
 {
     const Machine *m     = c->m;
     const double   share = c->threads;
-    const Traffic  code = traffic_of_code(c), l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, (double)m->l2 / (m->l2_shared > 0 ? m->l2_shared : 1));
+    const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, (double)m->l2 / (m->l2_shared > 0 ? m->l2_shared : 1));
     const double   waves = out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
     const double   all   = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
     const Traffic  far   = traffic_beyond(c, m->l3 ? (double)m->l3 : (double)m->l2);
-    out->term[TERM_OPS]    = arithmetic(c) / share * waves;
-    out->term[TERM_L1]     = cache_time(&code, m->l1_rate * share) * waves;
+    const KernelCost code  = instructions(c);
+    out->term[TERM_OPS]    = code.ops * m->op / share * waves;
+    out->term[TERM_LOADS]  = (code.loads + 2 * code.stores) * m->load / share * waves;
+    out->term[TERM_WAITS]  = code.waits * m->op / share * waves;
     out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
     out->term[TERM_L3]     = m->l3 ? cache_time(&l2, m->l3_rate * share) * waves : 0;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all);
-    out->term[TERM_ROWS]   = rows_begun(c) * m->row / share;
+    out->term[TERM_ROWS]   = rows_begun(c, false) * m->row / share;
+    out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
-    for (int i = TERM_OPS; i <= TERM_MEMORY; i++)
-        out->ns = out->term[i] > out->ns ? out->term[i] : out->ns;
-    out->ns += out->term[TERM_ROWS] + out->term[TERM_TASKS];
+    out->ns                = cost_of_terms(out->term);
 }
 
 /* The innermost level around which nothing is left but a row and its vectors. */
@@ -340,8 +309,11 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     *out    = (GroupCost){ 0 };
     scratch_begin(&scratch, d->graph->pipeline->cx);
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
-    c.stages = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
+    c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
+    c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
+    c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
     count_stages(&c);
+    find_read_levels(&c);
     find_totals(&c, out);
     c.threads = out->tasks < m->cores ? out->tasks : m->cores;
     c.threads = c.threads < 1 ? 1 : c.threads;

@@ -1,13 +1,13 @@
 /* The common cost model: what a draft's groups compute, hold and move, and the time that takes on a machine.
  *
  * Points, boxes and bytes are exact for accesses of the graph's forms (a test compares them with counted runs); the time is a model:
- * the larger of arithmetic and of the traffic of each level of memory, plus what rows and tasks cost to begin. */
+ * the larger of arithmetic and of all moving of data, plus what rows and tasks cost to begin. Its weights are the machine's. */
 #ifndef KILN_SCHEDULERS_COST_H
 #define KILN_SCHEDULERS_COST_H
 
 #include "schedulers/draft.h"
 
-typedef enum CostTerm { TERM_OPS, TERM_L1, TERM_L2, TERM_L3, TERM_MEMORY, TERM_ROWS, TERM_TASKS, TERM_COUNT } CostTerm;
+typedef enum CostTerm { TERM_OPS, TERM_LOADS, TERM_WAITS, TERM_L2, TERM_L3, TERM_MEMORY, TERM_ROWS, TERM_ENDS, TERM_TASKS, TERM_COUNT } CostTerm;
 extern const char *const cost_term_names[TERM_COUNT];
 
 typedef struct StageCost {
@@ -28,6 +28,8 @@ typedef struct GroupCost {
 void   cost_group(const Draft *d, int group, const Machine *m, StageCost *stages /* per stage; may be NULL */, GroupCost *out);
 /* The time as if all tiles were like the one in the middle: many times faster, for searches. */
 double cost_group_quick(const Draft *d, int group, const Machine *m);
+/* The time of a group by its terms. */
+double cost_of_terms(const double *terms);
 double cost_draft(const Draft *d, const Machine *m);
 
 #endif

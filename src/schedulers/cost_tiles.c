@@ -117,6 +117,34 @@ int tiles_find(const Tiles *t, int stage)
     return lo;
 }
 
+Part tiles_part(const Tiles *t, int k)
+{
+    const int stage = t->stages[k];
+    if (!t->joined[stage])
+        return PART_OUTSIDE;
+    return stage == t->group.head ? PART_HEAD : t->draft->choices[stage].where == WHERE_INLINE ? PART_INLINED : PART_INSIDE;
+}
+
+static int level_of(const Tiles *t, int k, bool store)
+{
+    const int     stage = t->stages[k];
+    const Choice *c     = &t->draft->choices[stage];
+    int           level = t->level_count - 1;
+    if (c->where == WHERE_INSIDE)
+        level = (c->at ? draft_head_level(t->draft, stage) : store ? c->store : c->compute) + 1;
+    return level < t->level_count ? level : t->level_count - 1;
+}
+
+int tiles_compute_level(const Tiles *t, int k)
+{
+    return level_of(t, k, false);
+}
+
+int tiles_store_level(const Tiles *t, int k)
+{
+    return level_of(t, k, true);
+}
+
 /* ---- Sums over tiles -------------------------------------------------------------------- */
 
 /* The i-th of the tiles to be looked at, of `count`; each stands for *weight of them. */

@@ -36,6 +36,13 @@ void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quic
 /* The k of a stage of the graph. */
 int  tiles_find(const Tiles *t, int stage);
 
+/* What stage k is to the group: its head, computed inside its loops, inlined, or read from other groups or an input. */
+typedef enum Part { PART_HEAD, PART_INSIDE, PART_INLINED, PART_OUTSIDE } Part;
+Part tiles_part(const Tiles *t, int k);
+/* The levels where a member is computed and stored. What is left to the compiler is beside its reader's innermost loop. */
+int  tiles_compute_level(const Tiles *t, int k);
+int  tiles_store_level(const Tiles *t, int k);
+
 static inline const LevelBox *tiles_box(const Tiles *t, int level, int k)
 {
     return &t->boxes[level * t->stage_count + k];

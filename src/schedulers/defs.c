@@ -90,6 +90,40 @@ static bool expands(const Func *f, const DefFacts *defs)
     return true;
 }
 
+/* ---- Movers ----------------------------------------------------------------------------- */
+
+typedef struct MoveWalk {
+    kn_pipeline  *p;
+    const Func   *f, *read;
+    const Update *u;
+    int           dim;
+    uint32_t      found;
+} MoveWalk;
+
+static void note_mover(const Expr *e, void *user)
+{
+    MoveWalk *w = user;
+    w->found |= e->op == EX_CALL ? MOVED_BY_DATA : 0;
+    for (int d = 0; e->op == EX_VAR && d < w->f->rank; d++)
+        w->found |= w->f->args[d] == e->u.name ? 1u << d : 0;
+    for (int i = 0; w->u && e->op == EX_VAR && i < w->u->rvar_count && KN_MAX_RANK + i < MOST_MOVERS; i++)
+        w->found |= w->u->rvars[i].name == e->u.name ? 1u << (KN_MAX_RANK + i) : 0;
+}
+
+static void note_movers_of_read(const Expr *e, void *user)
+{
+    MoveWalk *w = user;
+    if (e->op == EX_CALL && e->u.call.func == w->read)
+        expr_visit(&w->p->exprs, e->args[w->dim], note_mover, w);
+}
+
+uint32_t def_movers(kn_pipeline *p, const Func *f, int update, const Func *read, int dim)
+{
+    MoveWalk w = { p, f, read, update < 0 ? NULL : &f->updates[update], dim, 0 };
+    def_visit(&p->exprs, f, update, note_movers_of_read, &w);
+    return w.found;
+}
+
 /* ---- Readers ---------------------------------------------------------------------------- */
 
 typedef struct Readers {

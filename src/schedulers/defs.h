@@ -19,6 +19,11 @@ typedef struct DefFacts {
 /* The steps of one reduction variable; 0: not a constant, or very many. */
 int64_t rvar_steps(const RVar *v);
 
+/* What moves dimension `dim` of what a definition (-1: the pure one) reads of `read`: bit d: the free variable of dimension d; bit KN_MAX_RANK + i: reduction variable i, of the first few; MOVED_BY_DATA. */
+enum { MOST_MOVERS = 30 };
+#define MOVED_BY_DATA (1u << 31)
+uint32_t def_movers(kn_pipeline *p, const Func *f, int update, const Func *read, int dim);
+
 /* A definition that reads a function in its text, whether it comes to that or not: what is legal does not depend on numbers. */
 typedef struct TextReader {
     const Func *func;

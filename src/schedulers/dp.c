@@ -6,6 +6,7 @@
  * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the dynamic program, or the cost. */
 #include "schedulers/group.h"
 #include "schedulers/tile.h"
+#include "schedulers/together.h"
 
 #include <math.h>
 
@@ -114,6 +115,61 @@ static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int 
     tile_group(&dp->tiles, dp->stages, count, k, TILE_THOROUGH, NULL);
 }
 
+/* ---- Groups that are best inlined ------------------------------------------------------------ */
+
+/* The predicted time of all groups that read a stage, by themselves or through what is inlined; each once: those with seen[] = mark are done. */
+static double readers_cost(const Dp *dp, int s, int *seen, int mark)
+{
+    const Stage *st = &dp->g->stages[s];
+    double       ns = 0;
+    for (int k = 0; k < st->out_count; k++) {
+        const int     reader = st->out[k]->consumer;
+        const Choice *c      = &dp->d.choices[reader];
+        if (c->where == WHERE_INLINE) {
+            ns += readers_cost(dp, reader, seen, mark);
+        } else if (seen[c->group] != mark) {
+            seen[c->group] = mark;
+            ns += cost_group_quick(&dp->d, c->group, dp->tiles.m);
+        }
+    }
+    return ns;
+}
+
+/* The stages of a group of the draft, but for those that are inlined; 0: one of them cannot be. */
+static int list_inlinable(const Dp *dp, int group)
+{
+    int count = 0;
+    for (int s = 0; s < dp->g->stage_count; s++) {
+        const Choice *c = &dp->d.choices[s];
+        if (c->group != group || c->where == WHERE_INLINE || dp->g->stages[s].kind == STAGE_INPUT)
+            continue;
+        if (dp->g->stages[s].def_count > 1 || !draft_may_inline(&dp->d, s))
+            return 0;
+        dp->stages[count++] = s;
+    }
+    return count;
+}
+
+/* Algorithm 3 beyond a group: what several groups read is inlined into all of them where computing it again costs less than storing it. */
+static void inline_groups(Dp *dp, int group_count, Arena *arena)
+{
+    int    *seen = ARENA_ARRAY(arena, int, (size_t)group_count + 1);
+    Choice *had  = ARENA_ARRAY(arena, Choice, (size_t)dp->g->stage_count + 1);
+    for (int k = group_count - 1; k >= 0; k--) {
+        const int head = dp->d.groups[k].head, count = list_inlinable(dp, k);
+        if (!count)
+            continue;
+        const double before = cost_group_quick(&dp->d, k, dp->tiles.m) + readers_cost(dp, head, seen, 2 * k + 1);
+        for (int i = 0; i < count; i++) {
+            had[i]                                = dp->d.choices[dp->stages[i]];
+            dp->d.choices[dp->stages[i]].where = WHERE_INLINE;
+        }
+        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < 0.95 * before;
+        for (int i = 0; i < count && !better; i++)
+            dp->d.choices[dp->stages[i]] = had[i];
+    }
+}
+
 Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     const size_t n  = (size_t)g->stage_count + 1;
@@ -124,11 +180,16 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     dp.group      = dp.d.group_count;
     dp.alone      = ARENA_ARRAY(arena, double, n);
     dp.left       = options->budget / 2 * STAGES_PER_SECOND;
-    const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
+    const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .unrepaired = options->no_repair, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
     const Grouping    found  = options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);
     for (int k = 0; k < found.count; k++)
         take_group(&dp, &gg, &found, k);
+    if (!options->no_inlining && !options->plain_cost)
+        inline_groups(&dp, found.count, arena);
     dp.d.group_count = found.count;
+    draft_finish(&dp.d, m);
     draft_settle(&dp.d);
+    if (!options->no_together)
+        draft_share_loops(&dp.d, m);
     return dp.d;
 }

@@ -82,7 +82,7 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const Stage *st   = &d->graph->stages[s];
     const int    head = d->groups[group].head;
-    return is_defined(st) && (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION) && !st->is_output && st->out_count && s != head
+    return is_defined(st) && special_may_join(d, s, head) && !st->is_output && st->out_count && s != head
         && draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
 }
 
@@ -204,12 +204,21 @@ static Demand demand_of(const Draft *d, const Demand *demands, int s)
     return demand;
 }
 
+/* Does it read every n-th element of a row? That is done by shuffles, once rather than by each of its readers. */
+static bool reads_apart(const Edge *e, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (e->reach[d].var == 0 && e->reach[d].num > e->reach[d].den)
+            return true;
+    return false;
+}
+
 /* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one. */
-static bool is_trivial(const Stage *st)
+static bool is_trivial(const Graph *g, const Stage *st)
 {
     bool single = st->in_count <= 2 && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
     for (int i = 0; i < st->in_count; i++)
-        single &= st->in[i]->accesses == 1;
+        single &= st->in[i]->accesses == 1 && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
     return single;
 }
 
@@ -220,13 +229,14 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
     const double times = demand->asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
     if (st->def_count > 1 || !draft_may_inline(d, s))
         return false;
-    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
+    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
 
-static bool is_own_points_reduction(const Graph *g, int s)
+/* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else each of them would sum anew. */
+static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
 {
     const Stage *st = &g->stages[s];
-    return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0;
+    return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->update < 0 && demand->pointwise;
 }
 
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
@@ -245,7 +255,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
             d.choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
         else if (is_best_inlined(&d, s, &demands[s]))
             d.choices[s] = (Choice){ .where = WHERE_INLINE, .group = d.choices[st->out[0]->consumer].group };
-        else if (is_own_points_reduction(g, s))
+        else if (is_own_points_reduction(g, s, &demands[s]))
             d.choices[s] = (Choice){ .where = WHERE_DEFAULT, .group = d.choices[st->out[0]->consumer].group };
         else
             draft_make_root(&d, s);

@@ -44,6 +44,7 @@ typedef struct Choice {
     int   at;                   /* WHERE_INSIDE: 0: loops of the head; else 1 + the member, of the same group and with a nest, whose loops `compute` and `store` are */
     int   lanes;                /* of its vector loop, along its first dimension; 0: the default's. Without a nest only */
     int   even;                 /* > 1: what is computed of it along its first dimension begins and ends at multiples of this (align_bounds) */
+    int   with;                 /* WHERE_INSIDE: 1 + the member whose loops it shares (compute_with: together.h); 0: none */
     const Nest *nest;           /* WHERE_INSIDE: its own loops; NULL: the default's */
     const int  *memory;         /* its dimensions in memory, innermost first; NULL: as they are. Not of outputs */
 } Choice;
@@ -93,6 +94,9 @@ bool draft_may_inline(const Draft *d, int s);
 /* May stage s be inside loops of the head of that group at all (no extern stage, no scan or scatter of which parts would have to be computed again, all its readers in the group …), so that the schedule is legal? Readers
  * that are inlined stand for those that they are inlined into. */
 bool draft_may_join(const Draft *d, int s, int group);
+
+/* The micro choices that all schedulers share (finish.c), for every group and member. Schedulers call it before draft_settle. */
+void draft_finish(Draft *d, const Machine *m);
 
 /* Makes legal what is not: what may not be inlined or inside is at root, levels enclose all readers, storage is inside every parallel loop, loops have the kinds that they can have. Schedulers
  * end with it, so that what is predicted is what is run. */

@@ -91,9 +91,18 @@ static void move_last(Names *n, int at)
     n->names[n->count - 1] = name;
 }
 
-/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes`, whose lanes are innermost. `natural`: that order needs no words. */
+/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector), whose lanes are innermost. `natural`: that order needs no words. */
 static void print_nest(Names *n, int vector, int64_t lanes, bool natural)
 {
+    if (vector >= 0 && !lanes) {
+        const char *name = n->names[vector];
+        natural &= vector == n->count - 1;
+        move_last(n, vector);
+        if (!natural)
+            print_reorder(n, 0, n->count);
+        text_printf(n->out, ".vectorize(%s)", name);
+        return;
+    }
     if (vector < 0 || vector == n->count - 1) {
         if (!natural)
             print_reorder(n, 0, n->count);
@@ -261,6 +270,15 @@ static int reduction_place(const Loops *l)
     return said ? -1 : at;
 }
 
+/* Is the vector loop what another loop of its dimension leaves of it: one vector, whole? */
+static bool is_one_vector(const Loops *l, int loop)
+{
+    int before = loop - 1;
+    while (before >= 0 && l->at[before].dim != l->at[loop].dim)
+        before--;
+    return l->at[loop].vector && before >= 0 && l->at[before].step == l->at[loop].step;
+}
+
 static void print_loops(const Printer *p, const Loops *l, int update)
 {
     const int steps   = reduction_place(l);
@@ -278,7 +296,7 @@ static void print_loops(const Printer *p, const Loops *l, int update)
         last = i;
         if (l->at[i].vector) {
             vector = n.count;
-            lanes  = l->at[i].step;
+            lanes  = is_one_vector(l, i) ? 0 : l->at[i].step;
         }
         add_name(&n, l->names[i]);
     }
@@ -312,13 +330,24 @@ static void print_memory(const Printer *p, int s)
         text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->even);
 }
 
-/* Rows that are kept begin at a cache line each. */
-static void print_alignment(const Printer *p, const Func *f)
+/* Rows that are kept, or are read in windows, begin at a cache line each. */
+static bool has_aligned_rows(const Printer *p, int s)
 {
-    int bits = 64;
+    const Choice *c  = &p->d->choices[s];
+    const Stage  *st = &p->d->graph->stages[s];
+    bool          window = false;
+    for (int i = 0; i < st->out_count; i++)
+        window |= !st->out[i]->pointwise;
+    return st->rank > 1 && !c->memory && (c->store != c->compute || (window && st->kind == STAGE_PURE));
+}
+
+static void print_alignment(const Printer *p, int s)
+{
+    const Func *f    = p->d->graph->stages[s].func;
+    int         bits = 64;
     for (int i = 0; i < f->component_count; i++)
         bits = type_bits(f->types[i]) < bits ? type_bits(f->types[i]) : bits;
-    if (f->rank > 1)
+    if (has_aligned_rows(p, s))
         text_printf(p->out, ".align_storage(%s, %d)", f->args[0], LINE / (bits < 8 ? 1 : bits / 8));
 }
 
@@ -350,8 +379,10 @@ static void print_head(const Printer *p, const Group *gr)
     print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);
 }
 
+/* The one vector of a tile is inside what comes after it; the level is outside that. */
 static void print_level(const Printer *p, const Loops *host, const char *what, int loop)
 {
+    loop -= is_one_vector(host, loop);
     text_printf(p->out, ".%s_at(", what);
     print_name(p->out, p->d->graph->stages[host->stage].func, draft_main(p->d, host->stage));
     text_printf(p->out, ", %s)", host->names[loop]);
@@ -364,16 +395,17 @@ static void print_member(const Printer *p, int s)
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
     const Loops   loops = loops_of(p, s), host = loops_of(p, draft_host(p->d, s));
     text_add(p->out, f->name);
-    if (c->store != c->compute) {
-        print_alignment(p, f);
+    print_alignment(p, s);
+    if (c->store != c->compute)
         print_level(p, &host, "store", c->store);
-    }
     print_level(p, &host, "compute", c->compute);
     print_memory(p, s);
     if (loops.at)
         print_loops(p, &loops, -1);
     else
         print_plain(p, s, -1, lanes, false);
+    if (c->with)
+        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->stages[c->with - 1].func->name, p->d->graph->stages[c->with - 1].func->args[0]);
     text_add(p->out, "\n");
     if (loops.at && main >= 0) {
         print_name(p->out, f, main);
@@ -445,8 +477,12 @@ static void print_group(const Printer *p, int group)
     else
         print_head(p, gr);
     for (int s = p->d->graph->stage_count; s-- > 0;)
-        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE)
-            print_member(p, s);
+        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE) {
+            if (p->d->specials[s].form)
+                special_print(p->out, p->d, s);
+            else
+                print_member(p, s);
+        }
     for (int i = 0; i < p->d->copy_count; i++)
         if (p->d->choices[p->d->copies[i].reader].group == group)
             print_copy(p, &p->d->copies[i], gr);

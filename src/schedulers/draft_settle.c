@@ -5,6 +5,7 @@
  *     levels      readers first: a member's level encloses all its readers, and no parallel loop is between storage and computing
  *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed */
 #include "schedulers/draft_parts.h"
+#include "schedulers/together.h"
 #include "schedulers/special.h"
 
 /* ---- Levels ----------------------------------------------------------------------------- */
@@ -210,6 +211,7 @@ void draft_settle(Draft *d)
     draft_settle_inlining(d);
     for (int i = 0; i < d->group_count; i++)
         draft_settle_head(d, &d->groups[i]);
+    special_settle_hosts(d);
     for (int s = d->graph->stage_count; s-- > 0;)
         settle_level(d, s);
     drop_lost_groups(d, &scratch);
@@ -218,5 +220,6 @@ void draft_settle(Draft *d)
     if (d->copy_count)
         settle_copies(d);
     special_settle(d);
+    draft_settle_shared(d);
     scratch_end(&scratch);
 }

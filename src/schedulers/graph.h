@@ -36,6 +36,7 @@ typedef struct Edge {
     Reach   reach[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
     int     accesses;           /* how many different ones there are in the text */
     bool    pointwise;          /* one access, at the reader's own point, dimension for dimension */
+    bool    gathers;            /* data decide an index */
 } Edge;
 
 /* What a definition costs at one of its points (an update: at one step of one point). */

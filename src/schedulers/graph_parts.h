@@ -32,6 +32,8 @@ typedef struct Formulas {
 } Formulas;
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena);
+/* Does its value depend on the point by way of what a function holds? */
+bool formulas_read(Formulas *f, const Expr *e);
 /* Its narrow, wide and reads_size. */
 void formulas_widths(Formulas *f, Stage *s);
 /* Sets ops, loads and gathers of definition `update`, by the stage's widths. */

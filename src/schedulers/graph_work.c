@@ -41,6 +41,11 @@ static int properties(Formulas *f, const Expr *e)
     return *answer;
 }
 
+bool formulas_read(Formulas *f, const Expr *e)
+{
+    return (properties(f, e) & (CALLS | VARIES)) == (CALLS | VARIES);
+}
+
 static bool first_visit(Formulas *f, const Expr *e)
 {
     const bool first = f->seen[e->id] != f->stamp;
@@ -68,11 +73,18 @@ static bool is_contracted(const Expr *e)
     return (e->op == EX_ADD || e->op == EX_SUB) && !e->strict && (e->args[0]->op == EX_MUL || e->args[1]->op == EX_MUL);
 }
 
-static double weight_of(const Expr *e)
+/* A condition on coordinates, and what is chosen by it: loops are parted where it changes, and inside it costs nothing. */
+static bool is_parted(Formulas *f, const Expr *e)
+{
+    const Expr *condition = e->op == EX_SELECT ? e->args[0] : e;
+    return condition->type == KN_BOOL && !(properties(f, condition) & CALLS);
+}
+
+static double weight_of(Formulas *f, const Expr *e)
 {
     const kn_type type    = (kn_type)e->type;
     const bool    is_real = type_is_float(type) || (e->count && type_is_float((kn_type)e->args[0]->type));
-    if (e->count == 0 || e->op == EX_CALL || e->op == EX_REINTERPRET || (is_real && is_contracted(e)))
+    if (e->count == 0 || is_parted(f, e) || e->op == EX_CALL || e->op == EX_REINTERPRET || (is_real && is_contracted(e)))
         return 0;
     if (e->op == EX_DIV || e->op == EX_MOD)
         return division_weight(e, is_real);
@@ -149,7 +161,7 @@ static void walk(Walk *w, const Expr *e)
         return;
     }
     if (w->work)
-        w->work->ops += weight_of(e) * width_of(e) / w->wide;
+        w->work->ops += weight_of(w->formulas, e) * width_of(e) / w->wide;
     for (uint32_t i = 0; i < e->count; i++)
         walk(w, e->args[i]);
 }

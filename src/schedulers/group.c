@@ -216,13 +216,13 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
     const double f      = table_solve(&t);
     double       cost   = table_plain(&t, group);
     int32_t     *chosen = ARENA_ARRAY(arena, int32_t, (size_t)g->count);
-    bool         exact;
+    bool         exact  = false;
     if (out->rounds++ == 0) {
         out->recurrence = f;
         out->plain      = cost;
     }
     out->states += (int64_t)t.at.count;
-    const int count = table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
+    const int count = s->unrepaired ? 0 : table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
     if (count > 0)
         cost = 0;
     for (int i = 0; i < count; i++) {

@@ -51,6 +51,7 @@ typedef struct GroupSearch {
     GroupCostOf *cost;
     void        *user;
     bool         from_readers;  /* grow groups from the last stage */
+    bool         unrepaired;    /* take the partition that F's own choices make */
     int          most_stages;   /* of a group, per round of Algorithm 5; 0: no limit */
     int64_t      states;        /* groups to visit in all; 0: 50,000 */
     int          width;         /* down-sets of a size that are looked at; 0: 512, fewer for more than 128 stages */

@@ -17,7 +17,7 @@ Machine machine_usual(void)
 {
     return (Machine){
         .cores = 8, .vector_bits = 256, .line = 64, .l1 = 32 << 10, .l2 = 512 << 10, .l3 = 16 << 20, .l2_shared = 1, .l3_shared = 8,
-        .op = 0.15, .l1_rate = 60, .l2_rate = 25, .l3_rate = 12, .memory_rate = 6, .memory_all = 15, .row = 5, .task = 1000,
+        .op = 0.15, .load = 0.4, .l1_rate = 60, .l2_rate = 40, .l3_rate = 40, .memory_rate = 9, .memory_all = 21, .row = 3, .parted = 100, .task = 100,
     };
 }
 
@@ -159,12 +159,14 @@ static const Field fields[] = {
     ROW(l2_shared,   FIELD_COUNT,  1,    4096,   "how many of the cores share an l2",           "1"),
     ROW(l3_shared,   FIELD_COUNT,  1,    4096,   "how many of the cores share an l3",           "8"),
     ROW(op,          FIELD_NUMBER, 1e-6, 1e6,    "ns of one vector operation",                  "0.15"),
+    ROW(load,        FIELD_NUMBER, 1e-6, 1e6,    "ns of loading a vector register from l1",     "0.4"),
     ROW(l1_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in l1",       "60"),
     ROW(l2_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in l2",       "25"),
     ROW(l3_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in l3",       "12"),
     ROW(memory_rate, FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that one core copies in memory",   "6"),
     ROW(memory_all,  FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns that all cores copy in memory",    "15"),
     ROW(row,         FIELD_NUMBER, 0,    1e9,    "ns to begin a row",                           "5"),
+    ROW(parted,      FIELD_NUMBER, 0,    1e9,    "ns to begin a row that has ends apart",       "100"),
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -360,17 +362,28 @@ static void print_number(Text *out, double value)
     text_add(out, digits);
 }
 
+static void print_field(Text *out, const Machine *m, const Field *f)
+{
+    Machine     copy = *m;
+    const void *at   = field_of(&copy, f);
+    text_printf(out, "%s=", f->name);
+    switch (f->kind) {
+    case FIELD_COUNT:  text_printf(out, "%d", *(const int *)at); break;
+    case FIELD_BYTES:  print_bytes(out, *(const int64_t *)at); break;
+    case FIELD_NUMBER: print_number(out, *(const double *)at); break;
+    }
+    text_add(out, "\n");
+}
+
+void machine_print_speeds(Text *out, const Machine *m)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (fields[i].kind == FIELD_NUMBER)
+            print_field(out, m, &fields[i]);
+}
+
 void machine_print(Text *out, const Machine *m)
 {
-    Machine copy = *m;
-    for (int i = 0; i < FIELDS; i++) {
-        const void *at = field_of(&copy, &fields[i]);
-        text_printf(out, "%s=", fields[i].name);
-        switch (fields[i].kind) {
-        case FIELD_COUNT:  text_printf(out, "%d", *(const int *)at); break;
-        case FIELD_BYTES:  print_bytes(out, *(const int64_t *)at); break;
-        case FIELD_NUMBER: print_number(out, *(const double *)at); break;
-        }
-        text_add(out, "\n");
-    }
+    for (int i = 0; i < FIELDS; i++)
+        print_field(out, m, &fields[i]);
 }

@@ -16,9 +16,11 @@ typedef struct Machine {
     int64_t l1, l2, l3;             /* bytes; l3 0: there is none */
     int     l2_shared, l3_shared;   /* by how many of the cores */
     double  op;                     /* ns of one vector operation in a loop that the processor can overlap, one core */
+    double  load;                   /* ns of loading a vector register from the first level, one core; storing takes twice as long */
     double  l1_rate, l2_rate, l3_rate, memory_rate;     /* bytes a ns that one core copies from there: read once, written once */
     double  memory_all;             /* the same for memory with all cores at work */
     double  row;                    /* ns to begin a row: the loop's own cost */
+    double  parted;                 /* the same where formulas speak of the ends of something, so that the loop is parted there */
     double  task;                   /* ns to hand out a piece of a parallel loop */
 } Machine;
 
@@ -30,6 +32,8 @@ Machine machine_detect(void);
 void machine_measure(kn_context *cx, Machine *m);
 /* Changes what the text names. false, with a diagnostic that has place, reason and remedy, for a name or a value that there is not. */
 bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *m);
+/* Only the speeds: what is measured, and not counted. */
+void machine_print_speeds(Text *out, const Machine *m);
 /* The text that reads back to the same machine. */
 void machine_print(Text *out, const Machine *m);
 

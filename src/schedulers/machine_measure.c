@@ -184,7 +184,9 @@ void machine_measure(kn_context *cx, Machine *m)
     kn_rt        *rt    = m->cores > 1 ? kn_rt_new(&(kn_rt_hooks){ .threads = m->cores }) : NULL;
     const double  op    = m->op;
     keep(&m->op, op_ns());
+    keep(&m->load, m->load * m->op / op);
     keep(&m->row, m->row * m->op / op);
+    keep(&m->parted, m->parted * m->op / op);
     if (pages)
         measure_copies(rt, m, (Copy){ pages, pages + bytes, bytes, 64 * ROW_BYTES });
     if (rt)

@@ -367,6 +367,7 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
     for (int s = 0; s < g->stage_count; s++)
         if (r.head[s] == s)
             fill(&r, s);
+    draft_finish(&r.d, m);
     draft_settle(&r.d);
     return r.d;
 }

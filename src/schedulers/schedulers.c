@@ -1,6 +1,7 @@
 /* The table of schedulers. */
 #include "schedulers/schedulers.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 const Scheduler scheduler_table[] = {
@@ -14,17 +15,39 @@ const Scheduler scheduler_table[] = {
 };
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
-const Scheduler *scheduler_find(const char *name)
+/* What can be left out, as Jangda and Bondhugula 2020 do in section 7.4.3. */
+static const struct Part {
+    const char *name;
+    size_t      option;
+} parts[] = {
+    { "no-inlining", offsetof(SchedulerOptions, no_inlining) },
+    { "no-two-levels", offsetof(SchedulerOptions, no_two_levels) },
+    { "no-together", offsetof(SchedulerOptions, no_together) },
+    { "no-search", offsetof(SchedulerOptions, greedy_fusion) },
+    { "no-repair", offsetof(SchedulerOptions, no_repair) },
+    { "no-model", offsetof(SchedulerOptions, plain_cost) },
+};
+
+/* One word behind a name: a number, or a part that is left out. */
+static bool take_word(const char *word, size_t length, SchedulerOptions *options)
 {
-    const size_t length = strcspn(name, "/");
-    for (int i = 0; i < scheduler_count; i++)
-        if (!strncmp(scheduler_table[i].name, name, length) && !scheduler_table[i].name[length] && strspn(name + length, "/0123456789") == strlen(name + length))
-            return &scheduler_table[i];
-    return NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strncmp(word, parts[i].name, length) && !parts[i].name[length]) {
+            *(bool *)((char *)options + parts[i].option) = true;
+            return true;
+        }
+    options->number = atoi(word);
+    return length > 0 && strspn(word, "0123456789") == length;
 }
 
-int scheduler_number(const char *name)
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
 {
-    const char *slash = strchr(name, '/');
-    return slash ? atoi(slash + 1) : 0;
+    const size_t length = strcspn(name, "/");
+    for (const char *at = name + length; *at; at += 1 + strcspn(at + 1, "/"))
+        if (!take_word(at + 1, strcspn(at + 1, "/"), options))
+            return NULL;
+    for (int i = 0; i < scheduler_count; i++)
+        if (!strncmp(scheduler_table[i].name, name, length) && !scheduler_table[i].name[length])
+            return &scheduler_table[i];
+    return NULL;
 }

@@ -8,7 +8,7 @@
 typedef struct SchedulerOptions {
     double budget;              /* seconds */
     int    number;              /* of `varied`: which of its drafts */
-    bool   no_inlining, no_two_levels, no_together, greedy_fusion, plain_cost;
+    bool   no_inlining, no_two_levels, no_together, no_repair, greedy_fusion, plain_cost;
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -22,9 +22,8 @@ SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, 
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
-/* By its name, or a name, / and a number: NAME/3. */
-const Scheduler *scheduler_find(const char *name);
-int scheduler_number(const char *name);
+/* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`, `dp/no-inlining/no-two-levels`; of inlining, two-levels, together, search, repair, model. */
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
 /* auto.c: what all the others have drafted, the fastest as predicted first; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */
 typedef struct Candidate {

@@ -1,13 +1,16 @@
 /* Special forms: the table of them, and what they have in common. */
+#include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
-/* Does the form apply to the stage where it is; the choice of it; its text. */
+/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text. */
 static const struct FormInfo {
     bool (*applies)(const Draft *d, int s);
     void (*begin)(Draft *d, int s, const Machine *m);
     void (*print)(Text *out, const Draft *d, int s);
 } forms[SPECIAL_FORMS] = {
     [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print },
+    [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print },
+    [SPECIAL_HOST]  = { host_apply, NULL, host_print },
 };
 
 Special *special_new(const Graph *g, Arena *arena)
@@ -19,22 +22,49 @@ void special_begin(Draft *d, const Machine *m)
 {
     for (int s = 0; s < d->graph->stage_count; s++)
         for (int form = SPECIAL_NONE + 1; form < SPECIAL_FORMS; form++)
-            if (d->specials[s].form == SPECIAL_NONE)
+            if (d->specials[s].form == SPECIAL_NONE && forms[form].begin)
                 forms[form].begin(d, s, m);
 }
 
+void special_finish(Draft *d)
+{
+    for (int s = d->graph->stage_count; s-- > 0;)
+        scan_finish(d, s);
+}
+
+bool special_may_join(const Draft *d, int s, int head)
+{
+    const StageKind kind = d->graph->stages[s].kind;
+    if (d->specials[head].form == SPECIAL_HOST)
+        return d->specials[head].host == s + 1;
+    return kind == STAGE_PURE || kind == STAGE_REDUCTION;
+}
+
+static void settle_form(Draft *d, int s)
+{
+    const SpecialForm form = d->specials[s].form;
+    if (form != SPECIAL_NONE && (form < 0 || form >= SPECIAL_FORMS || !forms[form].applies(d, s)))
+        d->specials[s] = (Special){ .form = SPECIAL_NONE };
+}
+
+void special_settle_hosts(Draft *d)
+{
+    for (int s = 0; s < d->graph->stage_count; s++)
+        if (d->specials[s].form == SPECIAL_HOST)
+            settle_form(d, s);
+}
+
+/* Readers first: what they are decides about what they read. */
 void special_settle(Draft *d)
 {
-    for (int s = 0; s < d->graph->stage_count; s++) {
-        const SpecialForm form = d->specials[s].form;
-        if (form != SPECIAL_NONE && (form < 0 || form >= SPECIAL_FORMS || !forms[form].applies(d, s)))
-            d->specials[s] = (Special){ .form = SPECIAL_NONE };
-    }
+    for (int s = d->graph->stage_count; s-- > 0;)
+        settle_form(d, s);
 }
 
 void special_print(Text *out, const Draft *d, int s)
 {
-    forms[d->specials[s].form].print(out, d, s);
+    if (!scan_is_within(d, s))
+        forms[d->specials[s].form].print(out, d, s);
 }
 
 /* ---- Names ------------------------------------------------------------------------------ */

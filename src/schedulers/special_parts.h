@@ -30,4 +30,14 @@ bool parts_apply(const Draft *d, int s);
 void parts_begin(Draft *d, int s, const Machine *m);
 void parts_print(Text *out, const Draft *d, int s);
 
+bool scan_apply(const Draft *d, int s);
+void scan_begin(Draft *d, int s, const Machine *m);
+void scan_finish(Draft *d, int s);
+void scan_print(Text *out, const Draft *d, int s);
+/* Is its text printed with that of the scan it is within? */
+bool scan_is_within(const Draft *d, int s);
+
+bool host_apply(const Draft *d, int s);
+void host_print(Text *out, const Draft *d, int s);
+
 #endif

@@ -25,6 +25,7 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
 {
     (void)options;
     Draft d = draft_plain(g, m, arena);
+    draft_finish(&d, m);
     draft_settle(&d);
     return d;
 }
@@ -254,6 +255,7 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
                        .boxes = ARENA_ARRAY(arena, Box, n), .row = ARENA_ARRAY(arena, Box, n) };
     for (int at = g->stage_count; at-- > 0;)
         place(&s, at);
+    draft_finish(&s.d, m);
     draft_settle(&s.d);
     return s.d;
 }

@@ -5,7 +5,7 @@
  *             cost = w1 (live-in + live-out) / computed - w2 ((tiles + cores - 1) mod cores) + w3 overlap / footprint + w4 difference of extents
  *
  *         The weights are those of Table 3 for the Xeon, which are meant for terms between 0 and 1: elements per point, the part of the cores at work in the last round,
- *         the part of the tile that is computed twice, the standard deviation of the extents over their mean. */
+ *         what a tile computes twice over what it computes once, the standard deviation of the extents over their mean. */
 #include "schedulers/tile_parts.h"
 
 #include <math.h>
@@ -95,5 +95,5 @@ double tile_plain_cost(TileSpace *t, TileShape *shape)
         terms              = terms_of(t, shape);
     }
     const double busy = fmod(terms.tiles + cores - 1, cores) / cores;
-    return w1 * terms.live / terms.computed - w2 * busy + w3 * terms.overlap / terms.computed + w4 * difference(t);
+    return w1 * terms.live / terms.computed - w2 * busy + w3 * terms.overlap / (terms.computed - terms.overlap) + w4 * difference(t);
 }

@@ -14,14 +14,14 @@ typedef struct Variant {
     int64_t  rows, columns;         /* of a piece of the head; 0 columns: all */
     bool     slides, overlaps;      /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row, nothing is kept */
     int      lanes;                 /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
+    bool     finished;              /* with the micro choices of draft_finish */
 } Variant;
 
 static const Variant variants[] = {
-    { INLINE_PLAIN,    99, 64,   0, true,  false, 1 }, { INLINE_NOTHING,  0, 16,   0, false, false, 1 }, { INLINE_MUCH,     0, 32,   0, false, false, 1 },
-    { INLINE_PLAIN,    99, 16, 128, false, true,  1 }, { INLINE_PLAIN,    3, 32,   0, true,  false, 1 }, { INLINE_NOTHING, 99,  8,   0, true,  false, 1 },
-    { INLINE_PLAIN,    99, 64, 256, false, true,  1 }, { INLINE_PLAIN,    0,  4,   0, false, false, 2 }, { INLINE_PLAIN,   99, 32,   0, false, false, 1 },
-    { INLINE_MUCH,     99, 128,  0, true,  false, 1 }, { INLINE_PLAIN,    2, 32,  64, false, true,  1 }, { INLINE_PLAIN,   99, 128, 512, true,  false, 1 },
-    { INLINE_PLAIN,    99, 128,  0, false, true,  1 }, { INLINE_NOTHING, 99, 32, 256, true,  false, 4 },
+    { INLINE_PLAIN,    99, 64,   0, true,  false, 1, true },  { INLINE_NOTHING,  0, 16,   0, false, false, 1, false }, { INLINE_MUCH,     0, 32,   0, false, false, 1, false },
+    { INLINE_PLAIN,    99, 16, 128, false, true,  1, false }, { INLINE_PLAIN,    3, 32,   0, true,  false, 1, false }, { INLINE_NOTHING, 99,  8,   0, true,  false, 1, true },
+    { INLINE_PLAIN,    99, 64, 256, false, true,  1, true },  { INLINE_PLAIN,    0,  4,   0, false, false, 2, true },  { INLINE_PLAIN,   99, 32,   0, false, false, 1, false },
+    { INLINE_MUCH,     99, 128,  0, true,  false, 1, true },  { INLINE_PLAIN,    2, 32,  64, false, true,  1, false }, { INLINE_PLAIN,   99, 128, 512, true,  false, 1, true },
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -72,7 +72,8 @@ static bool is_short_sum(const Varied *v, int s)
     double steps = 0;
     for (int k = 0; k < v->g->stages[s].func->update_count; k++)
         steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
-    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) && steps <= SHORT_SUM;
+    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) && steps <= SHORT_SUM
+        && v->asked[s] <= 1.1 * v->g->stages[s].defs[0].points;
 }
 
 static void choose_inlined(Varied *v)
@@ -184,6 +185,8 @@ Draft scheduler_varied(const Graph *g, const Machine *m, const SchedulerOptions 
         else if (v.d.choices[s].where == WHERE_ROOT && g->stages[s].kind != STAGE_INPUT && !try_join(&v, s))
             make_loops(&v, s);
     }
+    if (v.v->finished)
+        draft_finish(&v.d, m);
     draft_settle(&v.d);
     return v.d;
 }

@@ -456,6 +456,52 @@ static void scan(Gen *g)
     emit(g, "out(x, y) = f(x, y) - f(x%+d, y%+d)\n", offset(g, 2), offset(g, 2));
 }
 
+/* A histogram of what is computed, of planes or not, and a reader of the bins too. */
+static void binned(Gen *g)
+{
+    const int   bins   = 3 + (int)pick(g, 8);
+    const bool  planes = chance(g, 50);
+    const char *c      = planes ? ", c" : "", *type = some_int(g);
+    declare_input(g, "in", planes ? "x, y, c" : "x, y", planes ? 3 : 2);
+    declare_output(g, "out", planes ? 3 : 2);
+    emit(g, "bin(x, y%s) = i32(in(x, y%s)) %% %d\n", c, c, bins);
+    const bool weighted = chance(g, 30);
+    if (weighted)
+        emit(g, "weight(x, y%s) = %s(i32(in(x, y%s)) / 3 + x)\n", c, type, c);
+    emit(g, "h(b%s) = %s(%d)\n", c, type, (int)pick(g, 3));
+    emit(g, "h(bin(u, v%s)%s) += ", c, c);
+    emit(g, weighted ? "weight(u, v%s)" : "1", c);
+    emit(g, " for v in 0..%d, u in %d..%d%s\n", 1 + (int)pick(g, 9), offset(g, 2), some_extent(g), chance(g, 30) ? " where u != v" : "");
+    emit(g, "out(x, y%s) = h(bin(x, y%s)%s) + h((x%+d)%%%d%s)\n", c, c, c, offset(g, 2), bins, c);
+}
+
+/* A recursive filter along one side and then, perhaps, along the other, forwards and backwards, and a reader at its own points or at others. */
+static void filters(Gen *g)
+{
+    const char *type   = some_type(g);
+    const bool  planes = chance(g, 50), first_x = chance(g, 50);
+    const char *c      = planes ? ", c" : "", *last = "s0";
+    const int   n      = some_extent(g) + 1, count = 1 + (int)pick(g, 2);
+    declare_input(g, "in", planes ? "x, y, c" : "x, y", planes ? 3 : 2);
+    declare_output(g, "out", planes ? 3 : 2);
+    emit(g, "s0(x, y%s) = %s(in(x, y%s))\n", c, type, c);
+    for (int i = 0; i < count; i++) {
+        static const char *const names[] = { "f", "g" };
+        const char *f = names[i], *x = first_x == (i == 0) ? "" : "x, ", *y = first_x == (i == 0) ? ", y" : "";
+        emit(g, "%s(x, y%s) = %s(x, y%s)\n", f, c, last, c);
+        emit(g, "%s(%si%s%s) = %s(%si-1%s%s) + %s(%si%s%s) for i in 1..%d\n", f, x, y, c, f, x, y, c, last, x, y, c, n);
+        if (chance(g, 60))
+            emit(g, "%s(%s%d-i%s%s) = %s(%s%d-i%s%s) - %s(%s%d-i%s%s) for i in 1..%d\n", f, x, n, y, c, f, x, n + 1, y, c, f, x, n, y, c, n);
+        last = f;
+    }
+    if (chance(g, 30))
+        emit(g, "h(x, y%s) = %s(x, y%s) + %s(x)\nout(x, y%s) = h(x, y%s)\n", c, last, c, type, c, c);
+    else if (chance(g, 60))
+        emit(g, "out(x, y%s) = %s(x, y%s)\n", c, last, c);
+    else
+        emit(g, "out(x, y%s) = %s(x, y%s) - %s(x%+d, y%+d%s)\n", c, last, c, last, offset(g, 2), offset(g, 2), c);
+}
+
 /* f(x, t) from f(., t-1). */
 static void time_steps(Gen *g)
 {
@@ -521,7 +567,7 @@ typedef struct Family {
 static const Family families[] = {
     { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 2 },
     { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { window, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
-    { histogram, 2 }, { scan, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
+    { histogram, 2 }, { binned, 2 }, { scan, 2 }, { filters, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
 };
 
 char *generate_family(Choices *c)

@@ -104,11 +104,20 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
     }
 }
 
-/* A special form for any stage, with any numbers. */
+/* A special form, with any numbers: the one that a stage may have, or any. */
 static void draw_special(Choices *c, Draft *d, int s)
 {
-    static const int ways[] = { 1, 4, 4, 3 };
-    d->specials[s]          = (Special){ .form = choose(c, 2) ? (SpecialForm)choose(c, SPECIAL_FORMS + 1) : SPECIAL_NONE, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)] };
+    static const int  ways[] = { 1, 4, 4, 3 };
+    const StageKind   kind   = d->graph->stages[s].kind;
+    const SpecialForm usual  = kind == STAGE_SCAN ? SPECIAL_SCAN : kind == STAGE_SCATTER ? SPECIAL_PARTS : SPECIAL_NONE;
+    const SpecialForm form   = choose(c, 4) ? usual : (SpecialForm)choose(c, SPECIAL_FORMS + 1);
+    const int         stages = d->graph->stage_count;
+    d->specials[s] = (Special){ .form = form, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)], .across = (int)choose(c, 3), .dense = (int)choose(c, 3),
+                                .host = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)stages + 2), .within = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)stages + 2) };
+    if (usual != SPECIAL_NONE && form == usual && d->choices[s].where != WHERE_ROOT && choose(c, 4)) {
+        d->groups[d->group_count] = (Group){ .head = s };
+        d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
+    }
 }
 
 static void draw(void *arg)
@@ -132,7 +141,10 @@ static void draw(void *arg)
         draw_choice(w->c, &d, s, arena);
     for (int s = g.stage_count; s-- > 0;)
         draw_special(w->c, &d, s);
-    draw_copies(w->c, &d, arena);
+    if (choose(w->c, 2))
+        draw_copies(w->c, &d, arena);
+    if (choose(w->c, 4))
+        special_finish(&d);
     text_init(&out, arena);
     draft_print(&out, &d);
     w->text = strdup(text_string(&out));

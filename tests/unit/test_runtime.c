@@ -4,6 +4,7 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,25 @@ static int look_at_rounding(kn_rt *rt, int32_t i, void *closure)
     (void)rt, (void)i, (void)closure;
     usleep(1);
     return fegetround() == FE_UPWARD ? 0 : 1;
+}
+
+/* Whether the thread may use the CPUs that the process may; a thread of the pool that finds itself on the owner's CPU goes elsewhere, and is then as free as before. */
+static int look_at_cpus(kn_rt *rt, int32_t i, void *closure)
+{
+    cpu_set_t mine;
+    (void)rt, (void)i;
+    usleep(1);
+    return sched_getaffinity(0, sizeof mine, &mine) || !CPU_EQUAL(&mine, (const cpu_set_t *)closure);
+}
+
+static void test_cpus(void)
+{
+    cpu_set_t all;
+    kn_rt    *rt = with_threads(2);
+    CHECK(!sched_getaffinity(0, sizeof all, &all), "the CPUs of this process");
+    for (int k = 0; k < 100; k++)
+        CHECK(kn_rt_parallel(rt, look_at_cpus, 0, 20, &all) == 0, "loop %d: the CPUs of the caller", k);
+    kn_rt_destroy(rt);
 }
 
 static void test_manners(void)
@@ -533,6 +553,7 @@ int main(void)
     test_errors();
     test_users();
     test_set_threads();
+    test_cpus();
     test_manners();
     test_fork();
     test_scratch();

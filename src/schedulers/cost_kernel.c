@@ -1,0 +1,288 @@
+/* The instructions of a stage's inner loops.
+ *
+ * Takes   a stage that is computed (a head or a member) with its vector loop, the copies of unrolled loops, and all that is inlined into it.
+ * Gives   operations, loads and stores on vector registers, and the time that sums wait.
+ * How     A row of w points is computed by ceil(w / lanes) vectors, or point by point if it is shorter than one. An inlined stage is computed as often as the text reads it, but for
+ *         each place once: as often as the box has points that one point needs of it. Copies of unrolled loops are one expression: what two of them read or compute they have in common,
+ *         so a tile of copies takes as much more than one point as its box is larger (the register tiles of matrix products and convolutions).
+ *         Loads that are not dense take more: every second element two registers and a shuffle; elements at places that data or another dimension decides a load each.
+ * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before, LATENCY operations' time, while there is room for
+ *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead). */
+#include "schedulers/cost_kernel.h"
+
+enum { LATENCY = 8, WINDOW = 200, TILE_IN_REGISTERS = 28 };
+
+/* ---- Vectors and copies ------------------------------------------------------------------ */
+
+typedef struct Shape {
+    int     dim;                /* of the vector loop; -1: none */
+    double  lanes;              /* of it */
+    double  row;                /* points along it */
+    bool    whole;              /* these are all that the stage has */
+    double  registers;          /* that a vector takes */
+    int64_t copies[KN_MAX_RANK];/* of unrolled loops, by dimension */
+    double  copied;             /* their product */
+    bool    in_registers;       /* sums stay there over all steps */
+} Shape;
+
+/* Unrolled loops among these, and the vector loop. */
+static void read_loops(const GroupLoop *loops, int count, Shape *sh)
+{
+    for (int i = 0; i < count; i++) {
+        if (loops[i].vector) {
+            sh->dim   = loops[i].dim;
+            sh->lanes = (double)loops[i].step;
+        }
+        if (!loops[i].unroll || loops[i].dim >= STEP_DIM)
+            continue;
+        for (int k = i - 1; k >= 0; k--)
+            if (loops[k].dim == loops[i].dim) {
+                sh->copies[loops[i].dim] = loops[k].step;
+                sh->copied *= (double)loops[k].step;
+                break;
+            }
+    }
+}
+
+/* Are all loops over steps outside nothing but the vector and copies? */
+static bool sums_in_nest(const Nest *n)
+{
+    bool steps = false, fine = true;
+    for (int i = 0; i < n->count; i++) {
+        steps |= n->loops[i].dim >= STEP_DIM;
+        fine &= !steps || n->loops[i].dim >= STEP_DIM || n->loops[i].unroll || n->loops[i].vector;
+    }
+    return fine;
+}
+
+static void shape_of(const Tiles *t, int k, Shape *sh)
+{
+    const int     stage = t->stages[k];
+    const Stage  *s     = &t->graph->stages[stage];
+    const Choice *c     = &t->draft->choices[stage];
+    *sh                 = (Shape){ .dim = -1, .lanes = 1, .copied = 1 };
+    for (int d = 0; d < KN_MAX_RANK; d++)
+        sh->copies[d] = 1;
+    int level = tiles_compute_level(t, k);
+    if (tiles_part(t, k) == PART_HEAD) {
+        read_loops(t->group.loops, t->group.loop_count, sh);
+        for (level = 0; level < t->group.loop_count && !t->group.loops[level].vector; level++)
+            continue;
+        level = level < t->group.loop_count ? level : t->level_count - 1;
+    } else if (c->nest) {
+        read_loops(c->nest->loops, c->nest->count, sh);
+    } else if (s->rank) {
+        sh->dim   = 0;
+        sh->lanes = c->lanes ? c->lanes : draft_lanes(t->draft, stage);
+    }
+    const Box   *box         = &tiles_box(t, level, k)->middle;
+    const double in_register = (double)t->draft->vector_bits / (s->wide > 0 ? s->wide : 8);
+    sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
+    sh->whole        = sh->dim < 0 || sh->dim >= s->rank || 1.25 * sh->row > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+    sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
+    sh->in_registers = c->nest ? sums_in_nest(c->nest) : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE && sh->row <= 4 * sh->lanes);
+}
+
+/* Registers that are computed for each point: the inverse of the lanes that are in use. */
+static double vectors_per_point(const Shape *sh)
+{
+    if (sh->dim < 0 || sh->row < sh->lanes || sh->row < 1)
+        return 1;
+    const double vectors = (double)(int64_t)((sh->row + sh->lanes - 1) / sh->lanes);
+    return vectors * sh->registers / sh->row;
+}
+
+/* Moves a scan along the dimension of its vectors, or does a scatter write where data says? Then one point comes after the other. */
+static bool one_by_one(const Stage *s, int def, const Shape *sh)
+{
+    if (def == 0 || (s->kind != STAGE_SCAN && s->kind != STAGE_SCATTER))
+        return false;
+    return sh->dim < 0 || !s->func->updates[def - 1].is_free[sh->dim];
+}
+
+/* ---- What is inlined ---------------------------------------------------------------------- */
+
+static bool is_clamped(const Reach *r, int dim)
+{
+    return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
+}
+
+/* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
+static double load_weight(const Tiles *t, const Edge *e, int dim, double lanes, bool whole)
+{
+    const Stage *p      = &t->graph->stages[e->producer];
+    bool         across = false;
+    for (int d = 1; d < p->rank; d++)
+        across |= e->reach[d].var == dim;
+    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[0], dim))))
+        return 1.5 * lanes;
+    if (p->rank && e->reach[0].var == dim && dim >= 0 && lanes > 1)
+        return e->reach[0].num > 1 ? 2 * (double)(e->reach[0].num < 4 ? e->reach[0].num : lanes) : e->reach[0].den > 1 ? 2 : 1;
+    return 1;
+}
+
+static double defs_ratio(const Stage *s, int def)
+{
+    return s->defs[0].points > 0 ? s->defs[def].points / s->defs[0].points : 1;
+}
+
+/* Boxes of what one point of stage k, or the copies of a tile, needs of what is inlined into it and read. */
+static void unit_boxes(const Tiles *t, int k, const Shape *sh, Box *boxes)
+{
+    const int stage = t->stages[k], head = t->group.head;
+    Box       unit  = tiles_box(t, 0, k)->middle;
+    for (int d = 0; d < t->graph->stages[stage].rank; d++) {
+        const int64_t middle = unit.min[d] + (unit.max[d] - unit.min[d]) / 2, copies = sh ? sh->copies[d] : 1;
+        unit.min[d]          = middle;
+        unit.max[d]          = middle + copies - 1 < unit.max[d] || middle == unit.max[d] ? middle + copies - 1 : unit.max[d];
+    }
+    for (int i = 0; i < t->stage_count; i++)
+        boxes[t->stages[i]].max[0] = boxes[t->stages[i]].min[0] - 1;
+    boxes[stage] = unit;
+    int *among = ARENA_ARRAY(t->arena, int, (size_t)t->inner_count), count = 0;
+    for (int i = 0; i < t->inner_count && t->inner[i] <= stage; i++)
+        if (t->inner[i] == stage || tiles_part(t, tiles_find(t, t->inner[i])) == PART_INLINED)
+            among[count++] = t->inner[i];
+    t->given[head]  = false;
+    t->given[stage] = true;
+    graph_regions_among(t->graph, among, count, t->given, t->member, boxes);
+    t->given[stage] = false;
+    t->given[head]  = true;
+}
+
+typedef struct Walk {
+    const Tiles *t;
+    int          k;
+    const Shape *sh;
+    double       lanes;
+    double      *times;         /* by k: how often a stage is computed or read for each point */
+    double      *heavy;         /* the same for loads, with their weights */
+    Box         *one, *tile;    /* by stage of the graph; NULL: not needed */
+} Walk;
+
+static bool inlines_any(const Tiles *t, int k)
+{
+    const Stage *s = &t->graph->stages[t->stages[k]];
+    for (int i = 0; i < s->in_count; i++)
+        if (tiles_part(t, tiles_find(t, s->in[i]->producer)) == PART_INLINED)
+            return true;
+    return false;
+}
+
+/* The part of the accesses of a stage that is left: each place once, and copies share. */
+static double shared(const Walk *w, int j)
+{
+    const int    stage = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
+    double       part  = 1;
+    if (w->one) {
+        const double places = (double)box_points(&w->one[stage], rank);
+        part                = places > 0 && places < w->times[j] ? places / w->times[j] : 1;
+    }
+    if (w->tile) {
+        const double one = (double)box_points(&w->one[stage], rank), tile = (double)box_points(&w->tile[stage], rank);
+        part *= one > 0 ? tile / one / w->sh->copied : 1;
+    }
+    return part > 1 ? 1 : part;
+}
+
+/* Loads that do not depend on the vector's dimension are the same for all registers of a vector. */
+static double for_all_registers(const Walk *w, const Edge *e)
+{
+    if (e->consumer != w->t->stages[w->k] || w->sh->registers <= 1)
+        return 1;
+    for (int d = 0; d < w->t->graph->stages[e->producer].rank; d++)
+        if (e->reach[d].var == w->sh->dim || e->gathers)
+            return 1;
+    return 1 / w->sh->registers;
+}
+
+/* The same for all points: computed once, outside of all loops. */
+static bool is_invariant(const Tiles *t, const Edge *e)
+{
+    bool same = !e->gathers && t->graph->stages[e->consumer].defs[e->update + 1].steps <= 1;
+    for (int d = 0; d < t->graph->stages[e->producer].rank; d++)
+        same &= e->reach[d].var < 0;
+    return same;
+}
+
+/* Adds what stage c reads, for each of its `times`, to its producers. */
+static void read_of(Walk *w, int c)
+{
+    const Stage *s = &w->t->graph->stages[w->t->stages[c]];
+    for (int i = 0; i < s->in_count; i++) {
+        const Edge  *e     = s->in[i];
+        const int    j     = tiles_find(w->t, e->producer);
+        if (is_invariant(w->t, e))
+            continue;
+        const double reads = w->times[c] * defs_ratio(s, e->update + 1) * e->accesses;
+        w->times[j] += reads;
+        w->heavy[j] += reads * load_weight(w->t, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
+    }
+}
+
+/* Operations and loads for each point of stage k, of all its definitions and of what is inlined. */
+static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
+{
+    const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
+    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL };
+    KernelCost   c = { 0 };
+    if (inlines_any(t, k) || sh->copied > 1)
+        unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
+    if (sh->copied > 1)
+        unit_boxes(t, k, sh, w.tile = ARENA_ARRAY(t->arena, Box, all));
+    w.times[k] = 1;
+    for (int j = k; j >= 0; j--) {
+        const Stage *s = &t->graph->stages[t->stages[j]];
+        if (w.times[j] <= 0)
+            continue;
+        const double part = j == k ? 1 : shared(&w, j);
+        w.times[j] *= part;
+        if (j != k && tiles_part(t, j) != PART_INLINED) {
+            c.loads += w.heavy[j] * part;
+            continue;
+        }
+        c.bounded |= s->reads_size;
+        for (int i = 0; i < s->def_count; i++)
+            c.ops += w.times[j] * defs_ratio(s, i) * s->defs[i].ops;
+        read_of(&w, j);
+    }
+    return c;
+}
+
+/* ---- All ---------------------------------------------------------------------------------- */
+
+/* Operations' time that the steps of an update take beyond its own operations, for each point and register. */
+static double waits_of(const Stage *s, int def, const Shape *sh, const KernelCost *point)
+{
+    const double steps = defs_ratio(s, def), length = steps * (s->defs[def].ops + s->defs[def].loads + 1), serial = LATENCY * steps;
+    const double ahead = length < WINDOW ? WINDOW / length : 1, chains = sh->registers * sh->copied * ahead;
+    const double taken = serial / chains;
+    return taken > point->ops ? taken - point->ops : 0;
+}
+
+KernelCost kernel_cost(const Tiles *t, int k, double points)
+{
+    const Stage *s = &t->graph->stages[t->stages[k]];
+    Shape        sh;
+    shape_of(t, k, &sh);
+    const double per    = vectors_per_point(&sh);
+    KernelCost   c      = per_point(t, k, &sh);
+    const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
+    c.stores            = narrow;
+    double vectors      = per;
+    for (int i = 1; i < s->def_count; i++) {
+        const double steps = defs_ratio(s, i);
+        if (one_by_one(s, i, &sh)) {
+            c.loads += steps;
+            c.stores += steps;
+            c.waits += LATENCY * steps;
+            vectors = 1;
+        } else if (sh.in_registers) {
+            c.waits += waits_of(s, i, &sh, &c);
+        } else {
+            c.loads += steps;
+            c.stores += steps * narrow;
+        }
+    }
+    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, c.bounded };
+}

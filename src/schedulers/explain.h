@@ -1,0 +1,58 @@
+/* Why a schedule is as it is: what its groups compute, hold and move, what bounds each, and the best that was refused; as text and as a page. */
+#ifndef KILN_SCHEDULERS_EXPLAIN_H
+#define KILN_SCHEDULERS_EXPLAIN_H
+
+#include "schedulers/schedulers.h"
+
+/* A small change of the draft that the model finds slower, the best of those that were tried for a group. */
+typedef struct Refused {
+    const char *what;           /* "blurx at root"; NULL: there was none to try */
+    double      ns;             /* the whole draft with it */
+    CostTerm    term;           /* that has grown most, and from what to what, over all groups */
+    double      was, would;
+} Refused;
+
+typedef struct Explained {
+    const char      *scheduler;
+    const Draft     *d;
+    const Machine   *m;
+    GroupCost       *costs;     /* by group, like all that follow */
+    Refused         *refused;
+    int             *number;    /* people count them as they are computed, from 1 */
+    int             *order;     /* the groups as they are computed */
+    StageCost       *stages;    /* by stage */
+    int              functions; /* that are computed */
+    double           ns;        /* of all */
+    const Candidate *all;       /* what `auto` chose from, or NULL */
+    int              all_count;
+} Explained;
+
+void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *arena);
+void explain_text(Text *out, const Explained *x);
+/* One page that needs nothing else; `schedule` is the text of the schedule. */
+void explain_html(Text *out, const Explained *x, const char *schedule);
+
+/* ---- What text and page share (explain.c) ------------------------------------------------ */
+
+/* "61.4 MB", "2.31 ms" */
+const char *explain_bytes(Arena *arena, double bytes);
+const char *explain_time(Arena *arena, double ns);
+
+/* What group `to` reads of a stage outside it: the stage, and the bytes of it there are. One per stage that is read; ascending. */
+typedef struct GroupRead {
+    int    stage;
+    double bytes;
+} GroupRead;
+int explain_reads(const Explained *x, int to, Arena *arena, GroupRead **out);
+
+/* The loop nest of a group, a line each, indented by two spaces per loop. */
+int explain_nest(const Explained *x, int group, Arena *arena, const char ***lines);
+
+enum { EXPLAIN_COLUMNS = 10 };
+extern const char *const explain_titles[EXPLAIN_COLUMNS];
+/* The cells of the row of a group. */
+void explain_row(const Explained *x, int group, Arena *arena, const char *cells[EXPLAIN_COLUMNS]);
+/* "blurx at root would take 1.10 ms more: memory + 1.02 ms"; NULL: nothing was tried. */
+const char *explain_refused(const Explained *x, int group, Arena *arena);
+
+#endif

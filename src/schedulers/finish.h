@@ -1,0 +1,45 @@
+/* Micro choices: what all schedulers leave to be done alike, once groups and tiles are chosen. What only the files of that share. */
+#ifndef KILN_SCHEDULERS_FINISH_H
+#define KILN_SCHEDULERS_FINISH_H
+
+#include <math.h>
+
+#include "schedulers/cost.h"
+#include "schedulers/draft_parts.h"
+
+enum { MOST_OPERANDS = 32 };
+
+/* What a definition reads of a stage that is computed and stored, by itself or through what is inlined into it. */
+typedef struct Operand {
+    int     stage;
+    bool    direct;                     /* it stands in the definition's own text */
+    bool    plain;                      /* no boundary is on the way */
+    int     var[KN_MAX_RANK];           /* by dimension of the stage: the reader's dimension that moves it; -1: none but steps; WILD: data, or several */
+    int64_t num[KN_MAX_RANK], den[KN_MAX_RANK];     /* how fast */
+} Operand;
+
+enum { WILD = -2 };
+
+typedef struct Operands {
+    int     count;
+    bool    complete;                   /* else there are more than MOST_OPERANDS */
+    Operand at[MOST_OPERANDS];
+} Operands;
+
+void operands_of(const Draft *d, int s, int update, Operands *out);
+/* Is it another element for another place of the reader along that dimension? */
+bool operand_moves(const Operand *o, int rank, int dim);
+
+static inline int64_t stage_extent(const Stage *st, int dim)
+{
+    const int64_t n = (int64_t)st->box.max[dim] - st->box.min[dim] + 1;
+    return n < 0 ? 0 : n;
+}
+
+/* Sums over many steps whose terms are a product of something that varies along one dimension and something that varies along another: tiles in registers. */
+void finish_products(Draft *d, const Machine *m);
+
+/* Sums over displacements: what is read at a single step is computed inside it. */
+void finish_steps(Draft *d);
+
+#endif
