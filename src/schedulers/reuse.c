@@ -8,6 +8,7 @@
  * Beyond  Algorithm 4 makes every stage with several readers a root; here only those whose readers are in different segments. The paper splits only what does not fit;
  *         here a segment is also split where its parts cost less: a pyramid fits, and computes its levels again and again. */
 #include "schedulers/defs.h"
+#include "schedulers/group_parts.h"
 #include "schedulers/reuse_parts.h"
 
 #include <math.h>
@@ -34,6 +35,7 @@ typedef struct Reuse {
     int           *head;        /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
     Segment        segment;     /* room */
     Known        **known;
+    double         until;       /* group_clock: after that nothing is split or inlined any more, and tiles are found quickly */
 } Reuse;
 
 /* ---- Segments ------------------------------------------------------------------------------ */
@@ -197,7 +199,7 @@ static void split_segment(Reuse *r, int head)
         return;
     }
     NestCost best = solve(r, head, true)->cost;
-    for (int i = 0; i + 1 < count; i++) {
+    for (int i = 0; i + 1 < count && group_clock() < r->until; i++) {
         if (r->head[stages[i]] != head || r->plain[stages[i]] != WHERE_ROOT || r->light[stages[i]])
             continue;
         r->cut[stages[i]] = true;
@@ -224,6 +226,32 @@ static void split_parts(Reuse *r, const int *stages, int count)
             split_segment(r, stages[i]);
 }
 
+/* ---- Algorithm 2 over segments ------------------------------------------------------------------ */
+
+/* A root that several segments read is inlined into all of them where that costs less than to write it and read it again. */
+static void inline_roots(Reuse *r)
+{
+    const int n    = r->g->stage_count;
+    NestCost  best = cost_of(r, r->g->order, n);
+    for (int s = n; s-- > 0 && group_clock() < r->until;) {
+        if (r->head[s] != s || r->g->stages[s].def_count > 1 || !draft_may_inline(&r->d, s))
+            continue;
+        const bool cut = r->cut[s];
+        r->light[s]    = true;
+        r->cut[s]      = false;
+        assign_all(r, r->g->order, n);
+        const NestCost cost = cost_of(r, r->g->order, n);
+        if (is_better(&cost, &best)) {
+            best = cost;
+            continue;
+        }
+        r->light[s] = false;
+        r->cut[s]   = cut;
+        r->plain[s] = WHERE_ROOT;
+        assign_all(r, r->g->order, n);
+    }
+}
+
 /* ---- The draft --------------------------------------------------------------------------------- */
 
 /* A short sum at the points of its one reader is written out; a longer one is beside it. */
@@ -236,17 +264,21 @@ static Where plain_of(const Draft *d, int s)
     return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE : d->choices[s].where;
 }
 
-/* Is a stage that is inlined computed more often than by itself? */
-static bool is_asked_again(const Reuse *r, int s)
+/* By stage: is it computed more often than by itself if it is inlined with what the plain draft inlines? */
+static bool *find_again(const Reuse *r)
 {
-    const Stage *st      = &r->g->stages[s];
-    double       all     = 0;
-    bool         through = false;
-    for (int i = 0; i < st->out_count; i++) {
-        all += st->out[i]->accesses * r->g->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
-        through |= r->plain[st->out[i]->consumer] == WHERE_INLINE && is_asked_again(r, st->out[i]->consumer);
+    bool *again = ARENA_ARRAY(r->arena, bool, (size_t)r->g->stage_count + 1);
+    for (int s = r->g->stage_count; s-- > 0;) {
+        const Stage *st  = &r->g->stages[s];
+        double       all = 0;
+        for (int i = 0; i < st->out_count; i++) {
+            const int reader = st->out[i]->consumer;
+            all += st->out[i]->accesses * r->g->stages[reader].defs[st->out[i]->update + 1].points;
+            again[s] |= r->plain[reader] == WHERE_INLINE && again[reader];
+        }
+        again[s] |= st->def_count > 0 && all > 1.02 * st->defs[0].points;
     }
-    return through || all > 1.02 * st->defs[0].points;
+    return again;
 }
 
 static bool is_pointwise(const Stage *st)
@@ -258,18 +290,18 @@ static bool is_pointwise(const Stage *st)
 }
 
 /* What the plain draft inlines though it is then computed again: Algorithm 2 decides. */
-static void find_light(Reuse *r)
+static void find_light(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->stage_count; s++)
-        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 && !is_pointwise(&r->g->stages[s]) && is_asked_again(r, s);
+        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 && !is_pointwise(&r->g->stages[s]) && again[s];
 }
 
 /* A sum would be computed again with what reads it: that is kept then. */
-static void keep_readers_of_sums(Reuse *r)
+static void keep_readers_of_sums(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->stage_count; s++) {
         const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->stages[s].out[0]->consumer : -1;
-        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && is_asked_again(r, reader))
+        if (reader >= 0 && r->plain[reader] == WHERE_INLINE && again[reader])
             r->plain[reader] = WHERE_ROOT;
     }
 }
@@ -281,8 +313,9 @@ static void begin(Reuse *r)
         r->plain[s] = plain_of(&r->d, s);
         r->head[s]  = -1;
     }
-    keep_readers_of_sums(r);
-    find_light(r);
+    const bool *again = find_again(r);
+    keep_readers_of_sums(r, again);
+    find_light(r, again);
     for (int s = 0; s < n; s++)
         r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
     for (int s = 0; s < n; s++)
@@ -293,7 +326,7 @@ static void begin(Reuse *r)
 static void fill(Reuse *r, int head)
 {
     Group          *gr  = &r->d.groups[r->d.choices[head].group];
-    const Solution *sol = solve(r, head, false);
+    const Solution *sol = solve(r, head, group_clock() > r->until);
     const Segment  *s   = gather(r, head);
     if (draft_main(&r->d, head) == NO_DEF || sol->nest.loop_count == 0)
         return;
@@ -322,14 +355,15 @@ static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 
 Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    (void)options;
     Reuse r     = new_reuse(g, m, arena);
+    r.until     = group_clock() + options->budget / 4;
     r.segment.d = &r.d;
     begin(&r);
     assign_all(&r, g->order, g->stage_count);
     for (int s = g->stage_count; s-- > 0;)
         if (r.head[s] == s)
             split_segment(&r, s);
+    inline_roots(&r);
     for (int s = 0; s < g->stage_count; s++)
         if (r.head[s] == s)
             fill(&r, s);

@@ -170,7 +170,19 @@ static double shuffles(const Stage *st, int update)
     return extra;
 }
 
-/* ns of one point of a stage, its updates counted with it. */
+/* Loads of a definition, without those in whose place something is computed. */
+static double loads_of(const Model *c, const Stage *st, int update)
+{
+    double loads = st->defs[update + 1].loads;
+    for (int i = 0; i < st->in_count; i++) {
+        const int p = c->s->place[st->in[i]->producer];
+        if (st->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE)
+            loads -= st->in[i]->accesses;
+    }
+    return loads > 0 ? loads : 0;
+}
+
+/* ns of one point of a stage, its updates counted with it. What is inlined stores nothing, and its last operation is often one with its reader's: a product in a sum. */
 static double point_ns(const Model *c, int k)
 {
     const Stage *st    = stage_at(c->s, k);
@@ -180,16 +192,18 @@ static double point_ns(const Model *c, int k)
     for (int i = 0; i < st->def_count; i++) {
         const Work  *w      = &st->defs[i];
         const double gather = w->gathers ? lanes * w->loads / 2 : 0, times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
-        ops += times * (w->ops + w->loads / 2 + gather + shuffles(st, i - 1) + (c->levels[k].where == WHERE_INLINE ? 0 : 0.5));
+        const bool   inlined = c->levels[k].where == WHERE_INLINE;
+        ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, st, i - 1) / 2 + gather + shuffles(st, i - 1) + (inlined ? 0 : 0.5));
     }
     return ops / lanes * c->s->m->op;
 }
 
-/* Rows that a stage's points are computed in. */
+/* Rows that a stage's points are computed in; and where a window slides, each iteration asks what is missing, if only to find that nothing is. */
 static double rows_of(const Model *c, int k)
 {
-    const double row = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
-    return c->points[k] / (row < 1 ? 1 : row);
+    const double row  = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    const double rows = c->points[k] / (row < 1 ? 1 : row);
+    return c->levels[k].where == WHERE_INSIDE ? fmax(rows, c->n->iterations[c->levels[k].compute + 1]) : rows;
 }
 
 /* Bytes that one iteration of a level touches. */

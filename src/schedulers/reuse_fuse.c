@@ -8,7 +8,7 @@
  *         reader are computed beside it. */
 #include "schedulers/reuse_parts.h"
 
-static const double hardly = 1.02, nearly_all = 0.9;
+static const double hardly = 1.02, nearly_all = 0.9, most_times = 32;
 
 /* Do iterations of loop i need the same points of stage k? */
 static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
@@ -82,7 +82,7 @@ void inline_trivial(const Segment *s, const Tiling *n, Level *levels)
             continue;
         levels[k].where   = WHERE_INLINE;
         const double with = nest_cost(s, n, levels).ns;
-        if (with < cost)
+        if (with < cost && s->points[k] <= most_times * (double)box_points(&s->g->stages[s->stages[k]].box, s->g->stages[s->stages[k]].rank))
             cost = with;
         else
             levels[k] = had;
