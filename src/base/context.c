@@ -1,9 +1,16 @@
 /* Contexts: creation, memory under a limit, interned names, bailing out. */
 #include "base/context.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
-enum { MOST_ERRORS = 1000 };    /* in one call: nobody reads more */
+enum {
+    MOST_ERRORS = 1000,         /* in one call: nobody reads more */
+    HUGE_PAGE   = 2 << 20
+};
 
 struct Try {
     Try    *outer;
@@ -11,10 +18,28 @@ struct Try {
     jmp_buf back;
 };
 
+/* Asks for huge pages where whole ones lie inside the block, so that it takes no more memory. An image in pages of 4 KiB is slower to walk through, by a tenth as measured, and by
+ * another amount in each process: the places of its pages in the caches are left to chance. */
+static void advise_huge(void *block, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE, end = ((uintptr_t)block + size) / HUGE_PAGE * HUGE_PAGE;
+    const int       had   = errno;
+    if (first < end)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+    errno = had;
+#else
+    (void)block, (void)size;
+#endif
+}
+
 static void *default_allocate(void *user, size_t size)
 {
     (void)user;
-    return malloc(size);
+    void *block = malloc(size);
+    if (block && size > HUGE_PAGE)
+        advise_huge(block, size);
+    return block;
 }
 
 static void default_release(void *user, void *block)

@@ -113,9 +113,10 @@ static void find_vector(void *user, const Stmt *s)
         stmt_children(s, NULL, find_vector, found);
 }
 
+/* NULL, as `loop` is where nothing is left of one that is decided. */
 static const Stmt *unswitch_loop(Lower *lw, const Stmt *loop, int most)
 {
-    const Expr *condition = most ? find_condition(lw, loop) : NULL;
+    const Expr *condition = most && loop ? find_condition(lw, loop) : NULL;
     if (!condition || stmt_size(lw->exprs, loop, MOST_NODES) == MOST_NODES)
         return loop;
     Decide yes = { lw, condition, true }, no = { lw, condition, false };
