@@ -179,4 +179,13 @@ bool expr_linear(Arena *arena, const Expr *e, Linear *out);
 /* a - b is this constant? Provable only by linear forms. */
 bool expr_difference(const Expr *a, const Expr *b, int64_t *out);
 
+/* The direction a*y + c*j of sums of two variables: coprime, a > 0, from the first sum that was asked about. */
+typedef struct Direction {
+    bool    known;
+    int64_t a, c;
+} Direction;
+
+/* n*y + m*j = k * (a*y + c*j): k; 0 if that is not so. */
+int64_t direction_multiple(Direction *d, int64_t n, int64_t m);
+
 #endif

@@ -104,3 +104,23 @@ bool expr_difference(const Expr *a, const Expr *b, int64_t *out)
     *out = f.constant;
     return true;
 }
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+int64_t direction_multiple(Direction *d, int64_t n, int64_t m)
+{
+    if (!n)
+        return 0;
+    const int64_t k = n < 0 ? -common_divisor(n, m) : common_divisor(n, m);
+    if (!d->known)
+        *d = (Direction){ true, n / k, m / k };
+    return n / k == d->a && m / k == d->c ? k : 0;
+}

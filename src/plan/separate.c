@@ -26,38 +26,13 @@ typedef struct Separation {
     int         rvar;           /* j */
     const char *y, *j;
     const Expr *t;              /* the variable of the new function */
-    bool        known;          /* a and c, coprime, a > 0: from the first sum that y or j is in */
-    int64_t     a, c;
+    Direction   by;             /* of the sums that y and j are in */
     bool        failed;
     Map         done;
     Arena       scratch;
 } Separation;
 
 /* ---- j and y as t ----------------------------------------------------------------------- */
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
-/* n*y + m*j = k * (a*y + c*j): k; 0 if that is not so. */
-static int64_t multiple(Separation *s, int64_t n, int64_t m)
-{
-    if (!n)
-        return 0;
-    const int64_t k = n < 0 ? -gcd(n, m) : gcd(n, m);
-    if (!s->known) {
-        s->known = true;
-        s->a     = n / k;
-        s->c     = m / k;
-    }
-    return n / k == s->a && m / k == s->c ? k : 0;
-}
 
 /* Is e the variable y or j? */
 static bool is_moving(const Separation *s, const Expr *e)
@@ -86,7 +61,7 @@ static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
         same &= atoms[count - 1] == atom;
     }
     if (n || m) {
-        const int64_t k = multiple(s, n, m);
+        const int64_t k = direction_multiple(&s->by, n, m);
         s->failed |= k == 0;
         atoms[count]          = s->t;
         coefficients[count++] = k;
@@ -173,12 +148,12 @@ static bool must_go(const Separation *s, const Expr *factor)
 /* Is a factor that need not go better left with f: is it over j and y in another way than by t, or not at all? */
 static bool stays(Separation *s, const Expr *factor)
 {
-    const bool  known = s->known;
-    const Expr *moved = replace(s, factor);
+    const Direction by    = s->by;
+    const Expr     *moved = replace(s, factor);
     if (!s->failed)
         return moved == factor;
     s->failed = false;
-    s->known  = known;
+    s->by     = by;
     map_init(&s->done, &s->scratch);
     return true;
 }
@@ -217,9 +192,8 @@ static bool try_argument(Planner *pl, Separation *s, int dim, const Func *g, Par
 {
     s->y      = s->f->args[dim];
     s->t      = expr_var(&pl->plan->exprs, KN_I32, g->args[dim]);
-    s->known  = s->failed = false;
-    s->a      = 1;
-    s->c      = 0;
+    s->failed = false;
+    s->by     = (Direction){ .a = 1 };
     scratch_begin(&s->scratch, pl->cx);
     map_init(&s->done, &s->scratch);
     for (int c = 0; c < s->f->component_count && !s->failed; c++) {
@@ -283,8 +257,8 @@ static void make_rest(Separation *s, int dim, const Func *g, const Parts *p, Upd
     const Func  *f    = s->f;
     const Expr **args = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->rank), **values = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->component_count);
     const Expr  *yj[]           = { to->args[dim], expr_var(pool, KN_I32, s->j) };
-    int64_t      coefficients[] = { s->a, s->c };
-    const Linear at             = { 0, s->c ? 2 : 1, yj, coefficients };
+    int64_t      coefficients[] = { s->by.a, s->by.c };
+    const Linear at             = { 0, s->by.c ? 2 : 1, yj, coefficients };
     memcpy(args, to->args, (size_t)f->rank * sizeof *args);
     args[dim] = linear_sum(pool, &at);
     for (int c = 0; c < f->component_count; c++) {

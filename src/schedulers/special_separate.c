@@ -19,35 +19,10 @@ typedef struct Parting {
     kn_pipeline  *p;
     const Update *u;
     const char   *x, *i;
-    bool          known;
-    int64_t       a, c;
+    Direction     by;           /* of the sums that x and i are in */
     int           visits;
     Arena        *scratch;
 } Parting;
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
-/* Is n*x + m*i a multiple of a*x + c*i? The first says what these are. */
-static bool is_multiple(Parting *t, int64_t n, int64_t m)
-{
-    if (!n)
-        return false;
-    const int64_t k = n < 0 ? -gcd(n, m) : gcd(n, m);
-    if (!t->known) {
-        t->known = true;
-        t->a     = n / k;
-        t->c     = m / k;
-    }
-    return n / k == t->a && m / k == t->c;
-}
 
 static bool is_moving(const Parting *t, const Expr *e)
 {
@@ -66,7 +41,7 @@ static bool sum_is_together(Parting *t, const Linear *form)
         else if (!only_together(t, atom))
             return false;
     }
-    return (!n && !m) || is_multiple(t, n, m);
+    return (!n && !m) || direction_multiple(&t->by, n, m);
 }
 
 /* Are x and i in `e` in sums a*x + c*i only? */
@@ -117,11 +92,11 @@ static bool values_part(Parting *t, const Func *f)
 
 static bool may_part(const Draft *d, const Func *f, int rvar)
 {
-    Parting t = { .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .a = 1 };
+    Parting t = { .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .by.a = 1 };
     Arena   scratch;
     scratch_begin(&scratch, t.p->cx);
     t.scratch     = &scratch;
-    const bool ok = values_part(&t, f) && t.known && t.c;
+    const bool ok = values_part(&t, f) && t.by.known && t.by.c;
     scratch_end(&scratch);
     return ok;
 }
