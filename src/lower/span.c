@@ -378,7 +378,7 @@ static Span span_not(Spans *sp, const Expr *e)
     return (Span){ a.max ? x_sub(lw, x_int(lw, -1), a.max) : NULL, a.min ? x_sub(lw, x_int(lw, -1), a.min) : NULL };
 }
 
-/* A cast keeps order unless it wraps: to a float, saturating from a float (NaN gives 0), to a wider integer type. */
+/* A cast keeps order unless it wraps: to a float, saturating from a float (NaN gives 0, and a float of any size a number of the type), to a wider integer type. */
 static Span span_cast(Spans *sp, const Expr *e)
 {
     Lower        *lw = sp->lw;
@@ -388,8 +388,9 @@ static Span span_cast(Spans *sp, const Expr *e)
     if (type_is_float(to))
         return span_rising(sp, e);
     if (type_is_float(from)) {
-        const Span r    = span_rising(sp, e);
-        const Expr *zero = expr_int(lw->exprs, to, 0);
+        const Span  rising = span_rising(sp, e), all = span_numbers(sp, e);
+        const Span  r      = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
+        const Expr *zero   = expr_int(lw->exprs, to, 0);
         return value_range(lw, e->args[0]).nan ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) } : r;
     }
     const Range inner = value_range(lw, e->args[0]);

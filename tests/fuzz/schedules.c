@@ -8,7 +8,7 @@
  *     schedules --here FILE              one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made for some machine and for one of the
- * sizes or for none, and with DRAFTS random drafts: these must not be refused. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
+ * sizes or for none, and with DRAFTS random drafts: these must not be refused, nor take longer than the budget to make. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
  * strides, parameters); it counts when it was executed and every value of every output was compared. One schedule in COMPILE_EVERY is also compiled, and
  * run at all sizes. A case that fails is printed; `tests/fuzz/minimize CASE build/tests/fuzz-schedules` makes it short.
  *
@@ -32,6 +32,11 @@
 #include <unistd.h>
 
 enum { SIZES = 8, SCHEDULES = 4, DRAFTS = 2, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
+#ifdef __SANITIZE_ADDRESS__
+static const double BUDGET = 20;        /* seconds of a processor that making a schedule may take */
+#else
+static const double BUDGET = 2;
+#endif
 enum { MOST_SECONDS = 20 /* of a processor */, MOST_WAIT = 180 /* by the clock: it hangs */, MOST_FAILURES = 50 };
 
 /* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter: more are a failure. */
@@ -39,7 +44,7 @@ enum { MOST_SLOW = 2, MOST_ASKING = 4 };
 
 typedef struct Tally {
     long   pipelines, schedules, accepted, executed, compiled, compiled_schedules, asking_more, too_much, slow, failed;
-    double slowest;
+    double slowest, longest;            /* schedule to check, and to make */
     char   slowest_name[48];
 } Tally;
 
@@ -178,11 +183,30 @@ static void say_failure(const ScheduleReport *r, const char *name)
     printf("FAILED %s: %s: %s\n", name, r->report.kind, r->report.text);
 }
 
-/* A scheduler gave no schedule. It may only have spent its quota. */
+/* A scheduler gave no schedule: every pipeline has one. */
 static Verdict fail_making(const Subject *s, ScheduleReport *report)
 {
     *report = (ScheduleReport){ .report = { .kind = "" } };
-    return s->cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&report->report, "make", "%s", kn_error_text(s->cx));
+    return fail(&report->report, "make", "%s", kn_error_text(s->cx));
+}
+
+/* Was it refused, although the pipeline can be compiled? */
+static bool wrongly_refused(const ScheduleReport *r)
+{
+    return r->refusal[0] && !strstr(r->refusal, "this cannot be compiled");
+}
+
+/* A schedule that was made must be accepted, unless the pipeline cannot be compiled with any, and within the budget. */
+static Verdict judge_made(Shared *shared, double taken, Verdict verdict)
+{
+    ScheduleReport *r = &shared->report;
+    if (taken > shared->tally.longest)
+        shared->tally.longest = taken;
+    if (taken > BUDGET)
+        return fail(&r->report, "budget", "%.2f s of a processor to make it", taken);
+    if (wrongly_refused(r))
+        return fail(&r->report, "refused", "%s", r->refusal);
+    return verdict;
 }
 
 static void run_schedule(Session *session, Subject *s, uint64_t seed, int number, const char *program)
@@ -192,10 +216,12 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
     const unsigned parts  = parts_of(seed, number);
     char           name[48];
     shared->schedule = number;
-    char   *schedule = schedule_of(s, seed, number);
-    Verdict verdict  = schedule ? subject_check(s, schedule, -1, parts, &shared->report) : fail_making(s, &shared->report);
-    if (number >= SCHEDULES && shared->report.refusal[0] && !strstr(shared->report.refusal, "this cannot be compiled"))      /* with no schedule */
-        verdict = fail(&shared->report.report, "refused", "%s", shared->report.refusal);
+    const clock_t started  = clock();
+    char         *schedule = schedule_of(s, seed, number);
+    const double  taken    = (double)(clock() - started) / CLOCKS_PER_SEC;
+    Verdict       verdict  = schedule ? subject_check(s, schedule, -1, parts, &shared->report) : fail_making(s, &shared->report);
+    if (number >= SCHEDULES && verdict != PROGRAM_FAILED)
+        verdict = judge_made(shared, taken, verdict);
     snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)seed, number, shared->report.size);
     count(&shared->tally, &shared->report, parts, seconds_now() - begin, name + strlen("case "));
     if (verdict == PROGRAM_FAILED) {
@@ -332,7 +358,7 @@ static void say_tally(Tally *t, double seconds)
            t->pipelines, t->schedules, t->accepted, t->accepted * 100 / (t->schedules + !t->schedules), t->executed, seconds,
            processor_seconds() * 1e3 / (double)(t->executed + !t->executed), t->compiled, t->compiled_schedules);
     printf("not compared: %ld cases that asked for more of an input than the interpreter, %ld with too many steps; %ld schedules took too long; the slowest, "
-           "%s, took %.2f s\n", t->asking_more, t->too_much, t->slow, t->slowest_name, t->slowest);
+           "%s, took %.2f s; made in %.3f s of a processor at most\n", t->asking_more, t->too_much, t->slow, t->slowest_name, t->slowest, t->longest);
 }
 
 static void run_seeds(Session *session, uint64_t seed, long pipelines, double limit)
@@ -361,6 +387,8 @@ static bool check_text(const char *text, unsigned parts, ScheduleReport *report)
         subject_add_layout(s, layouts[i]);
     if (ok && s->count)
         ok = subject_check(s, NULL, -1, parts, report) != PROGRAM_FAILED;
+    if (ok && wrongly_refused(report))
+        ok = fail(&report->report, "refused", "%s", report->refusal) != PROGRAM_FAILED;
     ScheduleReport left;
     if (!subject_free(s, ok ? report : &left))
         ok = false;

@@ -16,6 +16,7 @@ typedef struct Counted {
     kn_pipeline  *p;
     Arena         arena;
     Program      *program;
+    int           vector_bits;          /* of the default schedule's vectors; 0: as usual */
     kn_buffer     port[MOST_PORTS];     /* inputs, then outputs, in the order of the program; dense, in the context */
     kn_arg        args[MOST_PORTS];     /* the same, for kn_run and kn_bounds */
     int           count;
@@ -28,14 +29,14 @@ static inline void counted_lower(void *arg)
     const Schedule *schedule;
     if (!plan_choose(c->p, NULL, NULL, &schedule))
         return;
-    const Plan *plan = plan_make(c->p, schedule, &c->arena, 0);
+    const Plan *plan = plan_make(c->p, schedule, &c->arena, c->vector_bits);
     c->program       = plan ? lower(plan, &(LowerOptions){ .strict_float = true }) : NULL;
 }
 
 /* False after a failed check. The last schedule given counts. */
-static inline bool counted_begin(Counted *c, kn_context *cx, const char *name, const char *text, const char *schedule)
+static inline bool counted_begin_bits(Counted *c, kn_context *cx, const char *name, const char *text, const char *schedule, int vector_bits)
 {
-    *c   = (Counted){ .cx = cx, .p = kn_parse(cx, name, text, -1) };
+    *c   = (Counted){ .cx = cx, .p = kn_parse(cx, name, text, -1), .vector_bits = vector_bits };
     CHECK(c->p && kn_schedule_parse(c->p, "test.sched", schedule, -1) == KN_OK, "%s: %s", name, kn_error_text(cx));
     arena_init(&c->arena, cx);
     context_begin(cx);
@@ -43,6 +44,11 @@ static inline bool counted_begin(Counted *c, kn_context *cx, const char *name, c
         context_try(cx, counted_lower, c);
     CHECK(c->program, "%s with %s: %s", name, schedule, kn_error_text(cx));
     return c->program != NULL;
+}
+
+static inline bool counted_begin(Counted *c, kn_context *cx, const char *name, const char *text, const char *schedule)
+{
+    return counted_begin_bits(c, cx, name, text, schedule, 0);
 }
 
 static inline void counted_end(Counted *c)

@@ -1,4 +1,4 @@
-/* The scheduler dp and its parts: a thousand functions within the budget and in bounded memory, apps within a tenth of a second, the same text each time, and every part that can
+/* The scheduler dp and its parts: apps within a tenth of a second, the same text each time, and every part that can
  * be left out. What a schedule computes is for the fuzzer (tests/fuzz/schedules.c --made). */
 #include "check.h"
 
@@ -53,35 +53,6 @@ static void make(kn_context *cx, const char *name, const char *text, const char 
     kn_pipeline_free(p);
 }
 
-/* g0 … g999, of which each reads up to three of those before it: the last and others further back. */
-static char *thousand(bool chain)
-{
-    enum { COUNT = 1000 };
-    char    *text = calloc(COUNT + 8, 128);
-    size_t   n    = (size_t)sprintf(text, "input in : f32(x, y)\noutput out\ng0(x, y) = in(x, y) + in(x+1, y)\n");
-    uint32_t seed = 1;
-    for (int i = 1; i < COUNT; i++) {
-        seed        = seed * 1664525 + 1013904223;
-        const int j = chain || i < 9 ? i - 1 : i - 1 - (int)(seed >> 29), k = chain || i < 9 ? i - 1 : i - 1 - (int)(seed >> 26 & 3);
-        n += (size_t)sprintf(text + n, "g%d(x, y) = (g%d(x-1, y) + g%d(x+1, y) + g%d(x, y+1)) / 3.0\n", i, i - 1, j, k);
-    }
-    sprintf(text + n, "out(x, y) = g%d(x, y)\nestimate out(1024, 1024)\n", COUNT - 1);
-    return text;
-}
-
-static void thousands(void)
-{
-    for (int chain = 0; chain < 2; chain++) {
-        char *text = thousand(chain);
-        for (size_t i = 0; i < (slow > 1 ? 1 : 3); i++) {
-            kn_context *cx = kn_context_new(&(kn_config){ .memory_limit = (size_t)64 << 20 });
-            make(cx, chain ? "a chain of 1000" : "1000 functions", text, left_out[i], 2);
-            kn_context_free(cx);
-        }
-        free(text);
-    }
-}
-
 /* Those of up to 50 stages within a tenth of a second, the others within one: a few times that here, where other tests run at the same time. */
 static void apps(void)
 {
@@ -108,7 +79,6 @@ static void apps(void)
 
 int main(void)
 {
-    thousands();
     apps();
     return check_done();
 }
