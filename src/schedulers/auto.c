@@ -1,7 +1,8 @@
 /* The scheduler `auto`: asks all the others and takes the draft that the common cost model (cost.h) predicts to be fastest.
  *
- * The rows of the table before its own are asked in order, each with the same share of the budget. Of two that are as good the first is taken. One that runs out of memory or of steps is passed over; so is
- * one whose turn comes when the budget is spent: only that makes the choice depend on the clock. The first, `plain`, is always asked. */
+ * The rows of the table before its own are asked in order, each with the whole budget, so that it drafts what it would by itself, as long as half of that is left; then with
+ * what is left. Of two that are as good the first is taken. One that runs out of memory or of steps is passed over; so is one whose turn comes when the budget is spent: only
+ * that makes the choice depend on the clock. The first, `plain`, is always asked. */
 #include "schedulers/schedulers.h"
 
 #include <time.h>
@@ -42,11 +43,12 @@ int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOption
     const double     end   = seconds() + options->budget;
     SchedulerOptions share = *options;
     int              count = 0;
-    share.budget           = options->budget / (scheduler_count - 1);
     for (int i = 0; scheduler_table[i].run != scheduler_auto; i++) {
-        Ask a              = { g, m, &share, arena, &out[count] };
-        out[count]         = (Candidate){ .scheduler = &scheduler_table[i] };
-        if (count > 0 && (seconds() > end || !context_attempt(g->pipeline->cx, ask, &a)))
+        const double left = end - seconds();
+        Ask          a    = { g, m, &share, arena, &out[count] };
+        share.budget      = left > options->budget / 2 ? options->budget : left;
+        out[count]        = (Candidate){ .scheduler = &scheduler_table[i] };
+        if (count > 0 && (left <= 0 || !context_attempt(g->pipeline->cx, ask, &a)))
             continue;
         if (count == 0)
             ask(&a);

@@ -7,13 +7,13 @@
  *         so a tile of copies takes as much more than one point as its box is larger (the register tiles of matrix products and convolutions).
  *         Loads that are not dense take more: every second element two registers and a shuffle; elements at places that data or another dimension decides a load each.
  * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before, LATENCY operations' time, while there is room for
- *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead). */
+ *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead).
+ *         A step that is not written out has a cost of its own, for all registers of the tile together: that of the loop, STEP operations, and where data says what it reads
+ *         STEP_BY_DATA: it is found out anew, number by number. Written out it is found out once for a row. */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/special.h"
 
-#include "schedulers/special.h"
-
-enum { LATENCY = 8, WINDOW = 200, TILE_IN_REGISTERS = 28 };
+enum { LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
@@ -291,6 +291,24 @@ static double waits_of(const Stage *s, int def, const Shape *sh, const KernelCos
     return taken > point->ops ? taken - point->ops : 0;
 }
 
+/* Are there loops over steps that are not copies? */
+static bool loops_over_steps(const Nest *n)
+{
+    bool any = !n;
+    for (int i = 0; n && i < n->count; i++)
+        any |= n->loops[i].dim >= STEP_DIM && !n->loops[i].unroll;
+    return any;
+}
+
+/* What the steps of an update take beside their operations, for each point and register. */
+static double stepping(const Tiles *t, int k, int def, const Shape *sh)
+{
+    const Stage *s = &t->graph->stages[t->stages[k]];
+    if (s->defs[def].steps <= 1 || !sh->in_registers || !loops_over_steps(t->draft->choices[t->stages[k]].nest))
+        return 0;
+    return defs_ratio(s, def) * (s->defs[def].gathers ? STEP_BY_DATA : STEP) / (sh->registers * sh->copied);
+}
+
 KernelCost kernel_cost(const Tiles *t, int k, double points)
 {
     const Stage *s = &t->graph->stages[t->stages[k]];
@@ -310,6 +328,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
             c.stores += steps / vectors;
             c.waits += LATENCY * steps / vectors / (form->form == SPECIAL_PARTS ? form->ways : 1);
         } else if (sh.in_registers) {
+            c.ops += stepping(t, k, i, &sh);
             c.waits += waits_of(s, i, &sh, &c);
         } else {
             c.loads += steps;

@@ -29,6 +29,7 @@ bool access_is_conditional(Reader *r);
 typedef struct Formulas {
     uint8_t  *properties;       /* by expression id; see properties() */
     uint32_t *seen, stamp;      /* by expression id: the stamp of the last walk that met it */
+    uint32_t *moves;            /* by expression id; see moves(). 2*stamp and 2*stamp + 1 are no and yes */
 } Formulas;
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena);

@@ -1,7 +1,7 @@
 /* What a point costs: operations, weighted by what they take, and elements read.
  *
  * Each node of a definition counts once, however often it is used, as the compiler computes it once. What is the same for every point counts
- * nothing, and neither do indices, unless data decides them. The unit is an operation on a vector of the stage's widest type: a u8
+ * nothing, even if each step of a sum has its own (weights made of the step's number), and neither do indices, unless data decides them. The unit is an operation on a vector of the stage's widest type: a u8
  * operation in a stage of u32 is a quarter of one. */
 #include "schedulers/graph_parts.h"
 
@@ -23,7 +23,7 @@ enum { BY_CONSTANT = 3, BY_POWER = 1 };     /* division of integers by a known n
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena)
 {
-    *f = (Formulas){ .properties = ARENA_ARRAY(arena, uint8_t, p->exprs.count), .seen = ARENA_ARRAY(arena, uint32_t, p->exprs.count) };
+    *f = (Formulas){ .properties = ARENA_ARRAY(arena, uint8_t, p->exprs.count), .seen = ARENA_ARRAY(arena, uint32_t, p->exprs.count), .moves = ARENA_ARRAY(arena, uint32_t, p->exprs.count) };
 }
 
 enum { KNOWN = 1, VARIES = 2, CALLS = 4, SIZED = 8 };
@@ -134,6 +134,21 @@ static void note_width(Stage *s, kn_type type)
     s->wide   = bits > s->wide ? bits : s->wide;
 }
 
+/* Does it depend on a coordinate or on data, and not on the steps of an update alone? */
+static bool moves(const Walk *w, const Expr *e)
+{
+    uint32_t *answer = &w->formulas->moves[e->id];
+    if (*answer / 2 != w->formulas->stamp) {
+        bool yes = e->op == EX_CALL || e->op == EX_VAR;
+        for (int i = 0; e->op == EX_VAR && w->update && i < w->update->rvar_count; i++)
+            yes &= w->update->rvars[i].name != e->u.name;
+        for (uint32_t i = 0; i < e->count && !yes; i++)
+            yes = moves(w, e->args[i]);
+        *answer = 2 * w->formulas->stamp + yes;
+    }
+    return *answer & 1;
+}
+
 static void walk(Walk *w, const Expr *e);
 
 /* Indices are addresses; one that is read from memory is a gather. */
@@ -160,7 +175,7 @@ static void walk(Walk *w, const Expr *e)
         walk_call(w, e);
         return;
     }
-    if (w->work)
+    if (w->work && moves(w, e))
         w->work->ops += weight_of(w->formulas, e) * width_of(e) / w->wide;
     for (uint32_t i = 0; i < e->count; i++)
         walk(w, e->args[i]);
