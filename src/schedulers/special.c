@@ -12,6 +12,7 @@ static const struct FormInfo {
     [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print },
     [SPECIAL_HOST]  = { host_apply, NULL, host_print },
     [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print },
+    [SPECIAL_CELLS] = { cells_apply, cells_begin, cells_print },
 };
 
 Special *special_new(const Graph *g, Arena *arena)
@@ -29,8 +30,10 @@ void special_begin(Draft *d, const Machine *m)
 
 void special_finish(Draft *d)
 {
-    for (int s = d->graph->stage_count; s-- > 0;)
+    for (int s = d->graph->stage_count; s-- > 0;) {
         scan_finish(d, s);
+        cells_finish(d, s);
+    }
 }
 
 bool special_may_join(const Draft *d, int s, int head)

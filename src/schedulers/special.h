@@ -8,13 +8,14 @@
  *     scan       f(x, j) = a*f(x, j-1) + …: vectors across the recursion, strips of them in parallel, all definitions of a strip while it is in cache; a copy for its readers
  *                takes it from there, or
  *     host       the one reader of a scan, which takes it from its strips itself.
- *     separate   sum(a(i)*b(j)*f(x+i, y+j) for j…, i…): of integers; columns are summed first, a row of them for each row of the reader. */
+ *     separate   sum(a(i)*b(j)*f(x+i, y+j) for j…, i…): of integers; columns are summed first, a row of them for each row of the reader.
+ *     cells      g(x, y, bin(S*x + i, S*y + j)) += …: what data can choose for a cell lies together in memory, some cells at a time, rows of them in parallel; readers follow. */
 #ifndef KILN_SCHEDULERS_SPECIAL_H
 #define KILN_SCHEDULERS_SPECIAL_H
 
 #include "schedulers/draft.h"
 
-typedef enum SpecialForm { SPECIAL_NONE, SPECIAL_PARTS, SPECIAL_SCAN, SPECIAL_HOST, SPECIAL_SEPARATE, SPECIAL_FORMS } SpecialForm;
+typedef enum SpecialForm { SPECIAL_NONE, SPECIAL_PARTS, SPECIAL_SCAN, SPECIAL_HOST, SPECIAL_SEPARATE, SPECIAL_CELLS, SPECIAL_FORMS } SpecialForm;
 
 typedef struct Special {
     SpecialForm form;

@@ -26,6 +26,9 @@ bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix);
 /* Lanes that fill a register with what the stage stores. */
 int stored_lanes(const Draft *d, int s);
 
+/* Does a row of steps of the one update of s read rows of the stage p, so that a copy of it can be computed for the row? */
+bool feeds_rows(const Draft *d, int p, int s);
+
 bool parts_apply(const Draft *d, int s);
 void parts_begin(Draft *d, int s, const Machine *m);
 void parts_print(Text *out, const Draft *d, int s);
@@ -41,6 +44,11 @@ bool separate_apply(const Draft *d, int s);
 void separate_begin(Draft *d, int s, const Machine *m);
 void separate_print(Text *out, const Draft *d, int s);
 double separate_share(const Draft *d, int s);
+
+bool cells_apply(const Draft *d, int s);
+void cells_begin(Draft *d, int s, const Machine *m);
+void cells_finish(Draft *d, int s);
+void cells_print(Text *out, const Draft *d, int s);
 
 bool host_apply(const Draft *d, int s);
 void host_print(Text *out, const Draft *d, int s);

@@ -58,8 +58,7 @@ static void note_read(const Expr *e, void *user)
     feed->ok &= e->count > 0 && !nested && expr_is_over(feed->pool, e->args[0], feed->along);
 }
 
-/* Does a row of steps read rows of the stage p, so that a copy of it can be computed for the row? */
-static bool feeds(const Draft *d, int p, int s)
+bool feeds_rows(const Draft *d, int p, int s)
 {
     const Stage  *st = &d->graph->stages[p];
     const Update *u  = only_update(d, s);
@@ -87,7 +86,7 @@ static void inline_feeds(Draft *d, int s)
     const Stage *st = &d->graph->stages[s];
     for (int i = 0; i < st->in_count; i++) {
         const int p = st->in[i]->producer;
-        if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds(d, p, s) && asked_by_others(d, p, s) <= 1.02)
+        if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) && asked_by_others(d, p, s) <= 1.02)
             d->choices[p] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
     }
 }
@@ -169,7 +168,7 @@ static void print_sum(Text *out, const Func *f, const char *added, const char *o
 static void print_feeds(Text *out, const Draft *d, int s, const char *reader, const PartLoops *l)
 {
     for (int p = 0; p < d->graph->stage_count; p++)
-        if (d->choices[p].where == WHERE_INLINE && feeds(d, p, s))
+        if (d->choices[p].where == WHERE_INLINE && feeds_rows(d, p, s))
             text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n", d->graph->stages[p].func->name, reader, reader, l->row,
                         d->graph->stages[p].func->args[0], draft_lanes(d, p));
 }

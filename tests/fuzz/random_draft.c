@@ -109,7 +109,7 @@ static void draw_special(Choices *c, Draft *d, int s)
 {
     static const int  ways[] = { 1, 4, 4, 3 };
     const StageKind   kind   = d->graph->stages[s].kind;
-    const SpecialForm usual  = kind == STAGE_SCAN ? SPECIAL_SCAN : kind == STAGE_SCATTER ? SPECIAL_PARTS : kind == STAGE_REDUCTION ? SPECIAL_SEPARATE : SPECIAL_NONE;
+    const SpecialForm usual  = kind == STAGE_SCAN ? SPECIAL_SCAN : kind == STAGE_SCATTER ? (choose(c, 2) ? SPECIAL_PARTS : SPECIAL_CELLS) : kind == STAGE_REDUCTION ? SPECIAL_SEPARATE : SPECIAL_NONE;
     const SpecialForm form   = choose(c, 4) ? usual : (SpecialForm)choose(c, SPECIAL_FORMS + 1);
     const int         stages = d->graph->stage_count;
     d->specials[s] = (Special){ .form = form, .rows = (int64_t)choose(c, 20), .ways = ways[choose(c, 4)], .across = (int)choose(c, 3), .rvar = (int)choose(c, 3), .dense = (int)choose(c, 3),
