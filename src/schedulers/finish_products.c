@@ -266,6 +266,8 @@ static void order_operand(Draft *d, const Product *p, const Operand *o, int piec
         same &= order[k] == k;
     if (st->kind != STAGE_INPUT) {
         Choice *c = &d->choices[o->stage];
+        if (c->where == WHERE_INSIDE)           /* of the group that the product has left */
+            draft_make_root(d, o->stage);
         if (c->where != WHERE_ROOT || same || has_members(d, c->group))
             return;
         c->memory                      = order;
