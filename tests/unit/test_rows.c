@@ -36,7 +36,7 @@ Draft scheduler_rows(const Graph *g, const Machine *m, const SchedulerOptions *o
 }
 
 static const char *const programs[] = {
-    "input in : u16(x, y) output out a(x, y) = in(x-1, y) + in(x, y) * 3 + in(x+1, y) out(x, y) = a(x, y-1) + a(x, y) * 7 + a(x, y+1)",
+    "input in : f32(x, y) output out a(x, y) = exp(in(x-1, y)) + exp(in(x, y)) * 3 + exp(in(x+1, y)) out(x, y) = a(x, y-1) + a(x, y) * 7 + a(x, y+1)",
     "input in : f32(x, y, c) output out s() = sum(in(i, 0, 0) for i in 0..8) f(x, y) = in(x, y, 0) / s() + in(x, y, 1) * in(x, y, 1) out(x, y) = f(x-2, y) * f(x+2, y) estimate out(64, 32)",
     "output out h(i) = 0 h(r % 4) += 1 for r in 0..64 out(x) = h(x % 4)",
     "output out out() = 7",
