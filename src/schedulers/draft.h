@@ -9,7 +9,8 @@
  *     nest        a member may have loops of its own, reduction variables among them: a tile of a sum in registers, with the loops over its steps outside
  *     at          a member may be computed inside the loops of another member instead of the head's: inside the steps of a sum, or beside the vectors of a row
  *     memory      a stage may lie in memory in another order of dimensions, so that what is read as a vector is dense
- *     copies      a stage or an input may be copied in the order of its use for one reader, as a whole or for each piece */
+ *     copies      a stage or an input may be copied in the order of its use for one reader, as a whole or for each piece
+ *     fetched     a large input may be asked for some rows before they are read */
 #ifndef KILN_SCHEDULERS_DRAFT_H
 #define KILN_SCHEDULERS_DRAFT_H
 
@@ -62,6 +63,9 @@ typedef struct Group {
     int        loop_count;      /* 0: the loops are left to the compiler */
     GroupLoop  loops[MOST_GROUP_LOOPS];
     bool       stream;          /* its output goes past the cache */
+    int        fetched;         /* 1 + the stage outside the group that is fetched ahead; 0: none */
+    int        fetch_loop;      /* … as much as the iteration of this loop needs that comes so many later: */
+    int        ahead;
 } Group;
 
 typedef struct Draft {

@@ -5,8 +5,8 @@
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
 
-/* A draft may not vectorize wider, nor copy a loop body more often. */
-enum { MOST_FACTOR = 1 << 20, MOST_LANES = 64, MOST_COPIES = 64 };
+/* A draft may not vectorize wider, nor copy a loop body more often, nor fetch further ahead. */
+enum { MOST_FACTOR = 1 << 20, MOST_LANES = 64, MOST_COPIES = 64, MOST_AHEAD = 64 };
 
 static inline bool is_defined(const Stage *s)
 {

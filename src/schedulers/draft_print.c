@@ -371,6 +371,13 @@ static void print_alignment(const Printer *p, int s)
         text_printf(p->out, ".align_storage(%s, %d)", f->args[0], LINE / (bits < 8 ? 1 : bits / 8));
 }
 
+/* ".prefetch(in, yi, 1)" */
+static void print_fetch(const Printer *p, const Group *gr, const Loops *loops)
+{
+    if (gr->fetched)
+        text_printf(p->out, ".prefetch(%s, %s, %d)", p->d->graph->stages[gr->fetched - 1].func->name, loops->names[gr->fetch_loop], gr->ahead);
+}
+
 /* ---- Heads and members ------------------------------------------------------------------ */
 
 static void print_head(const Printer *p, const Group *gr)
@@ -385,15 +392,18 @@ static void print_head(const Printer *p, const Group *gr)
     if (!st->is_output)
         text_add(p->out, ".compute_root()");
     print_memory(p, gr->head);
-    if (loops.at && main < 0)
+    if (loops.at && main < 0) {
         print_loops(p, &loops, main);
-    else
+        print_fetch(p, gr, &loops);
+    } else {
         print_plain(p, gr->head, -1, lanes, true);
+    }
     text_add(p->out, gr->stream ? ".stream()" : "");
     end_line(p->out, before, name);
     if (loops.at && main >= 0) {
         print_name(p->out, st->func, main);
         print_loops(p, &loops, main);
+        print_fetch(p, gr, &loops);
         text_add(p->out, "\n");
     }
     print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);

@@ -3,7 +3,8 @@
  *     inlining    draft.c
  *     loops       of heads and members: draft_loops.c
  *     levels      readers first: a member's level encloses all its readers, and no parallel loop is between storage and computing
- *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed */
+ *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed
+ *     fetching    ahead: of what is whole and read in that loop */
 #include "schedulers/draft_parts.h"
 #include "schedulers/together.h"
 #include "schedulers/special.h"
@@ -178,6 +179,53 @@ static void settle_copies(Draft *d)
     d->copies     = legal;
 }
 
+/* ---- Fetching ahead --------------------------------------------------------------------- */
+
+/* Is stage f read in that loop of the group's head: by the head, or by a member that is computed there? What is inlined stands for those that it is inlined into. */
+static bool is_read_in(const Draft *d, int f, int group, int loop)
+{
+    const int head = d->groups[group].head;
+    for (size_t i = 0; i < d->facts[f].readers.count; i++) {
+        const TextReader r  = d->facts[f].readers.at[i];
+        const int        at = d->graph->of_func[r.func->id];
+        if (at < 0 || d->specials[at].form != SPECIAL_NONE)
+            continue;
+        const Choice *c = &d->choices[at];
+        if (c->where == WHERE_INLINE ? is_read_in(d, at, group, loop) : at == head ? r.update == draft_main(d, at) : c->where == WHERE_INSIDE && c->group == group && draft_head_level(d, at) >= loop)
+            return true;
+    }
+    return false;
+}
+
+/* Is it whole before the group begins, and read by its own name? */
+static bool is_outside(const Draft *d, int f, int group)
+{
+    const Stage *st = &d->graph->stages[f];
+    for (int i = 0; i < d->copy_count; i++)
+        if (d->copies[i].of == f)
+            return false;
+    return st->rank > 0 && d->specials[f].form == SPECIAL_NONE && (st->kind == STAGE_INPUT || (is_defined(st) && d->choices[f].where == WHERE_ROOT && d->choices[f].group != group));
+}
+
+/* A loop that runs one iteration after the other, around the vectors. */
+static bool may_fetch_in(const Group *gr, int loop)
+{
+    if (loop < 0 || loop >= gr->loop_count || gr->loops[loop].parallel)
+        return false;
+    for (int i = 0; i <= loop; i++)
+        if (gr->loops[i].vector || gr->loops[i].unroll)
+            return false;
+    return true;
+}
+
+static void settle_fetch(Draft *d, int group)
+{
+    Group    *gr = &d->groups[group];
+    const int f  = gr->fetched - 1;
+    if (f < 0 || f >= d->graph->stage_count || gr->ahead < 1 || gr->ahead > MOST_AHEAD || !may_fetch_in(gr, gr->fetch_loop) || !is_outside(d, f, group) || !is_read_in(d, f, group, gr->fetch_loop))
+        gr->fetched = 0;
+}
+
 /* ---- Groups ----------------------------------------------------------------------------- */
 
 /* Groups whose head is no head any more are gone; what was inside is at root. Keeps the order of the others. */
@@ -221,5 +269,7 @@ void draft_settle(Draft *d)
         settle_copies(d);
     special_settle(d);
     draft_settle_shared(d);
+    for (int i = 0; i < d->group_count; i++)
+        settle_fetch(d, i);
     scratch_end(&scratch);
 }

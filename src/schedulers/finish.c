@@ -80,4 +80,6 @@ void draft_finish(Draft *d, const Machine *m)
     draft_settle(d);
     finish_steps(d);
     finish_rows(d, m);
+    draft_settle(d);
+    finish_fetch(d, m);
 }

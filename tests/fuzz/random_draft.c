@@ -98,7 +98,8 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
         d->choices[s] = (Choice){ .where = WHERE_DEFAULT };
     } else {
         Group *gr = &d->groups[d->group_count];
-        *gr       = (Group){ .head = s, .stream = choose(c, 4) == 0 };
+        *gr       = (Group){ .head = s, .stream = choose(c, 4) == 0, .fetched = choose(c, 2) ? (int)choose(c, (uint32_t)d->graph->stage_count + 2) : 0, .fetch_loop = (int)choose(c, 5) - 1,
+                             .ahead = (int)choose(c, 9) };
         draw_loops(c, st, gr);
         d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = d->group_count++, .even = choose(c, 4) ? 0 : 2, .memory = draw_order(c, arena, st->rank) };
     }

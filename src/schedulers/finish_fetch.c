@@ -1,0 +1,134 @@
+/* Fetching ahead: a group in strips of whole rows asks for the rows of a large input that its next rows will need, while it computes these.
+ *
+ * The processor finds out by itself that a row is read one line after the other, but only once it has begun, and only for a few rows at a time; a sliding window begins a new one everywhere at every
+ * step. What the directive fetches is what the head itself reads so many iterations later, or, if it reads nothing of the input, what is computed for it: then the next iteration's. A member that reads
+ * further down than the head is ahead of it by so many rows more. */
+#include "schedulers/finish.h"
+
+enum { WIDE_BITS = 512 };
+
+typedef struct Rows {
+    const Draft *d;
+    int          group, loop;           /* the loop over rows, or bundles of them */
+    int64_t      step;                  /* rows of an iteration */
+    bool        *given, *member;
+    Box         *boxes;
+} Rows;
+
+/* The last loop over rows in which nothing but planes and vectors of whole rows is; -1: there is none. Members are computed in it, or further out. */
+static int loop_of_rows(const Draft *d, int group)
+{
+    const Group *gr   = &d->groups[group];
+    int          rows = -1, inside = -1;
+    for (int i = 0; i < gr->loop_count; i++) {
+        if (gr->loops[i].vector && gr->loops[i].dim == 0)
+            break;
+        if (gr->loops[i].vector || gr->loops[i].unroll || gr->loops[i].dim == 0)
+            return -1;
+    }
+    for (int s = 0; s < d->graph->stage_count; s++)
+        if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group && draft_head_level(d, s) > inside)
+            inside = draft_head_level(d, s);
+    for (int i = 0; i <= inside; i++)
+        rows = gr->loops[i].dim == 1 && !gr->loops[i].parallel ? i : rows;
+    return rows;
+}
+
+/* What an iteration in the middle needs of all outside: by the head and what is inlined into it, or by members too. */
+static void need_of_iteration(Rows *r, bool members)
+{
+    const Draft *d    = r->d;
+    const Graph *g    = d->graph;
+    const int    head = d->groups[r->group].head;
+    for (int s = 0; s < g->stage_count; s++) {
+        const Where where = d->choices[s].where;
+        r->given[s]       = s == head;
+        r->member[s]      = where == WHERE_INLINE || g->stages[s].kind == STAGE_INPUT || (members && where == WHERE_INSIDE && d->choices[s].group == r->group);
+        r->boxes[s]       = g->stages[s].box;
+    }
+    Box *box    = &r->boxes[head];
+    box->min[1] = box->min[1] + stage_extent(&g->stages[head], 1) / 2;
+    box->max[1] = box->min[1] + r->step - 1;
+    graph_regions(g, r->given, r->member, r->boxes);
+}
+
+/* The input of which an iteration reads the most, and that no cache holds. */
+static int large_input(const Rows *r, const Machine *m)
+{
+    const Graph  *g     = r->d->graph;
+    const double  least = (double)(m->l3 ? m->l3 : m->l2) / 4;
+    double        most  = 0;
+    int           found = -1;
+    for (int s = 0; s < g->stage_count; s++) {
+        const Stage *st    = &g->stages[s];
+        const double bytes = (double)(box_points(&r->boxes[s], st->rank) * st->bytes);
+        if (st->kind != STAGE_INPUT || st->rank < 2 || (double)box_points(&st->box, st->rank) * (double)st->bytes < least || bytes <= most)
+            continue;
+        most  = bytes;
+        found = s;
+    }
+    return found;
+}
+
+static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
+{
+    Group       *gr = &d->groups[group];
+    const size_t n  = (size_t)d->graph->stage_count + 1;
+    Rows         r  = { d, group, loop_of_rows(d, group), 1, ARENA_ARRAY(scratch, bool, n), ARENA_ARRAY(scratch, bool, n), ARENA_ARRAY(scratch, Box, n) };
+    if (r.loop < 0 || gr->fetched)
+        return;
+    r.step = gr->loops[r.loop].step;
+    need_of_iteration(&r, true);
+    const int input = large_input(&r, m);
+    if (input < 0)
+        return;
+    const int64_t last = r.boxes[input].max[1];
+    need_of_iteration(&r, false);
+    const int64_t own  = box_points(&r.boxes[input], d->graph->stages[input].rank) ? r.boxes[input].max[1] : last;
+    const int64_t lead = last > own ? (last - own + r.step - 1) / r.step : 0;
+    if (lead >= MOST_AHEAD)
+        return;
+    gr->fetched    = 1 + input;
+    gr->fetch_loop = r.loop;
+    gr->ahead      = (int)lead + 1;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------ */
+
+/* Are its loops those of the default, over elements of 32 bits at places that no data decides? */
+static bool is_light(const Draft *d, int s)
+{
+    const Stage *st = &d->graph->stages[s];
+    return st->kind == STAGE_PURE && st->narrow == 32 && st->wide == 32 && !st->defs[0].gathers && !d->choices[s].nest && !d->choices[s].lanes;
+}
+
+/* Rows that wait for memory are no slower in registers half as wide, and the processor may run faster: of its clock and of loads across lines, wide registers cost more than they bring there. Only if all the group does so. */
+static void halve_lanes(Draft *d, int group, const Machine *m)
+{
+    Group     *gr   = &d->groups[group];
+    const int  full = m->vector_bits / 32;
+    GroupLoop *last = &gr->loops[gr->loop_count - 1];
+    bool       fits = m->vector_bits >= WIDE_BITS && last->vector && last->step == full;
+    for (int s = 0; s < d->graph->stage_count && fits; s++)
+        if (s == gr->head || (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE))
+            fits = is_light(d, s);
+    if (!fits)
+        return;
+    last->step = full / 2;
+    for (int s = 0; s < d->graph->stage_count; s++)
+        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
+            d->choices[s].lanes = full / 2;
+}
+
+void finish_fetch(Draft *d, const Machine *m)
+{
+    for (int i = 0; i < d->group_count; i++) {
+        Arena scratch;
+        scratch_begin(&scratch, d->graph->pipeline->cx);
+        if (d->graph->stages[d->groups[i].head].rank > 1)
+            fetch_ahead(d, i, m, &scratch);
+        if (d->groups[i].fetched)
+            halve_lanes(d, i, m);
+        scratch_end(&scratch);
+    }
+}
