@@ -80,4 +80,5 @@ void draft_finish(Draft *d, const Machine *m)
     draft_settle(d);
     finish_steps(d);
     finish_rows(d, m);
+    finish_chains(d);
 }

@@ -45,6 +45,9 @@ void finish_steps(Draft *d);
 /* Rows at a time, sums beside vectors, even places. */
 void finish_rows(Draft *d, const Machine *m);
 
+/* Chains of stencils: a few rows at a time, each stage inside the loop of the next. */
+void finish_chains(Draft *d);
+
 /* Loops for rows in vectors of so many lanes, which are at place rank - 1; inside them the steps, written out if they are few. */
 const Nest *row_nest(const Draft *d, int s, int64_t lanes);
 /* The one stage that is computed and reads it, by itself or through what is inlined; -1: there are several. *own stays if it is read at its readers' own points only. */
