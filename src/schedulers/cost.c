@@ -49,7 +49,7 @@ static int64_t held_bytes(const Model *c, int k)
     const int64_t *store = tiles_box(&c->tiles, store_level(c, k), k)->most, *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
     int64_t        bytes = s->bytes;
     for (int d = 0; d < s->rank; d++) {
-        const int64_t all = store[d], now = power_above(compute[d]);
+        const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.stages[k]].chain ? LINK_ROWS : power_above(compute[d]);
         bytes *= d > 0 && now < all ? now : all;
     }
     return bytes;

@@ -27,7 +27,7 @@ typedef struct GroupLoop {
     bool    parallel, vector, unroll;
 } GroupLoop;
 
-enum { STEP_DIM = KN_MAX_RANK };
+enum { STEP_DIM = KN_MAX_RANK, LINK_ROWS = 8 /* that a link of a chain keeps */ };
 
 /* The loops of a member's main definition (draft_main), outermost first; its pure definition has the same ones without those over steps, other updates those of the default schedule. A nest without
  * loops over steps has them inside all others but copies; draft_settle writes them out. Never changed once a choice points to it, so that copies of drafts can share it. */
@@ -46,6 +46,7 @@ typedef struct Choice {
     int   lanes;                /* of its vector loop, along its first dimension; 0: the default's. Without a nest only */
     int   even;                 /* > 1: what is computed of it along its first dimension begins and ends at multiples of this (align_bounds) */
     int   with;                 /* WHERE_INSIDE: 1 + the member whose loops it shares (compute_with: together.h); 0: none */
+    bool  chain;                /* WHERE_INSIDE with a nest: computed inside the outermost loop of its one reader, which is of the chain too, or the head; kept where `store` says (finish_chains.c) */
     const Nest *nest;           /* WHERE_INSIDE: its own loops; NULL: the default's */
     const int  *memory;         /* its dimensions in memory, innermost first; NULL: as they are. Not of outputs */
 } Choice;
@@ -98,6 +99,11 @@ bool draft_may_inline(const Draft *d, int s);
 /* May stage s be inside loops of the head of that group at all (no extern stage, no scan or scatter of which parts would have to be computed again, all its readers in the group …), so that the schedule is legal? Readers
  * that are inlined stand for those that they are inlined into. */
 bool draft_may_join(const Draft *d, int s, int group);
+
+/* The one stage whose pure definition reads s, through what is inlined; -1: there is none. */
+int draft_chain_reader(const Draft *d, int s);
+/* Can stage s be a link of a chain of stencils, as far as its readers decide it? */
+bool draft_may_chain(const Draft *d, int s);
 
 /* The micro choices that all schedulers share (finish.c), for every group and member. Schedulers call it before draft_settle. */
 void draft_finish(Draft *d, const Machine *m);

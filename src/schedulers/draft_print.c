@@ -424,11 +424,18 @@ static void print_member(const Printer *p, int s)
     const Func   *f     = p->d->graph->stages[s].func;
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
     const Loops   loops = loops_of(p, s), host = loops_of(p, draft_host(p->d, s));
+    const int     next  = c->chain ? draft_chain_reader(p->d, s) : -1;
+    const bool    apart = next >= 0 && next != host.stage;      /* stored in the loops of one stage, computed in those of another */
     text_add(p->out, f->name);
     print_alignment(p, s);
-    if (c->store != c->compute)
+    if (c->store != c->compute || apart)
         print_level(p, &host, "store", c->store);
-    print_level(p, &host, "compute", c->compute);
+    if (apart) {
+        const Loops link = loops_of(p, next);
+        print_level(p, &link, "compute", 0);
+    } else {
+        print_level(p, &host, "compute", c->compute);
+    }
     print_memory(p, s);
     if (loops.at)
         print_loops(p, &loops, -1);

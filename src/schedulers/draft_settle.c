@@ -84,6 +84,17 @@ static const GroupLoop *loops_of(const Draft *d, int host)
     return d->choices[host].where == WHERE_INSIDE ? d->choices[host].nest->loops : d->groups[d->choices[host].group].loops;
 }
 
+/* Is the one reader the head, or a link too that is computed at the same level, and can anything be inside its loops? */
+static bool may_chain(const Draft *d, int s)
+{
+    const Choice *c      = &d->choices[s];
+    const int     reader = c->nest && !c->at && d->graph->stages[s].kind == STAGE_PURE ? draft_chain_reader(d, s) : -1;
+    if (reader < 0)
+        return false;
+    const Choice *r = &d->choices[reader];
+    return reader == d->groups[c->group].head || (r->where == WHERE_INSIDE && r->group == c->group && r->chain && r->compute == c->compute && draft_innermost_of(d, reader) >= 0);
+}
+
 static void settle_level(Draft *d, int s)
 {
     Choice *c = &d->choices[s];
@@ -103,6 +114,7 @@ static void settle_level(Draft *d, int s)
     for (int i = c->compute; i > c->store; i--)
         if (loops_of(d, host)[i].parallel)
             c->store = i;
+    c->chain = c->chain && may_chain(d, s);
     c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_LANES ? 4 * MOST_LANES : c->lanes;
 }
 

@@ -80,6 +80,7 @@ void draft_finish(Draft *d, const Machine *m)
     draft_settle(d);
     finish_steps(d);
     finish_rows(d, m);
+    finish_chains(d);
     draft_settle(d);
     finish_fetch(d, m);
 }

@@ -45,6 +45,9 @@ void finish_steps(Draft *d);
 /* Rows at a time, sums beside vectors, even places. */
 void finish_rows(Draft *d, const Machine *m);
 
+/* Chains of stencils: a few rows at a time, each stage inside the loop of the next. */
+void finish_chains(Draft *d);
+
 /* Large inputs are fetched ahead of the rows that read them. After settling: levels decide how far. */
 void finish_fetch(Draft *d, const Machine *m);
 

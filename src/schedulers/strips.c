@@ -9,7 +9,7 @@
 #include "schedulers/defs.h"
 #include "schedulers/schedulers.h"
 
-enum { TASKS = 4, MOST_ROWS = 256, FEW_PLANES = 8, SHORT_SUM = 27, LEAST_CHUNK = 1 << 12, LEAST_TASK = 1 << 13 };
+enum { TASKS = 4, MOST_ROWS = 256, FEW_PLANES = 8, SHORT_SUM = 27, LEAST_CHUNK = 1 << 12, LEAST_TASK = 1 << 13, LEAST_TASKS = 2, UNIT = 32 };
 static const double most_again = 0.10;      /* of a group's work that is done twice where strips meet */
 static const double most_own   = 0.40;      /* of one member's */
 
@@ -68,7 +68,7 @@ static int64_t strip_height(const Strips *s, const Stage *st, int64_t outer)
     int64_t       height = rows / (strips > 0 ? strips : 1);
     height               = height < least ? least : height;
     height               = height > MOST_ROWS ? MOST_ROWS : height;
-    const int64_t unit   = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+    const int64_t unit   = height >= 64 ? UNIT : height >= 16 ? 8 : height >= 4 ? 4 : 1;
     return height < 1 ? 1 : height / unit * unit;
 }
 
@@ -154,14 +154,16 @@ static double again(const Strips *s, const Group *gr, int group)
     return done / needed - 1;
 }
 
-/* Bytes that the rows of all members take while a strip is computed. */
+/* Bytes that the rows of all members take while a strip is computed; a link of a chain keeps few (finish_chains.c). */
 static double rows_held(const Strips *s, int group)
 {
     double bytes = 0;
     for (int i = 0; i < s->g->stage_count; i++) {
         const Stage *st = &s->g->stages[i];
-        if (s->d.choices[i].group == group && s->d.choices[i].where == WHERE_INSIDE)
-            bytes += (double)(box_points(&s->row[i], st->rank) * st->bytes);
+        if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE)
+            continue;
+        const int64_t points = box_points(&s->row[i], st->rank), most = draft_may_chain(&s->d, i) ? LINK_ROWS * extent(&s->row[i], 0) : points;
+        bytes += (double)((points < most ? points : most) * st->bytes);
     }
     return bytes;
 }
@@ -183,7 +185,7 @@ static int group_of_readers(const Strips *s, int at)
 }
 
 /* Puts the stage into the group of its readers, if that is legal and worth it. */
-static bool try_join(Strips *s, int at)
+static bool join(Strips *s, int at)
 {
     const Choice had   = s->d.choices[at];
     const int    group = group_of_readers(s, at);
@@ -208,6 +210,28 @@ static bool try_join(Strips *s, int at)
     if (per_row * (double)gr->loops[strip].step <= 1.05 * per_strip)
         s->d.choices[at].store = strip + 1;             /* no row is needed twice */
     return true;
+}
+
+/* Strips of a long chain of stencils are as high as leaves every core some: what is computed twice grows with each link. */
+static bool join_higher(Strips *s, int at)
+{
+    const int group = group_of_readers(s, at), strip = group < 0 ? -1 : strip_loop(&s->d.groups[group]);
+    if (strip < 0 || !draft_may_chain(&s->d, at))
+        return false;
+    GroupLoop    *loop = &s->d.groups[group].loops[strip];
+    const int64_t had = loop->step, most = extent(&s->g->stages[s->d.groups[group].head].box, 1) / (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
+    if (most <= had)
+        return false;
+    loop->step = most;
+    if (join(s, at))
+        return true;
+    loop->step = had;
+    return false;
+}
+
+static bool try_join(Strips *s, int at)
+{
+    return join(s, at) || join_higher(s, at);
 }
 
 /* ---- Sums and small things ---------------------------------------------------------------- */

@@ -93,7 +93,7 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
         d->choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group < 0 ? 0 : group, .compute = (int)choose(c, 8) - 1, .store = (int)choose(c, 8) - 1,
                                   .lanes = choose(c, 2) ? 1 << choose(c, 7) : 0, .even = choose(c, 3) ? 0 : (int)choose(c, 5),
                                   .at = choose(c, 2) ? 0 : choose(c, 4) && st->out_count ? st->out[0]->consumer + 1 : (int)choose(c, (uint32_t)d->graph->stage_count + 2) - 1,
-                                  .nest = choose(c, 2) ? draw_nest(c, st, arena) : NULL, .memory = draw_order(c, arena, st->rank) };
+                                  .chain = choose(c, 2), .nest = choose(c, 2) ? draw_nest(c, st, arena) : NULL, .memory = draw_order(c, arena, st->rank) };
     } else if (what == 8) {
         d->choices[s] = (Choice){ .where = WHERE_DEFAULT };
     } else {
