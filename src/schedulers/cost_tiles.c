@@ -131,7 +131,7 @@ static int level_of(const Tiles *t, int k, bool store)
     const Choice *c     = &t->draft->choices[stage];
     int           level = t->level_count - 1;
     if (c->where == WHERE_INSIDE)
-        level = (c->at ? draft_head_level(t->draft, stage) : store ? c->store : c->compute) + 1;
+        level = (c->at ? draft_head_level(t->draft, stage) : store || t->draft->graph->stages[stage].kind == STAGE_SCAN ? c->store : c->compute) + 1;
     return level < t->level_count ? level : t->level_count - 1;
 }
 

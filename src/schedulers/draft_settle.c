@@ -114,6 +114,8 @@ static void settle_level(Draft *d, int s)
     for (int i = c->compute; i > c->store; i--)
         if (loops_of(d, host)[i].parallel)
             c->store = i;
+    if (d->graph->stages[s].kind == STAGE_SCAN)         /* a part of its steps is no step: it does not slide */
+        c->compute = c->store;
     c->chain = c->chain && may_chain(d, s);
     c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_LANES ? 4 * MOST_LANES : c->lanes;
 }

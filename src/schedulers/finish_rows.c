@@ -2,11 +2,12 @@
  *
  * Rows    A head whose members are cheap and read up and down only, each place along x for itself: nothing is stored. Several rows are computed at once, as copies of one vector's code, in which what rows
  *         share is computed once, in registers. Where two such bundles of rows meet, what they share is computed twice.
- * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads it, instead of for a whole row.
+ * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads it, instead of for a whole row. Four vectors at a time where each of
+ *         many steps has something that is the same for all places along x: it is worked out once for them.
  * Even    What reads others at half its own pace begins at even places, so that a vector of it is whole vectors of them. */
 #include "schedulers/finish.h"
 
-enum { MOST_SPAN = 4, MOST_OPS = 40, MOST_DEPTH_OF_ROWS = 5 /* stages in a chain: more are never cheap */, SHORT_WINDOW = 16, MOST_PACE = 4 };
+enum { MOST_SPAN = 4, MOST_OPS = 40, MOST_DEPTH_OF_ROWS = 5 /* stages in a chain: more are never cheap */, SHORT_WINDOW = 16, MOST_PACE = 4, TOGETHER = 4 /* vectors of a sum */ };
 
 static int rows_at_once(const Machine *m) { return m->vector_bits >= 512 ? 8 : 4; }
 
@@ -113,6 +114,35 @@ int final_reader(const Draft *d, int s, bool *own)
     return last;
 }
 
+/* Has each step work that is the same for all places along x: an operand that stands still there? */
+static bool has_still_operand(const Draft *d, int s, int update)
+{
+    Operands reads;
+    operands_of(d, s, update, &reads);
+    for (int i = 0; i < reads.count; i++)
+        if (!operand_moves(&reads.at[i], d->graph->stages[reads.at[i].stage].rank, 0))
+            return true;
+    return false;
+}
+
+/* The lanes of a sum: several vectors at a time where its steps are many, not written out, and have work in common. */
+static int64_t sum_lanes(const Draft *d, int s)
+{
+    const Stage *st    = &d->graph->stages[s];
+    const int    main  = draft_main(d, s);
+    const int    lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
+    return st->defs[main + 1].steps > SHORT_WINDOW && stage_extent(st, 0) >= 2 * TOGETHER * lanes && has_still_operand(d, s, main) ? TOGETHER * lanes : lanes;
+}
+
+/* Vectors and pieces of a head are at least as wide as the vectors of a sum beside them. */
+static void widen_head(Draft *d, int group, int64_t lanes)
+{
+    Group *gr = &d->groups[group];
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && gr->loops[i].step < lanes && gr->loops[gr->loop_count - 1].vector)
+            gr->loops[i].step = lanes;
+}
+
 static void sum_beside(Draft *d, int s)
 {
     const Stage *st  = &d->graph->stages[s];
@@ -121,7 +151,10 @@ static void sum_beside(Draft *d, int s)
     if (st->kind != STAGE_REDUCTION || c->where != WHERE_INSIDE || c->nest || c->at || !st->rank || draft_main(d, s) < 0)
         return;
     const int reader = final_reader(d, s, &own);
-    c->nest          = row_nest(d, s, c->lanes ? c->lanes : draft_lanes(d, s));
+    const int64_t wide = sum_lanes(d, s);
+    c->nest            = row_nest(d, s, wide);
+    if (wide > draft_lanes(d, s) && reader >= 0 && own && reader == d->groups[c->group].head)
+        widen_head(d, c->group, wide);
     if (reader < 0 || !own || d->choices[reader].where != WHERE_INSIDE || d->graph->stages[reader].kind != STAGE_PURE || d->choices[reader].group != c->group)
         return;
     Choice *r = &d->choices[reader];

@@ -52,6 +52,7 @@ static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, 
         c = store;                                      /* the innermost loop, or full reuse: computed where it is stored */
     c     = c < most ? c : most;
     store = store < c ? store : c;
+    c     = s->g->stages[s->stages[k]].kind == STAGE_SCAN ? store : c;       /* a scan does not slide */
     return (Level){ .where = WHERE_INSIDE, .compute = c, .store = store };
 }
 

@@ -36,12 +36,32 @@ void special_finish(Draft *d)
     }
 }
 
+/* A scan that goes through its steps in each piece anew, if a piece needs little beyond its own edges: what it reads of itself, of dimensions that have loops, is near. */
+static bool is_short_scan(const Draft *d, int s)
+{
+    const Stage *st = &d->graph->stages[s];
+    if (st->kind != STAGE_SCAN || d->specials[s].form != SPECIAL_NONE)
+        return false;
+    for (int i = 0; i < st->self_count; i++)
+        for (int k = 0; k < st->rank; k++) {
+            const Reach *r = &st->self[i]->reach[k];
+            if (!(d->facts[s].defs[st->self[i]->update + 1].free & 1u << k))
+                continue;
+            if (r->var != k || r->num != 1 || r->den != 1 || (r->hi - r->lo) * 8 > (int64_t)st->box.max[k] - st->box.min[k])
+                return false;
+        }
+    for (int k = 0; k < st->func->update_count; k++)
+        if (!(d->facts[s].defs[k + 1].free & 1u))
+            return false;
+    return true;
+}
+
 bool special_may_join(const Draft *d, int s, int head)
 {
     const StageKind kind = d->graph->stages[s].kind;
     if (d->specials[head].form == SPECIAL_HOST)
         return d->specials[head].host == s + 1;
-    return kind == STAGE_PURE || kind == STAGE_REDUCTION;
+    return kind == STAGE_PURE || kind == STAGE_REDUCTION || is_short_scan(d, s);
 }
 
 static void settle_form(Draft *d, int s)

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_TIMES = 6, MOST_BAND = 32, LEAST_TASK = 1 << 13 };
+enum { MOST_TIMES = 6, MOST_BAND = 32, LEAST_TASK = 1 << 13, MOST_STEPS = 16 /* of a sum that is written out */ };
 
 static const double better = 0.97, much_better = 0.65;
 
@@ -166,6 +166,7 @@ static void follow_readers(const TileSpace *t, const Places *at)
         const int most = around_readers(t, t->stages[i], at->last);
         c->compute     = c->compute < most ? c->compute : most;
         c->store       = c->store < c->compute ? c->store : c->compute;
+        c->compute     = t->g->stages[t->stages[i]].kind == STAGE_SCAN ? c->store : c->compute;
     }
 }
 
@@ -380,6 +381,9 @@ static double asked_for(const Draft *d, int s)
 bool tile_may_inline(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
+    for (int k = 1; k < st->def_count; k++)
+        if (st->defs[k].steps > MOST_STEPS)
+            return false;
     return draft_may_inline(d, s) && asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1);
 }
 
