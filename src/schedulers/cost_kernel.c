@@ -11,9 +11,10 @@
  *         A step that is not written out has a cost of its own, for all registers of the tile together: that of the loop, STEP operations, and where data says what it reads
  *         STEP_BY_DATA: it is found out anew, number by number. Written out it is found out once for a row. */
 #include "schedulers/cost_kernel.h"
+#include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30 };
+enum { LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, TILE_IN_REGISTERS = 28 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
@@ -183,6 +184,7 @@ typedef struct Walk {
     double      *times;         /* by k: how often a stage is computed or read for each point */
     double      *heavy;         /* the same for loads, with their weights */
     Box         *one, *tile;    /* by stage of the graph; NULL: not needed */
+    double       copied;        /* loads of copies of rows, and the stores into them */
 } Walk;
 
 static bool inlines_any(const Tiles *t, int k)
@@ -245,7 +247,12 @@ static void read_of(Walk *w, int c)
         const int    j     = tiles_find(w->t, e->producer);
         if (is_invariant(w->t, e))
             continue;
-        const double reads = w->times[c] * steps_of(w->t, c, e->update + 1) * e->accesses;
+        const double times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
+        if (c == w->k && row_copy_is_made(w->t->draft, e)) {
+            w->times[j] += times * row_copy_points(e);
+            w->copied += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) + times * row_copy_points(e);
+            continue;
+        }
         w->times[j] += reads;
         w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
     }
@@ -255,7 +262,7 @@ static void read_of(Walk *w, int c)
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->stage_count;
-    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL };
+    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, 0 };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
         unit_boxes(t, k, NULL, w.one = t->one);
@@ -277,6 +284,7 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
             c.ops += w.times[j] * steps_of(t, j, i) * s->defs[i].ops;
         read_of(&w, j);
     }
+    c.loads += w.copied;
     return c;
 }
 

@@ -119,6 +119,7 @@ int draft_lanes(const Draft *d, int s);
 bool draft_streams(const Draft *d, int s, const Machine *m);
 
 /* The name of the loop around the rows of a pure stage that is at root or inside: what a row needs can be computed there. *level: which of its loops that is, if the draft says them. NULL: there is none. */
+int         draft_row_level(const GroupLoop *loops, int count);       /* of these loops; -1: there is none */
 const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level);
 
 /* The draft, settled, as the text of a schedule, with a comment per group. kn_schedule_parse and plan_make accept it: what a draft can say is legal by construction. */

@@ -9,6 +9,7 @@
  * steps of a reduction, copies of rows) is nested between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
+#include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
 enum { LINE = 64, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
@@ -238,6 +239,18 @@ static Loops loops_of(const Printer *p, int s)
     return l;
 }
 
+int draft_row_level(const GroupLoop *loops, int count)
+{
+    int at = count, x = 0;
+    for (int i = 0; i < count; i++) {
+        x  = loops[i].dim == 0 ? i : x;
+        at = loops[i].vector && i < at ? i : at;
+    }
+    for (at = (x < at ? x : at) - 1; at >= 0 && loops[at].unroll; at--)
+        ;
+    return at;
+}
+
 const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
 {
     Text        out;
@@ -245,17 +258,10 @@ const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
     text_init(&out, arena);
     const Printer p = { &out, d };
     const Loops   l = loops_of(&p, s);
-    int           at = l.count, x = 0;
     if (!l.at)
         return f->rank > 1 ? f->args[1] : NULL;
-    for (int i = 0; i < l.count; i++) {
-        x  = l.at[i].dim == 0 ? i : x;
-        at = l.at[i].vector && i < at ? i : at;
-    }
-    for (at = (x < at ? x : at) - 1; at >= 0 && l.at[at].unroll; at--)
-        ;
-    *level = at;
-    return at >= 0 ? l.names[at] : NULL;
+    *level = draft_row_level(l.at, l.count);
+    return *level >= 0 ? l.names[*level] : NULL;
 }
 
 /* Has this definition that loop? The pure one of a reduction has none over steps. */
@@ -523,6 +529,9 @@ static void print_group(const Printer *p, int group)
     for (int i = 0; i < p->d->copy_count; i++)
         if (p->d->choices[p->d->copies[i].reader].group == group)
             print_copy(p, &p->d->copies[i], gr);
+    for (int s = 0; s < p->d->graph->stage_count; s++)
+        if (p->d->choices[s].group == group)
+            row_copies_print(p->out, p->d, s);
     for (int s = 0; s < p->d->graph->stage_count; s++)
         if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INLINE) {
             if (p->d->specials[s].form)

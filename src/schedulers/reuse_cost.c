@@ -6,9 +6,11 @@
  *         bytes that come from beyond each cache are counted too, and overlap with the arithmetic: the larger of the two counts. C^root is the same for all segmentations,
  *         and is left in, so that costs of segments can be compared with times. A segment waits for its last tasks. */
 #include "schedulers/reuse_parts.h"
+#include "schedulers/row_copies.h"
 
 #include <math.h>
 
+static const double gather_ops = 1.75;      /* of a lane that is loaded by itself */
 static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
 enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
 
@@ -97,7 +99,14 @@ static bool is_asked_before(const Model *c, const Stage *st, int i)
     return false;
 }
 
-/* Points of a stage that is inlined: each access computes it. */
+/* Does the reader have a row of it, if it is inlined? */
+static bool is_row(const Model *c, const Edge *e)
+{
+    const int at = c->s->place[e->consumer];
+    return at >= 0 && at < c->s->count && c->levels[at].where != WHERE_INLINE && row_copy_fits(c->s->g, e);
+}
+
+/* Points of a stage that is inlined: each access computes it, but where there is a row of it. */
 static double asked(const Model *c, int k)
 {
     const Stage *st  = stage_at(c->s, k);
@@ -111,7 +120,7 @@ static double asked(const Model *c, int k)
             continue;
         const Stage *r    = stage_at(c->s, at);
         const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
-        all += end >= 0 ? c->points[end] : c->points[at] * r->defs[e->update + 1].points / root * e->accesses;
+        all += end >= 0 ? c->points[end] : c->points[at] * r->defs[e->update + 1].points / root * (is_row(c, e) ? row_copy_points(e) : e->accesses);
     }
     return all;
 }
@@ -176,10 +185,23 @@ static double loads_of(const Model *c, const Stage *st, int update)
     double loads = st->defs[update + 1].loads;
     for (int i = 0; i < st->in_count; i++) {
         const int p = c->s->place[st->in[i]->producer];
-        if (st->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE)
+        if (st->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE && !is_row(c, st->in[i]))
             loads -= st->in[i]->accesses;
     }
     return loads > 0 ? loads : 0;
+}
+
+/* Loads of single elements, at places that data decides: what is inlined is computed there instead. In operations for each lane. */
+static double gathers_of(const Model *c, const Stage *st, int update)
+{
+    double all = 0;
+    for (int i = 0; i < st->in_count; i++) {
+        const Edge *e = st->in[i];
+        const int   p = c->s->place[e->producer];
+        if (e->update == update && e->gathers && (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
+            all += gather_ops * e->accesses;
+    }
+    return all;
 }
 
 /* ns of one point of a stage, its updates counted with it. What is inlined stores nothing, and its last operation is often one with its reader's: a product in a sum. */
@@ -191,7 +213,7 @@ static double point_ns(const Model *c, int k)
     lanes              = st->kind == STAGE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
     for (int i = 0; i < st->def_count; i++) {
         const Work  *w      = &st->defs[i];
-        const double gather = w->gathers ? lanes * w->loads / 2 : 0, times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
+        const double gather = lanes * gathers_of(c, st, i - 1), times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
         const bool   inlined = c->levels[k].where == WHERE_INLINE;
         ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, st, i - 1) / 2 + gather + shuffles(st, i - 1) + (inlined ? 0 : 0.5));
     }
