@@ -36,7 +36,7 @@ static const Row rows[] = {
       "    in: x + -1..2 in 0..64, y; 2 accesses\n"
       "m(0..64, 0..48): pure, 1 byte, 8 bits, reads sizes, 0 ops, 1 load\n"
       "    in: ~x + -3..3 in 0..64, ~y\n"
-      "out(0..64, 0..48): pure output, 1 byte, 8 to 32 bits, reads sizes, 6.75 ops, 4 loads\n"
+      "out(0..64, 0..48): pure output, 1 byte, 8 to 32 bits, reads sizes, 1.75 ops, 4 loads\n"
       "    e: x, y; pointwise\n"
       "    m: x, y; pointwise\n"
       "    in: ~x, ~0..48; 2 accesses\n" },
@@ -73,7 +73,7 @@ static const Row rows[] = {
       "    update 0: in: x + -1..2, y + -1..2\n"
       "s(-1..110, 0..48): pure, 4 bytes, 32 bits, 0 ops, 1 load\n"
       "    s.sum: x, y; pointwise\n"
-      "out(0..64, 0..48): pure output, 4 bytes, 32 bits, 4.25 ops, 2 loads\n"
+      "out(0..64, 0..48): pure output, 4 bytes, 32 bits, 1 op, 2 loads\n"
       "    s: ~(7*x + -193..1) / 4 in -1..110, ~y + -4..1 in 0..; 2 accesses\n" },
     { "param steps : i32 = 8 input in : f32(x) output out a(x, t) = edge(in)(x) a(x, t) = (a(x-1, t-1) + a(x+1, t-1)) / 2 for t in 1..steps+1 out(x) = a(x, steps) estimate out(64)",
       "in(0..64): input, 4 bytes\n"
