@@ -165,7 +165,7 @@ static void unit_boxes(const Tiles *t, int k, const Shape *sh, Box *boxes)
     for (int i = 0; i < t->stage_count; i++)
         boxes[t->stages[i]].max[0] = boxes[t->stages[i]].min[0] - 1;
     boxes[stage] = unit;
-    int *among = t->among, count = 0;
+    int *among = ARENA_ARRAY(t->arena, int, (size_t)t->inner_count), count = 0;
     for (int i = 0; i < t->inner_count && t->inner[i] <= stage; i++)
         if (t->inner[i] == stage || tiles_part(t, tiles_find(t, t->inner[i])) == PART_INLINED)
             among[count++] = t->inner[i];
@@ -261,13 +261,13 @@ static void read_of(Walk *w, int c)
 /* Operations and loads for each point of stage k, of all its definitions and of what is inlined. */
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
-    const size_t n = (size_t)t->stage_count;
+    const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
     Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, 0 };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
-        unit_boxes(t, k, NULL, w.one = t->one);
+        unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
     if (sh->copied > 1)
-        unit_boxes(t, k, sh, w.tile = t->copies);
+        unit_boxes(t, k, sh, w.tile = ARENA_ARRAY(t->arena, Box, all));
     w.times[k] = 1;
     for (int j = k; j >= 0; j--) {
         const Stage *s = &t->graph->stages[t->stages[j]];

@@ -181,12 +181,12 @@ static void note_most(LevelBox *b, int e, int64_t extent)
 }
 
 /* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
-static void add_dimension(const Tiles *t, int level, int d, Box *boxes, double (*mean)[KN_MAX_RANK], double (*sum)[KN_MAX_RANK])
+static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
     const int64_t count = tiles_along(t, level, d);
+    double(*sum)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *sum);
     if (count == 1)
         return;
-    memset(sum, 0, (size_t)t->stage_count * sizeof *sum);
     for (int i = 0; i < (count < FEW ? count : FEW); i++) {
         double weight;
         Box    head = t->boxes[level * t->stage_count + tiles_find(t, t->group.head)].middle;
@@ -200,17 +200,17 @@ static void add_dimension(const Tiles *t, int level, int d, Box *boxes, double (
     }
     for (int k = 0; k < t->stage_count; k++)
         for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
-            const double at_middle = (double)extent_of(&tiles_box(t, level, k)->middle, e);
+            const double at_middle = (double)extent_of(&middle[k], e);
             mean[k][e] *= at_middle > 0 ? sum[k][e] / (double)count / at_middle : 1;
         }
 }
 
-/* boxes, mean, sum: room for one per stage of the graph, of the group, of the group. */
-static void make_level(Tiles *t, int level, Box *boxes, double (*mean)[KN_MAX_RANK], double (*sum)[KN_MAX_RANK])
+static void make_level(Tiles *t, int level, Box *boxes)
 {
     const Stage *head = &t->graph->stages[t->group.head];
-    Box          tile = head->box;
-    t->tiles[level]   = 1;
+    Box         *middle = ARENA_ARRAY(t->arena, Box, (size_t)t->stage_count), tile = head->box;
+    double(*mean)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *mean);
+    t->tiles[level]            = 1;
     for (int d = 0; d < head->rank; d++) {
         const int64_t count = tiles_along(t, level, d);
         t->tiles[level] *= (double)count;
@@ -218,11 +218,10 @@ static void make_level(Tiles *t, int level, Box *boxes, double (*mean)[KN_MAX_RA
     }
     regions_of(t, &tile, boxes);
     for (int k = 0; k < t->stage_count; k++) {
-        LevelBox *b = &t->boxes[level * t->stage_count + k];
-        b->middle   = boxes[t->stages[k]];
+        middle[k] = t->boxes[level * t->stage_count + k].middle = boxes[t->stages[k]];
         for (int e = 0; e < KN_MAX_RANK; e++) {
-            mean[k][e] = 1;
-            b->most[e] = extent_of(&b->middle, e);
+            mean[k][e]                                     = 1;
+            t->boxes[level * t->stage_count + k].most[e] = extent_of(&middle[k], e);
         }
     }
     double all = t->tiles[level];
@@ -230,13 +229,13 @@ static void make_level(Tiles *t, int level, Box *boxes, double (*mean)[KN_MAX_RA
         if (t->quick)
             all *= (double)extent_of(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
         else
-            add_dimension(t, level, d, boxes, mean, sum);
+            add_dimension(t, level, d, middle, boxes, mean);
     }
     for (int k = 0; k < t->stage_count; k++) {
         LevelBox *b = &t->boxes[level * t->stage_count + k];
-        b->points = b->rows = box_points(&b->middle, t->graph->stages[t->stages[k]].rank) ? all : 0;
+        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? all : 0;
         for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
-            const double extent = (double)extent_of(&b->middle, e) * mean[k][e];
+            const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
             b->points *= extent;
             b->rows *= e > 0 ? extent : 1;
         }
@@ -251,11 +250,7 @@ void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quic
     t->level_count = 1 + t->group.loop_count;
     find_stages(t);
     t->boxes   = ARENA_ARRAY(arena, LevelBox, (size_t)(t->level_count * t->stage_count));
-    t->one     = ARENA_ARRAY(arena, Box, (size_t)d->graph->stage_count);
-    t->copies  = ARENA_ARRAY(arena, Box, (size_t)d->graph->stage_count);
-    t->among   = ARENA_ARRAY(arena, int, (size_t)t->inner_count);
     Box *boxes = ARENA_ARRAY(arena, Box, (size_t)d->graph->stage_count);
-    double(*mean)[KN_MAX_RANK] = arena_array(arena, (size_t)t->stage_count, sizeof *mean), (*sum)[KN_MAX_RANK] = arena_array(arena, (size_t)t->stage_count, sizeof *sum);
     for (int level = 0; level < t->level_count; level++)
-        make_level(t, level, boxes, mean, sum);
+        make_level(t, level, boxes);
 }

@@ -28,8 +28,6 @@ typedef struct Tiles {
     int          inner_count, *inner;                   /* those of the group */
     bool        *given, *member, *joined;               /* by stage of the graph: the head; all of these; those of the group */
     LevelBox    *boxes;         /* [level * stage_count + k] */
-    Box         *one, *copies;  /* by stage of the graph: room for what one point needs, and what a tile of copies does (cost_kernel.c) */
-    int         *among;         /* room for stages of the group */
     Arena       *arena;
 } Tiles;
 
