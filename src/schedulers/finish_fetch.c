@@ -70,6 +70,21 @@ static int large_input(const Rows *r, const Machine *m)
     return found;
 }
 
+/* Is the input all that the group reads row by row, and at its own pace: has an iteration as many new rows of it as it has rows? */
+static bool is_all_read(const Draft *d, int group, int input)
+{
+    const Graph *g = d->graph;
+    for (int i = 0; i < g->edge_count; i++) {
+        const Edge  *e = &g->edges[i];
+        const Reach *r = &e->reach[1];
+        if (d->choices[e->consumer].group != group || g->stages[e->producer].rank < 2)
+            continue;
+        if ((e->producer != input && d->choices[e->producer].group != group) || r->var != 1 || r->num != 1 || r->den != 1)
+            return false;
+    }
+    return true;
+}
+
 static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
 {
     Group       *gr = &d->groups[group];
@@ -80,7 +95,7 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     r.step = gr->loops[r.loop].step;
     need_of_iteration(&r, true);
     const int input = large_input(&r, m);
-    if (input < 0)
+    if (input < 0 || !is_all_read(d, group, input))
         return;
     const int64_t last = r.boxes[input].max[1];
     need_of_iteration(&r, false);
