@@ -64,6 +64,16 @@ static const Special *form_of(const Tiles *t, int stage)
     return &t->draft->specials[stage];
 }
 
+/* Bits of the widest type that is computed with: sums that are separated are of integers, and of no more bits than are stored. */
+static int widest(const Tiles *t, int stage)
+{
+    const Stage *s = &t->graph->stages[stage];
+    for (int i = 0; i < s->in_count; i++)
+        if (form_of(t, s->in[i]->producer)->form == SPECIAL_SEPARATE && s->func->component_count == 1)
+            return (int)s->bytes * 8;
+    return s->wide > 0 ? s->wide : 8;
+}
+
 static void shape_of(const Tiles *t, int k, Shape *sh)
 {
     const int     stage = t->stages[k];
@@ -86,7 +96,7 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     }
     const bool   scans       = form_of(t, stage)->form == SPECIAL_SCAN;      /* in strips of whole vectors, step by step: no rows begin */
     const Box   *box         = scans ? &s->box : &tiles_box(t, level, k)->middle;
-    const double in_register = (double)t->draft->vector_bits / (s->wide > 0 ? s->wide : 8);
+    const double in_register = (double)t->draft->vector_bits / widest(t, stage);
     if (scans) {
         sh->dim   = form_of(t, stage)->across;
         sh->lanes = in_register;

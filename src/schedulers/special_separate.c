@@ -11,7 +11,7 @@
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
-enum { LEAST_SIDE = 3, MOST_STEPS = 64 /* that are written out: plan/expand.c */, MOST_VISITS = 2000 };
+enum { LEAST_SIDE = 3, MOST_STEPS = 64 /* that are written out: plan/expand.c */, MOST_VISITS = 2000, TERM_OPS = 2 };
 
 /* ---- What may be separated -------------------------------------------------------------- */
 
@@ -196,7 +196,7 @@ void separate_print(Text *out, const Draft *d, int s)
                 f->updates[0].rvars[d->specials[s].rvar].name, d->graph->stages[reader].func->name, draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
 }
 
-/* (m + n) / (m * n) */
+/* (m + n) / (m * n) of the terms, each a product with a constant, because the steps are written out, and a sum */
 double separate_share(const Draft *d, int s)
 {
     const Func *f = d->graph->stages[s].func;
@@ -204,5 +204,6 @@ double separate_share(const Draft *d, int s)
         return 1;
     const Work   *work = &d->graph->stages[s].defs[1];
     const double  side = (double)work->extents[d->specials[s].rvar];
-    return side > 0 && work->steps > side ? (side + work->steps / side) / work->steps : 1;
+    const double  term = work->ops > TERM_OPS ? TERM_OPS / work->ops : 1;
+    return side > 0 && work->steps > side ? term * (side + work->steps / side) / work->steps : 1;
 }
