@@ -90,6 +90,7 @@ static void test_limits(void)
     CHECK(strstr(kn_error_text(cx), "there is no scheduler `dp/x`"), "%s", kn_error_text(cx));
     kn_module *m = kn_compile(p, NULL);
     CHECK(m && !*kn_error_text(cx), "%s", kn_error_text(cx));
+    CHECK(!kn_calibrate(NULL, NULL, NULL), "must be refused");
     kn_context_free(cx);
 }
 
