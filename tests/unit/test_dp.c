@@ -24,16 +24,6 @@ static double seconds(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, 1 << 16);
-    CHECK(file && fread(text, 1, (1 << 16) - 1, file) > 0, "%s cannot be read: tests run in the project's folder", path);
-    if (file)
-        fclose(file);
-    return text;
-}
-
 /* Makes it twice, and reads it back. */
 static void make(kn_context *cx, const char *name, const char *text, const char *scheduler, double within)
 {
@@ -67,7 +57,7 @@ static void apps(void)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char path[64];
         snprintf(path, sizeof path, "apps/%s/%s.kiln", all[i].name, all[i].name);
-        char *text = read_text(path);
+        char *text = check_read(path);
         for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++) {
             kn_context *cx = kn_context_new(NULL);
             make(cx, path, text, left_out[k], 3 * all[i].within);

@@ -145,21 +145,11 @@ static bool fill_ports(const Case *c, Counted *run)
     return true;
 }
 
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, 1 << 16);
-    CHECK(file && fread(text, 1, (1 << 16) - 1, file) > 0, "%s cannot be read: tests run in the project's folder", path);
-    if (file)
-        fclose(file);
-    return text;
-}
-
 static void test_app(const struct App *app)
 {
     char path[64];
     snprintf(path, sizeof path, "apps/%s/%s.kiln", app->name, app->name);
-    char *text = read_text(path);
+    char *text = check_read(path);
     Case  c    = { .app = app, .cx = kn_context_new(NULL) };
     if (app->defined)
         kn_define(c.cx, app->defined, app->value);

@@ -43,16 +43,6 @@ static const Pipeline pipelines[] = {
         { "red", 256, 64, 256, 64 }, { "green", 256, 64, 256, 64 }, { "blue", 256, 64, 256, 64 } } },
 };
 
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, 1 << 16);
-    CHECK(file && fread(text, 1, (1 << 16) - 1, file) > 0, "%s cannot be read: tests run in the project's folder", path);
-    if (file)
-        fclose(file);
-    return text;
-}
-
 static char *schedule_text(const Pipeline *p)
 {
     char  *text = calloc(1, 1 << 12);
@@ -103,7 +93,7 @@ static void check_stages(const Pipeline *p, Counted *c, int tiles, int64_t *per_
 static void check_pipeline(const Pipeline *p, int across, int64_t *per_tile)
 {
     kn_context   *cx       = kn_context_new(&(kn_config){ .quota = 10000000000 });
-    char         *text     = read_text(p->path), *schedule = schedule_text(p);
+    char         *text     = check_read(p->path), *schedule = schedule_text(p);
     const int32_t extent[] = { p->tile[0] * across, p->tile[1] * across, p->tile[2] };
     Counted       c;
     if (p->constant)
