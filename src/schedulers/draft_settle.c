@@ -195,7 +195,8 @@ static void settle_copies(Draft *d)
 
 /* ---- Fetching ahead --------------------------------------------------------------------- */
 
-/* Is stage f read in that loop of the group's head: by the head, or by a member that is computed there? What is inlined stands for those that it is inlined into. */
+/* Is stage f read in that loop of the group's head: by the head, or by a member that is computed there? What is inlined stands for those that it is inlined into, but
+ * for a tuple, of which they may read another component. */
 static bool is_read_in(const Draft *d, int f, int group, int loop)
 {
     const int head = d->groups[group].head;
@@ -205,7 +206,7 @@ static bool is_read_in(const Draft *d, int f, int group, int loop)
         if (at < 0 || d->specials[at].form != SPECIAL_NONE)
             continue;
         const Choice *c = &d->choices[at];
-        if (c->where == WHERE_INLINE ? is_read_in(d, at, group, loop) : at == head ? r.update == draft_main(d, at) : c->where == WHERE_INSIDE && c->group == group && draft_head_level(d, at) >= loop)
+        if (c->where == WHERE_INLINE ? r.func->component_count == 1 && is_read_in(d, at, group, loop) : at == head ? r.update == draft_main(d, at) : c->where == WHERE_INSIDE && c->group == group && draft_head_level(d, at) >= loop)
             return true;
     }
     return false;
