@@ -1,0 +1,169 @@
+/* The space of figure 6 of Sioutas et al. 2019: blurx computed at one of the loops yo, xo, yi, xi of out, and stored at the same one or further out. All ten are legal, and the one that Algorithm 1
+ * takes, without a look at the others, costs hardly more than any by the cost of section 3, with the smallest buffer of those.
+ *
+ *     build/tests/unit-test_figure6 --table [WIDTHxHEIGHT]      prints the points for tiles of that size: what each costs, and its schedule (bench/figure6 runs them) */
+#include "check.h"
+
+#include "analysis/regions.h"
+#include "kiln.h"
+#include "schedulers/cost.h"
+#include "schedulers/reuse_parts.h"
+
+#include <stdio.h>
+
+static const char blur[] = "type pixel = u16\ninput in : pixel(x, y)\noutput out\nblurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
+                           "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\nestimate out(6400, 4800)\n";
+static const char *const loops[] = { "yo", "xo", "yi", "xi" };
+
+enum { LOOPS = 4 };
+
+/* A segment of two stages, the first of which the second reads. */
+typedef struct Blur {
+    kn_context  *cx;
+    kn_pipeline *p;
+    Arena        arena;
+    Machine      machine;
+    Binding      binding;
+    Graph        graph;
+    Draft        draft;
+    Segment      segment;
+    Tiling       nest;
+} Blur;
+
+static int stage_named(const Graph *g, const char *name)
+{
+    for (int s = 0; s < g->stage_count; s++)
+        if (!strcmp(g->stages[s].func->name, name))
+            return s;
+    return -1;
+}
+
+static void make_segment(Blur *b)
+{
+    const Graph *g = &b->graph;
+    const size_t n = (size_t)g->stage_count;
+    Arena       *a = &b->arena;
+    Where       *plain = ARENA_ARRAY(a, Where, n);
+    Segment     *s = &b->segment;
+    *s = (Segment){ .g = g, .m = &b->machine, .d = &b->draft, .plain = plain, .stages = ARENA_ARRAY(a, int, n), .outside = ARENA_ARRAY(a, int, n), .place = ARENA_ARRAY(a, int, n),
+                    .given = ARENA_ARRAY(a, bool, n), .member = ARENA_ARRAY(a, bool, n), .boxes = ARENA_ARRAY(a, Box, n), .levels = ARENA_ARRAY(a, Box, n * MOST_REUSE_LEVELS),
+                    .points = ARENA_ARRAY(a, double, n), .held = ARENA_ARRAY(a, double, n), .ends = ARENA_ARRAY(a, int, n) };
+    s->stages[s->count++]           = stage_named(g, "blurx");
+    s->stages[s->count++]           = stage_named(g, "out");
+    s->outside[s->outside_count++]  = stage_named(g, "in");
+    s->given[s->stages[1]]          = true;
+    for (int k = 0; k < 3; k++) {
+        const int at  = k < 2 ? s->stages[k] : s->outside[0];
+        s->place[at]  = k;
+        s->member[at] = true;
+    }
+}
+
+static void begin(Blur *b, int64_t width, int64_t height)
+{
+    static const int y_then_x[] = { 1, 0 };
+    b->cx      = kn_context_new(NULL);
+    b->p       = kn_parse(b->cx, "blur.kiln", blur, -1);
+    b->machine = machine_usual();
+    scratch_begin(&b->arena, b->cx);
+    b->binding = graph_binding(b->p, &b->arena);
+    CHECK(graph_make(b->p, &b->arena, &b->binding, &b->graph), "%s", kn_error_text(b->cx));
+    b->draft = draft_plain(&b->graph, &b->machine, &b->arena);
+    make_segment(b);
+    nest_make(&b->segment, (int64_t[]){ width, height }, y_then_x, y_then_x, &b->nest);
+    nest_boxes(&b->segment, &b->nest);
+}
+
+static void end(Blur *b)
+{
+    scratch_end(&b->arena);
+    kn_context_free(b->cx);
+}
+
+/* The schedule of a point, which the compiler accepts. */
+static const char *schedule_of(Blur *b, int compute, int store)
+{
+    const int blurx = b->segment.stages[0], out = b->segment.stages[1];
+    Draft     d     = draft_plain(&b->graph, &b->machine, &b->arena);
+    Group    *gr    = &d.groups[d.choices[out].group];
+    Text      text;
+    gr->loop_count   = b->nest.loop_count;
+    memcpy(gr->loops, b->nest.loops, sizeof gr->loops);
+    gr->stream       = draft_streams(&d, out, &b->machine);
+    d.choices[blurx] = (Choice){ .where = WHERE_INSIDE, .group = d.choices[out].group, .compute = compute, .store = store };
+    draft_settle(&d);
+    CHECK(d.choices[blurx].where == WHERE_INSIDE && d.choices[blurx].compute == compute && d.choices[blurx].store == store, "%s, %s became %s, %s", loops[compute], loops[store],
+          loops[d.choices[blurx].compute], loops[d.choices[blurx].store]);
+    text_init(&text, &b->arena);
+    draft_print(&text, &d);
+    CHECK(kn_schedule_parse(b->p, "point.sched", text_string(&text), -1) == KN_OK && kn_show_code(b->p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL), "%s\n%s",
+          kn_error_text(b->cx), text_string(&text));
+    return text_string(&text);
+}
+
+static NestCost cost_of(Blur *b, int compute, int store)
+{
+    const Level levels[2] = { { .where = WHERE_INSIDE, .compute = compute, .store = store }, { .where = WHERE_ROOT } };
+    return nest_cost(&b->segment, &b->nest, levels);
+}
+
+static Level picked(Blur *b)
+{
+    Level levels[2];
+    fuse_stages(&b->segment, &b->nest, levels);
+    return levels[0];
+}
+
+/* The point that Algorithm 1 takes for these loops is the paper's, and the cheapest. */
+static void test_space(void)
+{
+    Blur b;
+    begin(&b, 512, 128);
+    const Level    pick = picked(&b);
+    const NestCost best = cost_of(&b, pick.compute, pick.store);
+    int            points = 0;
+    CHECK(b.nest.loop_count == LOOPS, "%d loops", b.nest.loop_count);
+    CHECK(!strcmp(loops[pick.compute], "yi") && !strcmp(loops[pick.store], "xo"), "%s, %s is picked", loops[pick.compute], loops[pick.store]);
+    for (int compute = 0; compute < LOOPS; compute++)
+        for (int store = 0; store <= compute; store++, points++) {
+            const NestCost cost = cost_of(&b, compute, store);
+            schedule_of(&b, compute, store);
+            CHECK(best.ns <= cost.ns * 1.02, "%s, %s costs %.3f ms, less than the one that is picked: %.3f ms", loops[compute], loops[store], cost.ns * 1e-6, best.ns * 1e-6);
+        }
+    CHECK(points == 10, "%d points", points);
+    end(&b);
+}
+
+/* "compute store, cost, points computed again, bytes held, whether it is picked", then the schedule, indented. */
+static void print_table(const char *size)
+{
+    Blur b;
+    int  width = 512, height = 128;
+    if (size && (sscanf(size, "%dx%d", &width, &height) != 2 || width < 64 || width > 3200 || height < 2 || height > 2400)) {
+        printf("a tile is WIDTHxHEIGHT, from 64x2 to 3200x2400\n");
+        return;
+    }
+    begin(&b, width, height);
+    const Level pick = picked(&b);
+    for (int compute = 0; compute < LOOPS; compute++)
+        for (int store = 0; store <= compute; store++) {
+            const NestCost cost  = cost_of(&b, compute, store);
+            const char    *text  = schedule_of(&b, compute, store);
+            const double   again = b.segment.points[0] - segment_points(&b.segment, 0, 0);
+            printf("%s %s %.3f %.3f %.3f %.0f %.0f %d\n", loops[compute], loops[store], cost.ns * 1e-6, cost.compute * 1e-6, cost.load * 1e-6, again, cost.folded + cost.unfolded,
+                   compute == pick.compute && store == pick.store);
+            for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+                printf("    %.*s\n", (int)strcspn(line, "\n"), line);
+        }
+    end(&b);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "--table")) {
+        print_table(argv[2]);
+        return 0;
+    }
+    test_space();
+    return check_done();
+}
