@@ -215,16 +215,17 @@ static Box box_everything(void)
 }
 
 /* Step by step. The bounds of the steps may depend on the free variables, whose box grows on the way: then again with the larger domain. One that still grows after
- * some rounds becomes that of all points: steps which then are too many do not matter to any point, and cost only their time. */
+ * some rounds, more if it is small, becomes that of all points: steps which then are too many do not matter to any point, and cost only their time. */
 static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
 {
-    enum { ROUNDS = 16 };
+    enum { ROUNDS = 4, ROUNDS_IF_SMALL = 16, SMALL = 256 };
     const Update *u     = &f->updates[update];
     const Need    start = b->need[f->id];
     Box           box   = start.box;
-    for (int round = 0; round <= ROUNDS && b->failure.kind == FAIL_NONE; round++) {
+    bool          last  = false;
+    for (int round = 0; b->failure.kind == FAIL_NONE; round++) {
         b->need[f->id] = start;
-        if (round == ROUNDS)
+        if (last)
             box = box_everything();
         const bool any = update_bind(&b->evaluator, f, update, &box, NULL, r->lo, r->hi) == u->rvar_count;
         if (!count_steps(b, f, u, r, &r->steps))
@@ -240,9 +241,10 @@ static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r
         keep_boxes(b, r);
         keep_box(r, 0, &box);
         walk_steps(b, f, update, r);
-        if (round == ROUNDS)
+        if (last)
             return;
-        box = b->need[f->id].box;
+        last = round + 1 >= (r->steps <= SMALL ? ROUNDS_IF_SMALL : ROUNDS);
+        box  = b->need[f->id].box;
         UpdateRegion again = { 0 };
         update_bind(&b->evaluator, f, update, &box, NULL, again.lo, again.hi);
         if (!memcmp(again.lo, r->lo, sizeof again.lo[0] * (size_t)u->rvar_count) && !memcmp(again.hi, r->hi, sizeof again.hi[0] * (size_t)u->rvar_count))
