@@ -82,7 +82,7 @@ static bool is_index_type(const Expr *e) { return e->type == KN_I32 || e->type =
 static Made made_of(Gen *g, const Expr *e)
 {
     if (e->op == EX_LOAD || e->op == EX_EXTERN || e->op == EX_CALL)
-        return MADE_OF_DATA;
+        return e->op == EX_LOAD && e->u.buffer->coordinates ? MADE_OF_COORDINATES : MADE_OF_DATA;
     if (e->op == EX_VAR) {
         const Binding *b = binding_find(g, e->u.name);
         return is_index_type(e) && (!b || b->coordinate) ? MADE_OF_COORDINATES : MADE_OF_DATA;
@@ -90,7 +90,7 @@ static Made made_of(Gen *g, const Expr *e)
     uint8_t *known = &g->coordinate[e->id];
     if (*known == MADE_NOT_KNOWN) {
         Made made = is_index_type(e) && coordinate_op(e) ? MADE_OF_COORDINATES : MADE_WITH_PARAMS;
-        for (uint32_t i = 0; made != MADE_OF_DATA && i < e->count && !is_clamped_entry(e); i++) {
+        for (uint32_t i = e->op == EX_SELECT; made != MADE_OF_DATA && i < e->count && !is_clamped_entry(e); i++) {      /* one of two is what they are, whatever decides */
             const Made part = made_of(g, e->args[i]);
             made            = part < made ? part : made;
         }

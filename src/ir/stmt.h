@@ -30,6 +30,7 @@ struct Buffer {
     int         rank;           /* of a port */
     int         dense;          /* of a port: the dimension whose stride is 1 when the code runs (the runtime sees to that); -1 if rank is 0 */
     Memory      memory;         /* of scratch */
+    bool        coordinates;    /* of what lowering keeps for itself: all that is ever read from it are coordinates, within ±MOST_COORDINATE */
 };
 
 typedef enum LoopKind { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTOR, LOOP_UNROLL } LoopKind;

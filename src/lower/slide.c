@@ -226,8 +226,11 @@ void slide_begin(Build *b, const Func *f, Wraps *w)
     Lower    *lw   = b->lw;
     Slide    *s    = &b->slides[f->id];
     const int rank = f->rank ? f->rank : 1;
-    if (!s->held)
-        s->held = build_scratch(b, arena_printf(lw->arena, "%s.held", f->name), KN_I32);
+    if (!s->held) {
+        Buffer *kept      = build_scratch(b, arena_printf(lw->arena, "%s.held", f->name), KN_I32);
+        kept->coordinates = true;
+        s->held           = kept;
+    }
     s->opened = b->scopes.count;
     wrap_alloc(b, w, s->held, expr_int(lw->exprs, KN_I64, 4 * rank));
     for (int box = 0; box < 2; box++)

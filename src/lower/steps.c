@@ -185,6 +185,9 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
     SelfReads     none = { b, f, u, *need };
     const size_t  checks = b->spans.checks.count;
     begin_step(b, f, u, need, &none);
+    for (int d = 0; d < f->rank; d++)
+        if (u->is_free[d] && !t->still[d])
+            spans_bind(&b->spans, f->args[d], (Span){ NULL, NULL });        /* its box grows on the way, though it may be one point now */
     t->lo     = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
     t->extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
     const Expr *steps = x_int(lw, 1), *wide = expr_int(lw->exprs, KN_I64, 1);

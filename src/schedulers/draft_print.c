@@ -503,6 +503,19 @@ static void print_pieces(const Printer *p, const Group *gr)
                         (long long)gr->loops[i].step);
 }
 
+/* What is inlined into a group, or, group -1, into what is left to the compiler. */
+static void print_inlined(const Printer *p, int group)
+{
+    for (int s = 0; s < p->d->graph->stage_count; s++) {
+        if (p->d->choices[s].group != group || p->d->choices[s].where != WHERE_INLINE)
+            continue;
+        if (p->d->specials[s].form)
+            special_print(p->out, p->d, s);
+        else
+            text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
+    }
+}
+
 static void print_group(const Printer *p, int group)
 {
     const Group *gr   = &p->d->groups[group];
@@ -532,13 +545,7 @@ static void print_group(const Printer *p, int group)
     for (int s = 0; s < p->d->graph->stage_count; s++)
         if (p->d->choices[s].group == group)
             row_copies_print(p->out, p->d, s);
-    for (int s = 0; s < p->d->graph->stage_count; s++)
-        if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INLINE) {
-            if (p->d->specials[s].form)
-                special_print(p->out, p->d, s);
-            else
-                text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
-        }
+    print_inlined(p, group);
 }
 
 /* A copy that may be settled. */
@@ -562,4 +569,5 @@ void draft_print(Text *out, const Draft *d)
     draft_settle(&settled);
     for (int i = 0; i < settled.group_count; i++)
         print_group(&p, i);
+    print_inlined(&p, -1);
 }

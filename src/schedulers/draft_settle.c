@@ -6,6 +6,7 @@
  *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed
  *     fetching    ahead: of what is whole and read in that loop */
 #include "schedulers/draft_parts.h"
+#include "schedulers/row_copies.h"
 #include "schedulers/together.h"
 #include "schedulers/special.h"
 
@@ -195,18 +196,30 @@ static void settle_copies(Draft *d)
 
 /* ---- Fetching ahead --------------------------------------------------------------------- */
 
-/* Is stage f read in that loop of the group's head: by the head, or by a member that is computed there? What is inlined stands for those that it is inlined into, but
+/* Does `reader` take rows of stage f, which is inlined, instead of computing it at each access? */
+static bool takes_rows(const Draft *d, int f, int reader)
+{
+    const Stage *st = &d->graph->stages[f];
+    for (int i = 0; i < st->out_count; i++)
+        if (st->out[i]->consumer == reader && row_copy_is_made(d, st->out[i]))
+            return true;
+    return false;
+}
+
+/* Is stage f read in that loop of the group's head: by the head, or by a member or for a row that is computed there? What is inlined stands for those that it is inlined into, but
  * for a tuple, of which they may read another component. */
 static bool is_read_in(const Draft *d, int f, int group, int loop)
 {
-    const int head = d->groups[group].head;
+    const Group *gr = &d->groups[group];
     for (size_t i = 0; i < d->facts[f].readers.count; i++) {
         const TextReader r  = d->facts[f].readers.at[i];
         const int        at = d->graph->of_func[r.func->id];
         if (at < 0 || d->specials[at].form != SPECIAL_NONE)
             continue;
         const Choice *c = &d->choices[at];
-        if (c->where == WHERE_INLINE ? r.func->component_count == 1 && is_read_in(d, at, group, loop) : at == head ? r.update == draft_main(d, at) : c->where == WHERE_INSIDE && c->group == group && draft_head_level(d, at) >= loop)
+        if (c->where == WHERE_INLINE ? r.func->component_count == 1 && is_read_in(d, at, group, loop)
+            : at == gr->head ? r.update == draft_main(d, at) && (!takes_rows(d, f, at) || draft_row_level(gr->loops, gr->loop_count) >= loop)
+                             : c->where == WHERE_INSIDE && c->group == group && draft_head_level(d, at) >= loop)
             return true;
     }
     return false;
