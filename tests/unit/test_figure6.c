@@ -152,8 +152,8 @@ static void print_table(const char *size)
             const double   again = b.segment.points[0] - segment_points(&b.segment, 0, 0);
             printf("%s %s %.3f %.3f %.3f %.0f %.0f %d\n", loops[compute], loops[store], cost.ns * 1e-6, cost.compute * 1e-6, cost.load * 1e-6, again, cost.folded + cost.unfolded,
                    compute == pick.compute && store == pick.store);
-            for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-                printf("    %.*s\n", (int)strcspn(line, "\n"), line);
+            for (const char *c = text; *c; c++)
+                printf("%s%c", c == text || c[-1] == '\n' ? "    " : "", *c);
         }
     end(&b);
 }
