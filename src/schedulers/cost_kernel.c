@@ -5,6 +5,7 @@
  * How     A row of w points is computed by ceil(w / lanes) vectors, or point by point if it is shorter than one. An inlined stage is computed as often as the text reads it, but for
  *         each place once: as often as the box has points that one point needs of it. Copies of unrolled loops are one expression: what two of them read or compute they have in common,
  *         so a tile of copies takes as much more than one point as its box is larger (the register tiles of matrix products and convolutions).
+ *         A load takes as many turns as lines that it touches: where rows are read at all places, one of b bytes touches 1 + b / line. So half registers do not take twice as long.
  *         Loads that are not dense take more: every second element two registers and a shuffle; elements at places that data or another dimension decides a load each.
  * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before, LATENCY operations' time, while there is room for
  *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead).
@@ -14,7 +15,7 @@
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, TILE_IN_REGISTERS = 28 };
+enum { LINE = 64, LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, TILE_IN_REGISTERS = 28 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
@@ -140,6 +141,13 @@ static int dense_dim(const Draft *d, int producer, int reader)
     return d->choices[producer].memory ? d->choices[producer].memory[0] : 0;
 }
 
+/* Lines that a dense access of so many bytes touches, as a part of those of a whole register. */
+static double lines_touched(const Tiles *t, double bytes)
+{
+    const double whole = t->draft->vector_bits / 8.0;
+    return bytes < whole ? (LINE + bytes) / (LINE + whole) : 1;
+}
+
 /* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
 static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole)
 {
@@ -154,7 +162,7 @@ static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double 
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
-    return e->reach[dense].num > 1 ? 2 * (double)(e->reach[dense].num < 4 ? e->reach[dense].num : lanes) : e->reach[dense].den > 1 ? 2 : 1;
+    return e->reach[dense].num > 1 ? 2 * (double)(e->reach[dense].num < 4 ? e->reach[dense].num : lanes) : e->reach[dense].den > 1 ? 2 : lines_touched(t, lanes * (double)p->bytes);
 }
 
 static double defs_ratio(const Stage *s, int def)
@@ -335,7 +343,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     const double per    = vectors_per_point(&sh);
     KernelCost   c      = per_point(t, k, &sh);
     const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
-    c.stores            = narrow;
+    c.stores            = sh.lanes > 1 && sh.registers <= 1 ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8) : narrow;
     double vectors      = per;
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
