@@ -5,7 +5,9 @@
  * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
- *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
+ *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads.
+ * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page: at each start of a run one waits as long as LINES_AHEAD lines
+ *         take (equation 6), once for all runs that one step of a loop reads, which start together. So rows that are cut cost more to read than whole ones, unless they were fetched ahead.
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
@@ -14,12 +16,15 @@
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
+enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */ };
+
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
     StageCost     *stages;      /* by k */
     KernelCost    *kernels;     /* by k: of heads and members */
     int           *read_level;  /* by k */
+    double        *at_once;     /* by k: its rows that one step of its readers' loops along rows reads */
     double         threads;     /* that work at a time */
 } Model;
 
@@ -118,6 +123,7 @@ static double level_bytes(const Model *c, int level)
 
 typedef struct Traffic {
     double read, written;
+    double waited;              /* of those read: the first lines of each run */
 } Traffic;
 
 /* Elements that one row of the reader reads through an edge. */
@@ -171,12 +177,74 @@ static void find_read_levels(Model *c)
     }
 }
 
+/* Rows of a producer that the head reads for a vector, with all copies. */
+static double rows_of_vector(const Model *c, int k)
+{
+    const Tiles *t     = &c->tiles;
+    int          level = t->level_count - 1;
+    while (level > 1 && !t->group.loops[level - 1].vector)
+        level--;
+    const Box *box = &tiles_box(t, level, k)->middle;
+    double     all = 1;
+    for (int d = 1; d < stage_at(c, k)->rank; d++)
+        all *= (double)(box->max[d] - box->min[d] + 1);
+    return all;
+}
+
+/* Rows that one point of a reader reads through an edge. */
+static double rows_of_point(const Model *c, const Edge *e, int reader)
+{
+    Box    point = tiles_box(&c->tiles, 0, reader)->middle;
+    double all   = 1;
+    for (int d = 0; d < stage_at(c, reader)->rank; d++)
+        point.max[d] = point.min[d] += (point.max[d] - point.min[d]) / 2;
+    for (int d = 1; d < c->tiles.graph->stages[e->producer].rank; d++) {
+        int64_t lo, hi;
+        reach_span(&e->reach[d], &point, &lo, &hi);
+        all *= (double)(hi - lo + 1);
+    }
+    return all;
+}
+
+/* Readers come later than what they read. What is inlined is read by its readers' loops: of a head those of a vector. */
+static void find_at_once(Model *c)
+{
+    bool *by_head = ARENA_ARRAY(c->tiles.arena, bool, (size_t)c->tiles.stage_count);
+    for (int k = c->tiles.stage_count - 1; k >= 0; k--) {
+        const Stage *s = stage_at(c, k);
+        by_head[k] |= is_head(c, k);
+        for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
+            const int    at   = tiles_find(&c->tiles, s->in[i]->producer);
+            const double rows = by_head[k] ? rows_of_vector(c, at) : rows_of_point(c, s->in[i], k) * (is_inlined(c, k) ? c->at_once[k] : 1);
+            c->at_once[at]    = rows > c->at_once[at] ? rows : c->at_once[at];
+            by_head[at] |= by_head[k] && is_inlined(c, at);
+        }
+    }
+}
+
+/* The part of the bytes that are read of stage k that one waits for: its runs are the rows of the box that is read at a time, where it is a part of them, and pages. */
+static double waited_part(const Model *c, int k)
+{
+    const Stage *s   = stage_at(c, k);
+    const Box   *box = &tiles_box(&c->tiles, c->read_level[k], k)->middle;
+    double       run = (double)s->bytes;
+    bool         all = true;
+    if (c->tiles.group.fetched == c->tiles.stages[k] + 1)
+        return 0;
+    for (int d = 0; d < s->rank && all; d++) {
+        run *= (double)(box->max[d] - box->min[d] + 1);
+        all = box->min[d] == s->box.min[d] && box->max[d] == s->box.max[d];
+    }
+    const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE ? run : PAGE, once = c->at_once[k] < MOST_AT_ONCE ? c->at_once[k] : MOST_AT_ONCE;
+    return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
+}
+
 /* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what comes from outside and is needed again before it
  * can stay, each row that is computed fetches its own. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int     j = 0;
-    Traffic t = { 0, 0 };
+    Traffic t = { 0, 0, 0 };
     while (j < c->tiles.level_count && level_bytes(c, j) > size)
         j++;
     if (j == 0)
@@ -186,8 +254,9 @@ static Traffic traffic_beyond(const Model *c, double size)
         const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
         const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
         if (is_outside(c, k) || large) {
-            const double by_rows = fetched_by_rows(c, k);
-            t.read += bytes * (by_rows < by_tiles ? by_rows : by_tiles);
+            const double by_rows = fetched_by_rows(c, k), read = bytes * (by_rows < by_tiles ? by_rows : by_tiles);
+            t.read += read;
+            t.waited += read * waited_part(c, k);
         }
         if (is_head(c, k) || large)
             t.written += c->stages[k].points * bytes;
@@ -276,8 +345,8 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_LOADS]  = (code.loads + 2 * code.stores) * m->load / share * waves;
     out->term[TERM_WAITS]  = code.waits * m->op / share * waves;
     out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
-    out->term[TERM_L3]     = m->l3 ? cache_time(&l2, m->l3_rate * share) * waves : 0;
-    out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all);
+    out->term[TERM_L3]     = m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0;
+    out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.waited / m->memory_rate / share;
     out->term[TERM_ROWS]   = rows_begun(c, false) * m->row / share;
     out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
@@ -323,7 +392,9 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
     c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
     c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
+    c.at_once    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
     count_stages(&c);
+    find_at_once(&c);
     find_read_levels(&c);
     find_totals(&c, out);
     c.threads = out->tasks < m->cores ? out->tasks : m->cores;

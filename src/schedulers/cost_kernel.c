@@ -5,7 +5,9 @@
  * How     A row of w points is computed by ceil(w / lanes) vectors, or point by point if it is shorter than one. An inlined stage is computed as often as the text reads it, but for
  *         each place once: as often as the box has points that one point needs of it. Copies of unrolled loops are one expression: what two of them read or compute they have in common,
  *         so a tile of copies takes as much more than one point as its box is larger (the register tiles of matrix products and convolutions).
- *         Loads that are not dense take more: every second element two registers and a shuffle; elements at places that data or another dimension decides a load each.
+ *         A load takes as many turns as lines that it touches: where rows are read at all places, one of b bytes touches 1 + b / line. So half registers do not take twice as long.
+ *         Loads that are not dense take more: every second element two registers and a shuffle; elements at places that data or another dimension decides a load each, and so those at half
+ *         the pace, here more and there less, of what is inlined at half the pace. What is inlined has the pace of its reader, times that at which it is read.
  * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before, LATENCY operations' time, while there is room for
  *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead).
  *         A step that is not written out has a cost of its own, for all registers of the tile together: that of the loop, STEP operations, and where data says what it reads
@@ -14,7 +16,7 @@
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, TILE_IN_REGISTERS = 28 };
+enum { FAR = 1 << 16 /* apart is apart */, LINE = 64, LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, TILE_IN_REGISTERS = 28 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
@@ -140,8 +142,28 @@ static int dense_dim(const Draft *d, int producer, int reader)
     return d->choices[producer].memory ? d->choices[producer].memory[0] : 0;
 }
 
+/* Lines that a dense access of so many bytes touches, as a part of those of a whole register. */
+static double lines_touched(const Tiles *t, double bytes)
+{
+    const double whole = t->draft->vector_bits / 8.0;
+    return bytes < whole ? (LINE + bytes) / (LINE + whole) : 1;
+}
+
+typedef struct Pace {
+    int64_t num, den;           /* places along the vectors for each of their points */
+} Pace;
+
+/* The pace of what is read through an edge. */
+static Pace pace_of(const Pace *reader, const Reach *r)
+{
+    Pace p = { reader->num < FAR ? reader->num * r->num : FAR, reader->den < FAR ? reader->den * r->den : FAR };
+    while (p.num > 1 && p.den > 1 && p.num % 2 == 0 && p.den % 2 == 0)
+        p = (Pace){ p.num / 2, p.den / 2 };
+    return p;
+}
+
 /* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
-static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole)
+static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole, const Pace *reader)
 {
     const Stage *p      = &t->graph->stages[e->producer];
     const int    dense  = dense_dim(t->draft, e->producer, t->stages[k]);
@@ -154,7 +176,12 @@ static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double 
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
-    return e->reach[dense].num > 1 ? 2 * (double)(e->reach[dense].num < 4 ? e->reach[dense].num : lanes) : e->reach[dense].den > 1 ? 2 : 1;
+    const Pace pace = pace_of(reader, &e->reach[dense]);
+    if (pace.num > 1)
+        return 2 * (double)(pace.num <= 4 ? pace.num : lanes);
+    if (pace.den > 1)
+        return reader->den > 1 && e->reach[dense].den > 1 && !e->reach[dense].exact ? 1.5 * lanes : 2;
+    return lines_touched(t, lanes * (double)p->bytes);
 }
 
 static double defs_ratio(const Stage *s, int def)
@@ -194,6 +221,7 @@ typedef struct Walk {
     double      *times;         /* by k: how often a stage is computed or read for each point */
     double      *heavy;         /* the same for loads, with their weights */
     Box         *one, *tile;    /* by stage of the graph; NULL: not needed */
+    Pace        *pace;          /* by k: of what is inlined */
     double       copied;        /* loads of copies of rows, and the stores into them */
 } Walk;
 
@@ -260,11 +288,13 @@ static void read_of(Walk *w, int c)
         const double times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
             w->times[j] += times * row_copy_points(e);
-            w->copied += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) + times * row_copy_points(e);
+            w->copied += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole, &w->pace[c]) + times * row_copy_points(e);
             continue;
         }
         w->times[j] += reads;
-        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
+        if (w->sh->dim >= 0 && w->sh->dim < w->t->graph->stages[e->producer].rank && e->reach[w->sh->dim].var == w->sh->dim)
+            w->pace[j] = pace_of(&w->pace[c], &e->reach[w->sh->dim]);
+        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole, &w->pace[c]) * for_all_registers(w, e);
     }
 }
 
@@ -272,13 +302,16 @@ static void read_of(Walk *w, int c)
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
-    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, 0 };
+    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL,
+                       ARENA_ARRAY(t->arena, Pace, n), 0 };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
         unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
     if (sh->copied > 1)
         unit_boxes(t, k, sh, w.tile = ARENA_ARRAY(t->arena, Box, all));
     w.times[k] = 1;
+    for (size_t j = 0; j < n; j++)
+        w.pace[j] = (Pace){ 1, 1 };
     for (int j = k; j >= 0; j--) {
         const Stage *s = &t->graph->stages[t->stages[j]];
         if (w.times[j] <= 0)
@@ -335,7 +368,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     const double per    = vectors_per_point(&sh);
     KernelCost   c      = per_point(t, k, &sh);
     const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
-    c.stores            = narrow;
+    c.stores            = sh.lanes > 1 && sh.registers <= 1 ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8) : narrow;
     double vectors      = per;
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);

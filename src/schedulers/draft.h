@@ -115,7 +115,8 @@ void draft_settle(Draft *d);
 /* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, four of its widest at most. */
 int draft_lanes(const Draft *d, int s);
 
-/* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? */
+/* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? Rows that do not begin at lines never are: most of their
+ * stores would go the usual way, and their ends are parts of lines. */
 bool draft_streams(const Draft *d, int s, const Machine *m);
 
 /* The name of the loop around the rows of a pure stage that is at root or inside: what a row needs can be computed there. *level: which of its loops that is, if the draft says them. NULL: there is none. */

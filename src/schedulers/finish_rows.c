@@ -4,7 +4,7 @@
  *         share is computed once, in registers. Where two such bundles of rows meet, what they share is computed twice.
  * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads it, instead of for a whole row. Four vectors at a time where each of
  *         many steps has something that is the same for all places along x: it is worked out once for them.
- * Even    What reads others at half its own pace begins at even places, so that a vector of it is whole vectors of them. */
+ * Even    What reads others at half its own pace begins at even places, so that a vector of it is whole vectors of them. Of whole rows only: where a piece of one begins, nobody knows when the code is made. */
 #include "schedulers/finish.h"
 
 enum { MOST_SPAN = 4, MOST_OPS = 40, MOST_DEPTH_OF_ROWS = 5 /* stages in a chain: more are never cheap */, SHORT_WINDOW = 16, MOST_PACE = 4, TOGETHER = 4 /* vectors of a sum */ };
@@ -170,10 +170,19 @@ static void sum_beside(Draft *d, int s)
 
 /* ---- Even places ------------------------------------------------------------------------ */
 
+/* Are the rows of a group cut? */
+static bool cuts_rows(const Group *gr)
+{
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && !gr->loops[i].vector)
+            return true;
+    return false;
+}
+
 static void begin_evenly(Draft *d, int s)
 {
     Operands reads;
-    if (d->choices[s].where != WHERE_INSIDE || d->graph->stages[s].kind != STAGE_PURE || d->choices[s].even)
+    if (d->choices[s].where != WHERE_INSIDE || d->graph->stages[s].kind != STAGE_PURE || d->choices[s].even || cuts_rows(&d->groups[d->choices[s].group]))
         return;
     operands_of(d, s, -1, &reads);
     for (int i = 0; i < reads.count; i++)
