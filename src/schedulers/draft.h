@@ -112,7 +112,7 @@ void draft_finish(Draft *d, const Machine *m);
  * end with it, so that what is predicted is what is run. */
 void draft_settle(Draft *d);
 
-/* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, four of its widest at most. */
+/* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, or of places in a small table; four of its widest at most. */
 int draft_lanes(const Draft *d, int s);
 
 /* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? */
