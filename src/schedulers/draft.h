@@ -25,6 +25,7 @@ typedef struct GroupLoop {
     int     dim;                /* in a nest also STEP_DIM + i: reduction variable i of the main definition; its last loop may be unrolled if its steps are a constant few */
     int64_t step;
     bool    parallel, vector, unroll;
+    bool    fused;              /* the vector loop: one loop runs over it and the loop before it, which is the faster one: of a pure definition, both whole dimensions and the last loops */
 } GroupLoop;
 
 enum { STEP_DIM = KN_MAX_RANK, LINK_ROWS = 8 /* that a link of a chain keeps */ };
