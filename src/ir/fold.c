@@ -1,5 +1,5 @@
-/* Operators on constants: exactly what the language says (docs/language.md), for integers and bool; of floats only the conversions, which are exact or
- * correctly rounded everywhere.
+/* Operators on constants: exactly what the language says (docs/language.md), for integers and bool; of floats what is exact or correctly rounded everywhere: conversions, the four basic
+ * operators, the least and the greatest, comparisons. So the ends of a table that floats choose from are numbers, and its size is known.
  *
  * A constant is carried as the node has it: sign- or zero-extended to 64 bits, u64 as its bits. */
 #include "ir/fold.h"
@@ -117,6 +117,33 @@ static int64_t float_to_int(kn_type t, double v)
     return v <= (double)type_min(t) ? type_min(t) : v == v ? (int64_t)v : 0;
 }
 
+/* Floats narrower than f64 are computed in f32. Infinities and what is no number stay to be computed. */
+static const Expr *fold_floats(ExprPool *pool, const Expr *e)
+{
+    const double a = e->args[0]->u.f, b = e->args[1]->u.f;
+    const bool   is_double = e->args[0]->type == KN_F64;
+    const float  x = (float)a, y = (float)b;
+    double       r;
+    switch ((ExprOp)e->op) {
+    case EX_ADD: r = is_double ? a + b : (double)(x + y); break;
+    case EX_SUB: r = is_double ? a - b : (double)(x - y); break;
+    case EX_MUL: r = is_double ? a * b : (double)(x * y); break;
+    case EX_DIV:
+        if (b == 0)
+            return NULL;
+        r = is_double ? a / b : (double)(x / y);
+        break;
+    case EX_MIN: r = a < b ? a : b; break;
+    case EX_MAX: r = a > b ? a : b; break;
+    case EX_LT:  return expr_bool(pool, a < b);
+    case EX_LE:  return expr_bool(pool, a <= b);
+    case EX_EQ:  return expr_bool(pool, a == b);
+    case EX_NE:  return expr_bool(pool, a != b);
+    default:     return NULL;
+    }
+    return isfinite(r) ? expr_float(pool, (kn_type)e->type, r) : NULL;
+}
+
 static int64_t saturated(kn_type from, kn_type to, int64_t v)
 {
     if (from == KN_U64 && v < 0)
@@ -153,6 +180,8 @@ const Expr *fold_constant(ExprPool *pool, const Expr *e)
     const Expr *const *a = e->args;
     if ((e->op == EX_CAST || e->op == EX_SAT_CAST) && (a[0]->op == EX_INT || a[0]->op == EX_FLOAT))
         return convert(pool, e);
+    if (e->count == 2 && a[0]->op == EX_FLOAT && a[1]->op == EX_FLOAT)
+        return fold_floats(pool, e);
     for (uint32_t i = 0; i < e->count; i++)
         if (a[i]->op != EX_INT)
             return NULL;

@@ -22,6 +22,7 @@ enum { FAR = 1 << 16 /* apart is apart */, LINE = 64, LATENCY = 8, WINDOW = 200,
 
 typedef struct Shape {
     int     dim;                /* of the vector loop; -1: none */
+    int     fast;               /* the dimension that is one loop with it, the faster one; -1: none */
     double  lanes;              /* of it */
     double  row;                /* points along it */
     bool    whole;              /* these are all that the stage has */
@@ -38,6 +39,7 @@ static void read_loops(const GroupLoop *loops, int count, Shape *sh)
         if (loops[i].vector) {
             sh->dim   = loops[i].dim;
             sh->lanes = (double)loops[i].step;
+            sh->fast  = i > 0 && loops[i].fused ? loops[i - 1].dim : -1;
         }
         if (!loops[i].unroll || loops[i].dim >= STEP_DIM)
             continue;
@@ -81,7 +83,7 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     const int     stage = t->stages[k];
     const Stage  *s     = &t->graph->stages[stage];
     const Choice *c     = &t->draft->choices[stage];
-    *sh                 = (Shape){ .dim = -1, .lanes = 1, .copied = 1 };
+    *sh                 = (Shape){ .dim = -1, .fast = -1, .lanes = 1, .copied = 1 };
     for (int d = 0; d < KN_MAX_RANK; d++)
         sh->copies[d] = 1;
     int level = tiles_compute_level(t, k);
@@ -105,6 +107,8 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     }
     sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
     sh->whole        = sh->dim < 0 || sh->dim >= s->rank || 1.25 * sh->row > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+    if (sh->fast >= 0 && sh->fast < s->rank)
+        sh->row *= (double)(box->max[sh->fast] - box->min[sh->fast] + 1);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
     sh->in_registers = c->nest ? sums_in_nest(c->nest) : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE && sh->row <= 4 * sh->lanes);
 }
@@ -133,13 +137,14 @@ static bool is_clamped(const Reach *r, int dim)
     return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
 }
 
-/* The dimension of a producer whose elements lie side by side, as stage `reader` finds them: in a copy that was made for it, or where they are stored. */
-static int dense_dim(const Draft *d, int producer, int reader)
+/* The dimension of a producer whose elements lie side by side, as stage `reader` finds them: in a copy that was made for it, or where they are stored; of two that it runs over in one loop the slower one. */
+static int dense_dim(const Draft *d, int producer, int reader, const Shape *sh)
 {
     for (int i = 0; i < d->copy_count; i++)
         if (d->copies[i].of == producer && d->copies[i].reader == reader && d->copies[i].memory)
             return d->copies[i].memory[0];
-    return d->choices[producer].memory ? d->choices[producer].memory[0] : 0;
+    const int *memory = d->choices[producer].memory;
+    return !memory ? 0 : memory[0] == sh->fast && memory[1] == sh->dim ? sh->dim : memory[0];
 }
 
 /* Lines that a dense access of so many bytes touches, as a part of those of a whole register. */
@@ -163,16 +168,17 @@ static Pace pace_of(const Pace *reader, const Reach *r)
 }
 
 /* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
-static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole, const Pace *reader)
+static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Pace *reader)
 {
+    const int    dim    = sh->dim;
     const Stage *p      = &t->graph->stages[e->producer];
-    const int    dense  = dense_dim(t->draft, e->producer, t->stages[k]);
+    const int    dense  = dense_dim(t->draft, e->producer, t->stages[k], sh);
     bool         across = false;
     for (int d = 0; d < p->rank; d++)
         across |= d != dense && e->reach[d].var == dim;
     if (form_of(t, t->stages[k])->form == SPECIAL_SCAN)
         return 2;               /* a copy of it is dense */
-    if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[dense], dim))))
+    if (lanes > 1 && (across || e->gathers || (!sh->whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
@@ -288,13 +294,13 @@ static void read_of(Walk *w, int c)
         const double times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
             w->times[j] += times * row_copy_points(e);
-            w->copied += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole, &w->pace[c]) + times * row_copy_points(e);
+            w->copied += reads * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c]) + times * row_copy_points(e);
             continue;
         }
         w->times[j] += reads;
         if (w->sh->dim >= 0 && w->sh->dim < w->t->graph->stages[e->producer].rank && e->reach[w->sh->dim].var == w->sh->dim)
             w->pace[j] = pace_of(&w->pace[c], &e->reach[w->sh->dim]);
-        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole, &w->pace[c]) * for_all_registers(w, e);
+        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c]) * for_all_registers(w, e);
     }
 }
 

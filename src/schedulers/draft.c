@@ -86,10 +86,21 @@ bool draft_may_join(const Draft *d, int s, int group)
         && draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
 }
 
+/* Does it look up a table that lies in registers, whose places are bytes: a register full of places is looked up at once (codegen/llvm_table.c)? */
+static bool looks_up_bytes(const Graph *g, const Stage *st)
+{
+    for (int i = 0; i < st->in_count && st->def_count == 1; i++) {
+        const Stage *p = &g->stages[st->in[i]->producer];
+        if (st->in[i]->gathers && p->kind != STAGE_INPUT && p->rank == 1 && p->bytes <= 4 && box_points(&p->box, 1) <= 1 << 8)
+            return true;
+    }
+    return false;
+}
+
 int draft_lanes(const Draft *d, int s)
 {
     const Stage *st    = &d->graph->stages[s];
-    int          lanes = d->vector_bits / (st->narrow < 8 ? 8 : st->narrow);
+    int          lanes = d->vector_bits / (st->narrow < 8 || looks_up_bytes(d->graph, st) ? 8 : st->narrow);
     while (lanes > 1 && (lanes > MOST_LANES || lanes > 4 * d->vector_bits / (st->wide < 8 ? 8 : st->wide)))
         lanes /= 2;
     return lanes < 1 ? 1 : lanes;

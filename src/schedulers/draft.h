@@ -25,6 +25,7 @@ typedef struct GroupLoop {
     int     dim;                /* in a nest also STEP_DIM + i: reduction variable i of the main definition; its last loop may be unrolled if its steps are a constant few */
     int64_t step;
     bool    parallel, vector, unroll;
+    bool    fused;              /* the vector loop: one loop runs over it and the loop before it, which is the faster one: of a pure definition, both whole dimensions and the last loops */
 } GroupLoop;
 
 enum { STEP_DIM = KN_MAX_RANK, LINK_ROWS = 8 /* that a link of a chain keeps */ };
@@ -112,7 +113,7 @@ void draft_finish(Draft *d, const Machine *m);
  * end with it, so that what is predicted is what is run. */
 void draft_settle(Draft *d);
 
-/* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, four of its widest at most. */
+/* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, or of places in a small table; four of its widest at most. */
 int draft_lanes(const Draft *d, int s);
 
 /* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? Rows that do not begin at lines never are: most of their

@@ -1,6 +1,6 @@
 /* Settling loops: those of heads and of members' nests.
  *
- * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few; loops over steps are in their order, inside those that bound
+ * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few; fused are the last two of three and more, each all of its dimension; loops over steps are in their order, inside those that bound
  *         them; only heads are parallel. */
 #include "schedulers/draft_parts.h"
 
@@ -9,6 +9,7 @@ typedef struct Loops {
     int             count;
     const DefFacts *facts;
     const Update   *update;     /* of a nest with loops over steps; NULL else */
+    bool            pure;       /* they are of the pure definition */
     int             vector;     /* found so far; -1 */
     int64_t         copies;
 } Loops;
@@ -36,6 +37,14 @@ static bool bounds_steps(const Loops *l, int loop)
     return l->at[loop].dim < STEP_DIM && l->facts->bounding & 1u << l->at[loop].dim;
 }
 
+/* Not along x: the loop around rows stays one. */
+static bool may_fuse(const Loops *l, int i)
+{
+    const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
+    return l->pure && i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0 && before->step == 1 && !before->parallel && !before->unroll && before->dim != l->at[i].dim
+        && neighbour(l, i, -1) < 0 && neighbour(l, i - 1, -1) < 0;
+}
+
 static void settle_loop(Loops *all, int i)
 {
     GroupLoop *l    = &all->at[i];
@@ -49,6 +58,7 @@ static void settle_loop(Loops *all, int i)
     l->unroll            = extent > 0 && extent * all->copies <= MOST_COPIES;
     all->copies *= l->unroll ? extent : 1;
     all->vector = l->vector ? i : all->vector;
+    l->fused    = l->fused && may_fuse(all, i);
 }
 
 /* bit d: dimension d; bit STEP_DIM + i: reduction variable i; bit 31: neither. */
@@ -71,7 +81,7 @@ void draft_settle_head(const Draft *d, Group *gr)
         gr->loop_count = 0;
         return;
     }
-    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, -1, 1 };
+    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, main < 0, -1, 1 };
     for (int i = 0; i < l.count; i++)
         settle_loop(&l, i);
 }
@@ -132,7 +142,7 @@ const Nest *draft_settle_nest(const Draft *d, int s)
     if (dims_of(n.loops, n.count, st->rank, steps) != all)
         return NULL;
     order_steps(&n);
-    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, -1, 1 };
+    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, !u, -1, 1 };
     for (int i = first_step(&n); i < n.count; i++)
         if (bounds_steps(&l, i))
             return NULL;
@@ -154,7 +164,7 @@ int draft_innermost(const GroupLoop *loops, int count)
     int last = count - 1;
     while (last >= 0 && loops[last].unroll)
         last--;
-    return last;
+    return last >= 0 && loops[last].fused ? last - 2 : last;
 }
 
 int draft_innermost_of(const Draft *d, int s)

@@ -305,6 +305,19 @@ static bool is_one_vector(const Loops *l, int loop)
     return l->at[loop].vector && before >= 0 && l->at[before].step == l->at[loop].step;
 }
 
+/* ".reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 8)": the last two of these loops as one. */
+static void print_fused(Names *n, const Loops *l, int64_t lanes)
+{
+    const char *slow = n->names[n->count - 1], *fast = n->names[n->count - 2];
+    for (int i = 0; i < l->count && n->taken_count < MOST_NAMES; i++)
+        n->taken[n->taken_count++] = l->names[i];
+    const char *both        = take_name(n, fast, slow);
+    n->names[n->count - 1]  = fast;
+    n->names[n->count - 2]  = slow;
+    print_reorder(n, 0, n->count);
+    text_printf(n->out, ".fuse(%s, %s, %s).vectorize(%s, %lld)", fast, slow, both, both, (long long)lanes);
+}
+
 static void print_loops(const Printer *p, const Loops *l, int update)
 {
     const int steps   = reduction_place(l);
@@ -328,7 +341,10 @@ static void print_loops(const Printer *p, const Loops *l, int update)
     }
     if (steps == l->count)
         add_reductions(&n);
-    print_nest(&n, vector, lanes, natural);
+    if (l->at[l->count - 1].fused)
+        print_fused(&n, l, lanes);
+    else
+        print_nest(&n, vector, lanes, natural);
     for (int i = 0; i < l->count; i++) {
         if (l->at[i].parallel)
             text_printf(p->out, ".parallel(%s)", l->names[i]);

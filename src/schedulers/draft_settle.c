@@ -238,7 +238,7 @@ static bool is_outside(const Draft *d, int f, int group)
 /* A loop that runs one iteration after the other, around the vectors. */
 static bool may_fetch_in(const Group *gr, int loop)
 {
-    if (loop < 0 || loop >= gr->loop_count || gr->loops[loop].parallel)
+    if (loop < 0 || loop > draft_innermost(gr->loops, gr->loop_count) || gr->loops[loop].parallel)
         return false;
     for (int i = 0; i <= loop; i++)
         if (gr->loops[i].vector || gr->loops[i].unroll)

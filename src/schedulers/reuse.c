@@ -10,6 +10,7 @@
 #include "schedulers/defs.h"
 #include "schedulers/group_parts.h"
 #include "schedulers/reuse_parts.h"
+#include "schedulers/together.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -369,5 +370,6 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
             fill(&r, s);
     draft_finish(&r.d, m);
     draft_settle(&r.d);
+    draft_share_loops(&r.d, m);
     return r.d;
 }

@@ -1,13 +1,14 @@
 /* Grids of cells: scatters that go to a place of their own for most dimensions, and where data says for others.
  *
  *     bin.stage(g).compute_at(g.update(0), y).vectorize(x, 16)
- *     g.compute_root().reorder_storage(z, c, x, y).reorder(z, c, x, y).vectorize(z, 16).parallel(y)
+ *     g.compute_root().reorder_storage(c, z, x, y).reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 16).parallel(y)
  *     g.update(0).split(x, xo, xi, 4).reorder(c, xi, i, j, xo, y).unroll(xi).unroll(c, 2).parallel(y)
  *
  * for g(x, y, bin(S*x + i, S*y + j), c) += …: all places that data can choose for one cell (z), and the few planes (c), lie together in memory, so that the steps of a cell stay in a
- * few lines of the cache. Some cells take their steps together, because each step of one waits for the one before. What says the place is computed in vectors, a row of cells at a time.
+ * few lines of the cache. Some cells take their steps together, because each step of one waits for the one before. Planes of a place are neighbours, since a step
+ * writes all of them; where there is one dimension of each kind, vectors run over both as one loop. What says the place is computed in vectors, a row of cells at a time.
  *
- * Stages that read the grid at their own place, or near it, and those that read these, have the same order in memory, and loops in that order: vectors are along z. Readers that data
+ * Stages that read the grid at their own place, or near it, and those that read these, have the same order in memory, and loops in that order. Readers that data
  * leads to a place along z find the neighbours in the same line. */
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
@@ -17,8 +18,9 @@ enum { FEW_PLANES = 4, CELLS = 4 /* at a time */, LEAST_LANES = 4, MOST_RVARS = 
 /* The dimensions of a grid. */
 typedef struct Cells {
     int rank;
-    int order[KN_MAX_RANK];     /* in memory, innermost first: where data says, few planes, places */
+    int order[KN_MAX_RANK];     /* in memory, innermost first: where data says, few planes, places; fused: planes before that */
     int chosen, few;            /* how many are of the first two kinds */
+    bool fused;                 /* one of each: one loop runs over both */
 } Cells;
 
 static void note_call(const Expr *e, void *user)
@@ -48,8 +50,18 @@ static Cells cells_of(const Stage *st)
                 c.chosen += kind == 0;
                 c.few += kind == 1;
             }
+    c.fused = c.chosen == 1 && c.few == 1 && extent_of(st, c.order[1]) > 1;
+    if (c.fused) {
+        const int data = c.order[0];
+        c.order[0]     = c.order[1];
+        c.order[1]     = data;
+    }
     return c;
 }
+
+/* The dimensions of planes, and of what data chooses, in the order in memory. */
+static int plane(const Cells *c, int i) { return c->order[c->fused ? 0 : c->chosen + i]; }
+static int chosen(const Cells *c, int i) { return c->order[c->fused ? 1 : i]; }
 
 static int first_place(const Cells *c)
 {
@@ -67,7 +79,7 @@ bool cells_apply(const Draft *d, int s)
     const Update   *u     = &f->updates[0];
     const Cells     c     = cells_of(st);
     for (int k = 0; k < c.chosen; k++)
-        expr_visit(&d->graph->pipeline->exprs, u->args[c.order[k]], note_call, &data);
+        expr_visit(&d->graph->pipeline->exprs, u->args[chosen(&c, k)], note_call, &data);
     return data && c.chosen + c.few < c.rank && !facts->other_points && !facts->bounding && u->rvar_count >= 1 && u->rvar_count <= MOST_RVARS;
 }
 
@@ -80,11 +92,13 @@ void cells_begin(Draft *d, int s, const Machine *m)
 
 /* ---- What reads the grid ---------------------------------------------------------------- */
 
-/* Vectors along the dimension that data chooses: as long as they fit it. */
-static int64_t lanes_along(const Draft *d, int s, int dim)
+/* Vectors along the dimension that data chooses, or along that and planes: as long as they fit it. */
+static int64_t lanes_along(const Draft *d, int s, const Cells *c)
 {
-    int64_t lanes = draft_lanes(d, s);
-    while (lanes > LEAST_LANES && extent_of(&d->graph->stages[s], dim) % lanes)
+    const Stage  *st     = &d->graph->stages[s];
+    const int64_t extent = extent_of(st, c->order[0]) * (c->fused ? extent_of(st, c->order[1]) : 1);
+    int64_t       lanes  = draft_lanes(d, s);
+    while (lanes > LEAST_LANES && extent % lanes)
         lanes /= 2;
     return lanes;
 }
@@ -100,8 +114,10 @@ static bool reads_near(const Edge *e, int rank)
 /* Planes, then vectors: what is inside all loops over places. */
 static int add_inner(const Draft *d, int s, const Cells *c, GroupLoop *loops, int count)
 {
-    for (int i = c->chosen + c->few - 1; i >= 0; i--)
-        loops[count++] = (GroupLoop){ .dim = c->order[i], .step = i ? 1 : lanes_along(d, s, c->order[0]), .vector = !i };
+    for (int i = c->few - 1; i >= 0; i--)
+        loops[count++] = (GroupLoop){ .dim = plane(c, i), .step = 1 };
+    for (int i = c->chosen - 1; i >= 0; i--)
+        loops[count++] = (GroupLoop){ .dim = chosen(c, i), .step = i ? 1 : lanes_along(d, s, c), .vector = !i, .fused = c->fused };
     return count;
 }
 
@@ -221,7 +237,7 @@ static bool says_place(const Draft *d, int p, int s, const Cells *c)
 {
     PlaceSearch search = { d->graph->stages[p].func, false };
     for (int i = 0; i < c->chosen; i++)
-        expr_visit(&d->graph->pipeline->exprs, d->graph->stages[s].func->updates[0].args[c->order[i]], note_place, &search);
+        expr_visit(&d->graph->pipeline->exprs, d->graph->stages[s].func->updates[0].args[chosen(c, i)], note_place, &search);
     return search.found;
 }
 
@@ -231,8 +247,8 @@ static void print_update(Text *out, const Stage *st, const Cells *c, const char 
     const Update *u = &f->updates[0];
     const int     x = first_place(c);
     text_printf(out, "%s.update(0).split(%s, %s, %s, %d).reorder(", f->name, f->args[x], outer, inner, CELLS);
-    for (int i = c->chosen; i < c->chosen + c->few; i++)
-        text_printf(out, "%s, ", f->args[c->order[i]]);
+    for (int i = 0; i < c->few; i++)
+        text_printf(out, "%s, ", f->args[plane(c, i)]);
     text_add(out, inner);
     for (int i = u->rvar_count - 1; i >= 0; i--)
         text_printf(out, ", %s", u->rvars[i].name);
@@ -240,8 +256,8 @@ static void print_update(Text *out, const Stage *st, const Cells *c, const char 
     for (int i = c->chosen + c->few + 1; i < c->rank; i++)
         text_printf(out, ", %s", f->args[c->order[i]]);
     text_printf(out, ").unroll(%s)", inner);
-    if (c->few && extent_of(st, c->order[c->chosen]) > 1)
-        text_printf(out, ".unroll(%s, %d)", f->args[c->order[c->chosen]], (int)extent_of(st, c->order[c->chosen]));
+    if (c->few && extent_of(st, plane(c, 0)) > 1)
+        text_printf(out, ".unroll(%s, %d)", f->args[plane(c, 0)], (int)extent_of(st, plane(c, 0)));
 }
 
 void cells_print(Text *out, const Draft *d, int s)
@@ -256,7 +272,10 @@ void cells_print(Text *out, const Draft *d, int s)
     text_printf(out, "%s.compute_root()", f->name);
     print_order(out, "reorder_storage", f, &c);
     print_order(out, "reorder", f, &c);
-    text_printf(out, ".vectorize(%s, %d).parallel(%s)\n", f->args[c.order[0]], (int)lanes_along(d, s, c.order[0]), f->args[last]);
+    const char *along = c.fused ? loop_name(&names, f->args[c.order[0]], f->args[c.order[1]]) : f->args[c.order[0]];
+    if (c.fused)
+        text_printf(out, ".fuse(%s, %s, %s)", f->args[c.order[0]], f->args[c.order[1]], along);
+    text_printf(out, ".vectorize(%s, %d).parallel(%s)\n", along, (int)lanes_along(d, s, &c), f->args[last]);
     print_update(out, st, &c, outer, inner);
     text_printf(out, ".parallel(%s)\n", row);
     for (int p = 0; p < d->graph->stage_count; p++)

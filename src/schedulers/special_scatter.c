@@ -14,7 +14,7 @@
  * but each has many more steps than bins. */
 #include "schedulers/special_parts.h"
 
-enum { TASKS = 4 /* for each core */, STEPS_PER_BIN = 8, WAYS = 4, LEAST_STEPS = 1 << 14, MOST_RVARS = 8 };
+enum { TASKS = 4 /* for each core */, STEPS_PER_BIN = 8, WAYS = 4, LEAST_STEPS = 1 << 14, MOST_RVARS = 8, MOST_DEPTH = 4 /* of what is inlined into each other */ };
 
 static const Update *only_update(const Draft *d, int s)
 {
@@ -165,12 +165,25 @@ static void print_sum(Text *out, const Func *f, const char *added, const char *o
     text_printf(out, ".vectorize(%s, %d)\n", f->args[0], lanes);
 }
 
+/* Lanes of a row for the steps, which is loaded, computed and stored, and no more: a register full of the narrowest type that it is computed from, by itself or through what is inlined. */
+static int feed_lanes(const Draft *d, int p, int depth)
+{
+    const Stage *st    = &d->graph->stages[p];
+    int          lanes = draft_lanes(d, p);
+    for (int i = 0; i < st->in_count && depth > 0; i++)
+        if (d->choices[st->in[i]->producer].where == WHERE_INLINE) {
+            const int inner = feed_lanes(d, st->in[i]->producer, depth - 1);
+            lanes           = inner > lanes ? inner : lanes;
+        }
+    return lanes;
+}
+
 static void print_feeds(Text *out, const Draft *d, int s, const char *reader, const PartLoops *l)
 {
     for (int p = 0; p < d->graph->stage_count; p++)
         if (d->choices[p].where == WHERE_INLINE && feeds_rows(d, p, s))
             text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n", d->graph->stages[p].func->name, reader, reader, l->row,
-                        d->graph->stages[p].func->args[0], draft_lanes(d, p));
+                        d->graph->stages[p].func->args[0], feed_lanes(d, p, MOST_DEPTH));
 }
 
 void parts_print(Text *out, const Draft *d, int s)

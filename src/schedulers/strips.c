@@ -8,6 +8,7 @@
  * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
 #include "schedulers/defs.h"
 #include "schedulers/schedulers.h"
+#include "schedulers/together.h"
 
 enum { TASKS = 4, MOST_ROWS = 256, FEW_PLANES = 8, SHORT_SUM = 27, LEAST_CHUNK = 1 << 12, LEAST_TASK = 1 << 13, LEAST_TASKS = 2, UNIT = 32 };
 static const double most_again = 0.10;      /* of a group's work that is done twice where strips meet */
@@ -281,5 +282,6 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
         place(&s, at);
     draft_finish(&s.d, m);
     draft_settle(&s.d);
+    draft_share_loops(&s.d, m);
     return s.d;
 }

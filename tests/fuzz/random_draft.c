@@ -26,7 +26,7 @@ static void draw_loops(Choices *c, const Stage *st, Group *gr)
         left[d]--;
         open--;
         gr->loops[gr->loop_count++] = (GroupLoop){ .dim = choose(c, 50) ? d : d + 1, .step = choose(c, 8) ? 1 << choose(c, 6) : (int64_t)choose(c, 100) - 5,
-                                                   .parallel = choose(c, 3) == 0, .vector = choose(c, 3) == 0, .unroll = choose(c, 4) == 0 };
+                                                   .parallel = choose(c, 3) == 0, .vector = choose(c, 3) == 0, .unroll = choose(c, 4) == 0, .fused = choose(c, 2) == 0 };
     }
 }
 
