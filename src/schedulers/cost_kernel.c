@@ -140,8 +140,8 @@ static int dense_dim(const Draft *d, int producer, int reader)
     return d->choices[producer].memory ? d->choices[producer].memory[0] : 0;
 }
 
-/* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
-static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole)
+/* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. By data: so is the place of what reads it, which is inlined. */
+static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double lanes, bool whole, bool by_data)
 {
     const Stage *p      = &t->graph->stages[e->producer];
     const int    dense  = dense_dim(t->draft, e->producer, t->stages[k]);
@@ -150,6 +150,8 @@ static double load_weight(const Tiles *t, int k, const Edge *e, int dim, double 
         across |= d != dense && e->reach[d].var == dim;
     if (form_of(t, t->stages[k])->form == SPECIAL_SCAN)
         return 2;               /* a copy of it is dense */
+    if (lanes > 1 && by_data && !e->gathers && !across)
+        return 0.75 * lanes;    /* where it is was found out before */
     if (lanes > 1 && (across || e->gathers || (!whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
@@ -194,6 +196,7 @@ typedef struct Walk {
     double      *times;         /* by k: how often a stage is computed or read for each point */
     double      *heavy;         /* the same for loads, with their weights */
     Box         *one, *tile;    /* by stage of the graph; NULL: not needed */
+    uint32_t    *by_data;       /* by k: dimensions in which data decide the places, through what is inlined */
     double       copied;        /* loads of copies of rows, and the stores into them */
 } Walk;
 
@@ -257,14 +260,17 @@ static void read_of(Walk *w, int c)
         const int    j     = tiles_find(w->t, e->producer);
         if (is_invariant(w->t, e))
             continue;
-        const double times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
+        const double   times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
+        const uint32_t by    = edge_by_data(w->t->graph, e, w->by_data[c]);
+        const double   weight = load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole, by != 0);
+        w->by_data[j] |= by;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
             w->times[j] += times * row_copy_points(e);
-            w->copied += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) + times * row_copy_points(e);
+            w->copied += reads * weight + times * row_copy_points(e);
             continue;
         }
         w->times[j] += reads;
-        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh->dim, w->lanes, w->sh->whole) * for_all_registers(w, e);
+        w->heavy[j] += reads * weight * for_all_registers(w, e);
     }
 }
 
@@ -272,7 +278,7 @@ static void read_of(Walk *w, int c)
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
-    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, 0 };
+    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, ARENA_ARRAY(t->arena, uint32_t, n), 0 };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
         unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
