@@ -11,7 +11,7 @@
 #include <math.h>
 
 static const double gather_ops = 1.75;      /* of a lane that is loaded by itself */
-static const double known_ops  = 0.75;      /* the same where what is inlined is computed at a place that was found before */
+static const double known_ops  = 0.3;      /* the same where what is inlined is computed at a place that was found before */
 static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
 enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
 
@@ -229,9 +229,10 @@ static double point_ns(const Model *c, int k)
 /* Rows that a stage's points are computed in; and where a window slides, each iteration asks what is missing, if only to find that nothing is. */
 static double rows_of(const Model *c, int k)
 {
+    const Level *l    = &c->levels[k];
     const double row  = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
     const double rows = c->points[k] / (row < 1 ? 1 : row);
-    return c->levels[k].where == WHERE_INSIDE ? fmax(rows, c->n->iterations[c->levels[k].compute + 1]) : rows;
+    return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1] : rows;
 }
 
 /* Bytes that one iteration of a level touches. */
