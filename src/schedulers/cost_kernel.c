@@ -212,17 +212,14 @@ static bool inlines_any(const Tiles *t, int k)
 /* The part of the accesses of a stage that is left: each place once, and copies share. */
 static double shared(const Walk *w, int j)
 {
-    const int    stage = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
-    double       part  = 1;
-    if (w->one) {
-        const double places = (double)box_points(&w->one[stage], rank);
-        part                = places > 0 && places < w->times[j] ? places / w->times[j] : 1;
+    const int    stage  = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
+    const double reads  = w->times[j], one = w->one ? (double)box_points(&w->one[stage], rank) : 0;
+    double       places = one > 0 && one < reads ? one : reads;
+    if (w->tile && one > 0) {
+        const double copies = (double)box_points(&w->tile[stage], rank) / w->sh->copied;
+        places              = copies < places ? copies : places;
     }
-    if (w->tile) {
-        const double one = (double)box_points(&w->one[stage], rank), tile = (double)box_points(&w->tile[stage], rank);
-        part *= one > 0 ? tile / one / w->sh->copied : 1;
-    }
-    return part > 1 ? 1 : part;
+    return places / reads;
 }
 
 /* Loads that do not depend on the vector's dimension are the same for all registers of a vector. */
