@@ -33,6 +33,8 @@ typedef struct FuncBoxes {
     SymBox *updates;            /* free dimensions count */
     const Expr *alive;          /* while the boxes of root are made: the condition that anything is read of it; NULL: it always is */
     SymBox  need;               /* all that is needed, where a slide has made `pure` less */
+    SymBox  asked;              /* the same, but where nothing is needed any ends */
+    const Expr *some;           /* the condition that anything is needed; NULL: it always is */
     const Expr *keep[2];        /* of a slide, per moving dimension: what is held goes on being held */
     SymBox  held;               /* of a slide: what `keep[0]` is about */
     struct StepTable *tables;   /* per update; .buffer NULL where its free box does not change from step to step */

@@ -375,17 +375,18 @@ static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
     }
 }
 
-/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. Gives the condition that it is not; NULL: it never is. */
-static const Expr *normalize_empty(Regions *r, const Func *f, SymBox *box)
+/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. Notes what it was, and the condition that it is not. */
+static void normalize_empty(Regions *r, const Func *f, FuncBoxes *boxes)
 {
-    Lower *lw = r->b->lw;
+    Lower  *lw  = r->b->lw;
+    SymBox *box = &boxes->pure;
     name_box(r, f, box, ".asked");
-    const Expr *some = f->rank ? name_alive(r, box_nonempty(r->b, box, f->rank)) : NULL;
+    boxes->asked = *box;
+    boxes->some  = f->rank ? name_alive(r, box_nonempty(r->b, box, f->rank)) : NULL;
     for (int d = 0; d < f->rank; d++) {
-        box->min[d] = x_select(lw, some, box->min[d], x_int(lw, 0));
-        box->max[d] = x_select(lw, some, box->max[d], x_int(lw, -1));
+        box->min[d] = x_select(lw, boxes->some, box->min[d], x_int(lw, 0));
+        box->max[d] = x_select(lw, boxes->some, box->max[d], x_int(lw, -1));
     }
-    return some;
 }
 
 /* bound: what is needed must be in what was promised. */
@@ -522,8 +523,12 @@ static void region_of(Regions *r, const Func *f)
     const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
-    r->when = r->need[f->id].certain ? NULL : normalize_empty(r, f, &boxes.pure);
+    if (!r->need[f->id].certain)
+        normalize_empty(r, f, &boxes);
+    r->when = boxes.some;
     name_box(r, f, &boxes.pure, "");
+    if (r->need[f->id].certain)
+        boxes.asked = boxes.pure;
     boxes.alive = r->need[f->id].alive ? name_alive(r, r->need[f->id].alive) : NULL;
     boxes.need  = boxes.pure;
     if (r->root) {

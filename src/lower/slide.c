@@ -6,7 +6,7 @@
  *         missing is a corner: beyond the first box along y, beyond the second along x. When a sweep is over its box joins the first: along y they meet, along the others both
  *         must have it.
  * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows larger than a tile. Nothing is proved, because
- *         nothing is assumed: what is held is known when the code runs.
+ *         nothing is assumed: what is held is known when the code runs. An iteration that needs nothing leaves it as it is.
  * Windows of windows: computed inside the loop of the function that reads it, not beside it, a function is asked for one piece of that function at a time, also before the first: how
  *         much is needed at a time, and so kept, does not grow with what the first iteration has to make up for.
  * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate % F. What is held is then no more than F of them. F is rounded up to
@@ -32,13 +32,22 @@ static Map names_of(Build *b, const Expr *e)
     return names;
 }
 
-/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. */
+static void note_number(const Expr *e, void *user)
+{
+    if (e->type != KN_BOOL)
+        note_name(e, user);
+}
+
+/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. Not through conditions that have a
+ * name: whether anything is needed, or missing, moves nothing. */
 static Map names_behind(Build *b, const Expr *e, size_t opened)
 {
-    Map names = names_of(b, e);
+    Map names;
+    map_init(&names, b->lw->arena);
+    expr_visit(b->lw->exprs, e, note_number, &names);
     for (size_t i = b->scopes.count; i-- > opened;)
         if (b->scopes.at[i].value && map_get(&names, b->scopes.at[i].name))
-            expr_visit(b->lw->exprs, b->scopes.at[i].value, note_name, &names);
+            expr_visit(b->lw->exprs, b->scopes.at[i].value, note_number, &names);
     return names;
 }
 
@@ -296,7 +305,7 @@ static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBo
 {
     Lower        *lw   = b->lw;
     const int     d    = b->slides[f->id].dims[i];
-    const int64_t most = box_most(b, &boxes->need, d);
+    const int64_t most = box_most(b, &boxes->asked, d);
     boxes->keep[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->args[d]), covers(lw, f->rank, h, &boxes->pure, d));
     if (i == 0)
         fold_moving(b, f, d, most);
@@ -323,7 +332,7 @@ const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     Lower *lw = b->lw;
     Slide *s  = &b->slides[f->id];
     if (!s->decided)
-        find_moving(b, f, &boxes->pure, s);
+        find_moving(b, f, &boxes->asked, s);
     s->decided = true;
     if (!s->count) {
         const SymBox h = held(b, f, 0);
@@ -407,8 +416,10 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     const Slide     *s     = &b->slides[f->id];
     const FuncBoxes *boxes = &b->boxes[f->id];
     const Expr      *some  = any_missing(b, s, &boxes->pure);
-    if (some)
-        return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL), s->count == 2 ? note_two(b, f) : note_one(b, f));
+    if (some) {
+        const Stmt *note = s->count == 2 ? note_two(b, f) : note_one(b, f);
+        return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL), boxes->some ? stmt_if(lw->arena, boxes->some, note, NULL) : note);
+    }
     const Stmt *note = f->rank ? note_held(b, f, 0, &boxes->need) : build_store(b, s->held, x_int(lw, 0), x_int(lw, 0));
     return stmt_if(lw->arena, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->keep[0]), stmt_pair(lw->arena, produce, note), NULL);
 }

@@ -289,6 +289,16 @@ static double rows_begun(const Model *c, bool bounded)
     return rows;
 }
 
+/* How often a window asks what it lacks. */
+static double slides(const Model *c)
+{
+    double all = 0;
+    for (int k = 0; k < c->tiles.stage_count; k++)
+        if (is_inside(c, k) && store_level(c, k) < compute_level(c, k))
+            all += c->tiles.tiles[compute_level(c, k)];
+    return all;
+}
+
 /* Strips of steps, or of the dimension across a scan. */
 static double special_tasks(const Tiles *t, const Special *form)
 {
@@ -347,7 +357,7 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
     out->term[TERM_L3]     = m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.waited / m->memory_rate / share;
-    out->term[TERM_ROWS]   = rows_begun(c, false) * m->row / share;
+    out->term[TERM_ROWS]   = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
     out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
     out->ns                = cost_of_terms(out->term);

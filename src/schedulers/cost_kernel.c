@@ -167,8 +167,8 @@ static Pace pace_of(const Pace *reader, const Reach *r)
     return p;
 }
 
-/* How many loads take the place of one dense one: see above. Whole: rows are, so that their ends are parted from the rest. */
-static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Pace *reader)
+/* How many loads take the place of one dense one: see above. Reader: its pace, if it is inlined. By data: so is its place. */
+static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Pace *reader, bool by_data)
 {
     const int    dim    = sh->dim;
     const Stage *p      = &t->graph->stages[e->producer];
@@ -178,6 +178,8 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
         across |= d != dense && e->reach[d].var == dim;
     if (form_of(t, t->stages[k])->form == SPECIAL_SCAN)
         return 2;               /* a copy of it is dense */
+    if (lanes > 1 && by_data && !e->gathers && !across)
+        return 0.75 * lanes;    /* where it is was found out before */
     if (lanes > 1 && (across || e->gathers || (!sh->whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
@@ -228,6 +230,7 @@ typedef struct Walk {
     double      *heavy;         /* the same for loads, with their weights */
     Box         *one, *tile;    /* by stage of the graph; NULL: not needed */
     Pace        *pace;          /* by k: of what is inlined */
+    uint32_t    *by_data;       /* by k: dimensions in which data decide the places, through what is inlined */
     double       copied;        /* loads of copies of rows, and the stores into them */
 } Walk;
 
@@ -243,17 +246,14 @@ static bool inlines_any(const Tiles *t, int k)
 /* The part of the accesses of a stage that is left: each place once, and copies share. */
 static double shared(const Walk *w, int j)
 {
-    const int    stage = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
-    double       part  = 1;
-    if (w->one) {
-        const double places = (double)box_points(&w->one[stage], rank);
-        part                = places > 0 && places < w->times[j] ? places / w->times[j] : 1;
+    const int    stage  = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
+    const double reads  = w->times[j], one = w->one ? (double)box_points(&w->one[stage], rank) : 0;
+    double       places = one > 0 && one < reads ? one : reads;
+    if (w->tile && one > 0) {
+        const double copies = (double)box_points(&w->tile[stage], rank) / w->sh->copied;
+        places              = copies < places ? copies : places;
     }
-    if (w->tile) {
-        const double one = (double)box_points(&w->one[stage], rank), tile = (double)box_points(&w->tile[stage], rank);
-        part *= one > 0 ? tile / one / w->sh->copied : 1;
-    }
-    return part > 1 ? 1 : part;
+    return places / reads;
 }
 
 /* Loads that do not depend on the vector's dimension are the same for all registers of a vector. */
@@ -291,16 +291,19 @@ static void read_of(Walk *w, int c)
         const int    j     = tiles_find(w->t, e->producer);
         if (is_invariant(w->t, e))
             continue;
-        const double times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
+        const double   times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
+        const uint32_t by    = edge_by_data(w->t->graph, e, w->by_data[c]);
+        const double   weight = load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c], by != 0);
+        w->by_data[j] |= by;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
             w->times[j] += times * row_copy_points(e);
-            w->copied += reads * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c]) + times * row_copy_points(e);
+            w->copied += reads * weight + times * row_copy_points(e);
             continue;
         }
         w->times[j] += reads;
         if (w->sh->dim >= 0 && w->sh->dim < w->t->graph->stages[e->producer].rank && e->reach[w->sh->dim].var == w->sh->dim)
             w->pace[j] = pace_of(&w->pace[c], &e->reach[w->sh->dim]);
-        w->heavy[j] += reads * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c]) * for_all_registers(w, e);
+        w->heavy[j] += reads * weight * for_all_registers(w, e);
     }
 }
 
@@ -308,8 +311,12 @@ static void read_of(Walk *w, int c)
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
+<<<<<<< HEAD
     Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL,
                        ARENA_ARRAY(t->arena, Pace, n), 0 };
+=======
+    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, ARENA_ARRAY(t->arena, uint32_t, n), 0 };
+>>>>>>> pyr
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
         unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));

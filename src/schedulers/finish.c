@@ -82,5 +82,6 @@ void draft_finish(Draft *d, const Machine *m)
     finish_rows(d, m);
     finish_chains(d);
     draft_settle(d);
+    finish_planes(d, m);
     finish_fetch(d, m);
 }

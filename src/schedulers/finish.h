@@ -48,6 +48,9 @@ void finish_rows(Draft *d, const Machine *m);
 /* Chains of stencils: a few rows at a time, each stage inside the loop of the next. */
 void finish_chains(Draft *d);
 
+/* The channels of a place together, where they have something in common. After settling: the common model decides. */
+void finish_planes(Draft *d, const Machine *m);
+
 /* Large inputs are fetched ahead of the rows that read them. After settling: levels decide how far. */
 void finish_fetch(Draft *d, const Machine *m);
 

@@ -78,7 +78,7 @@ static void record_access(void *user, const Expr *call, const Range *index)
     for (uint32_t d = 0; d < call->count; d++) {
         const Reach now = access_reach(&m->reader, call->args[d], index[d]);
         g->edge.reach[d] = found ? reach_hull(&g->edge.reach[d], &now, &m->reader.root) : now;
-        g->edge.gathers |= formulas_read(&m->formulas, call->args[d]);
+        g->edge.gathers |= (uint32_t)formulas_read(&m->formulas, call->args[d]) << d;
     }
     if (is_new_access(g, call)) {
         g->edge.accesses++;

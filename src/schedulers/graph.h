@@ -36,7 +36,7 @@ typedef struct Edge {
     Reach   reach[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
     int     accesses;           /* how many different ones there are in the text */
     bool    pointwise;          /* one access, at the reader's own point, dimension for dimension */
-    bool    gathers;            /* data decide an index */
+    uint32_t gathers;           /* bit d: data decide the index along dimension d of the producer */
 } Edge;
 
 /* What a definition costs at one of its points (an update: at one step of one point). */
@@ -86,6 +86,9 @@ bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
 
 /* What is read along one dimension by the points of a box. */
 void reach_span(const Reach *r, const Box *reader, int64_t *lo, int64_t *hi);
+
+/* Dimensions of the producer, as bits, in which data decide the place that is read: those of this edge, and those that the reader's own ones of `reader` lead to if it is computed at places that data decide. */
+uint32_t edge_by_data(const Graph *g, const Edge *e, uint32_t reader);
 
 /* Boxes from consumers to producers: `boxes` (per stage) holds those of the stages with `given`; the boxes of all the other stages that are `member` become the hulls of what
  * given and member stages read of them, in reverse order; empty where nothing is. The box of a stage never leaves its box at root. What the updates of a member

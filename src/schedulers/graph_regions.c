@@ -86,3 +86,11 @@ void graph_regions(const Graph *g, const bool *given, const bool *member, Box *b
 {
     graph_regions_among(g, g->order, g->stage_count, given, member, boxes);
 }
+
+uint32_t edge_by_data(const Graph *g, const Edge *e, uint32_t reader)
+{
+    uint32_t dims = e->gathers;
+    for (int d = 0; d < g->stages[e->producer].rank && reader; d++)
+        dims |= e->reach[d].var >= 0 ? (reader >> e->reach[d].var & 1) << d : 0;
+    return dims;
+}

@@ -350,7 +350,7 @@ static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
     r.segment      = (Segment){ .g = g, .m = m, .plain = r.plain, .stages = ARENA_ARRAY(arena, int, n), .outside = ARENA_ARRAY(arena, int, n),
                                 .place = ARENA_ARRAY(arena, int, n), .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n),
                                 .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n),
-                                .ends = ARENA_ARRAY(arena, int, n) };
+                                .by_data = ARENA_ARRAY(arena, uint32_t, n), .ends = ARENA_ARRAY(arena, int, n) };
     return r;
 }
 

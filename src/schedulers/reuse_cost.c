@@ -11,6 +11,7 @@
 #include <math.h>
 
 static const double gather_ops = 1.75;      /* of a lane that is loaded by itself */
+static const double known_ops  = 0.3;      /* the same where what is inlined is computed at a place that was found before */
 static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
 enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
 
@@ -67,6 +68,7 @@ typedef struct Model {
     const Level   *levels;
     double        *points;      /* by k, of the segment's stages: computed in all */
     double        *held;        /* bytes; outside: 0 */
+    uint32_t      *by_data;     /* of what is inlined: dimensions in which data decide the places where it is computed */
     int           *ends;        /* of what is inlined: the one stage at whose own points it is computed; -1: at others too */
 } Model;
 
@@ -116,6 +118,8 @@ static double asked(const Model *c, int k)
         const Edge *e  = st->out[i];
         const int   at = c->s->place[e->consumer], end = at_points_of(c, e);
         c->ends[k]     = end == c->ends[k] ? end : -1;
+        if (at >= 0 && at < c->s->count)
+            c->by_data[k] |= edge_by_data(c->s->g, e, c->by_data[at]);
         if (at < 0 || at >= c->s->count || is_asked_before(c, st, i))
             continue;
         const Stage *r    = stage_at(c->s, at);
@@ -145,6 +149,7 @@ static void count_stage(Model *c, int k, NestCost *out)
 {
     const Level *l    = &c->levels[k];
     c->held[k]        = 0;
+    c->by_data[k]     = 0;
     if (is_head(c->s, k)) {
         c->points[k] = segment_points(c->s, 0, k);
     } else if (l->where == WHERE_INLINE) {
@@ -191,15 +196,16 @@ static double loads_of(const Model *c, const Stage *st, int update)
     return loads > 0 ? loads : 0;
 }
 
-/* Loads of single elements, at places that data decides: what is inlined is computed there instead. In operations for each lane. */
-static double gathers_of(const Model *c, const Stage *st, int update)
+/* Loads of single elements, at places that data decides: what is inlined is computed there instead, and loads so itself. In operations for each lane. */
+static double gathers_of(const Model *c, int k, int update)
 {
+    const Stage *st = stage_at(c->s, k);
     double all = 0;
     for (int i = 0; i < st->in_count; i++) {
         const Edge *e = st->in[i];
         const int   p = c->s->place[e->producer];
-        if (e->update == update && e->gathers && (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
-            all += gather_ops * e->accesses;
+        if (e->update == update && edge_by_data(c->s->g, e, c->by_data[k]) && (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
+            all += (e->gathers ? gather_ops : known_ops) * e->accesses;
     }
     return all;
 }
@@ -213,7 +219,7 @@ static double point_ns(const Model *c, int k)
     lanes              = st->kind == STAGE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
     for (int i = 0; i < st->def_count; i++) {
         const Work  *w      = &st->defs[i];
-        const double gather = lanes * gathers_of(c, st, i - 1), times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
+        const double gather = lanes * gathers_of(c, k, i - 1), times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
         const bool   inlined = c->levels[k].where == WHERE_INLINE;
         ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, st, i - 1) / 2 + gather + shuffles(st, i - 1) + (inlined ? 0 : 0.5));
     }
@@ -223,9 +229,10 @@ static double point_ns(const Model *c, int k)
 /* Rows that a stage's points are computed in; and where a window slides, each iteration asks what is missing, if only to find that nothing is. */
 static double rows_of(const Model *c, int k)
 {
+    const Level *l    = &c->levels[k];
     const double row  = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
     const double rows = c->points[k] / (row < 1 ? 1 : row);
-    return c->levels[k].where == WHERE_INSIDE ? fmax(rows, c->n->iterations[c->levels[k].compute + 1]) : rows;
+    return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1] : rows;
 }
 
 /* Bytes that one iteration of a level touches. */
@@ -327,7 +334,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     const Machine *m   = s->m;
     NestCost       out = { 0 };
     double         rows = 0, *points = s->points;
-    Model          c   = { s, n, levels, s->points, s->held, s->ends };
+    Model          c   = { s, n, levels, s->points, s->held, s->by_data, s->ends };
     for (int k = s->count - 1; k >= 0; k--) {
         count_stage(&c, k, &out);
         const double ns = point_ns(&c, k) * points[k], root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);

@@ -21,6 +21,7 @@ typedef struct Segment {
     Box           *boxes;       /* by stage of the graph */
     Box           *levels;      /* [level * (count + outside_count) + k] */
     double        *points, *held;               /* by k; room for nest_cost */
+    uint32_t      *by_data;
     int           *ends;
 } Segment;
 
