@@ -1,7 +1,8 @@
 /* Calibrating: the speeds of this machine, as the cost model sees them.
  *
  * Takes   small pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/varied.c).
- * Gives   the speeds that explain their measured times best (schedulers/fit.c), as lines that machine_parse reads.
+ * Gives   the speeds that explain their measured times best (schedulers/fit.c), as lines that machine_parse reads. The search for them begins at those of loops that do nothing
+ *         else (schedulers/machine_measure.c).
  * Why     What a cache line or a row costs depends on the processor, its neighbours and this compiler together. No data sheet says it. */
 #include "api/compile.h"
 #include "schedulers/fit.h"
@@ -30,7 +31,7 @@ typedef struct Calibration {
     FitSample   *samples;
     int          sample_count;
     kn_pipeline *p;
-    int          draft;         /* of `varied` */
+    int          tried;         /* programs under drafts: those that could not be run as well */
     const char  *schedule;      /* its text */
     kn_arg       args[MOST_PORTS];
     kn_buffer    buffers[MOST_PORTS];
@@ -66,7 +67,7 @@ static void make_draft(void *arg)
     Calibration           *c       = arg;
     Arena                 *arena   = &c->cx->call;
     const Binding          binding = graph_binding(c->p, arena);
-    const SchedulerOptions options = { .number = c->draft };
+    const SchedulerOptions options = { .number = c->tried / PROGRAMS };
     FitSample             *sample  = &c->samples[c->sample_count];
     Graph                  g;
     Text                   text;
@@ -111,10 +112,10 @@ static double best_run(Calibration *c, kn_module *module)
     return 1e9 * best;
 }
 
-/* Measures the pipeline under one draft; what fails is left out. */
-static void try_draft(Calibration *c, const char *program)
+/* Measures the next program: each under the first draft, then each under the second, so that one may stop at any time. What fails is left out. */
+static void try_next(Calibration *c)
 {
-    c->p        = kn_parse(c->cx, "calibrate", program, -1);
+    c->p        = kn_parse(c->cx, "calibrate", programs[c->tried % PROGRAMS], -1);
     c->schedule = NULL;
     context_begin(c->cx);
     if (!c->p || !context_try(c->cx, make_draft, c) || !c->schedule || kn_schedule_parse(c->p, "varied", c->schedule, -1) != KN_OK)
@@ -133,13 +134,19 @@ static void begin(void *arg)
 {
     Calibration *c = arg;
     c->machine     = machine_detect();
+    machine_measure(c->cx, &c->machine);
     c->samples     = ARENA_ARRAY(&c->arena, FitSample, PROGRAMS * DRAFTS);
 }
 
+/* Fits the speeds, if there is enough to fit them to. */
 static void finish(void *arg)
 {
     Calibration *c = arg;
     Text         out;
+    if (2 * c->sample_count < c->tried || !c->tried) {
+        diag_status(c->cx, KN_ERROR_LIMIT, c->tried ? "most of the programs that are measured could not be run" : "stopped before anything was measured");
+        return;
+    }
     text_init(&out, &c->cx->call);
     const double error = fit_machine(c->samples, c->sample_count, &c->machine);
     text_printf(&out, "// Speeds of this machine, fitted by kiln calibrate to %d measured times; predicted ones are wrong by %.0f %% in the mean.\n", c->sample_count, 100 * error);
@@ -147,26 +154,21 @@ static void finish(void *arg)
     c->text = text_string(&out);
 }
 
-const char *kn_calibrate(kn_context *cx, void (*progress)(void *user, int done, int all), void *user)
+const char *kn_calibrate(kn_context *cx, int (*progress)(void *user, int done, int all), void *user)
 {
     if (!cx)
         return NULL;
     Calibration c = { .cx = cx };
     arena_init(&c.arena, cx);
     context_begin(cx);
-    bool fine = context_try(cx, begin, &c);
-    for (int i = 0; fine && i < PROGRAMS * DRAFTS; i++) {
-        if (progress)
-            progress(user, i, PROGRAMS * DRAFTS);
-        try_draft(&c, programs[i / DRAFTS]);
-        kn_pipeline_free(c.p);
+    if (context_try(cx, begin, &c)) {
+        for (; c.tried < PROGRAMS * DRAFTS && (!progress || progress(user, c.tried, PROGRAMS * DRAFTS)); c.tried++) {
+            try_next(&c);
+            kn_pipeline_free(c.p);
+        }
+        context_begin(cx);
+        context_try(cx, finish, &c);
     }
-    context_begin(cx);
-    if (fine && c.sample_count < PROGRAMS * DRAFTS / 2) {
-        fine = false;
-        diag_status(cx, KN_ERROR_LIMIT, "most of the programs that are measured could not be run");
-    }
-    fine = fine && context_try(cx, finish, &c) && !cx->status;
     arena_free(&c.arena);
-    return fine ? c.text : NULL;
+    return cx->status ? NULL : c.text;
 }

@@ -54,11 +54,12 @@ static int write_machine(Cli *cli, char *path, const char *text)
 }
 
 /* A line that is gone when the work is done. */
-static void show_progress(void *user, int done, int all)
+static int show_progress(void *user, int done, int all)
 {
     (void)user;
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\r\033[Kkiln: measuring, %d of %d …", done, all);
+    return true;
 }
 
 int command_calibrate(Cli *cli)

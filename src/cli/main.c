@@ -94,9 +94,9 @@ const Command command_table[COMMAND_COUNT] = {
         .synopsis    = "[-o FILE]",
         .summary     = "measure this machine, for better schedules",
         .description = "Compiles and times small programs under good and bad schedules, and fits the speeds to them that schedulers "
-                       "predict with. That takes half a minute, in which the machine should have nothing else to do. What is found is "
-                       "kept in the file kiln/machine in XDG_CONFIG_HOME, or in ~/.config, where schedulers look for it if --machine "
-                       "is not given; it is text, and nothing else is written. Without it the speeds are those of a usual machine.",
+                       "predict with. That takes a quarter of a minute, in which the machine should have nothing else to do. What is "
+                       "found is kept in the file kiln/machine in XDG_CONFIG_HOME, or in ~/.config, where schedulers look for it if "
+                       "--machine is not given; it is text, and nothing else is written. Without it the speeds are those of a usual machine.",
         .run         = command_calibrate,
     },
     [COMMAND_FMT] = {

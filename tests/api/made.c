@@ -1,4 +1,4 @@
-/* Schedules that are made, for every app and by every scheduler: the same each time, and text that reads back to the same schedule, which the compiler accepts. And what explains them. */
+/* Schedules that are made, for every app and by every scheduler: the same each time, and text that reads back to the same schedule, which the compiler accepts. And what explains them, and the machine that they are made for. */
 #include "api.h"
 
 #include <glob.h>
@@ -90,7 +90,33 @@ static void test_limits(void)
     CHECK(strstr(kn_error_text(cx), "there is no scheduler `dp/x`"), "%s", kn_error_text(cx));
     kn_module *m = kn_compile(p, NULL);
     CHECK(m && !*kn_error_text(cx), "%s", kn_error_text(cx));
+    kn_context_free(cx);
+}
+
+static int stop_after(void *most, int done, int all)
+{
+    CHECK(done <= *(int *)most && done < all && all > 40, "%d of %d", done, all);
+    return done < *(int *)most;
+}
+
+/* Stopped at once there is nothing to give. After a few measurements there is a machine: each speed once, positive, and schedules can be made for it. */
+static void test_calibrate(void)
+{
+    static const char *const speeds[] = { "op", "load", "l1_rate", "l2_rate", "l3_rate", "memory_rate", "memory_all", "row", "parted", "task" };
+    kn_context  *cx = kn_context_new(NULL);
+    kn_pipeline *p  = kn_parse(cx, "blur.kiln", blur_text, -1);
     CHECK(!kn_calibrate(NULL, NULL, NULL), "must be refused");
+    CHECK(!kn_calibrate(cx, stop_after, &(int){ 0 }) && strstr(kn_error_text(cx), "stopped before anything was measured"), "%s", kn_error_text(cx));
+    char *machine = copy(kn_calibrate(cx, stop_after, &(int){ 3 }));
+    CHECK(machine && strstr(machine, "to 3 measured times"), "%s %s", machine ? machine : "", kn_error_text(cx));
+    for (int i = 0; machine && i < COUNT(speeds); i++) {
+        char line[32];
+        snprintf(line, sizeof line, "\n%s=", speeds[i]);
+        const char *found = strstr(machine, line);
+        CHECK(found && strtod(found + strlen(line), NULL) > 0 && !strstr(found + 1, line), "%s: %s", speeds[i], machine);
+    }
+    CHECK(machine && kn_schedule_make(p, "dp", machine, NULL, NULL, 0), "%s", kn_error_text(cx));
+    free(machine);
     kn_context_free(cx);
 }
 
@@ -98,6 +124,7 @@ int main(void)
 {
     glob_t found;
     test_limits();
+    test_calibrate();
     if (!glob("apps/*/*.kiln", 0, NULL, &found)) {
         for (size_t i = 0; i < found.gl_pathc; i++)
             test_app(found.gl_pathv[i]);
