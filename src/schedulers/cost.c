@@ -5,7 +5,7 @@
  * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
- *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
+ *         buffers count as they are folded.) Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for, LINE_WAIT ns. But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
@@ -14,12 +14,15 @@
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
+enum { MOST_STREAMS = 32, LINE_WAIT = 10 };
+
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
     StageCost     *stages;      /* by k */
     KernelCost    *kernels;     /* by k: of heads and members */
     int           *read_level;  /* by k */
+    double        *streams;     /* by k: rows of it that one sum of a vector goes through, at a place each; 0: it is read row by row */
     double         threads;     /* that work at a time */
 } Model;
 
@@ -118,7 +121,44 @@ static double level_bytes(const Model *c, int level)
 
 typedef struct Traffic {
     double read, written;
+    double waited;              /* of what is read: in lines that do not come by themselves */
 } Traffic;
+
+/* Rows of its producer that one point of a reader touches. */
+static double rows_touched(const Edge *e, int rank)
+{
+    double rows = 1;
+    for (int d = 1; d < rank; d++)
+        rows *= (double)((e->reach[d].hi - e->reach[d].lo) / e->reach[d].den + 1);
+    return rows;
+}
+
+/* In a copy for its reader what it reads lies in the order of use. */
+static bool is_copied(const Draft *d, const Edge *e)
+{
+    for (int i = 0; i < d->copy_count; i++)
+        if (d->copies[i].of == e->producer && d->copies[i].reader == e->consumer)
+            return true;
+    return false;
+}
+
+/* Sums are taken vector by vector, all steps of one after the other; what is inlined brings its own rows. */
+static void find_streams(Model *c)
+{
+    const Tiles *t = &c->tiles;
+    for (int k = t->stage_count - 1; k >= 0; k--) {
+        const Stage *s    = stage_at(c, k);
+        const bool   sums = (is_head(c, k) || is_inside(c, k)) && s->kind == STAGE_REDUCTION;
+        for (int i = 0; i < s->in_count && (sums || (is_inlined(c, k) && c->streams[k] > 0)); i++) {
+            const Edge *e  = s->in[i];
+            const int   at = tiles_find(t, e->producer);
+            if (is_copied(t->draft, e))
+                continue;
+            const double rows = rows_touched(e, t->graph->stages[e->producer].rank) * (sums ? s->defs[e->update + 1].steps > 1 : c->streams[k]);
+            c->streams[at]    = rows > c->streams[at] ? rows : c->streams[at];
+        }
+    }
+}
 
 /* Elements that one row of the reader reads through an edge. */
 static double row_reads(const Model *c, const Edge *e, int reader)
@@ -176,7 +216,7 @@ static void find_read_levels(Model *c)
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int     j = 0;
-    Traffic t = { 0, 0 };
+    Traffic t = { 0, 0, 0 };
     while (j < c->tiles.level_count && level_bytes(c, j) > size)
         j++;
     if (j == 0)
@@ -186,8 +226,9 @@ static Traffic traffic_beyond(const Model *c, double size)
         const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
         const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
         if (is_outside(c, k) || large) {
-            const double by_rows = fetched_by_rows(c, k);
-            t.read += bytes * (by_rows < by_tiles ? by_rows : by_tiles);
+            const double by_rows = fetched_by_rows(c, k), read = bytes * (by_rows < by_tiles ? by_rows : by_tiles);
+            t.read += read;
+            t.waited += c->streams[k] > MOST_STREAMS ? read : 0;
         }
         if (is_head(c, k) || large)
             t.written += c->stages[k].points * bytes;
@@ -211,12 +252,48 @@ static KernelCost instructions(Model *c)
     return all;
 }
 
+/* Are many rows of a member computed one after the other? Where their ends are is found out once for all of them. */
+static bool is_in_bulk(const Model *c, int k)
+{
+    enum { MANY_ROWS = 16 };
+    const Box *b = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
+    return is_inside(c, k) && stage_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
+}
+
 /* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the others. */
 static double rows_begun(const Model *c, bool bounded)
 {
     double rows = 0;
     for (int k = 0; k < c->tiles.stage_count; k++)
-        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows : 0;
+        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows * (bounded && is_in_bulk(c, k) ? 0.5 : 1) : 0;
+    return rows;
+}
+
+/* Is a row of the reader not a row of what it reads? */
+static bool changes_pace(const Edge *e, int rank)
+{
+    return rank > 1 && e->reach[1].num != e->reach[1].den;
+}
+
+/* Windows that slide behind each other at other paces find out anew, for each row of the head, which rows they lack, the more the more of them there are (measured: pyramids). In rows that begin. */
+static double windows_moved(const Model *c)
+{
+    enum { MOST_BEHIND = 3 };
+    const Tiles *t      = &c->tiles;
+    int         *behind = ARENA_ARRAY(t->arena, int, (size_t)t->stage_count);
+    bool        *paced  = ARENA_ARRAY(t->arena, bool, (size_t)t->stage_count);
+    double       rows   = 0;
+    for (int k = t->stage_count - 1; k >= 0; k--) {
+        const Stage *s      = stage_at(c, k);
+        const bool   slides = is_inside(c, k) && store_level(c, k) < compute_level(c, k);
+        if (slides && paced[k])
+            rows += t->tiles[compute_level(c, k)] * (behind[k] < MOST_BEHIND ? behind[k] : MOST_BEHIND);
+        for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
+            const int at = tiles_find(t, s->in[i]->producer), now = slides ? behind[k] + 1 : is_inlined(c, k) ? behind[k] : 0;
+            behind[at]   = now > behind[at] ? now : behind[at];
+            paced[at] |= paced[k] || changes_pace(s->in[i], t->graph->stages[s->in[i]->producer].rank);
+        }
+    }
     return rows;
 }
 
@@ -276,10 +353,10 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_LOADS]  = (code.loads + 2 * code.stores) * m->load / share * waves;
     out->term[TERM_WAITS]  = code.waits * m->op / share * waves;
     out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
-    out->term[TERM_L3]     = m->l3 ? cache_time(&l2, m->l3_rate * share) * waves : 0;
+    out->term[TERM_L3]     = (m->l3 ? cache_time(&l2, m->l3_rate * share) * waves : 0) + l2.waited / (double)m->line * LINE_WAIT / share;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all);
     out->term[TERM_ROWS]   = rows_begun(c, false) * m->row / share;
-    out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
+    out->term[TERM_ENDS]   = (rows_begun(c, true) + windows_moved(c)) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
     out->ns                = cost_of_terms(out->term);
 }
@@ -323,8 +400,10 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
     c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
     c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
+    c.streams    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
     count_stages(&c);
     find_read_levels(&c);
+    find_streams(&c);
     find_totals(&c, out);
     c.threads = out->tasks < m->cores ? out->tasks : m->cores;
     c.threads = c.threads < 1 ? 1 : c.threads;
