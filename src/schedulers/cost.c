@@ -8,6 +8,7 @@
  *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads.
  * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page: at each start of a run one waits as long as LINES_AHEAD lines
  *         take (equation 6), once for all runs that one step of a loop reads, which start together. So rows that are cut cost more to read than whole ones, unless they were fetched ahead.
+ *         Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for, LINE_WAIT ns.
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
@@ -16,7 +17,7 @@
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
-enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */ };
+enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */, MOST_STREAMS = 32, LINE_WAIT = 10 };
 
 typedef struct Model {
     Tiles          tiles;
@@ -25,6 +26,7 @@ typedef struct Model {
     KernelCost    *kernels;     /* by k: of heads and members */
     int           *read_level;  /* by k */
     double        *at_once;     /* by k: its rows that one step of its readers' loops along rows reads */
+    double        *streams;     /* by k: rows of it that one sum of a vector goes through, at a place each; 0: it is read row by row */
     double         threads;     /* that work at a time */
 } Model;
 
@@ -124,7 +126,44 @@ static double level_bytes(const Model *c, int level)
 typedef struct Traffic {
     double read, written;
     double waited;              /* of those read: the first lines of each run */
+    double alone;               /* of those read: in lines that do not come by themselves */
 } Traffic;
+
+/* Rows of its producer that one point of a reader touches. */
+static double rows_touched(const Edge *e, int rank)
+{
+    double rows = 1;
+    for (int d = 1; d < rank; d++)
+        rows *= (double)((e->reach[d].hi - e->reach[d].lo) / e->reach[d].den + 1);
+    return rows;
+}
+
+/* In a copy for its reader what it reads lies in the order of use. */
+static bool is_copied(const Draft *d, const Edge *e)
+{
+    for (int i = 0; i < d->copy_count; i++)
+        if (d->copies[i].of == e->producer && d->copies[i].reader == e->consumer)
+            return true;
+    return false;
+}
+
+/* Sums are taken vector by vector, all steps of one after the other; what is inlined brings its own rows. */
+static void find_streams(Model *c)
+{
+    const Tiles *t = &c->tiles;
+    for (int k = t->stage_count - 1; k >= 0; k--) {
+        const Stage *s    = stage_at(c, k);
+        const bool   sums = (is_head(c, k) || is_inside(c, k)) && s->kind == STAGE_REDUCTION;
+        for (int i = 0; i < s->in_count && (sums || (is_inlined(c, k) && c->streams[k] > 0)); i++) {
+            const Edge *e  = s->in[i];
+            const int   at = tiles_find(t, e->producer);
+            if (is_copied(t->draft, e))
+                continue;
+            const double rows = rows_touched(e, t->graph->stages[e->producer].rank) * (sums ? s->defs[e->update + 1].steps > 1 : c->streams[k]);
+            c->streams[at]    = rows > c->streams[at] ? rows : c->streams[at];
+        }
+    }
+}
 
 /* Elements that one row of the reader reads through an edge. */
 static double row_reads(const Model *c, const Edge *e, int reader)
@@ -244,7 +283,7 @@ static double waited_part(const Model *c, int k)
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int     j = 0;
-    Traffic t = { 0, 0, 0 };
+    Traffic t = { 0 };
     while (j < c->tiles.level_count && level_bytes(c, j) > size)
         j++;
     if (j == 0)
@@ -257,6 +296,7 @@ static Traffic traffic_beyond(const Model *c, double size)
             const double by_rows = fetched_by_rows(c, k), read = bytes * (by_rows < by_tiles ? by_rows : by_tiles);
             t.read += read;
             t.waited += read * waited_part(c, k);
+            t.alone += c->streams[k] > MOST_STREAMS ? read : 0;
         }
         if (is_head(c, k) || large)
             t.written += c->stages[k].points * bytes;
@@ -280,12 +320,20 @@ static KernelCost instructions(Model *c)
     return all;
 }
 
+/* Are many rows of a member computed one after the other? Where their ends are is found out once for all of them. */
+static bool is_in_bulk(const Model *c, int k)
+{
+    enum { MANY_ROWS = 16 };
+    const Box *b = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
+    return is_inside(c, k) && stage_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
+}
+
 /* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the others. */
 static double rows_begun(const Model *c, bool bounded)
 {
     double rows = 0;
     for (int k = 0; k < c->tiles.stage_count; k++)
-        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows : 0;
+        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows * (bounded && is_in_bulk(c, k) ? 0.5 : 1) : 0;
     return rows;
 }
 
@@ -355,7 +403,7 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_LOADS]  = (code.loads + 2 * code.stores) * m->load / share * waves;
     out->term[TERM_WAITS]  = code.waits * m->op / share * waves;
     out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
-    out->term[TERM_L3]     = m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0;
+    out->term[TERM_L3]     = (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0) + l2.alone / (double)m->line * LINE_WAIT / share;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.waited / m->memory_rate / share;
     out->term[TERM_ROWS]   = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
     out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
@@ -403,9 +451,11 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
     c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
     c.at_once    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
+    c.streams    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
     count_stages(&c);
     find_at_once(&c);
     find_read_levels(&c);
+    find_streams(&c);
     find_totals(&c, out);
     c.threads = out->tasks < m->cores ? out->tasks : m->cores;
     c.threads = c.threads < 1 ? 1 : c.threads;

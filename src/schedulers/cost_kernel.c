@@ -311,12 +311,8 @@ static void read_of(Walk *w, int c)
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
-<<<<<<< HEAD
-    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL,
-                       ARENA_ARRAY(t->arena, Pace, n), 0 };
-=======
-    Walk         w = { t, k, sh, sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, ARENA_ARRAY(t->arena, double, n), ARENA_ARRAY(t->arena, double, n), NULL, NULL, ARENA_ARRAY(t->arena, uint32_t, n), 0 };
->>>>>>> pyr
+    Walk         w = { .t = t, .k = k, .sh = sh, .lanes = sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, .times = ARENA_ARRAY(t->arena, double, n),
+                       .heavy = ARENA_ARRAY(t->arena, double, n), .pace = ARENA_ARRAY(t->arena, Pace, n), .by_data = ARENA_ARRAY(t->arena, uint32_t, n) };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
         unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));

@@ -2,9 +2,11 @@
  *
  * From    Jangda and Bondhugula 2020. Inlining first (section 5.1, Algorithm 3, as the plain draft has it: what costs nothing), so that groups are of what is left; then the groups
  *         (group.h: Algorithms 1 and 5 with the repair), whose cost is that of their best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are then done thoroughly.
+ * Slices  A second draft has each set of stages that share slices (slices.h) as one group from the beginning; of the two the one with the least predicted time is taken.
  * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is what will be run. The cost is the common model's time.
  * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the dynamic program, or the cost. */
 #include "schedulers/group.h"
+#include "schedulers/slices.h"
 #include "schedulers/tile.h"
 #include "schedulers/together.h"
 
@@ -23,6 +25,8 @@ typedef struct Dp {
     int          group;         /* a spare one, for what is being asked about */
     double      *alone;         /* by node: its cost as a group of its own; 0: not asked yet */
     double       left;          /* stages to look at */
+    const Slices **slices;      /* by stage: those that it is the head of; NULL: it is of none, or a member */
+    bool        *sliced;        /* by stage: it is a member of slices, and not the head */
 } Dp;
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
@@ -45,6 +49,27 @@ static void choose_inlined(Draft *d, const SchedulerOptions *options)
     }
 }
 
+/* A set of slices is one node, its head's. */
+static void keep_together(Dp *dp, const Slices *all)
+{
+    dp->slices[all->head] = all;
+    for (int i = 0; i + 1 < all->count; i++)
+        dp->sliced[all->stages[i]] = true;
+    if (dp->d.choices[all->head].where != WHERE_ROOT)
+        make_node(&dp->d, all->head);
+}
+
+/* The stages that a node stands for, but for those that are inlined, to the end of dp->stages. */
+static int add_stages(Dp *dp, int s, int count)
+{
+    const Slices *all = dp->slices[s];
+    for (int i = 0; all && i + 1 < all->count; i++)
+        if (dp->d.choices[all->stages[i]].where == WHERE_ROOT)
+            dp->stages[count++] = all->stages[i];
+    dp->stages[count++] = s;
+    return count;
+}
+
 /* ---- What a group costs ------------------------------------------------------------------ */
 
 /* What may be spent is counted in stages looked at, so that the same pipeline always gets the same schedule. From a group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
@@ -52,17 +77,18 @@ static double group_cost(void *user, const int *nodes, int count, bool *hopeless
 {
     Dp    *dp    = user;
     double apart = 0;
+    int    stages = 0;
     for (int i = 0; i < count; i++) {
-        dp->stages[i] = dp->stage_of[nodes[i]];
+        stages = add_stages(dp, dp->stage_of[nodes[i]], stages);
         apart += dp->alone[nodes[i]];
     }
-    dp->left -= count;
+    dp->left -= stages;
     if (dp->left < 0 && count > 1) {
         *hopeless = true;
         return INFINITY;
     }
-    const double cost = tile_group(&dp->tiles, dp->stages, count, dp->group, TILE_QUICK, hopeless);
-    tile_apart(&dp->tiles, dp->stages, count);
+    const double cost = tile_group(&dp->tiles, dp->stages, stages, dp->group, dp->slices[dp->stages[stages - 1]] ? TILE_SLICES : TILE_QUICK, hopeless);
+    tile_apart(&dp->tiles, dp->stages, stages);
     if (count == 1)
         dp->alone[nodes[0]] = cost;
     else
@@ -91,14 +117,16 @@ static GroupGraph make_graph(Dp *dp, Arena *arena)
 {
     int count = 0;
     for (int s = 0; s < dp->g->stage_count; s++) {
-        dp->node_of[s] = dp->g->stages[s].kind != STAGE_INPUT && dp->d.choices[s].where == WHERE_ROOT ? count : -1;
+        dp->node_of[s] = dp->g->stages[s].kind != STAGE_INPUT && dp->d.choices[s].where == WHERE_ROOT && !dp->sliced[s] ? count : -1;
         if (dp->node_of[s] >= 0)
             dp->stage_of[count++] = s;
     }
     GroupGraph gg   = group_graph_new(arena, count);
     int       *seen = ARENA_ARRAY(arena, int, (size_t)dp->g->stage_count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        gg.alone[i] = dp->slices[dp->stage_of[i]] != NULL;
         add_readers(dp, &gg, i, dp->stage_of[i], seen);
+    }
     group_graph_finish(&gg);
     return gg;
 }
@@ -111,8 +139,8 @@ static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int 
     int count = 0;
     for (int i = 0; i < gg->count; i++)
         if (found->of_stage[i] == k)
-            dp->stages[count++] = dp->stage_of[i];
-    tile_group(&dp->tiles, dp->stages, count, k, TILE_THOROUGH, NULL);
+            count = add_stages(dp, dp->stage_of[i], count);
+    tile_group(&dp->tiles, dp->stages, count, k, dp->slices[dp->stages[count - 1]] ? TILE_SLICES : TILE_THOROUGH, NULL);
 }
 
 /* ---- Groups that are best inlined ------------------------------------------------------------ */
@@ -170,11 +198,15 @@ static void inline_groups(Dp *dp, int group_count, Arena *arena)
     }
 }
 
-Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+/* A draft in which these slices are groups. */
+static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions *options, const Slices *slices, int slice_count, Arena *arena)
 {
     const size_t n  = (size_t)g->stage_count + 1;
-    Dp           dp = { .g = g, .d = draft_plain(g, m, arena), .stage_of = ARENA_ARRAY(arena, int, n), .node_of = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, int, n) };
+    Dp           dp = { .g = g, .d = draft_plain(g, m, arena), .stage_of = ARENA_ARRAY(arena, int, n), .node_of = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, int, n),
+                        .slices = ARENA_ARRAY(arena, const Slices *, n), .sliced = ARENA_ARRAY(arena, bool, n) };
     choose_inlined(&dp.d, options);
+    for (int i = 0; i < slice_count; i++)
+        keep_together(&dp, &slices[i]);
     GroupGraph gg = make_graph(&dp, arena);
     dp.tiles      = tile_space(&dp.d, m, options, arena);
     dp.group      = dp.d.group_count;
@@ -192,4 +224,16 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     if (!options->no_together)
         draft_share_loops(&dp.d, m);
     return dp.d;
+}
+
+Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
+{
+    const Draft plain = draft_with(g, m, options, NULL, 0, arena);
+    const Draft begin = draft_plain(g, m, arena);
+    Slices     *found = ARENA_ARRAY(arena, Slices, (size_t)g->stage_count + 1);
+    const int   count = options->no_slices || options->plain_cost || options->greedy_fusion ? 0 : slices_find(&begin, m->cores, found, arena);
+    if (!count)
+        return plain;
+    const Draft sliced = draft_with(g, m, options, found, count, arena);
+    return cost_draft(&sliced, m) < cost_draft(&plain, m) ? sliced : plain;
 }

@@ -226,10 +226,19 @@ static bool reads_apart(const Edge *e, int rank)
     return false;
 }
 
-/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one. A sum is no element: it is best beside what reads it. */
+/* Does a reader move along a row faster than it? Then its loads are shuffles, too. */
+static bool is_read_slowly(const Stage *st)
+{
+    for (int i = 0; i < st->out_count; i++)
+        if (st->rank && st->out[i]->reach[0].var == 0 && st->out[i]->reach[0].num < st->out[i]->reach[0].den)
+            return true;
+    return false;
+}
+
+/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one, if they are dense. A sum is no element: it is best beside what reads it. */
 static bool is_trivial(const Graph *g, const Stage *st)
 {
-    bool single = st->in_count <= 2 && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
+    bool single = st->in_count <= (is_read_slowly(st) ? 1 : 2) && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
     for (int i = 0; i < st->in_count; i++)
         single &= st->in[i]->accesses == 1 && g->stages[st->in[i]->producer].kind != STAGE_REDUCTION && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
     return single;

@@ -68,12 +68,21 @@ static bool is_best_stored(const Steps *p, int s)
     return p->dims[s] && (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= TRIVIAL_OPS));
 }
 
+/* Are others computed inside its loops, which would have no place inside a step? */
+static bool leads_others(const Draft *d, int s)
+{
+    bool any = false;
+    for (int i = 0; i < s && d->choices[s].where == WHERE_ROOT; i++)
+        any |= d->choices[i].where == WHERE_INSIDE && d->choices[i].group == d->choices[s].group;
+    return any;
+}
+
 /* A stage that is read at single steps, by the sum and other stepped stages only. */
 static void meet_stage(Steps *p, int s)
 {
     const Draft *d  = p->d;
     const Stage *st = &d->graph->stages[s];
-    if (!is_defined(st) || st->is_output || !st->rank || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION))
+    if (!is_defined(st) || st->is_output || !st->rank || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION) || leads_others(d, s))
         return;
     for (size_t i = 0; i < d->facts[s].readers.count; i++) {
         const TextReader *r = &d->facts[s].readers.at[i];

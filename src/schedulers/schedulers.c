@@ -22,6 +22,7 @@ static const struct Part {
 } parts[] = {
     { "no-inlining", offsetof(SchedulerOptions, no_inlining) },
     { "no-two-levels", offsetof(SchedulerOptions, no_two_levels) },
+    { "no-slices", offsetof(SchedulerOptions, no_slices) },
     { "no-together", offsetof(SchedulerOptions, no_together) },
     { "no-search", offsetof(SchedulerOptions, greedy_fusion) },
     { "no-repair", offsetof(SchedulerOptions, no_repair) },

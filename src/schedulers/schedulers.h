@@ -8,7 +8,7 @@
 typedef struct SchedulerOptions {
     double budget;              /* seconds */
     int    number;              /* of `varied`: which of its drafts */
-    bool   no_inlining, no_two_levels, no_together, no_repair, greedy_fusion, plain_cost;
+    bool   no_inlining, no_two_levels, no_together, no_repair, no_slices, greedy_fusion, plain_cost;
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -22,7 +22,7 @@ SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, 
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
-/* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`, `dp/no-inlining/no-two-levels`; of inlining, two-levels, together, search, repair, model. */
+/* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`, `dp/no-inlining/no-two-levels`; of inlining, two-levels, slices, together, search, repair, model. */
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
 /* auto.c: what all the others have drafted, the fastest as predicted first; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */

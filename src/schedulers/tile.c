@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_TIMES = 6, MOST_BAND = 32, LEAST_TASK = 1 << 13, MOST_STEPS = 16 /* of a sum that is written out */ };
+enum { MOST_TIMES = 6, MOST_BAND = 32, LEAST_TASK = 1 << 13, MOST_STEPS = 16 /* of a sum that is written out */, FEW_OPS = 8 };
 
 static const double better = 0.97, much_better = 0.65;
 
@@ -280,6 +280,8 @@ static int64_t strip_height(const TileSpace *t, const TileShape *shape, int task
     }
     const int64_t strips = ((int64_t)tasks * t->m->cores + outer - 1) / outer, least = LEAST_TASK / (row > 0 ? row : 1);
     int64_t       height = rows / strips;
+    if (strips <= 1)
+        return rows;
     height               = height < least ? least : height;
     const int64_t unit   = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
     height               = height / unit * unit;
@@ -352,6 +354,19 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
     }
 }
 
+/* One place of a dimension after the other, the rest as a whole: where all members carry that dimension through (slices.h), nothing is computed twice, and a slice stays in the cache. */
+static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
+{
+    const Stage *head = &t->g->stages[t->head];
+    for (int dim = 2; dim < head->rank; dim++) {
+        TileShape shape = { .band = 0 };
+        for (int d = 0; d < head->rank; d++)
+            shape.size[d] = d == dim ? 1 : tile_extent(&head->box, d);
+        if (tile_extent(&head->box, dim) >= least)
+            try_shape(t, gr, &shape, best);
+    }
+}
+
 /* A line of numbers: chunks of it. */
 static void try_chunks(TileSpace *t, Group *gr, Best *best)
 {
@@ -378,13 +393,22 @@ static double asked_for(const Draft *d, int s)
     return all;
 }
 
+/* A few operations on one element: read at places that data decides, it is the load that costs. */
+static bool is_of_one(const Stage *st)
+{
+    bool gathered = false;
+    for (int i = 0; i < st->out_count; i++)
+        gathered |= st->out[i]->gathers;
+    return gathered && st->def_count == 1 && st->in_count == 1 && st->in[0]->pointwise && st->defs[0].ops <= FEW_OPS;
+}
+
 bool tile_may_inline(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
     for (int k = 1; k < st->def_count; k++)
         if (st->defs[k].steps > MOST_STEPS)
             return false;
-    return draft_may_inline(d, s) && asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1);
+    return draft_may_inline(d, s) && (is_of_one(st) || asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1));
 }
 
 /* Changes one member, and keeps that if it is worth it. */
@@ -429,8 +453,14 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         best.cost = tile_plain_cost(t, &best.shape);
         return best;
     }
+    if (effort == TILE_SLICES) {
+        try_slices(t, gr, t->m->cores, &best);
+        return best;
+    }
     if (rank > 1 && !t->options.no_two_levels)
         try_two_levels(t, gr, effort, &best);
+    if (t->count > 1 && !t->options.no_slices)
+        try_slices(t, gr, 2 * (int64_t)t->m->cores, &best);
     if (rank > 1 && (t->count > 1 || t->options.no_two_levels || effort == TILE_THOROUGH)) {
         const TileShape l2 = tile_for_cache(t, 0.75 * (double)t->m->l2);
         try_shape(t, gr, &l2, &best);

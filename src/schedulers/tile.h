@@ -9,6 +9,7 @@
 
 typedef enum TileEffort {
     TILE_QUICK,                     /* a handful of shapes, all members alike: for each of many groups in a search */
+    TILE_SLICES,                    /* one place of a dimension after the other, each member as a whole: for the groups of slices.h */
     TILE_THOROUGH                   /* more shapes, and each member where it is best: for the groups that are taken */
 } TileEffort;
 
