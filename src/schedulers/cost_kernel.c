@@ -110,7 +110,7 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     if (sh->fast >= 0 && sh->fast < s->rank)
         sh->row *= (double)(box->max[sh->fast] - box->min[sh->fast] + 1);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
-    sh->in_registers = c->nest ? sums_in_nest(c->nest) : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE && sh->row <= 4 * sh->lanes);
+    sh->in_registers = c->nest ? sums_in_nest(c->nest) : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE && s->kind == STAGE_REDUCTION && sh->row <= 4 * sh->lanes);
 }
 
 /* Registers that are computed for each point: the inverse of the lanes that are in use. */
@@ -279,7 +279,8 @@ static bool is_invariant(const Tiles *t, const Edge *e)
 /* Steps of a definition for each point of stage k, as they are taken. */
 static double steps_of(const Tiles *t, int k, int def)
 {
-    return defs_ratio(&t->graph->stages[t->stages[k]], def) * (def ? special_share(t->draft, t->stages[k]) : 1);
+    const Stage *s = &t->graph->stages[t->stages[k]];
+    return def ? defs_ratio(s, def) * special_share(t->draft, t->stages[k]) : s->begun;
 }
 
 /* Adds what stage c reads, for each of its `times`, to its producers. */
@@ -377,7 +378,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     const double per    = vectors_per_point(&sh);
     KernelCost   c      = per_point(t, k, &sh);
     const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
-    c.stores            = sh.lanes > 1 && sh.registers <= 1 ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8) : narrow;
+    c.stores            = s->begun * (sh.lanes > 1 && sh.registers <= 1 ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8) : narrow);
     double vectors      = per;
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
@@ -391,10 +392,10 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
             c.ops += stepping(t, k, i, &sh);
             c.waits += waits_of(s, i, &sh, &c);
         } else {
-            c.loads += steps;
+            c.loads += s->defs[i].adds ? steps : 0;
             c.stores += steps * narrow;
         }
     }
     const double at_once = sh.row * sh.copied;
-    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, at_once > 1 ? points / at_once : points, c.bounded };
+    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, (at_once > 1 ? points / at_once : points) * s->begun, c.bounded };
 }

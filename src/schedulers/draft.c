@@ -5,7 +5,7 @@
 #include "schedulers/special.h"
 
 enum { MOST_NODES = 6000, MOST_DEPTH = 1000 /* of EXPR_MAX_DEPTH, after inlining */ };
-enum { FREE_OPS = 2, CHEAP_OPS = 8 /* as plan/inline.c */, MOST_TIMES = 32 };
+enum { FREE_OPS = 2, CHEAP_OPS = 8 /* as plan/inline.c */, MOST_TIMES = 32, MANY_PLANES = 4 };
 
 /* ---- Questions -------------------------------------------------------------------------- */
 
@@ -244,6 +244,16 @@ static bool is_trivial(const Graph *g, const Stage *st)
     return single;
 }
 
+/* Several planes for each of its readers, of which each step takes one, and less work where it is read than to write all of them and read them again? */
+static bool is_needless_table(const Graph *g, const Stage *st, double asked)
+{
+    const double work    = st->defs[0].ops + st->defs[0].loads;
+    double       readers = 0;
+    for (int i = 0; i < st->out_count; i++)
+        readers += g->stages[st->out[i]->consumer].defs[0].points;
+    return st->defs[0].points > MANY_PLANES * readers && asked * (work - 1) < st->defs[0].points * (work + 2);
+}
+
 /* Inlining costs nothing where no point is computed more often than by itself, and hardly anything where it is cheap. */
 static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
 {
@@ -251,7 +261,7 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
     const double times = demand->asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
     if (st->def_count > 1 || !draft_may_inline(d, s))
         return false;
-    return times <= 1.02 || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
+    return times <= 1.02 || is_needless_table(d->graph, st, demand->asked) || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
 
 /* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else each of them would sum anew. */

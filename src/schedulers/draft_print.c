@@ -12,7 +12,7 @@
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { LINE = 64, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
+enum { LINE = 64, MOST_OVER = 16, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
 
 typedef struct Printer {
     Text        *out;
@@ -270,8 +270,28 @@ static bool has_loop(const Loops *l, int loop, int update)
     return update >= 0 || l->at[loop].dim < STEP_DIM;
 }
 
+static bool has_members(const Draft *d, int group)
+{
+    for (int s = 0; s < d->graph->stage_count; s++)
+        if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group)
+            return true;
+    return false;
+}
+
+/* Is the last piece, of several vectors, of a head's rows best as wide as the others, beginning earlier: so that what is computed for a piece has a width that is known? Where little is computed twice by
+ * that. */
+static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
+{
+    const Stage *s = &d->graph->stages[l->stage];
+    if (l->at[loop].dim != 0 || s->def_count > 1 || d->choices[l->stage].where != WHERE_ROOT || !has_members(d, d->choices[l->stage].group)
+        || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
+        return false;
+    const int64_t all = s->box.max[0] - s->box.min[0] + 1, step = l->at[loop].step, over = (step - all % step) % step;
+    return all >= step && over * MOST_OVER <= all;
+}
+
 /* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost loop. */
-static void print_splits(const Names *n, const Loops *l, int update)
+static void print_splits(const Draft *d, const Names *n, const Loops *l, int update)
 {
     for (int i = 0; i < l->count; i++) {
         int       count, last = i;
@@ -279,8 +299,8 @@ static void print_splits(const Names *n, const Loops *l, int update)
         for (int k = i + 1; k < l->count; k++)
             last = l->at[k].dim == l->at[i].dim ? k : last;
         if (place < count - 1 && has_loop(l, i, update))
-            text_printf(n->out, ".split(%s, %s, %s, %lld)", place ? l->names[last] : variable_of(n, l->at[i].dim), l->names[i], l->names[last],
-                        (long long)l->at[i].step);
+            text_printf(n->out, ".split(%s, %s, %s, %lld%s)", place ? l->names[last] : variable_of(n, l->at[i].dim), l->names[i], l->names[last],
+                        (long long)l->at[i].step, count == 2 && !place && keeps_width(d, l, i, last) ? ", tail: shift_inward" : "");
     }
 }
 
@@ -325,7 +345,7 @@ static void print_loops(const Printer *p, const Loops *l, int update)
     int64_t   lanes   = 0;
     bool      natural = update < 0;
     Names     n       = nest_begin(p->out, p->d->graph->stages[l->stage].func, update);
-    print_splits(&n, l, update);
+    print_splits(p->d, &n, l, update);
     for (int i = 0; i < l->count; i++) {
         if (i == steps)
             add_reductions(&n);

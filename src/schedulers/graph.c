@@ -126,21 +126,56 @@ static void visit_update(Maker *m, const Stage *s, int update)
     update_visit(ev, f, update, bound, &m->writing);
 }
 
-/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as many times as far; and which steps matter for a
+/* How far one step of an update reads of its own function along each free dimension: added to lo and hi. false: not at its own coordinate and numbers beside it. */
+static bool add_step(Maker *m, const Stage *s, int update, const int64_t *step, int64_t *lo, int64_t *hi)
+{
+    Evaluator   *ev    = &m->boxes.evaluator;
+    const size_t count = m->edges.count;
+    int64_t      from[KN_MAX_RANK * 2], to[KN_MAX_RANK * 2];
+    bool         fine  = true;
+    memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->stage_count);
+    update_visit(ev, s->func, update, update_bind(ev, s->func, update, &s->box, step, from, to), &m->writing);
+    const int at = m->edge_of[m->graph->of_func[s->func->id]];
+    for (int d = 0; at >= 0 && d < s->rank; d++) {
+        const Reach *r = &m->edges.at[at].edge.reach[d];
+        if (!s->func->updates[update].is_free[d])
+            continue;
+        fine &= r->var == d && r->num == 1 && r->den == 1;
+        lo[d] += r->lo < 0 ? r->lo : 0;
+        hi[d] += r->hi > 0 ? r->hi : 0;
+    }
+    m->edges.count = count;
+    return fine;
+}
+
+/* The same of all steps of an update with one reduction variable, one after the other. false, too: there are very many. */
+static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *region, int64_t *lo, int64_t *hi)
+{
+    enum { MOST_STEPS = 64 };
+    bool fine = s->func->updates[update].rvar_count == 1 && region->hi[0] - region->lo[0] <= MOST_STEPS;
+    for (int64_t step = region->lo[0]; fine && step < region->hi[0]; step++)
+        fine = add_step(m, s, update, &step, lo, hi);
+    return fine;
+}
+
+/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as far as they do together; and which steps matter for a
  * part of it is not known. */
-static void repeat_shifts(Maker *m, const Stage *s, int update, double steps)
+static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegion *region, double steps)
 {
     const int at = m->edge_of[m->graph->of_func[s->func->id]];
+    int64_t   lo[KN_MAX_RANK] = { 0 }, hi[KN_MAX_RANK] = { 0 };
     for (size_t i = 0; i < m->edges.count; i++)
         for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->stages[m->edges.at[i].edge.consumer] == s && d < KN_MAX_RANK; d++)
             m->edges.at[i].edge.reach[d].exact = false;
+    const bool known = at >= 0 && add_steps(m, s, update, region, lo, hi);
     for (int d = 0; at >= 0 && d < s->rank; d++) {
         Reach *r = &m->edges.at[at].edge.reach[d];
         if (!s->func->updates[update].is_free[d])
             continue;
-        const bool  shifts = r->var == d && r->num == 1 && r->den == 1 && steps < 1e6;
-        const Reach far    = { .var = d, .num = 1, .den = 1, .lo = r->lo * (int64_t)steps, .hi = r->hi * (int64_t)steps, .least = r->least, .most = r->most };
-        *r                 = shifts ? far : reach_numbers(s->box.min[d], s->box.max[d], false);
+        const bool    shifts = r->var == d && r->num == 1 && r->den == 1 && steps < 1e6;
+        const int64_t times  = (int64_t)(shifts ? steps : 0);
+        const Reach   far    = { .var = d, .num = 1, .den = 1, .lo = known ? lo[d] : r->lo * times, .hi = known ? hi[d] : r->hi * times, .least = r->least, .most = r->most };
+        *r                   = shifts ? far : reach_numbers(s->box.min[d], s->box.max[d], false);
     }
 }
 
@@ -182,6 +217,33 @@ static double update_points(const Stage *s, const Update *u, double steps)
     return points;
 }
 
+static bool reads_itself(const Maker *m, const Stage *s, int update)
+{
+    for (size_t i = 0; i < m->edges.count; i++) {
+        const Edge *e = &m->edges.at[i].edge;
+        if (e->producer == e->consumer && &m->graph->stages[e->consumer] == s && e->update == update)
+            return true;
+    }
+    return false;
+}
+
+/* A scan along one dimension, step by step, without a condition, that reads of itself only what is before: of the pure definition what it does not write is left. (lower/unread.c says when that is so;
+ * this is a guess from the boxes.) */
+static double begun_part(const Maker *m, const Stage *s)
+{
+    const Update *u   = s->func->update_count ? &s->func->updates[0] : NULL;
+    int           dim = -1, fixed = 0;
+    for (int d = 0; u && d < s->rank; d++)
+        if (!u->is_free[d]) {
+            dim = d;
+            fixed++;
+        }
+    if (fixed != 1 || u->rvar_count != 1 || u->where || s->defs[1].adds || !reads_itself(m, s, 0))
+        return 1;
+    const double all = (double)(s->box.max[dim] - s->box.min[dim] + 1), rest = all - s->defs[1].steps;
+    return rest > 1 ? rest / all : 1 / all;
+}
+
 static void visit_defined(Maker *m, Stage *s)
 {
     visit_pure(m, s);
@@ -193,12 +255,13 @@ static void visit_defined(Maker *m, Stage *s)
         const double        steps = domain_steps(&s->func->updates[u], r, s->defs[u + 1].extents);
         visit_update(m, s, u);
         if (r->steps > 0)
-            repeat_shifts(m, s, u, steps);
+            repeat_shifts(m, s, u, r, steps);
         s->defs[u + 1].steps  = steps;
         s->defs[u + 1].points = update_points(s, &s->func->updates[u], steps);
     }
     for (int d = 0; d < s->def_count; d++)
         formulas_work(&m->formulas, s, d - 1, &s->defs[d]);
+    s->begun = begun_part(m, s);
 }
 
 /* ---- Stages ----------------------------------------------------------------------------- */
@@ -215,7 +278,7 @@ static void add_stages(Maker *m)
         if (!m->regions.of[i].needed)
             continue;
         Stage *s     = &g->stages[g->stage_count++];
-        *s           = (Stage){ .func = f, .rank = f->rank, .box = m->regions.of[i].box };
+        *s           = (Stage){ .func = f, .rank = f->rank, .box = m->regions.of[i].box, .begun = 1 };
         s->def_count = f->kind == FUNC_INPUT ? 0 : 1 + f->update_count;
         s->defs      = ARENA_ARRAY(g->arena, Work, (size_t)s->def_count);
         for (int c = 0; c < f->component_count; c++)

@@ -47,6 +47,7 @@ typedef struct Work {
     double  ops;                /* vector operations per point, weighted: a division, a square root, exp … count as many as they take (a table in the .c) */
     double  loads;              /* different elements read per point */
     bool    gathers;            /* reads at places that data decides */
+    bool    adds;               /* an update that reads the value which it replaces */
 } Work;
 
 typedef struct Stage {
@@ -59,6 +60,7 @@ typedef struct Stage {
     int         narrow, wide;   /* bits of the narrowest and widest type that its definitions compute with */
     int         def_count;
     Work       *defs;           /* [0] the pure one, then the updates */
+    double      begun;          /* the part of the pure one's points that is computed: a scan writes over the others, and nobody reads them before */
     int         in_count, out_count;
     const Edge **in, **out;     /* its reads, those of it; a producer has one edge per reading definition */
     int         self_count;     /* updates that read other points of itself: these edges are in neither list */

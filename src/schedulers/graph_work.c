@@ -161,8 +161,11 @@ static void walk_call(Walk *w, const Expr *e)
             w->work->gathers = true;
         walk(w, e->args[i]);
     }
-    if (w->work && !is_own_place(w, e))
+    const bool own = is_own_place(w, e);
+    if (w->work && !own)
         w->work->loads++;
+    if (w->work && own)
+        w->work->adds = true;
 }
 
 static void walk(Walk *w, const Expr *e)

@@ -445,6 +445,15 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
 
 /* ---- The best ---------------------------------------------------------------------------- */
 
+/* A scan does not slide: what a tile needs of it is held as a whole, so that only tiles that fit are any good. */
+static bool holds_scan(const TileSpace *t)
+{
+    for (int i = 0; i + 1 < t->count; i++)
+        if (t->g->stages[t->stages[i]].kind == STAGE_SCAN)
+            return true;
+    return false;
+}
+
 static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
 {
     const int rank = t->g->stages[t->head].rank;
@@ -457,7 +466,7 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         try_slices(t, gr, t->m->cores, &best);
         return best;
     }
-    if (rank > 1 && !t->options.no_two_levels)
+    if (rank > 1 && !t->options.no_two_levels && !holds_scan(t))
         try_two_levels(t, gr, effort, &best);
     if (t->count > 1 && !t->options.no_slices)
         try_slices(t, gr, 2 * (int64_t)t->m->cores, &best);
@@ -469,6 +478,9 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         const TileShape l1 = tile_for_cache(t, (double)t->m->l1);
         try_shape(t, gr, &l1, &best);
     }
+    TileShape least;
+    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) && tile_least_overlap(t, 0.75 * (double)t->m->l2, &least))
+        try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);
     return best;

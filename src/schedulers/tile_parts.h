@@ -23,6 +23,8 @@ double tile_bytes(const TileSpace *t);
 
 /* Algorithm 2: the overlapped tiles that suit a cache. */
 TileShape tile_for_cache(TileSpace *t, double cache);
+/* Of the tiles of one plane whose boxes fit the one that computes least twice. false: none fits. */
+bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape);
 /* The width, of a strip whose windows slide `band` rows at a time, that lets them stay in the cache. */
 int64_t tile_fit_width(TileSpace *t, const TileShape *shape, double cache);
 

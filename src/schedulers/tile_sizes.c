@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { INNERMOST = 256, LEAST_WIDTH = 64, MOST_ROUNDS = 24 };
+enum { INNERMOST = 256, LEAST_WIDTH = 64, MOST_WIDTH = 1024, MOST_ROUNDS = 24 };
 
 int64_t tile_extent(const Box *b, int d)
 {
@@ -133,6 +133,45 @@ TileShape tile_for_cache(TileSpace *t, double cache)
     compute_sizes(t, held / t->count / (bytes < 1 ? 1 : bytes), shape.size);
     shrink(t, held, shape.size);
     return shape;
+}
+
+/* The most rows of a tile of this width, one plane after the other, whose exact boxes fit; 0: not even one does. */
+static int64_t most_rows(TileSpace *t, double cache, int64_t *size)
+{
+    int64_t fits = 0, step = 1;
+    const int64_t all = tile_extent(&t->g->stages[t->head].box, 1);
+    while (step < all)
+        step *= 2;
+    for (; step > 0; step /= 2) {
+        size[1] = fits + step;
+        if (size[1] > all)
+            continue;
+        tile_boxes(t, size);
+        fits = tile_bytes(t) <= cache ? size[1] : fits;
+    }
+    return size[1] = fits;
+}
+
+bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape)
+{
+    const Stage *head = &t->g->stages[t->head];
+    double       best = INFINITY;
+    TileShape    now  = { .band = 0 };
+    for (int d = 0; d < head->rank; d++)
+        now.size[d] = d > 1 ? 1 : tile_extent(&head->box, d);
+    for (int64_t width = tile_extent(&head->box, 0); width >= LEAST_WIDTH; width = width > MOST_WIDTH ? MOST_WIDTH : width / 2) {
+        now.size[0] = width;
+        if (!most_rows(t, cache, now.size))
+            continue;
+        now.size[1] = now.size[1] > 16 ? now.size[1] / 16 * 16 : now.size[1];
+        tile_boxes(t, now.size);
+        const double bytes = tile_bytes(t) / ((double)now.size[0] * (double)now.size[1]);
+        if (bytes < best) {
+            best   = bytes;
+            *shape = now;
+        }
+    }
+    return best < INFINITY;
 }
 
 int64_t tile_fit_width(TileSpace *t, const TileShape *shape, double cache)
