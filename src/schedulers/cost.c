@@ -7,8 +7,9 @@
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
  *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads.
  * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page: at each start of a run one waits as long as LINES_AHEAD lines
- *         take (equation 6), once for all runs that one step of a loop reads, which start together. So rows that are cut cost more to read than whole ones, unless they were fetched ahead.
- *         Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for, LINE_WAIT ns.
+ *         take (equation 6), once for all runs that one step of a loop reads, which start together. So rows that are cut cost more to read than whole ones. What is fetched ahead is never waited
+ *         for, and comes from memory while the caches move what was fetched before. Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is
+ *         waited for, LINE_WAIT ns.
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
@@ -36,6 +37,7 @@ static bool is_head(const Model *c, int k) { return tiles_part(&c->tiles, k) == 
 static bool is_inlined(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INLINED; }
 static bool is_inside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INSIDE; }
 static bool is_outside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_OUTSIDE; }
+static bool is_fetched(const Model *c, int k) { return c->tiles.group.fetched == c->tiles.stages[k] + 1; }
 static int  compute_level(const Model *c, int k) { return tiles_compute_level(&c->tiles, k); }
 static int  store_level(const Model *c, int k) { return tiles_store_level(&c->tiles, k); }
 
@@ -127,6 +129,7 @@ typedef struct Traffic {
     double read, written;
     double waited;              /* of those read: the first lines of each run */
     double alone;               /* of those read: in lines that do not come by themselves */
+    double ahead;               /* of those read: what is fetched ahead */
 } Traffic;
 
 /* Rows of its producer that one point of a reader touches. */
@@ -268,7 +271,7 @@ static double waited_part(const Model *c, int k)
     const Box   *box = &tiles_box(&c->tiles, c->read_level[k], k)->middle;
     double       run = (double)s->bytes;
     bool         all = true;
-    if (c->tiles.group.fetched == c->tiles.stages[k] + 1)
+    if (is_fetched(c, k))
         return 0;
     for (int d = 0; d < s->rank && all; d++) {
         run *= (double)(box->max[d] - box->min[d] + 1);
@@ -297,6 +300,7 @@ static Traffic traffic_beyond(const Model *c, double size)
             t.read += read;
             t.waited += read * waited_part(c, k);
             t.alone += c->streams[k] > MOST_STREAMS ? read : 0;
+            t.ahead += is_fetched(c, k) ? read : 0;
         }
         if (is_head(c, k) || large)
             t.written += c->stages[k].points * bytes;
@@ -384,6 +388,13 @@ static double cache_time(const Traffic *t, double rate)
     return (t->read + t->written) / 2 / rate;
 }
 
+/* What was fetched ahead came while the rest of what is read was. */
+static double hidden_time(const double *term, double ahead)
+{
+    const double rest = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3];
+    return ahead < rest ? ahead : rest;
+}
+
 double cost_of_terms(const double *term)
 {
     const double busy = term[TERM_OPS] + term[TERM_WAITS], moves = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3] + term[TERM_MEMORY];
@@ -405,6 +416,7 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
     out->term[TERM_L3]     = (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0) + l2.alone / (double)m->line * LINE_WAIT / share;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.waited / m->memory_rate / share;
+    out->term[TERM_MEMORY] -= hidden_time(out->term, far.ahead / 3 / all);
     out->term[TERM_ROWS]   = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
     out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
     out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;

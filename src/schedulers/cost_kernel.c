@@ -186,7 +186,7 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
         return 1;
     const Pace pace = pace_of(reader, &e->reach[dense]);
     if (pace.num > 1)
-        return 2 * (double)(pace.num <= 4 ? pace.num : lanes);
+        return pace.num <= 4 ? (double)pace.num + 1 : 1.5 * lanes;
     if (pace.den > 1)
         return reader->den > 1 && e->reach[dense].den > 1 && !e->reach[dense].exact ? 1.5 * lanes : 2;
     return lines_touched(t, lanes * (double)p->bytes);
