@@ -275,23 +275,22 @@ static bool changes_pace(const Edge *e, int rank)
     return rank > 1 && e->reach[1].num != e->reach[1].den;
 }
 
-/* Windows that slide behind each other at other paces find out anew, for each row of the head, which rows they lack, the more the more of them there are (measured: pyramids). In rows that begin. */
+/* Windows that slide behind others of another pace find out anew, for each row of the head, which rows they lack; the more changes of pace there are before them the longer that takes. In rows
+ * that begin. */
 static double windows_moved(const Model *c)
 {
-    enum { MOST_BEHIND = 3 };
-    const Tiles *t      = &c->tiles;
-    int         *behind = ARENA_ARRAY(t->arena, int, (size_t)t->stage_count);
-    bool        *paced  = ARENA_ARRAY(t->arena, bool, (size_t)t->stage_count);
-    double       rows   = 0;
+    enum { MOST_PACES = 3 };
+    static const double part  = 0.25;
+    const Tiles        *t     = &c->tiles;
+    int                *paces = ARENA_ARRAY(t->arena, int, (size_t)t->stage_count);       /* that change between the head and it */
+    double              rows  = 0;
     for (int k = t->stage_count - 1; k >= 0; k--) {
-        const Stage *s      = stage_at(c, k);
-        const bool   slides = is_inside(c, k) && store_level(c, k) < compute_level(c, k);
-        if (slides && paced[k])
-            rows += t->tiles[compute_level(c, k)] * (behind[k] < MOST_BEHIND ? behind[k] : MOST_BEHIND);
+        const Stage *s = stage_at(c, k);
+        if (is_inside(c, k) && store_level(c, k) < compute_level(c, k) && paces[k] > 1)
+            rows += part * t->tiles[compute_level(c, k)] * ((paces[k] < MOST_PACES ? paces[k] : MOST_PACES) - 1);
         for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
-            const int at = tiles_find(t, s->in[i]->producer), now = slides ? behind[k] + 1 : is_inlined(c, k) ? behind[k] : 0;
-            behind[at]   = now > behind[at] ? now : behind[at];
-            paced[at] |= paced[k] || changes_pace(s->in[i], t->graph->stages[s->in[i]->producer].rank);
+            const int at = tiles_find(t, s->in[i]->producer), now = paces[k] + changes_pace(s->in[i], t->graph->stages[s->in[i]->producer].rank);
+            paces[at]    = now > paces[at] ? now : paces[at];
         }
     }
     return rows;
