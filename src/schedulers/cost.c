@@ -5,7 +5,8 @@
  * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
- *         buffers count as they are folded.) Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for, LINE_WAIT ns. But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what one waits for (equation 6).
+ *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads. Consecutive lines come by themselves; a row that begins is what
+ *         one waits for (equation 6), and so is each line of more rows at a time than a processor follows: MOST_STREAMS, LINE_WAIT ns.
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
  *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
