@@ -17,7 +17,7 @@ static const double slow = 1;
 
 static const char machine[] = "cores=4, vector_bits=256, l1=32k, l2=512k, l3=16M, op=0.25, l1_rate=40, l2_rate=20, l3_rate=10, memory_rate=6, memory_all=12";
 
-static const char *const left_out[] = { "dp", "dp/no-inlining", "dp/no-two-levels", "dp/no-together", "dp/no-search", "dp/no-repair", "dp/no-model", "dp/no-inlining/no-two-levels", "greedy" };
+static const char *const left_out[] = { "dp", "dp/no-inlining", "dp/no-two-levels", "dp/no-slices", "dp/no-together", "dp/no-search", "dp/no-repair", "dp/no-model", "dp/no-inlining/no-two-levels", "greedy" };
 
 static double seconds(void)
 {
