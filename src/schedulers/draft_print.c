@@ -305,6 +305,13 @@ static bool is_one_vector(const Loops *l, int loop)
     return l->at[loop].vector && before >= 0 && l->at[before].step == l->at[loop].step;
 }
 
+/* Is the last loop one over copies of planes? They are inside the lanes: one vector's code for all of them, so that what they have in common is found. */
+static bool copies_planes(const Printer *p, const Loops *l)
+{
+    const GroupLoop *last = &l->at[l->count - 1];
+    return p->d->graph->stages[l->stage].kind == STAGE_PURE && last->unroll && last->dim >= 2 && l->count > 1 && l->at[l->count - 2].vector;
+}
+
 static void print_loops(const Printer *p, const Loops *l, int update)
 {
     const int steps   = reduction_place(l);
@@ -328,7 +335,12 @@ static void print_loops(const Printer *p, const Loops *l, int update)
     }
     if (steps == l->count)
         add_reductions(&n);
-    print_nest(&n, vector, lanes, natural);
+    if (lanes && copies_planes(p, l)) {
+        print_reorder(&n, 0, n.count);
+        text_printf(p->out, ".vectorize(%s, %lld)", n.names[vector], (long long)lanes);
+    } else {
+        print_nest(&n, vector, lanes, natural);
+    }
     for (int i = 0; i < l->count; i++) {
         if (l->at[i].parallel)
             text_printf(p->out, ".parallel(%s)", l->names[i]);
