@@ -338,6 +338,13 @@ static void print_fused(Names *n, const Loops *l, int64_t lanes)
     text_printf(n->out, ".fuse(%s, %s, %s).vectorize(%s, %lld)", fast, slow, both, both, (long long)lanes);
 }
 
+/* Is the last loop one over copies of planes? They are inside the lanes: one vector's code for all of them, so that what they have in common is found. */
+static bool copies_planes(const Printer *p, const Loops *l)
+{
+    const GroupLoop *last = &l->at[l->count - 1];
+    return p->d->graph->stages[l->stage].kind == STAGE_PURE && last->unroll && last->dim >= 2 && l->count > 1 && l->at[l->count - 2].vector;
+}
+
 static void print_loops(const Printer *p, const Loops *l, int update)
 {
     const int steps   = reduction_place(l);
@@ -361,10 +368,14 @@ static void print_loops(const Printer *p, const Loops *l, int update)
     }
     if (steps == l->count)
         add_reductions(&n);
-    if (l->at[l->count - 1].fused)
+    if (l->at[l->count - 1].fused) {
         print_fused(&n, l, lanes);
-    else
+    } else if (lanes && copies_planes(p, l)) {
+        print_reorder(&n, 0, n.count);
+        text_printf(p->out, ".vectorize(%s, %lld)", n.names[vector], (long long)lanes);
+    } else {
         print_nest(&n, vector, lanes, natural);
+    }
     for (int i = 0; i < l->count; i++) {
         if (l->at[i].parallel)
             text_printf(p->out, ".parallel(%s)", l->names[i]);
