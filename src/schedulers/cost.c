@@ -51,7 +51,7 @@ static int64_t power_above(int64_t v)
     return p;
 }
 
-/* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two, but for the first. */
+/* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two, but for the first, whose rows may begin at lines. */
 static int64_t held_bytes(const Model *c, int k)
 {
     const Stage   *s     = stage_at(c, k);
@@ -59,7 +59,8 @@ static int64_t held_bytes(const Model *c, int k)
     int64_t        bytes = s->bytes;
     for (int d = 0; d < s->rank; d++) {
         const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.stages[k]].chain ? LINK_ROWS : power_above(compute[d]);
-        bytes *= d > 0 && now < all ? now : all;
+        const int64_t unit = d ? 1 : draft_row_unit(c->tiles.draft, c->tiles.stages[k]);
+        bytes *= d > 0 && now < all ? now : (all + unit - 1) / unit * unit;
     }
     return bytes;
 }

@@ -106,6 +106,22 @@ int draft_lanes(const Draft *d, int s)
     return lanes < 1 ? 1 : lanes;
 }
 
+int64_t draft_row_unit(const Draft *d, int s)
+{
+    enum { LINE_BITS = 512 };
+    const Choice *c      = &d->choices[s];
+    const Stage  *st     = &d->graph->stages[s];
+    bool          window = false;
+    int           bits   = 64;
+    for (int i = 0; i < st->out_count; i++)
+        window |= !st->out[i]->pointwise;
+    for (int i = 0; i < st->func->component_count; i++)
+        bits = type_bits(st->func->types[i]) < bits ? type_bits(st->func->types[i]) : bits;
+    if (st->rank < 2 || c->memory || (c->store == c->compute && (!window || st->kind != STAGE_PURE)))
+        return 1;
+    return LINE_BITS / (bits < 8 ? 8 : bits);
+}
+
 bool draft_streams(const Draft *d, int s, const Machine *m)
 {
     const Stage  *st   = &d->graph->stages[s];

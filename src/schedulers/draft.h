@@ -116,6 +116,9 @@ void draft_settle(Draft *d);
 /* The lanes of a stage's vector loops where none are said: a register full of its narrowest type, or of places in a small table; four of its widest at most. */
 int draft_lanes(const Draft *d, int s);
 
+/* Elements whose multiple a row of a member has in memory: rows that are kept, or are read in windows, begin at a cache line each. 1: any number. */
+int64_t draft_row_unit(const Draft *d, int s);
+
 /* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? Rows that do not begin at lines never are: most of their
  * stores would go the usual way, and their ends are parts of lines. */
 bool draft_streams(const Draft *d, int s, const Machine *m);

@@ -12,7 +12,7 @@
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { LINE = 64, MOST_OVER = 16, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
+enum { MOST_OVER = 16, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
 
 typedef struct Printer {
     Text        *out;
@@ -403,25 +403,11 @@ static void print_memory(const Printer *p, int s)
         text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->even);
 }
 
-/* Rows that are kept, or are read in windows, begin at a cache line each. */
-static bool has_aligned_rows(const Printer *p, int s)
-{
-    const Choice *c  = &p->d->choices[s];
-    const Stage  *st = &p->d->graph->stages[s];
-    bool          window = false;
-    for (int i = 0; i < st->out_count; i++)
-        window |= !st->out[i]->pointwise;
-    return st->rank > 1 && !c->memory && (c->store != c->compute || (window && st->kind == STAGE_PURE));
-}
-
 static void print_alignment(const Printer *p, int s)
 {
-    const Func *f    = p->d->graph->stages[s].func;
-    int         bits = 64;
-    for (int i = 0; i < f->component_count; i++)
-        bits = type_bits(f->types[i]) < bits ? type_bits(f->types[i]) : bits;
-    if (has_aligned_rows(p, s))
-        text_printf(p->out, ".align_storage(%s, %d)", f->args[0], LINE / (bits < 8 ? 1 : bits / 8));
+    const int64_t unit = draft_row_unit(p->d, s);
+    if (unit > 1)
+        text_printf(p->out, ".align_storage(%s, %lld)", p->d->graph->stages[s].func->args[0], (long long)unit);
 }
 
 /* ".prefetch(in, yi, 1)" */

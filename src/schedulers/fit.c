@@ -11,8 +11,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* A speed, and the terms that it is in: a time, or a rate that divides. */
 typedef struct Speed {
@@ -78,13 +76,10 @@ static bool try_factor(const FitSample *samples, int count, double *factors, int
     return false;
 }
 
-/* Three digits say all that was measured. */
 static void apply(Machine *m, size_t offset, double by)
 {
     double *speed = (double *)((char *)m + offset);
-    char    digits[32];
-    snprintf(digits, sizeof digits, "%.3g", *speed * by);
-    *speed = strtod(digits, NULL);
+    *speed        = machine_rounded(*speed * by);
 }
 
 double fit_machine(const FitSample *samples, int count, Machine *m)

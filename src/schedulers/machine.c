@@ -375,6 +375,13 @@ static void print_field(Text *out, const Machine *m, const Field *f)
     text_add(out, "\n");
 }
 
+double machine_rounded(double speed)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.3g", speed);
+    return strtod(digits, NULL);
+}
+
 void machine_print_speeds(Text *out, const Machine *m)
 {
     for (int i = 0; i < FIELDS; i++)

@@ -30,6 +30,8 @@ Machine machine_usual(void);
 Machine machine_detect(void);
 /* Measures the speeds, in less than half a second, with the sizes that `m` says. A speed that cannot be measured (no memory, no threads) stays as it is. */
 void machine_measure(kn_context *cx, Machine *m);
+/* A speed as it is kept: three digits say all that was measured. */
+double machine_rounded(double speed);
 /* Changes what the text names. false, with a diagnostic that has place, reason and remedy, for a name or a value that there is not. */
 bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *m);
 /* Only the speeds: what is measured, and not counted. */

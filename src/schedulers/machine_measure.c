@@ -5,8 +5,6 @@
 #include "runtime/runtime.h"
 #include "schedulers/machine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -88,18 +86,10 @@ static double level_rate(const Copy *c, int64_t level)
     return copy_rate(NULL, part, level_seconds);
 }
 
-/* Three digits say all that was measured. */
-static double rounded(double value)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.3g", value);
-    return strtod(digits, NULL);
-}
-
 static void keep(double *to, double measured)
 {
     if (measured > 0)
-        *to = rounded(measured);
+        *to = machine_rounded(measured);
 }
 
 static void measure_copies(kn_rt *rt, Machine *m, Copy c)

@@ -1,38 +1,40 @@
 /* What the cost model says of the apps against counted runs: under the schedule that `dp` makes for a small picture and small caches, the points that are computed of each function, and
  * the bytes that it holds.
  *
- * The model claims its points where all that leads from a function to the outputs is of the graph's forms (graph.h: `exact`), and where the function is computed as the draft says and not in a special form. The
- * others count in the sum over all functions. It does not claim bounds that are rounded to even ones (align_bounds), nor what is computed inside the loops of another
- * member. */
+ * The model claims both, exactly, of every function that is at root or inside loops of a head. It does not claim special forms; bounds that are rounded to even ones (align_bounds), which count in the
+ * sum over all functions; nor what is computed inside the loops of another member. Storage under a nest of a member's own is in whole tiles of that. */
 #include "counted.h"
 #include "schedulers/schedulers.h"
 #include "schedulers/special.h"
 
+#include <math.h>
+
+static const double most_off = 1.1;     /* the points of all functions together that are not inside another member */
 enum { VECTOR_BITS = 8 };         /* no vectors: the last one of a row may compute again what the one before has */
 
 static const struct App {
     const char *name;
     int32_t     size[4];
-    double      within;     /* this factor the points of all functions together are as predicted, those too that the model does not claim */
-    const char *defined, *value;    /* a const that is smaller here: step by step the app as it is takes long */
+    const char *define[2][2];       /* consts that are smaller here: step by step the app as it is takes long */
+    bool        estimated;          /* what is inside loops and is read through clamps (`edge` of small levels), so that what one row needs has no form of the graph */
 } apps[] = {
-    { "blur", { 160, 96 }, 1.05, NULL, NULL },
-    { "unsharp", { 96, 64, 3 }, 1.05, NULL, NULL },
-    { "harris", { 96, 80 }, 1.05, NULL, NULL },
-    { "bilateral_grid", { 96, 64 }, 1.05, NULL, NULL },
-    { "camera_pipe", { 64, 48, 3 }, 1.05, NULL, NULL },
-    { "interpolate", { 64, 48, 3 }, 1.05, "levels", "6" },
-    { "local_laplacian", { 48, 32, 3 }, 1.05, "pyramid_levels", "4" },
-    { "pyramid_blend", { 64, 48, 3 }, 1.05, NULL, NULL },
-    { "lens_blur", { 24, 16, 3 }, 2, NULL, NULL },
-    { "nl_means", { 24, 16, 3 }, 1.05, NULL, NULL },
-    { "max_filter", { 40, 32, 3 }, 6, NULL, NULL },
-    { "vdsr", { 8, 6 }, 6, "channels", "8" },
-    { "stencil_chain", { 48, 40 }, 1.05, NULL, NULL },
-    { "iir_blur", { 64, 48, 3 }, 1.05, NULL, NULL },
-    { "hist", { 96, 64, 3 }, 1.05, NULL, NULL },
-    { "conv_layer", { 8, 6, 4, 1 }, 1.05, NULL, NULL },
-    { "mat_mul", { 96, 96 }, 1.05, NULL, NULL },
+    { "blur", { 160, 96 }, { { NULL } }, false },
+    { "unsharp", { 96, 64, 3 }, { { NULL } }, false },
+    { "harris", { 96, 80 }, { { NULL } }, false },
+    { "bilateral_grid", { 96, 64 }, { { NULL } }, false },
+    { "camera_pipe", { 64, 48, 3 }, { { NULL } }, false },
+    { "interpolate", { 64, 48, 3 }, { { "levels", "6" } }, false },
+    { "local_laplacian", { 48, 32, 3 }, { { "pyramid_levels", "4" } }, false },
+    { "pyramid_blend", { 64, 48, 3 }, { { NULL } }, false },
+    { "lens_blur", { 24, 16, 3 }, { { "levels", "4" } }, true },
+    { "nl_means", { 24, 16, 3 }, { { NULL } }, false },
+    { "max_filter", { 40, 32, 3 }, { { NULL } }, false },
+    { "vdsr", { 8, 6 }, { { "channels", "8" }, { "layers", "7" } }, false },
+    { "stencil_chain", { 48, 40 }, { { "stencils", "14" } }, false },
+    { "iir_blur", { 64, 48, 3 }, { { NULL } }, false },
+    { "hist", { 96, 64, 3 }, { { NULL } }, false },
+    { "conv_layer", { 8, 6, 2, 1 }, { { NULL } }, false },
+    { "mat_mul", { 96, 96 }, { { NULL } }, false },
 };
 
 typedef struct Case {
@@ -73,14 +75,16 @@ static void make(void *arg)
     draft_print(&c->text, &c->draft);
 }
 
-/* Does the model claim the box of each stage? */
-static bool *find_exact(const Case *c)
+/* What the model claims of a stage. */
+typedef enum Claim { CLAIM_NOTHING, CLAIM_POINTS /* bytes in whole tiles of its own loops */, CLAIM_ALL } Claim;
+
+/* Is all that leads from each stage to the outputs of the graph's forms (graph.h: `exact`)? */
+static bool *find_exact(const Graph *g)
 {
-    const Graph *g     = &c->graph;
-    bool        *exact = calloc((size_t)g->stage_count, sizeof *exact);
+    bool *exact = calloc((size_t)g->stage_count, sizeof *exact);
     for (int s = g->stage_count - 1; s >= 0; s--) {
         const Stage *st = &g->stages[s];
-        exact[s]        = st->kind != STAGE_EXTERN && c->draft.specials[s].form == SPECIAL_NONE && !st->self_count && c->draft.choices[s].even <= 1 && !c->draft.choices[s].at;
+        exact[s]        = true;
         for (int i = 0; i < st->out_count; i++)
             for (int d = 0; d < st->rank; d++)
                 exact[s] = exact[s] && exact[st->out[i]->consumer] && st->out[i]->reach[d].exact;
@@ -88,37 +92,47 @@ static bool *find_exact(const Case *c)
     return exact;
 }
 
-/* Folded storage has powers of two of rows and columns, and the smallest one a few cache lines. */
-static bool storage_agrees(const Case *c, int s, int64_t counted)
+static Claim claim_of(const Case *c, int s, bool exact)
 {
-    const int64_t said = c->stages[s].held;
-    if (c->graph.stages[s].is_output)
-        return true;
-    return c->draft.choices[s].where == WHERE_ROOT ? said == counted : said <= counted && counted <= 4 * said + 256;
+    const Choice *choice = &c->draft.choices[s];
+    if (choice->even > 1 || choice->at || (choice->where == WHERE_INSIDE && c->app->estimated && !exact))
+        return CLAIM_NOTHING;
+    return choice->nest ? CLAIM_POINTS : CLAIM_ALL;
 }
 
 static bool is_compared(const Case *c, int s)
 {
     const Where where = c->draft.choices[s].where;
-    return c->graph.stages[s].kind != STAGE_INPUT && !c->graph.stages[s].self_count && c->draft.specials[s].form == SPECIAL_NONE && (where == WHERE_ROOT || where == WHERE_INSIDE);
+    return c->graph.stages[s].kind != STAGE_INPUT && c->graph.stages[s].kind != STAGE_EXTERN && !c->graph.stages[s].self_count && c->draft.specials[s].form == SPECIAL_NONE
+        && (where == WHERE_ROOT || where == WHERE_INSIDE);
+}
+
+/* Outputs are the caller's memory; a tuple has several buffers, of other names. */
+static bool storage_agrees(const Case *c, int s, Claim claim, int64_t counted)
+{
+    const int64_t said = c->stages[s].held;
+    if (c->graph.stages[s].is_output || counted < 0)
+        return true;
+    return claim == CLAIM_ALL ? said == counted : said <= counted && counted <= 3 * said;
 }
 
 static void compare(const Case *c, const Counted *run)
 {
-    bool  *exact = find_exact(c);
+    bool  *exact = find_exact(&c->graph);
     double said = 0, counted = 0;
     for (int s = 0; s < c->graph.stage_count; s++) {
         const char   *name   = c->graph.stages[s].func->name;
         const int64_t points = counted_points(run, name), held = counted_storage(run, name);
-        if (!is_compared(c, s) || (points < 0 && !exact[s]))        /* beside a special form it has another name */
+        const Claim   claim  = claim_of(c, s, exact[s]);
+        if (!is_compared(c, s) || points < 0)           /* beside a special form it has another name */
             continue;
-        said += c->stages[s].points;
-        counted += (double)points;
-        CHECK(!exact[s] || (int64_t)c->stages[s].points == points, "%s\n%s: %s: %.1f points are predicted, %lld are computed", text_string(&c->text), c->app->name, name, c->stages[s].points,
+        said += c->draft.choices[s].at ? 0 : c->stages[s].points;
+        counted += c->draft.choices[s].at ? 0 : (double)points;
+        CHECK(!claim || llround(c->stages[s].points) == points, "%s\n%s: %s: %.1f points are predicted, %lld are computed", text_string(&c->text), c->app->name, name, c->stages[s].points,
               (long long)points);
-        CHECK(!exact[s] || storage_agrees(c, s, held), "%s\n%s: %s: %lld bytes are predicted, %lld are held", text_string(&c->text), c->app->name, name, (long long)c->stages[s].held, (long long)held);
+        CHECK(!claim || storage_agrees(c, s, claim, held), "%s\n%s: %s: %lld bytes are predicted, %lld are held", text_string(&c->text), c->app->name, name, (long long)c->stages[s].held, (long long)held);
     }
-    CHECK(said <= c->app->within * counted && counted <= c->app->within * said, "%s: %.0f points of all functions are predicted, %.0f are computed", c->app->name, said, counted);
+    CHECK(said <= most_off * counted && counted <= most_off * said, "%s: %.0f points of all functions are predicted, %.0f are computed", c->app->name, said, counted);
     free(exact);
 }
 
@@ -151,8 +165,8 @@ static void test_app(const struct App *app)
     snprintf(path, sizeof path, "apps/%s/%s.kiln", app->name, app->name);
     char *text = check_read(path);
     Case  c    = { .app = app, .cx = kn_context_new(NULL) };
-    if (app->defined)
-        kn_define(c.cx, app->defined, app->value);
+    for (int i = 0; i < 2 && app->define[i][0]; i++)
+        kn_define(c.cx, app->define[i][0], app->define[i][1]);
     c.p        = kn_parse(c.cx, path, text, -1);
     arena_init(&c.arena, c.cx);
     context_begin(c.cx);
