@@ -1,0 +1,47 @@
+/* Slices: which stages carry a dimension through to a last one. */
+#include "check.h"
+
+#include "analysis/regions.h"
+#include "kiln.h"
+#include "schedulers/schedulers.h"
+#include "schedulers/slices.h"
+
+static const char chain[] =
+    "input in : f32(x, y, z) output out "
+    "a(x, y, z) = in(x-1, y, z) + in(x+1, y, z) "
+    "b(x, y, z) = a(2*x, y, z) + a(2*x+1, y, z) "
+    "c(x, y, z) = b(x, 2*y, z) + b(x, 2*y+1, z) "
+    "d(x, y, z) = c(x-1, y, z) + c(x+1, y, z) ";
+
+/* The members of the first slices, the head among them; 0: there are none. */
+static int members(const char *rest)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s%s", chain, rest);
+    kn_context  *cx = kn_context_new(NULL);
+    kn_pipeline *p  = kn_parse(cx, "test.kiln", text, -1);
+    Arena        arena;
+    Graph        g;
+    CHECK(p, "%s", kn_error_text(cx));
+    scratch_begin(&arena, cx);
+    const Binding binding = graph_binding(p, &arena);
+    const Machine m       = machine_usual();
+    CHECK(graph_make(p, &arena, &binding, &g), "%s", kn_error_text(cx));
+    const Draft d     = draft_plain(&g, &m, &arena);
+    Slices     *found = ARENA_ARRAY(&arena, Slices, (size_t)g.stage_count + 1);
+    const int   count = slices_find(&d, 2, found, &arena), most = count ? found[0].count : 0;
+    scratch_end(&arena);
+    kn_context_free(cx);
+    return most;
+}
+
+int main(void)
+{
+    const int to_output = members("out(x, y, z) = d(x, y-1, z) + d(x, y+1, z) estimate out(64, 32, 16)");
+    const int to_sum    = members("e(x, y, z) = d(x, y-1, z) + d(x, y+1, z) out(x, y) = sum(e(x, y, z) for z in 0..16) estimate out(64, 32)");
+    const int across    = members("out(x, y, z) = d(x, y, z-1) + d(x, y, z+1) estimate out(64, 32, 16)");
+    CHECK(to_output == 5, "%d", to_output);
+    CHECK(to_sum == 5, "%d", to_sum);
+    CHECK(across == 0, "%d", across);
+    return check_done();
+}
