@@ -255,7 +255,7 @@ static const Expr *storage_extent(Build *b, bool root, const Expr *min, const Ex
     const Expr   *extent = x_max(lw, x_add(lw, x_sub(lw, max, min), x_int(lw, 1)), x_int(lw, 1));
     int64_t       lo, hi;
     simplifier_bounds(lw->simplifier, extent, &lo, &hi);
-    const int64_t opened = hi <= most ? hi : most_apart(b, let_opened(b, min), let_opened(b, max), DEPTH) + 1;
+    const int64_t opened = hi <= SMALL ? hi : most_apart(b, let_opened(b, min), let_opened(b, max), DEPTH) + 1;
     hi = opened >= 1 && opened < hi ? opened : hi;
     return hi <= most || hi == lo ? x_int(lw, hi) : extent;
 }

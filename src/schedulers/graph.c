@@ -158,6 +158,23 @@ static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *
     return fine;
 }
 
+/* What is read at a place that a free variable decides is read further off by as far as that shifts. */
+static void follow_shifts(Edge *e, int d, const Stage *s)
+{
+    Reach       *r = &e->reach[d];
+    const Reach *v = r->var >= 0 ? &e->reach[r->var] : NULL;
+    int64_t      lo, hi;
+    if (!v)
+        return;
+    if (v->var == r->var && v->num == 1 && v->den == 1) {
+        r->lo += r->num * (r->num > 0 ? v->lo : v->hi);
+        r->hi += r->num * (r->num > 0 ? v->hi : v->lo);
+    } else {
+        reach_span(r, &s->box, &lo, &hi);
+        *r = reach_numbers(lo, hi, false);
+    }
+}
+
 /* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as far as they do together; and which steps matter for a
  * part of it is not known. */
 static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegion *region, double steps)
@@ -177,6 +194,9 @@ static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegi
         const Reach   far    = { .var = d, .num = 1, .den = 1, .lo = known ? lo[d] : r->lo * times, .hi = known ? hi[d] : r->hi * times, .least = r->least, .most = r->most };
         *r                   = shifts ? far : reach_numbers(s->box.min[d], s->box.max[d], false);
     }
+    for (int d = 0; at >= 0 && d < s->rank; d++)
+        if (!s->func->updates[update].is_free[d])
+            follow_shifts(&m->edges.at[at].edge, d, s);
 }
 
 /* C code reads what it has asked for, whatever part of its result is looked at. */

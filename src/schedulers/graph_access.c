@@ -209,8 +209,11 @@ Reach access_reach(Reader *r, const Expr *index, Range range)
 {
     r->budget   = MOST_NODES;
     r->failed   = false;
-    Reach reach = reach_of(r, index);
-    if (r->failed || reach.var < 0)
+    Reach   reach = reach_of(r, index);
+    int64_t lo, hi;
+    reach_span(&reach, &r->root, &lo, &hi);
+    const bool tighter = access_is_conditional(r) && (lo > range.lo || hi < range.hi);     /* the condition says more of a part than of the whole: not for every box */
+    if (r->failed || reach.var < 0 || tighter)
         reach = reach_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, index));
     reach       = reach_within(&reach, (int64_t)range.lo, (int64_t)range.hi, &r->root);
     reach.exact = reach.exact && !access_is_conditional(r);

@@ -43,22 +43,21 @@ static void clip(Box *box, const Box *root, int rank)
     }
 }
 
-/* Hands the box of stage s on to what it reads; gives the box with what it reads of itself. */
-static Box read_from(const Graph *g, int stage, Box box, const bool *given, const bool *member, Box *boxes)
+/* Hands the box of a stage on to what it reads; *box becomes the box with what it reads of itself. */
+static void read_from(const Graph *g, int stage, Box *box, const bool *given, const bool *member, Box *boxes)
 {
     const Stage *s    = &g->stages[stage];
     int          self = s->self_count - 1;
     for (int i = s->in_count - 1; i >= -1; i--) {
         const Edge *e = i >= 0 ? s->in[i] : NULL;
         for (; self >= 0 && (!e || s->self[self]->update >= e->update); self--) {
-            const Box now = box;
-            add_reads(s->self[self], s->rank, &now, &box);
-            clip(&box, &s->box, s->rank);
+            const Box now = *box;
+            add_reads(s->self[self], s->rank, &now, box);
+            clip(box, &s->box, s->rank);
         }
         if (e && member[e->producer] && !given[e->producer])
-            add_reads(e, g->stages[e->producer].rank, &box, &boxes[e->producer]);
+            add_reads(e, g->stages[e->producer].rank, box, &boxes[e->producer]);
     }
-    return box;
 }
 
 void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member, Box *boxes)
@@ -74,11 +73,13 @@ void graph_regions_among(const Graph *g, const int *stages, int count, const boo
         const int i = stages[k];
         if ((!member[i] && !given[i]) || is_empty(&boxes[i], g->stages[i].rank))
             continue;
-        if (!given[i])
+        if (given[i]) {
+            Box own = boxes[i];
+            read_from(g, i, &own, given, member, boxes);
+        } else {
             clip(&boxes[i], &g->stages[i].box, g->stages[i].rank);
-        const Box box = read_from(g, i, boxes[i], given, member, boxes);
-        if (!given[i])
-            boxes[i] = box;
+            read_from(g, i, &boxes[i], given, member, boxes);
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 /* Beyond these numbers a reach is numbers only, so that nothing here overflows. */
 static const int64_t most_factor = (int64_t)1 << 20, most_offset = (int64_t)1 << 52;
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static int64_t floor_div(int64_t a, int64_t b) { return b == 1 ? a : a / b - (a % b < 0); }      /* most are by 1, and this is asked all the time */
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* A product or sum of offsets; too large is kept too large. */

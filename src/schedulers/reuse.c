@@ -418,24 +418,27 @@ static void fill(Reuse *r, int head)
     }
 }
 
+Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena *arena)
+{
+    const size_t n = (size_t)d->graph->stage_count + 1;
+    return (Segment){ .g = d->graph, .m = m, .d = d, .plain = plain, .stages = ARENA_ARRAY(arena, int, n), .outside = ARENA_ARRAY(arena, int, n), .place = ARENA_ARRAY(arena, int, n),
+                      .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n),
+                      .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n),
+                      .by_data = ARENA_ARRAY(arena, uint32_t, n), .ends = ARENA_ARRAY(arena, int, n) };
+}
+
 static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 {
     const size_t n = (size_t)g->stage_count + 1;
-    Reuse        r = { .g = g, .m = m, .d = draft_plain(g, m, arena), .arena = arena, .plain = ARENA_ARRAY(arena, Where, n), .light = ARENA_ARRAY(arena, bool, n),
-                       .key = ARENA_ARRAY(arena, int, n), .cut = ARENA_ARRAY(arena, bool, n),
-                       .head = ARENA_ARRAY(arena, int, n), .known = ARENA_ARRAY(arena, Known *, BUCKETS) };
-    r.segment      = (Segment){ .g = g, .m = m, .plain = r.plain, .stages = ARENA_ARRAY(arena, int, n), .outside = ARENA_ARRAY(arena, int, n),
-                                .place = ARENA_ARRAY(arena, int, n), .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n),
-                                .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n),
-                                .by_data = ARENA_ARRAY(arena, uint32_t, n), .ends = ARENA_ARRAY(arena, int, n) };
-    return r;
+    return (Reuse){ .g = g, .m = m, .d = draft_plain(g, m, arena), .arena = arena, .plain = ARENA_ARRAY(arena, Where, n), .light = ARENA_ARRAY(arena, bool, n), .key = ARENA_ARRAY(arena, int, n),
+                    .cut = ARENA_ARRAY(arena, bool, n), .head = ARENA_ARRAY(arena, int, n), .known = ARENA_ARRAY(arena, Known *, BUCKETS) };
 }
 
 Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     Reuse r     = new_reuse(g, m, arena);
     r.until     = group_clock() + options->budget / 4;
-    r.segment.d = &r.d;
+    r.segment   = segment_new(&r.d, m, r.plain, arena);
     begin(&r);
     assign_all(&r, g->order, g->stage_count);
     for (int s = g->stage_count; s-- > 0;)

@@ -69,6 +69,8 @@ static inline double segment_points(const Segment *s, int level, int k)
     return (double)box_points(segment_box(s, level, k), s->g->stages[stage].rank);
 }
 
+/* A segment without stages, with room for all of the graph. */
+Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena *arena);
 /* The boxes of all stages at all levels, and how many iterations there are. */
 void nest_boxes(Segment *s, Tiling *n);
 /* Algorithm 1: the levels of all stages. `levels` is by k. */
