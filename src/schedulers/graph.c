@@ -158,7 +158,7 @@ static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *
     return fine;
 }
 
-/* What is read at a place that a free variable decides is read further off by as far as that shifts. */
+/* What is read at a place that a free variable decides is read further off by as far as that may have shifted before. */
 static void follow_shifts(Edge *e, int d, const Stage *s)
 {
     Reach       *r = &e->reach[d];
@@ -167,8 +167,9 @@ static void follow_shifts(Edge *e, int d, const Stage *s)
     if (!v)
         return;
     if (v->var == r->var && v->num == 1 && v->den == 1) {
-        r->lo += r->num * (r->num > 0 ? v->lo : v->hi);
-        r->hi += r->num * (r->num > 0 ? v->hi : v->lo);
+        const int64_t down = v->lo < 0 ? v->lo : 0, up = v->hi > 0 ? v->hi : 0;
+        r->lo += r->num * (r->num > 0 ? down : up);
+        r->hi += r->num * (r->num > 0 ? up : down);
     } else {
         reach_span(r, &s->box, &lo, &hi);
         *r = reach_numbers(lo, hi, false);
