@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { STATES = 1000, STAGES_PER_SECOND = 200000 };
+enum { STATES = 500, STAGES_PER_SECOND = 200000 };
 static const double far_more = 1.2;
 
 typedef struct Dp {
