@@ -82,17 +82,31 @@ static void use_usual(const kn_pipeline *p, const Binding *usual, Arguments *a)
     }
 }
 
-/* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault. */
+typedef struct Usual {
+    kn_pipeline *p;
+    Arena       *arena;
+    Arguments   *a;
+    bool         suits;
+} Usual;
+
+static void try_usual(void *arg)
+{
+    Usual        *u     = arg;
+    const Binding usual = graph_binding(u->p, u->arena);
+    Regions       regions;
+    use_usual(u->p, &usual, u->a);
+    u->suits = regions_compute(u->p, u->arena, &u->a->binding, true, &regions);
+}
+
+/* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault. Sizes that nobody asked for may also be too much work to look at. */
 static bool find_sizes(kn_pipeline *p, const ScheduleRequest *r, Arena *arena, Arguments *a)
 {
-    Regions regions;
     if (!arguments_bind(p, FOR_SIZES, r->args, r->count, a))
         return false;
     if (all_inputs_given(p, a))
         return regions_fit(p, arena, &a->binding, a->given, NULL);
-    const Binding usual = graph_binding(p, arena);
-    use_usual(p, &usual, a);
-    return regions_compute(p, arena, &a->binding, true, &regions);
+    Usual u = { .p = p, .arena = arena, .a = a };
+    return context_attempt(p->cx, try_usual, &u) && u.suits;
 }
 
 /* ---- The text --------------------------------------------------------------------------- */
