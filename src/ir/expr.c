@@ -47,7 +47,10 @@ static bool same(const Expr *a, const Expr *b, const Expr *const *args)
         return false;
     if (a->op == EX_CALL && (a->u.call.func != b->u.call.func || a->u.call.index != b->u.call.index))
         return false;
-    return !a->count || !memcmp(a->args, args, a->count * sizeof *args);
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->args[i] != args[i])
+            return false;
+    return true;
 }
 
 static void grow(ExprPool *pool)

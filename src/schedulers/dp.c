@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { STATES = 500, STAGES_PER_SECOND = 200000 };
+enum { STATES = 400, STAGES_PER_SECOND = 200000 };
 static const double far_more = 1.2;
 
 typedef struct Dp {
