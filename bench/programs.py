@@ -2,18 +2,12 @@
 import json, os, re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WITHOUT_PEERS = ["pyramid_blend", "vdsr"]
-
-
-def with_peers():
-    """The apps of apps.json, with what it says of each."""
-    with open(f"{ROOT}/bench/apps.json", encoding="utf-8") as file:
-        return json.load(file)["apps"]
 
 
 def all_apps():
-    """Their names, and those of the apps that no other system has a program for."""
-    return [app["name"] for app in with_peers()] + WITHOUT_PEERS
+    """The names of the apps of apps.json."""
+    with open(f"{ROOT}/bench/apps.json", encoding="utf-8") as file:
+        return [app["name"] for app in json.load(file)["apps"]]
 
 
 def read_arguments(path):
