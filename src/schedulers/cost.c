@@ -133,13 +133,19 @@ typedef struct Traffic {
     double ahead;               /* of those read: what is fetched ahead */
 } Traffic;
 
-/* Rows of its producer that one point of a reader touches. */
-static double rows_touched(const Edge *e, int rank)
+/* Rows that one point of a reader reads through an edge. */
+static double rows_of_point(const Model *c, const Edge *e, int reader)
 {
-    double rows = 1;
-    for (int d = 1; d < rank; d++)
-        rows *= (double)((e->reach[d].hi - e->reach[d].lo) / e->reach[d].den + 1);
-    return rows;
+    Box    point = tiles_box(&c->tiles, 0, reader)->middle;
+    double all   = 1;
+    for (int d = 0; d < stage_at(c, reader)->rank; d++)
+        point.max[d] = point.min[d] += (point.max[d] - point.min[d]) / 2;
+    for (int d = 1; d < c->tiles.graph->stages[e->producer].rank; d++) {
+        int64_t lo, hi;
+        reach_span(&e->reach[d], &point, &lo, &hi);
+        all *= (double)(hi - lo + 1);
+    }
+    return all;
 }
 
 /* In a copy for its reader what it reads lies in the order of use. */
@@ -163,7 +169,7 @@ static void find_streams(Model *c)
             const int   at = tiles_find(t, e->producer);
             if (is_copied(t->draft, e))
                 continue;
-            const double rows = rows_touched(e, t->graph->stages[e->producer].rank) * (sums ? s->defs[e->update + 1].steps > 1 : c->streams[k]);
+            const double rows = rows_of_point(c, e, k) * (sums ? s->defs[e->update + 1].steps > 1 : c->streams[k]);
             c->streams[at]    = rows > c->streams[at] ? rows : c->streams[at];
         }
     }
@@ -231,21 +237,6 @@ static double rows_of_vector(const Model *c, int k)
     double     all = 1;
     for (int d = 1; d < stage_at(c, k)->rank; d++)
         all *= (double)(box->max[d] - box->min[d] + 1);
-    return all;
-}
-
-/* Rows that one point of a reader reads through an edge. */
-static double rows_of_point(const Model *c, const Edge *e, int reader)
-{
-    Box    point = tiles_box(&c->tiles, 0, reader)->middle;
-    double all   = 1;
-    for (int d = 0; d < stage_at(c, reader)->rank; d++)
-        point.max[d] = point.min[d] += (point.max[d] - point.min[d]) / 2;
-    for (int d = 1; d < c->tiles.graph->stages[e->producer].rank; d++) {
-        int64_t lo, hi;
-        reach_span(&e->reach[d], &point, &lo, &hi);
-        all *= (double)(hi - lo + 1);
-    }
     return all;
 }
 

@@ -1,9 +1,5 @@
 /* Whatever is asked to be fetched ahead in whatever loop: once settled, the draft is one that the compiler accepts. */
-#include "check.h"
-
-#include "analysis/regions.h"
-#include "kiln.h"
-#include "schedulers/schedulers.h"
+#include "graph_of.h"
 
 /* What begins with i_ is inlined, with d_ left to the compiler. */
 static const char *const programs[] = {
@@ -28,11 +24,10 @@ static void obey_names(Draft *d)
 }
 
 /* The number of groups that fetch after all. */
-static int test_draft(kn_context *cx, kn_pipeline *p, const Graph *g, int stage, int loop, bool turned, Arena *arena)
+static int test_draft(GraphOf *o, int stage, int loop, bool turned)
 {
-    const Machine m = machine_usual();
-    Draft         d = draft_plain(g, &m, arena);
-    Text          out;
+    Draft d        = draft_plain(&o->graph, &o->machine, &o->arena);
+    int   fetching = 0;
     obey_names(&d);
     draft_settle(&d);
     for (int i = 0; i < d.group_count; i++) {
@@ -40,15 +35,11 @@ static int test_draft(kn_context *cx, kn_pipeline *p, const Graph *g, int stage,
         gr->fetched    = 1 + stage;
         gr->fetch_loop = loop;
         gr->ahead      = 1;
-        for (int k = 0, rank = g->stages[gr->head].rank; k < rank; k++)
+        for (int k = 0, rank = o->graph.stages[gr->head].rank; k < rank; k++)
             gr->loops[gr->loop_count++] = (GroupLoop){ .dim = turned ? k : rank - 1 - k, .step = 1 };
     }
     draft_settle(&d);
-    text_init(&out, arena);
-    draft_print(&out, &d);
-    CHECK(kn_schedule_parse(p, "fetch.sched", text_string(&out), -1) == KN_OK, "%s\n%s", kn_error_text(cx), text_string(&out));
-    CHECK(kn_show_code(p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL), "%s\n%s", kn_error_text(cx), text_string(&out));
-    int fetching = 0;
+    accepted_text(o, &d);
     for (int i = 0; i < d.group_count; i++)
         fetching += d.groups[i].fetched != 0;
     return fetching;
@@ -56,21 +47,14 @@ static int test_draft(kn_context *cx, kn_pipeline *p, const Graph *g, int stage,
 
 static void test_program(const char *text)
 {
-    kn_context  *cx = kn_context_new(NULL);
-    kn_pipeline *p  = kn_parse(cx, "test.kiln", text, -1);
-    Arena        arena;
-    Graph        g;
-    CHECK(p, "%s", kn_error_text(cx));
-    scratch_begin(&arena, cx);
-    const Binding binding  = graph_binding(p, &arena);
-    int           fetching = 0;
-    CHECK(graph_make(p, &arena, &binding, &g), "%s", kn_error_text(cx));
-    for (int stage = 0; stage <= g.stage_count; stage++)
+    GraphOf o;
+    int     fetching = 0;
+    graph_of(&o, text);
+    for (int stage = 0; stage <= o.graph.stage_count; stage++)
         for (int loop = -1; loop < 4; loop++)
-            fetching += test_draft(cx, p, &g, stage, loop, false, &arena) + test_draft(cx, p, &g, stage, loop, true, &arena);
+            fetching += test_draft(&o, stage, loop, false) + test_draft(&o, stage, loop, true);
     CHECK(fetching || text != programs[0], "%s: nothing was fetched", text);
-    scratch_end(&arena);
-    kn_context_free(cx);
+    graph_of_end(&o);
 }
 
 int main(void)

@@ -1,12 +1,8 @@
 /* The space of figure 6 of Sioutas et al. 2019: blurx computed at one of the loops yo, xo, yi, xi of out, and stored at the same one or further out. All ten are legal, and the one that Algorithm 1
- * takes, without a look at the others, costs hardly more than any by the cost of section 3, with the smallest buffer of those.
+ * takes, without a look at the others, costs at most a tenth more than any by the cost of section 3.
  *
  *     build/tests/unit-test_figure6 --table [WIDTHxHEIGHT]      prints the points for tiles of that size: what each costs, and its schedule (bench/figure6 runs them) */
-#include "check.h"
-
-#include "analysis/regions.h"
-#include "kiln.h"
-#include "schedulers/cost.h"
+#include "graph_of.h"
 #include "schedulers/reuse_parts.h"
 
 #include <stdio.h>
@@ -19,15 +15,10 @@ enum { LOOPS = 4 };
 
 /* A segment of two stages, the first of which the second reads. */
 typedef struct Blur {
-    kn_context  *cx;
-    kn_pipeline *p;
-    Arena        arena;
-    Machine      machine;
-    Binding      binding;
-    Graph        graph;
-    Draft        draft;
-    Segment      segment;
-    Tiling       nest;
+    GraphOf of;
+    Draft   draft;
+    Segment segment;
+    Tiling  nest;
 } Blur;
 
 static int stage_named(const Graph *g, const char *name)
@@ -40,9 +31,9 @@ static int stage_named(const Graph *g, const char *name)
 
 static void make_segment(Blur *b)
 {
-    const Graph *g = &b->graph;
+    const Graph *g = &b->of.graph;
     Segment     *s = &b->segment;
-    *s             = segment_new(&b->draft, &b->machine, ARENA_ARRAY(&b->arena, Where, (size_t)g->stage_count), &b->arena);
+    *s             = segment_new(&b->draft, &b->of.machine, ARENA_ARRAY(&b->of.arena, Where, (size_t)g->stage_count), &b->of.arena);
     s->stages[s->count++]          = stage_named(g, "blurx");
     s->stages[s->count++]          = stage_named(g, "out");
     s->outside[s->outside_count++] = stage_named(g, "in");
@@ -57,43 +48,27 @@ static void make_segment(Blur *b)
 static void begin(Blur *b, int64_t width, int64_t height)
 {
     static const int y_then_x[] = { 1, 0 };
-    b->cx      = kn_context_new(NULL);
-    b->p       = kn_parse(b->cx, "blur.kiln", blur, -1);
-    b->machine = machine_usual();
-    scratch_begin(&b->arena, b->cx);
-    b->binding = graph_binding(b->p, &b->arena);
-    CHECK(graph_make(b->p, &b->arena, &b->binding, &b->graph), "%s", kn_error_text(b->cx));
-    b->draft = draft_plain(&b->graph, &b->machine, &b->arena);
+    graph_of(&b->of, blur);
+    b->draft = draft_plain(&b->of.graph, &b->of.machine, &b->of.arena);
     make_segment(b);
     nest_make(&b->segment, (int64_t[]){ width, height }, y_then_x, y_then_x, &b->nest);
     nest_boxes(&b->segment, &b->nest);
 }
 
-static void end(Blur *b)
-{
-    scratch_end(&b->arena);
-    kn_context_free(b->cx);
-}
-
-/* The schedule of a point, which the compiler accepts. */
+/* The schedule of a point. */
 static const char *schedule_of(Blur *b, int compute, int store)
 {
     const int blurx = b->segment.stages[0], out = b->segment.stages[1];
-    Draft     d     = draft_plain(&b->graph, &b->machine, &b->arena);
+    Draft     d     = draft_plain(&b->of.graph, &b->of.machine, &b->of.arena);
     Group    *gr    = &d.groups[d.choices[out].group];
-    Text      text;
     gr->loop_count   = b->nest.loop_count;
     memcpy(gr->loops, b->nest.loops, sizeof gr->loops);
-    gr->stream       = draft_streams(&d, out, &b->machine);
+    gr->stream       = draft_streams(&d, out, &b->of.machine);
     d.choices[blurx] = (Choice){ .where = WHERE_INSIDE, .group = d.choices[out].group, .compute = compute, .store = store };
     draft_settle(&d);
     CHECK(d.choices[blurx].where == WHERE_INSIDE && d.choices[blurx].compute == compute && d.choices[blurx].store == store, "%s, %s became %s, %s", loops[compute], loops[store],
           loops[d.choices[blurx].compute], loops[d.choices[blurx].store]);
-    text_init(&text, &b->arena);
-    draft_print(&text, &d);
-    CHECK(kn_schedule_parse(b->p, "point.sched", text_string(&text), -1) == KN_OK && kn_show_code(b->p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL), "%s\n%s",
-          kn_error_text(b->cx), text_string(&text));
-    return text_string(&text);
+    return accepted_text(&b->of, &d);
 }
 
 static NestCost cost_of(Blur *b, int compute, int store)
@@ -126,7 +101,7 @@ static void test_space(void)
             CHECK(best.ns <= cost.ns * 1.1, "%s, %s costs %.3f ms, less than the one that is picked: %.3f ms", loops[compute], loops[store], cost.ns * 1e-6, best.ns * 1e-6);
         }
     CHECK(points == 10, "%d points", points);
-    end(&b);
+    graph_of_end(&b.of);
 }
 
 /* "compute store, cost, points computed again, bytes held, whether it is picked", then the schedule, indented. */
@@ -150,7 +125,7 @@ static void print_table(const char *size)
             for (const char *c = text; *c; c++)
                 printf("%s%c", c == text || c[-1] == '\n' ? "    " : "", *c);
         }
-    end(&b);
+    graph_of_end(&b.of);
 }
 
 int main(int argc, char **argv)

@@ -82,6 +82,12 @@ static const Row rows[] = {
       "    update 0: a: ~x + -8..9, ~0..8; 2 accesses\n"
       "out(0..64): pure output, 4 bytes, 32 bits, 0 ops, 1 load\n"
       "    a: x, 8\n" },
+    /* what x decides along c is read further off by as far as x has shifted */
+    { "output out f(x, t, c) = x + c f(x, u, u) = f(x+3, u-1, x+3) + 1 for u in 1..4 out(x) = f(x, 3, 3) estimate out(8)",
+      "f(0..11, 2..4, 3..11): scan, 4 bytes, 32 bits, 1 op, 0 loads; update 0: 3 steps, 1 op, 1 load\n"
+      "    update 0: f: ~x + 0..10, ~0..3, ~x + 3..13\n"
+      "out(0..8): pure output, 4 bytes, 32 bits, 0 ops, 1 load\n"
+      "    f: x, 3, 3\n" },
 };
 
 static void make(void *arg)

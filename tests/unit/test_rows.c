@@ -1,9 +1,5 @@
 /* The scheduler of docs/schedulers.md, which shows how one is written: tests/docs compares the text. What it makes is accepted, and what is inside rows is. */
-#include "check.h"
-
-#include "analysis/regions.h"
-#include "kiln.h"
-#include "schedulers/schedulers.h"
+#include "graph_of.h"
 
 SchedulerRun scheduler_rows;
 
@@ -44,24 +40,12 @@ static const char *const programs[] = {
 
 static void test_program(const char *text)
 {
-    kn_context  *cx = kn_context_new(NULL);
-    kn_pipeline *p  = kn_parse(cx, "test.kiln", text, -1);
-    Arena        arena;
-    Graph        g;
-    CHECK(p, "%s", kn_error_text(cx));
-    scratch_begin(&arena, cx);
-    const Machine m       = machine_usual();
-    const Binding binding = graph_binding(p, &arena);
-    CHECK(graph_make(p, &arena, &binding, &g), "%s", kn_error_text(cx));
-    const Draft d = scheduler_rows(&g, &m, &(SchedulerOptions){ .budget = 1 }, &arena);
-    Text        out;
-    text_init(&out, &arena);
-    draft_print(&out, &d);
-    CHECK(kn_schedule_parse(p, "rows.sched", text_string(&out), -1) == KN_OK, "%s\n%s", kn_error_text(cx), text_string(&out));
-    CHECK(kn_show_code(p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL), "%s\n%s", kn_error_text(cx), text_string(&out));
-    CHECK(text != programs[0] || strstr(text_string(&out), ".compute_at(out, y)"), "%s", text_string(&out));
-    scratch_end(&arena);
-    kn_context_free(cx);
+    GraphOf o;
+    graph_of(&o, text);
+    const Draft d    = scheduler_rows(&o.graph, &o.machine, &(SchedulerOptions){ .budget = 1 }, &o.arena);
+    const char *made = accepted_text(&o, &d);
+    CHECK(text != programs[0] || strstr(made, ".compute_at(out, y)"), "%s", made);
+    graph_of_end(&o);
 }
 
 int main(void)

@@ -1,9 +1,5 @@
 /* Slices: which stages carry a dimension through to a last one. */
-#include "check.h"
-
-#include "analysis/regions.h"
-#include "kiln.h"
-#include "schedulers/schedulers.h"
+#include "graph_of.h"
 #include "schedulers/slices.h"
 
 static const char chain[] =
@@ -18,20 +14,12 @@ static int members(const char *rest)
 {
     char text[1024];
     snprintf(text, sizeof text, "%s%s", chain, rest);
-    kn_context  *cx = kn_context_new(NULL);
-    kn_pipeline *p  = kn_parse(cx, "test.kiln", text, -1);
-    Arena        arena;
-    Graph        g;
-    CHECK(p, "%s", kn_error_text(cx));
-    scratch_begin(&arena, cx);
-    const Binding binding = graph_binding(p, &arena);
-    const Machine m       = machine_usual();
-    CHECK(graph_make(p, &arena, &binding, &g), "%s", kn_error_text(cx));
-    const Draft d     = draft_plain(&g, &m, &arena);
-    Slices     *found = ARENA_ARRAY(&arena, Slices, (size_t)g.stage_count + 1);
-    const int   count = slices_find(&d, 2, found, &arena), most = count ? found[0].count : 0;
-    scratch_end(&arena);
-    kn_context_free(cx);
+    GraphOf o;
+    graph_of(&o, text);
+    const Draft d     = draft_plain(&o.graph, &o.machine, &o.arena);
+    Slices     *found = ARENA_ARRAY(&o.arena, Slices, (size_t)o.graph.stage_count + 1);
+    const int   count = slices_find(&d, 2, found, &o.arena), most = count ? found[0].count : 0;
+    graph_of_end(&o);
     return most;
 }
 
