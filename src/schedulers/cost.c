@@ -191,15 +191,32 @@ static double row_reads(const Model *c, const Edge *e, int reader)
     return length > 0 ? all / length : all;
 }
 
-/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each access that the code makes. */
-static double fetched_by_rows(const Model *c, int k)
+/* Bytes that must stay for the rows that one row of a reader reads to be there for the next one. */
+static double window_bytes(const Model *c, int reader)
+{
+    const Stage *s     = stage_at(c, reader);
+    const int    level = compute_level(c, reader);
+    double       bytes = 0;
+    for (int i = 0; i < s->in_count; i++) {
+        const Edge  *e   = s->in[i];
+        const int    at  = tiles_find(&c->tiles, e->producer);
+        const Box   *box = &tiles_box(&c->tiles, level, at)->middle;
+        const Stage *p   = stage_at(c, at);
+        bytes += rows_of_point(c, e, reader) * (double)(p->rank ? box->max[0] - box->min[0] + 1 : 1) * (double)p->bytes;
+    }
+    return bytes;
+}
+
+/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each access that the code makes. Of all readers, or of those only that are members
+ * and whose window a cache of this size does not hold. */
+static double fetched_by_rows(const Model *c, int k, double size)
 {
     const Stage *s   = stage_at(c, k);
     double       all = 0;
     for (int i = 0; i < s->out_count; i++) {
         const Edge *e = s->out[i];
         const int   at = tiles_find(&c->tiles, e->consumer);
-        if (c->tiles.stages[at] != e->consumer || is_outside(c, at))
+        if (c->tiles.stages[at] != e->consumer || is_outside(c, at) || (size > 0 && (!is_inside(c, at) || window_bytes(c, at) <= size)))
             continue;
         const Stage *r      = stage_at(c, at);
         const double times  = r->defs[0].points > 0 ? c->stages[at].points / r->defs[0].points : 1;
@@ -288,7 +305,8 @@ static Traffic traffic_beyond(const Model *c, double size)
         const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
         const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
         if (is_outside(c, k) || large) {
-            const double by_rows = fetched_by_rows(c, k), read = bytes * (by_rows < by_tiles ? by_rows : by_tiles);
+            const double by_rows = fetched_by_rows(c, k, 0), again = fetched_by_rows(c, k, size), least = again > by_tiles ? again : by_tiles;
+            const double read = bytes * (by_rows < least ? by_rows : least);
             t.read += read;
             t.waited += read * waited_part(c, k);
             t.alone += c->streams[k] > MOST_STREAMS ? read : 0;
@@ -400,7 +418,7 @@ static void find_terms(Model *c, GroupCost *out)
     const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, (double)m->l2 / (m->l2_shared > 0 ? m->l2_shared : 1));
     const double   waves = out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
     const double   all   = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
-    const Traffic  far   = traffic_beyond(c, m->l3 ? (double)m->l3 : (double)m->l2);
+    const Traffic  far   = traffic_beyond(c, machine_last_cache(m));
     const KernelCost code  = instructions(c);
     out->term[TERM_OPS]    = code.ops * m->op / share * waves;
     out->term[TERM_LOADS]  = (code.loads + 2 * code.stores) * m->load / share * waves;

@@ -124,11 +124,10 @@ int64_t draft_row_unit(const Draft *d, int s)
 
 bool draft_streams(const Draft *d, int s, const Machine *m)
 {
-    const Stage  *st   = &d->graph->stages[s];
-    const int64_t last = m->l3 ? m->l3 : m->l2;
+    const Stage *st = &d->graph->stages[s];
     if (st->rank > 1 && (st->box.max[0] - st->box.min[0] + 1) * st->bytes % m->line)
         return false;
-    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > (double)last / 4;
+    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > machine_last_cache(m) / 2;
 }
 
 /* ---- Inlining -------------------------------------------------------------------------- */

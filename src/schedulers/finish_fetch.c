@@ -56,7 +56,7 @@ static void need_of_iteration(Rows *r, bool members)
 static int large_input(const Rows *r, const Machine *m)
 {
     const Graph  *g     = r->d->graph;
-    const double  least = (double)(m->l3 ? m->l3 : m->l2) / 4;
+    const double  least = machine_last_cache(m) / 2;
     double        most  = 0;
     int           found = -1;
     for (int s = 0; s < g->stage_count; s++) {

@@ -168,12 +168,23 @@ static void walk_call(Walk *w, const Expr *e)
         w->work->adds = true;
 }
 
+/* The width of an operation's value and of the values that it loads. What is loaded to be a float is widened as it is loaded; an integer that becomes a wider one may be narrowed again (plan/narrow.c). */
+static void note_widths(Walk *w, const Expr *e)
+{
+    if (!w->stage || e->op == EX_VAR)
+        return;
+    if (e->op != EX_CALL && e->type != KN_BOOL)
+        note_width(w->stage, (kn_type)e->type);
+    for (uint32_t i = 0; i < e->count && !(e->op == EX_CAST && type_is_float((kn_type)e->type)); i++)
+        if (e->args[i]->op == EX_CALL && e->args[i]->type != KN_BOOL)
+            note_width(w->stage, (kn_type)e->args[i]->type);
+}
+
 static void walk(Walk *w, const Expr *e)
 {
     if (!(properties(w->formulas, e) & VARIES) || !first_visit(w->formulas, e))
         return;
-    if (w->stage && e->op != EX_VAR && e->type != KN_BOOL)
-        note_width(w->stage, (kn_type)e->type);
+    note_widths(w, e);
     if (e->op == EX_CALL) {
         walk_call(w, e);
         return;

@@ -17,8 +17,13 @@ Machine machine_usual(void)
 {
     return (Machine){
         .cores = 8, .vector_bits = 256, .line = 64, .l1 = 32 << 10, .l2 = 512 << 10, .l3 = 16 << 20, .l2_shared = 1, .l3_shared = 8,
-        .op = 0.15, .load = 0.4, .l1_rate = 60, .l2_rate = 40, .l3_rate = 40, .memory_rate = 9, .memory_all = 21, .row = 3, .parted = 100, .task = 100,
+        .op = 0.15, .load = 0.4, .l1_rate = 60, .l2_rate = 40, .l3_rate = 20, .memory_rate = 9, .memory_all = 21, .row = 3, .parted = 100, .task = 100,
     };
+}
+
+double machine_last_cache(const Machine *m)
+{
+    return m->l3 ? (double)m->l3 / 2 : (double)m->l2;
 }
 
 /* ---- What the system says ---------------------------------------------------------------- */

@@ -272,18 +272,18 @@ static double root_bytes(const Stage *st)
 static double traffic_ns(const Model *c)
 {
     const Machine *m    = c->s->m;
-    const double   last = m->l3 ? (double)m->l3 : (double)m->l2;
+    const double   last = machine_last_cache(m);
     const int      near = stays_from(c, 0.75 * (double)m->l2), far = stays_from(c, 0.75 * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         close += fetched(c, near, k);
-        memory += root_bytes(stage_at(c->s, k)) > last / 2 ? fetched(c, far, k) : 0;
+        memory += root_bytes(stage_at(c->s, k)) > last ? fetched(c, far, k) : 0;
     }
     const double out = root_bytes(stage_at(c->s, c->s->count - 1)), threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
     const double all = m->memory_all < m->memory_rate * threads ? m->memory_all : m->memory_rate * threads;
     const bool   streams = draft_streams(c->s->d, c->s->stages[c->s->count - 1], m);
     close += out;
-    memory += out > last / 2 ? out * (streams ? 1 : 2) : 0;
+    memory += out > last ? out * (streams ? 1 : 2) : 0;
     const double l3_ns = close / 2 / ((m->l3 ? m->l3_rate : m->memory_rate) * threads), memory_ns = memory / 3 / all;
     return l3_ns > memory_ns ? l3_ns : memory_ns;
 }
@@ -308,7 +308,7 @@ static double rows_outside_ns(const Model *c)
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         const Stage *st    = stage_at(c->s, k);
         const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1, bytes = root_bytes(st);
-        const double rate  = bytes > (double)(m->l3 ? m->l3 : m->l2) / 2 ? m->memory_rate : m->l3_rate;
+        const double rate  = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
         const double lines = fmin((double)(LINES_AHEAD * m->line), row * (double)st->bytes);
         if (bytes > (double)m->l2 && row >= 1)
             ns += fetched(c, c->n->inter, k) / ((double)st->bytes * row) * lines / rate;
