@@ -18,7 +18,7 @@
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
-enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */, MOST_STREAMS = 32, LINE_WAIT = 10 };
+enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */, MOST_STREAMS = 32, LINE_WAIT = 1 };
 
 typedef struct Model {
     Tiles          tiles;
@@ -91,6 +91,14 @@ static double with_tails(const Model *c, int k)
     return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
 }
 
+/* Of the points of a member that the iterations of its compute level need, the part that is computed: what slides is, once; so is what is computed in the loops of one that slides. */
+static double new_part(const Model *c, int k)
+{
+    const double needed = tiles_box(&c->tiles, compute_level(c, k), k)->points, computed = tiles_box(&c->tiles, store_level(c, k), k)->points;
+    const int    at     = choice_at(c, k)->at;
+    return (needed > 0 ? computed / needed : 1) * (at ? new_part(c, tiles_find(&c->tiles, at - 1)) : 1);
+}
+
 static void count_stages(Model *c)
 {
     for (int k = c->tiles.stage_count - 1; k >= 0; k--) {
@@ -104,7 +112,7 @@ static void count_stages(Model *c)
             sc->points = readers_points(c, k);
             sc->held   = is_inlined(c, k) ? 0 : s->bytes;
         } else if (is_inside(c, k)) {
-            sc->points = tiles_box(&c->tiles, store_level(c, k), k)->points * with_tails(c, k);
+            sc->points = tiles_box(&c->tiles, compute_level(c, k), k)->points * new_part(c, k) * with_tails(c, k);
             sc->held   = held_bytes(c, k);
         }
     }
