@@ -18,7 +18,7 @@
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
 
-enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */, MOST_STREAMS = 32, LINE_WAIT = 1 };
+enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */, MOST_STREAMS = 32, LINE_WAIT = 10 };
 
 typedef struct Model {
     Tiles          tiles;
@@ -199,12 +199,13 @@ static double row_reads(const Model *c, const Edge *e, int reader)
     return length > 0 ? all / length : all;
 }
 
-/* Bytes that must stay for the rows that one row of a reader reads to be there for the next one. */
+/* Bytes that must stay for the rows that one row of a reader reads to be there for the next one: those, and the one that it writes. */
 static double window_bytes(const Model *c, int reader)
 {
     const Stage *s     = stage_at(c, reader);
     const int    level = compute_level(c, reader);
-    double       bytes = 0;
+    const Box   *own   = &tiles_box(&c->tiles, level, reader)->middle;
+    double       bytes = (double)(s->rank ? own->max[0] - own->min[0] + 1 : 1) * (double)s->bytes;
     for (int i = 0; i < s->in_count; i++) {
         const Edge  *e   = s->in[i];
         const int    at  = tiles_find(&c->tiles, e->producer);
