@@ -158,11 +158,11 @@ typedef struct Pace {
     int64_t num, den;           /* places along the vectors for each of their points */
 } Pace;
 
-/* The pace of what is read through an edge. */
+/* The pace of what is read through an edge. What was divided is rounded: times a number it is not what it was. */
 static Pace pace_of(const Pace *reader, const Reach *r)
 {
     Pace p = { reader->num < FAR ? reader->num * r->num : FAR, reader->den < FAR ? reader->den * r->den : FAR };
-    while (p.num > 1 && p.den > 1 && p.num % 2 == 0 && p.den % 2 == 0)
+    while ((reader->den == 1 || r->den > 1) && p.num > 1 && p.den > 1 && p.num % 2 == 0 && p.den % 2 == 0)
         p = (Pace){ p.num / 2, p.den / 2 };
     return p;
 }
@@ -186,7 +186,7 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
         return 1;
     const Pace pace = pace_of(reader, &e->reach[dense]);
     if (pace.num > 1)
-        return pace.num <= 4 ? (double)pace.num + 1 : 1.5 * lanes;
+        return pace.num <= 4 && pace.den == 1 ? (double)pace.num + 1 : 1.5 * lanes;
     if (pace.den > 1)
         return reader->den > 1 && e->reach[dense].den > 1 && !e->reach[dense].exact ? 1.5 * lanes : 2;
     return lines_touched(t, lanes * (double)p->bytes);
