@@ -74,7 +74,7 @@ static void make_draft(void *arg)
     if (!graph_make(c->p, arena, &binding, &g))
         return;
     const Draft d = scheduler_varied(&g, &c->machine, &options, arena);
-    *sample       = (FitSample){ .group_count = d.group_count, .terms = arena_array(&c->arena, (size_t)d.group_count, sizeof *sample->terms) };
+    *sample       = (FitSample){ .group_count = d.group_count, .program = c->tried % PROGRAMS, .terms = arena_array(&c->arena, (size_t)d.group_count, sizeof *sample->terms) };
     for (int i = 0; i < d.group_count; i++) {
         GroupCost cost;
         cost_group(&d, i, &c->machine, NULL, &cost);
@@ -149,7 +149,7 @@ static void finish(void *arg)
     }
     text_init(&out, &c->cx->call);
     const double error = fit_machine(c->samples, c->sample_count, &c->machine);
-    text_printf(&out, "// Speeds of this machine, fitted by kiln calibrate to %d measured times; predicted ones are wrong by %.0f %% in the mean.\n", c->sample_count, 100 * error);
+    text_printf(&out, "// Speeds of this machine, fitted by kiln calibrate to %d measured times; of two schedules of a program the predicted ratio is wrong by %.0f %% in the mean.\n", c->sample_count, 100 * error);
     machine_print_speeds(&out, &c->machine);
     c->text = text_string(&out);
 }

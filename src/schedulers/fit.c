@@ -3,10 +3,10 @@
  * Takes   the terms of drafts on a machine as it was assumed, and their measured times.
  * Gives   a factor for each speed: the least of
  *
- *             mean over drafts of |ln(predicted / measured)|  +  STAY * sum over speeds of (ln factor)^2
+ *             mean over pairs of drafts of a program of |ln(predicted / predicted' * measured' / measured)|  +  STAY * sum over speeds of (ln factor)^2
  *
- *         found by trying each factor larger and smaller, in steps that become finer. A ratio, because a schedule that is twice too slow is as wrong in a small program as in a large
- *         one; not squared, because some measurements were disturbed; and a speed that the drafts say nothing about stays. Factors are positive. */
+ *         found by trying each factor larger and smaller, in steps that become finer. Pairs, because a scheduler chooses among the drafts of one program; ratios, because one that is twice too
+ *         slow is as wrong in a small program as in a large one; not squared, because some measurements were disturbed; and a speed that the drafts say nothing about stays. */
 #include "schedulers/fit.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static const Speed speeds[] = {
 };
 enum { SPEEDS = sizeof speeds / sizeof *speeds };
 
-static const double stay = 0.002, first_step = 1.0, last_step = 0.02, most_factor = 30;
+static const double stay = 0.02, first_step = 1.0, last_step = 0.02, most_factor = 30;
 
 static double predicted(const FitSample *s, const double *factors)
 {
@@ -44,14 +44,24 @@ static double predicted(const FitSample *s, const double *factors)
     return ns;
 }
 
+/* ln(predicted / measured) */
+static double excess(const FitSample *s, const double *factors)
+{
+    const double ns = predicted(s, factors);
+    return ns > 0 ? log(ns / s->ns) : 0;
+}
+
 static double error_of(const FitSample *samples, int count, const double *factors)
 {
-    double sum = 0;
-    for (int i = 0; i < count; i++) {
-        const double ns = predicted(&samples[i], factors);
-        sum += ns > 0 ? fabs(log(ns / samples[i].ns)) : 0;
-    }
-    return count ? sum / count : 0;
+    double sum   = 0;
+    int    pairs = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (samples[k].program == samples[i].program) {
+                sum += fabs(excess(&samples[i], factors) - excess(&samples[k], factors));
+                pairs++;
+            }
+    return pairs ? sum / pairs : 0;
 }
 
 static double loss_of(const FitSample *samples, int count, const double *factors)

@@ -9,9 +9,10 @@ typedef struct FitSample {
     int    group_count;
     double (*terms)[TERM_COUNT];
     double ns;
+    int    program;             /* whose draft it is */
 } FitSample;
 
-/* Changes the speeds of `m` so that predicted times come close to the measured ones. Gives the mean of |ln(predicted / measured)| that is left. */
+/* Changes the speeds of `m` so that predicted times of drafts of a program stand to each other as the measured ones do. Gives the mean of |ln| of what is left. */
 double fit_machine(const FitSample *samples, int count, Machine *m);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct Machine {
     int     l2_shared, l3_shared;   /* by how many of the cores */
     double  op;                     /* ns of one vector operation in a loop that the processor can overlap, one core */
     double  load;                   /* ns of loading a vector register from the first level, one core; storing takes twice as long */
-    double  l1_rate, l2_rate, l3_rate, memory_rate;     /* bytes a ns that one core copies from there: read once, written once */
+    double  l1_rate, l2_rate, l3_rate, memory_rate;     /* bytes a ns that one core copies from there, read once and written once, not counting what the levels before take: they add up */
     double  memory_all;             /* the same for memory with all cores at work */
     double  row;                    /* ns to begin a row: the loop's own cost */
     double  parted;                 /* the same where formulas speak of the ends of something, so that the loop is parted there */

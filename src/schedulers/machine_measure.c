@@ -92,19 +92,24 @@ static void keep(double *to, double measured)
         *to = machine_rounded(measured);
 }
 
+/* The rate of a level alone: the time from there less that from the level before, through which it came. */
+static double rate_beyond(double before, double from_there)
+{
+    const double ns = from_there > 0 && before > 0 ? 1 / from_there - 1 / before : 0;
+    return ns > 0 ? 1 / ns : from_there;
+}
+
 static void measure_copies(kn_rt *rt, Machine *m, Copy c)
 {
     memset(c.from, 1, (size_t)c.bytes);
     memset(c.to, 2, (size_t)c.bytes);
-    keep(&m->l1_rate, level_rate(&c, m->l1));
-    keep(&m->l2_rate, level_rate(&c, m->l2));
-    keep(&m->memory_rate, copy_rate(NULL, c, memory_seconds));
-    m->l3_rate = m->memory_rate;
-    if (m->l3)
-        keep(&m->l3_rate, level_rate(&c, m->l3 / m->l3_shared > 2 * m->l2 ? m->l3 / m->l3_shared : m->l3));
-    m->memory_all = m->memory_rate;
-    if (rt)
-        keep(&m->memory_all, copy_rate(rt, c, memory_seconds));
+    const double l1 = level_rate(&c, m->l1), l2 = level_rate(&c, m->l2), l3 = m->l3 ? level_rate(&c, m->l3 / m->l3_shared > 2 * m->l2 ? m->l3 / m->l3_shared : m->l3) : l2;
+    const double memory = copy_rate(NULL, c, memory_seconds), all = rt ? copy_rate(rt, c, memory_seconds) : memory;
+    keep(&m->l1_rate, l1);
+    keep(&m->l2_rate, rate_beyond(l1, l2));
+    keep(&m->l3_rate, m->l3 ? rate_beyond(l2, l3) : memory);
+    keep(&m->memory_rate, rate_beyond(l3, memory));
+    keep(&m->memory_all, rate_beyond(l3 * (rt ? m->cores : 1), all));
 }
 
 /* ---- Operations -------------------------------------------------------------------------- */
