@@ -63,6 +63,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     map_set(&p->values, s->let.name, varies ? NULL : (void *)partition_outside(p, value));
     varying_bind(&p->varying, s->let.name, varies);
     varying_bind(&p->lanes, s->let.name, varying_expr(&p->lanes, value));
+    varying_bind(&p->copies, s->let.name, varying_expr(&p->copies, value));
     varying_bind(&w->changed, s->let.name, value != s->let.value || varying_expr(&w->changed, value));
     simplifier_push_let(p->known, s->let.name, value);
     const Stmt *body = steady(w, s->let.body);
@@ -141,10 +142,14 @@ static const Stmt *steady_loop(Steady *w, const Stmt *s)
     map_set(&p->motions, s->loop.name, kept);
     varying_bind(&p->varying, s->loop.name, true);
     varying_bind(&p->lanes, s->loop.name, vector);
+    varying_bind(&p->copies, s->loop.name, !vector);
     simplifier_push_range(p->known, s->loop.name, s->loop.min, last_of(p->lw, s));
-    p->between += !vector;
+    int *around = vector ? NULL : s->loop.kind == LOOP_UNROLL ? &p->unrolled : &p->stay;
+    if (around)
+        ++*around;
     const Stmt *body = steady(w, s->loop.body);
-    p->between -= !vector;
+    if (around)
+        --*around;
     simplifier_pop(p->known);
     return stmt_for(p->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent, body);
 }
@@ -352,6 +357,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     map_init(&p->values, &scratch);
     map_init(&w.guards, &scratch);
     varying_init(&p->lanes, lw->exprs, &scratch, NULL);
+    varying_init(&p->copies, lw->exprs, &scratch, NULL);
     varying_init(&w.changed, lw->exprs, &scratch, NULL);
     int64_t extent   = 0;
     p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) && typical_value(&x->typical, loop->loop.extent, &extent)
@@ -362,7 +368,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) && (p->worth || is_tight(x, loop))) {
+    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) && (p->worth || (p->often && is_tight(x, loop)))) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }

@@ -42,12 +42,14 @@ typedef struct Partition {
     Varying     varying;        /* with the loop's variable, loops inside it, and memory */
     Map         motions;          /* name bound inside the loop that varies -> its Motion, if it has one */
     Map         values;         /* name of a let inside the loop that does not vary -> its value in terms of what is bound outside */
-    int         between;        /* loops that are not vector loops, inside the loop and around the statement looked at */
+    int         stay, unrolled; /* loops inside the loop and around the statement looked at that are no vectors: to stay loops, or to be unrolled */
     int         budget;         /* of nodes for one motion */
     Varying     lanes;          /* with vector loops inside the loop */
+    Varying     copies;         /* with other loops inside the loop */
     int         vectors;        /* vector loops in the loop's body, not in others */
     bool        branch;         /* the condition of a branch is looked at */
     bool        worth;          /* something was decided, or stands there, that costs more than an operation for a whole vector */
+    bool        often;          /* something was claimed that is not inside copies, so that an iteration is short */
     bool        guard;          /* the condition of a tail is looked at */
     bool        guard_low;      /* and v being too small may decide it */
     Constraints lows, highs, guards;    /* that the steady state needs: v not too small, not too large; guards: highs that come from tails */

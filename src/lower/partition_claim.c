@@ -71,11 +71,11 @@ static void add_constraint(Partition *p, Constraint c)
     vec_push(p->scratch, list, c);
 }
 
-/* What has one value for all lanes is one operation of a scalar, unless it chooses what lanes compute, or stands between two vectors that may have values in common. */
+/* What has one value for all lanes and all copies is one operation of a scalar, unless it chooses what lanes compute; of copies the vectors may have values in common. */
 static bool is_cheap(Partition *p, const Expr *e)
 {
     const bool scalar = p->branch ? p->vectors < 2 : e->op == EX_MIN || e->op == EX_MAX;
-    return !p->between && scalar && !varying_expr(&p->lanes, e);
+    return scalar && !varying_expr(&p->lanes, e) && !varying_expr(&p->copies, e);
 }
 
 /* Takes a side: the first of the best. Gives its value, or `e` if none will do. */
@@ -103,6 +103,7 @@ static const Expr *choose(Partition *p, const Expr *e, int count, Side *sides)
     p->steady_min = best->min;
     p->steady_end = best->end;
     p->worth     |= !is_cheap(p, e);
+    p->often     |= !p->unrolled;
     for (int k = 0; k < best->count; k++)
         add_constraint(p, best->needs[k]);
     return best->value;
@@ -196,7 +197,7 @@ static const Expr *claim(void *user, const Expr *e)
     case EX_EQ:
     case EX_NE: break;
     case EX_MOD:
-    case EX_DIV: p->worth |= varying_expr(&p->lanes, e); break;       /* of neighbours: easier where it is known where they begin */
+    case EX_DIV: p->worth |= (e->type == KN_I32 || e->type == KN_I64) && varying_expr(&p->lanes, e); break;      /* of neighbours: easier where it is known where they begin */
     default: return e;
     }
     if (!varying_expr(&p->varying, e) || !motion_of(p, e->args[0], &a) || !motion_of(p, e->args[1], &b))

@@ -269,7 +269,7 @@ bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
 {
     ExprPool     *pool = p->lw->exprs;
     const kn_type type = sum_type(p, f);
-    if (!f->step || type == KN_NONE || belongs_outside(p, f) || (p->between && !varies_inside(f)))
+    if (!f->step || type == KN_NONE || belongs_outside(p, f) || (p->stay && !varies_inside(f)))
         return false;
     *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL, true };
     for (int i = 0; i < f->count; i++) {
