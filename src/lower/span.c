@@ -7,6 +7,12 @@ static int yes, no;
 
 /* ---- Environments ----------------------------------------------------------------------- */
 
+static void forget_spans(SpanLevel *level, Arena *arena)
+{
+    map_init(&level->spans[0], arena);
+    map_init(&level->spans[1], arena);
+}
+
 void spans_reset(Spans *sp, Lower *lw)
 {
     sp->lw    = lw;
@@ -14,7 +20,7 @@ void spans_reset(Spans *sp, Lower *lw)
     sp->work  = 0;
     for (int i = 0; i <= SPAN_LEVELS; i++) {
         sp->level[i] = (SpanLevel){ 0 };
-        map_init(&sp->level[i].spans, lw->arena);
+        forget_spans(&sp->level[i], lw->arena);
         map_init(&sp->level[i].visited, lw->arena);
     }
     if (!sp->has_calls.arena)
@@ -229,6 +235,21 @@ static Span *atom_spans(Spans *sp, const Linear *form, bool *whole)
     return atoms;
 }
 
+/* Is there a number among the terms that data or floats decide, and that is no coordinate for all that is known? */
+static bool may_be_anything(Spans *sp, const Linear *form, const Span *atoms)
+{
+    for (int i = 0; i < form->count; i++) {
+        int64_t lo, hi, none;
+        simplifier_bounds(sp->lw->simplifier, atoms[i].min, &lo, &none);
+        simplifier_bounds(sp->lw->simplifier, atoms[i].max, &none, &hi);
+        const Expr *a       = form->atoms[i];
+        const bool  decided = has_calls(sp, a) || (a->op == EX_CAST && type_is_float((kn_type)a->args[0]->type));
+        if (decided && (lo < -MOST_COORDINATE || hi > MOST_COORDINATE))
+            return true;
+    }
+    return false;
+}
+
 /* i32 sums, differences and multiples: what runs, then the rest added. */
 static bool span_linear(Spans *sp, const Expr *e, Span *out)
 {
@@ -242,8 +263,11 @@ static bool span_linear(Spans *sp, const Expr *e, Span *out)
     const Span  moved = span_known_sum(sp, &runs, span_sum(sp, &runs, atoms, -1));
     const Expr *base  = span_sum(sp, &rest, fixed_atoms, -1).min;
     *out              = (Span){ moved.min ? x_add(lw, moved.min, base) : NULL, moved.max ? x_add(lw, moved.max, base) : NULL };
-    if (whole)
-        check_sum(sp, &form, atom_spans(sp, &form, &whole));
+    const Span *all = whole ? atom_spans(sp, &form, &whole) : NULL;
+    if (whole && sp->clamped && may_be_anything(sp, &form, all))
+        *out = (Span){ NULL, NULL };
+    else if (whole)
+        check_sum(sp, &form, all);
     return true;
 }
 
@@ -547,6 +571,20 @@ static Rule *const float_rules[EX_COUNT] = {
     [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,  [EX_CALL] = span_call,
 };
 
+/* min(max(a, b), c) or max(min(a, b), c), where nothing runs in c, and in a or b. */
+static bool is_clamp(Spans *sp, const Expr *e)
+{
+    const ExprOp other = e->op == EX_MIN ? EX_MAX : EX_MIN;
+    if (e->type != KN_I32 || (e->op != EX_MIN && e->op != EX_MAX))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const Expr *inner = e->args[i];
+        if (inner->op == other && fixed(sp, e->args[1 - i]) && (fixed(sp, inner->args[0]) || fixed(sp, inner->args[1])))
+            return true;
+    }
+    return false;
+}
+
 static Span compute(Spans *sp, const Expr *e)
 {
     Span        r;
@@ -557,6 +595,12 @@ static Span compute(Spans *sp, const Expr *e)
         return (Span){ e, e };
     if (span_linear(sp, e, &r))
         return r;
+    if (!sp->clamped && is_clamp(sp, e)) {
+        sp->clamped = true;
+        r           = span_of(sp, e);
+        sp->clamped = false;
+        return r;
+    }
     const kn_type type = (kn_type)e->type;
     Rule *const  *rules = type == KN_I32 ? int_rules : type_is_float(type) ? float_rules : narrow_rules;
     const bool    ruled = rules[e->op] && (rules != narrow_rules || (type_is_int(type) && type_bits(type) < 32));
@@ -565,7 +609,7 @@ static Span compute(Spans *sp, const Expr *e)
 
 Span span_of(Spans *sp, const Expr *e)
 {
-    Map        *memo  = &sp->level[sp->depth].spans;
+    Map        *memo  = &sp->level[sp->depth].spans[sp->clamped];
     const Span *known = map_get(memo, e);
     if (known)
         return *known;
@@ -573,7 +617,7 @@ Span span_of(Spans *sp, const Expr *e)
     sp->work++;
     Span *s = ARENA_NEW(sp->lw->arena, Span);
     *s      = compute(sp, e);
-    map_set(&sp->level[sp->depth].spans, e, s);
+    map_set(&sp->level[sp->depth].spans[sp->clamped], e, s);
     return *s;
 }
 
@@ -598,7 +642,7 @@ static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max
     if (sp->checking && beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
         level->alive = x_and(lw, level->alive, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
     /* what was computed with less is still right, but not as tight */
-    map_init(&level->spans, lw->arena);
+    forget_spans(level, lw->arena);
 }
 
 /* Uses that form >= 0. One thing that runs is bounded itself, of several their sum is. */
@@ -623,7 +667,7 @@ static void assume_form(Spans *sp, const Linear *form)
         vec_push(lw->arena, &level->sums, sum);
         if (sp->checking && s.max)
             level->alive = x_and(lw, level->alive, x_le(lw, sum.bound, s.max));
-        map_init(&level->spans, lw->arena);
+        forget_spans(level, lw->arena);
     }
 }
 
@@ -708,7 +752,7 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
     sp->depth++;
     SpanLevel *level = &sp->level[sp->depth];
     *level           = (SpanLevel){ .alive = alive, .decided = decided };
-    map_init(&level->spans, sp->lw->arena);
+    forget_spans(level, sp->lw->arena);
     map_init(&level->visited, sp->lw->arena);
     if (!fixed(sp, condition)) {
         assume(sp, condition, truth);

@@ -31,7 +31,7 @@ typedef struct SpanSum {
 enum { SPAN_LEVELS = 6, SPAN_WORK = 20000 };
 
 typedef struct SpanLevel {
-    Map         spans;              /* node -> Span */
+    Map         spans[2];           /* node -> Span; the second: inside a clamp */
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
@@ -50,6 +50,7 @@ typedef struct Spans {
     int64_t     work;
     SpanAccess *access;
     void       *user;
+    bool        clamped;            /* what is looked at is clamped to two ends: where it may be anything, nothing need be known of it */
     bool        checking;           /* collect what must hold so that no index wraps, and the conditions of branches in `alive` */
     VEC(const Expr *) checks;
     Map         has_calls;          /* node -> &yes or &no */
