@@ -515,6 +515,25 @@ static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
         need_inputs(r);
 }
 
+/* A box that may reach beyond all coordinates, for all that is known, is checked not to, if it is read at all: numbers that data or parameters decide. Sums that may wrap are checked by themselves. */
+static void check_near(Regions *r, const SymBox *asked, const FuncBoxes *boxes, int rank)
+{
+    enum { SURELY_NEAR = 1 << 30 };
+    Lower *lw = r->b->lw;
+    for (int d = 0; d < rank; d++) {
+        int64_t lo, hi, none;
+        simplifier_bounds(lw->simplifier, asked->min[d], &lo, &none);
+        simplifier_bounds(lw->simplifier, asked->max[d], &none, &hi);
+        if (lo >= -SURELY_NEAR && hi <= SURELY_NEAR)
+            continue;
+        const Expr *far = x_int(lw, MOST_COORDINATE), *min = boxes->pure.min[d], *max = boxes->pure.max[d];
+        const Expr *ok  = x_op(lw, EX_OR, x_op(lw, EX_LT, max, min), x_and(lw, x_le(lw, x_neg(lw, far), min), x_le(lw, max, far)));
+        if (boxes->alive)
+            ok = x_op(lw, EX_OR, ok, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->alive));
+        vec_push(lw->arena, &r->b->spans.checks, ok);
+    }
+}
+
 /* Grown by updates first, so that slides know the whole of it. */
 static void region_of(Regions *r, const Func *f)
 {
@@ -534,6 +553,7 @@ static void region_of(Regions *r, const Func *f)
     if (r->root) {
         b->read[f->id]  = true;
         b->alive[f->id] = boxes.alive;
+        check_near(r, &r->need[f->id].box, &boxes, f->rank);
     }
     if (here && !stored)
         r->missing = slide_box(b, f, &boxes, r->w);

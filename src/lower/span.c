@@ -512,18 +512,24 @@ static Span span_shl(Spans *sp, const Expr *e)
     return (Span){ x_select(lw, ok, lo, x_neg(lw, far)), x_select(lw, ok, hi, far) };
 }
 
-/* Or, exclusive or, and of numbers that are not negative have no bits that neither operand can have. */
+/* Or, exclusive or, and of numbers that are not negative have no bits that neither operand can have; of `and` with a constant, that has. What may be larger than coordinates may be anything, which is
+ * said with numbers that no box has. */
 static Span span_bitwise(Spans *sp, const Expr *e)
 {
     Lower      *lw    = sp->lw;
     const Expr *plain = by_itself(lw, e);
+    int64_t     k;
     if (plain != e)
         return span_of(sp, plain);
+    for (int i = 0; i < 2; i++)
+        if (e->op == EX_BIT_AND && expr_is_int(e->args[i], &k) && k >= 0)
+            return (Span){ x_int(lw, 0), e->args[i] };
     const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
     if (!a.min || !a.max || !b.min || !b.max)
         return span_numbers(sp, e);
-    const Expr *ok   = x_le(lw, x_int(lw, 0), x_min(lw, a.min, b.min)), *far = x_int(lw, MOST_COORDINATE);
-    const Expr *bits = x_sub(lw, x_int(lw, 32), expr_unary(lw->exprs, EX_CLZ, KN_I32, x_max(lw, a.max, b.max)));
+    const Expr *far  = x_int(lw, MOST_COORDINATE), *top = x_max(lw, a.max, b.max);
+    const Expr *ok   = x_and(lw, x_le(lw, x_int(lw, 0), x_min(lw, a.min, b.min)), x_op(lw, EX_LT, top, far));
+    const Expr *bits = x_sub(lw, x_int(lw, 32), expr_unary(lw->exprs, EX_CLZ, KN_I32, top));
     const Expr *mask = x_sub(lw, expr_binary(lw->exprs, EX_SHL, KN_I32, x_int(lw, 1), bits), x_int(lw, 1));
     return (Span){ x_select(lw, ok, x_int(lw, 0), x_neg(lw, far)), x_select(lw, ok, mask, far) };
 }
@@ -798,17 +804,28 @@ static bool is_exact(Spans *sp, const Expr *e)
     }
 }
 
+/* The span where no condition is known. The levels of conditions that are entered for it take the place of those around. */
+static Span span_anywhere(Spans *sp, const Expr *e)
+{
+    const int depth = sp->depth;
+    SpanLevel kept[SPAN_LEVELS];
+    memcpy(kept, &sp->level[1], sizeof kept);
+    sp->depth    = 0;
+    const Span s = span_of(sp, e);
+    sp->depth    = depth;
+    memcpy(&sp->level[1], kept, sizeof kept);
+    return s;
+}
+
 static void tell_access(Spans *sp, const Expr *call)
 {
-    const int count = (int)call->count, depth = sp->depth;
+    const int count = (int)call->count;
     Span      index[KN_MAX_RANK];
     unsigned  unsafe = 0;
     const bool always = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
     for (int d = 0; d < count; d++) {
-        index[d]  = span_of(sp, call->args[d]);
-        sp->depth = 0;
-        const Span base = span_of(sp, call->args[d]);
-        sp->depth       = depth;
+        index[d]        = span_of(sp, call->args[d]);
+        const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : index[d];
         if (!always || !is_exact(sp, call->args[d]) || base.min != index[d].min || base.max != index[d].max)
             unsafe |= 1u << d;
     }

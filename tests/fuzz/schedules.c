@@ -133,8 +133,9 @@ static void print_case(const Subject *s, const char *program, const char *schedu
     for (const char *line = program; *line; line += strcspn(line, "\n"), line += *line == '\n')
         if (!comments || strncmp(line, "//@", 3))
             printf("%.*s\n", (int)strcspn(line, "\n"), line);
+    const bool block = schedule && !strncmp(schedule, "schedule", 8);        /* what schedulers make is none yet */
     if (schedule)
-        fputs(schedule, stdout);
+        printf(block ? "%s" : "schedule {\n%s}\n", schedule);
     free(comments);
 }
 
