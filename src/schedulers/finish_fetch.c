@@ -5,7 +5,8 @@
  * further down than the head is ahead of it by so many rows more. */
 #include "schedulers/finish.h"
 
-enum { WIDE_BITS = 512 };
+enum { WIDE_BITS = 512, MOST_FETCHED = 8 /* rows, for each row of an iteration: asking for a line takes time too */ };
+static const double least_waiting = 0.1;    /* part of the time that memory takes of a group whose rows wait for it */
 
 typedef struct Rows {
     const Draft *d;
@@ -97,11 +98,11 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     const int input = large_input(&r, m);
     if (input < 0 || !is_all_read(d, group, input))
         return;
-    const int64_t last = r.boxes[input].max[1];
+    const Box all = r.boxes[input];
     need_of_iteration(&r, false);
-    const int64_t own  = box_points(&r.boxes[input], d->graph->stages[input].rank) ? r.boxes[input].max[1] : last;
-    const int64_t lead = last > own ? (last - own + r.step - 1) / r.step : 0;
-    if (lead >= MOST_AHEAD)
+    const Box     own  = box_points(&r.boxes[input], d->graph->stages[input].rank) ? r.boxes[input] : all;
+    const int64_t lead = all.max[1] > own.max[1] ? (all.max[1] - own.max[1] + r.step - 1) / r.step : 0;
+    if (lead >= MOST_AHEAD || own.max[1] - own.min[1] + 1 > MOST_FETCHED * r.step)
         return;
     gr->fetched    = 1 + input;
     gr->fetch_loop = r.loop;
@@ -120,6 +121,10 @@ static bool is_light(const Draft *d, int s)
 /* Rows that wait for memory are faster in registers half as wide, if all of the group uses such: measured (harris, unsharp: by a tenth each), not explained. */
 static void halve_lanes(Draft *d, int group, const Machine *m)
 {
+    GroupCost cost;
+    cost_group(d, group, m, NULL, &cost);
+    if (cost.term[TERM_MEMORY] < least_waiting * cost.ns)
+        return;
     Group     *gr   = &d->groups[group];
     const int  full = m->vector_bits / 32;
     GroupLoop *last = &gr->loops[gr->loop_count - 1];
