@@ -78,20 +78,27 @@ static int widest(const Tiles *t, int stage)
     return s->wide > 0 ? s->wide : 8;
 }
 
+/* The level around the vectors of the head: what is computed inside them is computed for all of a row, or of the part of one that a tile has. */
+static int row_level(const Tiles *t)
+{
+    int level = 0;
+    while (level < t->group.loop_count && !t->group.loops[level].vector)
+        level++;
+    return level < t->group.loop_count ? level : t->level_count - 1;
+}
+
 static void shape_of(const Tiles *t, int k, Shape *sh)
 {
     const int     stage = t->stages[k];
     const Stage  *s     = &t->graph->stages[stage];
     const Choice *c     = &t->draft->choices[stage];
-    *sh                 = (Shape){ .dim = -1, .fast = -1, .lanes = 1, .copied = 1 };
+    *sh                 = (Shape){ .dim = -1, .fast = -1, .lanes = 1, .copied = 1, .whole = true };
     for (int d = 0; d < KN_MAX_RANK; d++)
         sh->copies[d] = 1;
     int level = tiles_compute_level(t, k);
     if (tiles_part(t, k) == PART_HEAD) {
         read_loops(t->group.loops, t->group.loop_count, sh);
-        for (level = 0; level < t->group.loop_count && !t->group.loops[level].vector; level++)
-            continue;
-        level = level < t->group.loop_count ? level : t->level_count - 1;
+        level = row_level(t);
     } else if (c->nest) {
         read_loops(c->nest->loops, c->nest->count, sh);
     } else if (s->rank) {
@@ -106,7 +113,10 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->lanes = in_register;
     }
     sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
-    sh->whole        = sh->dim < 0 || sh->dim >= s->rank || 1.25 * sh->row > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+    if (sh->dim >= 0 && sh->dim < s->rank) {
+        const Box *rows = scans || level <= row_level(t) ? box : &tiles_box(t, row_level(t), k)->middle;
+        sh->whole       = 1.25 * (double)(rows->max[sh->dim] - rows->min[sh->dim] + 1) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+    }
     if (sh->fast >= 0 && sh->fast < s->rank)
         sh->row *= (double)(box->max[sh->fast] - box->min[sh->fast] + 1);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
