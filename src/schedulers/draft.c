@@ -38,7 +38,7 @@ static bool read_by_stage(const StageFacts *facts)
 bool draft_may_inline(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
-    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) && d->facts[s].expands;
+    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) && (d->facts[s].expands || d->specials[s].form == SPECIAL_SEPARATE);
 }
 
 int draft_host(const Draft *d, int s)
@@ -153,7 +153,7 @@ static Size grown(const Draft *d, const Size *sizes, int s)
         const DefFacts *facts = &d->facts[s].defs[k + 1];
         at.nodes += facts->nodes;
         at.depth += facts->depth;
-        steps += k >= 0 && d->choices[s].where == WHERE_INLINE ? (double)facts->steps : 0;
+        steps += k >= 0 && d->choices[s].where == WHERE_INLINE ? (double)facts->steps * special_share(d, s) : 0;
     }
     for (int i = 0; i < st->in_count; i++) {
         const Edge *e = st->in[i];

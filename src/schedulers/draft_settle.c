@@ -279,6 +279,18 @@ static void drop_lost_groups(Draft *d, Arena *scratch)
     }
 }
 
+/* A long sum may only be inlined while it is separated. */
+static bool has_lost_form(Draft *d)
+{
+    bool any = false;
+    for (int s = 0; s < d->graph->stage_count; s++)
+        if (d->choices[s].where == WHERE_INLINE && !draft_may_inline(d, s)) {
+            draft_make_root(d, s);
+            any = true;
+        }
+    return any;
+}
+
 void draft_settle(Draft *d)
 {
     Arena scratch;
@@ -300,4 +312,6 @@ void draft_settle(Draft *d)
     for (int i = 0; i < d->group_count; i++)
         settle_fetch(d, i);
     scratch_end(&scratch);
+    if (has_lost_form(d))           /* what has no form now never has one again */
+        draft_settle(d);
 }

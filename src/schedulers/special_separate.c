@@ -175,11 +175,16 @@ void separate_begin(Draft *d, int s, const Machine *m)
 {
     (void)m;
     const Func *f = d->graph->stages[s].func;
-    if (f->kind != FUNC_DEFINED || f->update_count != 1 || !draft_may_inline(d, s) || stored_reader(d, s) < 0)
+    if (f->kind != FUNC_DEFINED || f->update_count != 1 || stored_reader(d, s) < 0)
         return;
     for (int k = 0; k < f->updates[0].rvar_count; k++)
         if (is_separable(d, s, k)) {
-            d->specials[s] = (Special){ .form = SPECIAL_SEPARATE, .rvar = k };
+            const Special had = d->specials[s];
+            d->specials[s]    = (Special){ .form = SPECIAL_SEPARATE, .rvar = k };
+            if (!draft_may_inline(d, s)) {
+                d->specials[s] = had;
+                return;
+            }
             d->choices[s]  = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
             if (d->choices[stored_reader(d, s)].where == WHERE_INLINE)
                 draft_make_root(d, stored_reader(d, s));
