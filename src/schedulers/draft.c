@@ -269,12 +269,25 @@ static bool is_needless_table(const Graph *g, const Stage *st, double asked)
     return st->defs[0].points > MANY_PLANES * readers && asked * (work - 1) < st->defs[0].points * (work + 2);
 }
 
+/* Is it read by sums only that have no dimension of their own for vectors, and is it more than they can compute one by one beside adding? */
+static bool is_summed_singly(const Draft *d, const Stage *st)
+{
+    enum { MUCH_OPS = 8, MANY_STEPS = 1024 };
+    bool singly = st->out_count > 0 && st->rank > 0 && st->defs[0].ops >= MUCH_OPS;
+    for (int i = 0; i < st->out_count; i++) {
+        const Edge *e = st->out[i];
+        singly &= e->update >= 0 && d->graph->stages[e->consumer].kind == STAGE_REDUCTION && !d->facts[e->consumer].defs[e->update + 1].free
+               && d->graph->stages[e->consumer].defs[e->update + 1].steps >= MANY_STEPS;
+    }
+    return singly;
+}
+
 /* Inlining costs nothing where no point is computed more often than by itself, and hardly anything where it is cheap. */
 static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
 {
     const Stage *st    = &d->graph->stages[s];
     const double times = demand->asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
-    if (st->def_count > 1 || !draft_may_inline(d, s))
+    if (st->def_count > 1 || !draft_may_inline(d, s) || is_summed_singly(d, st))
         return false;
     return times <= 1.02 || is_needless_table(d->graph, st, demand->asked) || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
