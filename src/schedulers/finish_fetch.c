@@ -5,7 +5,7 @@
  * further down than the head is ahead of it by so many rows more. */
 #include "schedulers/finish.h"
 
-enum { WIDE_BITS = 512, MOST_FETCHED = 8 /* rows, for each row of an iteration: asking for a line takes time too */ };
+enum { WIDE_BITS = 512, MOST_FETCHED = 8 /* rows beside the new ones: asking for a line takes time too */ };
 static const double least_waiting = 0.1;    /* part of the time that memory takes of a group whose rows wait for it */
 
 typedef struct Rows {
@@ -102,7 +102,7 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     need_of_iteration(&r, false);
     const Box     own  = box_points(&r.boxes[input], d->graph->stages[input].rank) ? r.boxes[input] : all;
     const int64_t lead = all.max[1] > own.max[1] ? (all.max[1] - own.max[1] + r.step - 1) / r.step : 0;
-    if (lead >= MOST_AHEAD || own.max[1] - own.min[1] + 1 > MOST_FETCHED * r.step)
+    if (lead >= MOST_AHEAD || own.max[1] - own.min[1] + 1 > r.step + MOST_FETCHED)
         return;
     gr->fetched    = 1 + input;
     gr->fetch_loop = r.loop;
