@@ -16,7 +16,7 @@
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { FAR = 1 << 16 /* apart is apart */, LINE = 64, LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, TILE_IN_REGISTERS = 28 };
+enum { FAR = 1 << 16 /* apart is apart */, LINE = 64, LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, CONFLICT = 3, TILE_IN_REGISTERS = 28 };
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
@@ -318,6 +318,18 @@ static void read_of(Walk *w, int c)
     }
 }
 
+/* Loads from another cache where the rows that a point reads fall on the same lines of the first: those of a picture whose rows are whole pages long, and more than a cache keeps apart. */
+static double conflicts(const Walk *w, int j)
+{
+    enum { PAGE = 4096, WAYS = 8 };
+    const Stage *p    = &w->t->graph->stages[w->t->stages[j]];
+    double       rows = 1;
+    for (int d = 1; w->one && d < p->rank; d++)
+        rows *= (double)(w->one[w->t->stages[j]].max[d] - w->one[w->t->stages[j]].min[d] + 1);
+    const int64_t row = p->rank ? (p->box.max[0] - p->box.min[0] + 1) * p->bytes : 0;
+    return tiles_part(w->t, j) == PART_OUTSIDE && row && row % PAGE == 0 && rows > WAYS ? CONFLICT : 1;
+}
+
 /* Operations and loads for each point of stage k, of all its definitions and of what is inlined. */
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
@@ -339,7 +351,7 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
         const double part = j == k ? 1 : shared(&w, j);
         w.times[j] *= part;
         if (j != k && tiles_part(t, j) != PART_INLINED) {
-            c.loads += w.heavy[j] * part;
+            c.loads += w.heavy[j] * part * conflicts(&w, j);
             continue;
         }
         c.bounded |= s->reads_size;
