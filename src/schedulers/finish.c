@@ -84,4 +84,5 @@ void draft_finish(Draft *d, const Machine *m)
     draft_settle(d);
     finish_planes(d, m);
     finish_fetch(d, m);
+    finish_lanes(d, m);
 }

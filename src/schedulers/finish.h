@@ -54,6 +54,9 @@ void finish_planes(Draft *d, const Machine *m);
 /* Large inputs are fetched ahead of the rows that read them. After settling: levels decide how far. */
 void finish_fetch(Draft *d, const Machine *m);
 
+/* Registers of half the width. Last: all other lanes are chosen. */
+void finish_lanes(Draft *d, const Machine *m);
+
 /* Loops for rows in vectors of so many lanes, which are at place rank - 1; inside them the steps, written out if they are few. */
 const Nest *row_nest(const Draft *d, int s, int64_t lanes);
 /* The one stage that is computed and reads it, by itself or through what is inlined; -1: there are several. *own stays if it is read at its readers' own points only. */

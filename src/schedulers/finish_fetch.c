@@ -5,7 +5,7 @@
  * further down than the head is ahead of it by so many rows more. */
 #include "schedulers/finish.h"
 
-enum { WIDE_BITS = 512, MOST_FETCHED = 8 /* rows beside the new ones: asking for a line takes time too */ };
+enum { MOST_FETCHED = 8 /* rows beside the new ones: asking for a line takes time too */ };
 
 typedef struct Rows {
     const Draft *d;
@@ -108,45 +108,6 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     gr->ahead      = (int)lead + 1;
 }
 
-/* ---- Lanes ------------------------------------------------------------------------------ */
-
-/* Are its loops those of the default, over elements of 32 bits at places that no data decides? */
-static bool is_light(const Draft *d, int s)
-{
-    const Stage *st = &d->graph->stages[s];
-    return st->kind == STAGE_PURE && st->narrow == 32 && st->wide == 32 && !st->defs[0].gathers && !d->choices[s].nest && !d->choices[s].lanes;
-}
-
-/* Is a long sum written out in it, whose operations wait for each other? */
-static bool inlines_sums(const Draft *d, int s)
-{
-    enum { LONG_SUM = 12 };
-    const Stage *st  = &d->graph->stages[s];
-    bool         any = st->kind == STAGE_REDUCTION && st->defs[st->def_count - 1].steps > LONG_SUM;
-    for (int i = 0; i < st->in_count && !any; i++)
-        any = d->choices[st->in[i]->producer].where == WHERE_INLINE && inlines_sums(d, st->in[i]->producer);
-    return any;
-}
-
-/* Rows of floats are as fast or faster in registers half as wide, if all of the group uses such: measured (waves by a quarter, interpolate, harris and unsharp by a tenth), not explained. Only long sums
- * are slower. */
-static void halve_lanes(Draft *d, int group, const Machine *m)
-{
-    Group     *gr   = &d->groups[group];
-    const int  full = m->vector_bits / 32;
-    GroupLoop *last = &gr->loops[gr->loop_count - 1];
-    bool       fits = m->vector_bits >= WIDE_BITS && last->vector && last->step == full;
-    for (int s = 0; s < d->graph->stage_count && fits; s++)
-        if (s == gr->head || (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE))
-            fits = is_light(d, s) && !inlines_sums(d, s);
-    if (!fits)
-        return;
-    last->step = full / 2;
-    for (int s = 0; s < d->graph->stage_count; s++)
-        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
-            d->choices[s].lanes = full / 2;
-}
-
 void finish_fetch(Draft *d, const Machine *m)
 {
     for (int i = 0; i < d->group_count; i++) {
@@ -154,7 +115,6 @@ void finish_fetch(Draft *d, const Machine *m)
         scratch_begin(&scratch, d->graph->pipeline->cx);
         if (d->graph->stages[d->groups[i].head].rank > 1)
             fetch_ahead(d, i, m, &scratch);
-        halve_lanes(d, i, m);
         scratch_end(&scratch);
     }
 }
