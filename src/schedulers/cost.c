@@ -5,7 +5,8 @@
  * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
- *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads.
+ *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads; and where the rows that one row of a member reads do
+ *         not fit, what they have in common with those of the next row does not stay either, however many rows are computed at a time.
  * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page: at each start of a run one waits as long as LINES_AHEAD lines
  *         take (equation 6), once for all runs that one step of a loop reads, which start together. So rows that are cut cost more to read than whole ones. What is fetched ahead is never waited
  *         for, and comes from memory while the caches move what was fetched before. Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is
