@@ -304,7 +304,8 @@ static void read_of(Walk *w, int c)
             continue;
         const double   times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
         const uint32_t by    = edge_by_data(w->t->graph, e, w->by_data[c]);
-        const double   weight = load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c], by != 0);
+        const double   chained = e->gathers && w->by_data[c] ? 2 : 1;        /* a table, at what was gathered: one waits for the other */
+        const double   weight  = chained * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c], by != 0);
         w->by_data[j] |= by;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
             w->times[j] += times * row_copy_points(e);
