@@ -58,12 +58,24 @@ static void note_read(const Expr *e, void *user)
     feed->ok &= e->count > 0 && !nested && expr_is_over(feed->pool, e->args[0], feed->along);
 }
 
+/* Does the pure definition of s read p, by itself or through what is inlined? A copy for s would be read outside of the rows, too. */
+static bool begins_with(const Draft *d, int p, int s, int depth)
+{
+    const Stage *st  = &d->graph->stages[p];
+    bool         any = depth == 0;
+    for (int i = 0; i < st->out_count && !any; i++) {
+        const int reader = st->out[i]->consumer;
+        any = st->out[i]->update < 0 && (reader == s || (d->choices[reader].where == WHERE_INLINE && begins_with(d, reader, s, depth - 1)));
+    }
+    return any;
+}
+
 bool feeds_rows(const Draft *d, int p, int s)
 {
     const Stage  *st = &d->graph->stages[p];
     const Update *u  = only_update(d, s);
     Feed          feed = { &d->graph->pipeline->exprs, st->func, u->rvars[u->rvar_count - 1].name, false, true };
-    if (st->kind != STAGE_PURE || !st->rank)
+    if (st->kind != STAGE_PURE || !st->rank || begins_with(d, p, s, MOST_DEPTH))
         return false;
     def_visit(feed.pool, d->graph->stages[s].func, 0, note_read, &feed);
     return feed.any && feed.ok;
