@@ -282,6 +282,7 @@ bool plan_inline(Planner *pl)
     const Reads *reads = find_reads(pl);
     for (size_t i = 0; i < pl->drafts.count; i++) {
         FuncDraft *f = pl->drafts.at[i];
+        f->by_stage  = reads[i].by_stage;
         pl->plan->exprs.too_deep = false;
         inline_calls(pl, f->func);
         if (pl->plan->exprs.too_deep)

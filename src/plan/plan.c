@@ -117,21 +117,10 @@ static void find_needed(Planner *pl)
     }
 }
 
-static bool is_given_to_stage(const Planner *pl, const Func *origin)
-{
-    for (size_t i = 0; i < pl->drafts.count; i++) {
-        const Func *stage = pl->drafts.at[i]->origin;
-        for (int k = 0; stage->kind == FUNC_STAGE && k < stage->stage_arg_count; k++)
-            if (stage->stage_args[k].func == origin)
-                return true;
-    }
-    return false;
-}
-
 /* Nobody needs it, and it could be inlined: then it is, nowhere. So a plan that is read back has it too. */
-static bool is_inlined_nowhere(const Planner *pl, const FuncDraft *f)
+static bool is_inlined_nowhere(const FuncDraft *f)
 {
-    return !f->needed && f->func->kind == FUNC_DEFINED && !f->func->update_count && !is_given_to_stage(pl, f->origin);
+    return !f->needed && f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->by_stage;
 }
 
 /* The plan's functions: those that are needed, in order. */
@@ -149,7 +138,7 @@ static void number_functions(Planner *pl)
     }
     plan->inlined = ARENA_ARRAY(pl->arena, const Func *, pl->drafts.count);
     for (size_t i = 0; i < pl->drafts.count; i++)
-        if (pl->drafts.at[i]->inlined || is_inlined_nowhere(pl, pl->drafts.at[i]))
+        if (pl->drafts.at[i]->inlined || is_inlined_nowhere(pl->drafts.at[i]))
             plan->inlined[plan->inlined_count++] = pl->drafts.at[i]->origin;
     plan->output_count = (int)pl->pipeline->outputs.count;
     plan->outputs      = ARENA_ARRAY(pl->arena, const Func *, pl->pipeline->outputs.count);

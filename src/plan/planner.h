@@ -74,6 +74,7 @@ typedef struct FuncDraft {
     bool        spoken;             /* the schedule speaks of it */
     bool        kept;               /* made by a directive: not inlined by default */
     bool        inlined;
+    bool        by_stage;           /* read by an extern stage, as a whole */
     bool        needed;             /* an output depends on it, and it is not inlined */
     struct FuncDraft *inside;       /* by default computed beside the vector loop of this reader; NULL: root */
     const Directive *called_by;     /* the last of inline, compute_root, compute_at */

@@ -92,12 +92,14 @@ static double with_tails(const Model *c, int k)
     return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
 }
 
-/* Of the points of a member that the iterations of its compute level need, the part that is computed: what slides is, once; so is what is computed in the loops of one that slides. */
-static double new_part(const Model *c, int k)
+/* What is inside the loops of another member is computed as often as these run: of one that slides only for what is new. */
+static double host_part(const Model *c, int k)
 {
-    const double needed = tiles_box(&c->tiles, compute_level(c, k), k)->points, computed = tiles_box(&c->tiles, store_level(c, k), k)->points;
-    const int    at     = choice_at(c, k)->at;
-    return (needed > 0 ? computed / needed : 1) * (at ? new_part(c, tiles_find(&c->tiles, at - 1)) : 1);
+    if (!choice_at(c, k)->at)
+        return 1;
+    const int    host   = tiles_find(&c->tiles, choice_at(c, k)->at - 1);
+    const double needed = tiles_box(&c->tiles, compute_level(c, host), host)->points;
+    return (needed > 0 ? tiles_box(&c->tiles, store_level(c, host), host)->points / needed : 1) * host_part(c, host);
 }
 
 static void count_stages(Model *c)
@@ -113,7 +115,7 @@ static void count_stages(Model *c)
             sc->points = readers_points(c, k);
             sc->held   = is_inlined(c, k) ? 0 : s->bytes;
         } else if (is_inside(c, k)) {
-            sc->points = tiles_box(&c->tiles, compute_level(c, k), k)->points * new_part(c, k) * with_tails(c, k);
+            sc->points = tiles_box(&c->tiles, store_level(c, k), k)->points * host_part(c, k) * with_tails(c, k);
             sc->held   = held_bytes(c, k);
         }
     }

@@ -142,7 +142,7 @@ typedef struct Size {
     double nodes, depth;
 } Size;
 
-/* How large a stage is with all that is inlined into it: each access brings a copy of what is read, and a reduction is written out step by step. */
+/* How large a stage is with all that is inlined into it: each access brings a copy of what is read, and a reduction is written out step by step, a separated one by what is left of them. */
 static Size grown(const Draft *d, const Size *sizes, int s)
 {
     const Graph *g  = d->graph;

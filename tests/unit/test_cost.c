@@ -20,6 +20,10 @@
     "input in : f32(x, y) output out h(x, y) = in(2*x, y) + in(2*x+1, y) u(x, y) = 0.75*h(x/2, y) + 0.25*h(x/2 - 1 + 2*(x % 2), y)"                 \
     " out(x, y) = u(x, y) + u(x, y+1) estimate out(4096, 2048)"
 
+#define PAGES                                                                                                                                          \
+    "input in : f32(x, y) output out c(x, y) = in(x, y) * 2 out(x, y) = c(x, y) + c(x, y+1) + c(x, y+2) + c(x, y+3) + c(x, y+4) + c(x, y+5) + c(x, y+6) + c(x, y+7)" \
+    " + c(x, y+8) + c(x, y+9) + c(x, y+10) + c(x, y+11) estimate out(2048, 2048)"
+
 /* A loop is "dim step"; a member "name compute store", -1: inlined. */
 typedef struct Row {
     const char *text;
@@ -56,6 +60,9 @@ static const Row pairs[][2] = {
     /* 2*(x/2) is not x: its vectors are gathered. */
     { { HALF, 3, { LOOP(1, 64), LOOP(1, 1), VECTOR(8) }, 2, { { "u", 1, 0 }, { "h", 1, 1 } } },
       { HALF, 3, { LOOP(1, 64), LOOP(1, 1), VECTOR(8) }, 2, { { "u", 1, 0 }, { "h", -1, -1 } } } },
+    /* Twelve rows of whole pages fall on the same lines of the first cache; those of a copy do not. */
+    { { PAGES, 3, { LOOP(1, 64), LOOP(1, 1), VECTOR(8) }, 1, { { "c", 1, 0 } } },
+      { PAGES, 3, { LOOP(1, 64), LOOP(1, 1), VECTOR(8) }, 1, { { "c", -1, -1 } } } },
 };
 
 typedef struct Case {
