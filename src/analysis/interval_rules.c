@@ -86,7 +86,9 @@ Interval interval_fit(Maker *m, kn_type type, End lo, End hi)
     if (surely_in(lo, all) && surely_in(hi, all))
         return interval(lo, hi);
     const End bits = num(type_bits(type)), size = num((Wide)1 << type_bits(type)), is_signed = num(type_is_signed(type));
-    const End same = eq(m, divide(m, sub(m, lo, all.lo), size), divide(m, sub(m, hi, all.lo), size));
+    End       same = eq(m, divide(m, sub(m, lo, all.lo), size), divide(m, sub(m, hi, all.lo), size));
+    if (!end_is_known(same))
+        same = both(m, le(m, all.lo, lo), le(m, hi, all.hi));
     const End least_end = choose(m, same, end_apply(m, END_WRAP, lo, bits, is_signed), all.lo);
     const End most_end  = choose(m, same, end_apply(m, END_WRAP, hi, bits, is_signed), all.hi);
     return interval(in_type(least_end, all.lo, all), in_type(most_end, all.hi, all));
@@ -160,7 +162,8 @@ static Interval magnitude(Maker *m, Interval a)
         const End v = apply(m, END_ABS, a.lo, num(0));
         return interval(v, v);
     }
-    return interval(most(m, most(m, a.lo, neg(m, a.hi)), num(0)), most(m, a.hi, neg(m, a.lo)));
+    const End hi = most(m, a.hi, neg(m, a.lo));
+    return interval(most(m, most(m, a.lo, neg(m, a.hi)), num(0)), (End){ wide_max(hi.least, 0), hi.most, hi.expr });
 }
 
 /* By one number: where the dividend stays in one period, that piece of it; else 0 .. |d|-1. */
@@ -280,10 +283,15 @@ static Interval rule_mul_shift(Maker *m, kn_type type, kn_type from, const Inter
     return choose_interval(m, negative(m, a[2].lo), whole(type), r);
 }
 
-/* ~a as a number without bounds: -1 - a. */
-static Interval complement(Maker *m, Interval a)
+/* ~a, where all ones are `sum`: ~a + a. */
+static Interval complement(Maker *m, Interval a, End sum)
 {
-    return interval(sub(m, num(-1), a.hi), sub(m, num(-1), a.lo));
+    return interval(sub(m, sum, a.hi), sub(m, sum, a.lo));
+}
+
+static End all_ones(kn_type type)
+{
+    return type_is_signed(type) ? num(-1) : whole(type).hi;
 }
 
 /* a & b is not above an operand that is not negative, nor above one that meets a negative one; it is not negative if one is not; else no less than -2^n for the first power that covers both. */
@@ -296,19 +304,24 @@ static Interval and_any(Maker *m, Interval a, Interval b)
     return interval(choose(m, either(m, natural_a, natural_b), num(0), lo), hi);
 }
 
-/* Multiples of `step`, rounded down. */
+/* a rounded down to a multiple of `step` > 0. */
+static End multiple(Maker *m, End a, End step)
+{
+    return end_is_number(step) ? mul(m, divide(m, a, step), step) : sub(m, a, apply(m, END_MOD, a, step));
+}
+
 static Interval aligned(Maker *m, Interval a, End step)
 {
     if (end_is_number(step) && step.least == 1)
         return a;
-    return interval(mul(m, divide(m, a.lo, step), step), mul(m, divide(m, a.hi, step), step));
+    return interval(multiple(m, a.lo, step), multiple(m, a.hi, step));
 }
 
 /* a & mask. Ones from bit j up: rounded down to a multiple of 2^j. Ones from j to k: the same, of the remainder modulo 2^(k+1). */
 static Interval masked(Maker *m, Interval a, End mask)
 {
     const End step = apply(m, END_BIT_AND, mask, neg(m, mask)), beyond = add(m, mask, step), size = power_above(m, mask);
-    const End high = eq(m, beyond, num(0)), field = both(m, le(m, num(0), mask), eq(m, beyond, size));
+    const End high = both(m, negative(m, mask), eq(m, beyond, num(0))), field = both(m, le(m, num(0), mask), eq(m, beyond, size));
     Interval  r    = and_any(m, a, interval(mask, mask));
     if (!end_is_false(field))
         r = choose_interval(m, field, aligned(m, remainder_by(m, a, size), step), r);
@@ -317,28 +330,27 @@ static Interval masked(Maker *m, Interval a, End mask)
     return r;
 }
 
-static Interval bit_and(Maker *m, Interval a, Interval b)
-{
-    if (is_single(a) && is_single(b)) {
-        const End v = apply(m, END_BIT_AND, a.lo, b.lo);
-        return interval(v, v);
-    }
-    return is_single(b) ? masked(m, a, b.lo) : is_single(a) ? masked(m, b, a.lo) : and_any(m, a, b);
-}
-
 static Interval rule_and(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     (void)from;
     (void)type;
-    return bit_and(m, a[0], a[1]);
+    if (is_single(a[0]) && is_single(a[1])) {
+        const End v = apply(m, END_BIT_AND, a[0].lo, a[1].lo);
+        return interval(v, v);
+    }
+    return is_single(a[1]) ? masked(m, a[0], a[1].lo) : is_single(a[0]) ? masked(m, a[1], a[0].lo) : and_any(m, a[0], a[1]);
 }
 
-/* ~(~a & ~b) */
+/* ~(~a & ~b): with as many ones in front as a number without bounds has, which keeps the size of the operands; and with those of
+ * the type, in which the zeros of a mask are contiguous. */
 static Interval rule_or(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
-    (void)from;
-    (void)type;
-    return complement(m, bit_and(m, complement(m, a[0]), complement(m, a[1])));
+    const End      ones = all_ones(type), minus = num(-1);
+    const Interval plain[] = { complement(m, a[0], minus), complement(m, a[1], minus) }, r = complement(m, rule_and(m, type, from, plain), minus);
+    if (type_is_signed(type) || is_single(a[0]) == is_single(a[1]))
+        return r;
+    const Interval inside[] = { complement(m, a[0], ones), complement(m, a[1], ones) }, q = complement(m, rule_and(m, type, from, inside), ones);
+    return interval(most(m, r.lo, q.lo), least(m, r.hi, q.hi));
 }
 
 /* a ^ mask leaves the bits above the mask's: a stays in its block of 2^n. A negative mask: ~(a ^ ~mask). */
@@ -347,7 +359,7 @@ static Interval flipped(Maker *m, Interval a, End mask)
     const End      is_negative = negative(m, mask), size = power_above(m, most(m, mask, sub(m, num(-1), mask)));
     const Interval block       = aligned(m, a, size);
     const Interval r           = interval(block.lo, add(m, block.hi, sub(m, size, num(1))));
-    return choose_interval(m, is_negative, complement(m, r), r);
+    return choose_interval(m, is_negative, complement(m, r, num(-1)), r);
 }
 
 /* As many bits as the operands have; the sign is known where those of both are. */
@@ -375,8 +387,7 @@ static Interval rule_xor(Maker *m, kn_type type, kn_type from, const Interval *a
 static Interval rule_not(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     (void)from;
-    const End sum = type_is_signed(type) ? num(-1) : whole(type).hi;        /* ~a + a */
-    return interval(sub(m, sum, a->hi), sub(m, sum, a->lo));
+    return complement(m, *a, all_ones(type));
 }
 
 /* ---- Comparisons and conversions -------------------------------------------------------- */
