@@ -70,6 +70,10 @@ void spans_visit(Spans *sp, const Expr *e);
 bool spans_enter(Spans *sp, const Expr *condition, bool truth);
 void spans_leave(Spans *sp);
 const Expr *spans_alive(const Spans *sp);
+/* Does nothing in it run, and is nothing in it read? Then it is its own span. */
+bool spans_fixed(Spans *sp, const Expr *e);
+/* span_rules.c: the span of an operator from those of its operands. */
+Span span_rule(Spans *sp, const Expr *e);
 
 /* values.c: the numbers a node lies between, whatever the coordinates: functions' values are followed, everything else may be any value of its type. */
 Range value_range(Lower *lw, const Expr *e);
