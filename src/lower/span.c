@@ -586,7 +586,7 @@ static void tell_access(Spans *sp, const Expr *call)
     const Expr      *alive  = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
     const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
     Span             index[KN_MAX_RANK];
-    unsigned         unsafe = 0;
+    unsigned         unsafe = 0, loose = 0;
     bool             narrowed = false;
     for (int d = 0; d < (int)call->count; d++) {
         const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
@@ -595,13 +595,14 @@ static void tell_access(Spans *sp, const Expr *call)
         sp->deriving    = false;
         const bool moved = base.min != index[d].min || base.max != index[d].max;
         narrowed |= moved;
-        if (!always || moved || !is_exact(sp, call->args[d]))
-            unsafe |= 1u << d;
+        const bool exact = is_exact(sp, call->args[d]);
+        unsafe |= (unsigned)(!always || moved || !exact) << d;
+        loose |= (unsigned)!exact << d;
     }
     const Expr *decided = x_and(lw, now->decided, narrowed ? now->possible : NULL);     /* not narrowed: the span is as good as one without the inequalities */
     if (input && narrowed)
         decided = x_and(lw, x_and(lw, decided, now->alive), now->derived);
-    sp->access(sp->user, call, index, alive, decided, unsafe);
+    sp->access(sp->user, call, index, alive, decided, unsafe, loose);
 }
 
 /* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is called? */

@@ -43,8 +43,9 @@ typedef struct SpanLevel {
 } SpanLevel;
 
 /* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and the dimensions, a bit each, whose
- * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. */
-typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe);
+ * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. Of these the loose ones are not made by linear and monotonic operators: the span over a part of
+ * the ranges need not lie in the span over all of them. */
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose);
 
 typedef struct Spans {
     Lower      *lw;
