@@ -17,9 +17,10 @@
  *   registers shared by mistake (9325)             store_in(register) and (stack) at any level
  *   extern stages                                  outside (C functions of stages.c)
  *   producers read at several levels               diamond, updates; stage() for one of the readers
+ *   boxes by rules: masks, shifts, guards, empty   corners.c
  *   sizes nobody thought of (1246 5612 7947)       sizes.c */
 #include "families.h"
-#include "gen.h"
+#include "family.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +28,9 @@
 
 static const char *const element_types[] = { "i32", "u8", "u16", "i16", "f32", "i64", "u32", "f64" };
 
-static const char *some_type(Gen *g) { return element_types[pick(g, sizeof element_types / sizeof *element_types)]; }
+const char *some_type(Gen *g) { return element_types[pick(g, sizeof element_types / sizeof *element_types)]; }
 static const char *some_int(Gen *g) { return element_types[pick(g, 4)]; }
-static int offset(Gen *g, int reach) { return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach; }
+int offset(Gen *g, int reach) { return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach; }
 
 static int some_extent(Gen *g)
 {
@@ -48,13 +49,13 @@ static void comment(Gen *g, const char *kind, const char *name, int rank)
     emit(g, "\n");
 }
 
-static void declare_output(Gen *g, const char *name, int rank)
+void declare_output(Gen *g, const char *name, int rank)
 {
     comment(g, "output", name, rank);
     emit(g, "output %s\n", name);
 }
 
-static void declare_input(Gen *g, const char *name, const char *dims, int rank)
+void declare_input(Gen *g, const char *name, const char *dims, int rank)
 {
     comment(g, "input", name, rank);
     emit(g, "input %s : %s(%s)\n", name, some_type(g), dims);
@@ -574,6 +575,7 @@ static const Family families[] = {
     FAMILY(reduction, 3), FAMILY(window, 3), FAMILY(to_scalar, 1), FAMILY(counted_reduction, 1), FAMILY(matrix, 1),
     FAMILY(histogram, 2), FAMILY(binned, 2), FAMILY(scan, 2), FAMILY(filters, 2), FAMILY(time_steps, 1), FAMILY(tuples, 1),
     FAMILY(updates, 2), FAMILY(planes, 1),
+    FAMILY(index_operators, 8), FAMILY(guards, 8), FAMILY(periodic, 5), FAMILY(small_boundaries, 5), FAMILY(empty_inputs, 5),
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 _Static_assert((int)FAMILIES < (int)MOST_FAMILIES, "a family behind the last is any program");
