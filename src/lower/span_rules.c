@@ -207,24 +207,33 @@ static Span span_hull(Lower *lw, Span a, Span b)
     return (Span){ least(lw, a.min, b.min), most(lw, a.max, b.max) };
 }
 
+/* The one or the other, as a condition in which nothing runs decides. */
+static Span span_either(Lower *lw, const Expr *condition, Span a, Span b)
+{
+    return (Span){ a.min && b.min ? x_select(lw, condition, a.min, b.min) : NULL,
+                   a.max && b.max ? x_select(lw, condition, a.max, b.max) : NULL };
+}
+
 static Span span_select(Spans *sp, const Expr *e)
 {
     Lower *lw = sp->lw;
     if (e->type == KN_BOOL)
         return span_numbers(sp, e);
-    if (spans_fixed(sp, e->args[0])) {
-        const Span a = span_of(sp, e->args[1]), b = span_of(sp, e->args[2]);
-        return (Span){ a.min && b.min ? x_select(lw, e->args[0], a.min, b.min) : NULL,
-                       a.max && b.max ? x_select(lw, e->args[0], a.max, b.max) : NULL };
-    }
-    Span arm[2];
+    if (spans_fixed(sp, e->args[0]))
+        return span_either(lw, e->args[0], span_of(sp, e->args[1]), span_of(sp, e->args[2]));
+    Span        arm[2];
+    const Expr *possible[2];
     for (int i = 0; i < 2; i++) {
         const bool entered = spans_enter(sp, e->args[0], i == 0);
         arm[i]             = span_of(sp, e->args[1 + i]);
+        possible[i]        = sp->level[sp->depth].possible;
         if (entered)
             spans_leave(sp);
     }
-    return span_hull(lw, arm[0], arm[1]);
+    const Expr *outer = sp->level[sp->depth].possible;
+    const Span  taken = possible[0] == outer ? arm[0] : span_either(lw, possible[0], arm[0], arm[1]);
+    const Span  other = possible[1] == outer ? arm[1] : span_either(lw, possible[1], arm[1], arm[0]);
+    return span_hull(lw, taken, other);
 }
 
 /* A function's values: numbers, and parameters where those say nothing, or say more and nothing has to hold for it. */
