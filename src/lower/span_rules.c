@@ -350,22 +350,24 @@ static Span span_float_div(Spans *sp, const Expr *e)
 }
 
 /* Is it made so that where it may be no number its span is everything? Of coordinates and of what does not run, by
- * operators whose spans see to that. */
-static bool says_nan(Spans *sp, const Expr *e)
+ * operators whose spans see to that. `nodes`: how many may still be looked at. */
+static bool says_nan(Spans *sp, const Expr *e, int *nodes)
 {
+    bool says = --*nodes > 0;
     switch ((ExprOp)e->op) {
     case EX_CAST: return type_is_int((kn_type)e->args[0]->type);
     case EX_ADD:
     case EX_SUB:
     case EX_MUL:
     case EX_DIV:
-        return (says_nan(sp, e->args[0]) || spans_fixed(sp, e->args[0])) &&
-               (says_nan(sp, e->args[1]) || spans_fixed(sp, e->args[1]));
     case EX_NEG:
     case EX_FLOOR:
     case EX_CEIL:
     case EX_ROUND:
-    case EX_TRUNC: return says_nan(sp, e->args[0]);
+    case EX_TRUNC:
+        for (uint32_t i = 0; i < e->count && says; i++)
+            says = spans_fixed(sp, e->args[i]) || says_nan(sp, e->args[i], nodes);
+        return says;
     default: return false;
     }
 }
@@ -373,15 +375,16 @@ static bool says_nan(Spans *sp, const Expr *e)
 /* A float becomes an integer by saturating, NaN 0: that keeps order. */
 static Span span_from_float(Spans *sp, const Expr *e)
 {
-    Lower *lw = sp->lw;
+    Lower *lw    = sp->lw;
+    int    nodes = 100;
     if (e->type == KN_BOOL)
         return span_numbers(sp, e);
     const Span  rising = span_rising(sp, e), all = span_numbers(sp, e);
-    const Span  r      = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
-    const Expr *zero   = expr_int(lw->exprs, (kn_type)e->type, 0);
-    return may_be_nan(sp, e->args[0]) && !says_nan(sp, e->args[0])
-               ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) }
-               : r;
+    const Span  r    = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
+    const Expr *zero = expr_int(lw->exprs, (kn_type)e->type, 0);
+    if (!may_be_nan(sp, e->args[0]) || says_nan(sp, e->args[0], &nodes))
+        return r;
+    return (Span){ least(lw, r.min, zero), most(lw, r.max, zero) };
 }
 
 /* ---- The tables --------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* The rules of integer operators against all values: every rule, on all intervals of small numbers and of those at the
  * ends of a type.
  *
- * Numbers: an interval holds every value that the interpreter's operator gives, and is the hull of these, or exceeds it
- * by no more than the table permits. Expressions: the span that lowering makes for variables with given ends has, for
+ * Numbers: an interval holds every value that the interpreter's operator gives, and is the hull of these in as
+ * many cases as the table says. Expressions: the span that lowering makes for variables with given ends has, for
  * every choice of these, the ends that the rule gives for the numbers. */
 #include <string.h>
 
