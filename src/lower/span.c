@@ -428,9 +428,10 @@ static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift)
     }
 }
 
-/* A condition that these ranges have a point where the branch around is entered. */
-static void note_possible(Spans *sp, const Expr *condition)
+/* A condition on a variable, that these ranges have a point where the branch around is entered. */
+static void note_possible(Spans *sp, const Expr *variable, const Expr *condition)
 {
+    vec_push(sp->lw->arena, &sp->level[sp->depth].guarded, variable);
     const Expr **holds = sp->deriving ? &sp->level[sp->depth].derived : &sp->level[sp->depth].possible;
     *holds             = x_and(sp->lw, *holds, condition);
 }
@@ -446,9 +447,9 @@ static void exclude(Spans *sp, const Expr *node, const Expr *limit)
     const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit), *last = x_op(lw, EX_EQ, was.max, limit);
     const Span  now = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
                         x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
+    note_possible(sp, node, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
     if (now.min == was.min && now.max == was.max)
         return;
-    note_possible(sp, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
     know(sp, node, now);
     forget_spans(&sp->level[sp->depth], lw->arena);
 }
@@ -476,7 +477,7 @@ static void assume_same(Spans *sp, const Expr *a, const Expr *b)
     const Expr *limit, *node = variable_against(sp, a, b, &limit);
     const Span  was = node ? span_of(sp, node) : (Span){ NULL, NULL };
     if (was.min && was.max)
-        note_possible(sp, x_and(lw, x_le(lw, was.min, limit), x_le(lw, limit, was.max)));
+        note_possible(sp, node, x_and(lw, x_le(lw, was.min, limit), x_le(lw, limit, was.max)));
     assume_order(sp, a, b, 0);
     assume_order(sp, b, a, 0);
 }
@@ -610,6 +611,29 @@ static Span span_anywhere(Spans *sp, const Expr *e)
     return s;
 }
 
+typedef struct Mention {
+    const Spans *sp;
+    bool         found;
+} Mention;
+
+static void mention_node(const Expr *e, void *user)
+{
+    Mention *m = user;
+    for (int level = 1; level <= m->sp->depth && e->op == EX_VAR && !m->found; level++)
+        for (size_t i = 0; i < m->sp->level[level].guarded.count; i++)
+            m->found |= m->sp->level[level].guarded.at[i] == e;
+}
+
+/* Does the index depend on a variable that `possible` is about? Else it is the same whether the branch is entered or not. This is asked of the expression and not of its span: the answer
+ * is the same at every loop. */
+static bool is_guarded(Spans *sp, const Expr *call)
+{
+    Mention m = { .sp = sp };
+    for (uint32_t d = 0; d < call->count && sp->level[sp->depth].possible; d++)
+        expr_visit(sp->lw->exprs, call->args[d], mention_node, &m);
+    return m.found;
+}
+
 /* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
 static void tell_access(Spans *sp, const Expr *call)
 {
@@ -619,19 +643,19 @@ static void tell_access(Spans *sp, const Expr *call)
     const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
     Span             index[KN_MAX_RANK];
     unsigned         unsafe = 0, loose = 0;
-    bool             narrowed = false;
     for (int d = 0; d < (int)call->count; d++) {
         const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
         sp->deriving    = input;
         index[d]        = span_of(sp, call->args[d]);
         sp->deriving    = false;
-        const bool moved = base.min != index[d].min || base.max != index[d].max;
-        narrowed |= moved;
-        const bool exact = is_exact(sp, call->args[d]);
+        const bool moved = base.min != index[d].min || base.max != index[d].max, exact = is_exact(sp, call->args[d]);
         unsafe |= (unsigned)(!always || moved || !exact) << d;
         loose |= (unsigned)!exact << d;
     }
-    const Expr *decided = x_and(lw, now->decided, narrowed ? now->possible : NULL);     /* not narrowed: the span is as good as one without the inequalities */
+    const Expr *possible = is_guarded(sp, call) ? now->possible : NULL;
+    const Expr *decided  = x_and(lw, now->decided, possible);
+    if (possible)
+        unsafe = ~0u;
     if (input && !always)
         decided = x_and(lw, x_and(lw, decided, alive), now->derived);
     sp->access(sp->user, call, index, alive, decided, unsafe, loose);

@@ -36,6 +36,7 @@ typedef struct SpanLevel {
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
+    VEC(const Expr *) guarded;      /* the variables that `possible` is about */
     const Expr *alive;              /* NULL: always */
     const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
     const Expr *possible;           /* the condition that the ranges have a point where what is said around with x == c and x != c holds; NULL: they have */
