@@ -86,6 +86,8 @@ bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uin
 bool load_allocate(Load *load);
 /* The bytes of the file from `at` on, straight from it where they are not in load->bytes; each is taken once, in order. */
 bool load_take(Load *load, size_t at, void *to, size_t count);
+/* Fails for want of memory. */
+bool load_needs_memory(Load *load);
 /* Memory for the time of the load, not cleared; one block per load. */
 void *load_scratch(Load *load, size_t count, size_t size);
 

@@ -40,7 +40,9 @@ static void on_error(j_common_ptr common)
     JpegRun *run = (JpegRun *)(void *)common->err;
     char     message[JMSG_LENGTH_MAX];
     common->err->format_message(common, message);
-    if (run->load)
+    if (run->load && common->err->msg_code == JERR_NO_BACKING_STORE)
+        load_needs_memory(run->load);
+    else if (run->load)
         load_fail(run->load, "the JPEG data is damaged: %s", message);
     else
         save_fail(run->save, "libjpeg: %s", message);
@@ -99,6 +101,7 @@ static bool read_picture(JpegRun *run)
     jpeg_create_decompress(in);
     run->progress.progress_monitor = on_progress;
     in->progress                   = &run->progress;
+    in->mem->max_memory_to_use     = (long)(load->cx->config.memory_limit - load->cx->memory_used);
     jpeg_mem_src(in, load->bytes, load->size);
     jpeg_save_markers(in, JPEG_APP0 + 1, 0xFFFF);
     jpeg_read_header(in, TRUE);

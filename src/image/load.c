@@ -67,15 +67,19 @@ bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uin
     return load_allocate(load);
 }
 
+bool load_needs_memory(Load *load)
+{
+    load->status = KN_ERROR_LIMIT;
+    return load_fail(load, "out of memory: decoding it takes more than this context may still use");
+}
+
 void *load_scratch(Load *load, size_t count, size_t size)
 {
     size_t bytes;
     if (!__builtin_mul_overflow(count, size, &bytes))
         load->scratch = context_allocate_raw(load->cx, bytes);
-    if (!load->scratch) {
-        load->status = KN_ERROR_LIMIT;
-        load_fail(load, "out of memory: decoding it takes more than this context may still use");
-    }
+    if (!load->scratch)
+        load_needs_memory(load);
     return load->scratch;
 }
 

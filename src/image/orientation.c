@@ -70,10 +70,8 @@ bool load_turn(Load *load)
         stored.dim[1]  = x;
     }
     kn_buffer turned = stored, old = load->image;
-    if (!buffer_allocate_at(load->cx, &turned, buffer_reserve(load->cx))) {
-        load->status = KN_ERROR_LIMIT;
-        return load_fail(load, "out of memory: turning it takes more than this context may still use");
-    }
+    if (!buffer_allocate_at(load->cx, &turned, buffer_reserve(load->cx)))
+        return load_needs_memory(load);
     rows_copy(&stored, &turned);
     buffer_release(load->cx, &old);
     load->image = turned;

@@ -863,6 +863,9 @@ static void test_no_memory(kn_context *cx)
     CHECK(!kn_image_save(small, in_folder("m.png"), &b), "%s", kn_error_text(small));
     const kn_status got = kn_image_load(small, in_folder("m.png"), &back);
     CHECK(got == KN_ERROR_LIMIT && has(kn_error_text(small), "out of memory"), "%d %s", (int)got, kn_error_text(small));
+    write_jpeg(in_folder("m.jpg"), 400, 300, 3, JCS_RGB, true);
+    CHECK(kn_image_load(small, in_folder("m.jpg"), &back) == KN_ERROR_LIMIT && has(kn_error_text(small), "out of memory"),
+          "the coefficients of a progressive JPEG: %s", kn_error_text(small));
     free(memory);
     kn_context_free(small);
 }
