@@ -96,9 +96,9 @@ static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *option
 /* Prints and saves the outputs, and says how long all took. */
 static int give_results(Cli *cli, const Bindings *b, Times *t)
 {
-    const char *profile = option_given(cli, OPTION_PROFILE) ? kn_profile(cli->cx) : NULL;
-    int         status  = show_outputs(cli, b);
-    const double begin  = now();
+    const char  *profile = option_given(cli, OPTION_PROFILE) ? kn_profile(cli->cx) : NULL;
+    int          status  = show_outputs(cli, b);
+    const double begin   = now();
     if (status == DONE)
         status = bindings_save(cli, b);
     t->write = option_given(cli, OPTION_OUTPUT) && status == DONE ? now() - begin : -1;

@@ -44,7 +44,8 @@ static void drop_run(void *arg)
         return;
     if (b->rank != 3 || b->dim[2].extent < 2 || white_of(b->type) == 0 || b->type == KN_BOOL) {
         diag_status(call->cx, KN_ERROR_ARGUMENT,
-                    "kn_image_drop_alpha: a picture of u8, u16 or floats with rank 3 and two channels or more was expected");
+                    "kn_image_drop_alpha: a picture of u8, u16 or floats with rank 3 and two channels or more was "
+                    "expected");
         return;
     }
     const int32_t   colors = b->dim[2].extent - 1;

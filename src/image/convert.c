@@ -154,10 +154,10 @@ static void convert(ConvertCall *call)
     kn_context *cx = call->cx;
     if (!fit_shape(call) || !check_loss(call))
         return;
-    call->how.stretched   = is_stretched(call);
-    call->result      = call->source;
-    call->result.type = call->type;
-    call->result.data = NULL;
+    call->how.stretched = is_stretched(call);
+    call->result        = call->source;
+    call->result.type   = call->type;
+    call->result.data   = NULL;
     if (!buffer_allocate_at(cx, &call->result, buffer_reserve(cx))) {
         diag_status(cx, KN_ERROR_LIMIT,
                     "out of memory: the converted picture is larger than what this context may still use");

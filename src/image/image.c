@@ -31,7 +31,8 @@ static const char *format_words(char *words, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < FORMATS && n < size; i++)
-        n += (size_t)snprintf(words + n, size - n, "%s%s", i == 0 ? "" : i + 1 < FORMATS ? ", " : " and ", formats[i]->name);
+        n += (size_t)snprintf(words + n, size - n, "%s%s", i == 0 ? "" : i + 1 < FORMATS ? ", " : " and ",
+                              formats[i]->name);
     return words;
 }
 

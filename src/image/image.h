@@ -81,10 +81,11 @@ __attribute__((format(printf, 2, 3))) void load_note(Load *load, const char *for
 bool load_believes(Load *load, uint64_t width, uint64_t height, uint64_t channels, double least);
 /* Memory for a picture of rank 2 or, if it has channels, 3, which the header is believed to have. */
 bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uint64_t channels, double least);
-/* Memory for load->image, whose type, rank and extents are set. It is not cleared: what a header promises takes no memory before it
- * is decoded. */
+/* Memory for load->image, whose type, rank and extents are set. It is not cleared: what a header promises takes no
+ * memory before it is decoded. */
 bool load_allocate(Load *load);
-/* The bytes of the file from `at` on, straight from it where they are not in load->bytes; each is taken once, in order. */
+/* The bytes of the file from `at` on, straight from it where they are not in load->bytes; each is taken once, in
+ * order. */
 bool load_take(Load *load, size_t at, void *to, size_t count);
 /* Fails for want of memory. */
 bool load_needs_memory(Load *load);

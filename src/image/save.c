@@ -58,7 +58,7 @@ static const char *follow_links(kn_context *cx, const char *path)
 /* Where a file is written before it has its name. */
 typedef struct Target {
     const char *path;      /* behind all links */
-    const char *folder;    /* "." or with a slash at its end */
+    const char *folder;    /* with a slash at its end */
     char       *temporary; /* a name beside it: the folder and NAME_ROOM more */
     bool        named;     /* the file has that name */
     bool        replaces;
@@ -67,13 +67,12 @@ typedef struct Target {
 
 enum { NAME_ROOM = 64 };
 
-/* Takes a name that no file has. `make` makes the file of that name; false, with errno, if it cannot. */
-static bool take_name(Target *t, int file, bool (*make)(const Target *t, int *file), int *made)
+/* Takes a name that no file has, and lets `make` make a file of that name. False, with errno, if it cannot. */
+static bool take_name(Target *t, bool (*make)(const Target *t, int *file), int *file)
 {
-    *made = file;
     for (int i = 0; i < 1000; i++) {
         snprintf(t->temporary + strlen(t->folder), NAME_ROOM, ".kiln-%ld-%d.tmp", (long)getpid(), i);
-        if (make(t, made))
+        if (make(t, file))
             return t->named = true;
         if (errno != EEXIST)
             break;
@@ -99,7 +98,7 @@ static bool make_link(const Target *t, int *file)
 static FILE *open_beside(Save *save, Target *t)
 {
     int file = access("/proc/self/fd", X_OK) ? -1 : open(t->folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
-    if (file < 0 && !take_name(t, -1, make_new, &file)) {
+    if (file < 0 && !take_name(t, make_new, &file)) {
         save_fail(save, "%s", strerror(errno));
         return NULL;
     }
@@ -116,7 +115,7 @@ static bool put_in_place(Save *save, Target *t)
 {
     int file = fileno(save->file);
     if (fflush(save->file) || (t->replaces && fchmod(file, t->mode)) ||
-        (!t->named && !take_name(t, file, make_link, &file)) || rename(t->temporary, t->path))
+        (!t->named && !take_name(t, make_link, &file)) || rename(t->temporary, t->path))
         return save_fail(save, "%s", strerror(errno));
     t->named = false;
     return true;

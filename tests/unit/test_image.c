@@ -784,6 +784,37 @@ static void test_summaries(kn_context *cx)
     CHECK(kn_summarize(cx, &f, NULL) == KN_ERROR_ARGUMENT, "%s", kn_error_text(cx));
 }
 
+/* Large enough for several threads, with gaps and the rows from the last to the first: values, the first that does not
+ * fit, the first of the largest differences. */
+static void test_large(kn_context *cx)
+{
+    enum { WIDTH = 1500, HEIGHT = 1100, PITCH = WIDTH + 3 };
+    int32_t    *data = calloc((size_t)PITCH * HEIGHT, sizeof *data);
+    kn_buffer   b    = { data + PITCH * (HEIGHT - 1), KN_I32, 2, { { 0, WIDTH, 1 }, { 0, HEIGHT, -PITCH } } }, to = { 0 };
+    const char *note;
+    int         bad = 0;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        data[PITCH * (HEIGHT - 1 - i / WIDTH) + i % WIDTH] = i % 65536;
+    CHECK(!kn_image_convert(cx, &b, KN_RANGE_FULL, KN_U16, 2, &to, &note), "%s", kn_error_text(cx));
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        bad += ((uint16_t *)to.data)[i] != i % 65536;
+    CHECK(!bad, "%d values differ", bad);
+    kn_summary s;
+    CHECK(!kn_summarize(cx, &to, &s) && s.count == WIDTH * HEIGHT && s.min.as.i == 0 && s.max.as.i == 65535, "%d", (int)s.max.as.i);
+    kn_buffer     copy = to;
+    kn_difference d;
+    copy.data = memcpy(malloc(2 * WIDTH * HEIGHT), to.data, 2 * WIDTH * HEIGHT);
+    ((uint16_t *)copy.data)[700 * WIDTH + 5] ^= 1;
+    ((uint16_t *)copy.data)[1000 * WIDTH + 7] ^= 1;
+    CHECK(!kn_compare(cx, &to, &copy, 0, 0, &d) && d.beyond == 2 && d.where[0] == 5 && d.where[1] == 700, "(%d, %d)", d.where[0], d.where[1]);
+    kn_buffer_free(cx, &to);
+    data[PITCH * (HEIGHT - 1 - 900)] = 70002;
+    data[PITCH * (HEIGHT - 1 - 500)] = 70001;
+    CHECK(kn_image_convert(cx, &b, KN_RANGE_FULL, KN_U16, 2, &to, &note) && has(kn_error_text(cx), "the i32 value 70001"), "%s", kn_error_text(cx));
+    free(copy.data);
+    free(data);
+}
+
 /* Every half and every bf16, to f32 and back, and through doubles that lie between two of them. */
 static void test_short_floats(kn_context *cx)
 {
@@ -882,7 +913,7 @@ int main(int argc, char **argv)
     static void (*const tests[])(kn_context *) = { test_round_trips, test_npy_ranks,  test_jpeg,          test_other_png,
                                                    test_other_tiff,  test_other_text, test_other_npy,     test_other_jpeg,
                                                    test_tiff_warnings, test_pipe, test_orientations, test_alpha, test_replacing,
-                                                   test_lying_png, test_lying_jpeg, test_lying_headers, test_summaries, test_short_floats,
+                                                   test_lying_png, test_lying_jpeg, test_lying_headers, test_summaries, test_large, test_short_floats,
                                                    test_wrong_files, test_wrong_npy,  test_refused_saves, test_permissions, test_full_disk,
                                                    test_no_memory };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
