@@ -96,15 +96,15 @@ static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *option
 /* Prints and saves the outputs, and says how long all took. */
 static int give_results(Cli *cli, const Bindings *b, Times *t)
 {
-    const char  *profile = option_given(cli, OPTION_PROFILE) ? kn_profile(cli->cx) : NULL;
+    const char  *said    = option_given(cli, OPTION_PROFILE) ? kn_profile(cli->cx) : "";
+    const char  *profile = cli_strndup(cli, said, strlen(said)); /* further calls overwrite it */
     int          status  = show_outputs(cli, b);
     const double begin   = now();
     if (status == DONE)
         status = bindings_save(cli, b);
     t->write = option_given(cli, OPTION_OUTPUT) && status == DONE ? now() - begin : -1;
     say_times(t);
-    if (profile)
-        fputs(profile, stderr);
+    fputs(profile, stderr);
     return status;
 }
 
