@@ -177,10 +177,14 @@ static void add_contender(Bench *bench, const char *name, const char *file, cons
     bench->at[bench->count++] = (Contender){ .name = name, .file = file, .schedule = schedule };
 }
 
-/* The default, and what the program has. */
+/* No schedule; what `auto` makes, which is what kiln run makes too; what the program has. */
 static void add_own(Bench *bench, const kn_pipeline *p)
 {
-    add_contender(bench, "default", NULL, "");
+    add_contender(bench, "none", NULL, "");
+    add_contender(bench, "auto", NULL, NULL);
+    bench->at[0].scheduler = "none";
+    bench->at[1].scheduler = "auto";
+    bench->at[1].optional  = true;
     bool unnamed = false;
     for (int i = 0; i < kn_schedule_count(p); i++) {
         const char *name = kn_schedule_name(p, i);
@@ -207,15 +211,25 @@ static void add_beside(Cli *cli, Bench *bench, const glob_t *found)
     }
 }
 
+/* Once, however often it is asked for; whoever asks for a schedule wants to know why there is none. */
+static void add_scheduler(Bench *bench, const char *name)
+{
+    int i = 0;
+    while (i < bench->count && !(bench->at[i].scheduler && !strcmp(bench->at[i].scheduler, name)))
+        i++;
+    if (i == bench->count)
+        add_contender(bench, name, NULL, NULL);
+    bench->at[i].scheduler = name;
+    bench->at[i].optional  = false;
+}
+
 static void add_given(Cli *cli, Bench *bench)
 {
-    const char *path;
-    for (int i = 0; (path = option_value(cli, OPTION_BENCH_SCHEDULE, i)); i++)
-        add_contender(bench, base_name(path), path, NULL);
-    for (int i = 0; (path = option_value(cli, OPTION_BENCH_SCHEDULER, i)); i++) {
-        add_contender(bench, path, NULL, NULL);
-        bench->at[bench->count - 1].scheduler = path;
-    }
+    const char *value;
+    for (int i = 0; (value = option_value(cli, OPTION_BENCH_SCHEDULE, i)); i++)
+        add_contender(bench, base_name(value), value, NULL);
+    for (int i = 0; (value = option_value(cli, OPTION_BENCH_SCHEDULER, i)); i++)
+        add_scheduler(bench, value);
 }
 
 /* Of all contenders those that --only names. */
@@ -262,7 +276,7 @@ static int list_contenders(Cli *cli, Bench *bench, const kn_pipeline *p)
         glob(join(cli, name, ".sched"), 0, NULL, &beside);
         glob(join(cli, name, ".*.sched"), GLOB_APPEND, NULL, &beside);
     }
-    const size_t most = (size_t)(2 + kn_schedule_count(p) + cli->given_count) + beside.gl_pathc;
+    const size_t most = (size_t)(3 + kn_schedule_count(p) + cli->given_count) + beside.gl_pathc;
     bench->at         = cli_alloc(cli, sizeof *bench->at * most * (size_t)bench->thread_count);
     bench->count      = 0;
     add_own(bench, p);

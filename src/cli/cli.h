@@ -257,6 +257,7 @@ typedef struct Contender {
     const char *file;       /* a .sched, or NULL */
     const char *schedule;   /* if there is no file: as in kn_options */
     const char *scheduler;  /* makes its schedule, or NULL */
+    bool        optional;   /* if no schedule can be made it has none, as for kiln run */
     int         threads;
     kn_context *cx;
     Bindings    own; /* the program, parsed in that context */
