@@ -5,6 +5,7 @@
 #ifndef KILN_CLI_CLI_H
 #define KILN_CLI_CLI_H
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "kiln.h"
@@ -115,13 +116,27 @@ char *cli_strndup(Cli *cli, const char *s, size_t n);
 __attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);
 __attribute__((format(printf, 1, 2))) int  failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
-/* "kiln: compiling FILE …" on a terminal, a line that is gone when the next is said or the work is done. */
-void say_working(const char *what, const char *path);
-void say_done(void);
 /* Prints the diagnostics of the last call of the library, if any. Returns FAILED. */
 int report(Cli *cli);
 /* The same for something done to `subject`: a file or an argument, which diagnostics without a place are put behind. */
 int report_about(Cli *cli, const char *subject);
+
+/* ---- progress.c ---- */
+
+/* A step that may take long: "kiln: reading big.npy … 3 s", or "… 3 of 8, 12 s", on a terminal, from its second second on. */
+typedef struct Progress {
+    const char     *what, *subject;
+    int64_t         done, total; /* total 0: not counted */
+    bool            runs, over, shown;
+    pthread_t       thread;
+    pthread_mutex_t lock;
+    pthread_cond_t  wake;
+} Progress;
+
+/* `what` and `subject` are kept until progress_end, which takes the line away; messages come after that. */
+void progress_begin(Progress *p, const char *what, const char *subject);
+void progress_count(Progress *p, int64_t done, int64_t total);
+void progress_end(Progress *p);
 
 /* ---- options.c ---- */
 

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const Command command_table[COMMAND_COUNT] = {
     [COMMAND_CHECK] = {
@@ -167,18 +166,6 @@ int usage(const Cli *cli, const char *format, ...)
     else
         fputs("      see: kiln --help\n", stderr);
     return USAGE;
-}
-
-void say_working(const char *what, const char *path)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\033[Kkiln: %s %s …\r", what, path);
-}
-
-void say_done(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\033[K", stderr);
 }
 
 int failed(const char *format, ...)

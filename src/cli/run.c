@@ -27,18 +27,20 @@ static void show_outputs(Cli *cli, const Bindings *b)
 
 static kn_module *compile(Cli *cli, const Bindings *b, const kn_options *options)
 {
-    say_working("compiling", b->program.path);
+    Progress progress;
+    progress_begin(&progress, "compiling", b->program.path);
     kn_module *m = kn_compile(b->program.pipeline, options);
-    say_done();
+    progress_end(&progress);
     report(cli);            /* warnings too */
     return m;
 }
 
 static int run_module(Cli *cli, const Bindings *b, kn_module *m)
 {
-    say_working("running", b->program.path);
+    Progress progress;
+    progress_begin(&progress, "running", b->program.path);
     const kn_status status = kn_run(m, b->args, b->arg_count);
-    say_done();
+    progress_end(&progress);
     return status == KN_OK ? DONE : report(cli);
 }
 
