@@ -19,7 +19,7 @@ typedef struct Bench {
     int        threads[MOST_THREADS], thread_count;
     Contender *at;
     int        count;
-    double     begin;
+    Progress   progress;
 } Bench;
 
 /* ---- Settings ---- */
@@ -291,19 +291,6 @@ static int list_contenders(Cli *cli, Bench *bench, const kn_pipeline *p)
 
 /* ---- Measuring ---- */
 
-/* A line that is gone when the work is done, if that takes a while. */
-static void show_progress(const Bench *bench, const char *what, const Contender *c)
-{
-    if (isatty(STDERR_FILENO) && now() - bench->begin > 1)
-        fprintf(stderr, "\r\033[Kkiln: %s %s, %d thread%s …", what, c->name, c->threads, c->threads == 1 ? "" : "s");
-}
-
-static void end_progress(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-}
-
 static void drop(Bench *bench, int i)
 {
     contender_close(&bench->at[i]);
@@ -317,10 +304,11 @@ static int prepare(Cli *cli, Bench *bench, const Bindings *b, kn_buffer *referen
     int status = DONE;
     for (int i = 0; i < bench->count;) {
         Contender *c = &bench->at[i];
-        show_progress(bench, "compiling", c);
+        progress_next(&bench->progress, "compiling", c->name);
         int good = contender_open(cli, &bench->options, b, c);
         if (good == DONE)
             good = contender_try(cli, c, b, reference);
+        progress_end(&bench->progress);
         if (good == DONE) {
             i++;
             continue;
@@ -334,16 +322,15 @@ static int prepare(Cli *cli, Bench *bench, const Bindings *b, kn_buffer *referen
 static int take_turns(Cli *cli, Bench *bench, const Bindings *b)
 {
     enum { LEAST_RUNS = 3 };
-    const int rounds = bench->how.rounds;
-    for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < bench->count; i++) {
-            show_progress(bench, "measuring", &bench->at[i]);
-            const int status =
-                contender_turn(cli, &bench->at[i], b, bench->how.seconds / rounds, (LEAST_RUNS + rounds - 1) / rounds);
-            if (status != DONE)
-                return status;
-        }
-    return DONE;
+    const int rounds = bench->how.rounds, turns = rounds * bench->count, least = (LEAST_RUNS + rounds - 1) / rounds;
+    int       status = DONE;
+    progress_next(&bench->progress, "measuring", b->program.path);
+    for (int i = 0; i < turns && status == DONE; i++) {
+        progress_count(&bench->progress, i, turns);
+        status = contender_turn(cli, &bench->at[i % bench->count], b, bench->how.seconds / rounds, least);
+    }
+    progress_end(&bench->progress);
+    return status;
 }
 
 static int check_agreement(const Bench *bench, const Bindings *b)
@@ -361,7 +348,6 @@ static int measure(Cli *cli, Bench *bench, const Bindings *b)
     kn_buffer *reference = cli_alloc(cli, sizeof *reference * (size_t)(b->count + 1));
     const int  left_out  = prepare(cli, bench, b, reference);
     const int  status    = bench->count ? take_turns(cli, bench, b) : FAILED;
-    end_progress();
     if (status != DONE)
         return status;
     if (option_given(cli, OPTION_JSON))
@@ -378,10 +364,10 @@ static int bench_program(Cli *cli, Bench *bench)
 {
     Bindings b      = { 0 };
     int      status = cli->operand_count == 1 ? add_bench_file(cli) : DONE;
-    bench->begin    = now();
     bench->count    = 0;
     if (status == DONE)
         status = bindings_prepare(cli, &b);
+    bench->progress = (Progress){ .begun = now() };
     if (status == DONE)
         status = list_contenders(cli, bench, b.program.pipeline);
     if (status == DONE)
