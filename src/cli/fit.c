@@ -104,7 +104,8 @@ static const char *free_dims(Cli *cli, const Bindings *b, const Ports *out, int 
     for (int d = 0; to && d < out->at[0].buffer.rank; d++) {
         const bool below = is_unlimited(b, out, d, true), above = is_unlimited(b, out, d, false);
         if (below || above)
-            fprintf(to, "%s%s%s", *sides ? ", " : "", out->at[0].port.dims[d], below && above ? "" : below ? " below" : " above");
+            fprintf(to, "%s%s%s", *sides ? ", " : "", out->at[0].port.dims[d],
+                    below && above ? "" : below ? " below" : " above");
         *sides += below + above;
     }
     if (to)
@@ -135,7 +136,8 @@ static void say_size(Cli *cli, const Bindings *b, const Ports *out)
         say("%s is %s%s%s, the largest that the inputs suffice for", name, size, from, point);
     else
         say("%s is %s%s%s: %s as in the inputs, because nothing limits %s%s", name, size, from, point, free_of,
-            strchr(free_of, ',') ? "them" : "it", sides < 2 * box->rank ? "; else the largest that they suffice for" : "");
+            strchr(free_of, ',') ? "them" : "it",
+            sides < 2 * box->rank ? "; else the largest that they suffice for" : "");
 }
 
 /* Whether there are inputs, and all have a size: then outputs are fitted to them. */
