@@ -51,6 +51,7 @@ typedef enum OptionId {
     OPTION_PROFILE,
     OPTION_CHECK_ACCESS,
     OPTION_LOAD,
+    OPTION_ALPHA,
     OPTION_TOLERANCE,
     OPTION_FUNCS,
     OPTION_GRAPH,
@@ -96,10 +97,18 @@ typedef struct Given {
     const char *value; /* NULL for a flag */
 } Given;
 
+/* A text that was read: once, since it may be a pipe. */
+typedef struct FileText {
+    const char      *path, *text;
+    size_t           length;
+    struct FileText *next;
+} FileText;
+
 struct Cli {
     kn_context   *cx;
     CommandId     command;
     struct Block *blocks; /* memory until the end */
+    FileText     *texts;
     Given        *given;
     int           given_count;
     const char  **operands;
@@ -169,7 +178,7 @@ typedef struct Program {
     const char  *warnings; /* of a parse that went well: to be printed once */
 } Program;
 
-/* The whole of a file ("-" is stdin); a message says why not. */
+/* The whole of a file ("-" is stdin), which is opened the first time it is asked for; a message says why not. */
 int file_read(Cli *cli, const char *path, const char **text, size_t *length);
 /* Reads, and parses with -D and --schedule; prints errors. */
 int program_load(Cli *cli, const char *path, Program *program);
@@ -237,13 +246,15 @@ int bindings_prepare(Cli *cli, Bindings *b);
 
 /* ---- images.c ---- */
 
-/* Whether the file holds a picture, not numbers: any but NPY. */
-bool image_is_picture(const char *path);
-/* Loads an image as the port wants it; says what had to be converted. */
-int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
-/* Whether the ending of `path` is that of a format that can be written (tries with a single pixel), and its folder is there: so
+/* Loads an image as the port and --alpha want it; says what had to be converted, and whether it was a picture, not numbers. */
+int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to, bool *picture);
+/* Whether the ending of `path` is that of a format that holds such outputs (tries with a single pixel), and its folder is there: so
  * that it is known before the program runs. A message if not. */
 int image_path_check(Cli *cli, const char *path, const kn_port *port);
+/* Whether two paths name one file, also one that is not there yet. */
+bool same_file(Cli *cli, const char *a, const char *b);
+/* Whether the outputs that -o names, whose sizes are known, can be written. A message if not. */
+int bindings_check_files(Cli *cli, const Bindings *b);
 /* Saves an output in the format of the path's ending; says what had to be converted. */
 int image_save(Cli *cli, const char *path, const kn_buffer *b);
 /* Saves the outputs that -o names. */
@@ -258,7 +269,7 @@ const char *point_text(Cli *cli, const int32_t *at, int rank);
 /* All values to stdout: a row a line, planes separated by an empty line. */
 void values_print(const kn_buffer *b);
 /* Type, size, min, max and mean to stdout. */
-void values_summary(Cli *cli, const char *name, const kn_buffer *b);
+int values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
 /* ---- schedule.c ---- */
 

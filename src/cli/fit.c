@@ -197,5 +197,7 @@ int bindings_prepare(Cli *cli, Bindings *b)
     int status = bindings_load(cli, false, b);
     if (status == DONE)
         status = bindings_fit(cli, b);
+    if (status == DONE)
+        status = bindings_check_files(cli, b);
     return status == DONE ? bindings_allocate(cli, b) : status;
 }

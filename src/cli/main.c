@@ -20,17 +20,18 @@ const Command command_table[COMMAND_COUNT] = {
         .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o [NAME=]IMAGE …]",
         .summary     = "compile a program and run it on images",
         .description = "NAME is an input, a parameter or a const of the program. An input is an image file "
-                       "(PNG, JPEG, TIFF, PGM, PPM, PFM, NPY), a formula over its coordinates, "
+                       "({formats}), a formula over its coordinates, "
                        "NAME=@192x160x3:EXPR, or noise, NAME=@noise(192x160x3) or "
                        "NAME=@noise(192x160x3,SEED).\n\n"
                        "Pictures are converted to the type and rank of the input or, when saved, to what the "
                        "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
                        "A grey picture has three equal channels for a program that reads so many. "
-                       "The numbers of an NPY file are never changed. Each conversion is stated.\n\n"
+                       "The numbers of an NPY file are never changed. A picture that says it is shown turned is turned, and a PGM or PPM "
+                       "whose values end at another number than 255 or 65535 is scaled. Each conversion is stated.\n\n"
                        "Without --size an output is as large as the inputs allow. Without -o its type, size, "
                        "minimum, maximum and mean are printed.\n\n"
                        "The program is compiled, or what was compiled before is taken from the cache; the times of reading, "
-                       "compiling and running are said apart.",
+                       "compiling, running and writing are said apart.",
         .run         = command_run,
     },
     [COMMAND_BUILD] = {

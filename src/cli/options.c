@@ -30,7 +30,7 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_SCHEDULE_GRAPH] = { "--graph", 0, NULL, IN(SCHEDULE), "what schedulers know of the program: sizes, accesses, work" },
     [OPTION_LIST]          = { "--list", 0, NULL, IN(SCHEDULE), "the schedulers there are; needs no program" },
     [OPTION_OUTPUT]        = { "--output", 'o', "[NAME=]IMAGE", IN(RUN) | IN(BENCH),
-                               "write an output to a file, in the format that its ending names: png jpg tif pgm ppm pfm npy" },
+                               "write an output to a file, in the format that its ending names: {endings}" },
     [OPTION_BUILD_OUTPUT]  = { "--output", 'o', "DIR/NAME", IN(BUILD), "the files' name without endings; NAME is the C function" },
     [OPTION_SCHEDULE_OUTPUT] = { "--output", 'o', "FILE.sched", IN(SCHEDULE), "write the schedule to a file instead of printing it" },
     [OPTION_CALIBRATE_OUTPUT] = { "--output", 'o', "FILE", IN(CALIBRATE), "write the machine to this file instead, for --machine FILE" },
@@ -61,6 +61,9 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_CHECK_ACCESS]  = { "--check-access", 0, NULL, IN(RUN), "check every access of compiled code: slow, for finding mistakes in Kiln" },
     [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "look there for the C functions that the program declares with extern" },
+    [OPTION_ALPHA]         = { "--alpha", 0, "keep|drop|apply", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               "what becomes of the opacity of an input picture: keep it as its last channel, drop it, or apply it, which "
+                               "multiplies the colours by it. If not given it is kept, and a note says so" },
     [OPTION_TOLERANCE]     = { "--tol", 0, "ABS[,REL[,SHARE,OUTLIER]]", IN(DIFF),
                                "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + REL*|b|" },
     [OPTION_FUNCS]         = { "--funcs", 0, NULL, IN(SHOW), "every function: its type, arguments and definitions" },
