@@ -238,8 +238,8 @@ typedef struct kn_region {
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
- * box that the given inputs suffice for. Where a boundary makes that unlimited, it is the extents of the
- * inputs' dimensions of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
+ * box that the given inputs suffice for; the components of a tuple have one box. A side that a boundary makes unlimited is as in the
+ * first input that has a dimension of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
  * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 

@@ -135,6 +135,7 @@ int report_about(Cli *cli, const char *subject);
 /* A step that may take long: "kiln: reading big.npy … 3 s", or "… 3 of 8, 12 s", on a terminal, from its second second on. */
 typedef struct Progress {
     const char     *what, *subject;
+    double          begun;
     int64_t         done, total; /* total 0: not counted */
     bool            runs, over, shown;
     pthread_t       thread;
@@ -144,6 +145,8 @@ typedef struct Progress {
 
 /* `what` and `subject` are kept until progress_end, which takes the line away; messages come after that. */
 void progress_begin(Progress *p, const char *what, const char *subject);
+/* Another step of the same work, which the line is shown for at once if the work has taken so long already. */
+void progress_next(Progress *p, const char *what, const char *subject);
 void progress_count(Progress *p, int64_t done, int64_t total);
 void progress_end(Progress *p);
 
@@ -271,8 +274,8 @@ int values_summary(Cli *cli, const char *name, const kn_buffer *b);
 /* ---- schedule.c ---- */
 
 /* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that is obeyed. NULL: by `auto`; nobody has asked for it, so the program
- * goes without one that cannot be made. */
-int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options);
+ * goes without one that cannot be made. Watched: its progress is shown; not where it is a part of what is shown already. */
+int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options, bool watched);
 
 /* ---- measure.c ---- */
 
@@ -283,6 +286,7 @@ typedef struct Contender {
     const char *file;       /* a .sched, or NULL */
     const char *schedule;   /* if there is no file: as in kn_options */
     const char *scheduler;  /* makes its schedule, or NULL */
+    bool        optional;   /* if no schedule can be made it has none, as for kiln run */
     int         threads;
     kn_context *cx;
     Bindings    own; /* the program, parsed in that context */

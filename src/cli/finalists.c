@@ -14,6 +14,7 @@ typedef struct Finalists {
     Contender   at[MOST];
     const char *text[MOST];
     int         count;
+    Progress    progress;
 } Finalists;
 
 static int read_seconds(Cli *cli, double *out)
@@ -67,13 +68,12 @@ static int take_turns(Cli *cli, Finalists *f, const Bindings *b, double seconds)
 {
     const int turns  = TURNS * f->count;
     int       status = DONE;
-    Progress  progress;
-    progress_begin(&progress, "measuring", b->program.path);
+    progress_next(&f->progress, "measuring", b->program.path);
     for (int i = 0; i < turns && status == DONE; i++) {
-        progress_count(&progress, i, turns);
+        progress_count(&f->progress, i, turns);
         status = contender_turn(cli, &f->at[i % f->count], b, seconds / turns, 1);
     }
-    progress_end(&progress);
+    progress_end(&f->progress);
     return status;
 }
 
@@ -97,13 +97,14 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
     double     seconds, begin = now();
     int        status = read_seconds(cli, &seconds);
     with.scheduler    = NULL;
+    progress_begin(&f.progress, "compiling for", "auto");
     if (status == DONE)
         status = add_finalist(cli, &f, "auto", &with, b, reference);
+    progress_end(&f.progress);
     for (int i = 0; status == DONE && strcmp(kn_scheduler_get(i).name, "auto") && f.count < MOST && now() - begin < seconds / 2; i++) {
-        Progress progress;
-        progress_begin(&progress, "compiling for", kn_scheduler_get(i).name);
+        progress_next(&f.progress, "compiling for", kn_scheduler_get(i).name);
         status = add_finalist(cli, &f, kn_scheduler_get(i).name, &with, b, reference);
-        progress_end(&progress);
+        progress_end(&f.progress);
     }
     if (status == DONE && f.count)
         status = take_turns(cli, &f, b, seconds - (now() - begin) > 0 ? seconds - (now() - begin) : 0);

@@ -8,8 +8,11 @@ static const char intro[] = "Kiln runs image and stencil pipelines that are writ
 void help_overview(FILE *out)
 {
     fprintf(out, "%s\n\nusage: kiln COMMAND …\n\n", intro);
+    int width = 0;
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-8s %s\n", command_table[i].name, command_table[i].summary);
+        width = (int)strlen(command_table[i].name) > width ? (int)strlen(command_table[i].name) : width;
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-*s  %s\n", width, command_table[i].name, command_table[i].summary);
     fputs("\n  kiln COMMAND --help   says more about a command\n  kiln --version        prints the version\n", out);
 }
 

@@ -78,8 +78,9 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "bench",
         .synopsis    = "[FILE|APP [NAME=VALUE|IMAGE …]] …",
         .summary     = "measure a program's schedules against each other",
-        .description = "Compares the default schedule, the schedules in the program, and those beside it: NAME.sched and "
-                       "NAME.*.sched beside NAME.kiln. They take turns, so that what disturbs one disturbs all. The table has the "
+        .description = "Compares none, which is the program without a schedule; auto, which is what kiln run makes for a program that has "
+                       "no schedule; the schedules in the program; and those beside it: NAME.sched and NAME.*.sched beside NAME.kiln. "
+                       "They take turns, so that what disturbs one disturbs all. The table has the "
                        "shortest and the median time of a run, how far times spread, the time to compile, the memory that a run "
                        "takes beside its inputs and outputs, and whether the results agree; the exit status is 1 if they do not.\n\n"
                        "APP is apps/APP/APP.kiln. Arguments are given as for run. Without any they are read from the file NAME.bench "

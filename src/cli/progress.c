@@ -21,21 +21,22 @@ static void show(const Progress *p, int seconds)
     fwrite(line, 1, n < (int)sizeof line ? (size_t)n : sizeof line - 1, stderr);
 }
 
-/* Wakes every PATIENCE seconds until the step is over. */
+/* Wakes every PATIENCE seconds since the work began, until the step is over. */
 static void *tick(void *arg)
 {
-    Progress       *p = arg;
+    Progress       *p       = arg;
+    int             seconds = (int)(now() - p->begun);
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&p->lock);
-    for (int seconds = PATIENCE; !p->over; seconds += PATIENCE) {
-        next.tv_sec += PATIENCE;
-        while (!p->over && pthread_cond_timedwait(&p->wake, &p->lock, &next) != ETIMEDOUT)
-            ;
-        if (!p->over) {
+    for (; !p->over; seconds += PATIENCE) {
+        if (seconds >= PATIENCE) {
             show(p, seconds);
             p->shown = true;
         }
+        next.tv_sec += PATIENCE;
+        while (!p->over && pthread_cond_timedwait(&p->wake, &p->lock, &next) != ETIMEDOUT)
+            ;
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -51,9 +52,8 @@ static bool make_wake(pthread_cond_t *wake)
     return made;
 }
 
-void progress_begin(Progress *p, const char *what, const char *subject)
+static void start(Progress *p)
 {
-    *p = (Progress){ .what = what, .subject = subject };
     if (!isatty(STDERR_FILENO) || !make_wake(&p->wake))
         return;
     pthread_mutex_init(&p->lock, NULL);
@@ -62,6 +62,19 @@ void progress_begin(Progress *p, const char *what, const char *subject)
         pthread_mutex_destroy(&p->lock);
         pthread_cond_destroy(&p->wake);
     }
+}
+
+void progress_begin(Progress *p, const char *what, const char *subject)
+{
+    *p = (Progress){ .what = what, .subject = subject, .begun = now() };
+    start(p);
+}
+
+void progress_next(Progress *p, const char *what, const char *subject)
+{
+    progress_end(p);
+    *p = (Progress){ .what = what, .subject = subject, .begun = p->begun, .done = p->done, .total = p->total };
+    start(p);
 }
 
 void progress_count(Progress *p, int64_t done, int64_t total)

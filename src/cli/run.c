@@ -72,7 +72,7 @@ static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
     options->scheduler = NULL;
     if (option_given(cli, OPTION_MEASURE) && finalists_measure(cli, options, b, &asked) != DONE)
         return FAILED;
-    return bindings_schedule(cli, b, asked, options);
+    return bindings_schedule(cli, b, asked, options, true);
 }
 
 /* Compiles and runs; *t has how long each took. */
