@@ -203,17 +203,6 @@ typedef struct Trial {
     int        tried;
 } Trial;
 
-static Draft copy_of(const Draft *d, Arena *arena)
-{
-    const size_t n = (size_t)d->graph->stage_count + 1;
-    Draft        c = *d;
-    c.groups       = ARENA_ARRAY(arena, Group, n);
-    c.choices      = ARENA_ARRAY(arena, Choice, n);
-    memcpy(c.groups, d->groups, sizeof *c.groups * (size_t)d->group_count);
-    memcpy(c.choices, d->choices, sizeof *c.choices * (size_t)d->graph->stage_count);
-    return c;
-}
-
 static double sum_terms(const Draft *d, const Machine *m, double *terms)
 {
     double ns = 0;
@@ -261,11 +250,11 @@ static void try_draft(Trial *t, int group, Draft *changed, const char *what)
 static void try_member(Trial *t, int s)
 {
     const int group = t->x->d->choices[s].group;
-    Draft     apart = copy_of(t->x->d, t->scratch);
+    Draft     apart = draft_copy(t->x->d, t->scratch);
     apart.groups[apart.group_count] = (Group){ .head = s };
     apart.choices[s]                = (Choice){ .where = WHERE_ROOT, .group = apart.group_count++ };
     try_draft(t, group, &apart, arena_printf(t->scratch, "%s at root", name_of(&apart, s)));
-    Draft inlined = copy_of(t->x->d, t->scratch);
+    Draft inlined = draft_copy(t->x->d, t->scratch);
     if (!draft_may_inline(&inlined, s))
         return;
     inlined.choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
@@ -275,7 +264,7 @@ static void try_member(Trial *t, int s)
 /* The head inside the group of its readers, as a member that is there already, or at the outermost loop. */
 static void try_together(Trial *t, int group)
 {
-    Draft        d    = copy_of(t->x->d, t->scratch);
+    Draft        d    = draft_copy(t->x->d, t->scratch);
     const int    head = d.groups[group].head;
     const Stage *st   = &d.graph->stages[head];
     const int    into = st->out_count ? d.choices[st->out[0]->consumer].group : -1;
@@ -297,7 +286,7 @@ static void try_together(Trial *t, int group)
 /* Every loop over pieces in steps `times` as large, by halves. */
 static void try_tiles(Trial *t, int group, int halves, const char *what)
 {
-    Draft  d  = copy_of(t->x->d, t->scratch);
+    Draft  d  = draft_copy(t->x->d, t->scratch);
     Group *gr = &d.groups[group];
     for (int i = 0; i < gr->loop_count; i++)
         if (gr->loops[i].step > 1 && !gr->loops[i].vector)
