@@ -96,9 +96,8 @@ const char *explain_refused(const Explained *x, int group, Arena *arena)
         return arena_printf(arena, "%s: no gain, predicted as good within %.1f %%", r->what, 100 * no_gain);
     if (more < 0)
         return arena_printf(arena, "%s: a rule of %s (%s), though predicted to take %s less", r->what, x->scheduler->name, x->scheduler->rules[r->rule], explain_time(arena, -more));
-    const bool bursts = x->costs[group].footprint <= x->m->l2 && r->footprint > x->m->l2;
     return arena_printf(arena, "%s: the cost model, %s more (%s + %s%s)", r->what, explain_time(arena, more), cost_term_names[r->term], explain_time(arena, r->more),
-                        bursts ? arena_printf(arena, "; %s exceed L2", explain_bytes(arena, (double)r->footprint)) : "");
+                        r->exceeds ? arena_printf(arena, "; %s exceed the L2", explain_bytes(arena, (double)r->exceeds)) : "");
 }
 
 const char *explain_taken(const Explained *x, Arena *arena)
@@ -247,11 +246,13 @@ static bool is_same(const Draft *a, const Draft *b)
     return same;
 }
 
-static int64_t footprint_of(const Draft *d, int stage, const Machine *m)
+/* The footprint that a change gives to the group that the stage is in then, if it bursts the L2 that held it before; else 0. */
+static int64_t exceeds_l2(const Explained *x, const Draft *changed, int stage)
 {
+    const int group  = changed->choices[stage].group, before = x->d->choices[changed->groups[group].head].group;
     GroupCost c;
-    cost_group(d, d->choices[stage].group, m, NULL, &c);
-    return c.footprint;
+    cost_group(changed, group, x->m, NULL, &c);
+    return c.footprint > x->m->l2 && x->costs[before].footprint <= x->m->l2 ? c.footprint : 0;
 }
 
 /* Costs a changed draft, and keeps it as the group's best if it is. */
@@ -269,7 +270,7 @@ static void try_draft(Trial *t, int group, Draft *changed, RuleOf rule, const ch
     CostTerm most = 0;
     for (CostTerm k = 1; k < TERM_COUNT; k++)
         most = terms[k] - t->terms[k] > terms[most] - t->terms[most] ? k : most;
-    *best = (Refused){ arena_printf(t->keep, "%s", what), rule, ns, footprint_of(changed, t->x->d->groups[group].head, t->x->m), most, terms[most] - t->terms[most], best->illegal };
+    *best = (Refused){ arena_printf(t->keep, "%s", what), rule, ns, exceeds_l2(t->x, changed, t->x->d->groups[group].head), most, terms[most] - t->terms[most], best->illegal };
 }
 
 static void try_member(Trial *t, int s)
