@@ -7,7 +7,7 @@ static const char style[] =
     "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:90em;padding:0 1.5em;color:#222;background:#fff}"
     "h1,p{overflow-wrap:anywhere}.wide{overflow-x:auto;margin:1em 0}"
     "table{border-collapse:collapse}td,th{padding:.3em .8em;border-bottom:1px solid #ddd;text-align:right;vertical-align:top;white-space:nowrap}"
-    "td.words,th.words{text-align:left}td.long{text-align:left;white-space:normal;min-width:22em}th.long{text-align:left}"
+    "td.words,th.words{text-align:left}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9em}td.long{text-align:left;white-space:normal;min-width:22em}th.long{text-align:left}"
     "pre{background:#f5f5f2;padding:1em;overflow-x:auto}svg{display:block}svg text{font:12px ui-monospace,monospace}"
     ".edge .line{fill:none;stroke:hsl(var(--hue),45%,45%);stroke-width:1.5}.edge .head{fill:hsl(var(--hue),45%,45%)}.edge:hover .line{stroke-width:4}";
 
