@@ -1,8 +1,10 @@
 /* Explaining a draft: the costs of its groups, what was refused, and the words that the text and the page share.
  *
- * Refused are small changes of the draft, each costed by the common model: a member at root or inlined, a group inside the one that reads it, tiles half or twice as large. The fastest of
- * each group is kept, and the rule that is against it is named: it is not legal; the cost model predicts more, and which of its terms grows most; it gains nothing, and a change is made for a
- * gain only; or it is predicted to gain, and the scheduler decides by a rule of its own (schedulers.h), not by this prediction. */
+ * Refused are small changes of the draft, each costed by the common model: a member at root or inlined, a group inside
+ * the one that reads it, tiles half or twice as large. The fastest of each group is kept, and the rule that is against it
+ * is named: it is not legal; the cost model predicts more, and which of its terms grows most; it gains nothing, and a
+ * change is made for a gain only; or it is predicted to gain, and the scheduler decides by a rule of its own
+ * (schedulers.h), not by this prediction. */
 #include "schedulers/explain.h"
 
 #include <math.h>
@@ -95,9 +97,13 @@ const char *explain_refused(const Explained *x, int group, Arena *arena)
     if (fabs(more) < no_gain * x->costs[group].ns)
         return arena_printf(arena, "%s: no gain, predicted as good within %.1f %%", r->what, 100 * no_gain);
     if (more < 0)
-        return arena_printf(arena, "%s: a rule of %s (%s), though predicted to take %s less", r->what, x->scheduler->name, x->scheduler->rules[r->rule], explain_time(arena, -more));
-    return arena_printf(arena, "%s: the cost model, %s more (%s + %s%s)", r->what, explain_time(arena, more), cost_term_names[r->term], explain_time(arena, r->more),
-                        r->exceeds ? arena_printf(arena, "; %s exceed the L2", explain_bytes(arena, (double)r->exceeds)) : "");
+        return arena_printf(arena, "%s: a rule of %s (%s), though predicted to take %s less", r->what,
+                            x->scheduler->name, x->scheduler->rules[r->rule], explain_time(arena, -more));
+    const char *footprint = "";
+    if (r->exceeds)
+        footprint = arena_printf(arena, "; %s exceed the L2", explain_bytes(arena, (double)r->exceeds));
+    return arena_printf(arena, "%s: the cost model, %s more (%s + %s%s)", r->what, explain_time(arena, more),
+                        cost_term_names[r->term], explain_time(arena, r->more), footprint);
 }
 
 const char *explain_taken(const Explained *x, Arena *arena)
@@ -105,13 +111,16 @@ const char *explain_taken(const Explained *x, Arena *arena)
     double fastest = x->all[0].ns;
     for (int i = 1; i < x->all_count; i++)
         fastest = fmin(fastest, x->all[i].ns);
-    return x->all[0].ns <= fastest ? "taken: the fastest"
-                                   : arena_printf(arena, "taken: within %d %% of the fastest, and moves less than %d %% of its bytes", AS_GOOD_PERCENT, FAR_LESS_PERCENT);
+    if (x->all[0].ns <= fastest)
+        return "taken: the fastest";
+    return arena_printf(arena, "taken: within %d %% of the fastest, and moves less than %d %% of its bytes",
+                        AS_GOOD_PERCENT, FAR_LESS_PERCENT);
 }
 
 /* ---- Reads ------------------------------------------------------------------------------- */
 
-/* Is the stage computed by the group, or inlined into what is? What is inlined has the group of its first reader, and may be read by others too. `of` has the answers for later stages. */
+/* Is the stage computed by the group, or inlined into what is? What is inlined has the group of its first reader, and
+ * may be read by others too. `of` has the answers for later stages. */
 static bool is_of(const Draft *d, int stage, int group, const bool *of)
 {
     const Stage *st = &d->graph->stages[stage];
@@ -246,7 +255,8 @@ static bool is_same(const Draft *a, const Draft *b)
     return same;
 }
 
-/* The footprint that a change gives to the group that the stage is in then, if it bursts the L2 that held it before; else 0. */
+/* The footprint that a change gives to the group that the stage is in then, if it bursts the L2 that held it before;
+ * else 0. */
 static int64_t exceeds_l2(const Explained *x, const Draft *changed, int stage)
 {
     const int group  = changed->choices[stage].group, before = x->d->choices[changed->groups[group].head].group;
@@ -270,7 +280,12 @@ static void try_draft(Trial *t, int group, Draft *changed, RuleOf rule, const ch
     CostTerm most = 0;
     for (CostTerm k = 1; k < TERM_COUNT; k++)
         most = terms[k] - t->terms[k] > terms[most] - t->terms[most] ? k : most;
-    *best = (Refused){ arena_printf(t->keep, "%s", what), rule, ns, exceeds_l2(t->x, changed, t->x->d->groups[group].head), most, terms[most] - t->terms[most], best->illegal };
+    best->what    = arena_printf(t->keep, "%s", what);
+    best->rule    = rule;
+    best->ns      = ns;
+    best->exceeds = exceeds_l2(t->x, changed, t->x->d->groups[group].head);
+    best->term    = most;
+    best->more    = terms[most] - t->terms[most];
 }
 
 static void try_member(Trial *t, int s)
@@ -305,7 +320,9 @@ static const char *why_apart(const Trial *t, int head)
     const Stage *st = &t->x->d->graph->stages[head];
     if (count_readers(t, head) > 1)
         return "other groups read it too";
-    return st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION ? "no loop of the reader encloses all that it reads of it" : "its steps have to be taken one after the other";
+    if (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION)
+        return "no loop of the reader encloses all that it reads of it";
+    return "its steps have to be taken one after the other";
 }
 
 /* The head inside the group of its readers, as a member that is there already, or at the outermost loop. */

@@ -9,7 +9,7 @@ typedef struct Refused {
     const char *what;           /* "blurx at root"; NULL: none was legal */
     RuleOf      rule;           /* of the scheduler that it would be up to */
     double      ns;             /* the whole draft with it */
-    int64_t     exceeds;        /* the footprint of the group that it is in then, if the change makes that larger than the L2; else 0 */
+    int64_t     exceeds;        /* the footprint of its group then, if the change makes that larger than the L2; else 0 */
     CostTerm    term;           /* that has grown most, over all groups */
     double      more;           /* by how much */
     const char *illegal;        /* what could not be tried, and why; NULL: all could */
@@ -57,7 +57,8 @@ extern const char *const explain_titles[EXPLAIN_COLUMNS];
 void explain_row(const Explained *x, int group, Arena *arena, const char *cells[EXPLAIN_COLUMNS]);
 /* Is the column of words, and not of numbers? */
 bool explain_is_words(int column);
-/* What was not done with a group, and the rule that decided so: "blurx at root: the cost model, 1.10 ms more (memory + 1.02 ms)". */
+/* What was not done with a group, and the rule that decided so:
+ * "blurx at root: the cost model, 1.10 ms more (memory + 1.02 ms)". */
 const char *explain_refused(const Explained *x, int group, Arena *arena);
 /* Why `auto` took the first of its candidates. */
 const char *explain_taken(const Explained *x, Arena *arena);

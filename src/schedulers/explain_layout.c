@@ -2,16 +2,24 @@
  *
  * Takes   nodes with their sizes, and edges.
  * Gives   the place of each node and the way of each edge.
- * Holds   boxes do not overlap. An edge crosses a layer in a slot of its own, and bends between layers only, where there are no boxes: so it is never behind one.
- * How     The layer of a node is the longest way to it, so that it lies below all that it reads; a node that reads nothing lies just above its first reader. All edges of a node
- *         that pass a layer share one slot there: they leave as one line, from which each branches off above its end. */
+ * Holds   boxes do not overlap. An edge crosses a layer in a slot of its own, and bends between layers only, where
+ *         there are no boxes: so it is never behind one.
+ * How     The layer of a node is the longest way to it, so that it lies below all that it reads; a node that reads
+ *         nothing lies just above its first reader. All edges of a node that pass a layer share one slot there: they
+ *         leave as one line, from which each branches off above its end. */
 #include "schedulers/explain_layout_parts.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-enum { MARGIN = 12, PASSING = 2 /* the width of an edge */, LEAST_GAP = 44, MOST_GAP = 110, GAP_SHARE = 6 /* of how far across an edge goes */,
-       BESIDE_CORNER = 14, BETWEEN_ENDS = 16 };
+enum {
+    MARGIN        = 12,
+    PASSING       = 2 /* the width of an edge */,
+    LEAST_GAP     = 44,
+    MOST_GAP      = 110,
+    GAP_SHARE     = 6 /* of how far across an edge goes */,
+    BESIDE_CORNER = 14,
+    BETWEEN_ENDS  = 16
+};
 
 /* ---- Layers ------------------------------------------------------------------------------ */
 
@@ -43,7 +51,8 @@ static int last_layer(const Layout *l, int node)
     return last;
 }
 
-/* Slots for the nodes, then those by which edges pass; passing[n]: the first of node n, which is in the layer below it. */
+/* Slots for the nodes, then those by which edges pass; passing[n]: the first of node n, which is in the layer below it.
+ */
 static void make_slots(const Layout *l, Slots *s, int *passing)
 {
     int most = l->node_count;
@@ -101,8 +110,8 @@ static void link_slots(const Layout *l, Slots *s, const int *passing)
         s->at[links[i].lower].up_count++;
     }
     for (int i = 0; i < s->count; i++) {
-        s->at[i].up   = ARENA_ARRAY(s->arena, int, (size_t)s->at[i].up_count + 1);
-        s->at[i].down = ARENA_ARRAY(s->arena, int, (size_t)s->at[i].down_count + 1);
+        s->at[i].up       = ARENA_ARRAY(s->arena, int, (size_t)s->at[i].up_count + 1);
+        s->at[i].down     = ARENA_ARRAY(s->arena, int, (size_t)s->at[i].down_count + 1);
         s->at[i].up_count = s->at[i].down_count = 0;
     }
     for (int i = 0; i < count; i++) {
@@ -114,51 +123,71 @@ static void link_slots(const Layout *l, Slots *s, const int *passing)
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
-/* The boxes of layers, from the top; below each a gap that is the higher the further across its edges go. */
-static void place_boxes(Layout *l, const Slots *s, int *tops, int *bottoms)
+/* Moves all to the right of the margin. */
+static void begin_at_margin(Layout *l, Slots *s)
 {
-    double left = 0;
-    for (int n = 0; n < l->node_count; n++)
-        left = fmin(left, s->at[n].x - l->nodes[n].width / 2.0);
-    for (int i = l->node_count; i < s->count; i++)
-        left = fmin(left, s->at[i].x - PASSING);
-    for (int layer = 0, y = MARGIN; layer < s->layer_count; layer++) {
-        int height = 0;
-        double across = 0;
-        for (int i = 0; i < s->sizes[layer]; i++) {
-            const Slot *slot = &s->at[s->layers[layer][i]];
-            if (slot->node >= 0) {
-                LayoutNode *node = &l->nodes[slot->node];
-                node->x          = (int)lround(slot->x - left - node->width / 2.0) + MARGIN;
-                node->y          = y;
-                height           = node->height > height ? node->height : height;
-                l->width         = node->x + node->width + MARGIN > l->width ? node->x + node->width + MARGIN : l->width;
-            }
-            for (int k = 0; k < slot->down_count; k++)
-                across = fmax(across, fabs(slot->x - s->at[slot->down[k]].x));
-        }
-        tops[layer]    = y;
-        bottoms[layer] = y + height;
-        l->height      = y + height + MARGIN;
-        y += height + (int)fmin(fmax(across / GAP_SHARE, LEAST_GAP), MOST_GAP);
-    }
+    double left = 0, right = 0;
     for (int i = 0; i < s->count; i++)
+        left = fmin(left, s->at[i].x - s->at[i].width / 2.0);
+    for (int i = 0; i < s->count; i++) {
         s->at[i].x += MARGIN - left;
-    for (int i = l->node_count; i < s->count; i++)
-        l->width = (int)s->at[i].x + MARGIN > l->width ? (int)s->at[i].x + MARGIN : l->width;
+        right = fmax(right, s->at[i].x + s->at[i].width / 2.0);
+    }
+    l->width = (int)right + MARGIN;
+}
+
+/* Places the boxes of a layer; gives the height of the largest. */
+static int place_layer(Layout *l, const Slots *s, int layer, int y)
+{
+    int height = 0;
+    for (int i = 0; i < s->sizes[layer]; i++) {
+        const Slot *slot = &s->at[s->layers[layer][i]];
+        if (slot->node < 0)
+            continue;
+        LayoutNode *node = &l->nodes[slot->node];
+        node->x          = (int)(slot->x - node->width / 2.0);
+        node->y          = y;
+        height           = node->height > height ? node->height : height;
+    }
+    return height;
+}
+
+/* The gap below a layer is the higher the further across its edges go. */
+static int gap_below(const Slots *s, int layer)
+{
+    double across = 0;
+    for (int i = 0; i < s->sizes[layer]; i++) {
+        const Slot *slot = &s->at[s->layers[layer][i]];
+        for (int k = 0; k < slot->down_count; k++)
+            across = fmax(across, fabs(slot->x - s->at[slot->down[k]].x));
+    }
+    return (int)fmin(fmax(across / GAP_SHARE, LEAST_GAP), MOST_GAP);
+}
+
+static void place_boxes(Layout *l, Slots *s, int *tops, int *bottoms)
+{
+    begin_at_margin(l, s);
+    for (int layer = 0, y = MARGIN; layer < s->layer_count; layer++) {
+        tops[layer]    = y;
+        bottoms[layer] = y + place_layer(l, s, layer, y);
+        l->height      = bottoms[layer] + MARGIN;
+        y              = bottoms[layer] + gap_below(s, layer);
+    }
 }
 
 /* ---- Edges ------------------------------------------------------------------------------- */
 
 /* All stops but the last. */
-static void route_edge(const Layout *l, const Slots *s, const int *passing, const int *tops, const int *bottoms, LayoutEdge *e)
+static void route_edge(const Layout *l, const Slots *s, const int *passing, const int *tops, const int *bottoms,
+                       LayoutEdge *e)
 {
-    const LayoutNode *from = &l->nodes[e->from];
+    const LayoutNode *from   = &l->nodes[e->from];
     const int         passed = l->nodes[e->to].layer - from->layer - 1;
-    e->stops          = ARENA_ARRAY(s->arena, LayoutStop, (size_t)passed + 2);
-    e->stops[e->count++] = (LayoutStop){ from->x + from->width / 2, from->y + from->height, bottoms[from->layer] };
+    e->stops                 = ARENA_ARRAY(s->arena, LayoutStop, (size_t)passed + 2);
+    e->stops[e->count++]     = (LayoutStop){ from->x + from->width / 2, from->y + from->height, bottoms[from->layer] };
     for (int k = 0; k < passed; k++)
-        e->stops[e->count++] = (LayoutStop){ (int)lround(s->at[passing[e->from] + k].x), tops[from->layer + 1 + k], bottoms[from->layer + 1 + k] };
+        e->stops[e->count++] = (LayoutStop){ (int)lround(s->at[passing[e->from] + k].x), tops[from->layer + 1 + k],
+                                             bottoms[from->layer + 1 + k] };
 }
 
 /* The edges that end at a node, from the left as they come from above. */
@@ -183,7 +212,8 @@ static void end_edges(const Layout *l, int n, LayoutEdge **into, Arena *arena)
     const LayoutNode *node  = &l->nodes[n];
     const int         count = edges_into(l, n, into);
     const double      left = node->x + BESIDE_CORNER, right = node->x + node->width - BESIDE_CORNER;
-    double           *x = ARENA_ARRAY(arena, double, 3 * ((size_t)count + 1)), *weight = x + count + 1, *apart = weight + count + 1;
+    double           *x = ARENA_ARRAY(arena, double, 3 * ((size_t)count + 1)), *weight = x + count + 1,
+           *apart = weight + count + 1;
     for (int i = 0; i < count; i++) {
         x[i]      = fmin(fmax(into[i]->stops[into[i]->count - 1].x, left), right);
         weight[i] = 1;
@@ -207,7 +237,8 @@ void layout_make(Layout *l, Arena *arena)
     link_slots(l, &s, passing);
     slots_order(&s);
     slots_place(&s);
-    int *tops = ARENA_ARRAY(arena, int, (size_t)s.layer_count + 1), *bottoms = ARENA_ARRAY(arena, int, (size_t)s.layer_count + 1);
+    int *tops    = ARENA_ARRAY(arena, int, (size_t)s.layer_count + 1),
+        *bottoms = ARENA_ARRAY(arena, int, (size_t)s.layer_count + 1);
     place_boxes(l, &s, tops, bottoms);
     for (int e = 0; e < l->edge_count; e++)
         route_edge(l, &s, passing, tops, bottoms, &l->edges[e]);

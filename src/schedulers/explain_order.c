@@ -2,8 +2,9 @@
  *
  * Takes   the layered graph, in any order.
  * Gives   each layer in an order of its own.
- * How     Sweeps down and up sort each layer by the mean place of what its slots are linked to (the barycenters of Sugiyama et al. 1981), then swap neighbours while that
- *         saves crossings (Gansner et al. 1993, section 3). The best order of all sweeps is kept. */
+ * How     Sweeps down and up sort each layer by the mean place of what its slots are linked to (the barycenters of
+ *         Sugiyama et al. 1981), then swap neighbours while that saves crossings (Gansner et al. 1993, section 3).
+ *         The best order of all sweeps is kept. */
 #include "schedulers/explain_layout_parts.h"
 
 enum { SWEEPS = 16, MOST_SWAPS = 8 /* rounds of them after each sweep */ };
@@ -53,7 +54,8 @@ static int crossings_of(const Slots *s, const int *a, int a_count, const int *b,
 
 static int crossings_of_pair(const Slots *s, const Slot *a, const Slot *b)
 {
-    return crossings_of(s, a->up, a->up_count, b->up, b->up_count) + crossings_of(s, a->down, a->down_count, b->down, b->down_count);
+    return crossings_of(s, a->up, a->up_count, b->up, b->up_count) +
+           crossings_of(s, a->down, a->down_count, b->down, b->down_count);
 }
 
 static int count_crossings(const Slots *s)
@@ -102,7 +104,7 @@ static void sweep(Slots *s, bool down, double *keys)
 void slots_order(Slots *s)
 {
     double *keys = ARENA_ARRAY(s->arena, double, (size_t)s->count + 1);
-    int    *best = ARENA_ARRAY(s->arena, int, (size_t)s->count + 1), least = -1;        /* places */
+    int    *best = ARENA_ARRAY(s->arena, int, (size_t)s->count + 1), least = -1; /* places */
     for (int layer = 0; layer < s->layer_count; layer++)
         number_places(s, layer);
     for (int i = 0; i < SWEEPS && least != 0; i++) {
@@ -115,7 +117,7 @@ void slots_order(Slots *s)
             best[k] = s->at[k].place;
     }
     for (int k = 0; k < s->count; k++) {
-        s->at[k].place                          = best[k];
+        s->at[k].place                     = best[k];
         s->layers[s->at[k].layer][best[k]] = k;
     }
 }

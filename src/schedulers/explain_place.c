@@ -3,14 +3,23 @@
  * Takes   the layered graph, each layer in its order.
  * Gives   the middle of every slot.
  * Holds   slots of a layer are in their order, with a gap between them.
- * How     Each layer is put as near as its order allows to what it is linked to: a regression under constraints of order, solved exactly by pooling adjacent violators
- *         (Barlow et al. 1972). Sweeps down and up carry that through all layers. Then edges that pass several layers are made straight as far as there is room. */
+ * How     Each layer is put as near as its order allows to what it is linked to: a regression under constraints of
+ *         order, solved exactly by pooling adjacent violators (Barlow et al. 1972). Sweeps down and up carry that
+ *         through all layers. Then edges that pass several layers are made straight as far as there is room. */
 #include "schedulers/explain_layout_parts.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { ROUNDS = 12, STRAIGHTENED = 6 /* times: room that one edge leaves helps its neighbours */, BETWEEN_BOXES = 32, BESIDE_BOX = 18, BETWEEN_EDGES = 14, STRAIGHT = 8 /* times the weight of a link between boxes */, HALF_STRAIGHT = 2 };
+enum {
+    ROUNDS        = 12,
+    STRAIGHTENED  = 6 /* times: room that one edge leaves helps its neighbours */,
+    BETWEEN_BOXES = 32,
+    BESIDE_BOX    = 18,
+    BETWEEN_EDGES = 14,
+    STRAIGHT      = 8 /* times the weight of a link between boxes */,
+    HALF_STRAIGHT = 2
+};
 
 typedef enum Side { SIDE_UP = 1, SIDE_DOWN = 2, SIDE_BOTH = 3 } Side;
 
@@ -29,7 +38,8 @@ void spread_apart(double *wanted, const double *weight, const double *apart, int
     for (int i = 0; i < count; i++) {
         blocks[++last] = (Block){ weight[i] * (wanted[i] - offset), weight[i], 1 };
         offset += i + 1 < count ? apart[i] : 0;
-        for (; last > 0 && blocks[last - 1].sum * blocks[last].weight > blocks[last].sum * blocks[last - 1].weight; last--) {
+        for (; last > 0 && blocks[last - 1].sum * blocks[last].weight > blocks[last].sum * blocks[last - 1].weight;
+             last--) {
             blocks[last - 1].sum += blocks[last].sum;
             blocks[last - 1].weight += blocks[last].weight;
             blocks[last - 1].count += blocks[last].count;
@@ -102,7 +112,8 @@ static Slot *next_passing(const Slots *s, const Slot *slot)
     return NULL;
 }
 
-/* Puts as many slots of passing edges as can be, from this one on, below each other, near to `x`. Gives the one after them. */
+/* Puts as many slots of passing edges as can be, from this one on, below each other, near to `x`. Gives the one after
+ * them. */
 static Slot *straighten_from(const Slots *s, Slot *first, double x)
 {
     double least = -DBL_MAX, most = DBL_MAX;
@@ -137,7 +148,8 @@ static void straighten(Slots *s, bool back)
 
 void slots_place(Slots *s)
 {
-    double *room = ARENA_ARRAY(s->arena, double, 3 * ((size_t)s->count + 1)), *weights = room + s->count, *apart = weights + s->count;
+    double *room = ARENA_ARRAY(s->arena, double, 3 * ((size_t)s->count + 1)), *weights = room + s->count,
+           *apart = weights + s->count;
     for (int layer = 0; layer < s->layer_count; layer++)
         place_layer(s, layer, SIDE_UP, room, weights, apart);
     for (int round = 0; round < ROUNDS; round++) {

@@ -29,7 +29,8 @@ extern const int       scheduler_count;
 /* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`, `dp/no-inlining/no-two-levels`; of inlining, two-levels, slices, together, search, repair, model. */
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
-/* Of drafts whose predictions are so near to the fastest `auto` takes the one that moves less than such a part of what the fastest does. */
+/* Of drafts whose predictions are so near to the fastest `auto` takes the one that moves less than such a part of what
+ * the fastest does. */
 enum { AS_GOOD_PERCENT = 6, FAR_LESS_PERCENT = 50 };
 /* auto.c: what all the others have drafted, the one to take first and then the fastest as predicted; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */
 typedef struct Candidate {

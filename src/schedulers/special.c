@@ -2,7 +2,8 @@
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
-/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text; its legal numbers where it applies (NULL: they all are). */
+/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text; its legal numbers
+ * where it applies (NULL: they all are). */
 static const struct FormInfo {
     bool (*applies)(const Draft *d, int s);
     void (*begin)(Draft *d, int s, const Machine *m);

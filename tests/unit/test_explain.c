@@ -1,4 +1,5 @@
-/* Explaining leaves what it explains as it is: the text of a draft after its explanation is, byte for byte, the text before; of every app, by every scheduler. So does a copy of a draft that is changed. */
+/* Explaining leaves what it explains as it is: the text of a draft after its explanation is, byte for byte, the text
+ * before; of every app, by every scheduler. So does a copy of a draft that is changed. */
 #include "check.h"
 
 #include "analysis/regions.h"
@@ -24,7 +25,8 @@ static void check_same(const Candidate *made, Text *before, const char *path, co
 {
     Text after = state_of(&made->draft, before->arena);
     CHECK(before->count == after.count && !memcmp(text_string(before), text_string(&after), after.count),
-          "%s by %s: %s has changed the draft:\n%s\n%s", path, made->scheduler->name, what, text_string(before), text_string(&after));
+          "%s by %s: %s has changed the draft:\n%s\n%s", path, made->scheduler->name, what, text_string(before),
+          text_string(&after));
 }
 
 static void test_draft(const char *path, const Scheduler *by, const Graph *g, const Machine *m, Arena *arena)
