@@ -251,7 +251,7 @@ KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const
 
 typedef enum kn_schedule_view {
     KN_SCHEDULE_TEXT,       /* what kn_schedule_make gives */
-    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and why */
+    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and by which rule */
     KN_SCHEDULE_HTML,       /* the same as one HTML page, with the schedule */
     KN_SCHEDULE_GRAPH       /* what the schedulers know of the pipeline: sizes, accesses, work; the scheduler does not matter */
 } kn_schedule_view;

@@ -88,7 +88,7 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
     return plan_make(p, schedule, arena, bits);
 }
 
-Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until)
+Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
     const LowerOptions lowering = { .strict_float = options->strict_float, .vector_bits = vector_bits(targets), .until = until };
     Program *program = lower(plan, &lowering);
@@ -216,7 +216,7 @@ void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan    *plan    = compile_plan(p, &m->options, &targets, &arena);
+    Plan          *plan    = compile_plan(p, &m->options, &targets, &arena);
     const Program *program = plan ? compile_program(plan, &m->options, &targets, NULL) : NULL;
     Bytes          object;
     if (program && object_make(m, program, &targets, &arena, held, &object)) {

@@ -20,7 +20,7 @@ bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targe
 
 /* What a pipeline becomes on the way: first a plan, then a program of loops. In `arena`, until the pass of that name (NULL: all). NULL after diagnostics. */
 Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena);
-Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until);
+Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until);
 
 /* The backend's answer, until it is released; a diagnostic if it has none. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets, EmitKind kind, Emitted *out);

@@ -155,6 +155,7 @@ struct Elab {
     VEC(Entry *) funcs;         /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
     VEC(Definition) schedules;  /* schedule blocks */
     VEC(Definition) outputs, estimates;
+    Map          includes;      /* Item -> a copy with its path and what the file holds */
     VEC(const char *) included, including;
     Map          refs, instances, reductions;   /* what was made already, by hash_key; those with one key are a list */
     VEC(const char *) used_defines;

@@ -27,14 +27,14 @@ FuncRef *ref_intern(Elab *el, const FuncRef *like)
         parts[4 + 2 * d] = (uintptr_t)like->extent[d];
     }
     const void *key   = hash_key(parts, sizeof parts / sizeof *parts);
-    FuncRef    *first = map_get(&el->refs, key);
+    FuncRef    *first = map_get_mutable(&el->refs, key);
     for (FuncRef *r = first; r; r = r->next)
         if (same_ref(r, like))
             return r;
     FuncRef *r = ARENA_NEW(el->arena, FuncRef);
     *r         = *like;
     r->next    = first;
-    map_set(&el->refs, key, r);
+    map_set_mutable(&el->refs, key, r);
     return r;
 }
 

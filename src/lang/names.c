@@ -12,7 +12,7 @@ Scope *scope_new(Elab *el, Scope *up, const char *prefix)
 
 Entry *scope_find(const Scope *s, const char *name)
 {
-    return map_get(&s->entries, name);
+    return map_get_mutable(&s->entries, name);
 }
 
 const Env *env_root(Elab *el, Scope *scope)

@@ -181,7 +181,7 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
     if (t->item->value)
         return apply_formula(el, t, args);
     const void *key   = instance_key(el, t, n, args);
-    Instance   *first = map_get(&el->instances, key), *in = find_instance(first, t, n, args);
+    Instance   *first = map_get_mutable(&el->instances, key), *in = find_instance(first, t, n, args);
     if (in && in->busy) {
         diag_error(el->cx, call->loc, NULL, "the template `%s` needs itself with the same arguments", t->name);
         return ERROR_VALUE;
@@ -195,7 +195,7 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
     in  = ARENA_NEW(el->arena, Instance);
     *in = (Instance){ .next = first, .template_ = t, .args = args, .busy = true };
     context_spend(el->cx, INSTANCE_COST);
-    map_set(&el->instances, key, in);
+    map_set_mutable(&el->instances, key, in);
     const int errors = el->cx->error_count;
     el->templates++;
     in->result = make_instance(el, t, in, wanted);

@@ -61,10 +61,10 @@ Simplifier *lower_knowledge(Lower *lw, Arena *arena)
     return s;
 }
 
-Program *lower(const Plan *plan, const LowerOptions *options)
+Program *lower(Plan *plan, const LowerOptions *options)
 {
     Program *p = ARENA_NEW(plan->arena, Program);
-    Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = (ExprPool *)&plan->exprs, .plan = plan, .program = p,
+    Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = &plan->exprs, .plan = plan, .program = p,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
     *p = (Program){ .cx = plan->cx, .arena = plan->arena, .exprs = lw.exprs, .name = identifier(plan->arena, plan->name), .strict_float = options->strict_float };
     for (size_t i = 0; i < plan->pipeline->params.count; i++)

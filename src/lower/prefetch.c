@@ -90,7 +90,7 @@ static void read_over(Fetch *at, const Func *f, const SymBox *box)
 }
 
 /* What is read of f in an iteration of the loop last opened: by the definition, or if it does not, by the functions that are computed inside `loop`, consumers first. */
-static Reads reads_of(Build *b, const Nest *n, int loop, const Func *f)
+static Reads reads_of(Build *b, Nest *n, int loop, const Func *f)
 {
     Fetch at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
     nest_accesses(b, n, fetch_access, &at);
@@ -222,7 +222,7 @@ static const Expr *fetched_end(Build *b, const Expr *end, const PlanPrefetch *p,
     return !then ? unknown : then == shifted(b, end, loop, 0) ? then : within(b, then, min, max);
 }
 
-static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wraps *w)
+static void fetch(Build *b, Nest *n, const PlanPrefetch *p, int level, Wraps *w)
 {
     const Func *f     = p->func;
     const char *loop  = n->def->loops[p->loop].var;
@@ -244,7 +244,7 @@ static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wra
     wrap_before(b, w, fetch_box(b, n->def, f, &box, &read.box, dense));
 }
 
-void prefetches(Build *b, const Nest *n, int loop, Wraps *w)
+void prefetches(Build *b, Nest *n, int loop, Wraps *w)
 {
     for (int i = 0; i < n->def->prefetch_count; i++) {
         const PlanPrefetch *p = &n->def->prefetches[i];

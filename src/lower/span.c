@@ -69,7 +69,7 @@ static bool has_calls(Spans *sp, const Expr *e)
     bool found = e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_LOAD;
     for (uint32_t i = 0; i < e->count && !found; i++)
         found = has_calls(sp, e->args[i]);
-    map_set(&sp->has_calls, e, (void *)(found ? &yes : &no));
+    map_set(&sp->has_calls, e, found ? &yes : &no);
     return found;
 }
 
@@ -82,7 +82,7 @@ static bool is_fixed(Spans *sp, const Expr *e, Map *memo)
     bool fixed = e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
     for (uint32_t i = 0; i < e->count && fixed; i++)
         fixed = is_fixed(sp, e->args[i], memo);
-    map_set(memo, e, (void *)(fixed ? &yes : &no));
+    map_set(memo, e, fixed ? &yes : &no);
     return fixed;
 }
 
@@ -688,7 +688,7 @@ void spans_visit(Spans *sp, const Expr *e)
 {
     if (!has_calls(sp, e) || map_get(&sp->level[sp->depth].visited, e))
         return;
-    map_set(&sp->level[sp->depth].visited, e, (void *)&yes);
+    map_set(&sp->level[sp->depth].visited, e, &yes);
     context_spend(sp->lw->cx, 1);
     sp->work++;
     if (e->op == EX_SELECT) {

@@ -299,6 +299,19 @@ static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
     return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->update < 0 && demand->pointwise;
 }
 
+Draft draft_copy(const Draft *d, Arena *arena)
+{
+    const size_t stages = (size_t)d->graph->stage_count, room = stages + 1;
+    Draft        copy   = *d;
+    copy.groups         = ARENA_ARRAY(arena, Group, room);
+    copy.choices        = ARENA_ARRAY(arena, Choice, room);
+    copy.specials       = special_new(d->graph, arena);
+    memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
+    memcpy(copy.choices, d->choices, sizeof *d->choices * stages);
+    memcpy(copy.specials, d->specials, sizeof *d->specials * stages);
+    return copy;
+}
+
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
 {
     StageFacts       *facts = ARENA_ARRAY(arena, StageFacts, (size_t)g->stage_count + 1);

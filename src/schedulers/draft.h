@@ -85,6 +85,10 @@ typedef struct Draft {
 /* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);
 
+/* A draft of its own: changing or settling the copy leaves `d` as it is. What no draft changes once it is made (nests,
+ * orders in memory, the list of copies) is shared. */
+Draft draft_copy(const Draft *d, Arena *arena);
+
 /* The definition of a head that its loops are of: -1 the pure one, else the update with the most work; NO_DEF where nothing can be inside its loops (no dimensions, a scan, a scatter, C code). */
 enum { NO_DEF = -2 };
 int draft_main(const Draft *d, int s);

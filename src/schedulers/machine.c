@@ -263,10 +263,10 @@ static bool read_value(Reader *r, const Field *f, Machine *m)
 {
     Arena       *arena  = &r->cx->call;
     const size_t n      = word_length(r->at);
-    const char  *word   = arena_strndup(arena, r->at, n);
+    char        *word   = arena_strndup(arena, r->at, n);
     const Loc    loc    = loc_of(r, r->at, r->at + (n ? n : 1));
     const char  *remedy = arena_printf(arena, "%s: %s, for example %s=%s", f->name, f->meaning, f->name, f->example);
-    char        *end    = (char *)word;
+    char        *end    = word;
     double       value  = n && strspn(word, "0123456789.") ? strtod(word, &end) : NAN;
     const double unit   = *end ? unit_of(f, *end) : 0;
     if (unit > 0) {
