@@ -9,8 +9,8 @@ static int yes, no;
 
 static void forget_spans(SpanLevel *level, Arena *arena)
 {
-    map_init(&level->spans[0], arena);
-    map_init(&level->spans[1], arena);
+    for (int i = 0; i < 4; i++)
+        map_init(&level->spans[i / 2][i % 2], arena);
 }
 
 void spans_reset(Spans *sp, Lower *lw)
@@ -29,7 +29,7 @@ void spans_reset(Spans *sp, Lower *lw)
 
 static void know(Spans *sp, const Expr *node, Span span)
 {
-    SpanKnown k = { node, span };
+    SpanKnown k = { node, span, sp->deriving };
     vec_push(sp->lw->arena, &sp->level[sp->depth].known, k);
 }
 
@@ -38,14 +38,22 @@ void spans_bind(Spans *sp, const char *name, Span span)
     know(sp, expr_var(sp->lw->exprs, KN_I32, name), span);
 }
 
-/* What is known of a node itself; the newest first. */
-static const Span *find_known(const Spans *sp, const Expr *e)
+static const Span *find_among(const Spans *sp, const Expr *e, bool derived)
 {
     for (int level = sp->depth; level >= 0; level--)
-        for (size_t i = sp->level[level].known.count; i-- > 0;)
-            if (sp->level[level].known.at[i].node == e)
-                return &sp->level[level].known.at[i].span;
+        for (size_t i = sp->level[level].known.count; i-- > 0;) {
+            const SpanKnown *k = &sp->level[level].known.at[i];
+            if (k->node == e && k->derived == derived)
+                return &k->span;
+        }
     return NULL;
+}
+
+/* What is known of a node itself; the newest first. What was derived is the tighter. */
+static const Span *find_known(const Spans *sp, const Expr *e)
+{
+    const Span *derived = sp->deriving ? find_among(sp, e, true) : NULL;
+    return derived ? derived : find_among(sp, e, false);
 }
 
 const Expr *spans_alive(const Spans *sp)
@@ -343,22 +351,30 @@ static Span span_abs(Spans *sp, const Expr *e)
     return (Span){ x_max(lw, x_max(lw, a.min, x_neg(lw, a.max)), x_int(lw, 0)), x_max(lw, a.max, x_neg(lw, a.min)) };
 }
 
+/* The one or the other, as a condition in which nothing runs decides. */
+static Span span_either(Lower *lw, const Expr *condition, Span a, Span b)
+{
+    return (Span){ a.min && b.min ? x_select(lw, condition, a.min, b.min) : NULL, a.max && b.max ? x_select(lw, condition, a.max, b.max) : NULL };
+}
+
 static Span span_select(Spans *sp, const Expr *e)
 {
     Lower *lw = sp->lw;
-    if (fixed(sp, e->args[0])) {
-        const Span a = span_of(sp, e->args[1]), b = span_of(sp, e->args[2]);
-        return (Span){ a.min && b.min ? x_select(lw, e->args[0], a.min, b.min) : NULL,
-                       a.max && b.max ? x_select(lw, e->args[0], a.max, b.max) : NULL };
-    }
-    Span arm[2];
+    if (fixed(sp, e->args[0]))
+        return span_either(lw, e->args[0], span_of(sp, e->args[1]), span_of(sp, e->args[2]));
+    Span        arm[2];
+    const Expr *possible[2];
     for (int i = 0; i < 2; i++) {
         const bool entered = spans_enter(sp, e->args[0], i == 0);
         arm[i]             = span_of(sp, e->args[1 + i]);
+        possible[i]        = sp->level[sp->depth].possible;
         if (entered)
             spans_leave(sp);
     }
-    return span_hull(lw, arm[0], arm[1]);
+    const Expr *outer = sp->level[sp->depth].possible;
+    const Span  taken = possible[0] == outer ? arm[0] : span_either(lw, possible[0], arm[0], arm[1]);
+    const Span  other = possible[1] == outer ? arm[1] : span_either(lw, possible[1], arm[1], arm[0]);
+    return span_hull(lw, taken, other);
 }
 
 static const Expr *apply_one(Lower *lw, const Expr *e, const Expr *a)
@@ -615,7 +631,7 @@ static Span compute(Spans *sp, const Expr *e)
 
 Span span_of(Spans *sp, const Expr *e)
 {
-    Map        *memo  = &sp->level[sp->depth].spans[sp->clamped];
+    Map        *memo  = &sp->level[sp->depth].spans[sp->deriving][sp->clamped];
     const Span *known = map_get(memo, e);
     if (known)
         return *known;
@@ -623,11 +639,59 @@ Span span_of(Spans *sp, const Expr *e)
     sp->work++;
     Span *s = ARENA_NEW(sp->lw->arena, Span);
     *s      = compute(sp, e);
-    map_set(&sp->level[sp->depth].spans[sp->clamped], e, s);
+    map_set(&sp->level[sp->depth].spans[sp->deriving][sp->clamped], e, s);
     return *s;
 }
 
 /* ---- Conditions ------------------------------------------------------------------------- */
+
+/* A condition that the branch around is entered at all. */
+static void note_alive(Spans *sp, const Expr *condition)
+{
+    const Expr **holds = sp->deriving ? &sp->level[sp->depth].derived : &sp->level[sp->depth].alive;
+    if (sp->checking)
+        *holds = x_and(sp->lw, *holds, condition);
+}
+
+static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max);
+static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift);
+
+/* What a bound of a node says of its parts: an end is passed down through conversions that change nothing, sums, quotients by a number, magnitudes, and min and max of the right side. That is for inputs
+ * alone: boxes of functions follow from plain bounds of variables, which are cheap to keep at every loop. */
+static void narrow_parts(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
+{
+    Lower      *lw = sp->lw;
+    const Expr *a  = node->count ? node->args[0] : NULL;
+    int64_t     d;
+    switch ((ExprOp)node->op) {
+    case EX_CAST:
+        if (type_is_int((kn_type)a->type) && type_is_int((kn_type)node->type) && range_within((kn_type)node->type, value_range(lw, a)) &&
+            range_within((kn_type)a->type, value_range(lw, min ? min : max)))
+            narrow(sp, a, min ? x_cast(lw, (kn_type)a->type, min) : NULL, max ? x_cast(lw, (kn_type)a->type, max) : NULL);
+        break;
+    case EX_DIV:
+        if (node->type == KN_I32 && expr_is_int(node->args[1], &d) && d > 0)
+            narrow(sp, a, min ? scaled(lw, min, d) : NULL, max ? x_add(lw, scaled(lw, max, d), x_int(lw, d - 1)) : NULL);
+        break;
+    case EX_ADD:
+    case EX_SUB:
+        if (node->type == KN_I32)
+            assume_order(sp, min ? min : node, min ? node : max, 0);
+        break;
+    case EX_ABS:
+        if (node->type == KN_I32 && max) {
+            narrow(sp, a, x_neg(lw, max), NULL);
+            narrow(sp, a, NULL, max);
+        }
+        break;
+    case EX_MIN:
+    case EX_MAX:
+        for (int i = 0; i < 2 && (node->op == EX_MIN ? min : max); i++)
+            narrow(sp, node->args[i], min, max);
+        break;
+    default: break;
+    }
+}
 
 /* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition holds, so that a span is never empty: where the condition holds
  * nowhere, one point too many is said to be read, and `alive` says that it is not. */
@@ -641,14 +705,15 @@ static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max
     const Expr  *end = min ? min : max, *near = min ? was.min : was.max, *beyond = min ? was.max : was.min;
     const Expr  *now_near = near ? x_op(lw, op, near, end) : end, *now_beyond = beyond ? x_op(lw, op, beyond, end) : NULL;
     const Span   now = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
-    if (now.min == was.min && now.max == was.max)
-        return;
-    know(sp, node, now);
-    SpanLevel *level = &sp->level[sp->depth];
-    if (sp->checking && beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
-        level->alive = x_and(lw, level->alive, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
-    /* what was computed with less is still right, but not as tight */
-    forget_spans(level, lw->arena);
+    if (now.min != was.min || now.max != was.max) {
+        know(sp, node, now);
+        if (beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
+            note_alive(sp, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
+        /* what was computed with less is still right, but not as tight */
+        forget_spans(&sp->level[sp->depth], lw->arena);
+    }
+    if (sp->deriving)
+        narrow_parts(sp, node, min, max);
 }
 
 /* Uses that form >= 0. One thing that runs is bounded itself, of several their sum is. */
@@ -666,15 +731,25 @@ static void assume_form(Spans *sp, const Linear *form)
             narrow(sp, runs.atoms[0], x_neg(lw, limit), NULL);
         else
             narrow(sp, runs.atoms[0], NULL, limit);
-    } else if (runs.count > 1) {
+    } else if (runs.count > 1 && !sp->deriving) {
         const Span    s   = span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1);
         const SpanSum sum = { runs, x_neg(lw, base), true };
         SpanLevel    *level = &sp->level[sp->depth];
         vec_push(lw->arena, &level->sums, sum);
-        if (sp->checking && s.max)
-            level->alive = x_and(lw, level->alive, x_le(lw, sum.bound, s.max));
+        if (s.max)
+            note_alive(sp, x_le(lw, sum.bound, s.max));
         forget_spans(level, lw->arena);
     }
+}
+
+/* The end and a small number; the end itself where it is a float, or the sum may wrap. */
+static const Expr *moved_by(Lower *lw, const Expr *end, int64_t shift)
+{
+    const kn_type type = end ? (kn_type)end->type : KN_NONE;
+    if (!end || !shift || !type_is_int(type))
+        return end;
+    const Range r = value_range(lw, end);
+    return range_within(type, range_int(r.lo + shift, r.hi + shift)) ? x_add(lw, end, expr_int(lw->exprs, type, shift)) : end;
 }
 
 /* Uses that a + shift <= b. */
@@ -690,22 +765,48 @@ static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift)
         assume_form(sp, &form);
     }
     if (a->type != KN_I32 && a->type != KN_BOOL) {
-        narrow(sp, a, NULL, span_of(sp, b).max);
-        narrow(sp, b, span_of(sp, a).min, NULL);
+        narrow(sp, a, NULL, moved_by(lw, span_of(sp, b).max, -shift));
+        narrow(sp, b, moved_by(lw, span_of(sp, a).min, shift), NULL);
     }
 }
 
-/* Uses that a != b: it cannot be where both are one and the same number. */
+/* Uses that node != limit, which does not run: an end of the span that is that number moves inward by one. A span of that one number stays as it is: then the branch
+ * is not entered for these ranges, which `possible` says. (The part of a range that a loop inside runs through has another number only if the whole has: boxes inside lie in those outside.) */
+static void exclude(Spans *sp, const Expr *node, const Expr *limit)
+{
+    Lower     *lw  = sp->lw;
+    const Span was = span_of(sp, node);
+    if (!was.min || !was.max)
+        return;
+    const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit), *last = x_op(lw, EX_EQ, was.max, limit);
+    const Span  now = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
+                        x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
+    if (now.min == was.min && now.max == was.max)
+        return;
+    SpanLevel   *level = &sp->level[sp->depth];
+    const Expr **holds = sp->deriving ? &level->derived : &level->possible;
+    *holds             = x_and(lw, *holds, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
+    know(sp, node, now);
+    forget_spans(level, lw->arena);
+}
+
+/* Uses that a != b. One variable against what does not run is kept from that number; else it cannot be where both are one and the same number. */
 static void assume_other(Spans *sp, const Expr *a, const Expr *b)
 {
     Lower *lw = sp->lw;
-    if (!sp->checking || a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b))
+    Linear form, runs, rest;
+    bool   whole = true;
+    if (a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b) || !expr_linear(lw->arena, expr_binary(lw->exprs, EX_SUB, KN_I32, a, b), &form))
         return;
+    part_form(sp, &form, &runs, &rest);
+    if (runs.count == 1 && runs.atoms[0]->op == EX_VAR && (runs.coefficients[0] == 1 || runs.coefficients[0] == -1)) {
+        const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole), -1).min;
+        exclude(sp, runs.atoms[0], runs.coefficients[0] > 0 ? x_neg(lw, base) : base);
+        return;
+    }
     const Span p = span_of(sp, a), q = span_of(sp, b);
-    if (!p.min || !p.max || !q.min || !q.max)
-        return;
-    SpanLevel *level = &sp->level[sp->depth];
-    level->alive     = x_and(lw, level->alive, x_op(lw, EX_OR, x_op(lw, EX_NE, p.min, q.max), x_op(lw, EX_NE, p.max, q.min)));
+    if (p.min && p.max && q.min && q.max)
+        note_alive(sp, x_op(lw, EX_OR, x_op(lw, EX_NE, p.min, q.max), x_op(lw, EX_NE, p.max, q.min)));
 }
 
 static void assume(Spans *sp, const Expr *c, bool truth)
@@ -754,14 +855,18 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
 {
     if (sp->depth == SPAN_LEVELS || sp->work > SPAN_WORK)
         return false;
-    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided;
+    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided, *possible = sp->level[sp->depth].possible, *derived = sp->level[sp->depth].derived;
     sp->depth++;
     SpanLevel *level = &sp->level[sp->depth];
-    *level           = (SpanLevel){ .alive = alive, .decided = decided };
+    *level           = (SpanLevel){ .alive = alive, .decided = decided, .possible = possible, .derived = derived };
     forget_spans(level, sp->lw->arena);
     map_init(&level->visited, sp->lw->arena);
     if (!fixed(sp, condition)) {
         assume(sp, condition, truth);
+        sp->deriving = sp->checking;
+        if (sp->deriving)
+            assume(sp, condition, truth);
+        sp->deriving = false;
         return true;
     }
     if (!truth)
@@ -817,25 +922,49 @@ static Span span_anywhere(Spans *sp, const Expr *e)
     return s;
 }
 
+/* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
 static void tell_access(Spans *sp, const Expr *call)
 {
-    const int count = (int)call->count;
-    Span      index[KN_MAX_RANK];
-    unsigned  unsafe = 0;
-    const bool always = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
-    for (int d = 0; d < count; d++) {
+    Lower           *lw     = sp->lw;
+    const SpanLevel *now    = &sp->level[sp->depth];
+    const Expr      *alive  = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
+    const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
+    Span             index[KN_MAX_RANK];
+    unsigned         unsafe = 0;
+    bool             narrowed = false;
+    for (int d = 0; d < (int)call->count; d++) {
+        const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
+        sp->deriving    = input;
         index[d]        = span_of(sp, call->args[d]);
-        const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : index[d];
-        if (!always || !is_exact(sp, call->args[d]) || base.min != index[d].min || base.max != index[d].max)
+        sp->deriving    = false;
+        const bool moved = base.min != index[d].min || base.max != index[d].max;
+        narrowed |= moved;
+        if (!always || moved || !is_exact(sp, call->args[d]))
             unsafe |= 1u << d;
     }
-    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, unsafe);
+    const Expr *decided = x_and(lw, now->decided, narrowed ? now->possible : NULL);     /* not narrowed: the span is as good as one without the inequalities */
+    if (input && narrowed)
+        decided = x_and(lw, x_and(lw, decided, now->alive), now->derived);
+    sp->access(sp->user, call, index, alive, decided, unsafe);
 }
 
+/* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is called? */
+static bool is_either(Spans *sp, const Expr *condition, bool truth)
+{
+    const bool is_or = condition->op == EX_OR || condition->op == EX_BIT_OR, is_and = condition->op == EX_AND || condition->op == EX_BIT_AND;
+    return condition->type == KN_BOOL && (truth ? is_or : is_and) && fixed(sp, condition->args[0]) != fixed(sp, condition->args[1]);
+}
+
+/* What evaluating `arm` reads where `condition` is `truth`. Behind a disjunction: what it reads where the one part holds, and where the other does. */
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)
 {
     if (!has_calls(sp, arm))
         return;
+    if (sp->work <= SPAN_WORK / 2 && is_either(sp, condition, truth)) {
+        visit_arm(sp, condition->args[0], truth, arm);
+        visit_arm(sp, condition->args[1], truth, arm);
+        return;
+    }
     const bool entered = spans_enter(sp, condition, truth);
     spans_visit(sp, arm);
     if (entered)

@@ -19,6 +19,7 @@ typedef struct Span {
 typedef struct SpanKnown {
     const Expr *node;
     Span        span;
+    bool        derived;            /* from all that conditions say, also of what the node is a part of */
 } SpanKnown;
 
 /* What a condition says of a sum of several things that run: sum of coefficient * atom >= bound, or <= bound. */
@@ -31,12 +32,14 @@ typedef struct SpanSum {
 enum { SPAN_LEVELS = 6, SPAN_WORK = 20000 };
 
 typedef struct SpanLevel {
-    Map         spans[2];           /* node -> Span; the second: inside a clamp */
+    Map         spans[2][2];        /* node -> Span, without and with what was derived; the second of each: inside a clamp */
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
     const Expr *alive;              /* NULL: always */
     const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
+    const Expr *possible;           /* the condition that the ranges have a point where all inequalities (x != c) around hold; NULL: they have */
+    const Expr *derived;            /* the condition that they have one where derived bounds hold */
 } SpanLevel;
 
 /* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and the dimensions, a bit each, whose
@@ -51,6 +54,7 @@ typedef struct Spans {
     SpanAccess *access;
     void       *user;
     bool        clamped;            /* what is looked at is clamped to two ends: where it may be anything, nothing need be known of it */
+    bool        deriving;           /* derived bounds count */
     bool        checking;           /* collect what must hold so that no index wraps, and the conditions of branches in `alive` */
     VEC(const Expr *) checks;
     Map         has_calls;          /* node -> &yes or &no */
