@@ -32,9 +32,9 @@ static const double l2_part = 0.75, l3_part = 0.5;
 /* L3_CORE: servers have 1.5 to 5 MiB of L3 per physical core, and a slice of a server is told the size of the whole, which cores that it does not see fill too. On a slice of two cores that
  * is told 260 MiB, reading 4 MiB already runs at 28 bytes a ns, against 110 from L2 and 14 from memory. One thread there, ms of schedules made for half of that L3, for 4 MiB a core, and by
  * hand: max_filter 215, 78, 77; unsharp 9.7, 6.1, 6.0; blur 5.9, 4.1, 4.0. From 3 to 8 MiB a core these schedules are the same. */
-double machine_claimed_l3(const Machine *m)
+double machine_claimed_cache(const Machine *m)
 {
-    return fmin((double)m->l3, (double)m->l3_core * m->cores);
+    return fmax((double)m->l2, fmin((double)m->l3, (double)m->l3_core * m->cores));
 }
 
 double machine_kept_l2(const Machine *m)
@@ -44,7 +44,7 @@ double machine_kept_l2(const Machine *m)
 
 double machine_last_cache(const Machine *m)
 {
-    return m->l3 ? fmin(l3_part * (double)m->l3, machine_claimed_l3(m)) : (double)m->l2;
+    return fmax((double)m->l2, fmin(l3_part * (double)m->l3, machine_claimed_cache(m)));
 }
 
 /* Measured with a sum of two rows, streaming against usual stores, where the L2 has 2 MiB. One thread: an output of 1 MiB takes 51 and 47 us, 1.5 MiB 79 and 99, 4 MiB 245 and 297, 16 MiB 909

@@ -30,11 +30,11 @@ typedef struct Machine {
 Machine machine_usual(void);
 /* What the system says of this one; the speeds are the usual ones. */
 Machine machine_detect(void);
-/* Bytes of the l3 that all cores together can count on. */
-double machine_claimed_l3(const Machine *m);
-/* Bytes of a core's l2, and of the last level of cache, that are still there when they are needed again. */
-double machine_kept_l2(const Machine *m);
+/* Bytes of the last level of cache that all cores together can count on; an l2 at least. */
+double machine_claimed_cache(const Machine *m);
+/* Bytes of that which are still there when they are needed again; the same of a core's l2. */
 double machine_last_cache(const Machine *m);
+double machine_kept_l2(const Machine *m);
 /* Bytes of an output above which streaming stores take less time than the usual ones. */
 double machine_streams_from(const Machine *m);
 /* Measures the speeds, in less than half a second, with the sizes that `m` says. A speed that cannot be measured (no memory, no threads) stays as it is. */

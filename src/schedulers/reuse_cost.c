@@ -344,7 +344,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     }
     const double threads = n->tasks < m->cores ? n->tasks : m->cores;
     const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
-    const double last = m->l3 ? machine_claimed_l3(m) : (double)m->l2;
+    const double last = machine_claimed_cache(m);
     out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
     out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;

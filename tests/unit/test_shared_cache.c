@@ -24,6 +24,7 @@ static const Counted counted[] = {
     { "cores=8, l2=2M, l2_shared=4, l3=16M", 8, 0.375, 4 },
     { "cores=2, l2=2M, l2_shared=4, l3=16M", 8, 0.375, 2 },
     { "cores=2, l2=2M, l3=0", 2, 1.5, 4 },
+    { "cores=1, l2=16M, l3=32M", 16, 12, 16 },                              /* an L2 that is larger than a core's part of the L3 */
     { "cores=2, l2=2M, l3=260M, l3_core=1G, stream=1G", 130, 1.5, 1024 },   /* both switched off */
     { "cores=2, l2=2M, l3=260M, l3_core=2M, stream=1M", 4, 1.5, 1 },
 };
