@@ -1,9 +1,7 @@
 /* Spans of expressions: see span.h. */
 #include "lower/span.h"
 
-#include <math.h>
-
-static int yes, no;
+static const char yes, no;
 
 /* ---- Environments ----------------------------------------------------------------------- */
 
@@ -70,7 +68,7 @@ static bool has_calls(Spans *sp, const Expr *e)
     bool found = e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_LOAD;
     for (uint32_t i = 0; i < e->count && !found; i++)
         found = has_calls(sp, e->args[i]);
-    map_set(&sp->has_calls, e, found ? &yes : &no);
+    map_set(&sp->has_calls, e, (void *)(found ? &yes : &no));
     return found;
 }
 
@@ -83,11 +81,11 @@ static bool is_fixed(Spans *sp, const Expr *e, Map *memo)
     bool fixed = e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
     for (uint32_t i = 0; i < e->count && fixed; i++)
         fixed = is_fixed(sp, e->args[i], memo);
-    map_set(memo, e, fixed ? &yes : &no);
+    map_set(memo, e, (void *)(fixed ? &yes : &no));
     return fixed;
 }
 
-static bool fixed(Spans *sp, const Expr *e)
+bool spans_fixed(Spans *sp, const Expr *e)
 {
     Arena scratch;
     Map   memo;
@@ -98,33 +96,7 @@ static bool fixed(Spans *sp, const Expr *e)
     return result;
 }
 
-/* ---- Rules ------------------------------------------------------------------------------ */
-
-static const Expr *both(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
-{
-    return a && b ? x_op(lw, op, a, b) : NULL;
-}
-
-static const Expr *least(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MIN, a, b); }
-static const Expr *most(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MAX, a, b); }
-
-static Span span_hull(Lower *lw, Span a, Span b)
-{
-    return (Span){ least(lw, a.min, b.min), most(lw, a.max, b.max) };
-}
-
-/* From the numbers alone. */
-static Span span_numbers(Spans *sp, const Expr *e)
-{
-    Lower        *lw   = sp->lw;
-    const kn_type type = (kn_type)e->type;
-    const Range   r    = value_range(lw, e), all = range_of_type(type);
-    if (type_is_float(type))
-        return (Span){ r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo), r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
-    const bool wide = type_bits(type) >= 32;
-    return (Span){ wide && r.lo == all.lo ? NULL : expr_int(lw->exprs, type, (int64_t)r.lo),
-                   wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
-}
+/* ---- Sums ------------------------------------------------------------------------------- */
 
 static double magnitude(int64_t v)
 {
@@ -227,7 +199,7 @@ static void part_form(Spans *sp, const Linear *form, Linear *runs, Linear *rest)
     rest->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
     rest->constant     = form->constant;
     for (int i = 0; i < form->count; i++) {
-        Linear *to                    = fixed(sp, form->atoms[i]) ? rest : runs;
+        Linear *to                    = spans_fixed(sp, form->atoms[i]) ? rest : runs;
         to->atoms[to->count]          = form->atoms[i];
         to->coefficients[to->count++] = form->coefficients[i];
     }
@@ -279,320 +251,6 @@ static bool span_linear(Spans *sp, const Expr *e, Span *out)
     return true;
 }
 
-static Span span_product(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (!a.min || !a.max || !b.min || !b.max)
-        return span_numbers(sp, e);
-    Span r = { 0 };
-    for (int i = 0; i < 4; i++) {
-        const Expr *p = x_op(lw, (ExprOp)e->op, i & 1 ? a.max : a.min, i & 2 ? b.max : b.min);
-        r.min         = r.min ? x_min(lw, r.min, p) : p;
-        r.max         = r.max ? x_max(lw, r.max, p) : p;
-    }
-    return r;
-}
-
-/* Division by a number: monotonic. By something that does not run: between -m and m, m the largest magnitude. */
-static Span span_div(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    int64_t    d;
-    if (!a.min || !a.max)
-        return span_numbers(sp, e);
-    if (expr_is_int(e->args[1], &d)) {
-        if (d == 0)
-            return (Span){ x_int(lw, 0), x_int(lw, 0) };
-        const Expr *p = x_op(lw, EX_DIV, a.min, e->args[1]), *q = x_op(lw, EX_DIV, a.max, e->args[1]);
-        return d > 0 ? (Span){ p, q } : (Span){ q, p };
-    }
-    const Expr *m = x_max(lw, x_max(lw, a.max, x_neg(lw, a.min)), x_int(lw, 0));
-    return (Span){ x_neg(lw, m), m };
-}
-
-/* Within one period it is the difference to the period's begin; else anything from 0 to m-1. */
-static Span span_mod(Spans *sp, const Expr *e)
-{
-    Lower      *lw = sp->lw;
-    const Span  a  = span_of(sp, e->args[0]);
-    const Expr *m  = e->args[1];
-    if (!fixed(sp, m))
-        return span_numbers(sp, e);
-    const Expr *zero = x_int(lw, 0);
-    const Expr *last = x_max(lw, x_sub(lw, simplify(lw->simplifier, expr_unary(lw->exprs, EX_ABS, KN_I32, m)), x_int(lw, 1)), zero);
-    if (!a.min || !a.max)
-        return (Span){ zero, last };
-    const Expr *same = x_op(lw, EX_EQ, x_op(lw, EX_DIV, a.min, m), x_op(lw, EX_DIV, a.max, m));
-    return (Span){ x_select(lw, same, x_op(lw, EX_MOD, a.min, m), zero), x_select(lw, same, x_op(lw, EX_MOD, a.max, m), last) };
-}
-
-static Span span_min(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    return (Span){ least(lw, a.min, b.min), !a.max ? b.max : !b.max ? a.max : x_min(lw, a.max, b.max) };
-}
-
-static Span span_max(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    return (Span){ !a.min ? b.min : !b.min ? a.min : x_max(lw, a.min, b.min), most(lw, a.max, b.max) };
-}
-
-static Span span_abs(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    if (!a.min || !a.max || e->type != KN_I32)
-        return span_numbers(sp, e);
-    return (Span){ x_max(lw, x_max(lw, a.min, x_neg(lw, a.max)), x_int(lw, 0)), x_max(lw, a.max, x_neg(lw, a.min)) };
-}
-
-/* The one or the other, as a condition in which nothing runs decides. */
-static Span span_either(Lower *lw, const Expr *condition, Span a, Span b)
-{
-    return (Span){ a.min && b.min ? x_select(lw, condition, a.min, b.min) : NULL, a.max && b.max ? x_select(lw, condition, a.max, b.max) : NULL };
-}
-
-static Span span_select(Spans *sp, const Expr *e)
-{
-    Lower *lw = sp->lw;
-    if (fixed(sp, e->args[0]))
-        return span_either(lw, e->args[0], span_of(sp, e->args[1]), span_of(sp, e->args[2]));
-    Span        arm[2];
-    const Expr *possible[2];
-    for (int i = 0; i < 2; i++) {
-        const bool entered = spans_enter(sp, e->args[0], i == 0);
-        arm[i]             = span_of(sp, e->args[1 + i]);
-        possible[i]        = sp->level[sp->depth].possible;
-        if (entered)
-            spans_leave(sp);
-    }
-    const Expr *outer = sp->level[sp->depth].possible;
-    const Span  taken = possible[0] == outer ? arm[0] : span_either(lw, possible[0], arm[0], arm[1]);
-    const Span  other = possible[1] == outer ? arm[1] : span_either(lw, possible[1], arm[1], arm[0]);
-    return span_hull(lw, taken, other);
-}
-
-static const Expr *apply_one(Lower *lw, const Expr *e, const Expr *a)
-{
-    return a ? simplify(lw->simplifier, expr_unary(lw->exprs, (ExprOp)e->op, (kn_type)e->type, a)) : NULL;
-}
-
-/* Operators of one operand that never decrease: rounding, and casts that keep order. */
-static Span span_rising(Spans *sp, const Expr *e)
-{
-    const Span a = span_of(sp, e->args[0]);
-    return (Span){ apply_one(sp->lw, e, a.min), apply_one(sp->lw, e, a.max) };
-}
-
-/* The span of what is `from` before it wraps into a narrower type: the same numbers if they all fit, else all of the type. */
-static Span span_fit(Lower *lw, kn_type to, Span from)
-{
-    if (!from.min || !from.max)
-        return (Span){ expr_int(lw->exprs, to, type_min(to)), expr_int(lw->exprs, to, type_max(to)) };
-    const Expr *lo = x_int(lw, type_min(to)), *hi = x_int(lw, type_max(to));
-    const Expr *ok = x_and(lw, x_le(lw, lo, from.min), x_le(lw, from.max, hi));
-    return (Span){ x_cast(lw, to, x_select(lw, ok, from.min, lo)), x_cast(lw, to, x_select(lw, ok, from.max, hi)) };
-}
-
-/* Arithmetic in less than 32 bits: as if in 32, then wrapped. */
-static Span span_narrow(Spans *sp, const Expr *e)
-{
-    Lower      *lw = sp->lw;
-    const Expr *args[3];
-    for (uint32_t i = 0; i < e->count; i++)
-        args[i] = x_cast(lw, KN_I32, e->args[i]);
-    const Expr *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0]) : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
-    return span_fit(lw, (kn_type)e->type, span_of(sp, wide));
-}
-
-/* ~a is -a - 1. */
-static Span span_not(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    return (Span){ a.max ? x_sub(lw, x_int(lw, -1), a.max) : NULL, a.min ? x_sub(lw, x_int(lw, -1), a.min) : NULL };
-}
-
-/* A cast keeps order unless it wraps: to a float, saturating from a float (NaN gives 0, and a float of any size a number of the type), to a wider integer type. */
-static Span span_cast(Spans *sp, const Expr *e)
-{
-    Lower        *lw = sp->lw;
-    const kn_type to = (kn_type)e->type, from = (kn_type)e->args[0]->type;
-    if (from == KN_BOOL || to == KN_BOOL)
-        return span_numbers(sp, e);
-    if (type_is_float(to))
-        return span_rising(sp, e);
-    if (type_is_float(from)) {
-        const Span  rising = span_rising(sp, e), all = span_numbers(sp, e);
-        const Span  r      = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
-        const Expr *zero   = expr_int(lw->exprs, to, 0);
-        return value_range(lw, e->args[0]).nan ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) } : r;
-    }
-    const Range inner = value_range(lw, e->args[0]);
-    if (range_within(to, inner))
-        return span_rising(sp, e);
-    return from == KN_I32 && type_bits(to) < 32 ? span_fit(lw, to, span_of(sp, e->args[0])) : span_numbers(sp, e);
-}
-
-/* May a sum or product of floats be no number? Then the sum or product of their ends may be none either, and nothing compares with that. */
-static bool may_be_nan(Spans *sp, const Expr *e)
-{
-    return value_range(sp->lw, e).nan;
-}
-
-/* An end, or infinity where it is no number. */
-static const Expr *number_or(Lower *lw, const Expr *e, bool guard, double infinity)
-{
-    return e && guard ? x_select(lw, x_op(lw, EX_EQ, e, e), e, expr_float(lw->exprs, (kn_type)e->type, infinity)) : e;
-}
-
-static Span span_float_sum(Spans *sp, const Expr *e)
-{
-    Lower       *lw    = sp->lw;
-    const bool   guard = may_be_nan(sp, e);
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    const bool   sum = e->op == EX_ADD;
-    const Expr  *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max), *max = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
-    return (Span){ number_or(lw, min, guard, -INFINITY), number_or(lw, max, guard, INFINITY) };
-}
-
-static Span span_float_product(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (!may_be_nan(sp, e))
-        return span_product(sp, e);
-    if (!a.min || !a.max || !b.min || !b.max)
-        return span_numbers(sp, e);
-    Span r = { 0 };
-    for (int i = 0; i < 4; i++) {
-        const Expr *p = x_op(lw, EX_MUL, i & 1 ? a.max : a.min, i & 2 ? b.max : b.min);
-        const Expr *low = number_or(lw, p, true, -INFINITY), *high = number_or(lw, p, true, INFINITY);
-        r = (Span){ r.min ? x_min(lw, r.min, low) : low, r.max ? x_max(lw, r.max, high) : high };
-    }
-    return r;
-}
-
-static Span span_neg(Spans *sp, const Expr *e)
-{
-    const Span a = span_of(sp, e->args[0]);
-    return (Span){ a.max ? x_neg(sp->lw, a.max) : NULL, a.min ? x_neg(sp->lw, a.min) : NULL };
-}
-
-/* A quotient of floats: by something that does not run and is a number other than 0. */
-static Span span_float_div(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    if (e->args[1]->op != EX_FLOAT || e->args[1]->u.f == 0 || !a.min || !a.max)
-        return span_numbers(sp, e);
-    const Expr *p = x_op(lw, EX_DIV, a.min, e->args[1]), *q = x_op(lw, EX_DIV, a.max, e->args[1]);
-    return e->args[1]->u.f > 0 ? (Span){ p, q } : (Span){ q, p };
-}
-
-/* Simplified without knowing what lets stand for, which has other spans than their names. */
-static const Expr *by_itself(Lower *lw, const Expr *e)
-{
-    return simplify(simplifier_new(lw->exprs, lw->arena), e);
-}
-
-/* Shifts and masks by constants are products, quotients and remainders once simplified. */
-static Span span_bits(Spans *sp, const Expr *e)
-{
-    const Expr *plain = by_itself(sp->lw, e);
-    return plain == e ? span_numbers(sp, e) : span_of(sp, plain);
-}
-
-/* 1 << s rises with s until it wraps; then it may be anything, which is said with numbers that no box has. */
-static Span span_shl(Spans *sp, const Expr *e)
-{
-    Lower  *lw = sp->lw;
-    int64_t base;
-    if (!expr_is_int(e->args[0], &base) || base <= 0 || e->args[1]->type != KN_I32)
-        return span_bits(sp, e);
-    int limit = 30;
-    while (limit > 0 && base >> (30 - limit) > 1)
-        limit--;
-    const Span  s   = span_of(sp, e->args[1]);
-    const Expr *far = x_int(lw, MOST_COORDINATE);
-    if (!s.min || !s.max)
-        return span_numbers(sp, e);
-    const Expr *ok = x_le(lw, s.max, x_int(lw, limit));
-    const Expr *lo = simplify(lw->simplifier, expr_binary(lw->exprs, EX_SHL, KN_I32, e->args[0], s.min));
-    const Expr *hi = simplify(lw->simplifier, expr_binary(lw->exprs, EX_SHL, KN_I32, e->args[0], s.max));
-    return (Span){ x_select(lw, ok, lo, x_neg(lw, far)), x_select(lw, ok, hi, far) };
-}
-
-/* Or, exclusive or, and of numbers that are not negative have no bits that neither operand can have; of `and` with a constant, that has. What may be larger than coordinates may be anything, which is
- * said with numbers that no box has. */
-static Span span_bitwise(Spans *sp, const Expr *e)
-{
-    Lower      *lw    = sp->lw;
-    const Expr *plain = by_itself(lw, e);
-    int64_t     k;
-    if (plain != e)
-        return span_of(sp, plain);
-    for (int i = 0; i < 2; i++)
-        if (e->op == EX_BIT_AND && expr_is_int(e->args[i], &k) && k >= 0)
-            return (Span){ x_int(lw, 0), e->args[i] };
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (!a.min || !a.max || !b.min || !b.max)
-        return span_numbers(sp, e);
-    const Expr *far  = x_int(lw, MOST_COORDINATE), *top = x_max(lw, a.max, b.max);
-    const Expr *ok   = x_and(lw, x_le(lw, x_int(lw, 0), x_min(lw, a.min, b.min)), x_op(lw, EX_LT, top, far));
-    const Expr *bits = x_sub(lw, x_int(lw, 32), expr_unary(lw->exprs, EX_CLZ, KN_I32, top));
-    const Expr *mask = x_sub(lw, expr_binary(lw->exprs, EX_SHL, KN_I32, x_int(lw, 1), bits), x_int(lw, 1));
-    return (Span){ x_select(lw, ok, x_int(lw, 0), x_neg(lw, far)), x_select(lw, ok, mask, far) };
-}
-
-/* The more, the fewer zeros in front; a negative number has none. */
-static Span span_clz(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    if (!a.min || !a.max)
-        return span_numbers(sp, e);
-    const Expr *negative = x_op(lw, EX_LT, a.min, x_int(lw, 0));
-    return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
-}
-
-/* A function's values: numbers, and parameters where those say nothing, or say more and nothing has to hold for it. */
-static Span span_call(Spans *sp, const Expr *e)
-{
-    const Span         s = span_numbers(sp, e);
-    const FunctionSpan f = function_span(sp->lw, e->u.call.func, e->u.call.index);
-    if (s.min && s.max) {
-        const bool more = !f.check_count && e->type == KN_I32;
-        return (Span){ more && f.span.min ? x_max(sp->lw, s.min, f.span.min) : s.min, more && f.span.max ? x_min(sp->lw, s.max, f.span.max) : s.max };
-    }
-    for (int i = 0; i < f.check_count && sp->checking; i++)
-        vec_push(sp->lw->arena, &sp->checks, f.checks[i]);
-    return (Span){ s.min ? s.min : f.span.min, s.max ? s.max : f.span.max };
-}
-
-typedef Span Rule(Spans *sp, const Expr *e);
-static Rule *const int_rules[EX_COUNT] = {
-    [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
-    [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
-    [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_CLZ] = span_clz,
-    [EX_BIT_AND] = span_bitwise, [EX_BIT_OR] = span_bitwise, [EX_BIT_XOR] = span_bitwise,
-    [EX_CALL] = span_call,
-};
-static Rule *const narrow_rules[EX_COUNT] = {
-    [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,
-    [EX_MIN] = span_min,    [EX_MAX] = span_max,    [EX_ABS] = span_narrow, [EX_SELECT] = span_select, [EX_CAST] = span_cast,
-};
-static Rule *const float_rules[EX_COUNT] = {
-    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product, [EX_DIV] = span_float_div,
-    [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising, [EX_ROUND] = span_rising,
-    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,  [EX_CALL] = span_call,
-};
-
 /* min(max(a, b), c) or max(min(a, b), c), where nothing runs in c, and in a or b. */
 static bool is_clamp(Spans *sp, const Expr *e)
 {
@@ -601,7 +259,7 @@ static bool is_clamp(Spans *sp, const Expr *e)
         return false;
     for (int i = 0; i < 2; i++) {
         const Expr *inner = e->args[i];
-        if (inner->op == other && fixed(sp, e->args[1 - i]) && (fixed(sp, inner->args[0]) || fixed(sp, inner->args[1])))
+        if (inner->op == other && spans_fixed(sp, e->args[1 - i]) && (spans_fixed(sp, inner->args[0]) || spans_fixed(sp, inner->args[1])))
             return true;
     }
     return false;
@@ -613,7 +271,7 @@ static Span compute(Spans *sp, const Expr *e)
     const Span *known = find_known(sp, e);
     if (known)
         return *known;
-    if (e->op == EX_VAR || (!has_calls(sp, e) && fixed(sp, e)))
+    if (e->op == EX_VAR || (!has_calls(sp, e) && spans_fixed(sp, e)))
         return (Span){ e, e };
     if (span_linear(sp, e, &r))
         return r;
@@ -623,10 +281,7 @@ static Span compute(Spans *sp, const Expr *e)
         sp->clamped = false;
         return r;
     }
-    const kn_type type = (kn_type)e->type;
-    Rule *const  *rules = type == KN_I32 ? int_rules : type_is_float(type) ? float_rules : narrow_rules;
-    const bool    ruled = rules[e->op] && (rules != narrow_rules || (type_is_int(type) && type_bits(type) < 32));
-    return ruled ? rules[e->op](sp, e) : span_numbers(sp, e);
+    return span_rule(sp, e);
 }
 
 Span span_of(Spans *sp, const Expr *e)
@@ -861,12 +516,13 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
     *level           = (SpanLevel){ .alive = alive, .decided = decided, .possible = possible, .derived = derived };
     forget_spans(level, sp->lw->arena);
     map_init(&level->visited, sp->lw->arena);
-    if (!fixed(sp, condition)) {
-        assume(sp, condition, truth);
-        sp->deriving = sp->checking;
-        if (sp->deriving)
+    if (!spans_fixed(sp, condition)) {
+        const bool deriving = sp->deriving;
+        for (int i = 0; i < 1 + sp->checking; i++) {
+            sp->deriving = i;
             assume(sp, condition, truth);
-        sp->deriving = false;
+        }
+        sp->deriving = deriving;
         return true;
     }
     if (!truth)
@@ -904,7 +560,7 @@ static bool is_exact(Spans *sp, const Expr *e)
         for (uint32_t i = 0; i < e->count; i++)
             if (!is_exact(sp, e->args[i]))
                 return false;
-        return e->op != EX_MUL || fixed(sp, e->args[0]) || fixed(sp, e->args[1]);
+        return e->op != EX_MUL || spans_fixed(sp, e->args[0]) || spans_fixed(sp, e->args[1]);
     default: return false;
     }
 }
@@ -930,7 +586,7 @@ static void tell_access(Spans *sp, const Expr *call)
     const Expr      *alive  = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
     const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
     Span             index[KN_MAX_RANK];
-    unsigned         unsafe = 0;
+    unsigned         unsafe = 0, loose = 0;
     bool             narrowed = false;
     for (int d = 0; d < (int)call->count; d++) {
         const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
@@ -939,20 +595,21 @@ static void tell_access(Spans *sp, const Expr *call)
         sp->deriving    = false;
         const bool moved = base.min != index[d].min || base.max != index[d].max;
         narrowed |= moved;
-        if (!always || moved || !is_exact(sp, call->args[d]))
-            unsafe |= 1u << d;
+        const bool exact = is_exact(sp, call->args[d]);
+        unsafe |= (unsigned)(!always || moved || !exact) << d;
+        loose |= (unsigned)!exact << d;
     }
     const Expr *decided = x_and(lw, now->decided, narrowed ? now->possible : NULL);     /* not narrowed: the span is as good as one without the inequalities */
     if (input && narrowed)
         decided = x_and(lw, x_and(lw, decided, now->alive), now->derived);
-    sp->access(sp->user, call, index, alive, decided, unsafe);
+    sp->access(sp->user, call, index, alive, decided, unsafe, loose);
 }
 
 /* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is called? */
 static bool is_either(Spans *sp, const Expr *condition, bool truth)
 {
     const bool is_or = condition->op == EX_OR || condition->op == EX_BIT_OR, is_and = condition->op == EX_AND || condition->op == EX_BIT_AND;
-    return condition->type == KN_BOOL && (truth ? is_or : is_and) && fixed(sp, condition->args[0]) != fixed(sp, condition->args[1]);
+    return condition->type == KN_BOOL && (truth ? is_or : is_and) && spans_fixed(sp, condition->args[0]) != spans_fixed(sp, condition->args[1]);
 }
 
 /* What evaluating `arm` reads where `condition` is `truth`. Behind a disjunction: what it reads where the one part holds, and where the other does. */
@@ -975,7 +632,7 @@ void spans_visit(Spans *sp, const Expr *e)
 {
     if (!has_calls(sp, e) || map_get(&sp->level[sp->depth].visited, e))
         return;
-    map_set(&sp->level[sp->depth].visited, e, &yes);
+    map_set(&sp->level[sp->depth].visited, e, (void *)&yes);
     context_spend(sp->lw->cx, 1);
     sp->work++;
     if (e->op == EX_SELECT) {

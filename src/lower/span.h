@@ -43,8 +43,9 @@ typedef struct SpanLevel {
 } SpanLevel;
 
 /* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and the dimensions, a bit each, whose
- * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. */
-typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe);
+ * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. Of these the loose ones are not made by linear and monotonic operators: the span over a part of
+ * the ranges need not lie in the span over all of them. */
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose);
 
 typedef struct Spans {
     Lower      *lw;
@@ -70,6 +71,10 @@ void spans_visit(Spans *sp, const Expr *e);
 bool spans_enter(Spans *sp, const Expr *condition, bool truth);
 void spans_leave(Spans *sp);
 const Expr *spans_alive(const Spans *sp);
+/* Does nothing in it run, and is nothing in it read? Then it is its own span. */
+bool spans_fixed(Spans *sp, const Expr *e);
+/* span_rules.c: the span of an operator from those of its operands. */
+Span span_rule(Spans *sp, const Expr *e);
 
 /* values.c: the numbers a node lies between, whatever the coordinates: functions' values are followed, everything else may be any value of its type. */
 Range value_range(Lower *lw, const Expr *e);
