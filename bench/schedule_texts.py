@@ -6,8 +6,9 @@ from programs import ROOT, arguments_to_schedule
 
 def make(options, app, scheduler, machine=None):
     """The text of a schedule without comments, made for this machine or for one that is named, and its predicted ms."""
-    command = [options.kiln, "schedule", f"apps/{app}/{app}.kiln", *arguments_to_schedule(app), "--scheduler", scheduler, "--threads", str(options.threads)]
-    made = subprocess.run(command + (["--machine", machine] if machine else []), capture_output=True, text=True, cwd=ROOT)
+    command = [options.kiln, "schedule", f"apps/{app}/{app}.kiln", *arguments_to_schedule(app),
+               "--scheduler", scheduler, "--threads", str(options.threads), *(["--machine", machine] if machine else [])]
+    made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if made.returncode:
         sys.exit(f"{app}: {scheduler}: {made.stderr}")
     predicted = re.search(r"predicted ([-+.e0-9a-z]+) ms", made.stdout)
@@ -17,7 +18,8 @@ def make(options, app, scheduler, machine=None):
 
 def measure(options, app, texts):
     """{text: the least ms}; they take turns."""
-    command = [options.kiln, "bench", f"apps/{app}/{app}.kiln", "--json", "--threads", str(options.threads), "--rounds", str(options.rounds), "--seconds", str(options.seconds)]
+    command = [options.kiln, "bench", f"apps/{app}/{app}.kiln", "--json", "--threads", str(options.threads),
+               "--rounds", str(options.rounds), "--seconds", str(options.seconds)]
     with tempfile.TemporaryDirectory() as folder:
         for i, text in enumerate(texts):
             with open(f"{folder}/{i}.sched", "w", encoding="utf-8") as file:

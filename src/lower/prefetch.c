@@ -143,12 +143,17 @@ static bool is_invariant(Build *b, const Expr *e, const char *loop)
 static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
     const Expr *e = shifted(b, end, loop, ahead);
-    while (e && (e->op == EX_MIN || e->op == EX_MAX) && is_invariant(b, e->args[0], loop) != is_invariant(b, e->args[1], loop))
-        e = e->args[is_invariant(b, e->args[0], loop)];
+    while (e && (e->op == EX_MIN || e->op == EX_MAX)) {
+        const bool first = is_invariant(b, e->args[0], loop), second = is_invariant(b, e->args[1], loop);
+        if (first == second)
+            break;
+        e = e->args[first];
+    }
     return e;
 }
 
-/* How far the end of a box moves at most from one iteration of the loop to the next; -1 where that is no number. Where a clamp holds it, it moves less. */
+/* How far the end of a box moves at most from one iteration of the loop to the next; -1 where that is no number.
+ * Where a clamp holds it, it moves less. */
 static int64_t advance(Build *b, const Expr *end, const char *loop)
 {
     int64_t     by;

@@ -8,8 +8,9 @@
 
 #include <time.h>
 
-/* as_good: nl_means for an L2 of 1280 KiB, where the draft that moves a quarter of the bytes is predicted to take 1.062 times as long and takes 0.94. From 1.07 to 1.10 no other app's choice
- * changes, for L2s of 1280 KiB and 2 MiB, with one and two threads. */
+/* as_good: nl_means for an L2 of 1280 KiB, where the draft that moves a quarter of the bytes is predicted to take
+ * 1.062 times as long and takes 0.94. From 1.07 to 1.10 no other app's choice changes, for L2s of 1280 KiB and 2
+ * MiB, with one and two threads. */
 static const double as_good = 1.08, far_less = 0.5;
 
 typedef struct Ask {

@@ -15,8 +15,8 @@ typedef struct Machine {
     int64_t line;                   /* bytes of a cache line */
     int64_t l1, l2, l3;             /* bytes; l3 0: there is none */
     int     l2_shared, l3_shared;   /* by how many of the cores */
-    int64_t l3_core;                /* bytes of the l3 that one core can count on: of a slice of a server the whole is reported, and others fill it too */
-    int64_t stream;                 /* bytes of an output above which it is written by streaming stores; 0: as many as the l2 of all cores have */
+    int64_t l3_core;                /* bytes of the l3 that one core can count on: a slice of a server shares it */
+    int64_t stream;                 /* bytes of an output above which its stores stream; 0: as many as all l2 have */
     double  op;                     /* ns of one vector operation in a loop that the processor can overlap, one core */
     double  load;                   /* ns of loading a vector register from the first level, one core; storing takes twice as long */
     double  l1_rate, l2_rate, l3_rate, memory_rate;     /* bytes a ns that one core copies from there, read once and written once, not counting what the levels before take: they add up */
