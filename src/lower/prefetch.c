@@ -133,11 +133,31 @@ static const Expr *within(Build *b, const Expr *e, const Expr *min, const Expr *
     return simplify(b->lw->simplifier, x_max(b->lw, x_min(b->lw, e, max), min));
 }
 
-/* How far the end of a box moves from one iteration of the loop to the next; -1 where that is no number. */
+static bool is_invariant(Build *b, const Expr *e, const char *loop)
+{
+    const Expr *next = x_add(b->lw, expr_var(b->lw->exprs, KN_I32, loop), x_int(b->lw, 1));
+    return expr_substitute(b->lw->exprs, e, 1, &loop, &next) == e;
+}
+
+/* The end of a box `ahead` iterations later, without the clamps of a boundary: limits that the loop does not move. */
+static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_t ahead)
+{
+    const Expr *e = shifted(b, end, loop, ahead);
+    while (e && (e->op == EX_MIN || e->op == EX_MAX)) {
+        const bool first = is_invariant(b, e->args[0], loop), second = is_invariant(b, e->args[1], loop);
+        if (first == second)
+            break;
+        e = e->args[first];
+    }
+    return e;
+}
+
+/* How far the end of a box moves at most from one iteration of the loop to the next; -1 where that is no number.
+ * Where a clamp holds it, it moves less. */
 static int64_t advance(Build *b, const Expr *end, const char *loop)
 {
     int64_t     by;
-    const Expr *now = shifted(b, end, loop, 0), *before = shifted(b, end, loop, -1);
+    const Expr *now = unclamped(b, end, loop, 0), *before = unclamped(b, end, loop, -1);
     return now && before && expr_is_int(simplify(b->lw->simplifier, x_sub(b->lw, now, before)), &by) && by >= 0 ? by : -1;
 }
 

@@ -427,7 +427,7 @@ static void find_terms(Model *c, GroupCost *out)
 {
     const Machine *m     = c->m;
     const double   share = c->threads;
-    const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, (double)m->l2 / (m->l2_shared > 0 ? m->l2_shared : 1));
+    const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, machine_kept_l2(m));
     const double   waves = out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
     const double   all   = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
     const Traffic  far   = traffic_beyond(c, machine_last_cache(m));

@@ -127,7 +127,8 @@ bool draft_streams(const Draft *d, int s, const Machine *m)
     const Stage *st = &d->graph->stages[s];
     if (st->rank > 1 && (st->box.max[0] - st->box.min[0] + 1) * st->bytes % m->line)
         return false;
-    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > machine_last_cache(m) / 2;
+    const double bytes = (double)box_points(&st->box, st->rank) * (double)st->bytes;
+    return st->is_output && !st->out_count && st->def_count == 1 && bytes > machine_streams_from(m);
 }
 
 /* ---- Inlining -------------------------------------------------------------------------- */

@@ -274,7 +274,7 @@ static double traffic_ns(const Model *c)
 {
     const Machine *m    = c->s->m;
     const double   last = machine_last_cache(m);
-    const int      near = stays_from(c, 0.75 * (double)m->l2), far = stays_from(c, 0.75 * last);
+    const int      near = stays_from(c, machine_kept_l2(m)), far = stays_from(c, 0.75 * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         close += fetched(c, near, k);
@@ -346,7 +346,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     }
     const double threads = n->tasks < m->cores ? n->tasks : m->cores;
     const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
-    const double last = m->l3 ? (double)m->l3 * m->cores / (m->l3_shared > m->cores ? m->l3_shared : m->cores) : (double)m->l2;
+    const double last = machine_claimed_cache(m);
     out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
     out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
