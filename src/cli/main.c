@@ -141,6 +141,22 @@ static void free_blocks(Cli *cli)
     }
 }
 
+/* ---- The context ---- */
+
+kn_context *context_open(const Cli *cli, int *status)
+{
+    kn_context *cx = kn_context_new(NULL);
+    *status        = cx ? DONE : failed("out of memory");
+    const char *name;
+    for (int i = 0; *status == DONE && (name = option_value(cli, OPTION_NO_WARN, i)); i++)
+        if (kn_warn(cx, name, false) != KN_OK)
+            *status = usage(cli, "--no-warn %s: %s", name, kn_diagnostic_get(cx, 0).message);
+    if (*status == DONE)
+        return cx;
+    kn_context_free(cx);
+    return NULL;
+}
+
 /* ---- Messages ---- */
 
 static void print_message(const char *format, va_list args)
@@ -237,8 +253,8 @@ static int run_command(CommandId id, int count, char **words)
     if (status == DONE && option_given(&cli, OPTION_HELP)) {
         help_command(id);
     } else if (status == DONE) {
-        cli.cx = kn_context_new(NULL);
-        status = cli.cx ? command_table[id].run(&cli) : failed("out of memory");
+        cli.cx = context_open(&cli, &status);
+        status = cli.cx ? command_table[id].run(&cli) : status;
         kn_context_free(cli.cx);
     }
     free_blocks(&cli);
