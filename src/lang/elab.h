@@ -6,6 +6,7 @@
  *
  *     program.c    items to entries          names.c     scopes and lookup        order.c  what first
  *     value.c      literals, types, meeting  expr.c      expressions
+ *     meant.c      what was meant by what is not legal
  *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
  *     reduce.c     sum(… for …) and friends   template.c  def
  *     define.c     definitions and updates    schedule.c  schedules
@@ -196,8 +197,25 @@ const char *family_name(Elab *el, const Env *env, const Ast *a);
 const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
+/* Is it a function or an input, so that its arguments are coordinates? */
+bool takes_coordinates(const Env *env, const char *name);
+/* "did you mean `x`?" of an unknown name, or NULL. */
+const char *name_meant(Elab *el, const Env *env, const char *name);
 /* The type that a name nearly is, or that another language calls so; NULL if there is none. */
 const char *type_meant(const char *name);
+
+/* ---- What was meant --------------------------------------------------------------------- */
+
+/* "x, y": the names of `value` that mean nothing here and were to be the arguments of what it defines; NULL if there are none. */
+const char *coordinates_meant(Elab *el, const Env *env, const Ast *value);
+/* The text of a place; … if it is long. */
+const char *text_of(Elab *el, Loc loc);
+/* Is the value made of constants alone? */
+bool known_now(Elab *el, Value v);
+/* How to name a number that is known only when the pipeline runs. */
+const char *number_meant(Elab *el, const char *name, Loc value);
+/* How to write a template whose `return` is a number; NULL if it has another. */
+const char *formula_meant(Elab *el, const Entry *template_);
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
