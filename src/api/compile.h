@@ -19,6 +19,7 @@ typedef struct Targets {
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out);
 
 /* What a pipeline becomes on the way: first a plan, then a program of loops. In `arena`, until the pass of that name (NULL: all). NULL after diagnostics. */
+Plan    *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena);      /* NULL: the default schedule */
 Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena);
 Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until);
 

@@ -13,7 +13,9 @@ const Command command_table[COMMAND_COUNT] = {
         .summary     = "read programs and report what is wrong with them",
         .description = "Reads each program and prints its diagnostics: the place, the line, the reason and "
                        "the remedy. Prints what a program is called with and what it gives if nothing is "
-                       "wrong.",
+                       "wrong.\n\n"
+                       "All is said that can be known without sizes: each schedule of the program and of --schedule is "
+                       "tried as run does it, and an index without bounds is found.",
         .run         = command_check,
     },
     [COMMAND_RUN] = {

@@ -10,6 +10,7 @@
  *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
  *     reduce.c     sum(… for …) and friends   template.c  def
  *     define.c     definitions and updates    schedule.c  schedules
+ *     warn_expr.c, warn_program.c  warnings
  */
 #ifndef KILN_LANG_ELAB_H
 #define KILN_LANG_ELAB_H
@@ -119,6 +120,7 @@ struct Entry {
     EntryKind   kind;
     EntryState  state;
     bool        queued;         /* order.c has seen it */
+    bool        asked;          /* somebody has used its name */
     const char *name;           /* "g[2]" */
     const char *full_name;      /* with the template instance it belongs to: "l[1].dx" */
     Loc         loc;
@@ -164,6 +166,8 @@ struct Elab {
     VEC(Entry *) busy;          /* being resolved, outermost first */
     int          entry_count;   /* of all scopes */
     bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
+    int          generic;       /* formulas being applied, one inside the other: written for any type */
+    struct Simplifier *simplifier;      /* for warnings, once one needs it */
     int          templates;     /* instances being made, one inside the other */
     int          depth;         /* of recursion */
     bool         too_deep;      /* has been said */
@@ -255,6 +259,15 @@ void define_update(Elab *el, Entry *e, const Definition *d);
 Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *call, const Ast *body);
 /* Reduction variables of a clause: pushes them on the environment, checks their names. */
 bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **rvars, const Expr **where);
+
+/* ---- Warnings --------------------------------------------------------------------------- */
+
+/* Of a dividend that may have wrapped in its type. */
+void warn_dividend(Elab *el, Value v, Loc loc);
+/* Of a comparison that the types of its operands decide. */
+void warn_comparison(Elab *el, const Env *env, Value v, Loc loc);
+/* Of what no output needs, and of definitions that later ones overwrite. */
+void warn_program(Elab *el);
 
 /* ---- Programs --------------------------------------------------------------------------- */
 

@@ -165,8 +165,10 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
         if (v->name == name)
             return v->value;
     Entry *e = find_entry(env, name);
-    if (e)
+    if (e) {
+        e->asked = true;
         return entry_value(el, e, loc);
+    }
 
     Value         v;
     const kn_type type = kn_type_from_name(name);
@@ -472,7 +474,9 @@ Value entry_value(Elab *el, Entry *e, Loc loc)
     }
     const char *current = el->current;
     const bool  strict  = el->pool->strict;
+    const int   generic = el->generic;
     el->current         = e->full_name;
+    el->generic         = 0;
     el->pool->strict    = false;
     e->state            = ENTRY_BUSY;
     el->depth += 10;                                    /* a definition takes as much stack as a nest of expressions */
@@ -482,6 +486,7 @@ Value entry_value(Elab *el, Entry *e, Loc loc)
     el->depth -= 10;
     e->state         = ENTRY_DONE;
     el->current      = current;
+    el->generic      = generic;
     el->pool->strict = strict;
     return e->value;
 }

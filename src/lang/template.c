@@ -156,7 +156,9 @@ static Value apply_formula(Elab *el, const Entry *t, const Value *args)
 {
     const Env *env = bind_arguments(el, t, t->env, args);
     el->depth += 10;
+    el->generic++;
     Value v = elab_expr(el, env, t->item->value);
+    el->generic--;
     el->depth -= 10;
     return v;
 }
