@@ -69,7 +69,8 @@ static void check(void *arg)
         return;
     }
     for (size_t i = 0; i < p->schedules.count; i++)
-        check_schedule(p, p->schedules.at[i], &options);
+        if (target_find(p->schedules.at[i]->target))        /* nobody obeys one for a target that there is not */
+            check_schedule(p, p->schedules.at[i], &options);
 }
 
 kn_status kn_check(kn_pipeline *p, const kn_options *options)

@@ -90,13 +90,19 @@ void warn_dividend(Elab *el, Value v, Loc loc)
 
 /* ---- Comparisons ------------------------------------------------------------------------ */
 
-/* Is it made of data and constants? What coordinates are compared with is known when it runs. */
-static bool is_data(const Expr *e, int *nodes)
+static bool is_comparison(const Expr *e)
 {
+    return e->op == EX_LT || e->op == EX_LE || e->op == EX_EQ || e->op == EX_NE;
+}
+
+/* Is it made of data and constants, and does it read data (*reads)? What coordinates are compared with is known when it runs. */
+static bool is_data(const Expr *e, int *nodes, bool *reads)
+{
+    *reads |= e->op == EX_CALL;
     if (--*nodes < 0 || e->op == EX_VAR || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT || e->op == EX_PARAM || !type_is_int((kn_type)e->type))
         return false;
     for (uint32_t i = 0; i < e->count && e->op != EX_CALL; i++)
-        if (!is_data(e->args[i], nodes))
+        if (!is_data(e->args[i], nodes, reads))
             return false;
     return true;
 }
@@ -134,9 +140,10 @@ void warn_comparison(Elab *el, const Env *env, Value v, Loc loc)
 {
     const Expr *e     = v.kind == VAL_EXPR ? v.expr : NULL;
     int         nodes = MOST_NODES;
-    if (!e || e->count != 2 || el->in_formula || el->generic || !loc.source || env_scope(env) != el->global || known_now(el, v))
+    bool        reads = false;
+    if (!e || !is_comparison(e) || el->in_formula || el->generic || !loc.source || env_scope(env) != el->global)
         return;
-    if (!is_data(e->args[0], &nodes) || !is_data(e->args[1], &nodes))
+    if (!is_data(e->args[0], &nodes, &reads) || !is_data(e->args[1], &nodes, &reads) || !reads)
         return;
     const Span a = span_of(el, e->args[0]), b = span_of(el, e->args[1]);
     const int  holds = decide((ExprOp)e->op, a, b);

@@ -7,6 +7,7 @@ typedef struct Needed {
     kn_pipeline *p;
     bool        *func;          /* by id */
     Map          params;        /* Param -> itself */
+    Map          families;      /* name without the index -> a member that is needed */
 } Needed;
 
 static void need_leaf(const Expr *e, void *user)
@@ -50,16 +51,19 @@ static bool is_needed(const Needed *n, const Entry *e)
     return !e->func || n->func[e->func->id];
 }
 
-/* A member of a family is not told apart from the others: a pyramid's last level may serve nobody. */
-static bool family_needed(const Elab *el, const Needed *n, const Entry *e)
+/* "g" of g[2]: a member of a family is not told apart from the others, because a pyramid's last level may serve nobody. */
+static const char *family_of(Elab *el, const Entry *e)
 {
-    const size_t base = strcspn(e->name, "[");
-    for (size_t i = 0; e->name[base] && i < el->global->order.count; i++) {
-        const Entry *other = el->global->order.at[i];
-        if (!strncmp(other->name, e->name, base) && other->name[base] == '[' && is_needed(n, other))
-            return true;
+    return intern_n(el->cx, e->name, strcspn(e->name, "["));
+}
+
+static void find_families(Elab *el, Needed *n)
+{
+    for (size_t i = 0; i < el->global->order.count; i++) {
+        Entry *e = el->global->order.at[i];
+        if (is_needed(n, e))
+            map_set(&n->families, family_of(el, e), e);
     }
-    return is_needed(n, e);
 }
 
 static const char *const kind_words[] = {
@@ -71,17 +75,18 @@ static void warn_unused(Elab *el)
 {
     Needed n = { .p = el->p, .func = ARENA_ARRAY(el->arena, bool, el->p->funcs.count) };
     map_init(&n.params, el->arena);
+    map_init(&n.families, el->arena);
     find_needed(&n);
+    find_families(el, &n);
     for (size_t i = 0; i < el->global->order.count; i++) {
         const Entry *e    = el->global->order.at[i];
         const char  *kind = (size_t)e->kind < sizeof kind_words / sizeof *kind_words ? kind_words[e->kind] : NULL;
-        const int    base = (int)strcspn(e->name, "[");
-        if (!kind || e->file || family_needed(el, &n, e))
+        if (!kind || e->file || map_get(&n.families, family_of(el, e)))
             continue;
         const bool made = e->kind == ENTRY_FUNC || e->kind == ENTRY_ALIAS;
         diag_warning(el->cx, WARN_UNUSED, e->loc,
                      made ? arena_printf(el->arena, "remove it, or show it: output %s", e->name) : "remove it, or read it in what an output needs",
-                     "no output needs the %s `%.*s`", kind, base, e->name);
+                     "no output needs the %s `%s`", kind, family_of(el, e));
     }
 }
 

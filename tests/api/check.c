@@ -104,7 +104,8 @@ static void test_unbounded(kn_context *cx, const Row *row)
 /* Every schedule of the text is looked at, and all that is wrong is said; one by its name if that is asked for. */
 static void test_several(kn_context *cx)
 {
-    kn_pipeline *p = kn_parse(cx, "a.kiln", BLUR " schedule one { out.inline() } schedule two { out.vectorize(x) } schedule three { out.vectorize(x, 8) }", -1);
+    kn_pipeline *p = kn_parse(cx, "a.kiln", BLUR " schedule one { out.inline() } schedule two { out.vectorize(x) } schedule three { out.vectorize(x, 8) } "
+                                        "schedule for abacus { out.gpu_lanes(x) }", -1);
     CHECK(p && kn_check(p, NULL) == KN_ERROR_PROGRAM, "%s", kn_error_text(cx));
     CHECK(strstr(kn_error_text(cx), "`out` cannot be inlined") && strstr(kn_error_text(cx), "the extent of the loop `x`"), "%s", kn_error_text(cx));
     CHECK(kn_check(p, &(kn_options){ .schedule = "three" }) == KN_OK, "%s", kn_error_text(cx));
