@@ -166,8 +166,8 @@ typedef struct kn_options {
     const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
-/* Says what is wrong with a pipeline and its schedules as far as it can be known without sizes and without compiling: each schedule, or the one that the options name, and
- * without any the default one, is planned and lowered as kn_compile does it, and refused for the same reasons in the same words. */
+/* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling. Looks
+ * at the schedule that the options name, else at all, else at the default; refuses what kn_compile and kn_run refuse. */
 KN_API kn_status kn_check(kn_pipeline *p, const kn_options *options);
 
 /* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The

@@ -1,7 +1,7 @@
-/* Guards that the analysis does not see: a condition that is a function of coordinates, computed and stored like any other.
+/* Guards that the analysis does not see: a condition that is a function of coordinates, stored like any other.
  *
- * In `if ok(x) then in(x - 1) else 0` with ok(x) = x > 0 the read is guarded, but the boxes of what is stored are found without its values. Conditions narrow only where
- * they are written out. This finds the function for the message. */
+ * In `if ok(x) then in(x - 1) else 0` with ok(x) = x > 0 the read is guarded, but boxes are found without the values of
+ * stored functions: a condition narrows only where it is written out. This finds the function for the message. */
 #include "analysis/boxes.h"
 
 typedef struct Search {

@@ -44,7 +44,7 @@ typedef struct Regions {
  * box needed, the box given and the remedies, and returns false. If `quiet`, adds nothing and only says whether it would do. */
 bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool quiet, Regions *out);
 
-/* The same for an index or a reduction variable without bounds alone, which no other sizes would mend: false after its diagnostic. */
+/* Only what other sizes would not mend: false, with the diagnostic, if an index or a reduction has no bounds. */
 bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding);
 
 /* Where the extent of an output's dimension comes from. */

@@ -62,8 +62,9 @@ static void note_hidden(Boxes *b, const Expr *guard)
         text_printf(&formula, "%s%s", d ? ", " : "", f->args[d]);
     text_add(&formula, ") = ");
     expr_print(&formula, f->values[guard->u.call.index]);
-    diag_note(b->cx, f->loc, "the guard `%s` is not seen: it is a stored function, whose values are not known when regions are; make it a formula: "
-                             "`def %s(%s`", text_string(&call), f->name, text_string(&formula));
+    diag_note(b->cx, f->loc,
+              "the guard `%s` is not seen: it is a stored function, whose values are not known when regions are; "
+              "make it a formula: `def %s(%s`", text_string(&call), f->name, text_string(&formula));
 }
 
 /* The hidden guard of one of the reads between `end` and the output. */

@@ -80,7 +80,8 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 {
     const char     *asked = options->scheduler;
     MakePlan        make  = { .p = p, .arena = arena,
-                              .request = { .scheduler = asked ? asked : "auto", .budget = options->budget, .cores = options->threads, .vector_bits = vector_bits(targets) } };
+                              .request = { .scheduler = asked ? asked : "auto", .budget = options->budget,
+                                           .cores = options->threads, .vector_bits = vector_bits(targets) } };
     const Schedule *schedule;
     if (asked && strcmp(asked, "none")) {
         plan_by_scheduler(&make);

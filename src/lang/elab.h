@@ -210,7 +210,7 @@ const char *type_meant(const char *name);
 
 /* ---- What was meant --------------------------------------------------------------------- */
 
-/* "x, y": the names of `value` that mean nothing here and were to be the arguments of what it defines; NULL if there are none. */
+/* "x, y": the names of `value` that mean nothing here and were to be arguments of what it defines; NULL if none. */
 const char *coordinates_meant(Elab *el, const Env *env, const Ast *value);
 /* The text of a place; … if it is long. */
 const char *text_of(Elab *el, Loc loc);

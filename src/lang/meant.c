@@ -1,4 +1,4 @@
-/* What was probably meant by a definition that is not legal, in the words of the language: remedies that show the line to write. */
+/* What was probably meant by a definition that is not legal: remedies that show the line to write. */
 #include "lang/elab.h"
 
 /* ---- Coordinates without arguments ------------------------------------------------------ */
@@ -12,7 +12,8 @@ typedef struct Coordinates {
 static bool is_unknown(Elab *el, const Env *env, const char *name)
 {
     Value v;
-    return !is_known(env, name) && kn_type_from_name(name) == KN_NONE && !builtin_constant(el, name, &v) && !builtin_find(name);
+    return !is_known(env, name) && kn_type_from_name(name) == KN_NONE && !builtin_constant(el, name, &v)
+        && !builtin_find(name);
 }
 
 static void add_coordinate(Coordinates *c, const Env *env, const char *name, bool in_call)
@@ -32,7 +33,7 @@ static const Env *bind(Elab *el, const Env *env, const char *const *names, int c
     return env;
 }
 
-/* The names that are unknown in `a`: among the arguments of a function all of them, elsewhere those that are no slip of another. */
+/* The unknown names in `a`: all that are among the arguments of a function, elsewhere those that are no slip. */
 static void find_coordinates(Coordinates *c, const Env *env, const Ast *a, bool in_call)
 {
     if (a->kind == AST_NAME)
@@ -76,7 +77,8 @@ const char *text_of(Elab *el, Loc loc)
 
 static void find_unknown_now(const Expr *e, void *user)
 {
-    *(bool *)user |= e->op == EX_VAR || e->op == EX_PARAM || e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT;
+    *(bool *)user |= e->op == EX_VAR || e->op == EX_PARAM || e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_DIM_MIN
+                  || e->op == EX_DIM_EXTENT;
 }
 
 bool known_now(Elab *el, Value v)
@@ -89,8 +91,9 @@ bool known_now(Elab *el, Value v)
 
 const char *number_meant(Elab *el, const char *name, Loc value)
 {
-    return arena_printf(el->arena, "a number that follows from sizes, parameters or data is a function without arguments: `%s() = %s`, read as `%s()`",
-                        name, text_of(el, value), name);
+    return arena_printf(el->arena,
+                        "a number that follows from sizes, parameters or data is a function without arguments: "
+                        "`%s() = %s`, read as `%s()`", name, text_of(el, value), name);
 }
 
 /* ---- Formulas --------------------------------------------------------------------------- */
@@ -101,6 +104,6 @@ const char *formula_meant(Elab *el, const Entry *t)
     if (!last || last->kind != ITEM_RETURN || last->target)
         return NULL;
     const char *head = text_of(el, it->target->loc), *value = text_of(el, last->value->loc);
-    return arena_printf(el->arena, it->count == 1 ? "a formula of numbers has no body and no `return`: `def %s = %s`"
-                                                  : "a formula of numbers has no body and no `return`: `def %s = { let a = …  %s }`", head, value);
+    return arena_printf(el->arena, "a formula of numbers has no body and no `return`: `def %s = %s%s%s`", head,
+                        it->count == 1 ? "" : "{ let a = …  ", value, it->count == 1 ? "" : " }");
 }

@@ -249,11 +249,13 @@ static Value const_value(Elab *el, const Entry *e)
     Value      v     = elab_expr(el, given ? el->global_env : e->env, a);
     if (v.kind != VAL_EXPR && !value_is_weak(v)) {
         if (v.kind != VAL_ERROR)
-            diag_error(el->cx, a->loc, v.kind == VAL_TUPLE ? no_lists : NULL, "a constant is a number, this is %s", value_describe(el, v));
+            diag_error(el->cx, a->loc, v.kind == VAL_TUPLE ? no_lists : NULL, "a constant is a number, this is %s",
+                       value_describe(el, v));
         return ERROR_VALUE;
     }
     if (!known_now(el, v)) {
-        diag_error(el->cx, a->loc, number_meant(el, e->name, a->loc), "the value of the constant `%s` is not known here", e->name);
+        diag_error(el->cx, a->loc, number_meant(el, e->name, a->loc),
+                   "the value of the constant `%s` is not known here", e->name);
         return ERROR_VALUE;
     }
     return v;
@@ -281,7 +283,8 @@ static bool known_scalar(Elab *el, const Env *env, const char *name, const Ast *
     if (!e)
         return false;
     if (e->op != EX_INT && e->op != EX_FLOAT) {
-        diag_error(el->cx, a->loc, number_meant(el, name, a->loc), "the default and the range of a parameter are constants");
+        diag_error(el->cx, a->loc, number_meant(el, name, a->loc),
+                   "the default and the range of a parameter are constants");
         return false;
     }
     *out = e->op == EX_INT ? kn_int(e->u.i) : kn_float(e->u.f);
@@ -304,7 +307,8 @@ static Value param_value(Elab *el, const Entry *e)
     if (e->item->value)
         p->has_default = known_scalar(el, e->env, e->name, e->item->value, p->type, &p->value);
     if (e->item->lo)
-        p->has_range = known_scalar(el, e->env, e->name, e->item->lo, p->type, &p->lo) && known_scalar(el, e->env, e->name, e->item->hi, p->type, &p->hi);
+        p->has_range = known_scalar(el, e->env, e->name, e->item->lo, p->type, &p->lo)
+                    && known_scalar(el, e->env, e->name, e->item->hi, p->type, &p->hi);
     if (p->has_range && (p->type == KN_BOOL || scalar_less(p->type, p->hi, p->lo)))
         diag_error(el->cx, e->item->lo->loc, NULL, p->type == KN_BOOL ? "a bool has no range" : "this range is empty");
     else if (p->has_range && p->has_default
@@ -406,8 +410,8 @@ static const char *alias_remedy(Elab *el, const Entry *e, Value v)
 {
     const Loc value = e->item->value->loc;
     if (value_is_weak(v) || (v.kind == VAL_EXPR && known_now(el, v)))
-        return arena_printf(el->arena, "a number is a constant, `const %s = %s`, or a function without arguments, `%s() = %s`", e->name,
-                            text_of(el, value), e->name, text_of(el, value));
+        return arena_printf(el->arena, "a number is a constant, `const %s = %s`, or a function without arguments, `%s() = %s`",
+                            e->name, text_of(el, value), e->name, text_of(el, value));
     if (v.kind == VAL_EXPR)
         return number_meant(el, e->name, value);
     return arena_printf(el->arena, "a function has arguments: %s(x, y) = …, or %s() = …", e->name, e->name);
@@ -419,7 +423,8 @@ static Value alias_value(Elab *el, Entry *e)
     const char *coordinates = coordinates_meant(el, e->env, a);
     Value       v;
     if (coordinates) {
-        diag_error(el->cx, e->loc, arena_printf(el->arena, "name its arguments: `%s(%s) = %s`", e->name, coordinates, text_of(el, a->loc)),
+        diag_error(el->cx, e->loc,
+                   arena_printf(el->arena, "name its arguments: `%s(%s) = %s`", e->name, coordinates, text_of(el, a->loc)),
                    "`%s` has no arguments, but its value uses %s", e->name, coordinates);
         return ERROR_VALUE;
     }
@@ -430,7 +435,8 @@ static Value alias_value(Elab *el, Entry *e)
         v = elab_expr(el, e->env, a);
     }
     if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
-        diag_error(el->cx, a->loc, alias_remedy(el, e, v), "`%s` is given no arguments, so a function is needed here; this is %s", e->name, value_describe(el, v));
+        diag_error(el->cx, a->loc, alias_remedy(el, e, v),
+                   "`%s` is given no arguments, so a function is needed here; this is %s", e->name, value_describe(el, v));
         return ERROR_VALUE;
     }
     return v;

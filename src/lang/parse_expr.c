@@ -249,7 +249,8 @@ static Ast *parse_paren(Parser *ps)
     return complete(ps, t);
 }
 
-const char no_lists[] = "there are no lists; a table is a function of its index: `k(i) = select(i == 0: 1, i == 1: 4, else: 0)`, read as `k(1)`";
+const char no_lists[] = "there are no lists; a table is a function of its index: "
+                        "`k(i) = select(i == 0: 1, i == 1: 4, else: 0)`, read as `k(1)`";
 
 /* { let a = …  let b = …  value } */
 static Ast *parse_block(Parser *ps)

@@ -1,4 +1,5 @@
-/* Warnings about expressions, while they are elaborated and have a place: quotients of what may have wrapped, and comparisons that the types decide. */
+/* Warnings about expressions, raised while these are elaborated and have a place: quotients of what may have wrapped, and
+ * comparisons that types decide. */
 #include "ir/simplify.h"
 #include "lang/elab.h"
 
@@ -69,10 +70,11 @@ static void warn_sum(Elab *el, const Expr *e, Loc loc)
     if (!exact_span(e, &nodes, &exact) || (exact.lo >= fits.lo && exact.hi <= fits.hi))
         return;
     diag_warning(el->cx, WARN_NARROW_SUM, loc,
-                 arena_printf(el->arena, "convert the operands first, %s(…), and the result back%s", e->op == EX_SUB ? "i16" : wider(t),
+                 arena_printf(el->arena, "convert the operands first, %s(…), and the result back%s",
+                              e->op == EX_SUB ? "i16" : wider(t),
                               e->op == EX_ADD ? "; of two numbers avg_down(a, b) is the mean" : ""),
-                 "this wraps before it is divided: it can be %lld..%lld, and %s holds %lld..%lld", (long long)exact.lo, (long long)exact.hi,
-                 type_table[t].name, (long long)fits.lo, (long long)fits.hi);
+                 "this wraps before it is divided: it can be %lld..%lld, and %s holds %lld..%lld", (long long)exact.lo,
+                 (long long)exact.hi, type_table[t].name, (long long)fits.lo, (long long)fits.hi);
 }
 
 /* Pixels of 8 bits fill their type. Of wider types nothing is claimed: they are what one widens to. */
@@ -84,7 +86,8 @@ void warn_dividend(Elab *el, Value v, Loc loc)
     if (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_MUL)
         warn_sum(el, e, loc);
     else if (is_reduction(e))
-        diag_warning(el->cx, WARN_NARROW_SUM, loc, arena_printf(el->arena, "convert what is added: sum(%s(…) for …)", wider((kn_type)e->type)),
+        diag_warning(el->cx, WARN_NARROW_SUM, loc,
+                     arena_printf(el->arena, "convert what is added: sum(%s(…) for …)", wider((kn_type)e->type)),
                      "this wraps before it is divided: it is added up in %s", type_table[e->type].name);
 }
 
@@ -95,11 +98,13 @@ static bool is_comparison(const Expr *e)
     return e->op == EX_LT || e->op == EX_LE || e->op == EX_EQ || e->op == EX_NE;
 }
 
-/* Is it made of data and constants, and does it read data (*reads)? What coordinates are compared with is known when it runs. */
+/* Is it made of data and constants, and does it read data (*reads)? Coordinates and sizes have no range by their type. */
 static bool is_data(const Expr *e, int *nodes, bool *reads)
 {
     *reads |= e->op == EX_CALL;
-    if (--*nodes < 0 || e->op == EX_VAR || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT || e->op == EX_PARAM || !type_is_int((kn_type)e->type))
+    if (--*nodes < 0 || !type_is_int((kn_type)e->type))
+        return false;
+    if (e->op == EX_VAR || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT || e->op == EX_PARAM)
         return false;
     for (uint32_t i = 0; i < e->count && e->op != EX_CALL; i++)
         if (!is_data(e->args[i], nodes, reads))
@@ -148,6 +153,8 @@ void warn_comparison(Elab *el, const Env *env, Value v, Loc loc)
     const Span a = span_of(el, e->args[0]), b = span_of(el, e->args[1]);
     const int  holds = decide((ExprOp)e->op, a, b);
     if (holds >= 0)
-        diag_warning(el->cx, WARN_NEVER_TRUE, loc, "leave the condition out, or convert to a wider type before the arithmetic that it is about",
-                     "this %s holds: the one side is %s, the other %s", holds ? "always" : "never", span_text(el, a), span_text(el, b));
+        diag_warning(el->cx, WARN_NEVER_TRUE, loc,
+                     "leave the condition out, or convert to a wider type before the arithmetic that it is about",
+                     "this %s holds: the one side is %s, the other %s", holds ? "always" : "never",
+                     span_text(el, a), span_text(el, b));
 }

@@ -51,7 +51,7 @@ static bool is_needed(const Needed *n, const Entry *e)
     return !e->func || n->func[e->func->id];
 }
 
-/* "g" of g[2]: a member of a family is not told apart from the others, because a pyramid's last level may serve nobody. */
+/* "g" of g[2]: a family is needed if one member is, because a pyramid's last level may serve nobody. */
 static const char *family_of(Elab *el, const Entry *e)
 {
     return intern_n(el->cx, e->name, strcspn(e->name, "["));
@@ -67,7 +67,8 @@ static void find_families(Elab *el, Needed *n)
 }
 
 static const char *const kind_words[] = {
-    [ENTRY_PARAM] = "parameter", [ENTRY_INPUT] = "input", [ENTRY_STAGE] = "extern stage", [ENTRY_FUNC] = "function", [ENTRY_ALIAS] = "function",
+    [ENTRY_PARAM] = "parameter", [ENTRY_INPUT] = "input",    [ENTRY_STAGE] = "extern stage",
+    [ENTRY_FUNC] = "function",   [ENTRY_ALIAS] = "function",
 };
 
 /* Those of the program's own file: a file that it includes serves others too. */
@@ -85,7 +86,8 @@ static void warn_unused(Elab *el)
             continue;
         const bool made = e->kind == ENTRY_FUNC || e->kind == ENTRY_ALIAS;
         diag_warning(el->cx, WARN_UNUSED, e->loc,
-                     made ? arena_printf(el->arena, "remove it, or show it: output %s", e->name) : "remove it, or read it in what an output needs",
+                     made ? arena_printf(el->arena, "remove it, or show it: output %s", e->name)
+                          : "remove it, or read it in what an output needs",
                      "no output needs the %s `%s`", kind, family_of(el, e));
     }
 }
@@ -111,7 +113,8 @@ static void warn_overwritten(Elab *el)
             const Loc before = u ? f->updates[u - 1].loc : f->loc;
             if (!before.source || !overwrites_all(&el->p->exprs, f, &f->updates[u]))
                 continue;
-            diag_warning(el->cx, WARN_OVERWRITTEN, before, "remove it, or give one of the two another name", "every value of this definition of `%s` is overwritten", f->name);
+            diag_warning(el->cx, WARN_OVERWRITTEN, before, "remove it, or give one of the two another name",
+                         "every value of this definition of `%s` is overwritten", f->name);
             diag_note(el->cx, f->updates[u].loc, "by this one, at every point");
         }
     }

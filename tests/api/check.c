@@ -1,5 +1,5 @@
-/* kn_check against kn_compile: a table of schedules and programs that both refuse, in the same words; and of those that both take. The plan's own
- * refusals are all in unit/test_plan.c, which asks kn_check about each. */
+/* kn_check against kn_compile: schedules and programs that both refuse, in the same words, and some that both take. The
+ * plan's own refusals are all in unit/test_plan.c, which asks kn_check about each. */
 #include "api.h"
 
 #define BLUR                                                                                                                       \
@@ -88,8 +88,9 @@ static void test_row(kn_context *cx, const Row *row, bool fine)
 /* In the words of kn_bounds, which knows the sizes. */
 static void test_unbounded(kn_context *cx, const Row *row)
 {
-    kn_pipeline     *p = load(cx, row);
-    kn_buffer        in = { .type = kn_port_get(p, 0).type, .rank = 1, .dim = { { 0, 64, 1 } } }, out = { .type = kn_port_get(p, 1).type, .rank = 1, .dim = { { 0, 12, 1 } } };
+    kn_pipeline     *p   = load(cx, row);
+    kn_buffer        in  = { .type = kn_port_get(p, 0).type, .rank = 1, .dim = { { 0, 64, 1 } } };
+    kn_buffer        out = { .type = kn_port_get(p, 1).type, .rank = 1, .dim = { { 0, 12, 1 } } };
     const kn_region *regions;
     int              count;
     CHECK(kn_check(p, NULL) == KN_ERROR_BOUNDS, "%s: %s", row->program, kn_error_text(cx));
