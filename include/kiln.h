@@ -49,6 +49,9 @@ KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
 /* Frees what kn_buffer_alloc or kn_image_load allocated, and sets data to NULL. Memory of others is left alone. */
 KN_API void kn_buffer_free(kn_context *cx, kn_buffer *b);
 
+/* The most bytes that the text of a program or schedule has. */
+#define KN_MAX_TEXT (64 << 20)
+
 /* ---- Contexts and errors ---------------------------------------------------------------- */
 
 /* What a context may use; a zero field means the default. */
@@ -248,8 +251,8 @@ typedef struct kn_region {
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
- * box that the given inputs suffice for. Where a boundary makes that unlimited, it is the extents of the
- * inputs' dimensions of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
+ * box that the given inputs suffice for; the components of a tuple have one box. A side that a boundary makes unlimited is as in the
+ * first input that has a dimension of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
  * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 
@@ -290,12 +293,39 @@ KN_API kn_status kn_extern_stage(kn_context *cx, const char *name, kn_stage *sta
 
 /* ---- Image files ------------------------------------------------------------------------ */
 
-/* Reads PNG, JPEG, TIFF, PGM, PPM, PFM or NPY (told by content) into a buffer that kn_buffer_free frees. The pixels come as
- * the file has them: no conversion. */
+/* An image format: its name, and its endings, ".tif .tiff". The name is NULL past the last. */
+typedef struct kn_image_format {
+    const char *name, *endings;
+} kn_image_format;
+
+KN_API kn_image_format kn_image_format_get(int index);
+
+/* Reads a file of any of these formats, PNG, JPEG, TIFF, PGM, PPM, PNM, PFM and NPY, told by its content, into a buffer that
+ * kn_buffer_free frees. The pixels come as the file has them, with two exceptions that a warning tells of: a picture that says that
+ * it is shown turned or mirrored (the orientation of EXIF and TIFF) is, and a PGM or PPM whose values go up to another number than
+ * 255 or 65535 is scaled to that. A pipe is read once. */
 KN_API kn_status kn_image_load(kn_context *cx, const char *path, kn_buffer *b);
-/* Writes an image; the ending of `path` says the format. The file appears whole or not at all. Refuses what the format
- * cannot hold as it is. */
+/* Writes an image; the ending of `path` says the format. The file appears whole or not at all, keeps the mode of the one it
+ * replaces, and is the one that a symbolic link points to. Refuses what the format cannot hold as it is. */
 KN_API kn_status kn_image_save(kn_context *cx, const char *path, const kn_buffer *b);
+/* Whether a buffer of this type and shape can be written there by kn_image_convert_for and kn_image_save; its data is not looked at.
+ * *as_is (may be NULL) says whether kn_image_save alone will do. */
+KN_API kn_status kn_image_check(kn_context *cx, const char *path, const kn_buffer *b, bool *as_is);
+
+/* What a file tells of its image beside the pixels. */
+typedef struct kn_image_info {
+    const char *format;         /* "PNG" */
+    bool        picture;        /* a picture; else an array of numbers */
+    bool        alpha;          /* the last channel is opacity … */
+    bool        premultiplied;  /* … by which the others have been multiplied */
+} kn_image_info;
+
+/* The same as kn_image_load; says also what was read. */
+KN_API kn_status kn_image_load_info(kn_context *cx, const char *path, kn_buffer *b, kn_image_info *info);
+
+/* Takes the last channel off a picture of rank 3, opacity. With `apply` the others are multiplied by it first, which shows the
+ * picture on black. In place. */
+KN_API kn_status kn_image_drop_alpha(kn_context *cx, kn_buffer *b, bool apply);
 
 /* Whose conversions kn_image_convert is for. */
 typedef enum kn_image_range {
@@ -319,6 +349,15 @@ typedef struct kn_difference {
 } kn_difference;
 
 KN_API kn_status kn_compare(kn_context *cx, const kn_buffer *a, const kn_buffer *b, double abs, double rel, kn_difference *d);
+
+/* What the values of a buffer range over. */
+typedef struct kn_summary {
+    int64_t   count, nans;          /* numbers, and values that are not a number, which the rest leaves out */
+    kn_scalar min, max;             /* in the buffer's type (of u64: the bits); 0 if there are no numbers */
+    double    mean;
+} kn_summary;
+
+KN_API kn_status kn_summarize(kn_context *cx, const kn_buffer *b, kn_summary *summary);
 
 /* ---- Pipelines from calls --------------------------------------------------------------- */
 

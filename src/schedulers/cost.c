@@ -481,6 +481,7 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     *out    = (GroupCost){ 0 };
     scratch_begin(&scratch, d->graph->pipeline->cx);
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
+    context_spend(scratch.cx, STEPS_PER_STAGE * (uint64_t)c.tiles.stage_count);
     c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
     c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
     c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
