@@ -64,7 +64,7 @@ typedef struct kn_config {
     void    *user;                                   /* first argument of the three above */
     size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
     uint64_t quota;                                  /* operations of the compiler per call; default 100 million */
-    int      max_errors;                             /* diagnostics kept per call; default 50 */
+    int      max_errors;                             /* errors with their notes, and warnings, kept per call; default 50 of each */
 } kn_config;
 
 /* NULL for the defaults. Returns NULL only if there is no memory. */
@@ -80,13 +80,25 @@ typedef struct kn_diagnostic {
     const char *file;
     int         line, column;
     const char *message;
+    const char *warning;    /* the name of a warning, as kn_warning_get has it; else NULL */
 } kn_diagnostic;
 
 /* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a
- * caret, notes. "" if there are none. The string stays until the next call on the context. */
+ * caret, notes. "" if there are none. A call that went well may have warnings, "file:line:col: warning: … [name]".
+ * The string stays until the next call on the context. */
 KN_API const char *kn_error_text(kn_context *cx);
 KN_API int kn_diagnostic_count(kn_context *cx);
 KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
+
+/* A row of a table of the library. Both are NULL for an index out of range. */
+typedef struct kn_pass {
+    const char *name, *summary;
+} kn_pass;
+
+/* The warnings there are: the name and what is warned of. */
+KN_API kn_pass kn_warning_get(int index);
+/* Switches the warning of that name off, or on again, for the calls on this context that follow. */
+KN_API kn_status kn_warn(kn_context *cx, const char *name, bool on);
 
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
@@ -157,6 +169,10 @@ typedef struct kn_options {
     const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
+/* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling. Looks
+ * at the schedule that the options name, else at all, else at the default; refuses what kn_compile and kn_run refuse. */
+KN_API kn_status kn_check(kn_pipeline *p, const kn_options *options);
+
 /* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The
  * module lives as long as its pipeline. */
 KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
@@ -176,10 +192,7 @@ KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *op
 /* The targets there are; NULL for an index out of range. */
 KN_API const char *kn_target_name(int index);
 
-/* The passes of the compiler, in order: the name and what it does. Both NULL for an index out of range. */
-typedef struct kn_pass {
-    const char *name, *summary;
-} kn_pass;
+/* The passes of the compiler, in order: the name and what it does. */
 KN_API kn_pass kn_pass_get(int index);
 /* The schedulers, likewise. */
 KN_API kn_pass kn_scheduler_get(int index);

@@ -356,3 +356,13 @@ bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool 
         report_failure(&b);
     return ok;
 }
+
+bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding)
+{
+    Boxes b;
+    boxes_init(&b, p, arena, binding);
+    if (boxes_compute(&b, arena, NULL) || (b.failure.kind != FAIL_UNBOUNDED && b.failure.kind != FAIL_REDUCTION))
+        return true;
+    report_failure(&b);
+    return false;
+}

@@ -389,8 +389,10 @@ static int bench_alone(Cli *cli, Bench *bench, const char *path, const char **ar
     memcpy(operands + 1, arguments, sizeof *operands * (size_t)count);
     cli->operands      = operands;
     cli->operand_count = count + 1;
-    cli->cx            = kn_context_new(NULL);
-    const int status   = cli->cx ? bench_program(cli, bench) : failed("out of memory");
+    int status;
+    cli->cx = context_open(cli, &status);
+    if (cli->cx)
+        status = bench_program(cli, bench);
     kn_context_free(cli->cx);
     struct Block *blocks = cli->blocks;
     *cli                 = had;

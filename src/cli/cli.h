@@ -17,6 +17,7 @@ typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF
 
 typedef enum OptionId {
     OPTION_DEFINE,
+    OPTION_NO_WARN,
     OPTION_WITH_SCHEDULE,
     OPTION_BENCH_SCHEDULE,
     OPTION_ONLY,
@@ -120,6 +121,9 @@ struct Cli {
 /* Zeroed memory that lives until the program ends. */
 void *cli_alloc(Cli *cli, size_t size);
 char *cli_strndup(Cli *cli, const char *s, size_t n);
+
+/* A new context, with the warnings of --no-warn switched off; NULL after a message, *status is what to exit with. */
+kn_context *context_open(const Cli *cli, int *status);
 
 /* Prints "kiln: …"; the first also says where to find help. They return the exit status to be passed on. */
 __attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);

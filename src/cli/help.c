@@ -89,6 +89,13 @@ static void print_option_name(const Option *o)
     printf("%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
 }
 
+static void print_warnings(void)
+{
+    fputs("\nwarnings:\n", stdout);
+    for (int i = 0; kn_warning_get(i).name; i++)
+        printf("  %-12s %s\n", kn_warning_get(i).name, kn_warning_get(i).summary);
+}
+
 void help_command(CommandId id)
 {
     const Command *command = &command_table[id];
@@ -103,6 +110,8 @@ void help_command(CommandId id)
         putchar('\n');
         print_wrapped(option_table[i].help, 6);
     }
+    if (option_table[OPTION_NO_WARN].commands >> id & 1)
+        print_warnings();
 }
 
 /* A text for roff: backslashes and hyphens escaped, and no line begins with a control character. */
@@ -154,6 +163,14 @@ void help_man(void)
             roff(option_table[o].help);
             putchar('\n');
         }
+    }
+    puts(".SH WARNINGS\nA warning changes neither the result nor the exit status; \\-\\-no\\-warn NAME leaves it out.");
+    for (int i = 0; kn_warning_get(i).name; i++) {
+        printf(".TP\n.B ");
+        roff(kn_warning_get(i).name);
+        putchar('\n');
+        roff(kn_warning_get(i).summary);
+        putchar('\n');
     }
     puts(".SH EXIT STATUS\n0 if all is well, 1 if the program or the data is wrong or images differ, 2 if the command "
          "line is wrong.");

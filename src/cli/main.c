@@ -12,7 +12,9 @@ const Command command_table[COMMAND_COUNT] = {
         .summary     = "read programs and report what is wrong with them",
         .description = "Reads each program and prints its diagnostics: the place, the line, the reason and "
                        "the remedy. Prints what a program is called with and what it gives if nothing is "
-                       "wrong.",
+                       "wrong.\n\n"
+                       "All is said that can be known without sizes: each schedule of the program and of --schedule is "
+                       "tried as run does it, and an index without bounds is found.",
         .run         = command_check,
     },
     [COMMAND_RUN] = {
@@ -142,6 +144,22 @@ static void free_blocks(Cli *cli)
     }
 }
 
+/* ---- The context ---- */
+
+kn_context *context_open(const Cli *cli, int *status)
+{
+    kn_context *cx = kn_context_new(NULL);
+    *status        = cx ? DONE : failed("out of memory");
+    const char *name;
+    for (int i = 0; *status == DONE && (name = option_value(cli, OPTION_NO_WARN, i)); i++)
+        if (kn_warn(cx, name, false) != KN_OK)
+            *status = usage(cli, "--no-warn %s: %s", name, kn_diagnostic_get(cx, 0).message);
+    if (*status == DONE)
+        return cx;
+    kn_context_free(cx);
+    return NULL;
+}
+
 /* ---- Messages ---- */
 
 static void print_message(const char *format, va_list args)
@@ -226,8 +244,8 @@ static int run_command(CommandId id, int count, char **words)
     if (status == DONE && option_given(&cli, OPTION_HELP)) {
         help_command(id);
     } else if (status == DONE) {
-        cli.cx = kn_context_new(NULL);
-        status = cli.cx ? command_table[id].run(&cli) : failed("out of memory");
+        cli.cx = context_open(&cli, &status);
+        status = cli.cx ? command_table[id].run(&cli) : status;
         kn_context_free(cli.cx);
     }
     free_blocks(&cli);

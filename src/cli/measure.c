@@ -162,12 +162,13 @@ static kn_context *enter(Cli *cli, const Contender *c)
 
 int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Contender *c)
 {
-    c->cx = kn_context_new(NULL);
+    int status;
+    c->cx = context_open(cli, &status);
     if (!c->cx)
-        return failed("out of memory");
-    kn_context *had    = enter(cli, c);
-    const int   status = compile(cli, *options, b, c);
-    cli->cx            = had;
+        return status;
+    kn_context *had = enter(cli, c);
+    status          = compile(cli, *options, b, c);
+    cli->cx         = had;
     return status;
 }
 

@@ -8,6 +8,8 @@
 const Option option_table[OPTION_COUNT] = {
     [OPTION_DEFINE]        = { "--define", 'D', "NAME=VALUE", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "give a const or a type of the program another value" },
+    [OPTION_NO_WARN]       = { "--no-warn", 0, "NAME", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               "leave out the warnings of that name, which stands behind each in brackets; can be given again" },
     [OPTION_WITH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW),
                                "add the schedule of that file to the program" },
     [OPTION_BENCH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(BENCH),

@@ -198,7 +198,7 @@ static void load_run(void *arg)
     if (!load_file(load) || !load_turn(load))
         diag_status(load->cx, load->status, "%s: %s", load->path, load->why);
     else if (load->note[0])
-        diag_warning(load->cx, (Loc){ 0 }, NULL, "%s: %s", load->path, load->note);
+        diag_warning(load->cx, WARN_IMAGE, (Loc){ 0 }, NULL, "%s: %s", load->path, load->note);
 }
 
 kn_status kn_image_load_info(kn_context *cx, const char *path, kn_buffer *b, kn_image_info *info)

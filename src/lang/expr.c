@@ -355,7 +355,11 @@ static Value elab_unary(Elab *el, const Env *env, const Ast *a)
 static Value elab_binary(Elab *el, const Env *env, const Ast *a)
 {
     Value x = elab_expr(el, env, a->kids[0]), y = elab_expr(el, env, a->kids[1]);
-    return binary_value(el, a->op, x, a->kids[0]->loc, y, a->kids[1]->loc);
+    Value v = binary_value(el, a->op, x, a->kids[0]->loc, y, a->kids[1]->loc);
+    if (a->op == T_DIV || a->op == T_SHR)
+        warn_dividend(el, x, a->kids[0]->loc);
+    warn_comparison(el, env, v, a->loc);
+    return v;
 }
 
 static Value elab_misplaced(Elab *el, const Env *env, const Ast *a)
