@@ -232,6 +232,10 @@ typedef struct kn_arg {
  * ±2^28 are run by the interpreter: compiled code does not reach that far. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
 
+/* Was the last kn_run of the module done by the interpreter? It is where the options say so, and where compiled code gives a call up: it asks for more of an input than is needed, or the
+ * coordinates are beyond it. Then a warning, `interpreted`, says why and what would do. */
+KN_API bool kn_interpreted(const kn_module *m);
+
 /* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them are needed, bytes
  * allocated, loaded and stored. Gives a text, which stays until the next call on the context; the outputs are computed too. */
 KN_API const char *kn_count(kn_module *m, const kn_arg *args, int count);

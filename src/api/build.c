@@ -3,6 +3,7 @@
  * Takes   a pipeline, FOLDER/NAME, and what is wanted.
  * Gives   the files, each whole or not at all. The function in the object is NAME_kiln; NAME itself is in the header.
  */
+#include "api/ahead.h"
 #include "api/archive.h"
 #include "api/backend.h"
 #include "api/compile.h"
@@ -224,6 +225,7 @@ static void check_params(Program *program)
             continue;
         Stmt *s            = ARENA_NEW(a, Stmt);
         s->kind            = STMT_CHECK;
+        s->check.status    = KN_ERROR_BOUNDS;
         s->check.condition = in_range(program->exprs, param);
         s->check.message   = arena_printf(a, "the parameter `%s` is outside its range", param->name);
         program->body      = stmt_pair(a, s, program->body);
@@ -238,7 +240,7 @@ static bool prepare(BuildCall *b)
         return false;
     b->plan          = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;
-    if (!program)
+    if (!program || !ahead_suits(b->p, program, &b->arena))
         return false;
     program->name  = b->symbol;
     program->title = b->name;

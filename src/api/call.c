@@ -91,12 +91,6 @@ static bool regions_fine(kn_pipeline *p, Checked *c, const Binding *binding)
     return c->fine;
 }
 
-/* A schedule's `bound` that does not hold is the user's mistake, and is told. */
-static bool breaks_promise(const char *text)
-{
-    return strstr(text, "promises with `bound`") != NULL;
-}
-
 bool call_compiled(kn_module *m, const Arguments *a)
 {
     kn_pipeline      *p        = m->pipeline;
@@ -111,7 +105,7 @@ bool call_compiled(kn_module *m, const Arguments *a)
         context_bail(cx, KN_ERROR_LIMIT, "out of memory");
     threads_set(cx, m->options.threads);
     const kn_status status = (kn_status)function(rt, (const kn_buffer *const *)ports, params);
-    if (status == KN_ERROR_BOUNDS && !m->options.check_access && !breaks_promise(kn_rt_last_error()))
+    if (status == KN_ERROR_BOUNDS && !m->options.check_access)
         return false;
     if (status != KN_OK)
         tell_errors(cx, status, kn_rt_last_error());

@@ -49,7 +49,7 @@ static void check_schedule(kn_pipeline *p, const Schedule *schedule, const kn_op
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan *plan = compile_schedule(p, schedule, &targets, &arena);
+    Plan *plan = compile_schedule(p, schedule, &targets, &arena);
     if (plan)
         compile_program(plan, options, &targets, lower_passes[0].name);
     scratch_end(&arena);

@@ -144,7 +144,10 @@ static void put_fields(Key *k, const Stmt *s)
         put(k, (uint64_t)s->need.dim);
         put_func(k, s->need.reader);
         break;
-    case STMT_CHECK: put_text(k, s->check.message); break;
+    case STMT_CHECK:
+        put_text(k, s->check.message);
+        put(k, s->check.status);
+        break;
     case STMT_STAGE:
         put_func(k, s->stage->func);
         put_operand(k, &s->stage->output);

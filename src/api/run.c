@@ -3,6 +3,7 @@
  */
 #include "api/call.h"
 #include "interp/interp.h"
+#include "runtime/runtime.h"
 
 typedef struct Call {
     kn_module    *m;
@@ -26,20 +27,51 @@ static kn_status run_call(kn_module *m, void (*work)(void *), Call *call)
     return cx->status;
 }
 
+/* Where the function of that name is defined. */
+static Loc loc_of(const kn_pipeline *p, const char *name)
+{
+    for (size_t i = 0; name && i < p->funcs.count; i++)
+        if (!strcmp(p->funcs.at[i]->name, name))
+            return p->funcs.at[i]->loc;
+    return (Loc){ 0 };
+}
+
+/* Compiled code has given this call up. */
+static void warn_interpreted(kn_pipeline *p, bool possible)
+{
+    if (possible)
+        diag_warning(p->cx, WARN_INTERPRETED, loc_of(p, kn_rt_last_reader()),
+                     "clamp the index, or guard it by comparing its own variables with numbers, parameters and sizes",
+                     "the interpreter does this call, many times slower, because compiled code asks for more: %s", kn_rt_last_error());
+    else
+        diag_warning(p->cx, WARN_INTERPRETED, (Loc){ 0 }, "move the coordinates of inputs and outputs nearer to 0",
+                     "the interpreter does this call, many times slower: compiled code has coordinates within ±2^28 only");
+}
+
 static void run(void *arg)
 {
     Call       *call = arg;
     kn_context *cx   = call->p->cx;
     Arguments   a;
     Regions     regions;
+    call->m->interpreted = false;
     if (!arguments_bind(call->p, FOR_RUN, call->args, call->count, &a))
         return;
-    if (call->m->compiled && call_possible(call->p, &a) && call_compiled(call->m, &a))
+    const bool possible = call->m->compiled && call_possible(call->p, &a);
+    if (possible && call_compiled(call->m, &a))
         return;
+    if (call->m->compiled)
+        warn_interpreted(call->p, possible);
+    call->m->interpreted = true;
     if (regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
         const kn_status status = interpret(call->p, &a.binding, &regions, a.inputs, a.outputs);
         cx->status             = cx->status ? cx->status : status;
     }
+}
+
+bool kn_interpreted(const kn_module *m)
+{
+    return m && m->interpreted;
 }
 
 kn_status kn_run(kn_module *m, const kn_arg *args, int count)

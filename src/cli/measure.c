@@ -182,11 +182,14 @@ void contender_close(Contender *c)
 
 /* ---- Running ---- */
 
-static int run(Cli *cli, const Contender *c, const Bindings *b)
+/* `first`: warnings are shown. */
+static int run(Cli *cli, const Contender *c, const Bindings *b, bool first)
 {
     kn_context *had    = enter(cli, c);
-    const int   status = kn_run(c->module, b->args, b->arg_count) == KN_OK ? DONE : report(cli);
-    cli->cx            = had;
+    const int   status = kn_run(c->module, b->args, b->arg_count) == KN_OK ? DONE : FAILED;
+    if (first || status != DONE)
+        report(cli);
+    cli->cx = had;
     return status;
 }
 
@@ -197,7 +200,7 @@ int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *referenc
         first = first && !reference[i].data;
     spoil_outputs(b);
     const int64_t begin  = memory_begin();
-    const int     status = run(cli, c, b);
+    const int     status = run(cli, c, b, true);
     c->peak_kb           = memory_grown(begin);
     if (status != DONE)
         return status;
@@ -222,7 +225,7 @@ int contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, in
 {
     const double end = now() + seconds;
     for (double begin = now(), after; least > 0 || begin < end; begin = after, least--) {
-        const int status = run(cli, c, b);
+        const int status = run(cli, c, b, false);
         after            = now();
         if (status != DONE)
             return status;

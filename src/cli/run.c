@@ -42,13 +42,14 @@ static int run_module(Cli *cli, const Bindings *b, kn_module *m)
     progress_begin(&progress, "running", b->program.path);
     const kn_status status = kn_run(m, b->args, b->arg_count);
     progress_end(&progress);
-    return status == KN_OK ? DONE : report(cli);
+    report(cli);            /* warnings too */
+    return status == KN_OK ? DONE : FAILED;
 }
 
 /* Seconds of each step; negative where there was none. */
 typedef struct Times {
     double read, compile, run, write;
-    bool   cached;
+    bool   cached, interpreted;
 } Times;
 
 /* "0.010 s to read, 0.120 s to compile (from the cache), 0.002 s to run, 0.031 s to write" */
@@ -59,7 +60,7 @@ static void say_times(const Times *t)
         snprintf(compile, sizeof compile, ", %.3f s to compile%s", t->compile, t->cached ? " (from the cache)" : "");
     if (t->write >= 0)
         snprintf(write, sizeof write, ", %.3f s to write", t->write);
-    say("%.3f s to read%s, %.3f s to run%s", t->read, compile, t->run, write);
+    say("%.3f s to read%s, %.3f s to run%s%s", t->read, compile, t->run, t->interpreted ? " by the interpreter" : "", write);
 }
 
 /* Makes the schedule here, where the sizes are known: by --scheduler, or by `auto` if nobody has said anything. */
@@ -90,13 +91,15 @@ static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *option
     t->compile            = options->interpret ? -1 : compiled - ready;
     t->run                = now() - compiled;
     t->cached             = kn_from_cache(m);
+    t->interpreted        = !options->interpret && kn_interpreted(m);
     return status;
 }
 
 /* Prints and saves the outputs, and says how long all took. */
 static int give_results(Cli *cli, const Bindings *b, Times *t)
 {
-    const char  *said    = option_given(cli, OPTION_PROFILE) ? kn_profile(cli->cx) : "";
+    const char  *said    = !option_given(cli, OPTION_PROFILE) ? ""
+                           : t->interpreted ? "no profile: the interpreter did the call\n" : kn_profile(cli->cx);
     const char  *profile = cli_strndup(cli, said, strlen(said)); /* further calls overwrite it */
     int          status  = show_outputs(cli, b);
     const double begin   = now();

@@ -500,6 +500,6 @@ void address_check(Gen *g, const Address *a)
     go_to(g, no);
     here(g);
     LLVMValueRef message = text_const(g, text, (size_t)(n < (int)sizeof text ? n : (int)sizeof text - 1) + 1);
-    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 3, (LLVMValueRef[]){ g->f->rt, g->rt_program, message }));
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4, (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
     go_to(g, yes);
 }

@@ -407,7 +407,7 @@ static void gen_check(Gen *g, const Stmt *s)
     go_to(g, no);
     here(g);
     LLVMValueRef message = text_const(g, s->check.message, strlen(s->check.message) + 1);
-    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 3, (LLVMValueRef[]){ g->f->rt, g->rt_program, message }));
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4, (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, s->check.status), message }));
     go_to(g, yes);
 }
 

@@ -294,7 +294,7 @@ static void run_check(Machine *m, const Step *s, const uint8_t *active)
     expect_good(m, &s->a, s->width, active, "a check");
     for (int l = 0; l < s->width; l++)
         if (active[l] && !s->a.lane[l].i)
-            context_bail(m->cx, KN_ERROR_BOUNDS, s->stmt->check.message);
+            context_bail(m->cx, s->stmt->check.status, s->stmt->check.message);
 }
 
 /* ---- Extern stages ----------------------------------------------------------------------- */

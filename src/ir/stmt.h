@@ -48,7 +48,7 @@ typedef enum StmtKind {
     STMT_STORE,     /* after flattening: all values computed, then all stored */
     STMT_ALLOC,     /* after flattening: `count` (i64) elements of buffer during body; their values are not defined at first. Not positive: nothing is allocated */
     STMT_NEED,      /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an error before anything is written */
-    STMT_CHECK,     /* the condition must hold, else the function ends with this message */
+    STMT_CHECK,     /* the condition must hold, else the function ends with this message and status: KN_ERROR_BOUNDS where only compiled code has to give up */
     STMT_STAGE,     /* calls an extern stage; see StageCall */
     STMT_PREFETCH   /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
 } StmtKind;
@@ -104,7 +104,7 @@ struct Stmt {
         struct { int count; Place *places; bool atomic, stream; } store;
         struct { const Buffer *buffer; const Expr *count; const Stmt *body; } alloc;
         struct { const Buffer *buffer; int dim; const Expr *min, *max; const Func *reader; } need;
-        struct { const Expr *condition; const char *message; } check;
+        struct { const Expr *condition; const char *message; kn_status status; } check;
         StageCall *stage;
         struct { const Func *func; int rank; const Expr **args; const Buffer *buffer; const Expr *index; } prefetch;      /* func NULL after flattening */
     };

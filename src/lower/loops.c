@@ -284,6 +284,7 @@ static const Stmt *size_check(Build *b, const Func *f, const Expr **extent)
         return NULL;
     Stmt *s            = ARENA_NEW(lw->arena, Stmt);
     s->kind            = STMT_CHECK;
+    s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = fits;
     s->check.message   = arena_printf(lw->arena, "the box of `%s` has more elements than compiled code can store (2^%d)", f->name, MOST_BITS);
     return s;

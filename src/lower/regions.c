@@ -416,6 +416,7 @@ static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Exp
             none = x_op(lw, EX_OR, none, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, alive));
         Stmt       *s    = ARENA_NEW(lw->arena, Stmt);
         s->kind            = STMT_CHECK;
+        s->check.status    = KN_ERROR_ARGUMENT;         /* a mistake of the schedule, which the interpreter would hide */
         s->check.condition = x_op(lw, EX_OR, none, x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max)));
         s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, pf->origin->args[d]);
         wrap_before(r->b, r->w, s);
@@ -618,6 +619,7 @@ static void add_checks(Regions *r)
         return;
     Stmt *s            = ARENA_NEW(lw->arena, Stmt);
     s->kind            = STMT_CHECK;
+    s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = all;
     s->check.message   = "an index is beyond the coordinates that compiled code can use (2^28)";
     wrap_before(b, r->w, s);

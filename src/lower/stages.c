@@ -61,6 +61,7 @@ static void check_stored(Build *b, const Func *f, const Func *arg, const Span *n
         return;
     Stmt *s            = ARENA_NEW(lw->arena, Stmt);
     s->kind            = STMT_CHECK;
+    s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = x_op(lw, EX_OR, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, some), inside);
     s->check.message   = arena_printf(lw->arena, "the extern stage `%s` needs more of `%s` for a part of its box than it said for the whole; compute it at root", f->symbol, arg->name);
     wrap_before(b, w, s);

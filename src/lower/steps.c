@@ -210,6 +210,7 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
     b->spans.checks.count = checks;
     Stmt *s            = ARENA_NEW(lw->arena, Stmt);
     s->kind            = STMT_CHECK;
+    s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = x_le(lw, wide, expr_int(lw->exprs, KN_I64, 1 << 24));
     s->check.message   = arena_printf(lw->arena, "an update of `%s` that reads its neighbours has more than 2^24 steps", f->name);
     wrap_before(b, w, s);

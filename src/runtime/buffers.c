@@ -277,6 +277,7 @@ int kn_rt_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t di
         return KN_OK;
     const kn_rt_port *p = &program->ports[port];
     char              needed[PART_SIZE], given[PART_SIZE];
+    kn_rt_thread()->reader = reader;
     return kn_rt_error(kn_rt_of(rt), KN_ERROR_BOUNDS, "%s: %s `%s` is too small: %s %s is %s%s%s, %s is given", program->name, port_kind(p), p->name,
                        dim_name(p, dim), range_text(needed, min, (int64_t)max - min + 1), reader ? "needed by `" : "written", reader ? reader : "",
                        reader ? "`" : "", range_text(given, has->min, has->extent));

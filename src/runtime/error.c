@@ -15,6 +15,7 @@ void kn_rt_error_clear(void)
 {
     thread.error[0]     = 0;
     thread.error_length = 0;
+    thread.reader       = NULL;
 }
 
 int kn_rt_error(kn_rt *rt, kn_status status, const char *format, ...)
@@ -33,9 +34,14 @@ int kn_rt_error(kn_rt *rt, kn_status status, const char *format, ...)
     return status;
 }
 
-int kn_rt_fail(kn_rt *rt, const kn_rt_program *program, const char *message)
+int kn_rt_fail(kn_rt *rt, const kn_rt_program *program, int32_t status, const char *message)
 {
-    return kn_rt_error(kn_rt_of(rt), KN_ERROR_BOUNDS, "%s: %s", program->name, message);
+    return kn_rt_error(kn_rt_of(rt), (kn_status)status, "%s: %s", program->name, message);
+}
+
+const char *kn_rt_last_reader(void)
+{
+    return thread.reader;
 }
 
 const char *kn_rt_last_error(void)

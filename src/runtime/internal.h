@@ -124,6 +124,7 @@ struct kn_rt {
 typedef struct Thread {
     char     error[ERROR_SIZE];
     size_t   error_length;
+    const char *reader;             /* kn_rt_last_reader */
     Loop    *loop;                  /* whose iteration it is in; NULL if none */
     uint64_t local_rt;              /* the id of the instance that `local` is of */
     Local   *local;

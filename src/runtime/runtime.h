@@ -42,8 +42,10 @@ KN_API int kn_rt_leave(kn_rt *rt, const kn_rt_program *program, const kn_buffer 
 /* The buffer must have the coordinates min..max of dimension dim, because `reader` reads them (NULL: they are written). min > max: nothing is needed.
  * `used` is the array that kn_rt_enter filled. */
 KN_API int kn_rt_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t dim, int32_t min, int32_t max, const kn_buffer *used, const char *reader);
-/* Tells an error (the code's own checks) and gives its code back: KN_ERROR_BOUNDS. */
-KN_API int kn_rt_fail(kn_rt *rt, const kn_rt_program *program, const char *message);
+/* Tells an error (the code's own checks) and gives its status back. */
+KN_API int kn_rt_fail(kn_rt *rt, const kn_rt_program *program, int32_t status, const char *message);
+/* The function for which the last kn_rt_need of this thread found too little since the call began, as it was given; NULL: there was none. */
+KN_API const char *kn_rt_last_reader(void);
 
 /* Scratch: aligned to 64 bytes, with 64 more readable behind its end; kept by the thread for the next call. NULL: no memory, and the error was told (return
  * KN_ERROR_LIMIT). A negative size is such an error too: a product that wrapped. Freeing NULL is nothing. */

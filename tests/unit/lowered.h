@@ -250,8 +250,9 @@ static int test_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int3
     return min <= max && (min < d->min || max >= d->min + d->extent) ? KN_ERROR_BOUNDS : 0;
 }
 
-static int test_fail(kn_rt *rt, const kn_rt_program *program, const char *message)
+static int test_fail(kn_rt *rt, const kn_rt_program *program, int32_t status, const char *message)
 {
+    (void)status;
     (void)rt, (void)program;
     snprintf(rt_message, sizeof rt_message, "%s", message);
     return KN_ERROR_PROGRAM;

@@ -85,7 +85,7 @@ static int nest_body(kn_rt *rt, int32_t i, void *closure)
     if (inner.depth < 3)
         status = kn_rt_parallel(rt, nest_body, 0, inner.extent[inner.depth], &inner);
     else if (inner.place == inner.fails_at)
-        status = kn_rt_fail(rt, &(kn_rt_program){ .name = "nest" }, "as asked");
+        status = kn_rt_fail(rt, &(kn_rt_program){ .name = "nest" }, KN_ERROR_BOUNDS, "as asked");
     else
         atomic_fetch_add(&inner.times[inner.place], 1);
     active--;
