@@ -275,7 +275,7 @@ kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, 
         return KN_ERROR_ARGUMENT;
     BuildCall b = { .p = p, .path = path, .emit = emit, .given = options };
     context_begin(p->cx);
-    const bool done = context_try(p->cx, build, &b);
+    const bool done = context_call(p->cx, build, &b);
     for (int i = 0; i <= EMIT_LLVM; i++)
         if (b.emitted[i].bytes)
             b.codegen->release(&b.emitted[i]);
