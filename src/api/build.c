@@ -177,7 +177,7 @@ static bool write_product(BuildCall *b, const Product *product)
     const char *path = product_path(b, product);
     if (!product->make(b, &contents))
         return false;
-    if (!file_write_whole(b->p->cx, path, &contents, 1)) {
+    if (!file_write_whole(b->p->cx, path, MODE_PRODUCT, &contents, 1)) {
         diag_status(b->p->cx, KN_ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
         return false;
     }

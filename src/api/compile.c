@@ -183,7 +183,7 @@ static void unload(OnFree *on_free)
     c->loaded = NULL;
 }
 
-/* The object of the program: from the cache, or from the backend and then into the cache. */
+/* The object of the program: from the cache, if it is there and can be loaded, or from the backend and then into the cache. */
 static bool object_make(kn_module *m, const Program *program, const Targets *targets, Arena *arena, Emitted *held, Bytes *object)
 {
     Compiled  *c     = m->compiled;
@@ -192,7 +192,8 @@ static bool object_make(kn_module *m, const Program *program, const Targets *tar
     if (cache) {
         const CodegenOptions with = codegen_options(&m->options, targets);
         key                       = program_key(arena, program, &with, c->codegen);
-        c->from_cache             = cache_find(arena, m->options.cache, key, object);
+        c->from_cache             = cache_find(arena, m->options.cache, key, &c->object) && compiled_loads(program->cx, c);
+        *object                   = c->object;
     }
     if (c->from_cache)
         return true;
@@ -212,6 +213,7 @@ void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
     c->codegen     = codegen;
     c->on_free.run = unload;
     m->compiled    = c;
+    pipeline_on_free(p, &c->on_free);
     if (!targets_parse(p->cx, m->options.target, "host", &targets))
         return;
     Arena arena;
@@ -219,12 +221,13 @@ void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
     const Plan    *plan    = compile_plan(p, &m->options, &targets, &arena);
     const Program *program = plan ? compile_program(plan, &m->options, &targets, NULL) : NULL;
     Bytes          object;
-    if (program && object_make(m, program, &targets, &arena, held, &object)) {
+    if (program) {
         find_externs(&p->arena, &arena, program, c);
-        c->symbol  = arena_strdup(&p->arena, program->name);
+        c->symbol = arena_strdup(&p->arena, program->name);
+    }
+    if (program && object_make(m, program, &targets, &arena, held, &object)) {
         char *kept = arena_alloc(&p->arena, object.size);
         c->object  = (Bytes){ memcpy(kept, object.at, object.size), object.size };
-        pipeline_on_free(p, &c->on_free);
         if (!c->extern_count)
             compiled_function(m);
     }
