@@ -8,8 +8,7 @@
 #include "codegen/codegen.h"
 #include "lower/lower.h"
 
-/* The targets of an option's text, at most MOST_TARGETS. */
-enum { MOST_TARGETS = 8 };
+/* The targets of an option's text. */
 typedef struct Targets {
     Target at[MOST_TARGETS];
     int    count;

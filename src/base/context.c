@@ -161,11 +161,14 @@ void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg
         fn(arg);
         return;
     }
-    cx->deep       = true;
-    const bool ran = stack_run(STACK_DEEP, deep_main, &call);
-    cx->deep       = false;
-    if (!ran)
+    StackThread thread;
+    cx->deep = true;
+    if (!stack_start(&thread, STACK_DEEP, deep_main, &call)) {
+        cx->deep = false;
         context_bail(cx, KN_ERROR_LIMIT, "the system gives no thread with the stack that this call needs");
+    }
+    stack_join(&thread);
+    cx->deep = false;
     if (!call.done)
         leave(cx);
 }

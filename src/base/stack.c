@@ -3,7 +3,6 @@
  * A thread rather than a switch of stacks: sanitizers, debuggers and unwinders know threads. Making and joining one takes some 30 us. */
 #include "base/stack.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/auxv.h>
@@ -47,31 +46,31 @@ bool stack_has(size_t size)
     return (main ? main_bounds : thread_bounds)(&low, &high) && here < high && here > low && here - low >= size;
 }
 
-typedef struct Work {
-    void (*fn)(void *arg);
-    void *arg;
-} Work;
-
-static void *work_main(void *arg)
+static void *thread_main(void *arg)
 {
-    const Work *work = arg;
-    work->fn(work->arg);
+    const StackThread *t = arg;
+    t->fn(t->arg);
     return NULL;
 }
 
 /* Signals are left to the threads of the program around us. */
-bool stack_run(size_t size, void (*fn)(void *arg), void *arg)
+bool stack_start(StackThread *t, size_t size, void (*fn)(void *arg), void *arg)
 {
-    Work           work = { fn, arg };
     pthread_attr_t attributes;
-    pthread_t      thread;
     sigset_t       all, before;
+    t->fn  = fn;
+    t->arg = arg;
     if (pthread_attr_init(&attributes))
         return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool made = !pthread_attr_setstacksize(&attributes, size) && !pthread_create(&thread, &attributes, work_main, &work);
+    const bool made = !pthread_attr_setstacksize(&attributes, size) && !pthread_create(&t->thread, &attributes, thread_main, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return made && !pthread_join(thread, NULL);
+    return made;
+}
+
+void stack_join(StackThread *t)
+{
+    pthread_join(t->thread, NULL);
 }

@@ -2,6 +2,7 @@
 #ifndef KILN_BASE_STACK_H
 #define KILN_BASE_STACK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,7 +16,14 @@
 /* Is that much left of the stack that the caller runs on? false where it cannot be known. */
 bool stack_has(size_t size);
 
-/* Calls fn(arg) on a thread with a stack of that size and waits for its end. false: there is no such thread. */
-bool stack_run(size_t size, void (*fn)(void *arg), void *arg);
+/* A thread with a stack of that size, from start to join. It calls fn(arg). */
+typedef struct StackThread {
+    pthread_t thread;
+    void    (*fn)(void *arg);
+    void     *arg;
+} StackThread;
+
+bool stack_start(StackThread *t, size_t size, void (*fn)(void *arg), void *arg);    /* false: the system gives none */
+void stack_join(StackThread *t);
 
 #endif
