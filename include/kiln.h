@@ -60,7 +60,7 @@ typedef struct kn_config {
     char *(*read_file)(void *user, const char *path, size_t *size);
     void    *user;                                   /* first argument of the three above */
     size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
-    uint64_t quota;                                  /* operations of the compiler per call; default 100 million */
+    uint64_t quota;                                  /* operations of the compiler per call, the backend's included; default 100 million */
     int      max_errors;                             /* diagnostics kept per call; default 50 */
 } kn_config;
 
