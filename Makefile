@@ -38,7 +38,7 @@ test:           ## run all tests, in a plain and in a sanitizer build
 	@$(NINJA) -C build-asan
 	@python3 tests/run.py
 
-fuzz:           ## run each fuzz target for FUZZ_SECONDS (60)
+fuzz:           ## run each fuzz target for FUZZ_SECONDS (60); scripts/campaign compares compiled code
 	@scripts/deps --fuzz
 	@$(MAKE) --no-print-directory build-fuzz/build.ninja
 	@$(NINJA) -C build-fuzz

@@ -35,7 +35,7 @@ static inline Wide wide_floor_div(Wide a, Wide b)
 Range range_of_type(kn_type type);
 /* One number, converted to the type. */
 Range range_of_scalar(kn_type type, kn_scalar value);
-/* [lo, hi] if that lies in the integer type; the whole type otherwise, because the value may have wrapped. */
+/* What [lo, hi] is once wrapped into the integer type: one interval if both ends wrap by the same multiple of 2^bits, else the whole type. */
 Range range_fit(kn_type type, Wide lo, Wide hi);
 
 /* Is every number of an integer range in the type? */
@@ -55,7 +55,7 @@ static inline bool range_is_false(Range r) { return r.hi == 0; }
  * calls nor && || if. */
 Range range_apply(ExprOp op, kn_type type, kn_type from, const Range *args);
 
-/* One operator's rule; the tables are in interval.c (integers) and interval_float.c. NULL: the whole type. */
+/* One float operator's rule: interval_float.c. NULL: the whole type. */
 typedef Range RangeRule(kn_type type, kn_type from, const Range *args);
 extern RangeRule *const range_float_rules[EX_COUNT];
 

@@ -6,7 +6,7 @@
  *     k * v >= -max(the rest)      so     v >= ceil(-max / k)  or  v <= floor(max / -k),
  *
  * and the two operands get bounds from each other. A bound of a node is passed down through conversions that change nothing, floor
- * divisions, min, max and sums. Facts hold for whole numbers, so they are used only where neither side can have wrapped. */
+ * divisions, magnitudes, min, max and sums. Facts hold for whole numbers, so they are used only where neither side can have wrapped. */
 #include "analysis/evaluate.h"
 
 #include <math.h>
@@ -65,6 +65,10 @@ static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
             bound(ev, a, range_int(r.lo * d.lo, r.hi * d.lo + d.lo - 1), depth - 1);
         return;
     }
+    case EX_ABS:
+        if (range_within((kn_type)e->type, range_int(-evaluate(ev, a).lo, -evaluate(ev, a).lo)))     /* no number whose magnitude wraps */
+            bound(ev, a, range_int(-r.hi, r.hi), depth - 1);
+        return;
     case EX_MIN:
     case EX_MAX:
         for (int i = 0; i < 2; i++) {

@@ -152,8 +152,8 @@ static int parse_size(Cli *cli, const char *subject, const char *text, const kn_
 {
     int count;
     *end = text;
-    if (!parse_list(text, 'x', 1, extent, &count, end))
-        return usage(cli, "%s: a size was expected, as in 192x160x3: positive numbers below 2^31, at most %d of them",
+    if (!parse_list(text, 'x', 0, extent, &count, end))
+        return usage(cli, "%s: a size was expected, as in 192x160x3: numbers from 0 to 2^31 - 1, at most %d of them",
                      subject, KN_MAX_RANK);
     if (count != port->rank)
         return usage(cli, "%s: %s has %s, and %d %s given", subject, port->name, dims_text(cli, port), count,

@@ -440,10 +440,11 @@ LLVMValueRef address_lane(Gen *g, const Address *a, int lane)
 
 /* ---- Checked accesses ---- */
 
-/* The smallest and largest index of a port: sums of (extent - 1) * stride, of the negative strides and of the others. */
+/* The smallest and largest index of a port: sums of (extent - 1) * stride, of the negative strides and of the others. An empty input has the memory of extents of 1. */
 static void port_limits(Gen *g, const Buffer *b, BufferState *state)
 {
     at_level(g, g->f->base);
+    const bool   input = b->kind == BUFFER_INPUT;
     LLVMValueRef low = i64_const(g, 0), high = i64_const(g, 0), empty = LLVMConstInt(g->t.i1, 0, false);
     for (int d = 0; d < b->rank; d++) {
         LLVMValueRef at[3];
@@ -451,6 +452,8 @@ static void port_limits(Gen *g, const Buffer *b, BufferState *state)
             at[k] = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
                                           (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, d), i32_const(g, k) }, 4, "");
         LLVMValueRef extent = LLVMBuildSExt(g->b, LLVMBuildLoad2(g->b, g->t.i32, at[1], ""), g->t.i64, "");
+        if (input)
+            extent = intrinsic2(g, "llvm.smax", extent, i64_const(g, 1));
         LLVMValueRef span   = LLVMBuildMul(g->b, LLVMBuildSub(g->b, extent, i64_const(g, 1), ""), LLVMBuildLoad2(g->b, g->t.i64, at[2], ""), "");
         low   = LLVMBuildAdd(g->b, low, intrinsic2(g, "llvm.smin", span, i64_const(g, 0)), "");
         high  = LLVMBuildAdd(g->b, high, intrinsic2(g, "llvm.smax", span, i64_const(g, 0)), "");

@@ -74,10 +74,11 @@ static void gen_let(Gen *g, const Stmt *s)
     begin_with(g, s->let.value);
     Value      v          = gen_expr(g, s->let.value);
     const bool coordinate = is_named_coordinate(g, s->let.value);
+    const bool lasts      = v.pure;         /* else the memory it is made of may be written in the body: what it was has this name alone */
     scope_push(g, NULL);
     v.named = g->depth;
     v.pure  = true;
-    bind(g, s->let.name, v, coordinate)->sum = coordinate && s->let.value->op != EX_VAR ? s->let.value : NULL;
+    bind(g, s->let.name, v, coordinate)->sum = coordinate && lasts && s->let.value->op != EX_VAR ? s->let.value : NULL;
     gen_stmt(g, s->let.body);
     unbind(g, s->let.name);
     scope_pop(g);

@@ -636,6 +636,24 @@ static void copy_elements(const kn_buffer *to, const kn_buffer *from, int rank, 
         copy_elements(to, from, rank - 1, to_index + i * t->stride, from_index + i * f->stride);
 }
 
+static bool is_empty(const kn_buffer *b)
+{
+    bool empty = false;
+    for (int d = 0; d < b->rank; d++)
+        empty |= b->dim[d].extent <= 0;
+    return empty;
+}
+
+/* An empty input as the runtime gives it to code: one row, in which the clamped index of a read that is not used finds an element. */
+static kn_buffer *empty_port(Machine *m, const Buffer *buffer, const kn_buffer *given)
+{
+    kn_buffer *row = ARENA_NEW(&m->arena, kn_buffer);
+    *row           = *given;
+    for (int d = 0; d < given->rank; d++)
+        row->dim[d].stride = d == (buffer->dense < 0 ? 0 : buffer->dense);
+    return row;
+}
+
 /* The buffer that the code uses for a port: the one given, or a copy in which the dimension that the code takes for dense is. */
 static kn_buffer *dense_port(Machine *m, const Buffer *buffer, kn_buffer *given)
 {
@@ -666,7 +684,12 @@ static void enter_port(Machine *m, const Buffer *buffer, const kn_buffer *given)
         context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the buffer given as `%s` has another type or rank", buffer->name));
     store->width = 1;
     store->rooms = ARENA_NEW(&m->arena, Room);
-    room_of_port(m, store->rooms, given, buffer->kind == BUFFER_OUTPUT);
+    if (buffer->kind == BUFFER_INPUT && is_empty(given)) {
+        const int32_t extent = given->dim[buffer->dense < 0 ? 0 : buffer->dense].extent;
+        room_allocate(&m->arena, store->rooms, given->type, extent > 1 ? extent : 1);
+    } else {
+        room_of_port(m, store->rooms, given, buffer->kind == BUFFER_OUTPUT);
+    }
     for (int d = 0; d < given->rank; d++) {
         bind(m, given->dim[d].min, "%s.min.%d", buffer->name, d);
         bind(m, given->dim[d].extent, "%s.extent.%d", buffer->name, d);
@@ -702,7 +725,8 @@ static void run_program(void *arg)
     }
     kn_buffer **used = ARENA_ARRAY(&m->arena, kn_buffer *, (size_t)p->port_count + 1);
     for (int i = 0; i < p->port_count; i++) {
-        used[i] = dense_port(m, p->buffers.at[i], entry->ports[i]);
+        used[i] = p->buffers.at[i]->kind == BUFFER_INPUT && is_empty(entry->ports[i]) ? empty_port(m, p->buffers.at[i], entry->ports[i])
+                                                                                      : dense_port(m, p->buffers.at[i], entry->ports[i]);
         enter_port(m, p->buffers.at[i], used[i]);
     }
     if (!p->body)

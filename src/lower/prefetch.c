@@ -52,13 +52,14 @@ static const Expr *hull(Lower *lw, ExprOp op, bool any, const Expr *a, const Exp
     return !any ? b : a && b ? x_op(lw, op, a, b) : NULL;
 }
 
-static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
+static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose)
 {
     Fetch *at = user;
     Reads *r  = &at->reads[call->u.call.func->id];
     (void)alive;
     (void)decided;
     (void)unsafe;
+    (void)loose;
     for (uint32_t d = 0; d < call->count; d++) {
         r->box.min[d] = hull(at->b->lw, EX_MIN, r->any, r->box.min[d], index[d].min);
         r->box.max[d] = hull(at->b->lw, EX_MAX, r->any, r->box.max[d], index[d].max);

@@ -199,7 +199,17 @@ static void need_when(Regions *r, Need *n, const Func *f, const Span *index, con
     need_add(lw, n, f->rank, decided ? when : index, alive);
 }
 
-static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
+/* Inside a loop, of a function that is stored outside of it: no more than is stored. */
+static Span span_stored(const Regions *r, const Func *f, int d, Span s)
+{
+    Lower        *lw     = r->b->lw;
+    const SymBox *stored = &r->b->stored[f->id];
+    if (f->kind == FUNC_INPUT || !stored->known || level_same(r->level, plan_func(r->b->plan, f)->store))
+        return s;
+    return (Span){ x_max(lw, x_min(lw, s.min, stored->max[d]), stored->min[d]), x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
+}
+
+static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose)
 {
     Regions    *r = user;
     Build      *b = r->b;
@@ -223,8 +233,11 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
             fail_unbounded(r, call, d);
             return;
         }
+    Span kept[KN_MAX_RANK];
+    for (int d = 0; d < f->rank; d++)
+        kept[d] = loose >> d & 1 ? span_stored(r, f, d, index[d]) : index[d];
     decided = x_and(b->lw, decided, asks_when(r, call));
-    need_when(r, n, f, index, alive ? name_alive(r, alive) : NULL, decided);
+    need_when(r, n, f, kept, alive ? name_alive(r, alive) : NULL, decided);
     n->certain = n->certain || !decided;
 }
 

@@ -1,16 +1,14 @@
 /* Spans of expressions: see span.h. */
 #include "lower/span.h"
 
-#include <math.h>
-
-static int yes, no;
+static const char yes, no;
 
 /* ---- Environments ----------------------------------------------------------------------- */
 
 static void forget_spans(SpanLevel *level, Arena *arena)
 {
-    map_init(&level->spans[0], arena);
-    map_init(&level->spans[1], arena);
+    for (int i = 0; i < 4; i++)
+        map_init(&level->spans[i / 2][i % 2], arena);
 }
 
 void spans_reset(Spans *sp, Lower *lw)
@@ -29,7 +27,7 @@ void spans_reset(Spans *sp, Lower *lw)
 
 static void know(Spans *sp, const Expr *node, Span span)
 {
-    SpanKnown k = { node, span };
+    SpanKnown k = { node, span, sp->deriving };
     vec_push(sp->lw->arena, &sp->level[sp->depth].known, k);
 }
 
@@ -38,14 +36,22 @@ void spans_bind(Spans *sp, const char *name, Span span)
     know(sp, expr_var(sp->lw->exprs, KN_I32, name), span);
 }
 
-/* What is known of a node itself; the newest first. */
-static const Span *find_known(const Spans *sp, const Expr *e)
+static const Span *find_among(const Spans *sp, const Expr *e, bool derived)
 {
     for (int level = sp->depth; level >= 0; level--)
-        for (size_t i = sp->level[level].known.count; i-- > 0;)
-            if (sp->level[level].known.at[i].node == e)
-                return &sp->level[level].known.at[i].span;
+        for (size_t i = sp->level[level].known.count; i-- > 0;) {
+            const SpanKnown *k = &sp->level[level].known.at[i];
+            if (k->node == e && k->derived == derived)
+                return &k->span;
+        }
     return NULL;
+}
+
+/* What is known of a node itself; the newest first. What was derived is the tighter. */
+static const Span *find_known(const Spans *sp, const Expr *e)
+{
+    const Span *derived = sp->deriving ? find_among(sp, e, true) : NULL;
+    return derived ? derived : find_among(sp, e, false);
 }
 
 const Expr *spans_alive(const Spans *sp)
@@ -62,7 +68,7 @@ static bool has_calls(Spans *sp, const Expr *e)
     bool found = e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_LOAD;
     for (uint32_t i = 0; i < e->count && !found; i++)
         found = has_calls(sp, e->args[i]);
-    map_set(&sp->has_calls, e, found ? &yes : &no);
+    map_set(&sp->has_calls, e, (void *)(found ? &yes : &no));
     return found;
 }
 
@@ -75,11 +81,11 @@ static bool is_fixed(Spans *sp, const Expr *e, Map *memo)
     bool fixed = e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
     for (uint32_t i = 0; i < e->count && fixed; i++)
         fixed = is_fixed(sp, e->args[i], memo);
-    map_set(memo, e, fixed ? &yes : &no);
+    map_set(memo, e, (void *)(fixed ? &yes : &no));
     return fixed;
 }
 
-static bool fixed(Spans *sp, const Expr *e)
+bool spans_fixed(Spans *sp, const Expr *e)
 {
     Arena scratch;
     Map   memo;
@@ -90,33 +96,7 @@ static bool fixed(Spans *sp, const Expr *e)
     return result;
 }
 
-/* ---- Rules ------------------------------------------------------------------------------ */
-
-static const Expr *both(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
-{
-    return a && b ? x_op(lw, op, a, b) : NULL;
-}
-
-static const Expr *least(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MIN, a, b); }
-static const Expr *most(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MAX, a, b); }
-
-static Span span_hull(Lower *lw, Span a, Span b)
-{
-    return (Span){ least(lw, a.min, b.min), most(lw, a.max, b.max) };
-}
-
-/* From the numbers alone. */
-static Span span_numbers(Spans *sp, const Expr *e)
-{
-    Lower        *lw   = sp->lw;
-    const kn_type type = (kn_type)e->type;
-    const Range   r    = value_range(lw, e), all = range_of_type(type);
-    if (type_is_float(type))
-        return (Span){ r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo), r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
-    const bool wide = type_bits(type) >= 32;
-    return (Span){ wide && r.lo == all.lo ? NULL : expr_int(lw->exprs, type, (int64_t)r.lo),
-                   wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
-}
+/* ---- Sums ------------------------------------------------------------------------------- */
 
 static double magnitude(int64_t v)
 {
@@ -219,7 +199,7 @@ static void part_form(Spans *sp, const Linear *form, Linear *runs, Linear *rest)
     rest->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
     rest->constant     = form->constant;
     for (int i = 0; i < form->count; i++) {
-        Linear *to                    = fixed(sp, form->atoms[i]) ? rest : runs;
+        Linear *to                    = spans_fixed(sp, form->atoms[i]) ? rest : runs;
         to->atoms[to->count]          = form->atoms[i];
         to->coefficients[to->count++] = form->coefficients[i];
     }
@@ -271,312 +251,6 @@ static bool span_linear(Spans *sp, const Expr *e, Span *out)
     return true;
 }
 
-static Span span_product(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (!a.min || !a.max || !b.min || !b.max)
-        return span_numbers(sp, e);
-    Span r = { 0 };
-    for (int i = 0; i < 4; i++) {
-        const Expr *p = x_op(lw, (ExprOp)e->op, i & 1 ? a.max : a.min, i & 2 ? b.max : b.min);
-        r.min         = r.min ? x_min(lw, r.min, p) : p;
-        r.max         = r.max ? x_max(lw, r.max, p) : p;
-    }
-    return r;
-}
-
-/* Division by a number: monotonic. By something that does not run: between -m and m, m the largest magnitude. */
-static Span span_div(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    int64_t    d;
-    if (!a.min || !a.max)
-        return span_numbers(sp, e);
-    if (expr_is_int(e->args[1], &d)) {
-        if (d == 0)
-            return (Span){ x_int(lw, 0), x_int(lw, 0) };
-        const Expr *p = x_op(lw, EX_DIV, a.min, e->args[1]), *q = x_op(lw, EX_DIV, a.max, e->args[1]);
-        return d > 0 ? (Span){ p, q } : (Span){ q, p };
-    }
-    const Expr *m = x_max(lw, x_max(lw, a.max, x_neg(lw, a.min)), x_int(lw, 0));
-    return (Span){ x_neg(lw, m), m };
-}
-
-/* Within one period it is the difference to the period's begin; else anything from 0 to m-1. */
-static Span span_mod(Spans *sp, const Expr *e)
-{
-    Lower      *lw = sp->lw;
-    const Span  a  = span_of(sp, e->args[0]);
-    const Expr *m  = e->args[1];
-    if (!fixed(sp, m))
-        return span_numbers(sp, e);
-    const Expr *zero = x_int(lw, 0);
-    const Expr *last = x_max(lw, x_sub(lw, simplify(lw->simplifier, expr_unary(lw->exprs, EX_ABS, KN_I32, m)), x_int(lw, 1)), zero);
-    if (!a.min || !a.max)
-        return (Span){ zero, last };
-    const Expr *same = x_op(lw, EX_EQ, x_op(lw, EX_DIV, a.min, m), x_op(lw, EX_DIV, a.max, m));
-    return (Span){ x_select(lw, same, x_op(lw, EX_MOD, a.min, m), zero), x_select(lw, same, x_op(lw, EX_MOD, a.max, m), last) };
-}
-
-static Span span_min(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    return (Span){ least(lw, a.min, b.min), !a.max ? b.max : !b.max ? a.max : x_min(lw, a.max, b.max) };
-}
-
-static Span span_max(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    return (Span){ !a.min ? b.min : !b.min ? a.min : x_max(lw, a.min, b.min), most(lw, a.max, b.max) };
-}
-
-static Span span_abs(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    if (!a.min || !a.max || e->type != KN_I32)
-        return span_numbers(sp, e);
-    return (Span){ x_max(lw, x_max(lw, a.min, x_neg(lw, a.max)), x_int(lw, 0)), x_max(lw, a.max, x_neg(lw, a.min)) };
-}
-
-static Span span_select(Spans *sp, const Expr *e)
-{
-    Lower *lw = sp->lw;
-    if (fixed(sp, e->args[0])) {
-        const Span a = span_of(sp, e->args[1]), b = span_of(sp, e->args[2]);
-        return (Span){ a.min && b.min ? x_select(lw, e->args[0], a.min, b.min) : NULL,
-                       a.max && b.max ? x_select(lw, e->args[0], a.max, b.max) : NULL };
-    }
-    Span arm[2];
-    for (int i = 0; i < 2; i++) {
-        const bool entered = spans_enter(sp, e->args[0], i == 0);
-        arm[i]             = span_of(sp, e->args[1 + i]);
-        if (entered)
-            spans_leave(sp);
-    }
-    return span_hull(lw, arm[0], arm[1]);
-}
-
-static const Expr *apply_one(Lower *lw, const Expr *e, const Expr *a)
-{
-    return a ? simplify(lw->simplifier, expr_unary(lw->exprs, (ExprOp)e->op, (kn_type)e->type, a)) : NULL;
-}
-
-/* Operators of one operand that never decrease: rounding, and casts that keep order. */
-static Span span_rising(Spans *sp, const Expr *e)
-{
-    const Span a = span_of(sp, e->args[0]);
-    return (Span){ apply_one(sp->lw, e, a.min), apply_one(sp->lw, e, a.max) };
-}
-
-/* The span of what is `from` before it wraps into a narrower type: the same numbers if they all fit, else all of the type. */
-static Span span_fit(Lower *lw, kn_type to, Span from)
-{
-    if (!from.min || !from.max)
-        return (Span){ expr_int(lw->exprs, to, type_min(to)), expr_int(lw->exprs, to, type_max(to)) };
-    const Expr *lo = x_int(lw, type_min(to)), *hi = x_int(lw, type_max(to));
-    const Expr *ok = x_and(lw, x_le(lw, lo, from.min), x_le(lw, from.max, hi));
-    return (Span){ x_cast(lw, to, x_select(lw, ok, from.min, lo)), x_cast(lw, to, x_select(lw, ok, from.max, hi)) };
-}
-
-/* Arithmetic in less than 32 bits: as if in 32, then wrapped. */
-static Span span_narrow(Spans *sp, const Expr *e)
-{
-    Lower      *lw = sp->lw;
-    const Expr *args[3];
-    for (uint32_t i = 0; i < e->count; i++)
-        args[i] = x_cast(lw, KN_I32, e->args[i]);
-    const Expr *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0]) : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
-    return span_fit(lw, (kn_type)e->type, span_of(sp, wide));
-}
-
-/* ~a is -a - 1. */
-static Span span_not(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    return (Span){ a.max ? x_sub(lw, x_int(lw, -1), a.max) : NULL, a.min ? x_sub(lw, x_int(lw, -1), a.min) : NULL };
-}
-
-/* A cast keeps order unless it wraps: to a float, saturating from a float (NaN gives 0, and a float of any size a number of the type), to a wider integer type. */
-static Span span_cast(Spans *sp, const Expr *e)
-{
-    Lower        *lw = sp->lw;
-    const kn_type to = (kn_type)e->type, from = (kn_type)e->args[0]->type;
-    if (from == KN_BOOL || to == KN_BOOL)
-        return span_numbers(sp, e);
-    if (type_is_float(to))
-        return span_rising(sp, e);
-    if (type_is_float(from)) {
-        const Span  rising = span_rising(sp, e), all = span_numbers(sp, e);
-        const Span  r      = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
-        const Expr *zero   = expr_int(lw->exprs, to, 0);
-        return value_range(lw, e->args[0]).nan ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) } : r;
-    }
-    const Range inner = value_range(lw, e->args[0]);
-    if (range_within(to, inner))
-        return span_rising(sp, e);
-    return from == KN_I32 && type_bits(to) < 32 ? span_fit(lw, to, span_of(sp, e->args[0])) : span_numbers(sp, e);
-}
-
-/* May a sum or product of floats be no number? Then the sum or product of their ends may be none either, and nothing compares with that. */
-static bool may_be_nan(Spans *sp, const Expr *e)
-{
-    return value_range(sp->lw, e).nan;
-}
-
-/* An end, or infinity where it is no number. */
-static const Expr *number_or(Lower *lw, const Expr *e, bool guard, double infinity)
-{
-    return e && guard ? x_select(lw, x_op(lw, EX_EQ, e, e), e, expr_float(lw->exprs, (kn_type)e->type, infinity)) : e;
-}
-
-static Span span_float_sum(Spans *sp, const Expr *e)
-{
-    Lower       *lw    = sp->lw;
-    const bool   guard = may_be_nan(sp, e);
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    const bool   sum = e->op == EX_ADD;
-    const Expr  *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max), *max = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
-    return (Span){ number_or(lw, min, guard, -INFINITY), number_or(lw, max, guard, INFINITY) };
-}
-
-static Span span_float_product(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (!may_be_nan(sp, e))
-        return span_product(sp, e);
-    if (!a.min || !a.max || !b.min || !b.max)
-        return span_numbers(sp, e);
-    Span r = { 0 };
-    for (int i = 0; i < 4; i++) {
-        const Expr *p = x_op(lw, EX_MUL, i & 1 ? a.max : a.min, i & 2 ? b.max : b.min);
-        const Expr *low = number_or(lw, p, true, -INFINITY), *high = number_or(lw, p, true, INFINITY);
-        r = (Span){ r.min ? x_min(lw, r.min, low) : low, r.max ? x_max(lw, r.max, high) : high };
-    }
-    return r;
-}
-
-static Span span_neg(Spans *sp, const Expr *e)
-{
-    const Span a = span_of(sp, e->args[0]);
-    return (Span){ a.max ? x_neg(sp->lw, a.max) : NULL, a.min ? x_neg(sp->lw, a.min) : NULL };
-}
-
-/* A quotient of floats: by something that does not run and is a number other than 0. */
-static Span span_float_div(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    if (e->args[1]->op != EX_FLOAT || e->args[1]->u.f == 0 || !a.min || !a.max)
-        return span_numbers(sp, e);
-    const Expr *p = x_op(lw, EX_DIV, a.min, e->args[1]), *q = x_op(lw, EX_DIV, a.max, e->args[1]);
-    return e->args[1]->u.f > 0 ? (Span){ p, q } : (Span){ q, p };
-}
-
-/* Simplified without knowing what lets stand for, which has other spans than their names. */
-static const Expr *by_itself(Lower *lw, const Expr *e)
-{
-    return simplify(simplifier_new(lw->exprs, lw->arena), e);
-}
-
-/* Shifts and masks by constants are products, quotients and remainders once simplified. */
-static Span span_bits(Spans *sp, const Expr *e)
-{
-    const Expr *plain = by_itself(sp->lw, e);
-    return plain == e ? span_numbers(sp, e) : span_of(sp, plain);
-}
-
-/* 1 << s rises with s until it wraps; then it may be anything, which is said with numbers that no box has. */
-static Span span_shl(Spans *sp, const Expr *e)
-{
-    Lower  *lw = sp->lw;
-    int64_t base;
-    if (!expr_is_int(e->args[0], &base) || base <= 0 || e->args[1]->type != KN_I32)
-        return span_bits(sp, e);
-    int limit = 30;
-    while (limit > 0 && base >> (30 - limit) > 1)
-        limit--;
-    const Span  s   = span_of(sp, e->args[1]);
-    const Expr *far = x_int(lw, MOST_COORDINATE);
-    if (!s.min || !s.max)
-        return span_numbers(sp, e);
-    const Expr *ok = x_le(lw, s.max, x_int(lw, limit));
-    const Expr *lo = simplify(lw->simplifier, expr_binary(lw->exprs, EX_SHL, KN_I32, e->args[0], s.min));
-    const Expr *hi = simplify(lw->simplifier, expr_binary(lw->exprs, EX_SHL, KN_I32, e->args[0], s.max));
-    return (Span){ x_select(lw, ok, lo, x_neg(lw, far)), x_select(lw, ok, hi, far) };
-}
-
-/* Or, exclusive or, and of numbers that are not negative have no bits that neither operand can have; of `and` with a constant, that has. What may be larger than coordinates may be anything, which is
- * said with numbers that no box has. */
-static Span span_bitwise(Spans *sp, const Expr *e)
-{
-    Lower      *lw    = sp->lw;
-    const Expr *plain = by_itself(lw, e);
-    int64_t     k;
-    if (plain != e)
-        return span_of(sp, plain);
-    for (int i = 0; i < 2; i++)
-        if (e->op == EX_BIT_AND && expr_is_int(e->args[i], &k) && k >= 0)
-            return (Span){ x_int(lw, 0), e->args[i] };
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    if (!a.min || !a.max || !b.min || !b.max)
-        return span_numbers(sp, e);
-    const Expr *far  = x_int(lw, MOST_COORDINATE), *top = x_max(lw, a.max, b.max);
-    const Expr *ok   = x_and(lw, x_le(lw, x_int(lw, 0), x_min(lw, a.min, b.min)), x_op(lw, EX_LT, top, far));
-    const Expr *bits = x_sub(lw, x_int(lw, 32), expr_unary(lw->exprs, EX_CLZ, KN_I32, top));
-    const Expr *mask = x_sub(lw, expr_binary(lw->exprs, EX_SHL, KN_I32, x_int(lw, 1), bits), x_int(lw, 1));
-    return (Span){ x_select(lw, ok, x_int(lw, 0), x_neg(lw, far)), x_select(lw, ok, mask, far) };
-}
-
-/* The more, the fewer zeros in front; a negative number has none. */
-static Span span_clz(Spans *sp, const Expr *e)
-{
-    Lower     *lw = sp->lw;
-    const Span a  = span_of(sp, e->args[0]);
-    if (!a.min || !a.max)
-        return span_numbers(sp, e);
-    const Expr *negative = x_op(lw, EX_LT, a.min, x_int(lw, 0));
-    return (Span){ x_select(lw, negative, x_int(lw, 0), apply_one(lw, e, a.max)), x_select(lw, negative, x_int(lw, 32), apply_one(lw, e, a.min)) };
-}
-
-/* A function's values: numbers, and parameters where those say nothing, or say more and nothing has to hold for it. */
-static Span span_call(Spans *sp, const Expr *e)
-{
-    const Span         s = span_numbers(sp, e);
-    const FunctionSpan f = function_span(sp->lw, e->u.call.func, e->u.call.index);
-    if (s.min && s.max) {
-        const bool more = !f.check_count && e->type == KN_I32;
-        return (Span){ more && f.span.min ? x_max(sp->lw, s.min, f.span.min) : s.min, more && f.span.max ? x_min(sp->lw, s.max, f.span.max) : s.max };
-    }
-    for (int i = 0; i < f.check_count && sp->checking; i++)
-        vec_push(sp->lw->arena, &sp->checks, f.checks[i]);
-    return (Span){ s.min ? s.min : f.span.min, s.max ? s.max : f.span.max };
-}
-
-typedef Span Rule(Spans *sp, const Expr *e);
-static Rule *const int_rules[EX_COUNT] = {
-    [EX_MUL] = span_product, [EX_DIV] = span_div,   [EX_MOD] = span_mod,       [EX_MIN] = span_min,
-    [EX_MAX] = span_max,     [EX_ABS] = span_abs,   [EX_SELECT] = span_select, [EX_CAST] = span_cast,
-    [EX_BIT_NOT] = span_not, [EX_SHL] = span_shl,   [EX_SHR] = span_bits,      [EX_CLZ] = span_clz,
-    [EX_BIT_AND] = span_bitwise, [EX_BIT_OR] = span_bitwise, [EX_BIT_XOR] = span_bitwise,
-    [EX_CALL] = span_call,
-};
-static Rule *const narrow_rules[EX_COUNT] = {
-    [EX_ADD] = span_narrow, [EX_SUB] = span_narrow, [EX_NEG] = span_narrow, [EX_MUL] = span_narrow,    [EX_DIV] = span_narrow, [EX_MOD] = span_narrow,
-    [EX_MIN] = span_min,    [EX_MAX] = span_max,    [EX_ABS] = span_narrow, [EX_SELECT] = span_select, [EX_CAST] = span_cast,
-};
-static Rule *const float_rules[EX_COUNT] = {
-    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product, [EX_DIV] = span_float_div,
-    [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising, [EX_ROUND] = span_rising,
-    [EX_TRUNC] = span_rising,  [EX_CAST] = span_cast,     [EX_SELECT] = span_select,  [EX_CALL] = span_call,
-};
-
 /* min(max(a, b), c) or max(min(a, b), c), where nothing runs in c, and in a or b. */
 static bool is_clamp(Spans *sp, const Expr *e)
 {
@@ -585,7 +259,7 @@ static bool is_clamp(Spans *sp, const Expr *e)
         return false;
     for (int i = 0; i < 2; i++) {
         const Expr *inner = e->args[i];
-        if (inner->op == other && fixed(sp, e->args[1 - i]) && (fixed(sp, inner->args[0]) || fixed(sp, inner->args[1])))
+        if (inner->op == other && spans_fixed(sp, e->args[1 - i]) && (spans_fixed(sp, inner->args[0]) || spans_fixed(sp, inner->args[1])))
             return true;
     }
     return false;
@@ -597,7 +271,7 @@ static Span compute(Spans *sp, const Expr *e)
     const Span *known = find_known(sp, e);
     if (known)
         return *known;
-    if (e->op == EX_VAR || (!has_calls(sp, e) && fixed(sp, e)))
+    if (e->op == EX_VAR || (!has_calls(sp, e) && spans_fixed(sp, e)))
         return (Span){ e, e };
     if (span_linear(sp, e, &r))
         return r;
@@ -607,15 +281,12 @@ static Span compute(Spans *sp, const Expr *e)
         sp->clamped = false;
         return r;
     }
-    const kn_type type = (kn_type)e->type;
-    Rule *const  *rules = type == KN_I32 ? int_rules : type_is_float(type) ? float_rules : narrow_rules;
-    const bool    ruled = rules[e->op] && (rules != narrow_rules || (type_is_int(type) && type_bits(type) < 32));
-    return ruled ? rules[e->op](sp, e) : span_numbers(sp, e);
+    return span_rule(sp, e);
 }
 
 Span span_of(Spans *sp, const Expr *e)
 {
-    Map        *memo  = &sp->level[sp->depth].spans[sp->clamped];
+    Map        *memo  = &sp->level[sp->depth].spans[sp->deriving][sp->clamped];
     const Span *known = map_get(memo, e);
     if (known)
         return *known;
@@ -623,11 +294,59 @@ Span span_of(Spans *sp, const Expr *e)
     sp->work++;
     Span *s = ARENA_NEW(sp->lw->arena, Span);
     *s      = compute(sp, e);
-    map_set(&sp->level[sp->depth].spans[sp->clamped], e, s);
+    map_set(&sp->level[sp->depth].spans[sp->deriving][sp->clamped], e, s);
     return *s;
 }
 
 /* ---- Conditions ------------------------------------------------------------------------- */
+
+/* A condition that the branch around is entered at all. */
+static void note_alive(Spans *sp, const Expr *condition)
+{
+    const Expr **holds = sp->deriving ? &sp->level[sp->depth].derived : &sp->level[sp->depth].alive;
+    if (sp->checking)
+        *holds = x_and(sp->lw, *holds, condition);
+}
+
+static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max);
+static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift);
+
+/* What a bound of a node says of its parts: an end is passed down through conversions that change nothing, sums, quotients by a number, magnitudes, and min and max of the right side. That is for inputs
+ * alone: boxes of functions follow from plain bounds of variables, which are cheap to keep at every loop. */
+static void narrow_parts(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
+{
+    Lower      *lw = sp->lw;
+    const Expr *a  = node->count ? node->args[0] : NULL;
+    int64_t     d;
+    switch ((ExprOp)node->op) {
+    case EX_CAST:
+        if (type_is_int((kn_type)a->type) && type_is_int((kn_type)node->type) && range_within((kn_type)node->type, value_range(lw, a)) &&
+            range_within((kn_type)a->type, value_range(lw, min ? min : max)))
+            narrow(sp, a, min ? x_cast(lw, (kn_type)a->type, min) : NULL, max ? x_cast(lw, (kn_type)a->type, max) : NULL);
+        break;
+    case EX_DIV:
+        if (node->type == KN_I32 && expr_is_int(node->args[1], &d) && d > 0)
+            narrow(sp, a, min ? scaled(lw, min, d) : NULL, max ? x_add(lw, scaled(lw, max, d), x_int(lw, d - 1)) : NULL);
+        break;
+    case EX_ADD:
+    case EX_SUB:
+        if (node->type == KN_I32)
+            assume_order(sp, min ? min : node, min ? node : max, 0);
+        break;
+    case EX_ABS:
+        if (node->type == KN_I32 && max) {
+            narrow(sp, a, x_neg(lw, max), NULL);
+            narrow(sp, a, NULL, max);
+        }
+        break;
+    case EX_MIN:
+    case EX_MAX:
+        for (int i = 0; i < 2 && (node->op == EX_MIN ? min : max); i++)
+            narrow(sp, node->args[i], min, max);
+        break;
+    default: break;
+    }
+}
 
 /* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition holds, so that a span is never empty: where the condition holds
  * nowhere, one point too many is said to be read, and `alive` says that it is not. */
@@ -641,14 +360,15 @@ static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max
     const Expr  *end = min ? min : max, *near = min ? was.min : was.max, *beyond = min ? was.max : was.min;
     const Expr  *now_near = near ? x_op(lw, op, near, end) : end, *now_beyond = beyond ? x_op(lw, op, beyond, end) : NULL;
     const Span   now = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
-    if (now.min == was.min && now.max == was.max)
-        return;
-    know(sp, node, now);
-    SpanLevel *level = &sp->level[sp->depth];
-    if (sp->checking && beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
-        level->alive = x_and(lw, level->alive, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
-    /* what was computed with less is still right, but not as tight */
-    forget_spans(level, lw->arena);
+    if (now.min != was.min || now.max != was.max) {
+        know(sp, node, now);
+        if (beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
+            note_alive(sp, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
+        /* what was computed with less is still right, but not as tight */
+        forget_spans(&sp->level[sp->depth], lw->arena);
+    }
+    if (sp->deriving)
+        narrow_parts(sp, node, min, max);
 }
 
 /* Uses that form >= 0. One thing that runs is bounded itself, of several their sum is. */
@@ -666,15 +386,25 @@ static void assume_form(Spans *sp, const Linear *form)
             narrow(sp, runs.atoms[0], x_neg(lw, limit), NULL);
         else
             narrow(sp, runs.atoms[0], NULL, limit);
-    } else if (runs.count > 1) {
+    } else if (runs.count > 1 && !sp->deriving) {
         const Span    s   = span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1);
         const SpanSum sum = { runs, x_neg(lw, base), true };
         SpanLevel    *level = &sp->level[sp->depth];
         vec_push(lw->arena, &level->sums, sum);
-        if (sp->checking && s.max)
-            level->alive = x_and(lw, level->alive, x_le(lw, sum.bound, s.max));
+        if (s.max)
+            note_alive(sp, x_le(lw, sum.bound, s.max));
         forget_spans(level, lw->arena);
     }
+}
+
+/* The end and a small number; the end itself where it is a float, or the sum may wrap. */
+static const Expr *moved_by(Lower *lw, const Expr *end, int64_t shift)
+{
+    const kn_type type = end ? (kn_type)end->type : KN_NONE;
+    if (!end || !shift || !type_is_int(type))
+        return end;
+    const Range r = value_range(lw, end);
+    return range_within(type, range_int(r.lo + shift, r.hi + shift)) ? x_add(lw, end, expr_int(lw->exprs, type, shift)) : end;
 }
 
 /* Uses that a + shift <= b. */
@@ -690,22 +420,48 @@ static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift)
         assume_form(sp, &form);
     }
     if (a->type != KN_I32 && a->type != KN_BOOL) {
-        narrow(sp, a, NULL, span_of(sp, b).max);
-        narrow(sp, b, span_of(sp, a).min, NULL);
+        narrow(sp, a, NULL, moved_by(lw, span_of(sp, b).max, -shift));
+        narrow(sp, b, moved_by(lw, span_of(sp, a).min, shift), NULL);
     }
 }
 
-/* Uses that a != b: it cannot be where both are one and the same number. */
+/* Uses that node != limit, which does not run: an end of the span that is that number moves inward by one. A span of that one number stays as it is: then the branch
+ * is not entered for these ranges, which `possible` says. (The part of a range that a loop inside runs through has another number only if the whole has: boxes inside lie in those outside.) */
+static void exclude(Spans *sp, const Expr *node, const Expr *limit)
+{
+    Lower     *lw  = sp->lw;
+    const Span was = span_of(sp, node);
+    if (!was.min || !was.max)
+        return;
+    const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit), *last = x_op(lw, EX_EQ, was.max, limit);
+    const Span  now = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
+                        x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
+    if (now.min == was.min && now.max == was.max)
+        return;
+    SpanLevel   *level = &sp->level[sp->depth];
+    const Expr **holds = sp->deriving ? &level->derived : &level->possible;
+    *holds             = x_and(lw, *holds, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
+    know(sp, node, now);
+    forget_spans(level, lw->arena);
+}
+
+/* Uses that a != b. One variable against what does not run is kept from that number; else it cannot be where both are one and the same number. */
 static void assume_other(Spans *sp, const Expr *a, const Expr *b)
 {
     Lower *lw = sp->lw;
-    if (!sp->checking || a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b))
+    Linear form, runs, rest;
+    bool   whole = true;
+    if (a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b) || !expr_linear(lw->arena, expr_binary(lw->exprs, EX_SUB, KN_I32, a, b), &form))
         return;
+    part_form(sp, &form, &runs, &rest);
+    if (runs.count == 1 && runs.atoms[0]->op == EX_VAR && (runs.coefficients[0] == 1 || runs.coefficients[0] == -1)) {
+        const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole), -1).min;
+        exclude(sp, runs.atoms[0], runs.coefficients[0] > 0 ? x_neg(lw, base) : base);
+        return;
+    }
     const Span p = span_of(sp, a), q = span_of(sp, b);
-    if (!p.min || !p.max || !q.min || !q.max)
-        return;
-    SpanLevel *level = &sp->level[sp->depth];
-    level->alive     = x_and(lw, level->alive, x_op(lw, EX_OR, x_op(lw, EX_NE, p.min, q.max), x_op(lw, EX_NE, p.max, q.min)));
+    if (p.min && p.max && q.min && q.max)
+        note_alive(sp, x_op(lw, EX_OR, x_op(lw, EX_NE, p.min, q.max), x_op(lw, EX_NE, p.max, q.min)));
 }
 
 static void assume(Spans *sp, const Expr *c, bool truth)
@@ -754,14 +510,19 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
 {
     if (sp->depth == SPAN_LEVELS || sp->work > SPAN_WORK)
         return false;
-    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided;
+    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided, *possible = sp->level[sp->depth].possible, *derived = sp->level[sp->depth].derived;
     sp->depth++;
     SpanLevel *level = &sp->level[sp->depth];
-    *level           = (SpanLevel){ .alive = alive, .decided = decided };
+    *level           = (SpanLevel){ .alive = alive, .decided = decided, .possible = possible, .derived = derived };
     forget_spans(level, sp->lw->arena);
     map_init(&level->visited, sp->lw->arena);
-    if (!fixed(sp, condition)) {
-        assume(sp, condition, truth);
+    if (!spans_fixed(sp, condition)) {
+        const bool deriving = sp->deriving;
+        for (int i = 0; i < 1 + sp->checking; i++) {
+            sp->deriving = i;
+            assume(sp, condition, truth);
+        }
+        sp->deriving = deriving;
         return true;
     }
     if (!truth)
@@ -799,7 +560,7 @@ static bool is_exact(Spans *sp, const Expr *e)
         for (uint32_t i = 0; i < e->count; i++)
             if (!is_exact(sp, e->args[i]))
                 return false;
-        return e->op != EX_MUL || fixed(sp, e->args[0]) || fixed(sp, e->args[1]);
+        return e->op != EX_MUL || spans_fixed(sp, e->args[0]) || spans_fixed(sp, e->args[1]);
     default: return false;
     }
 }
@@ -817,25 +578,50 @@ static Span span_anywhere(Spans *sp, const Expr *e)
     return s;
 }
 
+/* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
 static void tell_access(Spans *sp, const Expr *call)
 {
-    const int count = (int)call->count;
-    Span      index[KN_MAX_RANK];
-    unsigned  unsafe = 0;
-    const bool always = !sp->level[sp->depth].decided && spans_alive(sp) == sp->level[0].alive;
-    for (int d = 0; d < count; d++) {
+    Lower           *lw     = sp->lw;
+    const SpanLevel *now    = &sp->level[sp->depth];
+    const Expr      *alive  = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
+    const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
+    Span             index[KN_MAX_RANK];
+    unsigned         unsafe = 0, loose = 0;
+    bool             narrowed = false;
+    for (int d = 0; d < (int)call->count; d++) {
+        const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
+        sp->deriving    = input;
         index[d]        = span_of(sp, call->args[d]);
-        const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : index[d];
-        if (!always || !is_exact(sp, call->args[d]) || base.min != index[d].min || base.max != index[d].max)
-            unsafe |= 1u << d;
+        sp->deriving    = false;
+        const bool moved = base.min != index[d].min || base.max != index[d].max;
+        narrowed |= moved;
+        const bool exact = is_exact(sp, call->args[d]);
+        unsafe |= (unsigned)(!always || moved || !exact) << d;
+        loose |= (unsigned)!exact << d;
     }
-    sp->access(sp->user, call, index, spans_alive(sp), sp->level[sp->depth].decided, unsafe);
+    const Expr *decided = x_and(lw, now->decided, narrowed ? now->possible : NULL);     /* not narrowed: the span is as good as one without the inequalities */
+    if (input && narrowed)
+        decided = x_and(lw, x_and(lw, decided, now->alive), now->derived);
+    sp->access(sp->user, call, index, alive, decided, unsafe, loose);
 }
 
+/* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is called? */
+static bool is_either(Spans *sp, const Expr *condition, bool truth)
+{
+    const bool is_or = condition->op == EX_OR || condition->op == EX_BIT_OR, is_and = condition->op == EX_AND || condition->op == EX_BIT_AND;
+    return condition->type == KN_BOOL && (truth ? is_or : is_and) && spans_fixed(sp, condition->args[0]) != spans_fixed(sp, condition->args[1]);
+}
+
+/* What evaluating `arm` reads where `condition` is `truth`. Behind a disjunction: what it reads where the one part holds, and where the other does. */
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)
 {
     if (!has_calls(sp, arm))
         return;
+    if (sp->work <= SPAN_WORK / 2 && is_either(sp, condition, truth)) {
+        visit_arm(sp, condition->args[0], truth, arm);
+        visit_arm(sp, condition->args[1], truth, arm);
+        return;
+    }
     const bool entered = spans_enter(sp, condition, truth);
     spans_visit(sp, arm);
     if (entered)
@@ -846,7 +632,7 @@ void spans_visit(Spans *sp, const Expr *e)
 {
     if (!has_calls(sp, e) || map_get(&sp->level[sp->depth].visited, e))
         return;
-    map_set(&sp->level[sp->depth].visited, e, &yes);
+    map_set(&sp->level[sp->depth].visited, e, (void *)&yes);
     context_spend(sp->lw->cx, 1);
     sp->work++;
     if (e->op == EX_SELECT) {

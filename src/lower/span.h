@@ -19,6 +19,7 @@ typedef struct Span {
 typedef struct SpanKnown {
     const Expr *node;
     Span        span;
+    bool        derived;            /* from all that conditions say, also of what the node is a part of */
 } SpanKnown;
 
 /* What a condition says of a sum of several things that run: sum of coefficient * atom >= bound, or <= bound. */
@@ -31,17 +32,20 @@ typedef struct SpanSum {
 enum { SPAN_LEVELS = 6, SPAN_WORK = 20000 };
 
 typedef struct SpanLevel {
-    Map         spans[2];           /* node -> Span; the second: inside a clamp */
+    Map         spans[2][2];        /* node -> Span, without and with what was derived; the second of each: inside a clamp */
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
     const Expr *alive;              /* NULL: always */
     const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
+    const Expr *possible;           /* the condition that the ranges have a point where all inequalities (x != c) around hold; NULL: they have */
+    const Expr *derived;            /* the condition that they have one where derived bounds hold */
 } SpanLevel;
 
 /* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and the dimensions, a bit each, whose
- * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. */
-typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe);
+ * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. Of these the loose ones are not made by linear and monotonic operators: the span over a part of
+ * the ranges need not lie in the span over all of them. */
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose);
 
 typedef struct Spans {
     Lower      *lw;
@@ -51,6 +55,7 @@ typedef struct Spans {
     SpanAccess *access;
     void       *user;
     bool        clamped;            /* what is looked at is clamped to two ends: where it may be anything, nothing need be known of it */
+    bool        deriving;           /* derived bounds count */
     bool        checking;           /* collect what must hold so that no index wraps, and the conditions of branches in `alive` */
     VEC(const Expr *) checks;
     Map         has_calls;          /* node -> &yes or &no */
@@ -66,6 +71,10 @@ void spans_visit(Spans *sp, const Expr *e);
 bool spans_enter(Spans *sp, const Expr *condition, bool truth);
 void spans_leave(Spans *sp);
 const Expr *spans_alive(const Spans *sp);
+/* Does nothing in it run, and is nothing in it read? Then it is its own span. */
+bool spans_fixed(Spans *sp, const Expr *e);
+/* span_rules.c: the span of an operator from those of its operands. */
+Span span_rule(Spans *sp, const Expr *e);
 
 /* values.c: the numbers a node lies between, whatever the coordinates: functions' values are followed, everything else may be any value of its type. */
 Range value_range(Lower *lw, const Expr *e);

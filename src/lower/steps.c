@@ -44,10 +44,11 @@ typedef struct SelfReads {
     SymBox        box;
 } SelfReads;
 
-static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe)
+static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose)
 {
     SelfReads *s  = user;
     Lower     *lw = s->b->lw;
+    (void)loose;
     regions_clamp(s->b, call, unsafe);
     if (call->u.call.func != s->f)
         return;

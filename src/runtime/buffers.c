@@ -190,10 +190,30 @@ static int check_all(kn_rt *rt, const kn_rt_program *program, const kn_buffer *c
     return status ? status : check_overlaps(rt, program, given);
 }
 
+/* An empty input with memory behind it, as if no extent were 0. Code may read what it then does not use: a clamped index lies in 0..max(extent - 1, 0) along each
+ * dimension. One row is enough: the other dimensions have stride 0. */
+static int use_empty(kn_rt *rt, const kn_rt_port *port, const kn_buffer *given, kn_buffer *used)
+{
+    const int dense = port->dense < 0 ? 0 : port->dense;
+    kn_buffer row   = *given;
+    for (int d = 0; d < given->rank; d++) {
+        row.dim[d].extent = given->dim[d].extent > 1 ? given->dim[d].extent : 1;
+        row.dim[d].stride = 0;
+    }
+    const int status = kn_rt_copy_new(rt, &row, dense, used);
+    if (!status)
+        memset(used->data, 0, (size_t)(row.dim[dense].extent * kn_rt_type_size((int)given->type)));
+    for (int d = 0; d < given->rank; d++)
+        used->dim[d].extent = given->dim[d].extent;
+    return status;
+}
+
 /* What the code uses for `given`. Along a dimension of one element any stride is as good as 1. */
 static int use_buffer(kn_rt *rt, const kn_rt_port *port, const kn_buffer *given, kn_buffer *used)
 {
     *used = *given;
+    if (!port->is_output && is_empty(given))
+        return use_empty(rt, port, given, used);
     if (port->dense < 0 || given->dim[port->dense].stride == 1)
         return KN_OK;
     if (given->dim[port->dense].extent < 2 || is_empty(given)) {

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- Memory that is counted, and fails when told to -------------------------------------- */
 
@@ -82,7 +84,19 @@ uint64_t mix(uint64_t v)
     return v ^ v >> 31;
 }
 
-/* Sets strides and memory by mins and extents: dense, or (layout not 0) in another order, with gaps, some backwards. */
+/* Memory against the forbidden page behind it, or (at_front) against the one before it: compiled code that goes one
+ * element too far dies. */
+static void grid_map(Grid *g, bool at_front)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (g->size + page - 1) / page * page;
+    g->mapped_size    = inside + 2 * page;
+    g->mapped         = mmap(NULL, g->mapped_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *at = (unsigned char *)g->mapped + page;
+    if (g->mapped == MAP_FAILED || mprotect(at, inside, PROT_READ | PROT_WRITE))
+        abort();
+    g->block = at_front ? at : at + inside - g->size;
+}
+
 void grid_allocate(Grid *g, uint64_t layout)
 {
     int     order[KN_MAX_RANK];
@@ -105,15 +119,17 @@ void grid_allocate(Grid *g, uint64_t layout)
     }
     const size_t one = kn_type_size(g->b.type);
     g->size          = (size_t)stride * one;
-    g->block         = malloc(g->size + 1);
-    memset(g->block, GAP, g->size + 1);
-    g->b.data = g->block + (size_t)first * one;
+    grid_map(g, layout % 4 == 3);
+    memset(g->block, GAP, g->size);
+    g->b.data = grid_points(&g->b) || layout % 2 ? g->block + (size_t)first * one : NULL;
 }
 
 void grid_free(Grid *g)
 {
-    free(g->block);
-    g->block = NULL;
+    if (g->mapped)
+        munmap(g->mapped, g->mapped_size);
+    g->mapped = NULL;
+    g->block  = NULL;
 }
 
 double region_points(const kn_region *regions, int count)

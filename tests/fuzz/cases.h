@@ -33,15 +33,18 @@ Case read_comments(const char *text);
 /* The slot of a port; of best.1 it is that of best. */
 const Slot *find_slot(const Case *c, const char *port);
 
-/* A buffer with memory of its own. */
+/* A buffer with memory of its own, between pages that nobody may touch. */
 typedef struct Grid {
     kn_buffer      b;
     unsigned char *block;
     size_t         size;
+    void          *mapped;
+    size_t         mapped_size;
 } Grid;
 
 uint64_t mix(uint64_t v);
-/* Sets strides and memory by mins and extents: dense, or (layout not 0) in another order, with gaps, some backwards. */
+/* Sets strides and memory by mins and extents: dense, or (layout not 0) in another order, with gaps, some backwards. A
+ * box without points has no memory, or (layout odd) some that must not be touched. */
 void grid_allocate(Grid *g, uint64_t layout);
 void grid_free(Grid *g);
 int64_t grid_points(const kn_buffer *b);

@@ -109,7 +109,7 @@ static Verdict again(const Run *whole, const Case *c, int margin, const char *te
                 grid_point(&r.grid[i].b, n, at);
                 memset(grid_at(&r.grid[i].b, at), GAP, kn_type_size(r.grid[i].b.type));
             }
-            for (size_t k = 0; k <= r.grid[i].size; k++)
+            for (size_t k = 0; k < r.grid[i].size; k++)
                 touched += r.grid[i].block[k] != GAP;
             if (touched)
                 verdict = fail(whole->report, kind, "%s: %zu bytes between the elements were written", r.args[i].name, touched);

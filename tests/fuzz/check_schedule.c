@@ -9,8 +9,11 @@
  *   gaps       something beside the elements of an output was written
  *   compile    what was executed is refused when it is compiled
  *   jit        compiled code ends with an error, or a value differs
+ *   unused     with CHECK_USED: kn_run has interpreted, although there is compiled code, or refused what the
+ *              interpreter does
  *   leak       memory is left */
 #include "check_schedule.h"
+#include "api/call.h"
 #include "interp/execute.h"
 #include "lower/lower.h"
 #include "sizes.h"
@@ -190,7 +193,7 @@ static Verdict check_gaps(Check *k)
             grid_point(&g->b, n, at);
             memset(grid_at(&g->b, at), GAP, kn_type_size(g->b.type));
         }
-        for (size_t b = 0; b <= g->size; b++)
+        for (size_t b = 0; b < g->size; b++)
             touched += g->block[b] != GAP;
         if (touched)
             return fail(&k->report->report, "gaps", "%s: %zu bytes between the elements were written", r->args[i].name, touched);
@@ -332,23 +335,52 @@ static void find_pass(Check *k)
 
 /* ---- A schedule --------------------------------------------------------------------------- */
 
+/* kn_run, but for the interpreter, which it takes where compiled code does not suffice. */
+typedef struct CompiledRun {
+    Run *r;
+    bool used;
+} CompiledRun;
+
+static void run_compiled(void *arg)
+{
+    CompiledRun *c = arg;
+    Arguments    a;
+    if (arguments_bind(c->r->p, FOR_RUN, c->r->args, c->r->count, &a))
+        c->used = call_possible(c->r->p, &a) && call_compiled(c->r->m, &a);
+}
+
+/* One size. What the code refuses, and the interpreter has done, it was not used for. */
+static Verdict run_size(Check *k, kn_module *m, int size, unsigned parts)
+{
+    kn_context    *cx    = k->s->cx;
+    ScheduleReport *r    = k->report;
+    const int      asked = r->asks_more, limits = r->too_much;
+    begin_size(k, size);
+    k->other.m = m;
+    CompiledRun run = { .r = &k->other };
+    context_begin(cx);
+    context_try(cx, run_compiled, &run);
+    Verdict verdict = run.used ? check_outcome(k, cx->status, "jit") : PROGRAM_SKIPPED;
+    end_size(k);
+    r->compiled += verdict == PROGRAM_PASSED;
+    r->interpreted += verdict == PROGRAM_SKIPPED;
+    r->asks_more = asked;               /* counted when it was executed */
+    r->too_much  = limits;
+    if (verdict == PROGRAM_SKIPPED && (parts & CHECK_USED))
+        return fail(&r->report, "unused", "%s", run.used ? kn_error_text(cx) : kn_rt_last_error());
+    return verdict;
+}
+
 /* Compiles once, with every access checked or as usual, and runs at every size. */
-static Verdict check_compiled(Check *k, int first, int end, bool check_access)
+static Verdict check_compiled(Check *k, int first, int end, unsigned parts, bool check_access)
 {
     kn_context *cx      = k->s->cx;
     kn_module  *m       = kn_compile(k->s->p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = check_access });
     Verdict     verdict = PROGRAM_PASSED;
     if (!m)
         return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "compile", "%s", kn_error_text(cx));
-    for (int size = first; verdict != PROGRAM_FAILED && size < end; size++) {
-        const int asked = k->report->asks_more;
-        begin_size(k, size);
-        k->other.m = m;
-        verdict    = check_outcome(k, run_go(&k->other), "jit");
-        end_size(k);
-        k->report->compiled += verdict == PROGRAM_PASSED;
-        k->report->asks_more = asked;           /* counted when it was executed */
-    }
+    for (int size = first; verdict != PROGRAM_FAILED && size < end; size++)
+        verdict = run_size(k, m, size, parts);
     if (verdict == PROGRAM_FAILED && !strcmp(k->report->report.kind, "value"))
         k->report->report.kind = "jit";
     return verdict;
@@ -365,7 +397,7 @@ static Verdict check_lowered(Check *k, const Lowering *l, int only, unsigned par
     if (verdict == PROGRAM_FAILED)
         find_pass(k);
     if (verdict != PROGRAM_FAILED && (parts & CHECK_COMPILE))
-        verdict = check_compiled(k, first, end, strlen(l->printed) % 2);
+        verdict = check_compiled(k, first, end, parts, strlen(l->printed) % 2);
     if (verdict != PROGRAM_FAILED && (parts & CHECK_PRINT))
         verdict = check_printed(k, l);
     return verdict;

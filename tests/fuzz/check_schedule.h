@@ -11,7 +11,7 @@
 #include "generate.h"
 #include "generate_schedule.h"
 
-enum { MOST_SIZES = 8 };
+enum { MOST_SIZES = 24 };
 
 /* A pipeline, and what the interpreter says of it. */
 typedef struct Subject {
@@ -33,6 +33,7 @@ typedef struct ScheduleReport {
     bool   accepted;            /* the schedule can be obeyed */
     int    executed, compiled;  /* sizes at which lowered code, and compiled code, was run and every value of every output was the same */
     int    asks_more;           /* sizes at which lowered code asks for more of an input than the interpreter */
+    int    interpreted;         /* sizes at which compiled code was there, and kn_run interpreted instead, or refused for want of memory or steps */
     int    too_much;            /* sizes at which it took too many steps */
     char   refusal[400];        /* what the plan or the lowering had against it */
 } ScheduleReport;
@@ -43,7 +44,8 @@ Subject *subject_new(const char *text, Choices *choices, int more, ScheduleRepor
 /* The size of its own with another layout of memory, once more. */
 void subject_add_layout(Subject *s, uint64_t layout);
 
-typedef enum CheckParts { CHECK_EXECUTE = 1, CHECK_COMPILE = 2, CHECK_PRINT = 4 } CheckParts;
+/* CHECK_USED: that compiled code was not used is a failure. */
+typedef enum CheckParts { CHECK_EXECUTE = 1, CHECK_COMPILE = 2, CHECK_PRINT = 4, CHECK_USED = 8 } CheckParts;
 
 /* Checks one schedule, a text of statements, at all sizes; NULL: the one in the program's text. `only`: at this size; -1: at all. Skipped: refused, or no size could be compared. */
 Verdict subject_check(Subject *s, const char *schedule, int only, unsigned parts, ScheduleReport *report);

@@ -17,9 +17,10 @@
  *   registers shared by mistake (9325)             store_in(register) and (stack) at any level
  *   extern stages                                  outside (C functions of stages.c)
  *   producers read at several levels               diamond, updates; stage() for one of the readers
+ *   boxes by rules: masks, shifts, guards, empty   corners.c
  *   sizes nobody thought of (1246 5612 7947)       sizes.c */
 #include "families.h"
-#include "gen.h"
+#include "family.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +28,9 @@
 
 static const char *const element_types[] = { "i32", "u8", "u16", "i16", "f32", "i64", "u32", "f64" };
 
-static const char *some_type(Gen *g) { return element_types[pick(g, sizeof element_types / sizeof *element_types)]; }
+const char *some_type(Gen *g) { return element_types[pick(g, sizeof element_types / sizeof *element_types)]; }
 static const char *some_int(Gen *g) { return element_types[pick(g, 4)]; }
-static int offset(Gen *g, int reach) { return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach; }
+int offset(Gen *g, int reach) { return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach; }
 
 static int some_extent(Gen *g)
 {
@@ -48,13 +49,13 @@ static void comment(Gen *g, const char *kind, const char *name, int rank)
     emit(g, "\n");
 }
 
-static void declare_output(Gen *g, const char *name, int rank)
+void declare_output(Gen *g, const char *name, int rank)
 {
     comment(g, "output", name, rank);
     emit(g, "output %s\n", name);
 }
 
-static void declare_input(Gen *g, const char *name, const char *dims, int rank)
+void declare_input(Gen *g, const char *name, const char *dims, int rank)
 {
     comment(g, "input", name, rank);
     emit(g, "input %s : %s(%s)\n", name, some_type(g), dims);
@@ -560,26 +561,48 @@ static void planes(Gen *g)
 }
 
 typedef struct Family {
+    const char *name;
     void (*write)(Gen *g);
     int  weight;
 } Family;
 
+#define FAMILY(name, weight) { #name, name, weight }
+
 static const Family families[] = {
-    { stencil_chain, 5 }, { row_chain, 3 }, { windows, 3 }, { diamond, 3 }, { outside, 2 }, { pyramid, 2 }, { index_arithmetic, 2 }, { float_index, 2 },
-    { narrow_index, 1 }, { division, 2 }, { interleaved, 2 }, { boundary, 2 }, { siblings, 2 }, { pairs, 3 }, { conditions, 2 }, { reduction, 3 }, { window, 3 }, { to_scalar, 1 }, { counted_reduction, 1 }, { matrix, 1 },
-    { histogram, 2 }, { binned, 2 }, { scan, 2 }, { filters, 2 }, { time_steps, 1 }, { tuples, 1 }, { updates, 2 }, { planes, 1 },
+    FAMILY(stencil_chain, 5), FAMILY(row_chain, 3), FAMILY(windows, 3), FAMILY(diamond, 3), FAMILY(outside, 2),
+    FAMILY(pyramid, 2), FAMILY(index_arithmetic, 2), FAMILY(float_index, 2), FAMILY(narrow_index, 1), FAMILY(division, 2),
+    FAMILY(interleaved, 2), FAMILY(boundary, 2), FAMILY(siblings, 2), FAMILY(pairs, 3), FAMILY(conditions, 2),
+    FAMILY(reduction, 3), FAMILY(window, 3), FAMILY(to_scalar, 1), FAMILY(counted_reduction, 1), FAMILY(matrix, 1),
+    FAMILY(histogram, 2), FAMILY(binned, 2), FAMILY(scan, 2), FAMILY(filters, 2), FAMILY(time_steps, 1), FAMILY(tuples, 1),
+    FAMILY(updates, 2), FAMILY(planes, 1),
+    FAMILY(index_operators, 8), FAMILY(guards, 8), FAMILY(periodic, 5), FAMILY(small_boundaries, 5), FAMILY(empty_inputs, 5),
 };
+enum { FAMILIES = sizeof families / sizeof *families };
+_Static_assert((int)FAMILIES < (int)MOST_FAMILIES, "a family behind the last is any program");
+
+const char *family_title(int family) { return family < FAMILIES ? families[family].name : NULL; }
+
+int family_of(const char *text)
+{
+    char name[32];
+    int  which = 0;
+    if (sscanf(text, "// %31s", name) != 1)
+        return FAMILIES;
+    while (which < FAMILIES && strcmp(name, families[which].name))
+        which++;
+    return which;
+}
 
 char *generate_family(Choices *c)
 {
-    Gen       g     = { .choices = c };
-    const int count = sizeof families / sizeof *families;
-    int       total = 0, which = 0;
-    for (int i = 0; i < count; i++)
+    Gen g     = { .choices = c };
+    int total = 0, which = 0;
+    for (int i = 0; i < FAMILIES; i++)
         total += families[i].weight;
     int at = (int)pick(&g, (uint32_t)total);
-    while (which < count - 1 && at >= families[which].weight)
+    while (which < FAMILIES - 1 && at >= families[which].weight)
         at -= families[which++].weight;
+    emit(&g, "// %s\n", families[which].name);
     families[which].write(&g);
     if (g.text && strstr(g.text, "\ns1(x, y) = ") && chance(&g, 10))         /* what others read is an output too */
         declare_output(&g, "s1", 2);

@@ -105,12 +105,15 @@ static void emit_dims(Gen *g, const Symbol *s)
         emit(g, "%s%s", d ? ", " : "", s->dims[d]);
 }
 
-/* min:extent per dimension, small and odd. */
+/* min:extent per dimension, small and odd; in one box of four 0 to 3. */
 static void emit_box(Gen *g, int rank, bool is_input)
 {
     static const uint8_t extents[] = { 3, 5, 2, 1, 7, 4 };
-    for (int d = 0; d < rank; d++)
-        emit(g, " %d:%u", (int)pick(g, 5) - 2, extents[pick(g, 6)] + (is_input && rank < 3 ? pick(g, 5) : 0));
+    const bool           tiny      = chance(g, 25);
+    for (int d = 0; d < rank; d++) {
+        const uint32_t usual = extents[pick(g, 6)] + (is_input && rank < 3 ? pick(g, 5) : 0);
+        emit(g, " %d:%u", (int)pick(g, 5) - 2, tiny ? (unsigned)pick(g, 4) : (unsigned)usual);
+    }
     emit(g, "\n");
 }
 

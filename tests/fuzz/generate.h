@@ -7,7 +7,7 @@
  *     //@ output out 2:4 0:1         the box asked for; of every component if it is a tuple
  *
  * check.h reads these and runs the program; any other user can append a schedule to the text. The same choices give the same program for ever
- * on one version of this file. Sizes are small and odd: 1, primes, boxes that do not begin at 0.
+ * on one version of this file. Sizes are small and odd: 0 to 3, primes, boxes that do not begin at 0.
  *
  * Every index is bounded and every self reference legal by construction, so a program that Kiln refuses for another reason than the
  * size of its regions shows a mistake, of Kiln or of the generator. No NaN is looked at bit by bit: which NaN it is is not said. */

@@ -1,4 +1,5 @@
 /* Random expressions of a given type: a table of productions, each for some classes of types. See generate.h. */
+#include "corners.h"
 #include "gen.h"
 
 #include <stdio.h>
@@ -208,10 +209,21 @@ static void index_modulo(Gen *g)
     emit(g, ") %% %u", divisor(g));
 }
 
-static void index_bits(Gen *g)
+/* A parameter or a let of type i32, or a small number. */
+static const char *some_number(Gen *g)
 {
-    static const char *const forms[] = { "%s >> 1", "abs(%s)", "-%s", "%s << 1", "%s ^ 1", "(%s & 3)", "~%s", "i32(i16(%s))" };
-    emit(g, forms[pick(g, 8)], some_var(g));
+    static const char *const numbers[] = { "2", "1", "3", "-3", "5" };
+    for (int i = 0; i < g->name_count; i++)
+        if (g->names[i].type == KN_I32 && chance(g, 40))
+            return g->names[i].name;
+    return numbers[pick(g, 5)];
+}
+
+static void index_operator(Gen *g)
+{
+    emit(g, "(");
+    corner_index(g, some_var(g), some_number(g));
+    emit(g, ")");
 }
 
 static void index_clamp(Gen *g)
@@ -265,7 +277,7 @@ static void index_extremes(Gen *g)
 
 /* The ones that come first need no expressions inside. */
 static void (*const indices[])(Gen *g) = {
-    index_shift, index_shift, index_shift, index_shift, index_constant, index_floor, index_stride, index_modulo, index_skewed, index_bits, index_extremes,
+    index_shift, index_shift, index_shift, index_shift, index_constant, index_floor, index_stride, index_modulo, index_skewed, index_operator, index_extremes,
     index_clamp, index_remainder, index_byte, index_mask, index_choice, index_of_float,
 };
 enum { PLAIN_INDICES = 11, INDICES = sizeof indices / sizeof *indices };
@@ -309,7 +321,7 @@ static void callee(Gen *g, const Symbol *s)
     for (int d = 0; d < s->rank && (!s->is_input || chance(g, 20)); d++) {
         const int lo = offset(g);
         if (d == 0 || chance(g, 70))
-            emit(g, ", %s: %d..%d", s->dims[d], lo, lo + 1 + (int)pick(g, 6));
+            emit(g, ", %s: %d..%d", s->dims[d], lo, lo + 1 + (int)pick(g, chance(g, 50) ? 3 : 6));
     }
     emit(g, ")");
 }
@@ -548,6 +560,15 @@ static void compare(Gen *g, kn_type t)
     emit(g, ")");
 }
 
+/* A condition on coordinates alone, which narrows where it guards. */
+static void guard(Gen *g, kn_type t)
+{
+    (void)t;
+    emit(g, "(");
+    corner_guard(g, some_var(g), some_var(g), some_number(g));
+    emit(g, ")");
+}
+
 static void logic(Gen *g, kn_type t)
 {
     emit(g, "(");
@@ -694,7 +715,7 @@ static const struct {
     { call, ON_ANY },           { call, ON_ANY },       { guarded_read, ON_ANY },   { arithmetic, ON_NUMBER }, { arithmetic, ON_NUMBER },
     { arithmetic, ON_NUMBER },  { bits, ON_INT | ON_BOOL }, { unary, ON_ANY },      { shift, ON_INT },         { extreme, ON_NUMBER },
     { clamp, ON_NUMBER },       { integer_function, ON_INT }, { float_function, ON_FLOAT }, { float_function, ON_FLOAT }, { compare, ON_BOOL },
-    { compare, ON_BOOL },       { compare, ON_BOOL },   { logic, ON_BOOL },         { conversion, ON_ANY },    { reinterpret, ON_NUMBER },
+    { compare, ON_BOOL },       { guard, ON_BOOL },     { logic, ON_BOOL },         { conversion, ON_ANY },    { reinterpret, ON_NUMBER },
     { choice, ON_ANY },         { select, ON_ANY },     { let, ON_ANY },            { strict, ON_ANY },        { reduction, ON_ANY },
     { reduction, ON_ANY },
 };

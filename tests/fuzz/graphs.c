@@ -82,6 +82,21 @@ static bool run_program(const char *name, const char *text)
     return made;
 }
 
+/* An odd seed is a family. */
+static bool run_seed(const char *program, uint64_t seed)
+{
+    char      name[64];
+    const int failed  = checks_failed;
+    Choices   choices = { .seed = seed };
+    char     *text    = seed % 2 ? generate_family(&choices) : generate_program(&choices);
+    snprintf(name, sizeof name, "seed %llu %s", (unsigned long long)seed, seed % 2 ? "(a family)" : "");
+    const bool made = run_program(name, text);
+    if (checks_failed > failed)
+        printf("repeat it: %s %llu 1\n", program, (unsigned long long)seed);
+    free(text);
+    return made;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t     seed  = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
@@ -91,14 +106,8 @@ int main(int argc, char **argv)
     long         done = 0, made = 0;
     if (!seed)
         seed = (uint64_t)begin * 1000000;
-    for (; done < most && checks_failed < 5 && difftime(time(NULL), begin) < limit; done++) {
-        char    name[64];
-        Choices choices = { .seed = seed + (uint64_t)done };
-        char   *text    = done % 2 ? generate_family(&choices) : generate_program(&choices);
-        snprintf(name, sizeof name, "seed %llu %s", (unsigned long long)choices.seed, done % 2 ? "(a family)" : "");
-        made += run_program(name, text);
-        free(text);
-    }
+    for (; done < most && checks_failed < 5 && difftime(time(NULL), begin) < limit; done++)
+        made += run_seed(argv[0], seed + (uint64_t)done);
     printf("from seed %llu: %ld programs, %ld graphs\n", (unsigned long long)seed, done, made);
     return check_done();
 }

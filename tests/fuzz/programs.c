@@ -14,6 +14,7 @@
 #include <time.h>
 
 typedef struct Tally {
+    const char *program;        /* the path of this one, for the command that repeats a failure */
     int    passed, failed, skipped, compared, formulas;
     double slowest;
     uint64_t slow_seed;
@@ -24,24 +25,26 @@ static char *program_of(uint64_t seed)
     return generate_program(&(Choices){ .seed = seed });
 }
 
-static void count(Tally *t, Verdict v, const Report *report, const char *what, const char *text)
+/* `again` is what repeats it: the words behind this program's path. */
+static void count(Tally *t, Verdict v, const Report *report, const char *what, const char *again, const char *text)
 {
     t->passed += v == PROGRAM_PASSED;
     t->failed += v == PROGRAM_FAILED;
     t->skipped += v == PROGRAM_SKIPPED;
     t->compared += v == PROGRAM_PASSED && report->compared;
     if (v == PROGRAM_FAILED)
-        printf("FAILED %s: %s: %s\n%s\n", what, report->kind, report->text, text);
+        printf("FAILED %s: %s: %s\nrepeat it: %s %s\n%s\n", what, report->kind, report->text, t->program, again, text);
 }
 
 static void run_seed(Tally *t, uint64_t seed)
 {
     Report       report;
-    char         what[64];
+    char         what[64], again[32];
     char        *text  = program_of(seed);
     const double begin = seconds_now();
     snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
-    count(t, check_program(text, seed, &report), &report, what, text);
+    snprintf(again, sizeof again, "%llu 1", (unsigned long long)seed);
+    count(t, check_program(text, seed, &report), &report, what, again, text);
     const double took = seconds_now() - begin;
     if (took > t->slowest) {
         t->slowest   = took;
@@ -52,7 +55,7 @@ static void run_seed(Tally *t, uint64_t seed)
         return;
     char *formula = generate_formula(&(Choices){ .seed = seed }, 2, (const char *const[]){ "x", "y" });
     snprintf(what, sizeof what, "formula of seed %llu", (unsigned long long)seed);
-    count(t, check_formula(formula, seed, &report), &report, what, formula);
+    count(t, check_formula(formula, seed, &report), &report, what, again, formula);
     t->formulas++;
     free(formula);
 }
@@ -78,13 +81,13 @@ static void run_file(Tally *t, const char *path)
         return;
     }
     for (uint64_t seed = 1; seed <= 8; seed++)
-        count(t, check_program(text, seed, &report), &report, path, text);
+        count(t, check_program(text, seed, &report), &report, path, path, text);
     free(text);
 }
 
 int main(int argc, char **argv)
 {
-    Tally t = { .passed = 0 };
+    Tally t = { .program = argv[0] };
     char *end = NULL;
     setvbuf(stdout, NULL, _IOLBF, 0);
     uint64_t seed = argc > 1 ? strtoull(argv[1], &end, 10) : 0;

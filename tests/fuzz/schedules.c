@@ -5,12 +5,15 @@
  *     schedules --print CASE             a case, as such a file: SEED.SCHEDULE.SIZE, as a failure names it, or SEED for its first
  *     schedules --refused SEED COUNT     why schedules were refused, each reason on a line
  *     schedules --made SEED COUNT [SECONDS]   only schedules that the schedulers make
+ *     schedules --compiled …             every schedule compiled, none executed: what scripts/campaign runs
+ *     schedules --used …                 the same, and where compiled code was not used, that is a failure
  *     schedules --here FILE              one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made for some machine and for one of the
  * sizes or for none, and with DRAFTS random drafts: these must not be refused, nor take longer than the budget to make. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
  * strides, parameters); it counts when it was executed and every value of every output was compared. One schedule in COMPILE_EVERY is also compiled, and
- * run at all sizes. A case that fails is printed; `tests/fuzz/minimize CASE build/tests/fuzz-schedules` makes it short.
+ * run at all sizes; where kn_run would then interpret nevertheless is counted, by family. A case that fails is printed,
+ * with the command that repeats it; `tests/fuzz/minimize CASE build/tests/fuzz-schedules` makes it short.
  *
  * The work is done by a process that is started again behind the case that it died of. */
 #include "check_schedule.h"
@@ -31,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZES = 8, SCHEDULES = 4, DRAFTS = 2, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
+enum { SIZES = 8, COMPILED_SIZES = 24, SCHEDULES = 4, DRAFTS = 2, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
 #ifdef __SANITIZE_ADDRESS__
 static const double BUDGET = 20;        /* seconds of a processor that making a schedule may take */
 #else
@@ -42,7 +45,13 @@ enum { MOST_SECONDS = 20 /* of a processor */, MOST_WAIT = 180 /* by the clock: 
 /* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter: more are a failure. */
 enum { MOST_SLOW = 2, MOST_ASKING = 4 };
 
+/* Runs of compiled code, and calls that had to be interpreted. */
+typedef struct Use {
+    long compiled, interpreted;
+} Use;
+
 typedef struct Tally {
+    Use    uses[MOST_FAMILIES];         /* by family; behind the last: any program */
     long   pipelines, schedules, accepted, executed, compiled, compiled_schedules, asking_more, too_much, slow, failed;
     double slowest, longest;            /* schedule to check, and to make */
     char   slowest_name[48];
@@ -57,10 +66,12 @@ typedef struct Shared {
 } Shared;
 
 typedef struct Session {
-    Shared  *shared;
-    bool     show_refusals, only_made;
-    unsigned parts;                     /* of the check of a file */
-    double   deadline;
+    Shared     *shared;
+    const char *program, *option;       /* this one's path and option, for the command that repeats a failure */
+    bool        show_refusals, only_made, here;
+    int         sizes;                  /* of each pipeline */
+    unsigned    parts;                  /* what is checked; 0: of a file all, of a fresh schedule as parts_of says */
+    double      deadline;
 } Session;
 
 /* ---- The cases of a seed ------------------------------------------------------------------ */
@@ -79,10 +90,10 @@ static char *program_of(uint64_t seed)
     return choose(&c, 8) == 0 ? generate_program(&c) : generate_family(&c);
 }
 
-static Subject *subject_of(uint64_t seed, const char *program, ScheduleReport *report)
+static Subject *subject_of(const Session *session, uint64_t seed, const char *program, ScheduleReport *report)
 {
     Choices c = choices_for(seed, 2);
-    return subject_new(program, &c, SIZES - 1, report);
+    return subject_new(program, &c, session->sizes - 1, report);
 }
 
 static int scheduler_total(void)
@@ -118,8 +129,10 @@ static char *schedule_of(const Subject *s, uint64_t seed, int number)
 }
 
 /* What is checked of a schedule. */
-static unsigned parts_of(uint64_t seed, int number)
+static unsigned parts_of(const Session *session, uint64_t seed, int number)
 {
+    if (session->parts)
+        return session->parts;
     const uint64_t at = seed * SCHEDULES + (uint64_t)number;
     return CHECK_EXECUTE | (at % COMPILE_EVERY == 0 ? CHECK_COMPILE : 0) | (at % PRINT_EVERY == 1 ? CHECK_PRINT : 0);
 }
@@ -140,14 +153,14 @@ static void print_case(const Subject *s, const char *program, const char *schedu
 }
 
 /* "SEED.SCHEDULE.SIZE", the last two 0 if they are not there. */
-static void print_named(const char *name)
+static void print_named(const Session *session, const char *name)
 {
     unsigned long long seed = 0;
     int                number = 0, size = 0;
     ScheduleReport     report;
     sscanf(name, "%llu.%d.%d", &seed, &number, &size);
     char    *program  = program_of(seed);
-    Subject *s        = subject_of(seed, program, &report);
+    Subject *s        = subject_of(session, seed, program, &report);
     char    *schedule = s->p && number >= 0 ? schedule_of(s, seed, number) : NULL;
     print_case(s, program, schedule, size);
     subject_free(s, &report);
@@ -164,8 +177,10 @@ static void limit_time(void)
 
 /* ---- Checking ----------------------------------------------------------------------------- */
 
-static void count(Tally *t, const ScheduleReport *r, unsigned parts, double took, const char *name)
+static void count(Tally *t, const ScheduleReport *r, unsigned parts, int family, double took, const char *name)
 {
+    t->uses[family].compiled += r->compiled;
+    t->uses[family].interpreted += r->interpreted;
     t->schedules++;
     t->accepted += r->accepted;
     t->executed += r->executed;
@@ -179,9 +194,13 @@ static void count(Tally *t, const ScheduleReport *r, unsigned parts, double took
     }
 }
 
-static void say_failure(const ScheduleReport *r, const char *name)
+/* `name` is "case SEED.SCHEDULE.SIZE". */
+static void say_failure(const Session *session, const ScheduleReport *r, const char *name)
 {
+    const char *number = name + strlen("case ");
     printf("FAILED %s: %s: %s\n", name, r->report.kind, r->report.text);
+    printf("repeat it: %s %s --print %s >case.kiln && %s %s case.kiln\n", session->program, session->option, number,
+           session->program, session->option);
 }
 
 /* A scheduler gave no schedule: every pipeline has one. */
@@ -214,7 +233,7 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
 {
     Shared        *shared = session->shared;
     const double   begin  = seconds_now();
-    const unsigned parts  = parts_of(seed, number);
+    const unsigned parts  = parts_of(session, seed, number);
     char           name[48];
     shared->schedule = number;
     const clock_t started  = clock();
@@ -224,10 +243,10 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
     if (number >= SCHEDULES && verdict != PROGRAM_FAILED)
         verdict = judge_made(shared, taken, verdict);
     snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)seed, number, shared->report.size);
-    count(&shared->tally, &shared->report, parts, seconds_now() - begin, name + strlen("case "));
+    count(&shared->tally, &shared->report, parts, family_of(program), seconds_now() - begin, name + strlen("case "));
     if (verdict == PROGRAM_FAILED) {
         shared->tally.failed++;
-        say_failure(&shared->report, name);
+        say_failure(session, &shared->report, name);
         print_case(s, program, schedule, shared->report.size);
     }
     if (session->show_refusals && shared->report.refusal[0])
@@ -235,31 +254,33 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
     free(schedule);
 }
 
-/* A pipeline with its schedules from `first` on. */
-static void run_seed(Session *session, uint64_t seed, int first)
+/* A pipeline with its schedules, until one fails: the others would show the same. */
+static void run_seed(Session *session, uint64_t seed)
 {
-    Shared *shared   = session->shared;
-    char    name[48], *program = program_of(seed);
+    Shared    *shared = session->shared;
+    const long failed = shared->tally.failed;
+    const int  end    = SCHEDULES + scheduler_total() + DRAFTS;
+    char       name[48], *program = program_of(seed);
     shared->seed     = seed;
     shared->schedule = -1;
     limit_time();
-    Subject *s = subject_of(seed, program, &shared->report);
+    Subject *s = subject_of(session, seed, program, &shared->report);
     snprintf(name, sizeof name, "case %llu.-1.0", (unsigned long long)seed);
     if (*shared->report.report.kind) {
         shared->tally.failed++;
-        say_failure(&shared->report, name);
+        say_failure(session, &shared->report, name);
         puts(program);
     }
-    shared->tally.pipelines += s->count > 0 && first == 0;
-    if (session->only_made && first < SCHEDULES)
-        first = SCHEDULES;
-    for (int i = first; i < SCHEDULES + scheduler_total() + DRAFTS && s->count && seconds_now() < session->deadline; i++) {
+    shared->tally.pipelines += s->count > 0;
+    for (int i = session->only_made ? SCHEDULES : 0; i < end && s->count && shared->tally.failed == failed; i++) {
+        if (seconds_now() >= session->deadline)
+            break;
         limit_time();
         run_schedule(session, s, seed, i, program);
     }
     if (!subject_free(s, &shared->report)) {
         shared->tally.failed++;
-        say_failure(&shared->report, name);
+        say_failure(session, &shared->report, name);
     }
     free(program);
 }
@@ -300,39 +321,43 @@ static void say_death(Session *session)
         return;
     }
     shared->tally.failed++;
-    say_failure(&shared->report, name);
+    say_failure(session, &shared->report, name);
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         limit_time();
-        print_named(name + strlen("case "));
+        print_named(session, name + strlen("case "));
         fflush(stdout);
         _exit(0);
     }
     waitpid(child, NULL, 0);
 }
 
-/* Seeds from `seed` to `end`, in processes that are replaced when they die. */
+/* Is there time, and has not enough failed? */
+static bool goes_on(const Session *session)
+{
+    return seconds_now() < session->deadline && session->shared->tally.failed < MOST_FAILURES;
+}
+
+/* Seeds from `seed` to `end`, in processes that are replaced when they die, behind the seed that they died of. */
 static void run_batch(Session *session, uint64_t seed, uint64_t end)
 {
     Shared *shared = session->shared;
-    for (int first = 0; seed < end && seconds_now() < session->deadline && shared->tally.failed < MOST_FAILURES;) {
+    while (seed < end && goes_on(session)) {
         shared->seed     = seed;
         shared->schedule = -1;
         fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
-            run_seed(session, seed, first);
-            for (uint64_t at = seed + 1; at < end && seconds_now() < session->deadline && shared->tally.failed < MOST_FAILURES; at++)
-                run_seed(session, at, 0);
+            for (; seed < end && goes_on(session); seed++)
+                run_seed(session, seed);
             fflush(stdout);
             _exit(0);
         }
         if (ended_well(child, &shared->report))
             return;
         say_death(session);
-        seed  = shared->schedule < 0 ? shared->seed + 1 : shared->seed;
-        first = shared->schedule + 1;
+        seed = shared->seed + 1;
     }
 }
 
@@ -342,6 +367,34 @@ static double processor_seconds(void)
     struct rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static double percent_interpreted(const Use *u)
+{
+    const long calls = u->compiled + u->interpreted;
+    return 100 * (double)u->interpreted / (double)(calls + !calls);
+}
+
+/* How often compiled code was there and was not used: of all, and of each family of which it was. */
+static void say_uses(const Tally *t)
+{
+    Use all = { .compiled = 0 };
+    for (int i = 0; i < MOST_FAMILIES; i++) {
+        all.compiled += t->uses[i].compiled;
+        all.interpreted += t->uses[i].interpreted;
+    }
+    printf("interpreted instead of compiled: %ld of %ld calls (%.1f%%)", all.interpreted, all.compiled + all.interpreted,
+           percent_interpreted(&all));
+    for (int i = 0; i < MOST_FAMILIES; i++)
+        if (t->uses[i].interpreted)
+            printf(", %s %.1f%%", family_title(i) ? family_title(i) : "any program", percent_interpreted(&t->uses[i]));
+    printf("\n");
+}
+
+/* What is compiled is executed too, unless it was left out. */
+static long cases_of(const Tally *t)
+{
+    return t->executed ? t->executed : t->compiled;
 }
 
 static void say_tally(Tally *t, double seconds)
@@ -354,12 +407,14 @@ static void say_tally(Tally *t, double seconds)
         printf("FAILED: %ld of %ld schedules took too long\n", t->slow, t->schedules);
         t->failed++;
     }
-    printf("%ld pipelines x schedules = %ld, %ld of them accepted (%ld%%), x sizes = %ld cases executed and compared in %.1f s (%.2f ms of a processor each); "
-           "of them %ld compiled too (%ld schedules)\n",
-           t->pipelines, t->schedules, t->accepted, t->accepted * 100 / (t->schedules + !t->schedules), t->executed, seconds,
-           processor_seconds() * 1e3 / (double)(t->executed + !t->executed), t->compiled, t->compiled_schedules);
+    const long cases = cases_of(t);
+    printf("%ld pipelines x schedules = %ld, %ld of them accepted (%ld%%), x sizes = %ld cases compared in %.1f s (%.2f ms of a processor each); "
+           "%ld executed, %ld compiled (%ld schedules)\n",
+           t->pipelines, t->schedules, t->accepted, t->accepted * 100 / (t->schedules + !t->schedules), cases, seconds,
+           processor_seconds() * 1e3 / (double)(cases + !cases), t->executed, t->compiled, t->compiled_schedules);
     printf("not compared: %ld cases that asked for more of an input than the interpreter, %ld with too many steps; %ld schedules took too long; the slowest, "
            "%s, took %.2f s; made in %.3f s of a processor at most\n", t->asking_more, t->too_much, t->slow, t->slowest_name, t->slowest, t->longest);
+    say_uses(t);
 }
 
 static void run_seeds(Session *session, uint64_t seed, long pipelines, double limit)
@@ -370,10 +425,10 @@ static void run_seeds(Session *session, uint64_t seed, long pipelines, double li
         seed = (uint64_t)time(NULL) * 1000000;
     printf("seed %llu\n", (unsigned long long)seed);
     session->deadline = begin + limit;
-    for (long done = 0; done < pipelines && t->failed < MOST_FAILURES && seconds_now() < session->deadline; done += BATCH)
+    for (long done = 0; done < pipelines && goes_on(session); done += BATCH)
         run_batch(session, seed + (uint64_t)done, seed + (uint64_t)(pipelines - done < BATCH ? pipelines : done + BATCH));
     say_tally(&session->shared->tally, seconds_now() - begin);
-    printf("%ld passed, %ld failed\n", t->executed, t->failed);
+    printf("%ld passed, %ld failed\n", cases_of(t), t->failed);
 }
 
 /* ---- Files -------------------------------------------------------------------------------- */
@@ -396,28 +451,29 @@ static bool check_text(const char *text, unsigned parts, ScheduleReport *report)
     return ok;
 }
 
-static bool run_file(Session *session, const char *path, bool here)
+static bool run_file(Session *session, const char *path)
 {
+    const unsigned  parts  = session->parts ? session->parts : CHECK_EXECUTE | CHECK_COMPILE | CHECK_PRINT;
     FILE           *file   = fopen(path, "rb");
     char           *text   = calloc(1, 1 << 20);
     ScheduleReport *report = &session->shared->report;
     bool            ok     = false;
     if (!file || fread(text, 1, (1 << 20) - 1, file) == 0) {
         printf("%s: cannot be read\n", path);
-    } else if (here) {
-        ok = check_text(text, session->parts, report);
+    } else if (session->here) {
+        ok = check_text(text, parts, report);
     } else {
         const pid_t child = fork();
         if (child == 0) {
             limit_time();
-            session->shared->schedule = check_text(text, session->parts, report);
+            session->shared->schedule = check_text(text, parts, report);
             _exit(0);
         }
         ok = ended_well(child, report) && session->shared->schedule == 1;
     }
     if (!ok)
         printf("FAILED %s: %s: %s\n%s\n", path, report->report.kind ? report->report.kind : "", report->report.text, text);
-    else if (!report->executed)
+    else if (!report->executed && !report->compiled)
         printf("%s: nothing was compared: %s\n", path, report->asks_more ? "it asks for more of an input than the interpreter" : report->refusal);
     if (file)
         fclose(file);
@@ -425,41 +481,64 @@ static bool run_file(Session *session, const char *path, bool here)
     return ok;
 }
 
-static void run_files(Session *session, char **paths, int path_count, bool here)
+static void run_files(Session *session, char **paths, int path_count)
 {
     int failed = 0;
     for (int i = 0; i < path_count; i++)
-        failed += !run_file(session, paths[i], here);
+        failed += !run_file(session, paths[i]);
     session->shared->tally.failed = failed;
     printf("%d passed, %d failed\n", path_count - failed, failed);
 }
 
+/* What the first word changes. */
+static const struct Option {
+    const char *name;
+    Session     session;
+} options[] = {
+    { "", { .sizes = SIZES } },
+    { "--execute", { .parts = CHECK_EXECUTE, .sizes = SIZES } },
+    { "--compiled", { .parts = CHECK_COMPILE, .sizes = COMPILED_SIZES } },
+    { "--used", { .parts = CHECK_COMPILE | CHECK_USED, .sizes = COMPILED_SIZES } },
+    { "--refused", { .show_refusals = true, .sizes = SIZES } },
+    { "--made", { .only_made = true, .sizes = SIZES } },
+    { "--here", { .here = true, .sizes = SIZES } },
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* Takes the option away from the words; that of no name if there is none. */
+static Session take_option(int *count, char ***words)
+{
+    int which = 0;
+    for (int i = 1; *count && i < OPTIONS; i++)
+        if (!strcmp(**words, options[i].name))
+            which = i;
+    *count -= which > 0;
+    *words += which > 0;
+    Session session = options[which].session;
+    session.option  = options[which].name;
+    session.shared  = mmap(NULL, sizeof *session.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return session;
+}
+
 int main(int argc, char **argv)
 {
-    Session session = { .parts = CHECK_EXECUTE | CHECK_COMPILE | CHECK_PRINT };
-    session.shared  = mmap(NULL, sizeof *session.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (session.shared == MAP_FAILED || argc < 2)
-        return 2;
+    int     count   = argc - 1;
+    char  **words   = argv + 1, *end;
+    Session session = take_option(&count, &words);
+    session.program = argv[0];
     setvbuf(stdout, NULL, _IOLBF, 0);
-    const char *first = argv[1];
-    char       *end;
-    if (argc == 3 && !strcmp(first, "--print")) {
-        print_named(argv[2]);
+    if (session.shared == MAP_FAILED || !count)
+        return 2;
+    if (count == 2 && !strcmp(words[0], "--print")) {
+        print_named(&session, words[1]);
         return 0;
     }
-    const bool has_option = !strncmp(first, "--", 2), here = !strcmp(first, "--here");
-    session.show_refusals = !strcmp(first, "--refused");
-    session.only_made     = !strcmp(first, "--made");
-    if (!strcmp(first, "--execute"))
-        session.parts = CHECK_EXECUTE;
-    argc -= 1 + has_option;
-    argv += 1 + has_option;
-    const uint64_t seed = argc > 0 ? strtoull(argv[0], &end, 10) : 0;
-    if (session.parts & CHECK_COMPILE)
+    if (session.parts != CHECK_EXECUTE)
         load_backend();
-    if (argc >= 2 && !*end)
-        run_seeds(&session, seed, strtol(argv[1], NULL, 10), argc > 2 ? strtod(argv[2], NULL) : 1e9);
+    const uint64_t seed = strtoull(words[0], &end, 10);
+    if (count > 1 && !*end)
+        run_seeds(&session, seed, strtol(words[1], NULL, 10), count > 2 ? strtod(words[2], NULL) : 1e9);
     else
-        run_files(&session, argv, argc, here);
+        run_files(&session, words, count);
     return session.shared->tally.failed != 0;
 }

@@ -14,23 +14,44 @@ static int any_of(Choices *c, const uint8_t *values, size_t count)
     return values[choose(c, count)];
 }
 
+/* How large boxes are: usual, or 0 to 3 everywhere. */
+typedef enum Scale { USUAL, TINY } Scale;
+
 /* An extent of a dimension: a long one, or at most `LONG`. */
-static int some_extent(Choices *c, bool is_long)
+static int some_extent(Choices *c, Scale scale, bool is_long)
 {
     static const uint8_t many[] = { 13, 16, 17, 9, 11, 15, 19, 23, 31, 33, 32, 37, 10, 14 }, few[] = { 3, 1, 2, 5, 7, 4, 8, 6 };
+    if (scale == TINY)
+        return (int)choose(c, 4);
     if (choose(c, 60) == 59)
         return 0;
     return is_long ? any_of(c, many, sizeof many) : any_of(c, few, sizeof few);
 }
 
-static void vary_box(Choices *c, Slot *s, bool may_be_empty)
+static void vary_box(Choices *c, Slot *s, Scale scale)
 {
     const int longest = s->rank && choose(c, 4) ? (int)choose(c, (uint64_t)(s->rank < 2 ? s->rank : 2)) : -1;
     for (int d = 0; d < s->rank; d++) {
-        int extent = some_extent(c, d == longest);
+        int extent = some_extent(c, scale, d == longest);
         if (d > 1 && extent > 4)
             extent = 4;
-        s->dim[d] = (kn_dim){ .min = (int32_t)choose(c, 17) - 8, .extent = extent || may_be_empty ? extent : 1 };
+        s->dim[d] = (kn_dim){ .min = (int32_t)choose(c, 17) - 8, .extent = extent };
+    }
+}
+
+/* Outputs as large as the first input of their rank, as people run programs: from 0 on, or where it is. */
+static void share_box(Choices *choices, Case *c)
+{
+    const Slot *first   = NULL;
+    const bool  at_zero = choose(choices, 2) == 0;
+    for (int i = 0; i < c->count; i++) {
+        Slot *s = &c->slots[i];
+        for (int d = 0; at_zero && d < s->rank; d++)
+            s->dim[d].min = 0;
+        if (!first && s->kind[0] == 'i')
+            first = s;
+        if (first && s->kind[0] == 'o' && s->rank == first->rank)
+            memcpy(s->dim, first->dim, sizeof s->dim);
     }
 }
 
@@ -44,15 +65,18 @@ static void move_far(Case *c, int32_t by)
 
 void vary_sizes(Choices *choices, Case *c)
 {
+    const Scale scale = choose(choices, 3) == 2 ? TINY : USUAL;
     for (int i = 0; i < c->count; i++) {
         Slot *s = &c->slots[i];
         if (s->kind[0] == 'p')
             s->number = choose(choices, MOST_NUMBER);
         else
-            vary_box(choices, s, s->kind[0] == 'o');
+            vary_box(choices, s, scale);
         if (s->kind[0] == 'i' && choose(choices, 3) == 2)
             s->number = choose(choices, 1000);
     }
+    if (choose(choices, 3) == 0)
+        share_box(choices, c);
     if (choose(choices, 12) == 0)
         move_far(c, choose(choices, 2) ? 100000 : -12345);
     c->layout = choose(choices, 2) ? 1 + choose(choices, 1000) : 0;
