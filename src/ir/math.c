@@ -150,10 +150,10 @@ static double whole(const Maker *m)
     return ldexp(1.5, m->k->fraction);
 }
 
-/* 2^n for a whole number n with a normal 2^n: the biased exponent comes into the lowest bits, and is shifted to its place. */
-static Value two_to(const Maker *m, Value n)
+/* 2^(n + more) for a whole number n, where that is normal: the biased exponent comes into the lowest bits, and is shifted to its place. */
+static Value two_to(const Maker *m, Value n, int more)
 {
-    const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias)));
+    const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias + more)));
     return from_bits(m, word2(m, EX_SHL, biased, word(m, (uint64_t)m->k->fraction)));
 }
 
@@ -203,10 +203,10 @@ static Pair pair_product(const Maker *m, Pair a, Pair b)
 
 /* ---- exp -------------------------------------------------------------------------------- */
 
-/* e^(x.hi + x.lo) = 2^n (1 + p): n = round(x/ln 2), r = x - n ln 2, p = r + r^2 rest(r). x.lo may be NULL. x.hi is not beyond what exp is
+/* e^(x.hi + x.lo) = 2^n (1 + r + r^2 rest(r)): n = round(x/ln 2), r = x - n ln 2. x.lo may be NULL. x.hi is not beyond what exp is
  * clamped to. n*ln2[0] is subtracted exactly. */
 typedef struct Power {
-    Value n, p;
+    Value n, r, rest;
 } Power;
 
 static Power exp_parts(const Maker *m, Pair x)
@@ -214,15 +214,15 @@ static Power exp_parts(const Maker *m, Pair x)
     const Value magic = real(m, whole(m)), n = sub(m, mul_add(m, x.hi, real(m, m->k->log2e), magic), magic);
     const Value ln2_hi = real(m, -m->k->ln2[0]), ln2_lo = real(m, -m->k->ln2[1]), top = mul_add(m, n, ln2_hi, x.hi);
     const Value r = x.lo ? add(m, top, mul_add(m, n, ln2_lo, x.lo)) : mul_add(m, n, ln2_lo, top);
-    return (Power){ n, mul_add(m, mul(m, r, r), polynomial(m, m->k->exp_rest, r), r) };
+    return (Power){ n, r, polynomial(m, m->k->exp_rest, r) };
 }
 
 /* e^x where 2^n is normal. */
 static Value exp_inside(const Maker *m, Value x)
 {
     const Power e = exp_parts(m, (Pair){ x, NULL });
-    const Value scale = two_to(m, e.n);
-    return mul_add(m, e.p, scale, scale);
+    const Value scale = two_to(m, e.n, 0);
+    return mul_add(m, mul_add(m, mul(m, e.r, e.r), e.rest, e.r), scale, scale);
 }
 
 /* e^x anywhere, overflow and subnormal results included. A multiplication with a subnormal result takes a CPU 150 cycles, so these are made as whole numbers w of
@@ -232,18 +232,18 @@ static Value exp_anywhere(const Maker *m, Pair x)
 {
     const Format *k     = m->k;
     const double  unit  = ldexp(1, k->fraction);
-    const Value   flat  = is_below(m, x.hi, -k->fraction - 3);      /* e^x = 1 */
-    const Power   e     = exp_parts(m, (Pair){ zero_if(m, flat, x.hi), x.lo ? zero_if(m, flat, x.lo) : NULL });
-    const Value   one_p = add(m, e.p, real(m, 1)), low = real2(m, EX_MIN, real(m, 2 - k->bias), e.n);
-    const Value   w     = mul(m, one_p, two_to(m, add(m, low, real(m, k->bias + k->fraction - 1)))), tiny = less(m, w, real(m, unit));
+    const Power   e     = exp_parts(m, x);
+    const Value   one   = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
+    const Value   w     = mul(m, one_p, two_to(m, real2(m, EX_MIN, real(m, 2 - k->bias), e.n), k->bias + k->fraction - 1)), tiny = less(m, w, real(m, unit));
     const Value   fine  = from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
-    const Value   n     = choose(m, tiny, real(m, 0), e.n), n1 = real2(m, EX_MIN, real(m, k->bias), n);
-    return choose(m, tiny, fine, mul(m, mul(m, one_p, two_to(m, n1)), two_to(m, sub(m, n, n1))));
+    const Value   n     = zero_if(m, tiny, e.n), n1 = real2(m, EX_MIN, real(m, k->bias), n);
+    return choose(m, tiny, fine, mul(m, mul(m, one_p, two_to(m, n1, 0)), two_to(m, sub(m, n, n1), 0)));
 }
 
 static Value expand_exp(const Maker *m, const Value *a)
 {
-    return exp_anywhere(m, (Pair){ clamp(m, a[0], m->k->exp_low, m->k->exp_high), NULL });
+    const Value flat = is_below(m, a[0], -m->k->fraction - 3);      /* e^x = 1 */
+    return exp_anywhere(m, (Pair){ zero_if(m, flat, clamp(m, a[0], m->k->exp_low, m->k->exp_high)), NULL });
 }
 
 /* ---- log, pow --------------------------------------------------------------------------- */
