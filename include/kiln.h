@@ -9,7 +9,8 @@
  *
  * How it behaves, everywhere:
  *   - Everything hangs from a kn_context; freeing the context frees what was made from it.
- *     A context is used by one thread at a time; two contexts never see each other.
+ *     A context is used by one thread at a time; two contexts never see each other. A call may do its work, and call what kn_config and kn_extern_* gave,
+ *     on a thread of its own, which has ended when the call returns.
  *   - An error is a value: a function that makes something returns NULL, one that does something
  *     returns a kn_status other than KN_OK, and kn_error_text() says what, where and what to do.
  *     NULL given as an argument that must not be NULL is answered in the same way.
