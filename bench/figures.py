@@ -27,7 +27,7 @@ def fastest(variants):
 
 
 def kiln_of(result, threads):
-    return find(result, threads, "kiln", "hand") or find(result, threads, "kiln", "default")
+    return find(result, threads, "kiln", "hand") or find(result, threads, "kiln", "none")
 
 
 def best_halide(result, threads):

@@ -39,7 +39,7 @@ COLUMNS = [("halide", "manual", "Halide, hand"), ("halide", "mullapudi", "Halide
            ("naive", "naive", "plain C")]
 
 
-TITLES = {("kiln", "hand"): "Kiln, hand", ("kiln", "default"): "Kiln, own", ("kiln", "auto"): "Kiln, auto", **{(peer, variant): title for peer, variant, title in COLUMNS}}
+TITLES = {("kiln", "hand"): "Kiln, hand", ("kiln", "none"): "Kiln, none", ("kiln", "auto"): "Kiln, auto", **{(peer, variant): title for peer, variant, title in COLUMNS}}
 
 
 def title(peer, variant):
@@ -101,10 +101,10 @@ def app_rows(result, thread_list):
 def overview(whole, threads):
     """A row for each app: Kiln, the peers that do the same work, the ratios."""
     columns = [c for c in COLUMNS if any(find(result, threads, *c[:2]) for result in whole["apps"])]
-    rows = [["app", "Kiln, hand", "Kiln, auto", "Kiln, own"] + [name for _, _, name in columns] + ["floor", "of floor", "best Halide / Kiln", "best Halide / auto"]]
+    rows = [["app", "Kiln, hand", "Kiln, auto", "Kiln, none"] + [name for _, _, name in columns] + ["floor", "of floor", "best Halide / Kiln", "best Halide / auto"]]
     for result in whole["apps"]:
         kiln, floor = kiln_of(result, threads), floor_of(result, threads)
-        cells = [result["app"]] + [ms_text(least(find(result, threads, "kiln", name))) for name in ("hand", "auto", "default")]
+        cells = [result["app"]] + [ms_text(least(find(result, threads, "kiln", name))) for name in ("hand", "auto", "none")]
         for peer, variant, _ in columns:
             v = find(result, threads, peer, variant)
             cells.append(ms_text(least(v)) + ("*" if v and wrong(v) else ""))
@@ -156,7 +156,7 @@ for {seconds:g} s after a warm-up, at least three times (plain C in one round on
 files, and their results are compared: one marked * has another result than Kiln, and no ratio.
 
 - *Kiln, hand* has the schedule in `apps/NAME/NAME.sched`, *Kiln, auto* the one that `kiln run` makes when none is given,
-  *Kiln, own* what the compiler does without any (`--scheduler none`). Sizes are in `apps/NAME/NAME.bench`.
+  *Kiln, none* what the compiler does without any (`--scheduler none`). Sizes are in `apps/NAME/NAME.bench`.
 - *Halide, hand* is the program in `bench/peers/halide`, *Mullapudi* and *Adams* the same with a schedule from Halide's auto-schedulers. Of each
   the fastest of several ways was chosen (vectors of 32 and 64 bytes, with and without AVX-512, three sizes of cache for Mullapudi).
 - *floor* is what no program can go below on this machine: the time to read all inputs and write all outputs once (copy), or that of the arithmetic
@@ -220,7 +220,7 @@ svg { width: 100%; height: auto; margin: .3rem 0 1rem; } svg text { fill: var(--
 
 def bar_class(variant):
     if variant["peer"] == "kiln":
-        return "own" if variant["variant"] in ("default", "auto") else "kiln"
+        return "own" if variant["variant"] in ("none", "auto") else "kiln"
     return variant["peer"] if variant["peer"] in ("halide", "opencv", "naive") else "other"
 
 

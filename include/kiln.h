@@ -50,6 +50,9 @@ KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
 /* Frees what kn_buffer_alloc or kn_image_load allocated, and sets data to NULL. Memory of others is left alone. */
 KN_API void kn_buffer_free(kn_context *cx, kn_buffer *b);
 
+/* The most bytes that the text of a program or schedule has. */
+#define KN_MAX_TEXT (64 << 20)
+
 /* ---- Contexts and errors ---------------------------------------------------------------- */
 
 /* What a context may use; a zero field means the default. */
@@ -62,7 +65,7 @@ typedef struct kn_config {
     void    *user;                                   /* first argument of the three above */
     size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
     uint64_t quota;                                  /* operations of the compiler per call, the backend's included; default 100 million */
-    int      max_errors;                             /* diagnostics kept per call; default 50 */
+    int      max_errors;                             /* errors with their notes, and warnings, kept per call; default 50 of each */
 } kn_config;
 
 /* NULL for the defaults. Returns NULL only if there is no memory. */
@@ -78,13 +81,25 @@ typedef struct kn_diagnostic {
     const char *file;
     int         line, column;
     const char *message;
+    const char *warning;    /* the name of a warning, as kn_warning_get has it; else NULL */
 } kn_diagnostic;
 
 /* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a
- * caret, notes. "" if there are none. The string stays until the next call on the context. */
+ * caret, notes. "" if there are none. A call that went well may have warnings, "file:line:col: warning: … [name]".
+ * The string stays until the next call on the context. */
 KN_API const char *kn_error_text(kn_context *cx);
 KN_API int kn_diagnostic_count(kn_context *cx);
 KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
+
+/* A row of a table of the library. Both are NULL for an index out of range. */
+typedef struct kn_pass {
+    const char *name, *summary;
+} kn_pass;
+
+/* The warnings there are: the name and what is warned of. */
+KN_API kn_pass kn_warning_get(int index);
+/* Switches the warning of that name off, or on again, for the calls on this context that follow. */
+KN_API kn_status kn_warn(kn_context *cx, const char *name, bool on);
 
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
@@ -155,6 +170,10 @@ typedef struct kn_options {
     const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
+/* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling. Looks
+ * at the schedule that the options name, else at all, else at the default; refuses what kn_compile and kn_run refuse. */
+KN_API kn_status kn_check(kn_pipeline *p, const kn_options *options);
+
 /* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The
  * module lives as long as its pipeline. */
 KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
@@ -174,10 +193,7 @@ KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *op
 /* The targets there are; NULL for an index out of range. */
 KN_API const char *kn_target_name(int index);
 
-/* The passes of the compiler, in order: the name and what it does. Both NULL for an index out of range. */
-typedef struct kn_pass {
-    const char *name, *summary;
-} kn_pass;
+/* The passes of the compiler, in order: the name and what it does. */
 KN_API kn_pass kn_pass_get(int index);
 /* The schedulers, likewise. */
 KN_API kn_pass kn_scheduler_get(int index);
@@ -236,8 +252,8 @@ typedef struct kn_region {
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
- * box that the given inputs suffice for. Where a boundary makes that unlimited, it is the extents of the
- * inputs' dimensions of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
+ * box that the given inputs suffice for; the components of a tuple have one box. A side that a boundary makes unlimited is as in the
+ * first input that has a dimension of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
  * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 
@@ -249,7 +265,7 @@ KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const
 
 typedef enum kn_schedule_view {
     KN_SCHEDULE_TEXT,       /* what kn_schedule_make gives */
-    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and why */
+    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and by which rule */
     KN_SCHEDULE_HTML,       /* the same as one HTML page, with the schedule */
     KN_SCHEDULE_GRAPH       /* what the schedulers know of the pipeline: sizes, accesses, work; the scheduler does not matter */
 } kn_schedule_view;
@@ -278,12 +294,39 @@ KN_API kn_status kn_extern_stage(kn_context *cx, const char *name, kn_stage *sta
 
 /* ---- Image files ------------------------------------------------------------------------ */
 
-/* Reads PNG, JPEG, TIFF, PGM, PPM, PFM or NPY (told by content) into a buffer that kn_buffer_free frees. The pixels come as
- * the file has them: no conversion. */
+/* An image format: its name, and its endings, ".tif .tiff". The name is NULL past the last. */
+typedef struct kn_image_format {
+    const char *name, *endings;
+} kn_image_format;
+
+KN_API kn_image_format kn_image_format_get(int index);
+
+/* Reads a file of any of these formats, PNG, JPEG, TIFF, PGM, PPM, PNM, PFM and NPY, told by its content, into a buffer that
+ * kn_buffer_free frees. The pixels come as the file has them, with two exceptions that a warning tells of: a picture that says that
+ * it is shown turned or mirrored (the orientation of EXIF and TIFF) is, and a PGM or PPM whose values go up to another number than
+ * 255 or 65535 is scaled to that. A pipe is read once. */
 KN_API kn_status kn_image_load(kn_context *cx, const char *path, kn_buffer *b);
-/* Writes an image; the ending of `path` says the format. The file appears whole or not at all. Refuses what the format
- * cannot hold as it is. */
+/* Writes an image; the ending of `path` says the format. The file appears whole or not at all, keeps the mode of the one it
+ * replaces, and is the one that a symbolic link points to. Refuses what the format cannot hold as it is. */
 KN_API kn_status kn_image_save(kn_context *cx, const char *path, const kn_buffer *b);
+/* Whether a buffer of this type and shape can be written there by kn_image_convert_for and kn_image_save; its data is not looked at.
+ * *as_is (may be NULL) says whether kn_image_save alone will do. */
+KN_API kn_status kn_image_check(kn_context *cx, const char *path, const kn_buffer *b, bool *as_is);
+
+/* What a file tells of its image beside the pixels. */
+typedef struct kn_image_info {
+    const char *format;         /* "PNG" */
+    bool        picture;        /* a picture; else an array of numbers */
+    bool        alpha;          /* the last channel is opacity … */
+    bool        premultiplied;  /* … by which the others have been multiplied */
+} kn_image_info;
+
+/* The same as kn_image_load; says also what was read. */
+KN_API kn_status kn_image_load_info(kn_context *cx, const char *path, kn_buffer *b, kn_image_info *info);
+
+/* Takes the last channel off a picture of rank 3, opacity. With `apply` the others are multiplied by it first, which shows the
+ * picture on black. In place. */
+KN_API kn_status kn_image_drop_alpha(kn_context *cx, kn_buffer *b, bool apply);
 
 /* Whose conversions kn_image_convert is for. */
 typedef enum kn_image_range {
@@ -307,6 +350,15 @@ typedef struct kn_difference {
 } kn_difference;
 
 KN_API kn_status kn_compare(kn_context *cx, const kn_buffer *a, const kn_buffer *b, double abs, double rel, kn_difference *d);
+
+/* What the values of a buffer range over. */
+typedef struct kn_summary {
+    int64_t   count, nans;          /* numbers, and values that are not a number, which the rest leaves out */
+    kn_scalar min, max;             /* in the buffer's type (of u64: the bits); 0 if there are no numbers */
+    double    mean;
+} kn_summary;
+
+KN_API kn_status kn_summarize(kn_context *cx, const kn_buffer *b, kn_summary *summary);
 
 /* ---- Pipelines from calls --------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
                        the same with schedules, and thousands of random cases that never ran before (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, exports, install, docs, aot, bench scripts, given the build folder (build/ only)
+  layers, exports, install, docs, aot, bench, explain, progress, runner   scripts, given the build folder (build/ only)
   README.md, docs/*.md, apps/README.md, apps/*/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -33,6 +33,8 @@ A case in a .test file: a name, then sections; what stands before the first sect
     --- status 1                  what it exits with, 0 if not said; comes before the next two
     --- stdout                    what it prints: exactly, but for … which stands for any text in a line, and alone on a
     --- stderr                    line for any lines. A stream without a section is not looked at.
+
+What cannot fail is refused: an expected text of … alone, a case that runs nothing, a program whose checks are none.
 """
 import difflib, glob, json, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -71,6 +73,8 @@ def expect_status(command, result, status=0):
 
 def expect_text(command, stream, got, expected):
     """Compares but for …, and for empty lines at the end."""
+    if "…" in expected and not re.sub(r"[…\s]", "", expected):
+        raise Failure(f"$ {command}\nthe expected {stream} is … alone, which asserts nothing")
     got, expected = got.rstrip("\n"), expected.rstrip("\n")
     lines = [r"(?:.*\n)*" if line.strip() == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n"
              for line in expected.split("\n")]
@@ -91,6 +95,8 @@ def parse_cases(path):
 
 
 def run_case(sections, build):
+    if not any(directive == "run" for directive, _, _ in sections):
+        raise Failure("the case runs nothing")
     with tempfile.TemporaryDirectory() as folder:
         command, result, status_checked = None, None, True
         for directive, argument, text in sections + [("run", None, "")]:
@@ -131,6 +137,8 @@ def run_program(program, build):
     result = execute(program, ROOT, build)
     expect_status(program, result)
     counts = re.findall(r"^(\d+) (?:passed|checks), 0 failed$", result[1], flags=re.M)
+    if counts and int(counts[-1]) == 0:
+        raise Failure(f"{program} checked nothing")
     return int(counts[-1]) if counts else 1
 
 
@@ -162,7 +170,7 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "exports", "install", "docs", "aot", "bench"):
+    for script in ("layers", "exports", "install", "docs", "aot", "bench", "explain", "progress", "runner"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

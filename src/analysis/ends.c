@@ -176,19 +176,23 @@ typedef struct EndRow {
 } EndRow;
 
 static const EndRow rows[END_OP_COUNT] = {
-    [END_ADD] = { 2, add },         [END_SUB] = { 2, sub },         [END_MUL] = { 2, mul },     [END_DIV] = { 2, divide },
-    [END_MOD] = { 2, mod },         [END_MIN] = { 2, min },         [END_MAX] = { 2, max },     [END_ABS] = { 1, absolute },
-    [END_SHL] = { 2, shl },         [END_LENGTH] = { 1, length },   [END_LT] = { 2, lt },       [END_LE] = { 2, le },
-    [END_BIT_AND] = { 2, bit_and }, [END_BIT_XOR] = { 2, bit_xor }, [END_EQ] = { 2, eq },       [END_AND] = { 2, min },
-    [END_OR] = { 2, max },          [END_SELECT] = { 3, choice },    [END_WRAP] = { 3, wrapped },
+    [END_ADD] = { 2, add },         [END_SUB] = { 2, sub },         [END_MUL] = { 2, mul },
+    [END_DIV] = { 2, divide },      [END_MOD] = { 2, mod },         [END_MIN] = { 2, min },
+    [END_MAX] = { 2, max },         [END_ABS] = { 1, absolute },    [END_SHL] = { 2, shl },
+    [END_LENGTH] = { 1, length },   [END_LT] = { 2, lt },           [END_LE] = { 2, le },
+    [END_BIT_AND] = { 2, bit_and }, [END_BIT_XOR] = { 2, bit_xor }, [END_EQ] = { 2, eq },
+    [END_AND] = { 2, min },         [END_OR] = { 2, max },          [END_SELECT] = { 3, choice },
+    [END_WRAP] = { 3, wrapped },
 };
 
 /* The operand that the result is, for all that is known of them; or NULL. */
 static const End *chosen(EndOp op, const End *a)
 {
     switch (op) {
-    case END_MIN: return a[0].most <= a[1].least || end_same(a[0], a[1]) ? &a[0] : a[1].most <= a[0].least ? &a[1] : NULL;
-    case END_MAX: return a[0].least >= a[1].most || end_same(a[0], a[1]) ? &a[0] : a[1].least >= a[0].most ? &a[1] : NULL;
+    case END_MIN:
+        return a[0].most <= a[1].least || end_same(a[0], a[1]) ? &a[0] : a[1].most <= a[0].least ? &a[1] : NULL;
+    case END_MAX:
+        return a[0].least >= a[1].most || end_same(a[0], a[1]) ? &a[0] : a[1].least >= a[0].most ? &a[1] : NULL;
     case END_ABS: return a[0].least >= 0 ? &a[0] : NULL;
     case END_SELECT: return end_is_true(a[0]) || end_same(a[1], a[2]) ? &a[1] : end_is_false(a[0]) ? &a[2] : NULL;
     default: return NULL;

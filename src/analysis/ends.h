@@ -1,8 +1,10 @@
 /* Ends of intervals: arithmetic that is written once for numbers and for expressions.
  *
- * An end is a number, or an expression of which two numbers are known that it lies between. Every operation computes these numbers; where they meet the result is a number,
- * and no expression is made. So with numbers alone the arithmetic is that of the interpreter's analysis, and with expressions it writes down, as code, what that would compute.
- * A result that needs more than 120 bits, or for which there is no expression, is unknown: only its two numbers are. */
+ * An end is a number, or an expression of which two numbers are known that it lies between. Every operation computes
+ * these numbers; where they meet the result is a number, and no expression is made. So with numbers alone the
+ * arithmetic is that of the interpreter's analysis, and with expressions it writes down, as code, what that would
+ * compute. A result that needs more than 120 bits, or for which there is no expression, is unknown: only its two
+ * numbers are. */
 #ifndef KILN_ANALYSIS_ENDS_H
 #define KILN_ANALYSIS_ENDS_H
 
@@ -37,7 +39,8 @@ typedef enum EndOp {
     END_OP_COUNT
 } EndOp;
 
-/* Who makes expressions: `op` of operands none of which is unknown, the result known to lie between `least` and `most`. NULL: there is none. */
+/* Who makes expressions: `op` of operands none of which is unknown, the result known to lie between `least` and `most`.
+ * NULL: there is none. */
 typedef struct EndMaker {
     const Expr *(*make)(void *user, EndOp op, const End *args, Wide least, Wide most);
     void        *user;

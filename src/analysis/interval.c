@@ -1,4 +1,5 @@
-/* Ranges: what those of integers and floats share. The rules of integer operators are in interval_rules.c, those of floats in interval_float.c. */
+/* Ranges: what those of integers and floats share. Rules of integer operators: interval_rules.c; of floats:
+ * interval_float.c. */
 #include "analysis/interval_rules.h"
 
 #include <math.h>

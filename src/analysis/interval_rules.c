@@ -1,9 +1,10 @@
 /* The rules of integer operators: see interval_rules.h.
  *
- * Exact for + - * / min max, comparisons, absd, averages and conversions: from the corners of the box of operands, between which the operator is monotonic. Bitwise operators are exact where
- * one operand is a single number whose ones are contiguous (a mask of the low bits, of the high bits, of a field); else they are bounded by powers of two. A rule looks for single numbers
- * only among ends that are one and the same (end_same), which does not depend on how the ends are given, as long as a single number is given as one.
- * Shifts by several amounts are exact where nothing wraps. */
+ * Exact for + - * / min max, comparisons, absd, averages and conversions: from the corners of the box of operands,
+ * between which the operator is monotonic. Bitwise operators are exact where one operand is a single number whose ones
+ * are contiguous (a mask of the low bits, of the high bits, of a field); else they are bounded by powers of two. A rule
+ * looks for single numbers only among ends that are one and the same (end_same), which does not depend on how the ends
+ * are given, as long as a single number is given as one. Shifts by several amounts are exact where nothing wraps. */
 #include "analysis/interval_rules.h"
 
 typedef const EndMaker Maker;
@@ -85,7 +86,8 @@ Interval interval_fit(Maker *m, kn_type type, End lo, End hi)
     const Interval all = whole(type);
     if (surely_in(lo, all) && surely_in(hi, all))
         return interval(lo, hi);
-    const End bits = num(type_bits(type)), size = num((Wide)1 << type_bits(type)), is_signed = num(type_is_signed(type));
+    const End bits = num(type_bits(type)), size = num((Wide)1 << type_bits(type)),
+              is_signed = num(type_is_signed(type));
     End       same = eq(m, divide(m, sub(m, lo, all.lo), size), divide(m, sub(m, hi, all.lo), size));
     if (!end_is_known(same))
         same = both(m, le(m, all.lo, lo), le(m, hi, all.hi));
@@ -140,7 +142,8 @@ static Interval quotient(Maker *m, Interval a, End b)
     return b.least >= 0 ? interval(p, q) : b.most <= 0 ? interval(q, p) : interval(least(m, p, q), most(m, p, q));
 }
 
-/* The quotients by any of -1, 0, 1 that are among the divisors, and those by the outermost divisors: for divisors of one sign the quotient is monotonic in each operand. */
+/* The quotients by any of -1, 0, 1 that are among the divisors, and those by the outermost divisors: for divisors of
+ * one sign the quotient is monotonic in each operand. */
 static Interval rule_div(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     (void)from;
@@ -171,7 +174,8 @@ static Interval remainder_by(Maker *m, Interval a, End d)
 {
     const End same = eq(m, divide(m, a.lo, d), divide(m, a.hi, d));
     const End last = most(m, sub(m, apply(m, END_ABS, d, num(0)), num(1)), num(0));
-    return interval(choose(m, same, apply(m, END_MOD, a.lo, d), num(0)), choose(m, same, apply(m, END_MOD, a.hi, d), last));
+    return interval(choose(m, same, apply(m, END_MOD, a.lo, d), num(0)),
+                    choose(m, same, apply(m, END_MOD, a.hi, d), last));
 }
 
 /* By several: a dividend that is smaller than all of them stays as it is; one that is not negative only gets less. */
@@ -182,8 +186,10 @@ static Interval rule_mod(Maker *m, kn_type type, kn_type from, const Interval *a
     if (is_single(a[1]))
         return remainder_by(m, a[0], a[1].lo);
     const Interval d = magnitude(m, a[1]);
-    const End natural = le(m, num(0), a[0].lo), last = most(m, sub(m, d.hi, num(1)), num(0)), inside = both(m, natural, lt(m, a[0].hi, d.lo));
-    return interval(choose(m, inside, a[0].lo, num(0)), choose(m, natural, choose(m, inside, a[0].hi, least(m, a[0].hi, last)), last));
+    const End      natural = le(m, num(0), a[0].lo), last = most(m, sub(m, d.hi, num(1)), num(0)),
+              inside = both(m, natural, lt(m, a[0].hi, d.lo));
+    return interval(choose(m, inside, a[0].lo, num(0)),
+                    choose(m, natural, choose(m, inside, a[0].hi, least(m, a[0].hi, last)), last));
 }
 
 static Interval rule_min(Maker *m, kn_type type, kn_type from, const Interval *a)
@@ -237,7 +243,8 @@ static Interval rule_clz(Maker *m, kn_type type, kn_type from, const Interval *a
 {
     (void)type;
     const End zero = num(0), bits = num(type_bits(from));
-    const End few  = sub(m, bits, apply(m, END_LENGTH, most(m, a->hi, zero), zero)), many = sub(m, bits, apply(m, END_LENGTH, most(m, a->lo, zero), zero));
+    const End few  = sub(m, bits, apply(m, END_LENGTH, most(m, a->hi, zero), zero)),
+              many = sub(m, bits, apply(m, END_LENGTH, most(m, a->lo, zero), zero));
     return interval(choose(m, negative(m, a->lo), zero, few), choose(m, negative(m, a->hi), zero, many));
 }
 
@@ -250,12 +257,14 @@ static Interval rule_popcount(Maker *m, kn_type type, kn_type from, const Interv
     return interval(choose(m, some, num(1), zero), choose(m, negative(m, a->lo), num(type_bits(from)), ones));
 }
 
-/* v << n for n.lo <= n <= n.hi. What is shifted by fewer than `bits` rises or falls with n, by its sign; by more it is 0. */
+/* v << n for n.lo <= n <= n.hi. What is shifted by fewer than `bits` rises or falls with n, by its sign; by more it is
+ * 0. */
 static Interval shift(Maker *m, kn_type type, Interval v, Interval n)
 {
     const End bits = num(type_bits(type)), limit = num(type_bits(type) - 1), least_shift = neg(m, bits), zero = num(0);
     const End from = most(m, least(m, n.lo, limit), least_shift), to = most(m, least(m, n.hi, limit), least_shift);
-    const Interval r = interval_fit(m, type, least(m, shifted(m, v.lo, from), shifted(m, v.lo, to)), most(m, shifted(m, v.hi, from), shifted(m, v.hi, to)));
+    const Interval r    = interval_fit(m, type, least(m, shifted(m, v.lo, from), shifted(m, v.lo, to)),
+                                       most(m, shifted(m, v.hi, from), shifted(m, v.hi, to)));
     const End gone = le(m, bits, n.lo), may_go = le(m, bits, n.hi);
     return choose_interval(m, gone, numbers(0, 0), choose_interval(m, may_go, hull(m, r, interval(zero, zero)), r));
 }
@@ -277,7 +286,8 @@ static Interval rule_mul_shift(Maker *m, kn_type type, kn_type from, const Inter
 {
     (void)from;
     const Interval p = product(m, a[0], a[1]);
-    const End      from_bit = neg(m, a[2].lo), to_bit = neg(m, a[2].hi);
+    const End      last = num(-2 * type_bits(type)), zero = num(0);      /* by more all bits are gone, as by that many */
+    const End      from_bit = most(m, least(m, neg(m, a[2].lo), zero), last), to_bit = most(m, least(m, neg(m, a[2].hi), zero), last);
     const Interval r = interval_fit(m, type, least(m, shifted(m, p.lo, from_bit), shifted(m, p.lo, to_bit)),
                                     most(m, shifted(m, p.hi, from_bit), shifted(m, p.hi, to_bit)));
     return choose_interval(m, negative(m, a[2].lo), whole(type), r);
@@ -294,13 +304,15 @@ static End all_ones(kn_type type)
     return type_is_signed(type) ? num(-1) : whole(type).hi;
 }
 
-/* a & b is not above an operand that is not negative, nor above one that meets a negative one; it is not negative if one is not; else no less than -2^n for the first power that covers both. */
+/* a & b is not above an operand that is not negative, nor above one that meets a negative one; it is not negative if
+ * one is not; else no less than -2^n for the first power that covers both. */
 static Interval and_any(Maker *m, Interval a, Interval b)
 {
     const End natural_a = le(m, num(0), a.lo), natural_b = le(m, num(0), b.lo);
     const End under_a = either(m, natural_a, negative(m, b.hi)), under_b = either(m, natural_b, negative(m, a.hi));
     const End lo = neg(m, power_above(m, sub(m, num(-1), least(m, a.lo, b.lo))));
-    const End hi = choose(m, under_a, choose(m, under_b, least(m, a.hi, b.hi), a.hi), choose(m, under_b, b.hi, most(m, a.hi, b.hi)));
+    const End hi = choose(m, under_a, choose(m, under_b, least(m, a.hi, b.hi), a.hi),
+                          choose(m, under_b, b.hi, most(m, a.hi, b.hi)));
     return interval(choose(m, either(m, natural_a, natural_b), num(0), lo), hi);
 }
 
@@ -317,12 +329,22 @@ static Interval aligned(Maker *m, Interval a, End step)
     return interval(multiple(m, a.lo, step), multiple(m, a.hi, step));
 }
 
-/* a & mask. Ones from bit j up: rounded down to a multiple of 2^j. Ones from j to k: the same, of the remainder modulo 2^(k+1). */
+/* `r`, or where the operand is one number after all, `op` of that and the mask. */
+static Interval unless_single(Maker *m, EndOp op, Interval a, End mask, Interval r)
+{
+    const End one = eq(m, a.lo, a.hi), v = apply(m, op, a.lo, mask);
+    return end_is_known(one) && end_is_known(v) ? choose_interval(m, one, interval(v, v), r) : r;
+}
+
+/* a & mask. Ones from bit j up: rounded down to a multiple of 2^j. Ones from j to k: the same, of the remainder modulo
+ * 2^(k+1). */
 static Interval masked(Maker *m, Interval a, End mask)
 {
-    const End step = apply(m, END_BIT_AND, mask, neg(m, mask)), beyond = add(m, mask, step), size = power_above(m, mask);
-    const End high = both(m, negative(m, mask), eq(m, beyond, num(0))), field = both(m, le(m, num(0), mask), eq(m, beyond, size));
-    Interval  r    = and_any(m, a, interval(mask, mask));
+    const End step = apply(m, END_BIT_AND, mask, neg(m, mask)), beyond = add(m, mask, step),
+              size  = power_above(m, mask);
+    const End high  = both(m, negative(m, mask), eq(m, beyond, num(0))),
+              field = both(m, le(m, num(0), mask), eq(m, beyond, size));
+    Interval  r    = end_is_true(high) || end_is_true(field) ? a : unless_single(m, END_BIT_AND, a, mask, and_any(m, a, interval(mask, mask)));
     if (!end_is_false(field))
         r = choose_interval(m, field, aligned(m, remainder_by(m, a, size), step), r);
     if (!end_is_false(high))
@@ -338,18 +360,22 @@ static Interval rule_and(Maker *m, kn_type type, kn_type from, const Interval *a
         const End v = apply(m, END_BIT_AND, a[0].lo, a[1].lo);
         return interval(v, v);
     }
-    return is_single(a[1]) ? masked(m, a[0], a[1].lo) : is_single(a[0]) ? masked(m, a[1], a[0].lo) : and_any(m, a[0], a[1]);
+    return is_single(a[1])   ? masked(m, a[0], a[1].lo)
+           : is_single(a[0]) ? masked(m, a[1], a[0].lo)
+                             : and_any(m, a[0], a[1]);
 }
 
-/* ~(~a & ~b): with as many ones in front as a number without bounds has, which keeps the size of the operands; and with those of
- * the type, in which the zeros of a mask are contiguous. */
+/* ~(~a & ~b): with as many ones in front as a number without bounds has, which keeps the size of the operands; and with
+ * those of the type, in which the zeros of a mask are contiguous. */
 static Interval rule_or(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     const End      ones = all_ones(type), minus = num(-1);
-    const Interval plain[] = { complement(m, a[0], minus), complement(m, a[1], minus) }, r = complement(m, rule_and(m, type, from, plain), minus);
+    const Interval plain[] = { complement(m, a[0], minus), complement(m, a[1], minus) },
+                   r       = complement(m, rule_and(m, type, from, plain), minus);
     if (type_is_signed(type) || is_single(a[0]) == is_single(a[1]))
         return r;
-    const Interval inside[] = { complement(m, a[0], ones), complement(m, a[1], ones) }, q = complement(m, rule_and(m, type, from, inside), ones);
+    const Interval inside[] = { complement(m, a[0], ones), complement(m, a[1], ones) },
+                   q        = complement(m, rule_and(m, type, from, inside), ones);
     return interval(most(m, r.lo, q.lo), least(m, r.hi, q.hi));
 }
 
@@ -359,7 +385,7 @@ static Interval flipped(Maker *m, Interval a, End mask)
     const End      is_negative = negative(m, mask), size = power_above(m, most(m, mask, sub(m, num(-1), mask)));
     const Interval block       = aligned(m, a, size);
     const Interval r           = interval(block.lo, add(m, block.hi, sub(m, size, num(1))));
-    return choose_interval(m, is_negative, complement(m, r, num(-1)), r);
+    return unless_single(m, END_BIT_XOR, a, mask, choose_interval(m, is_negative, complement(m, r, num(-1)), r));
 }
 
 /* As many bits as the operands have; the sign is known where those of both are. */
@@ -367,7 +393,8 @@ static Interval xor_any(Maker *m, Interval a, Interval b)
 {
     const End top  = most(m, most(m, a.hi, b.hi), sub(m, num(-1), least(m, a.lo, b.lo)));
     const End size = power_above(m, top);
-    const End natural_a = le(m, num(0), a.lo), natural_b = le(m, num(0), b.lo), negative_a = negative(m, a.hi), negative_b = negative(m, b.hi);
+    const End natural_a = le(m, num(0), a.lo), natural_b = le(m, num(0), b.lo), negative_a = negative(m, a.hi),
+              negative_b = negative(m, b.hi);
     const End same  = either(m, both(m, natural_a, natural_b), both(m, negative_a, negative_b));
     const End other = either(m, both(m, natural_a, negative_b), both(m, negative_a, natural_b));
     return interval(choose(m, same, num(0), neg(m, size)), choose(m, other, num(-1), sub(m, size, num(1))));
@@ -381,7 +408,9 @@ static Interval rule_xor(Maker *m, kn_type type, kn_type from, const Interval *a
         const End v = apply(m, END_BIT_XOR, a[0].lo, a[1].lo);
         return interval(v, v);
     }
-    return is_single(a[1]) ? flipped(m, a[0], a[1].lo) : is_single(a[0]) ? flipped(m, a[1], a[0].lo) : xor_any(m, a[0], a[1]);
+    return is_single(a[1])   ? flipped(m, a[0], a[1].lo)
+           : is_single(a[0]) ? flipped(m, a[1], a[0].lo)
+                             : xor_any(m, a[0], a[1]);
 }
 
 static Interval rule_not(Maker *m, kn_type type, kn_type from, const Interval *a)

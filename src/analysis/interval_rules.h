@@ -1,7 +1,8 @@
 /* The rules of integer operators: the interval of a result from those of the operands.
  *
- * One table for the interpreter's analysis, whose ends are numbers, and for lowering, whose ends are expressions (ends.h). An interval contains every value that the operator
- * of the language gives for operands in their intervals: wrapping, division by zero and shifts by too much included. */
+ * One table for the interpreter's analysis, whose ends are numbers, and for lowering, whose ends are expressions
+ * (ends.h). An interval contains every value that the operator of the language gives for operands in their intervals:
+ * wrapping, division by zero and shifts by too much included. */
 #ifndef KILN_ANALYSIS_INTERVAL_RULES_H
 #define KILN_ANALYSIS_INTERVAL_RULES_H
 
@@ -15,7 +16,8 @@ typedef struct Interval {
 bool interval_has_rule(ExprOp op);
 /* `type` is the node's, `from` that of its first operand. The ends lie in the type, and none is unknown. */
 Interval interval_apply(const EndMaker *maker, ExprOp op, kn_type type, kn_type from, const Interval *args);
-/* What [lo, hi] is once wrapped into the type: all of it moved by one multiple of 2^bits if that brings it into the type, else the whole type. */
+/* What [lo, hi] is once wrapped into the type: all of it moved by one multiple of 2^bits if that brings it into the
+ * type, else the whole type. */
 Interval interval_fit(const EndMaker *maker, kn_type type, End lo, End hi);
 
 #endif

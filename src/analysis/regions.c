@@ -372,3 +372,13 @@ bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool 
     context_deep(p->cx, STACK_DEEP, compute, &call);
     return call.ok;
 }
+
+bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding)
+{
+    Boxes b;
+    boxes_init(&b, p, arena, binding);
+    if (boxes_compute(&b, arena, NULL) || (b.failure.kind != FAIL_UNBOUNDED && b.failure.kind != FAIL_REDUCTION))
+        return true;
+    report_failure(&b);
+    return false;
+}

@@ -44,6 +44,9 @@ typedef struct Regions {
  * box needed, the box given and the remedies, and returns false. If `quiet`, adds nothing and only says whether it would do. */
 bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool quiet, Regions *out);
 
+/* Only what other sizes would not mend: false, with the diagnostic, if an index or a reduction has no bounds. */
+bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding);
+
 /* Where the extent of an output's dimension comes from. */
 typedef struct FitDim {
     bool        unlimited;      /* more would do on one side at least, so that side is as in ... */

@@ -48,6 +48,39 @@ static bool reader_end(Boxes *b, End *end)
     return next.dim >= 0;
 }
 
+/* Says why a condition that is a function does not narrow what it guards. */
+static void note_hidden(Boxes *b, const Expr *guard)
+{
+    Text call, formula;
+    if (!guard)
+        return;
+    const Func *f = guard->u.call.func;
+    text_init(&call, &b->cx->call);
+    text_init(&formula, &b->cx->call);
+    expr_print(&call, guard);
+    for (int d = 0; d < f->rank; d++)
+        text_printf(&formula, "%s%s", d ? ", " : "", f->args[d]);
+    text_add(&formula, ") = ");
+    expr_print(&formula, f->values[guard->u.call.index]);
+    diag_note(b->cx, f->loc,
+              "the guard `%s` is not seen: it is a stored function, whose values are not known when regions are; "
+              "make it a formula: `def %s(%s`", text_string(&call), f->name, text_string(&formula));
+}
+
+/* The hidden guard of one of the reads between `end` and the output. */
+static const Expr *guard_of_chain(Boxes *b, End end)
+{
+    enum { MOST = 100 };
+    const Expr *found = NULL;
+    bool        more  = true;
+    for (int i = 0; i < MOST && more && !found; i++) {
+        const Cause c = b->need[end.func->id].cause[end.dim][end.side];
+        found         = c.reader && c.access ? hidden_guard(b->pipeline, c.reader, c.access) : NULL;
+        more          = reader_end(b, &end);
+    }
+    return found;
+}
+
 /* "in <- blurx <- out over x 0..192": the functions from `end` to the output that asked. The middle of a long chain is left out. Returns the output's function. */
 static const Func *print_chain(Text *out, Boxes *b, End end)
 {
@@ -136,6 +169,7 @@ static const char *input_remedy(Boxes *b, const Func *input, const Func *output)
 typedef struct InputError {
     const Func *input, *output;
     const char *message, *boxes, *chain;
+    const Expr *guard;          /* that does not count */
 } InputError;
 
 static InputError describe_input(Boxes *b, const Func *f, int dim)
@@ -154,7 +188,7 @@ static InputError describe_input(Boxes *b, const Func *f, int dim)
     const char *message =
         arena_printf(&b->cx->call, "input `%s` is too small: %s %s is needed, %s is given", f->name, f->args[dim],
                      dim_text(want, sizeof want, box->min[dim], box->max[dim]), dim_text(have, sizeof have, given->min[dim], given->max[dim]));
-    return (InputError){ f, output, message, text_string(&boxes), text_string(&chain) };
+    return (InputError){ f, output, message, text_string(&boxes), text_string(&chain), guard_of_chain(b, end) };
 }
 
 static int short_dim(Boxes *b, const Func *f)
@@ -181,6 +215,7 @@ static void report_inputs(Boxes *b)
         if (e->input->rank > 1)
             diag_note(b->cx, (Loc){ 0 }, "%s", e->boxes);
         diag_note(b->cx, (Loc){ 0 }, "needed by %s", e->chain);
+        note_hidden(b, e->guard);
     }
 }
 
@@ -204,6 +239,7 @@ static void report_unbounded(Boxes *b, const Failure *f)
                  arena_printf(arena, "bound the index, e.g. clamp(%s, 0, 255)", text_string(&index)),
                  arena_printf(arena, "the region of `%s` needed by `%s` is unbounded in %s: it is read at `%s`, where the index may be any number",
                               f->func->name, f->reader->name, dim, text_string(&access)));
+    note_hidden(b, hidden_guard(b->pipeline, f->reader, f->access));
 }
 
 static void report_reduction(Boxes *b, const Failure *f)

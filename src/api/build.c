@@ -40,7 +40,7 @@ struct BuildCall {
     Arena             arena;
     const char       *name, *symbol;
     Targets           targets;
-    const Plan       *plan;
+    Plan             *plan;
     const Program    *program;
     const Codegen    *codegen;
     Emitted           emitted[EMIT_LLVM + 1];   /* by EmitKind; to be released */

@@ -71,12 +71,18 @@ static void plan_by_scheduler(void *arg)
     make->plan               = schedule ? plan_make(make->p, schedule, make->arena, make->request.vector_bits) : NULL;
 }
 
+Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena)
+{
+    return plan_make(p, schedule, arena, vector_bits(targets));
+}
+
 /* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to nothing the default schedule. */
 Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena)
 {
     const char     *asked = options->scheduler;
-    const int       bits  = vector_bits(targets);
-    MakePlan        make  = { .p = p, .request = { .scheduler = asked ? asked : "auto", .budget = options->budget, .cores = options->threads, .vector_bits = bits }, .arena = arena };
+    MakePlan        make  = { .p = p, .arena = arena,
+                              .request = { .scheduler = asked ? asked : "auto", .budget = options->budget,
+                                           .cores = options->threads, .vector_bits = vector_bits(targets) } };
     const Schedule *schedule;
     if (asked && strcmp(asked, "none")) {
         plan_by_scheduler(&make);
@@ -86,10 +92,10 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
         return NULL;
     if (!asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
         return make.plan;
-    return plan_make(p, schedule, arena, bits);
+    return compile_schedule(p, schedule, targets, arena);
 }
 
-Program *compile_program(const Plan *plan, const kn_options *options, const Targets *targets, const char *until)
+Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
     const LowerOptions lowering = { .strict_float = options->strict_float, .vector_bits = vector_bits(targets), .until = until };
     Program *program = lower(plan, &lowering);
@@ -233,7 +239,7 @@ void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan    *plan    = compile_plan(p, &m->options, &targets, &arena);
+    Plan          *plan    = compile_plan(p, &m->options, &targets, &arena);
     const Program *program = plan ? compile_program(plan, &m->options, &targets, NULL) : NULL;
     Bytes          object;
     if (program) {

@@ -150,7 +150,7 @@ static void count(void *arg)
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan    *plan    = compile_plan(p, &call->m->options, &targets, &arena);
+    Plan          *plan    = compile_plan(p, &call->m->options, &targets, &arena);
     Program       *program = plan ? compile_program(plan, &call->m->options, &targets, NULL) : NULL;
     const Program *loops   = program ? compile_program(plan, &call->m->options, &targets, lower_passes[0].name) : NULL;
     if (loops)

@@ -65,10 +65,10 @@ static void register_extern(void *arg)
     if (name && !call->what.function && !call->what.stage) {
         diag_status(cx, KN_ERROR_ARGUMENT, "no C function was given for `%s`", name);
     } else if (name) {
-        Extern *known = map_get(&cx->externs, name);
+        Extern *known = map_get_mutable(&cx->externs, name);
         if (!known) {
             known = ARENA_NEW(&cx->arena, Extern);
-            map_set(&cx->externs, name, known);
+            map_set_mutable(&cx->externs, name, known);
         }
         *known = call->what;
     }

@@ -102,7 +102,7 @@ static void take_let(Nest *n, const Stmt *s)
 {
     const Expr  *value  = explain(n->s, s->let.value);
     const Weight weight = weight_of(n->s, value);
-    map_set(&n->s->lets, s->let.name, weight.nodes <= MOST_NODES && !weight.memory ? (void *)value : NULL);
+    map_set(&n->s->lets, s->let.name, weight.nodes <= MOST_NODES && !weight.memory ? value : NULL);
     nest_stmt(n, s->let.body);
 }
 
@@ -230,9 +230,9 @@ static void print_storage(Nest *n, const Stmt *s)
         print_fold(out, s);
     }
     text_add(out, "\n");
-    map_set(&n->s->sliding, f, (void *)sliding);
+    map_set(&n->s->sliding, f, sliding);
     for (int i = 0; sliding && i < sliding->count; i++)
-        map_set(&n->s->missing, f->args[sliding->dims[i]], (void *)&sliding->window[i]);
+        map_set(&n->s->missing, f->args[sliding->dims[i]], &sliding->window[i]);
     nest_stmt(n, s->realize.body);
 }
 

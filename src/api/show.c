@@ -73,7 +73,7 @@ static void show_compiled(ShowCall *call, const kn_options *options, Arena *aren
     Targets     targets;
     if (!targets_parse(cx, options->target, "host", &targets) || !pass_exists(cx, call->pass))
         return;
-    const Plan *plan = compile_plan(call->p, options, &targets, arena);
+    Plan *plan = compile_plan(call->p, options, &targets, arena);
     if (!plan)
         return;
     if (call->view == KN_VIEW_PLAN) {

@@ -97,6 +97,8 @@ kn_context *kn_context_new(const kn_config *config)
     if (!cx)
         return NULL;
     *cx = (kn_context){ .config = c, .quota_left = c.quota, .plain = newlocale(LC_ALL_MASK, "C", (locale_t)0) };
+    for (int i = 0; i < WARNING_COUNT; i++)
+        cx->silent[i] = !warning_table[i].on;
     arena_init(&cx->arena, cx);
     arena_init(&cx->call, cx);
     map_init(&cx->defines, &cx->arena);
@@ -109,7 +111,7 @@ void context_begin(kn_context *cx)
     arena_free(&cx->call);
     cx->diags.at    = NULL;
     cx->diags.count = cx->diags.capacity = 0;
-    cx->error_count = 0;
+    cx->error_count = cx->warning_count = 0;
     cx->muted       = false;
     cx->status      = KN_OK;
     cx->bailed      = NULL;
@@ -187,7 +189,7 @@ bool context_call(kn_context *cx, void (*fn)(void *arg), void *arg)
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg)
 {
     const size_t      said   = cx->diags.count;
-    const int         errors = cx->error_count;
+    const int         errors = cx->error_count, warnings = cx->warning_count;
     const kn_status   status = cx->status;
     const char *const bailed = cx->bailed;
     const uint64_t    kept   = cx->quota_left / 2;
@@ -197,6 +199,7 @@ bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg)
     if (!done) {
         cx->diags.count = said;
         cx->error_count = errors;
+        cx->warning_count = warnings;
         cx->status      = status;
         cx->bailed      = bailed;
         cx->muted       = false;

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/stack.h"
 #include "base/vec.h"
+#include "base/warning.h"
 
 /* A place in a text: [start, end) are byte offsets. `source` NULL: no place. */
 typedef struct Source {
@@ -27,6 +28,7 @@ typedef struct Loc {
 
 typedef struct Diag {
     kn_severity severity;
+    WarningId   warning;    /* of a KN_WARNING */
     Loc         loc;
     const char *message;
     const char *remedy;     /* what would do, or NULL */
@@ -45,8 +47,9 @@ struct kn_context {
     const char **name_table;    /* the interned names, open addressed */
     size_t      name_capacity, name_count;
     VEC(Diag)   diags;
-    int         error_count;    /* also counts those beyond config.max_errors */
-    bool        muted;          /* the last error had been said already: its notes are not repeated either */
+    int         error_count, warning_count;     /* also count those beyond config.max_errors */
+    bool        muted;          /* the last error or warning was not kept: nor are its notes */
+    bool        silent[WARNING_COUNT];          /* switched off */
     kn_status   status;         /* of the call: the first error's */
     const char *bailed;         /* why the call could not go on, or NULL */
     Try        *tries;
@@ -96,7 +99,7 @@ const char *intern_n(kn_context *cx, const char *name, size_t n);
 
 /* Adds a diagnostic. The remedy (may be NULL) is a second format's result made by the caller. */
 __attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...);
-__attribute__((format(printf, 4, 5))) void diag_warning(kn_context *cx, Loc loc, const char *remedy, const char *format, ...);
+__attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);
 /* An error about an argument of an API call, with its status. Returns the status, to be returned. */
 __attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);

@@ -11,11 +11,32 @@ static const char *const severity_name[] = { [KN_ERROR] = "error", [KN_WARNING] 
 typedef struct Addition {
     kn_context *cx;
     kn_severity severity;
+    WarningId   warning;
     kn_status   status;
     Loc         loc;
     const char *remedy, *format;
     va_list     args;
 } Addition;
+
+/* The same words at the same place say nothing new. */
+static bool said_already(const kn_context *cx, Loc loc, const char *message)
+{
+    for (size_t i = 0; loc.source && i < cx->diags.count; i++) {
+        const Diag *d = &cx->diags.at[i];
+        if (d->loc.source == loc.source && d->loc.start == loc.start && !strcmp(d->message, message))
+            return true;
+    }
+    return false;
+}
+
+/* Warnings are counted apart from errors and notes, so that neither takes the place of the other. */
+static bool no_room(const kn_context *cx, kn_severity severity)
+{
+    int kept = 0;
+    for (size_t i = 0; i < cx->diags.count; i++)
+        kept += (cx->diags.at[i].severity == KN_WARNING) == (severity == KN_WARNING);
+    return kept >= cx->config.max_errors;
+}
 
 static void add(void *arg)
 {
@@ -28,27 +49,26 @@ static void add(void *arg)
     vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, a->format, again);
     va_end(again);
 
-    if (a->severity == KN_ERROR) {
-        /* The same words at the same place say nothing new. */
-        for (size_t i = 0; i < cx->diags.count; i++) {
-            const Diag *d = &cx->diags.at[i];
-            cx->muted     = d->loc.source && d->loc.source == a->loc.source && d->loc.start == a->loc.start && !strcmp(d->message, message);
-            if (cx->muted)
-                return;
-        }
-        cx->error_count++;
+    if (a->severity != KN_NOTE) {
+        cx->muted = said_already(cx, a->loc, message);
+        if (cx->muted)
+            return;
+        cx->error_count += a->severity == KN_ERROR;
+        cx->warning_count += a->severity == KN_WARNING;
         cx->status = cx->status ? cx->status : a->status;
+        cx->muted  = no_room(cx, a->severity);
     }
-    if (cx->diags.count >= (size_t)cx->config.max_errors || (a->severity == KN_NOTE && cx->muted))
+    if (cx->muted || no_room(cx, a->severity))
         return;
     const char *remedy = a->remedy ? arena_strdup(&cx->call, a->remedy) : NULL;
-    vec_push(&cx->call, &cx->diags, ((Diag){ a->severity, a->loc, message, remedy }));
+    vec_push(&cx->call, &cx->diags, ((Diag){ a->severity, a->warning, a->loc, message, remedy }));
 }
 
 /* An API function may add one before it has begun a context_try: then running out of memory ends here. */
-#define ADD(severity_, status_, remedy_)                                             \
+#define ADD(severity_, warning_, status_, remedy_)                                   \
     do {                                                                             \
-        Addition a = { .cx = cx, .severity = severity_, .status = status_, .loc = loc, .remedy = remedy_, .format = format };  \
+        Addition a = { .cx = cx, .severity = severity_, .warning = warning_, .status = status_, .loc = loc,             \
+                       .remedy = remedy_, .format = format };                        \
         va_start(a.args, format);                                                    \
         if (cx->tries)                                                               \
             add(&a);                                                                 \
@@ -59,23 +79,25 @@ static void add(void *arg)
 
 void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)
 {
-    ADD(KN_ERROR, KN_ERROR_PROGRAM, remedy);
+    ADD(KN_ERROR, WARNING_COUNT, KN_ERROR_PROGRAM, remedy);
 }
 
-void diag_warning(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)
+void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy, const char *format, ...)
 {
-    ADD(KN_WARNING, KN_OK, remedy);
+    cx->muted = cx->silent[id];
+    if (!cx->silent[id])
+        ADD(KN_WARNING, id, KN_OK, remedy);
 }
 
 void diag_note(kn_context *cx, Loc loc, const char *format, ...)
 {
-    ADD(KN_NOTE, KN_OK, NULL);
+    ADD(KN_NOTE, WARNING_COUNT, KN_OK, NULL);
 }
 
 kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...)
 {
     const Loc loc = { 0 };
-    ADD(KN_ERROR, status, NULL);
+    ADD(KN_ERROR, WARNING_COUNT, status, NULL);
     return status;
 }
 
@@ -150,11 +172,21 @@ static void render(Text *out, const Diag *d)
         loc_position(d->loc, &line, &column);
         text_printf(out, "%s:%d:%d: ", d->loc.source->name, line, column);
     }
-    text_printf(out, "%s: %s\n", severity_name[d->severity], d->message);
+    text_printf(out, "%s: %s", severity_name[d->severity], d->message);
+    if (d->severity == KN_WARNING)
+        text_printf(out, " [%s]", warning_table[d->warning].name);
+    text_add(out, "\n");
     if (d->loc.source)
         render_line(out, d->loc);
     if (d->remedy)
         text_printf(out, "    = %s\n", d->remedy);
+}
+
+/* How many were not kept. */
+static void render_rest(Text *out, int count, const char *what)
+{
+    if (count > 0)
+        text_printf(out, "… and %d more %s%s\n", count, what, count == 1 ? "" : "s");
 }
 
 typedef struct RenderCall {
@@ -168,17 +200,18 @@ static void render_all(void *arg)
     kn_context *cx   = call->cx;
     Text        out;
     text_init(&out, &cx->call);
-    int shown = 0;
+    int shown = 0, warned = 0;
     for (size_t i = 0; i < cx->diags.count; i++) {
         render(&out, &cx->diags.at[i]);
         shown += cx->diags.at[i].severity == KN_ERROR;
+        warned += cx->diags.at[i].severity == KN_WARNING;
     }
     if (cx->bailed) {
         text_printf(&out, "error: %s\n", cx->bailed);
         shown++;
     }
-    if (cx->error_count > shown)
-        text_printf(&out, "… and %d more error%s\n", cx->error_count - shown, cx->error_count - shown == 1 ? "" : "s");
+    render_rest(&out, cx->error_count - shown, "error");
+    render_rest(&out, cx->warning_count - warned, "warning");
     call->text = text_string(&out);
 }
 
@@ -198,11 +231,12 @@ int kn_diagnostic_count(kn_context *cx)
 kn_diagnostic kn_diagnostic_get(kn_context *cx, int index)
 {
     if (!cx || index < 0 || index >= kn_diagnostic_count(cx))
-        return (kn_diagnostic){ KN_NOTE, "", 0, 0, "" };
+        return (kn_diagnostic){ KN_NOTE, "", 0, 0, "", NULL };
     if ((size_t)index == cx->diags.count)
-        return (kn_diagnostic){ KN_ERROR, "", 0, 0, cx->bailed };
+        return (kn_diagnostic){ KN_ERROR, "", 0, 0, cx->bailed, NULL };
     const Diag   *d = &cx->diags.at[index];
-    kn_diagnostic r = { d->severity, d->loc.source ? d->loc.source->name : "", 0, 0, d->message };
+    kn_diagnostic r = { d->severity, d->loc.source ? d->loc.source->name : "", 0, 0, d->message,
+                        d->severity == KN_WARNING ? warning_table[d->warning].name : NULL };
     loc_position(d->loc, &r.line, &r.column);
     return r;
 }

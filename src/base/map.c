@@ -14,9 +14,19 @@ void map_init(Map *m, Arena *arena)
     *m = (Map){ .arena = arena };
 }
 
-void *map_get(const Map *m, const void *key)
+static MapValue value_of(const Map *m, const void *key)
 {
-    return m->capacity ? m->values[slot(m, key)] : NULL;
+    return m->capacity ? m->values[slot(m, key)] : (MapValue){ .kept = NULL };
+}
+
+const void *map_get(const Map *m, const void *key)
+{
+    return value_of(m, key).kept;
+}
+
+void *map_get_mutable(const Map *m, const void *key)
+{
+    return value_of(m, key).mutable;
 }
 
 /* The map in twice the space; unchanged if there is no memory. */
@@ -25,7 +35,7 @@ static void map_grow(Map *m)
     const Map    old      = *m;
     const size_t capacity = old.capacity ? old.capacity * 2 : 16;
     const void **keys     = ARENA_ARRAY(m->arena, const void *, capacity);
-    m->values   = ARENA_ARRAY(m->arena, void *, capacity);
+    m->values   = ARENA_ARRAY(m->arena, MapValue, capacity);
     m->keys     = keys;
     m->capacity = capacity;
     for (size_t i = 0; i < old.capacity; i++)
@@ -36,7 +46,7 @@ static void map_grow(Map *m)
         }
 }
 
-void map_set(Map *m, const void *key, void *value)
+static void put(Map *m, const void *key, MapValue value)
 {
     if (2 * (m->count + 1) > m->capacity)
         map_grow(m);
@@ -44,4 +54,14 @@ void map_set(Map *m, const void *key, void *value)
     m->count += !m->keys[at];
     m->keys[at]   = key;
     m->values[at] = value;
+}
+
+void map_set(Map *m, const void *key, const void *value)
+{
+    put(m, key, (MapValue){ .kept = value });
+}
+
+void map_set_mutable(Map *m, const void *key, void *value)
+{
+    put(m, key, (MapValue){ .mutable = value });
 }

@@ -276,10 +276,10 @@ static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_onl
 static int bind_input(Cli *cli, Binding *at, bool shapes_only)
 {
     const char *subject = subject_text(cli, at->port.name, "=", at->text);
-    const bool  made    = at->text[0] == '@';
-    const int   status  = made ? bind_made(cli, at, subject, shapes_only)
-                               : image_load(cli, at->text, &at->port, &at->buffer);
-    at->gray = status == DONE && !made && at->port.rank == 3 && at->buffer.dim[2].extent == 1 && image_is_picture(at->text);
+    bool        picture = false;
+    const int   status  = at->text[0] == '@' ? bind_made(cli, at, subject, shapes_only)
+                                             : image_load(cli, at->text, &at->port, &at->buffer, &picture);
+    at->gray = status == DONE && picture && at->port.rank == 3 && at->buffer.dim[2].extent == 1;
     if (status == DONE)
         place_input(at);
     return status;
@@ -427,6 +427,9 @@ static int assign_paths(Cli *cli, Bindings *b)
                            out->port.name, path);
         if (status == DONE && out->path)
             status = usage(cli, "-o %s: %s already goes to %s", text, out->port.name, out->path);
+        for (int k = 0; k < b->count && status == DONE; k++)
+            if (b->at[k].path && same_file(cli, b->at[k].path, path))
+                status = usage(cli, "-o %s: %s goes to the same file", text, b->at[k].port.name);
         if (status != DONE)
             return status;
         out->path = path;

@@ -19,7 +19,7 @@ typedef struct Bench {
     int        threads[MOST_THREADS], thread_count;
     Contender *at;
     int        count;
-    double     begin;
+    Progress   progress;
 } Bench;
 
 /* ---- Settings ---- */
@@ -177,10 +177,14 @@ static void add_contender(Bench *bench, const char *name, const char *file, cons
     bench->at[bench->count++] = (Contender){ .name = name, .file = file, .schedule = schedule };
 }
 
-/* The default, and what the program has. */
+/* No schedule; what `auto` makes, which is what kiln run makes too; what the program has. */
 static void add_own(Bench *bench, const kn_pipeline *p)
 {
-    add_contender(bench, "default", NULL, "");
+    add_contender(bench, "none", NULL, "");
+    add_contender(bench, "auto", NULL, NULL);
+    bench->at[0].scheduler = "none";
+    bench->at[1].scheduler = "auto";
+    bench->at[1].optional  = true;
     bool unnamed = false;
     for (int i = 0; i < kn_schedule_count(p); i++) {
         const char *name = kn_schedule_name(p, i);
@@ -207,15 +211,25 @@ static void add_beside(Cli *cli, Bench *bench, const glob_t *found)
     }
 }
 
+/* Once, however often it is asked for; whoever asks for a schedule wants to know why there is none. */
+static void add_scheduler(Bench *bench, const char *name)
+{
+    int i = 0;
+    while (i < bench->count && !(bench->at[i].scheduler && !strcmp(bench->at[i].scheduler, name)))
+        i++;
+    if (i == bench->count)
+        add_contender(bench, name, NULL, NULL);
+    bench->at[i].scheduler = name;
+    bench->at[i].optional  = false;
+}
+
 static void add_given(Cli *cli, Bench *bench)
 {
-    const char *path;
-    for (int i = 0; (path = option_value(cli, OPTION_BENCH_SCHEDULE, i)); i++)
-        add_contender(bench, base_name(path), path, NULL);
-    for (int i = 0; (path = option_value(cli, OPTION_BENCH_SCHEDULER, i)); i++) {
-        add_contender(bench, path, NULL, NULL);
-        bench->at[bench->count - 1].scheduler = path;
-    }
+    const char *value;
+    for (int i = 0; (value = option_value(cli, OPTION_BENCH_SCHEDULE, i)); i++)
+        add_contender(bench, base_name(value), value, NULL);
+    for (int i = 0; (value = option_value(cli, OPTION_BENCH_SCHEDULER, i)); i++)
+        add_scheduler(bench, value);
 }
 
 /* Of all contenders those that --only names. */
@@ -262,7 +276,7 @@ static int list_contenders(Cli *cli, Bench *bench, const kn_pipeline *p)
         glob(join(cli, name, ".sched"), 0, NULL, &beside);
         glob(join(cli, name, ".*.sched"), GLOB_APPEND, NULL, &beside);
     }
-    const size_t most = (size_t)(2 + kn_schedule_count(p) + cli->given_count) + beside.gl_pathc;
+    const size_t most = (size_t)(3 + kn_schedule_count(p) + cli->given_count) + beside.gl_pathc;
     bench->at         = cli_alloc(cli, sizeof *bench->at * most * (size_t)bench->thread_count);
     bench->count      = 0;
     add_own(bench, p);
@@ -277,19 +291,6 @@ static int list_contenders(Cli *cli, Bench *bench, const kn_pipeline *p)
 
 /* ---- Measuring ---- */
 
-/* A line that is gone when the work is done, if that takes a while. */
-static void show_progress(const Bench *bench, const char *what, const Contender *c)
-{
-    if (isatty(STDERR_FILENO) && now() - bench->begin > 1)
-        fprintf(stderr, "\r\033[Kkiln: %s %s, %d thread%s …", what, c->name, c->threads, c->threads == 1 ? "" : "s");
-}
-
-static void end_progress(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-}
-
 static void drop(Bench *bench, int i)
 {
     contender_close(&bench->at[i]);
@@ -303,10 +304,11 @@ static int prepare(Cli *cli, Bench *bench, const Bindings *b, kn_buffer *referen
     int status = DONE;
     for (int i = 0; i < bench->count;) {
         Contender *c = &bench->at[i];
-        show_progress(bench, "compiling", c);
+        progress_next(&bench->progress, "compiling", c->name);
         int good = contender_open(cli, &bench->options, b, c);
         if (good == DONE)
             good = contender_try(cli, c, b, reference);
+        progress_end(&bench->progress);
         if (good == DONE) {
             i++;
             continue;
@@ -320,16 +322,15 @@ static int prepare(Cli *cli, Bench *bench, const Bindings *b, kn_buffer *referen
 static int take_turns(Cli *cli, Bench *bench, const Bindings *b)
 {
     enum { LEAST_RUNS = 3 };
-    const int rounds = bench->how.rounds;
-    for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < bench->count; i++) {
-            show_progress(bench, "measuring", &bench->at[i]);
-            const int status =
-                contender_turn(cli, &bench->at[i], b, bench->how.seconds / rounds, (LEAST_RUNS + rounds - 1) / rounds);
-            if (status != DONE)
-                return status;
-        }
-    return DONE;
+    const int rounds = bench->how.rounds, turns = rounds * bench->count, least = (LEAST_RUNS + rounds - 1) / rounds;
+    int       status = DONE;
+    progress_next(&bench->progress, "measuring", b->program.path);
+    for (int i = 0; i < turns && status == DONE; i++) {
+        progress_count(&bench->progress, i, turns);
+        status = contender_turn(cli, &bench->at[i % bench->count], b, bench->how.seconds / rounds, least);
+    }
+    progress_end(&bench->progress);
+    return status;
 }
 
 static int check_agreement(const Bench *bench, const Bindings *b)
@@ -347,7 +348,6 @@ static int measure(Cli *cli, Bench *bench, const Bindings *b)
     kn_buffer *reference = cli_alloc(cli, sizeof *reference * (size_t)(b->count + 1));
     const int  left_out  = prepare(cli, bench, b, reference);
     const int  status    = bench->count ? take_turns(cli, bench, b) : FAILED;
-    end_progress();
     if (status != DONE)
         return status;
     if (option_given(cli, OPTION_JSON))
@@ -364,10 +364,10 @@ static int bench_program(Cli *cli, Bench *bench)
 {
     Bindings b      = { 0 };
     int      status = cli->operand_count == 1 ? add_bench_file(cli) : DONE;
-    bench->begin    = now();
     bench->count    = 0;
     if (status == DONE)
         status = bindings_prepare(cli, &b);
+    bench->progress = (Progress){ .begun = now() };
     if (status == DONE)
         status = list_contenders(cli, bench, b.program.pipeline);
     if (status == DONE)
@@ -389,8 +389,10 @@ static int bench_alone(Cli *cli, Bench *bench, const char *path, const char **ar
     memcpy(operands + 1, arguments, sizeof *operands * (size_t)count);
     cli->operands      = operands;
     cli->operand_count = count + 1;
-    cli->cx            = kn_context_new(NULL);
-    const int status   = cli->cx ? bench_program(cli, bench) : failed("out of memory");
+    int status;
+    cli->cx = context_open(cli, &status);
+    if (cli->cx)
+        status = bench_program(cli, bench);
     kn_context_free(cli->cx);
     struct Block *blocks = cli->blocks;
     *cli                 = had;

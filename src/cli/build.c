@@ -89,8 +89,12 @@ int command_build(Cli *cli)
         return status;
     status = program_load(cli, cli->operands[0], &program);
     if (status == DONE) {
+        Progress progress;
         fputs(program.warnings, stderr);
-        status = kn_build(program.pipeline, path, &options, emit.library, &written) == KN_OK ? DONE : report(cli);
+        progress_begin(&progress, "compiling", program.path);
+        const kn_status built = kn_build(program.pipeline, path, &options, emit.library, &written);
+        progress_end(&progress);
+        status = built == KN_OK ? DONE : report(cli);
     }
     if (status == DONE)
         say_written(written, now() - begin);

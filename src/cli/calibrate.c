@@ -53,12 +53,9 @@ static int write_machine(Cli *cli, char *path, const char *text)
     return DONE;
 }
 
-/* A line that is gone when the work is done. */
-static int show_progress(void *user, int done, int all)
+static int count_measured(void *user, int done, int all)
 {
-    (void)user;
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[Kkiln: measuring, %d of %d …", done, all);
+    progress_count(user, done, all);
     return true;
 }
 
@@ -70,8 +67,9 @@ int command_calibrate(Cli *cli)
         return usage(cli, "`%s`: calibrate takes no program", cli->operands[0]);
     if (!path)
         return failed("there is no home folder to keep the machine in; say where: kiln calibrate -o FILE");
-    const char *text = kn_calibrate(cli->cx, show_progress, NULL);
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
+    Progress progress;
+    progress_begin(&progress, "measuring", "this machine");
+    const char *text = kn_calibrate(cli->cx, count_measured, &progress);
+    progress_end(&progress);
     return text ? write_machine(cli, path, text) : report(cli);
 }

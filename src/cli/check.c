@@ -1,4 +1,4 @@
-/* kiln check FILE …: the diagnostics of programs. */
+/* kiln check FILE …: the diagnostics of programs and their schedules. */
 #include "cli.h"
 
 /* "sigma : f32 = 1.5" or "in : u8(x, y)" */
@@ -40,20 +40,28 @@ static void print_ok(const Program *program)
     putchar('\n');
 }
 
+static int check_file(Cli *cli, const char *path)
+{
+    Program program;
+    int     status = program_load(cli, path, &program);
+    if (status == DONE)
+        fputs(program.warnings, stderr);
+    if (status == DONE && kn_check(program.pipeline, NULL) != KN_OK)
+        status = report(cli);
+    if (status == DONE)
+        print_ok(&program);
+    kn_pipeline_free(program.pipeline);
+    return status;
+}
+
 int command_check(Cli *cli)
 {
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln check FILE …");
     int status = DONE;
     for (int i = 0; i < cli->operand_count; i++) {
-        Program   program;
-        const int one = program_load(cli, cli->operands[i], &program);
-        if (one == DONE) {
-            fputs(program.warnings, stderr);
-            print_ok(&program);
-        }
-        status = one > status ? one : status;
-        kn_pipeline_free(program.pipeline);
+        const int one = check_file(cli, cli->operands[i]);
+        status        = one > status ? one : status;
     }
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef KILN_CLI_CLI_H
 #define KILN_CLI_CLI_H
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "kiln.h"
@@ -16,6 +17,7 @@ typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF
 
 typedef enum OptionId {
     OPTION_DEFINE,
+    OPTION_NO_WARN,
     OPTION_WITH_SCHEDULE,
     OPTION_BENCH_SCHEDULE,
     OPTION_ONLY,
@@ -50,6 +52,7 @@ typedef enum OptionId {
     OPTION_PROFILE,
     OPTION_CHECK_ACCESS,
     OPTION_LOAD,
+    OPTION_ALPHA,
     OPTION_TOLERANCE,
     OPTION_FUNCS,
     OPTION_GRAPH,
@@ -95,10 +98,18 @@ typedef struct Given {
     const char *value; /* NULL for a flag */
 } Given;
 
+/* A text that was read: once, since it may be a pipe. */
+typedef struct FileText {
+    const char      *path, *text;
+    size_t           length;
+    struct FileText *next;
+} FileText;
+
 struct Cli {
     kn_context   *cx;
     CommandId     command;
     struct Block *blocks; /* memory until the end */
+    FileText     *texts;
     Given        *given;
     int           given_count;
     const char  **operands;
@@ -111,17 +122,37 @@ struct Cli {
 void *cli_alloc(Cli *cli, size_t size);
 char *cli_strndup(Cli *cli, const char *s, size_t n);
 
+/* A new context, with the warnings of --no-warn switched off; NULL after a message, *status is what to exit with. */
+kn_context *context_open(const Cli *cli, int *status);
+
 /* Prints "kiln: …"; the first also says where to find help. They return the exit status to be passed on. */
 __attribute__((format(printf, 2, 3))) int  usage(const Cli *cli, const char *format, ...);
 __attribute__((format(printf, 1, 2))) int  failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
-/* "kiln: compiling FILE …" on a terminal, a line that is gone when the next is said or the work is done. */
-void say_working(const char *what, const char *path);
-void say_done(void);
 /* Prints the diagnostics of the last call of the library, if any. Returns FAILED. */
 int report(Cli *cli);
 /* The same for something done to `subject`: a file or an argument, which diagnostics without a place are put behind. */
 int report_about(Cli *cli, const char *subject);
+
+/* ---- progress.c ---- */
+
+/* A step that may take long: "kiln: reading big.npy … 3 s", or "… 3 of 8, 12 s", on a terminal, from its second second on. */
+typedef struct Progress {
+    const char     *what, *subject;
+    double          begun;
+    int64_t         done, total; /* total 0: not counted */
+    bool            runs, over, shown;
+    pthread_t       thread;
+    pthread_mutex_t lock;
+    pthread_cond_t  wake;
+} Progress;
+
+/* `what` and `subject` are kept until progress_end, which takes the line away; messages come after that. */
+void progress_begin(Progress *p, const char *what, const char *subject);
+/* Another step of the same work, which the line is shown for at once if the work has taken so long already. */
+void progress_next(Progress *p, const char *what, const char *subject);
+void progress_count(Progress *p, int64_t done, int64_t total);
+void progress_end(Progress *p);
 
 /* ---- options.c ---- */
 
@@ -151,7 +182,7 @@ typedef struct Program {
     const char  *warnings; /* of a parse that went well: to be printed once */
 } Program;
 
-/* The whole of a file ("-" is stdin); a message says why not. */
+/* The whole of a file ("-" is stdin), which is opened the first time it is asked for; a message says why not. */
 int file_read(Cli *cli, const char *path, const char **text, size_t *length);
 /* Reads, and parses with -D and --schedule; prints errors. */
 int program_load(Cli *cli, const char *path, Program *program);
@@ -219,13 +250,15 @@ int bindings_prepare(Cli *cli, Bindings *b);
 
 /* ---- images.c ---- */
 
-/* Whether the file holds a picture, not numbers: any but NPY. */
-bool image_is_picture(const char *path);
-/* Loads an image as the port wants it; says what had to be converted. */
-int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to);
-/* Whether the ending of `path` is that of a format that can be written (tries with a single pixel), and its folder is there: so
+/* Loads an image as the port and --alpha want it; says what had to be converted, and whether it was a picture, not numbers. */
+int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to, bool *picture);
+/* Whether the ending of `path` is that of a format that holds such outputs (tries with a single pixel), and its folder is there: so
  * that it is known before the program runs. A message if not. */
 int image_path_check(Cli *cli, const char *path, const kn_port *port);
+/* Whether two paths name one file, also one that is not there yet. */
+bool same_file(Cli *cli, const char *a, const char *b);
+/* Whether the outputs that -o names, whose sizes are known, can be written. A message if not. */
+int bindings_check_files(Cli *cli, const Bindings *b);
 /* Saves an output in the format of the path's ending; says what had to be converted. */
 int image_save(Cli *cli, const char *path, const kn_buffer *b);
 /* Saves the outputs that -o names. */
@@ -240,13 +273,13 @@ const char *point_text(Cli *cli, const int32_t *at, int rank);
 /* All values to stdout: a row a line, planes separated by an empty line. */
 void values_print(const kn_buffer *b);
 /* Type, size, min, max and mean to stdout. */
-void values_summary(Cli *cli, const char *name, const kn_buffer *b);
+int values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
 /* ---- schedule.c ---- */
 
 /* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that is obeyed. NULL: by `auto`; nobody has asked for it, so the program
- * goes without one that cannot be made. */
-int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options);
+ * goes without one that cannot be made. Watched: its progress is shown; not where it is a part of what is shown already. */
+int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options, bool watched);
 
 /* ---- measure.c ---- */
 
@@ -257,6 +290,7 @@ typedef struct Contender {
     const char *file;       /* a .sched, or NULL */
     const char *schedule;   /* if there is no file: as in kn_options */
     const char *scheduler;  /* makes its schedule, or NULL */
+    bool        optional;   /* if no schedule can be made it has none, as for kiln run */
     int         threads;
     kn_context *cx;
     Bindings    own; /* the program, parsed in that context */

@@ -14,6 +14,7 @@ typedef struct Finalists {
     Contender   at[MOST];
     const char *text[MOST];
     int         count;
+    Progress    progress;
 } Finalists;
 
 static int read_seconds(Cli *cli, double *out)
@@ -65,14 +66,15 @@ static double shortest(const Contender *c)
 
 static int take_turns(Cli *cli, Finalists *f, const Bindings *b, double seconds)
 {
-    for (int turn = 0; turn < TURNS; turn++)
-        for (int i = 0; i < f->count; i++) {
-            say_working("measuring", f->at[i].name);
-            const int status = contender_turn(cli, &f->at[i], b, seconds / TURNS / f->count, 1);
-            if (status != DONE)
-                return status;
-        }
-    return DONE;
+    const int turns  = TURNS * f->count;
+    int       status = DONE;
+    progress_next(&f->progress, "measuring", b->program.path);
+    for (int i = 0; i < turns && status == DONE; i++) {
+        progress_count(&f->progress, i, turns);
+        status = contender_turn(cli, &f->at[i % f->count], b, seconds / turns, 1);
+    }
+    progress_end(&f->progress);
+    return status;
 }
 
 static const char *fastest(const Finalists *f)
@@ -95,15 +97,17 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
     double     seconds, begin = now();
     int        status = read_seconds(cli, &seconds);
     with.scheduler    = NULL;
+    progress_begin(&f.progress, "compiling for", "auto");
     if (status == DONE)
         status = add_finalist(cli, &f, "auto", &with, b, reference);
+    progress_end(&f.progress);
     for (int i = 0; status == DONE && strcmp(kn_scheduler_get(i).name, "auto") && f.count < MOST && now() - begin < seconds / 2; i++) {
-        say_working("compiling for", kn_scheduler_get(i).name);
+        progress_next(&f.progress, "compiling for", kn_scheduler_get(i).name);
         status = add_finalist(cli, &f, kn_scheduler_get(i).name, &with, b, reference);
+        progress_end(&f.progress);
     }
     if (status == DONE && f.count)
         status = take_turns(cli, &f, b, seconds - (now() - begin) > 0 ? seconds - (now() - begin) : 0);
-    say_done();
     if (status == DONE)
         *best = f.count ? fastest(&f) : NULL;
     for (int i = 0; i < f.count; i++)

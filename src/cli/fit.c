@@ -1,6 +1,7 @@
 /* The size of an output that was not given one: what the library fits, and in words why. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Grey pictures for inputs in colour ---- */
@@ -56,47 +57,87 @@ static void repeat_gray(Cli *cli, Bindings *b)
 
 /* ---- The size of an output ---- */
 
-/* Whether nothing limits the output along dimension d: one more pixel would do as well. */
-static bool is_unlimited(Bindings *b, Binding *out, int d)
+/* An output's ports: one, or the components of a tuple, which have one box. */
+typedef struct Ports {
+    Binding *at;
+    int      count;
+    int      name_length; /* of `out` in out.0 */
+} Ports;
+
+static Ports ports_of(const Bindings *b, int first)
 {
+    Ports p = { &b->at[first], 1, (int)strcspn(b->at[first].port.name, ".") };
+    while (first + p.count < b->count && p.at[0].port.name[p.name_length] && p.at[p.count].port.kind == KN_OUTPUT &&
+           !strncmp(p.at[0].port.name, p.at[p.count].port.name, (size_t)p.name_length + 1))
+        p.count++;
+    return p;
+}
+
+static void set_dim(const Ports *out, int d, kn_dim dim)
+{
+    for (int i = 0; i < out->count; i++)
+        out->at[i].buffer.dim[d] = dim;
+}
+
+/* Whether nothing limits the output along dimension d, below or above: one more pixel there would do as well. */
+static bool is_unlimited(const Bindings *b, const Ports *out, int d, bool below)
+{
+    const kn_dim     had  = out->at[0].buffer.dim[d];
+    const kn_dim     more = { had.min - below, had.extent + 1, had.stride };
     const kn_region *regions;
     int              count;
-    if (out->buffer.dim[d].extent == INT32_MAX)
+    if (had.extent == INT32_MAX || (below && had.min == INT32_MIN))
         return false;
-    out->buffer.dim[d].extent++;
+    set_dim(out, d, more);
     const bool larger = kn_bounds(b->module, b->args, b->arg_count, &regions, &count) == KN_OK;
-    out->buffer.dim[d].extent--;
+    set_dim(out, d, had);
     return larger;
+}
+
+/* "x, y below": the dimensions that nothing limits, on one side or on both; *sides is how many sides that are. */
+static const char *free_dims(Cli *cli, const Bindings *b, const Ports *out, int *sides)
+{
+    char  *text = NULL;
+    size_t size;
+    FILE  *to = open_memstream(&text, &size);
+    *sides    = 0;
+    for (int d = 0; to && d < out->at[0].buffer.rank; d++) {
+        const bool below = is_unlimited(b, out, d, true), above = is_unlimited(b, out, d, false);
+        if (below || above)
+            fprintf(to, "%s%s%s", *sides ? ", " : "", out->at[0].port.dims[d],
+                    below && above ? "" : below ? " below" : " above");
+        *sides += below + above;
+    }
+    if (to)
+        fclose(to);
+    const char *kept = cli_strndup(cli, text ? text : "", text ? strlen(text) : 0);
+    free(text);
+    return kept;
 }
 
 /* "out is 190x160 from (1, 0): y as in the inputs, because nothing limits it; else the largest that they suffice for"
  */
-static void say_size(Cli *cli, Bindings *b, Binding *out)
+static void say_size(Cli *cli, const Bindings *b, const Ports *out)
 {
-    enum { SIZE = 300 };
-    char    free_dims[SIZE] = "";
-    int     free_count = 0, n = 0;
-    int32_t origin[KN_MAX_RANK];
-    bool    placed = false;
-    for (int d = 0; d < out->buffer.rank; d++) {
-        origin[d] = out->buffer.dim[d].min;
+    const kn_buffer *box  = &out->at[0].buffer;
+    const char      *name = cli_strndup(cli, out->at[0].port.name, (size_t)out->name_length);
+    int              sides;
+    int32_t          origin[KN_MAX_RANK];
+    bool             placed = false;
+    for (int d = 0; d < box->rank; d++) {
+        origin[d] = box->dim[d].min;
         placed    = placed || origin[d];
-        if (is_unlimited(b, out, d)) {
-            n += snprintf(free_dims + n, (size_t)(n < SIZE ? SIZE - n : 0), "%s%s", free_count ? ", " : "",
-                          out->port.dims[d]);
-            n = n < SIZE ? n : SIZE;
-            free_count++;
-        }
     }
-    const char *size  = shape_text(cli, &out->buffer);
-    const char *from  = placed ? " from " : "";
-    const char *point = placed ? point_text(cli, origin, out->buffer.rank) : "";
-    if (free_count == 0)
-        say("%s is %s%s%s, the largest that the inputs suffice for", out->port.name, size, from, point);
+    const char *free_of = free_dims(cli, b, out, &sides);
+    const char *size    = shape_text(cli, box);
+    const char *from    = placed ? " from " : "";
+    const char *point   = placed ? point_text(cli, origin, box->rank) : "";
+    if (sides == 0)
+        say("%s is %s%s%s, the largest that the inputs suffice for", name, size, from, point);
     else
-        say("%s is %s%s%s: %s as in the inputs, because nothing limits %s%s", out->port.name, size, from, point,
-            free_dims, free_count == 1 ? "it" : "them",
-            free_count < out->buffer.rank ? "; else the largest that they suffice for" : "");
+        say("%s is %s%s%s: %s as in the inputs, because nothing limits %s%s", name, size, from, point, free_of,
+            strchr(free_of, ',') ? "them" : "it",
+            sides < 2 * box->rank ? "; else the largest that they suffice for" : "");
 }
 
 /* Whether there are inputs, and all have a size: then outputs are fitted to them. */
@@ -134,9 +175,12 @@ int bindings_fit(Cli *cli, Bindings *b)
         return DONE;
     if (kn_fit(b->module, b->args, b->arg_count) != KN_OK)
         return report(cli);
-    for (int i = 0; i < b->count; i++)
-        if (b->at[i].port.kind == KN_OUTPUT && !b->at[i].sized && b->at[i].port.rank > 0)
-            say_size(cli, b, &b->at[i]);
+    for (int i = 0; i < b->count;) {
+        const Ports out = ports_of(b, i);
+        if (out.at[0].port.kind == KN_OUTPUT && !out.at[0].sized && out.at[0].port.rank > 0)
+            say_size(cli, b, &out);
+        i += out.count;
+    }
     return DONE;
 }
 
@@ -153,5 +197,7 @@ int bindings_prepare(Cli *cli, Bindings *b)
     int status = bindings_load(cli, false, b);
     if (status == DONE)
         status = bindings_fit(cli, b);
+    if (status == DONE)
+        status = bindings_check_files(cli, b);
     return status == DONE ? bindings_allocate(cli, b) : status;
 }

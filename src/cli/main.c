@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const Command command_table[COMMAND_COUNT] = {
     [COMMAND_CHECK] = {
@@ -13,7 +12,9 @@ const Command command_table[COMMAND_COUNT] = {
         .summary     = "read programs and report what is wrong with them",
         .description = "Reads each program and prints its diagnostics: the place, the line, the reason and "
                        "the remedy. Prints what a program is called with and what it gives if nothing is "
-                       "wrong.",
+                       "wrong.\n\n"
+                       "All is said that can be known without sizes: each schedule of the program and of --schedule is "
+                       "tried as run does it, and an index without bounds is found.",
         .run         = command_check,
     },
     [COMMAND_RUN] = {
@@ -21,17 +22,18 @@ const Command command_table[COMMAND_COUNT] = {
         .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o [NAME=]IMAGE …]",
         .summary     = "compile a program and run it on images",
         .description = "NAME is an input, a parameter or a const of the program. An input is an image file "
-                       "(PNG, JPEG, TIFF, PGM, PPM, PFM, NPY), a formula over its coordinates, "
+                       "({formats}), a formula over its coordinates, "
                        "NAME=@192x160x3:EXPR, or noise, NAME=@noise(192x160x3) or "
                        "NAME=@noise(192x160x3,SEED).\n\n"
                        "Pictures are converted to the type and rank of the input or, when saved, to what the "
                        "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
                        "A grey picture has three equal channels for a program that reads so many. "
-                       "The numbers of an NPY file are never changed. Each conversion is stated.\n\n"
+                       "The numbers of an NPY file are never changed. A picture that says it is shown turned is turned, and a PGM or PPM "
+                       "whose values end at another number than 255 or 65535 is scaled. Each conversion is stated.\n\n"
                        "Without --size an output is as large as the inputs allow. Without -o its type, size, "
                        "minimum, maximum and mean are printed.\n\n"
                        "The program is compiled, or what was compiled before is taken from the cache; the times of reading, "
-                       "compiling and running are said apart.",
+                       "compiling, running and writing are said apart.",
         .run         = command_run,
     },
     [COMMAND_BUILD] = {
@@ -78,8 +80,9 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "bench",
         .synopsis    = "[FILE|APP [NAME=VALUE|IMAGE …]] …",
         .summary     = "measure a program's schedules against each other",
-        .description = "Compares the default schedule, the schedules in the program, and those beside it: NAME.sched and "
-                       "NAME.*.sched beside NAME.kiln. They take turns, so that what disturbs one disturbs all. The table has the "
+        .description = "Compares none, which is the program without a schedule; auto, which is what kiln run makes for a program that has "
+                       "no schedule; the schedules in the program; and those beside it: NAME.sched and NAME.*.sched beside NAME.kiln. "
+                       "They take turns, so that what disturbs one disturbs all. The table has the "
                        "shortest and the median time of a run, how far times spread, the time to compile, the memory that a run "
                        "takes beside its inputs and outputs, and whether the results agree; the exit status is 1 if they do not.\n\n"
                        "APP is apps/APP/APP.kiln. Arguments are given as for run. Without any they are read from the file NAME.bench "
@@ -141,6 +144,22 @@ static void free_blocks(Cli *cli)
     }
 }
 
+/* ---- The context ---- */
+
+kn_context *context_open(const Cli *cli, int *status)
+{
+    kn_context *cx = kn_context_new(NULL);
+    *status        = cx ? DONE : failed("out of memory");
+    const char *name;
+    for (int i = 0; *status == DONE && (name = option_value(cli, OPTION_NO_WARN, i)); i++)
+        if (kn_warn(cx, name, false) != KN_OK)
+            *status = usage(cli, "--no-warn %s: %s", name, kn_diagnostic_get(cx, 0).message);
+    if (*status == DONE)
+        return cx;
+    kn_context_free(cx);
+    return NULL;
+}
+
 /* ---- Messages ---- */
 
 static void print_message(const char *format, va_list args)
@@ -166,18 +185,6 @@ int usage(const Cli *cli, const char *format, ...)
     else
         fputs("      see: kiln --help\n", stderr);
     return USAGE;
-}
-
-void say_working(const char *what, const char *path)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\033[Kkiln: %s %s …\r", what, path);
-}
-
-void say_done(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\033[K", stderr);
 }
 
 int failed(const char *format, ...)
@@ -237,8 +244,8 @@ static int run_command(CommandId id, int count, char **words)
     if (status == DONE && option_given(&cli, OPTION_HELP)) {
         help_command(id);
     } else if (status == DONE) {
-        cli.cx = kn_context_new(NULL);
-        status = cli.cx ? command_table[id].run(&cli) : failed("out of memory");
+        cli.cx = context_open(&cli, &status);
+        status = cli.cx ? command_table[id].run(&cli) : status;
         kn_context_free(cli.cx);
     }
     free_blocks(&cli);

@@ -140,10 +140,10 @@ static int compile(Cli *cli, kn_options options, const Bindings *b, Contender *c
     if (status == DONE && c->file)
         status = add_file(cli, c, &options.schedule);
     const double begin = now();
-    if (status == DONE && c->scheduler) {           /* the sizes are those of b, the program is its own */
-        Bindings sized        = *b;
-        sized.program         = c->own.program;
-        status                = bindings_schedule(cli, &sized, c->scheduler, &options);
+    if (status == DONE && c->scheduler && strcmp(c->scheduler, "none")) { /* the sizes are those of b, the program is its own */
+        Bindings sized = *b;
+        sized.program  = c->own.program;
+        status         = bindings_schedule(cli, &sized, c->optional ? NULL : c->scheduler, &options, false);
     }
     if (status != DONE)
         return status;
@@ -162,12 +162,13 @@ static kn_context *enter(Cli *cli, const Contender *c)
 
 int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Contender *c)
 {
-    c->cx = kn_context_new(NULL);
+    int status;
+    c->cx = context_open(cli, &status);
     if (!c->cx)
-        return failed("out of memory");
-    kn_context *had    = enter(cli, c);
-    const int   status = compile(cli, *options, b, c);
-    cli->cx            = had;
+        return status;
+    kn_context *had = enter(cli, c);
+    status          = compile(cli, *options, b, c);
+    cli->cx         = had;
     return status;
 }
 

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Everything that is left in `file`, in memory from cli_alloc; NULL if it cannot be read. */
+/* What is left in `file`, in memory from cli_alloc; NULL, with errno, if it cannot be read or is longer than any text. */
 static char *read_all(Cli *cli, FILE *file, size_t *length)
 {
     size_t capacity = 1 << 16;
     char  *text     = cli_alloc(cli, capacity + 1);
     *length         = 0;
-    for (size_t got; (got = fread(text + *length, 1, capacity - *length, file)) > 0;) {
+    for (size_t got; *length <= KN_MAX_TEXT && (got = fread(text + *length, 1, capacity - *length, file)) > 0;) {
         *length += got;
         if (*length == capacity) {
             char *larger = cli_alloc(cli, 2 * capacity + 1);
@@ -19,7 +19,10 @@ static char *read_all(Cli *cli, FILE *file, size_t *length)
             capacity *= 2;
         }
     }
-    return ferror(file) ? NULL : text;
+    if (*length <= KN_MAX_TEXT)
+        return ferror(file) ? NULL : text;
+    errno = EFBIG;
+    return NULL;
 }
 
 /* A file cannot be read, for the reason in errno; if it is a folder with a program of its name, or the name of an app, which
@@ -41,19 +44,38 @@ static int cannot_read(Cli *cli, const char *path, int error)
     return failed("cannot read %s: %s", path, strerror(error));
 }
 
+static int read_text(Cli *cli, FileText *file)
+{
+    if (!strcmp(file->path, "-")) {
+        file->text = read_all(cli, stdin, &file->length);
+        return file->text ? DONE : failed("cannot read stdin: %s", strerror(errno));
+    }
+    FILE *stream = fopen(file->path, "rb");
+    if (!stream)
+        return cannot_read(cli, file->path, errno);
+    file->text      = read_all(cli, stream, &file->length);
+    const int error = errno;
+    fclose(stream);
+    return file->text ? DONE : cannot_read(cli, file->path, error);
+}
+
 int file_read(Cli *cli, const char *path, const char **text, size_t *length)
 {
-    if (!strcmp(path, "-")) {
-        *text = read_all(cli, stdin, length);
-        return *text ? DONE : failed("cannot read stdin: %s", strerror(errno));
+    FileText *file = cli->texts;
+    while (file && strcmp(file->path, path))
+        file = file->next;
+    if (!file) {
+        file             = cli_alloc(cli, sizeof *file);
+        file->path       = path;
+        const int status = read_text(cli, file);
+        if (status != DONE)
+            return status;
+        file->next = cli->texts;
+        cli->texts = file;
     }
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return cannot_read(cli, path, errno);
-    *text           = read_all(cli, file, length);
-    const int error = errno;
-    fclose(file);
-    return *text ? DONE : cannot_read(cli, path, error);
+    *text   = file->text;
+    *length = file->length;
+    return DONE;
 }
 
 /* Hands one -D NAME=VALUE to the library. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Prints the values (--print), or what they range over if the output goes to no file. */
-static void show_outputs(Cli *cli, const Bindings *b)
+static int show_outputs(Cli *cli, const Bindings *b)
 {
     const bool print   = option_given(cli, OPTION_PRINT);
     const bool summary = !print && !option_given(cli, OPTION_OUTPUT);
@@ -20,34 +20,46 @@ static void show_outputs(Cli *cli, const Bindings *b)
             printf("%s:\n", out->port.name);
         if (print)
             values_print(&out->buffer);
-        else if (summary)
-            values_summary(cli, out->port.name, &out->buffer);
+        else if (summary && values_summary(cli, out->port.name, &out->buffer) != DONE)
+            return FAILED;
     }
+    return DONE;
 }
 
 static kn_module *compile(Cli *cli, const Bindings *b, const kn_options *options)
 {
-    say_working("compiling", b->program.path);
+    Progress progress;
+    progress_begin(&progress, "compiling", b->program.path);
     kn_module *m = kn_compile(b->program.pipeline, options);
-    say_done();
+    progress_end(&progress);
     report(cli);            /* warnings too */
     return m;
 }
 
 static int run_module(Cli *cli, const Bindings *b, kn_module *m)
 {
-    say_working("running", b->program.path);
+    Progress progress;
+    progress_begin(&progress, "running", b->program.path);
     const kn_status status = kn_run(m, b->args, b->arg_count);
-    say_done();
+    progress_end(&progress);
     return status == KN_OK ? DONE : report(cli);
 }
 
-static void say_times(const Cli *cli, const kn_module *m, double read, double compiled, double run)
+/* Seconds of each step; negative where there was none. */
+typedef struct Times {
+    double read, compile, run, write;
+    bool   cached;
+} Times;
+
+/* "0.010 s to read, 0.120 s to compile (from the cache), 0.002 s to run, 0.031 s to write" */
+static void say_times(const Times *t)
 {
-    if (option_given(cli, OPTION_INTERPRET))
-        say("%.3f s to read, %.3f s to run", read, run);
-    else
-        say("%.3f s to read, %.3f s to compile%s, %.3f s to run", read, compiled, kn_from_cache(m) ? " (from the cache)" : "", run);
+    char compile[80] = "", write[40] = "";
+    if (t->compile >= 0)
+        snprintf(compile, sizeof compile, ", %.3f s to compile%s", t->compile, t->cached ? " (from the cache)" : "");
+    if (t->write >= 0)
+        snprintf(write, sizeof write, ", %.3f s to write", t->write);
+    say("%.3f s to read%s, %.3f s to run%s", t->read, compile, t->run, write);
 }
 
 /* Makes the schedule here, where the sizes are known: by --scheduler, or by `auto` if nobody has said anything. */
@@ -60,11 +72,11 @@ static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
     options->scheduler = NULL;
     if (option_given(cli, OPTION_MEASURE) && finalists_measure(cli, options, b, &asked) != DONE)
         return FAILED;
-    return bindings_schedule(cli, b, asked, options);
+    return bindings_schedule(cli, b, asked, options, true);
 }
 
-/* Compiles and runs; says how long each took. */
-static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *options, double begin)
+/* Compiles and runs; *t has how long each took. */
+static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *options, Times *t)
 {
     const double ready = now();
     kn_options   with  = *options;
@@ -75,11 +87,24 @@ static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *option
         return FAILED;
     const double compiled = now();
     const int    status   = run_module(cli, b, m);
-    const double end      = now();
+    t->compile            = options->interpret ? -1 : compiled - ready;
+    t->run                = now() - compiled;
+    t->cached             = kn_from_cache(m);
+    return status;
+}
+
+/* Prints and saves the outputs, and says how long all took. */
+static int give_results(Cli *cli, const Bindings *b, Times *t)
+{
+    const char  *said    = option_given(cli, OPTION_PROFILE) ? kn_profile(cli->cx) : "";
+    const char  *profile = cli_strndup(cli, said, strlen(said)); /* further calls overwrite it */
+    int          status  = show_outputs(cli, b);
+    const double begin   = now();
     if (status == DONE)
-        say_times(cli, m, ready - begin, compiled - ready, end - compiled);
-    if (status == DONE && option_given(cli, OPTION_PROFILE))
-        fputs(kn_profile(cli->cx), stderr);
+        status = bindings_save(cli, b);
+    t->write = option_given(cli, OPTION_OUTPUT) && status == DONE ? now() - begin : -1;
+    say_times(t);
+    fputs(profile, stderr);
     return status;
 }
 
@@ -94,12 +119,11 @@ int command_run(Cli *cli)
     if (status != DONE)
         return status;
     status = bindings_prepare(cli, &b);
+    Times t = { .read = now() - begin };
     if (status == DONE)
-        status = compile_and_run(cli, &b, &options, begin);
-    if (status == DONE) {
-        show_outputs(cli, &b);
-        status = bindings_save(cli, &b);
-    }
+        status = compile_and_run(cli, &b, &options, &t);
+    if (status == DONE)
+        status = give_results(cli, &b, &t);
     bindings_free(&b);
     return status;
 }

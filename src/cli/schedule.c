@@ -14,26 +14,35 @@ static int machine_text(Cli *cli, const char **text)
 }
 
 /* A view of the schedule, which stays until the next call of the library. */
-static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, const char *scheduler, const kn_options *options, const char **text)
+static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, const char *scheduler, const kn_options *options, bool watched,
+                         const char **text)
 {
     const char *machine;
-    kn_options  with = *options;
-    with.scheduler   = NULL;
+    Progress    progress = { 0 };
+    kn_options  with     = *options;
+    with.scheduler       = NULL;
     if (machine_text(cli, &machine) != DONE)
         return FAILED;
+    if (watched)
+        progress_begin(&progress, "scheduling", b->program.path);
     *text = kn_schedule_show(b->program.pipeline, view, scheduler, machine, &with, b->args, b->arg_count);
+    progress_end(&progress);
     report(cli);            /* warnings too */
     return *text ? DONE : FAILED;
 }
 
-int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options)
+int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options, bool watched)
 {
     const char *text;
+    Progress    progress = { 0 };
     if (!scheduler && !option_given(cli, OPTION_MACHINE)) {
+        if (watched)
+            progress_begin(&progress, "scheduling", b->program.path);
         text = kn_schedule_make(b->program.pipeline, NULL, machine_calibrated(cli), options, b->args, b->arg_count);
+        progress_end(&progress);
         if (!text)
             return DONE;
-    } else if (show_schedule(cli, b, KN_SCHEDULE_TEXT, scheduler, options, &text) != DONE) {
+    } else if (show_schedule(cli, b, KN_SCHEDULE_TEXT, scheduler, options, watched, &text) != DONE) {
         return FAILED;
     }
     text = cli_strndup(cli, text, strlen(text));
@@ -83,7 +92,7 @@ static int write_views(Cli *cli, const Bindings *b, const kn_options *options)
         const char *text;
         if (!views[i].asked)
             continue;
-        status = show_schedule(cli, b, views[i].view, options->scheduler, options, &text);
+        status = show_schedule(cli, b, views[i].view, options->scheduler, options, true, &text);
         if (status == DONE)
             status = write_text(views[i].path, text);
     }

@@ -102,7 +102,10 @@ static int show_counts(Cli *cli)
         status = bindings_allocate(cli, &b);
     options.interpret = true;       /* the loops are run step by step: no code is needed */
     kn_module  *m     = status == DONE ? kn_compile(b.program.pipeline, &options) : NULL;
-    const char *text  = m ? kn_count(m, b.args, b.arg_count) : NULL;
+    Progress    progress;
+    progress_begin(&progress, "counting in", b.program.path);
+    const char *text = m ? kn_count(m, b.args, b.arg_count) : NULL;
+    progress_end(&progress);
     if (text)
         fputs(text, stdout);
     else if (status == DONE)

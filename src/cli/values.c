@@ -82,11 +82,6 @@ static void print_value(kn_type type, Value v)
         printf("%" PRId64, v.as.i);
 }
 
-static double as_double(kn_type type, Value v)
-{
-    return v.is_float ? v.as.f : type == KN_U64 ? (double)(uint64_t)v.as.i : (double)v.as.i;
-}
-
 /* ---- Walking a buffer, x fastest ---- */
 
 typedef struct Walk {
@@ -130,36 +125,23 @@ void values_print(const kn_buffer *b)
     }
 }
 
-void values_summary(Cli *cli, const char *name, const kn_buffer *b)
+int values_summary(Cli *cli, const char *name, const kn_buffer *b)
 {
-    Value   least = kn_int(0), most = kn_int(0);
-    double  sum   = 0;
-    int64_t count = 0, nans = 0;
-    for (Walk w = walk_begin(b); w.more; walk_next(&w)) {
-        const Value  v = read_value(b->type, walk_address(&w));
-        const double x = as_double(b->type, v);
-        if (isnan(x)) {
-            nans++;
-            continue;
-        }
-        if (count == 0 || x < as_double(b->type, least))
-            least = v;
-        if (count == 0 || x > as_double(b->type, most))
-            most = v;
-        sum += x;
-        count++;
-    }
+    kn_summary s;
+    if (kn_summarize(cli->cx, b, &s) != KN_OK)
+        return report_about(cli, name);
     printf("%s: %s %s", name, kn_type_name(b->type), shape_text(cli, b));
-    if (count > 0) {
+    if (s.count > 0) {
         fputs(", min ", stdout);
-        print_value(b->type, least);
+        print_value(b->type, s.min);
         fputs(", max ", stdout);
-        print_value(b->type, most);
-        printf(", mean %.6g", sum / (double)count);
+        print_value(b->type, s.max);
+        printf(", mean %.6g", s.mean);
     }
-    if (nans > 0)
-        printf(", %" PRId64 " not a number", nans);
+    if (s.nans > 0)
+        printf(", %" PRId64 " not a number", s.nans);
     putchar('\n');
+    return DONE;
 }
 
 const char *shape_text(Cli *cli, const kn_buffer *b)

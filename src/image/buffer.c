@@ -155,7 +155,7 @@ size_t buffer_reserve(kn_context *cx)
 bool buffer_allocate_at(kn_context *cx, kn_buffer *b, size_t slot)
 {
     const int64_t count = buffer_count(b);
-    void         *block = count ? context_allocate(cx, (size_t)count * kn_type_size(b->type)) : NULL;
+    void         *block = count ? context_allocate_raw(cx, (size_t)count * kn_type_size(b->type)) : NULL;
     if (count && !block)
         return false;
     cx->blocks.at[slot] = block;
@@ -190,6 +190,8 @@ static void alloc_run(void *arg)
         diag_status(cx, KN_ERROR_LIMIT,
                     "kn_buffer_alloc: out of memory: %lld elements of %s are more than this context may still use",
                     (long long)buffer_count(call->b), kn_type_name(call->b->type));
+    else if (call->b->data)
+        memset(call->b->data, 0, (size_t)buffer_count(call->b) * kn_type_size(call->b->type));
 }
 
 kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b)

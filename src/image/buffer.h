@@ -22,7 +22,8 @@ bool buffers_overlap(const kn_buffer *a, const kn_buffer *b);
 
 /* A place in cx->blocks for a block to come, so that buffer_allocate_at cannot bail out. */
 size_t buffer_reserve(kn_context *cx);
-/* Zeroed dense memory for a buffer of good shape, recorded at `slot`. False, and nothing changed, if there is none. */
+/* Dense memory for a buffer of good shape, recorded at `slot` and not cleared. False, and nothing changed, if there is
+ * none. */
 bool buffer_allocate_at(kn_context *cx, kn_buffer *b, size_t slot);
 /* Frees a block of the context and forgets it. Any other address is left alone. */
 void buffer_release(kn_context *cx, kn_buffer *b);

@@ -9,9 +9,8 @@
  *
  * Colour becomes gray by the luma of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B. */
 #include "image/image.h"
+#include "image/convert.h"
 #include "base/text.h"
-
-#include <math.h>
 
 typedef struct ConvertCall {
     kn_context      *cx;
@@ -24,9 +23,9 @@ typedef struct ConvertCall {
     const char     **note;
     kn_buffer        view;      /* `from` with the channels that a format holds */
     bool             make_gray; /* the format holds no colours */
+    bool             as_is;     /* nothing has to be converted */
     kn_buffer        source;    /* `from` at the rank asked for */
-    bool             stretched; /* the range is stretched; else the number is kept */
-    bool             luma;      /* its first three channels make one */
+    Conversion       how;
     int64_t          outside;   /* values that were clamped */
     kn_buffer        result;
     Text             words;
@@ -36,41 +35,12 @@ typedef struct ConvertCall {
 #define NOTE(call, ...)                                                                                                \
     (text_add(&(call)->words, (call)->words.count ? "; " : ""), text_printf(&(call)->words, __VA_ARGS__))
 
-/* The value of white in a picture; 0 for types of numbers only. */
-static double white(kn_type t)
-{
-    return t == KN_U8 ? 255 : t == KN_U16 ? 65535 : type_is_float(t) || t == KN_BOOL ? 1 : 0;
-}
-
 /* Whether the range is stretched, which is what pictures do, or the number is kept. */
 static bool is_stretched(const ConvertCall *call)
 {
     const kn_type from = call->from->type, to = call->type;
-    return call->range == KN_RANGE_FULL && from != to && to != KN_BOOL && white(from) > 0 && white(to) > 0 &&
+    return call->range == KN_RANGE_FULL && from != to && to != KN_BOOL && white_of(from) > 0 && white_of(to) > 0 &&
            !(type_is_float(from) && type_is_float(to));
-}
-
-/* Whether `to` holds every value of `from`. */
-static bool type_holds(kn_type to, kn_type from)
-{
-    if (to == from)
-        return true;
-    if (to == KN_BOOL)
-        return false;
-    if (type_is_float(from))
-        return type_is_float(to) && type_bits(to) > type_bits(from);
-    const int from_bits = type_bits(from) - type_is_signed(from);
-    if (type_is_float(to))
-        return from_bits <= type_table[to].mantissa;
-    return from_bits <= type_bits(to) - type_is_signed(to) && (!type_is_signed(from) || type_is_signed(to));
-}
-
-static double load_number(kn_type t, const void *at)
-{
-    if (type_is_float(t))
-        return type_load_float(t, at);
-    const int64_t v = type_load_int(t, at);
-    return t == KN_U64 ? (double)(uint64_t)v : (double)v;
 }
 
 /* ---- Shape ---- */
@@ -91,12 +61,12 @@ static bool drop_channels(ConvertCall *call)
 {
     kn_buffer    *s        = &call->source;
     const int32_t channels = s->rank == 3 ? s->dim[2].extent : 0;
-    if (call->range != KN_RANGE_FULL || call->rank != 2 || channels < 2 || channels > 4 || !white(s->type) ||
+    if (call->range != KN_RANGE_FULL || call->rank != 2 || channels < 2 || channels > 4 || !white_of(s->type) ||
         s->type == KN_BOOL)
         return false;
-    call->luma = channels >= 3;
+    call->how.luma = channels >= 3;
     s->rank    = 2;
-    if (call->luma)
+    if (call->how.luma)
         NOTE(call, "3 channels were made 1 by luma 0.299 R + 0.587 G + 0.114 B");
     if (channels == 2 || channels == 4)
         NOTE(call, "the alpha channel was dropped");
@@ -136,87 +106,24 @@ static bool check_loss(ConvertCall *call)
     return false;
 }
 
-/* The number at `at`, or the luma of the three planes that begin there. */
-static double source_value(const ConvertCall *call, const char *at)
+/* Makes the elements of the result. A number that cannot be kept is told. */
+static bool convert_values(ConvertCall *call)
 {
-    const kn_type t = call->source.type;
-    if (!call->luma)
-        return load_number(t, at);
-    const int64_t plane = call->source.dim[2].stride * (int64_t)kn_type_size(t);
-    return 0.299 * load_number(t, at) + 0.587 * load_number(t, at + plane) + 0.114 * load_number(t, at + 2 * plane);
-}
-
-/* v * L(to) / L(from), rounded and clamped for integers; NaN becomes 0. */
-static void store_stretched(ConvertCall *call, char *at, double v)
-{
-    const double top = white(call->type), scaled = v * top / white(call->from->type);
-    if (type_is_float(call->type)) {
-        type_store_float(call->type, at, scaled);
-        return;
-    }
-    call->outside += !(scaled >= 0 && scaled <= top);
-    type_store_int(call->type, at, scaled >= top ? (int64_t)top : scaled > 0 ? (int64_t)floor(scaled + 0.5) : 0);
-}
-
-/* The number v itself; false if the type does not hold it. Between floats it is rounded. */
-static bool store_kept(kn_type type, char *at, double v)
-{
-    if (type_is_float(type)) {
-        type_store_float(type, at, v);
+    const char *bad = convert_elements(&call->how, &call->source, &call->result, &call->outside);
+    if (!bad)
         return true;
-    }
-    const double top = ldexp(1, type_bits(type) - type_is_signed(type));
-    if (!(v < top && v >= (type_is_signed(type) ? -top : 0) && v == floor(v)))
-        return false;
-    type_store_int(type, at, type == KN_U64 ? (int64_t)(uint64_t)v : (int64_t)v);
-    return true;
-}
-
-/* An integer to any type, exactly; doubles do not hold all of them. */
-static bool store_integer(kn_type from, const char *source, kn_type to, char *at)
-{
-    const int64_t  v    = type_load_int(from, source);
-    const __int128 wide = from == KN_U64 ? (__int128)(uint64_t)v : (__int128)v;
-    if (type_is_float(to)) {
-        type_store_float(to, at, (double)wide);
-        const double back = type_load_float(to, at);
-        return isfinite(back) && (__int128)back == wide;
-    }
-    const __int128 top = to == KN_U64 ? (__int128)UINT64_MAX : (__int128)type_max(to);
-    type_store_int(to, at, (int64_t)(uint64_t)wide);
-    return wide >= type_min(to) && wide <= top;
-}
-
-static bool store_element(ConvertCall *call, const char *source, char *at)
-{
-    const kn_type from = call->from->type, to = call->type;
-    if (!call->stretched && !call->luma && !type_is_float(from))
-        return store_integer(from, source, to, at);
-    const double v = source_value(call, source);
-    if (!call->stretched)
-        return store_kept(to, at, call->luma && !type_is_float(to) ? floor(v + 0.5) : v);
-    store_stretched(call, at, v);
-    return true;
-}
-
-static bool convert_elements(ConvertCall *call)
-{
-    BufferWalk from = walk_begin(&call->source);
-    for (BufferWalk to = walk_begin(&call->result); to.more; walk_next(&to), walk_next(&from))
-        if (!store_element(call, from.at, to.at)) {
-            diag_status(call->cx, KN_ERROR_ARGUMENT,
-                        "the %s value %.17g cannot be held by %s; convert the data first, or give a wider type",
-                        kn_type_name(call->from->type), load_number(call->from->type, from.at),
-                        kn_type_name(call->type));
-            return false;
-        }
-    return true;
+    double value;
+    row_to_doubles(call->from->type, bad, 0, 1, &value);
+    diag_status(call->cx, KN_ERROR_ARGUMENT,
+                "the %s value %.17g cannot be held by %s; convert the data first, or give a wider type",
+                kn_type_name(call->from->type), value, kn_type_name(call->type));
+    return false;
 }
 
 /* "0..255", "0..1". */
 static const char *range_words(ConvertCall *call, kn_type t)
 {
-    return arena_printf(&call->cx->call, "0..%.0f", white(t));
+    return arena_printf(&call->cx->call, "0..%.0f", white_of(t));
 }
 
 static void note_type(ConvertCall *call)
@@ -225,7 +132,7 @@ static void note_type(ConvertCall *call)
     const char   *name = kn_type_name(from);
     if (from == to)
         return;
-    if (!call->stretched) {
+    if (!call->how.stretched) {
         NOTE(call, "%s values were %s %s", name,
              type_is_float(from) && type_is_float(to) && !type_holds(to, from) ? "rounded to" : "given as",
              kn_type_name(to));
@@ -234,7 +141,7 @@ static void note_type(ConvertCall *call)
         if (call->outside)
             NOTE(call, "%lld were outside", (long long)call->outside);
     } else if (from == KN_BOOL) {
-        NOTE(call, "false and true became 0 and %.0f", white(to));
+        NOTE(call, "false and true became 0 and %.0f", white_of(to));
     } else {
         NOTE(call, "%d-bit values %s were scaled to %s", type_bits(from), range_words(call, from),
              range_words(call, to));
@@ -247,16 +154,16 @@ static void convert(ConvertCall *call)
     kn_context *cx = call->cx;
     if (!fit_shape(call) || !check_loss(call))
         return;
-    call->stretched   = is_stretched(call);
-    call->result      = call->source;
-    call->result.type = call->type;
-    call->result.data = NULL;
+    call->how.stretched = is_stretched(call);
+    call->result        = call->source;
+    call->result.type   = call->type;
+    call->result.data   = NULL;
     if (!buffer_allocate_at(cx, &call->result, buffer_reserve(cx))) {
         diag_status(cx, KN_ERROR_LIMIT,
                     "out of memory: the converted picture is larger than what this context may still use");
         return;
     }
-    if (!convert_elements(call))
+    if (!convert_values(call))
         return;
     note_type(call);
     if (call->note)
@@ -310,21 +217,51 @@ static kn_type fitting_type(const ImageFormat *format, kn_type t)
     return type_is_float(t) ? format->floats : format->integers;
 }
 
-static void convert_for_run(void *arg)
+/* Makes call->view and call->type what the format holds, where that can be had. */
+static void fit_format(ConvertCall *call, const ImageFormat *format)
 {
-    ConvertCall       *call   = arg;
-    const ImageFormat *format = call->path ? format_of_path(call->cx, call->path) : NULL;
-    if (!call->path)
-        diag_status(call->cx, KN_ERROR_ARGUMENT, "kn_image_convert_for: no path was given (NULL)");
-    if (!format || buffer_check(call->cx, call->from, "the buffer to convert", false))
-        return;
     call->view = *call->from;
     call->from = &call->view;
     call->type = fitting_type(format, call->view.type);
     if (!format->any_rank && (call->view.rank == 2 || call->view.rank == 3))
         fit_channels(call, format);
     call->rank = call->make_gray ? 2 : call->view.rank;
+}
+
+/* The format that the path of the call names; NULL, with a diagnostic, if there is none. */
+static const ImageFormat *format_of_call(ConvertCall *call, const char *function)
+{
+    if (call->path)
+        return format_of_path(call->cx, call->path);
+    diag_status(call->cx, KN_ERROR_ARGUMENT, "%s: no path was given (NULL)", function);
+    return NULL;
+}
+
+static void convert_for_run(void *arg)
+{
+    ConvertCall       *call   = arg;
+    const ImageFormat *format = format_of_call(call, "kn_image_convert_for");
+    if (!format || buffer_check(call->cx, call->from, "the buffer to convert", false))
+        return;
+    fit_format(call, format);
     convert(call);
+}
+
+/* Whether the format holds what kn_image_convert_for would make. */
+static void check_run(void *arg)
+{
+    ConvertCall       *call   = arg;
+    const ImageFormat *format = format_of_call(call, "kn_image_check");
+    if (!format || buffer_check_shape(call->cx, call->from, "the buffer to save"))
+        return;
+    const kn_buffer given = *call->from;
+    fit_format(call, format);
+    kn_buffer made = call->view;
+    made.type      = call->type;
+    made.rank      = call->rank;
+    call->as_is    = given.type == made.type && given.rank == made.rank &&
+                  (given.rank < 3 || given.dim[2].extent == made.dim[2].extent);
+    format_holds(call->cx, call->path, format, &made);
 }
 
 /* ---- The interface ---- */
@@ -357,4 +294,17 @@ kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer
 {
     ConvertCall call = { .cx = cx, .path = path, .from = from, .range = KN_RANGE_FULL, .to = to, .note = note };
     return to ? run(&call, convert_for_run) : KN_ERROR_ARGUMENT;
+}
+
+kn_status kn_image_check(kn_context *cx, const char *path, const kn_buffer *b, bool *as_is)
+{
+    if (!cx)
+        return KN_ERROR_ARGUMENT;
+    context_begin(cx);
+    ConvertCall call = { .cx = cx, .path = path, .from = b };
+    text_init(&call.words, &cx->call);
+    context_try(cx, check_run, &call);
+    if (as_is)
+        *as_is = !cx->status && call.as_is;
+    return cx->status;
 }

@@ -1,6 +1,6 @@
 /* Image files: the table of formats, and what a format is made of.
  *
- * A format is a row of formats[] and a file with a decoder and an encoder. While a decoder or encoder is open nothing
+ * A format is a row of formats[] in image.c and a file with a decoder and an encoder. While a decoder or encoder is open nothing
  * may bail out, because libpng, libjpeg and libtiff hold memory of their own. So the file is in memory before a decoder
  * begins, and inside decoders only the functions declared here are called: they report in Load.why or Save.why and
  * never bail. */
@@ -17,9 +17,13 @@ enum { REASON = 240 };
 typedef struct Load {
     kn_context          *cx;
     const char          *path;
-    const unsigned char *bytes; /* the whole file */
-    size_t               size;
-    kn_buffer            image;       /* the result */
+    int                  file;  /* open for reading */
+    const unsigned char *bytes; /* the whole file; of one that streams, its head */
+    size_t               had;   /* bytes there */
+    size_t               size;  /* of the file */
+    kn_buffer            image; /* the result */
+    kn_image_info        info;
+    int                  orientation; /* of EXIF, 1 to 8; 0: not told */
     size_t               slot;        /* where its memory is recorded */
     void                *scratch;     /* freed when the load is over */
     char                 why[REASON]; /* what is wrong */
@@ -40,7 +44,7 @@ typedef struct Save {
 
 typedef struct ImageFormat {
     const char *name;
-    const char *endings[3]; /* ".tif", ".tiff" */
+    const char *endings; /* ".tif .tiff" */
     bool (*recognizes)(const unsigned char *bytes, size_t size);
     bool (*decode)(Load *load);
     bool (*encode)(Save *save);
@@ -48,6 +52,7 @@ typedef struct ImageFormat {
     kn_type  integers, floats; /* what kn_image_convert_for makes of the others */
     uint64_t channels;         /* that can be saved: bits 1 << n */
     bool     any_rank;         /* arrays, not only pictures */
+    bool     streams;          /* decodes from the head of the file on, by load_take */
 } ImageFormat;
 
 /* The rows of the table, one or more per file. */
@@ -57,17 +62,34 @@ extern const ImageFormat png_format, jpeg_format, tiff_format, pgm_format, ppm_f
 /* The format that the ending of the path names; NULL, with a diagnostic that lists the endings, if there is none. */
 const ImageFormat *format_of_path(kn_context *cx, const char *path);
 
+/* The format that the first bytes of the file are those of; NULL, with a reason, if there is none. */
+const ImageFormat *format_of_content(Load *load);
+/* Whether the format holds a buffer of that type and shape as it is; if not, a diagnostic. */
+bool format_holds(kn_context *cx, const char *path, const ImageFormat *format, const kn_buffer *b);
+
+/* orientation.c: the orientation in a block of EXIF data, which is a small TIFF file: 1 to 8, or 0. */
+int exif_orientation(const unsigned char *bytes, size_t size);
+/* Turns the image as load->orientation says. Called when no decoder is open. */
+bool load_turn(Load *load);
+
 /* Says what is wrong; the first reason stays. Returns false, to be returned. */
 __attribute__((format(printf, 2, 3))) bool load_fail(Load *load, const char *format, ...);
 /* Adds a warning for after the load. */
 __attribute__((format(printf, 2, 3))) void load_note(Load *load, const char *format, ...);
 
-/* Memory for a picture of rank 2 or, if it has channels, 3. `least` is the number of bytes of this file that so many
- * samples take at the very least: a header that claims more is not believed. */
+/* Whether so many samples can be in this file; `least` is the number of bytes that they take at the very least. */
+bool load_believes(Load *load, uint64_t width, uint64_t height, uint64_t channels, double least);
+/* Memory for a picture of rank 2 or, if it has channels, 3, which the header is believed to have. */
 bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uint64_t channels, double least);
-/* Memory for load->image, whose type, rank and extents are set. */
+/* Memory for load->image, whose type, rank and extents are set. It is not cleared: what a header promises takes no
+ * memory before it is decoded. */
 bool load_allocate(Load *load);
-/* Zeroed memory for the time of the load; one block per load. */
+/* The bytes of the file from `at` on, straight from it where they are not in load->bytes; each is taken once, in
+ * order. */
+bool load_take(Load *load, size_t at, void *to, size_t count);
+/* Fails for want of memory. */
+bool load_needs_memory(Load *load);
+/* Memory for the time of the load, not cleared; one block per load. */
 void *load_scratch(Load *load, size_t count, size_t size);
 
 /* Stores `count` interleaved pixels at (x, y), channels `channel` and following. */

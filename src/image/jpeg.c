@@ -10,8 +10,10 @@
 
 enum { QUALITY = 95, MOST_SCANS = 500 };
 
-/* A block of 64 samples takes at least one bit of Huffman code. */
+/* Samples of one byte: a block of 64 takes at least one bit of Huffman code. An arithmetic code has no such bound; this
+ * is what a picture of one colour reaches that is large enough to be worth its header. */
 #define MOST_INFLATION 512.0
+#define MOST_ARITHMETIC_INFLATION 16384.0
 
 /* One run of libjpeg. The error manager comes first: libjpeg hands its address back. */
 typedef struct JpegRun {
@@ -38,7 +40,9 @@ static void on_error(j_common_ptr common)
     JpegRun *run = (JpegRun *)(void *)common->err;
     char     message[JMSG_LENGTH_MAX];
     common->err->format_message(common, message);
-    if (run->load)
+    if (run->load && common->err->msg_code == JERR_NO_BACKING_STORE)
+        load_needs_memory(run->load);
+    else if (run->load)
         load_fail(run->load, "the JPEG data is damaged: %s", message);
     else
         save_fail(run->save, "libjpeg: %s", message);
@@ -80,6 +84,16 @@ static void on_progress(j_common_ptr common)
     }
 }
 
+/* The orientation is in the marker APP1, behind the word Exif. */
+static int orientation(const struct jpeg_decompress_struct *in)
+{
+    static const char word[] = "Exif\0";
+    for (jpeg_saved_marker_ptr m = in->marker_list; m; m = m->next)
+        if (m->data_length > sizeof word && !memcmp(m->data, word, sizeof word))
+            return exif_orientation(m->data + sizeof word, m->data_length - sizeof word);
+    return 0;
+}
+
 static bool read_picture(JpegRun *run)
 {
     Load                          *load = run->load;
@@ -87,15 +101,18 @@ static bool read_picture(JpegRun *run)
     jpeg_create_decompress(in);
     run->progress.progress_monitor = on_progress;
     in->progress                   = &run->progress;
+    in->mem->max_memory_to_use     = (long)(load->cx->config.memory_limit - load->cx->memory_used);
     jpeg_mem_src(in, load->bytes, load->size);
+    jpeg_save_markers(in, JPEG_APP0 + 1, 0xFFFF);
     jpeg_read_header(in, TRUE);
+    load->orientation = orientation(in);
     if (in->jpeg_color_space == JCS_CMYK || in->jpeg_color_space == JCS_YCCK)
         return load_fail(load, "it is a CMYK JPEG; convert it to RGB first");
     in->out_color_space   = in->num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
     const int    channels = in->num_components == 1 ? 1 : 3;
     const double samples  = (double)in->image_width * in->image_height;
     if (!load_picture(load, KN_U8, in->image_width, in->image_height, (uint64_t)channels,
-                      in->arith_code ? 0 : samples / MOST_INFLATION))
+                      samples / (in->arith_code ? MOST_ARITHMETIC_INFLATION : MOST_INFLATION)))
         return false;
     JSAMPROW row = load_scratch(load, in->image_width, (size_t)channels);
     if (!row)
@@ -192,7 +209,7 @@ static bool jpeg_encode(Save *save)
 
 const ImageFormat jpeg_format = {
     .name       = "JPEG",
-    .endings    = { ".jpg", ".jpeg" },
+    .endings    = ".jpg .jpeg",
     .recognizes = jpeg_recognizes,
     .decode     = jpeg_decode,
     .encode     = jpeg_encode,

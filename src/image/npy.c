@@ -6,6 +6,7 @@
  * of which just these three entries are understood (NumPy's "A simple file format for NumPy arrays"; versions 1, 2 and
  * 3). */
 #include "image/image.h"
+#include "image/rows.h"
 
 #define MAGIC "\x93NUMPY"
 enum { MAGIC_SIZE = 6, ALIGNMENT = 64 };
@@ -176,6 +177,8 @@ static bool read_header(Load *load, Header *h)
     const size_t length = b[8] | (size_t)b[9] << 8 | (before == 12 ? (size_t)b[10] << 16 | (size_t)b[11] << 24 : 0);
     if (length > load->size - before)
         return load_fail(load, "the NPY file is truncated: it ends in its header");
+    if (length > load->had - before)
+        return load_fail(load, "the NPY header has %zu bytes, more than any array needs", length);
     const char *text = (const char *)b + before;
     *h               = (Header){ .load = load, .at = text, .end = text + length };
     if (!read_dictionary(h))
@@ -203,17 +206,31 @@ static bool set_shape(Load *load, const Header *h, size_t *bytes)
     return true;
 }
 
-/* The array as it lies in the file in Fortran order: x is the slowest dimension. */
-static kn_buffer fortran_view(const Header *h, const kn_buffer *image)
+/* The array as it lies at `data` in Fortran order: x is the slowest dimension. */
+static kn_buffer fortran_view(void *data, const kn_buffer *image)
 {
     kn_buffer view   = *image;
     int64_t   stride = 1;
-    view.data = (void *)(uintptr_t)h->end;
+    view.data        = data;
     for (int32_t d = image->rank; d-- > 0;) {
         view.dim[d].stride = stride;
         stride *= image->dim[d].extent;
     }
     return view;
+}
+
+/* Reads the elements, straight into the image if they lie there as in the file. */
+static bool read_elements(Load *load, const Header *h, size_t bytes)
+{
+    const size_t at = (size_t)((const unsigned char *)h->end - load->bytes);
+    if (!h->fortran)
+        return load_take(load, at, load->image.data, bytes);
+    void *stored = load_scratch(load, bytes, 1);
+    if (!stored || !load_take(load, at, stored, bytes))
+        return false;
+    const kn_buffer view = fortran_view(stored, &load->image);
+    rows_copy(&view, &load->image);
+    return true;
 }
 
 static bool npy_decode(Load *load)
@@ -222,20 +239,14 @@ static bool npy_decode(Load *load)
     size_t bytes = 0;
     if (!read_header(load, &h) || !set_shape(load, &h, &bytes) || !load_allocate(load))
         return false;
-    kn_buffer   *image = &load->image;
-    const size_t size  = kn_type_size(image->type);
-    if (h.fortran && bytes) {
-        const kn_buffer view = fortran_view(&h, image);
-        BufferWalk      from = walk_begin(&view);
-        for (BufferWalk to = walk_begin(image); to.more; walk_next(&to), walk_next(&from))
-            memcpy(to.at, from.at, size);
-    } else if (bytes) {
-        memcpy(image->data, h.end, bytes);
-    }
+    const size_t   size = kn_type_size(h.type);
+    unsigned char *data = load->image.data;
+    if (bytes && !read_elements(load, &h, bytes))
+        return false;
     if (h.swapped)
-        swap_bytes(image->data, bytes / size, size);
-    for (size_t i = 0; image->type == KN_BOOL && i < bytes; i++)
-        ((unsigned char *)image->data)[i] = ((unsigned char *)image->data)[i] != 0;
+        swap_bytes(data, bytes / size, size);
+    for (size_t i = 0; h.type == KN_BOOL && i < bytes; i++)
+        data[i] = data[i] != 0;
     return true;
 }
 
@@ -265,28 +276,54 @@ static bool write_header(Save *save)
     return save_write(save, header, padded);
 }
 
-/* Writes element by element through a block of memory, since any strides are possible. */
+/* The number of elements that lie at the beginning of the buffer as they do in a file, and the dimensions they are of. */
+static int64_t dense_part(const kn_buffer *b, int *rank)
+{
+    int64_t count = 1;
+    for (*rank = 0; *rank < b->rank; ++*rank) {
+        const kn_dim *d = &b->dim[*rank];
+        if (d->extent != 1 && d->stride != count)
+            break;
+        count *= d->extent;
+    }
+    return count;
+}
+
+/* Writes a row along x that has gaps, through a block of memory. */
+static bool write_row(Save *save, const char *at)
+{
+    enum { BLOCK = 8192 };
+    const kn_dim *x    = &save->image->dim[0];
+    const size_t  size = kn_type_size(save->image->type);
+    char          block[BLOCK * sizeof(double)];
+    bool          ok = true;
+    for (int64_t done = 0, n; ok && done < x->extent; done += n) {
+        n = x->extent - done < BLOCK ? x->extent - done : BLOCK;
+        row_copy(block, (int64_t)size, at + done * x->stride * (int64_t)size, x->stride * (int64_t)size, n, size);
+        ok = save_write(save, block, (size_t)n * size);
+    }
+    return ok;
+}
+
+/* Writes the whole at once if it lies in memory as in the file; else its dense parts, or its rows. */
 static bool npy_encode(Save *save)
 {
-    enum { BLOCK = 4096 };
-    const size_t size = kn_type_size(save->image->type);
-    char         block[BLOCK * sizeof(double)];
-    size_t       used = 0;
-    bool         ok   = write_header(save);
-    for (BufferWalk w = walk_begin(save->image); ok && w.more; walk_next(&w)) {
-        memcpy(block + used, w.at, size);
-        used += size;
-        if (used == BLOCK * size) {
-            ok   = save_write(save, block, used);
-            used = 0;
-        }
-    }
-    return ok && save_write(save, block, used);
+    const kn_buffer *b = save->image;
+    int              rank;
+    const size_t     dense = (size_t)dense_part(b, &rank) * kn_type_size(b->type);
+    const bool       gaps  = rank == 0 && b->rank > 0; /* already along x */
+    kn_buffer        parts = *b;
+    for (int d = 0; d < rank || (gaps && d == 0); d++)
+        parts.dim[d].extent = parts.dim[d].extent > 0;
+    bool ok = write_header(save);
+    for (BufferWalk w = walk_begin(&parts); ok && w.more; walk_next(&w))
+        ok = gaps ? write_row(save, w.at) : save_write(save, w.at, dense);
+    return ok;
 }
 
 const ImageFormat npy_format = {
     .name       = "NPY",
-    .endings    = { ".npy" },
+    .endings    = ".npy",
     .recognizes = npy_recognizes,
     .decode     = npy_decode,
     .encode     = npy_encode,
@@ -295,4 +332,5 @@ const ImageFormat npy_format = {
              TYPE_BIT(KN_F32) | TYPE_BIT(KN_F64),
     .floats   = KN_F32,
     .any_rank = true,
+    .streams  = true,
 };

@@ -1,7 +1,8 @@
 /* PNG files, by libpng: 8 and 16 bits, 1 to 4 channels.
  *
  * On load, palettes become RGB, 1, 2 and 4 bits become 8 (0..255), and a transparent colour becomes an alpha channel:
- * the same picture in the types there are. Gamma and colour profiles are left alone. */
+ * the same picture in the types there are. Gamma and colour profiles are left alone. Rows go straight to the image; only
+ * those of an interlaced file, which are refined pass by pass, wait for the last pass. */
 #include "image/image.h"
 
 #include <png.h>
@@ -46,7 +47,7 @@ static void on_warning(png_structp png, png_const_charp message)
 
 static png_voidp on_allocate(png_structp png, png_alloc_size_t size)
 {
-    return context_allocate(png_get_mem_ptr(png), size);
+    return context_allocate_raw(png_get_mem_ptr(png), size);
 }
 
 static void on_release(png_structp png, png_voidp block)
@@ -88,40 +89,80 @@ static void ask_for_plain_pixels(PngRun *run)
     png_read_update_info(run->png, run->info);
 }
 
-static bool read_picture(PngRun *run)
+/* Of the chunks that are not pixels, the orientation alone is of interest. */
+static void leave_out_chunks(PngRun *run)
+{
+    png_set_keep_unknown_chunks(run->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+#ifdef PNG_eXIf_SUPPORTED
+    png_set_keep_unknown_chunks(run->png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "eXIf", 1);
+#endif
+}
+
+static void read_orientation(PngRun *run)
+{
+#ifdef PNG_eXIf_SUPPORTED
+    png_uint_32 size;
+    png_bytep   exif;
+    if (png_get_eXIf_1(run->png, run->info, &size, &exif))
+        run->load->orientation = exif_orientation(exif, size);
+#else
+    (void)run;
+#endif
+}
+
+/* Reads the header, and memory for the picture. What the header promises is compared with the size of the file before
+ * libpng takes memory for a row. */
+static bool read_header(PngRun *run)
 {
     Load *load = run->load;
+    png_set_read_fn(run->png, run, on_read);
+    png_set_user_limits(run->png, INT32_MAX, INT32_MAX);
+    leave_out_chunks(run);
+    png_read_info(run->png, run->info);
+    const uint32_t width = png_get_image_width(run->png, run->info), height = png_get_image_height(run->png, run->info);
+    const double   raw   = ((double)png_get_rowbytes(run->png, run->info) + 1) * height;
+    const size_t   bits  = png_get_bit_depth(run->png, run->info) == 16 ? 16 : 8;
+    if (!load_believes(load, width, height, png_get_channels(run->png, run->info), raw / MOST_INFLATION))
+        return false;
+    ask_for_plain_pixels(run);
+    const size_t channels = png_get_channels(run->png, run->info);
+    load->info.alpha      = channels % 2 == 0;
+    if (png_get_rowbytes(run->png, run->info) != width * channels * bits / 8)
+        return load_fail(load, "its PNG rows have an unexpected layout");
+    return load_picture(load, bits == 16 ? KN_U16 : KN_U8, width, height, channels, 0);
+}
+
+static bool read_rows(PngRun *run)
+{
+    Load         *load = run->load;
+    const int32_t width = load->image.dim[0].extent, height = load->image.dim[1].extent;
+    const int32_t channels   = load->image.rank == 2 ? 1 : load->image.dim[2].extent;
+    const bool    interlaced = png_get_interlace_type(run->png, run->info) != PNG_INTERLACE_NONE;
+    const size_t  stride     = png_get_rowbytes(run->png, run->info);
+    png_bytep     pixels     = load_scratch(load, interlaced ? (size_t)height : 1, stride);
+    if (!pixels)
+        return false;
+    for (int pass = 0, last = png_set_interlace_handling(run->png) - 1; pass <= last; pass++)
+        for (int32_t y = 0; y < height; y++) {
+            png_bytep row = pixels + (interlaced ? (size_t)y * stride : 0);
+            png_read_row(run->png, row, NULL);
+            if (pass == last)
+                picture_put(&load->image, 0, y, 0, channels, width, row);
+        }
+    return true;
+}
+
+static bool read_picture(PngRun *run)
+{
     run->png =
         png_create_read_struct_2(PNG_LIBPNG_VER_STRING, run, on_error, on_warning, run->cx, on_allocate, on_release);
     run->info = run->png ? png_create_info_struct(run->png) : NULL;
     if (!run->info)
-        return load_fail(load, "no memory to read PNG");
-    png_set_read_fn(run->png, run, on_read);
-    png_set_user_limits(run->png, INT32_MAX, INT32_MAX);
-    png_read_info(run->png, run->info);
-
-    const uint32_t width = png_get_image_width(run->png, run->info), height = png_get_image_height(run->png, run->info);
-    const double   raw = (double)png_get_rowbytes(run->png, run->info) * height;
-    ask_for_plain_pixels(run);
-    const kn_type type     = png_get_bit_depth(run->png, run->info) == 16 ? KN_U16 : KN_U8;
-    const size_t  channels = png_get_channels(run->png, run->info), stride = png_get_rowbytes(run->png, run->info);
-    if (!load_picture(load, type, width, height, channels, raw / MOST_INFLATION))
+        return load_fail(run->load, "no memory to read PNG");
+    if (!read_header(run) || !read_rows(run))
         return false;
-    if (stride != width * channels * kn_type_size(type))
-        return load_fail(load, "its PNG rows have an unexpected layout");
-
-    /* Interlaced rows are refined pass by pass, so the whole picture is read before it is taken apart. */
-    unsigned char *pixels = load_scratch(load, height, stride + sizeof(png_bytep));
-    if (!pixels)
-        return false;
-    png_bytep *rows = (png_bytep *)(void *)pixels;
-    pixels += height * sizeof(png_bytep);
-    for (size_t y = 0; y < height; y++)
-        rows[y] = pixels + y * stride;
-    png_read_image(run->png, rows);
-    png_read_end(run->png, NULL);
-    for (size_t y = 0; y < height; y++)
-        picture_put(&load->image, 0, (int32_t)y, 0, (int32_t)channels, (int32_t)width, rows[y]);
+    png_read_end(run->png, run->info);
+    read_orientation(run);
     return true;
 }
 
@@ -175,7 +216,7 @@ static bool png_encode(Save *save)
 
 const ImageFormat png_format = {
     .name       = "PNG",
-    .endings    = { ".png" },
+    .endings    = ".png",
     .recognizes = png_recognizes,
     .decode     = png_decode,
     .encode     = png_encode,

@@ -1,7 +1,7 @@
 /* The portable map files: PGM and PPM as text (P2, P3) and bytes (P5, P6), and PFM (Pf, PF) for floats.
  *
- * A PGM or PPM states its largest value. Up to 255 the values are u8, else u16, and they are kept as they are; a note
- * tells of a largest value that is not the type's own. PFM rows go from the bottom up, in the byte order that the sign
+ * A PGM or PPM states its largest value, white. Up to 255 the values are u8, else u16, and they are scaled so that white
+ * is 255 or 65535, which a note tells of. PFM rows go from the bottom up, in the byte order that the sign
  * of its scale tells. */
 #include "image/image.h"
 
@@ -62,41 +62,67 @@ static bool end_header(Reader *r)
     return true;
 }
 
-static bool read_text_samples(Reader *r, uint64_t maxval)
+/* The samples of one row of a PGM or PPM, in the order and type of the picture; false if they cannot be had. */
+typedef struct PnmFile {
+    Reader   r;
+    bool     text;
+    uint64_t white; /* its largest value */
+} PnmFile;
+
+static bool read_text_row(PnmFile *f, kn_type type, char *row, size_t samples)
 {
-    kn_buffer    *image    = &r->load->image;
-    const int32_t channels = image->rank == 3 ? 3 : 1;
-    for (int32_t y = 0; y < image->dim[1].extent; y++)
-        for (int32_t x = 0; x < image->dim[0].extent; x++)
-            for (int32_t c = 0; c < channels; c++) {
-                uint64_t v;
-                if (!read_number(r, "its last sample", &v))
-                    return false;
-                if (v > maxval)
-                    return load_fail(r->load, "the file is damaged: a sample is %llu, its largest value %llu",
-                                     (unsigned long long)v, (unsigned long long)maxval);
-                type_store_int(image->type, buffer_address(image, (int32_t[]){ x, y, c }), (int64_t)v);
-            }
+    for (size_t i = 0; i < samples; i++) {
+        uint64_t v;
+        if (!read_number(&f->r, "its last sample", &v))
+            return false;
+        if (v > f->white)
+            return load_fail(f->r.load, "the file is damaged: a sample is %llu, its largest value %llu",
+                             (unsigned long long)v, (unsigned long long)f->white);
+        type_store_int(type, row + i * kn_type_size(type), (int64_t)v);
+    }
     return true;
 }
 
 /* The samples of a file of bytes: big endian in two bytes. */
-static bool read_byte_samples(Reader *r, uint64_t maxval)
+static void read_byte_row(PnmFile *f, kn_type type, char *row, size_t samples)
 {
-    kn_buffer    *image = &r->load->image;
-    const int32_t width = image->dim[0].extent, channels = image->rank == 3 ? 3 : 1;
-    const size_t  size = kn_type_size(image->type), samples = (size_t)width * (size_t)channels;
-    char         *row = load_scratch(r->load, samples, size);
+    const size_t size = kn_type_size(type);
+    memcpy(row, f->r.load->bytes + f->r.at, samples * size);
+    f->r.at += samples * size;
+    if (!IS_BIG_ENDIAN)
+        swap_bytes(row, samples, size);
+}
+
+/* Scales a row so that `white` becomes the type's largest value; false if a sample is larger. */
+#define SCALE_ROW(T)                                                                                                   \
+    static bool scale_row_##T(T *row, size_t samples, uint32_t white, uint32_t top)                                    \
+    {                                                                                                                  \
+        T most = 0;                                                                                                    \
+        for (size_t i = 0; i < samples; i++)                                                                           \
+            most = row[i] > most ? row[i] : most;                                                                      \
+        for (size_t i = 0; white != top && most <= white && i < samples; i++)                                          \
+            row[i] = (T)((row[i] * top + white / 2) / white);                                                          \
+        return most <= white;                                                                                          \
+    }
+SCALE_ROW(uint8_t)
+SCALE_ROW(uint16_t)
+
+static bool read_samples(PnmFile *f)
+{
+    const kn_buffer *image = &f->r.load->image;
+    const int32_t    width = image->dim[0].extent, channels = image->rank == 3 ? 3 : 1;
+    const size_t     samples = (size_t)width * (size_t)channels;
+    const uint32_t   white   = (uint32_t)f->white;
+    char            *row     = load_scratch(f->r.load, samples, kn_type_size(image->type));
     for (int32_t y = 0; row && y < image->dim[1].extent; y++) {
-        memcpy(row, r->load->bytes + r->at, samples * size);
-        r->at += samples * size;
-        if (!IS_BIG_ENDIAN)
-            swap_bytes(row, samples, size);
-        for (size_t i = 0; i < samples; i++)
-            if ((uint64_t)type_load_int(image->type, row + i * size) > maxval)
-                return load_fail(r->load,
-                                 "the file is damaged: a sample in row %d is larger than its largest value %llu", y,
-                                 (unsigned long long)maxval);
+        if (!f->text)
+            read_byte_row(f, image->type, row, samples);
+        else if (!read_text_row(f, image->type, row, samples))
+            return false;
+        if (!(image->type == KN_U8 ? scale_row_uint8_t((uint8_t *)row, samples, white, UINT8_MAX)
+                                   : scale_row_uint16_t((uint16_t *)(void *)row, samples, white, UINT16_MAX)))
+            return load_fail(f->r.load, "the file is damaged: a sample in row %d is larger than its largest value %u",
+                             y, white);
         picture_put(image, 0, y, 0, channels, width, row);
     }
     return row != NULL;
@@ -110,29 +136,27 @@ static void note_rest(Reader *r)
 
 static bool pnm_decode(Load *load)
 {
-    Reader         r        = { load, 2 };
     const char     kind     = (char)load->bytes[1];
-    const bool     text     = kind == '2' || kind == '3';
     const uint64_t channels = kind == '3' || kind == '6' ? 3 : 1;
-    uint64_t       width, height, maxval;
-    if (!read_number(&r, "its width", &width) || !read_number(&r, "its height", &height) ||
-        !read_number(&r, "its largest value", &maxval))
+    PnmFile        f        = { .r = { load, 2 }, .text = kind == '2' || kind == '3' };
+    uint64_t       width, height;
+    if (!read_number(&f.r, "its width", &width) || !read_number(&f.r, "its height", &height) ||
+        !read_number(&f.r, "its largest value", &f.white))
         return false;
-    if (maxval < 1 || maxval > 65535)
+    if (f.white < 1 || f.white > UINT16_MAX)
         return load_fail(load, "the file is damaged: its largest value is %llu; it must be 1 to 65535",
-                         (unsigned long long)maxval);
-    const kn_type type  = maxval < 256 ? KN_U8 : KN_U16;
-    const double  least = (double)width * (double)height * (double)channels * (text ? 2 : (double)kn_type_size(type));
-    if ((!text && !end_header(&r)) || !load_picture(load, type, width, height, channels, (double)r.at + least - text))
+                         (unsigned long long)f.white);
+    const kn_type type  = f.white <= UINT8_MAX ? KN_U8 : KN_U16;
+    const int     top   = type == KN_U8 ? UINT8_MAX : UINT16_MAX;
+    const double  least = (double)width * (double)height * (double)channels * (f.text ? 2 : (double)kn_type_size(type));
+    if ((!f.text && !end_header(&f.r)) ||
+        !load_picture(load, type, width, height, channels, (double)f.r.at + least - f.text) || !read_samples(&f))
         return false;
-    if (!(text ? read_text_samples(&r, maxval) : read_byte_samples(&r, maxval)))
-        return false;
-    if (maxval != 255 && maxval != 65535)
-        load_note(load, "its values go up to %llu, not %d; they are kept as they are", (unsigned long long)maxval,
-                  type == KN_U8 ? 255 : 65535);
-    if (text)
-        skip_space(&r);
-    note_rest(&r);
+    if (f.white != (uint64_t)top)
+        load_note(load, "its values 0..%llu were scaled to 0..%d", (unsigned long long)f.white, top);
+    if (f.text)
+        skip_space(&f.r);
+    note_rest(&f.r);
     return true;
 }
 
@@ -230,7 +254,7 @@ static bool pfm_encode(Save *save)
 
 const ImageFormat pgm_format = {
     .name       = "PGM",
-    .endings    = { ".pgm" },
+    .endings    = ".pgm",
     .recognizes = pgm_recognizes,
     .decode     = pnm_decode,
     .encode     = pnm_encode,
@@ -242,7 +266,7 @@ const ImageFormat pgm_format = {
 
 const ImageFormat ppm_format = {
     .name       = "PPM",
-    .endings    = { ".ppm" },
+    .endings    = ".ppm",
     .recognizes = ppm_recognizes,
     .decode     = pnm_decode,
     .encode     = pnm_encode,
@@ -255,7 +279,7 @@ const ImageFormat ppm_format = {
 /* An ending for either; there is no third content. */
 const ImageFormat pnm_format = {
     .name     = "PNM",
-    .endings  = { ".pnm" },
+    .endings  = ".pnm",
     .encode   = pnm_encode,
     .types    = TYPE_BIT(KN_U8) | TYPE_BIT(KN_U16),
     .integers = KN_U16,
@@ -265,7 +289,7 @@ const ImageFormat pnm_format = {
 
 const ImageFormat pfm_format = {
     .name       = "PFM",
-    .endings    = { ".pfm" },
+    .endings    = ".pfm",
     .recognizes = pfm_recognizes,
     .decode     = pfm_decode,
     .encode     = pfm_encode,

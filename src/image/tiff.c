@@ -7,7 +7,13 @@
 
 #include <tiffio.h>
 
-enum { MOST_CHANNELS = 63 };
+enum {
+    MOST_CHANNELS = 63,
+    /* What libtiff may take at once while it reads: the tables of strips, with 8 bytes in memory for 2 in the file or
+     * more, and the bytes of a strip; and some for its own needs. */
+    MOST_INFLATION_OF_TABLES = 16,
+    LEAST_ALLOWED            = 1 << 20,
+};
 
 /* One run of libtiff. */
 typedef struct TiffRun {
@@ -163,6 +169,17 @@ static uint16_t tag(TIFF *tiff, uint32_t name, uint16_t otherwise)
     return TIFFGetFieldDefaulted(tiff, name, &value) ? value : otherwise;
 }
 
+/* Whether the last channel is opacity. */
+static void note_alpha(TiffRun *run)
+{
+    uint16_t  count = 0;
+    uint16_t *kinds = NULL;
+    if (!TIFFGetFieldDefaulted(run->tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds) || count == 0)
+        return;
+    run->load->info.alpha = kinds[count - 1] == EXTRASAMPLE_ASSOCALPHA || kinds[count - 1] == EXTRASAMPLE_UNASSALPHA;
+    run->load->info.premultiplied = kinds[count - 1] == EXTRASAMPLE_ASSOCALPHA;
+}
+
 /* Refuses pictures whose samples are no plain colours; tells of what is kept as it is. */
 static bool check_colors(TiffRun *run)
 {
@@ -180,11 +197,8 @@ static bool check_colors(TiffRun *run)
             photometric);
     if (photometric == PHOTOMETRIC_MINISWHITE)
         load_note(run->load, "in this TIFF file 0 is white; the values are kept as they are");
-    if (orientation != ORIENTATION_TOPLEFT)
-        load_note(
-            run->load,
-            "this TIFF file says that it is shown turned or mirrored (orientation %d); its rows are kept as they are",
-            orientation);
+    run->load->orientation = orientation;
+    note_alpha(run);
     return true;
 }
 
@@ -314,7 +328,7 @@ static bool read_picture(TiffRun *run)
 static bool tiff_decode(Load *load)
 {
     TiffRun run = { .load = load };
-    if (!tiff_open(&run, "rm", load->cx->config.memory_limit))
+    if (!tiff_open(&run, "rm", MOST_INFLATION_OF_TABLES * load->size + LEAST_ALLOWED))
         return load_fail(load, "the TIFF header is damaged");
     const bool ok = read_picture(&run);
     TIFFClose(run.tiff);
@@ -364,7 +378,7 @@ static bool tiff_encode(Save *save)
 
 const ImageFormat tiff_format = {
     .name       = "TIFF",
-    .endings    = { ".tif", ".tiff" },
+    .endings    = ".tif .tiff",
     .recognizes = tiff_recognizes,
     .decode     = tiff_decode,
     .encode     = tiff_encode,

@@ -239,13 +239,13 @@ static Value add_node(Machine *m, Code *code, const Expr *e)
 
 static const CodeNode *code_node(Machine *m, Code *code, const Expr *e)
 {
-    CodeNode *known = map_get(&code->values, e);
+    CodeNode *known = map_get_mutable(&code->values, e);
     if (!known) {
         known         = ARENA_NEW(&m->arena, CodeNode);
         const size_t count = code->instrs.count;
         known->value  = add_node(m, code, e);
         known->instr  = code->instrs.count > count ? (int)code->instrs.count - 1 : -1;
-        map_set(&code->values, e, known);
+        map_set_mutable(&code->values, e, known);
     }
     return known;
 }

@@ -383,7 +383,7 @@ static const uint64_t *faster(const Eval *ev, const uint64_t *a, const uint64_t 
 
 Node *eval_node(Eval *ev, const Expr *expr)
 {
-    Node *e = map_get(&ev->nodes, expr);
+    Node *e = map_get_mutable(&ev->nodes, expr);
     if (e)
         return e;
     Arena *arena = &ev->run->scratch;
@@ -405,6 +405,6 @@ Node *eval_node(Eval *ev, const Expr *expr)
         kind->plan(ev, e);
     else if (!kind->evaluate)
         plan_operator(ev, e);
-    map_set(&ev->nodes, expr, e);
+    map_set_mutable(&ev->nodes, expr, e);
     return e;
 }

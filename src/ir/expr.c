@@ -284,7 +284,7 @@ static const Expr *substitute(Substitution *s, const Expr *e)
         if (changed)
             result = make(s->pool, e, e->count, args);
     }
-    map_set(&s->done, e, (void *)result);
+    map_set(&s->done, e, result);
     return result;
 }
 
@@ -318,7 +318,7 @@ static const Expr *rewrite(Rewrite *r, const Expr *e)
         changed |= args[i] != e->args[i];
     }
     result = r->change(r->user, changed ? make(r->pool, e, e->count, args) : e);
-    map_set(&r->done, e, (void *)result);
+    map_set(&r->done, e, result);
     return result;
 }
 

@@ -74,7 +74,7 @@ void simplifier_ask(Simplifier *s, SimplifierRange *range, void *user)
     s->ask_user = user;
 }
 
-static void set_until_pop(Simplifier *s, Map *map, const void *key, void *value)
+static void set_until_pop(Simplifier *s, Map *map, const void *key, const void *value)
 {
     const Undo undo = { map, key, map_get(map, key) };
     vec_push(s->arena, &s->undos, undo);

@@ -78,7 +78,7 @@ typedef struct Narrow {
 typedef struct Undo {
     Map        *map;
     const void *key;
-    void       *value;
+    const void *value;
 } Undo;
 
 typedef struct Scope {

@@ -92,6 +92,9 @@ Item *parse_program(kn_context *cx, Arena *arena, const Source *source);
 Item *parse_schedule(kn_context *cx, Arena *arena, const Source *source);
 Ast  *parse_expression(kn_context *cx, Arena *arena, const Source *source);
 
+/* What to write instead of a list. */
+extern const char no_lists[];
+
 Ast *ast_new(Arena *arena, AstKind kind, Loc loc, int count);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct Make {
     const char      *name;
     __int128         integer;
     double           real;
-    const Ast       *callee;
+    Ast             *callee;
     int              count;
     kn_expr *const  *kids;
     kn_expr         *result;
@@ -43,7 +43,7 @@ static void make_node(void *arg)
     a->real32 = (float)m->real;
     a->labels = ARENA_ARRAY(ar, Ast *, (size_t)a->count);
     if (head)
-        a->kids[0] = (Ast *)m->callee;
+        a->kids[0] = m->callee;
     for (int i = 0; i < m->count; i++)
         a->kids[head + i] = m->kids[i]->ast;
     m->result      = ARENA_NEW(ar, kn_expr);

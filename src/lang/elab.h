@@ -6,9 +6,11 @@
  *
  *     program.c    items to entries          names.c     scopes and lookup        order.c  what first
  *     value.c      literals, types, meeting  expr.c      expressions
+ *     meant.c      what was meant by what is not legal
  *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
  *     reduce.c     sum(… for …) and friends   template.c  def
  *     define.c     definitions and updates    schedule.c  schedules
+ *     warn_expr.c, warn_program.c  warnings
  */
 #ifndef KILN_LANG_ELAB_H
 #define KILN_LANG_ELAB_H
@@ -118,6 +120,7 @@ struct Entry {
     EntryKind   kind;
     EntryState  state;
     bool        queued;         /* order.c has seen it */
+    bool        asked;          /* somebody has used its name */
     const char *name;           /* "g[2]" */
     const char *full_name;      /* with the template instance it belongs to: "l[1].dx" */
     Loc         loc;
@@ -155,6 +158,7 @@ struct Elab {
     VEC(Entry *) funcs;         /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
     VEC(Definition) schedules;  /* schedule blocks */
     VEC(Definition) outputs, estimates;
+    Map          includes;      /* Item -> a copy with its path and what the file holds */
     VEC(const char *) included, including;
     Map          refs, instances, reductions;   /* what was made already, by hash_key; those with one key are a list */
     VEC(const char *) used_defines;
@@ -163,6 +167,8 @@ struct Elab {
     VEC(Entry *) busy;          /* being resolved, outermost first */
     int          entry_count;   /* of all scopes */
     bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
+    int          generic;       /* formulas being applied, one inside the other: written for any type */
+    struct Simplifier *simplifier;      /* for warnings, once one needs it */
     int          templates;     /* instances being made, one inside the other */
     int          depth;         /* of recursion */
     bool         too_deep;      /* has been said */
@@ -196,8 +202,25 @@ const char *family_name(Elab *el, const Env *env, const Ast *a);
 const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
 /* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
+/* Is it a function or an input, so that its arguments are coordinates? */
+bool takes_coordinates(const Env *env, const char *name);
+/* "did you mean `x`?" of an unknown name, or NULL. */
+const char *name_meant(Elab *el, const Env *env, const char *name);
 /* The type that a name nearly is, or that another language calls so; NULL if there is none. */
 const char *type_meant(const char *name);
+
+/* ---- What was meant --------------------------------------------------------------------- */
+
+/* "x, y": the names of `value` that mean nothing here and were to be arguments of what it defines; NULL if none. */
+const char *coordinates_meant(Elab *el, const Env *env, const Ast *value);
+/* The text of a place; … if it is long. */
+const char *text_of(Elab *el, Loc loc);
+/* Is the value made of constants alone? */
+bool known_now(Elab *el, Value v);
+/* How to name a number that is known only when the pipeline runs. */
+const char *number_meant(Elab *el, const char *name, Loc value);
+/* How to write a template whose `return` is a number; NULL if it has another. */
+const char *formula_meant(Elab *el, const Entry *template_);
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
@@ -237,6 +260,15 @@ void define_update(Elab *el, Entry *e, const Definition *d);
 Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *call, const Ast *body);
 /* Reduction variables of a clause: pushes them on the environment, checks their names. */
 bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **rvars, const Expr **where);
+
+/* ---- Warnings --------------------------------------------------------------------------- */
+
+/* Of a dividend that may have wrapped in its type. */
+void warn_dividend(Elab *el, Value v, Loc loc);
+/* Of a comparison that the types of its operands decide. */
+void warn_comparison(Elab *el, const Env *env, Value v, Loc loc);
+/* Of what no output needs, and of definitions that later ones overwrite. */
+void warn_program(Elab *el);
 
 /* ---- Programs --------------------------------------------------------------------------- */
 

@@ -27,14 +27,14 @@ FuncRef *ref_intern(Elab *el, const FuncRef *like)
         parts[4 + 2 * d] = (uintptr_t)like->extent[d];
     }
     const void *key   = hash_key(parts, sizeof parts / sizeof *parts);
-    FuncRef    *first = map_get(&el->refs, key);
+    FuncRef    *first = map_get_mutable(&el->refs, key);
     for (FuncRef *r = first; r; r = r->next)
         if (same_ref(r, like))
             return r;
     FuncRef *r = ARENA_NEW(el->arena, FuncRef);
     *r         = *like;
     r->next    = first;
-    map_set(&el->refs, key, r);
+    map_set_mutable(&el->refs, key, r);
     return r;
 }
 
@@ -355,7 +355,11 @@ static Value elab_unary(Elab *el, const Env *env, const Ast *a)
 static Value elab_binary(Elab *el, const Env *env, const Ast *a)
 {
     Value x = elab_expr(el, env, a->kids[0]), y = elab_expr(el, env, a->kids[1]);
-    return binary_value(el, a->op, x, a->kids[0]->loc, y, a->kids[1]->loc);
+    Value v = binary_value(el, a->op, x, a->kids[0]->loc, y, a->kids[1]->loc);
+    if (a->op == T_DIV || a->op == T_SHR)
+        warn_dividend(el, x, a->kids[0]->loc);
+    warn_comparison(el, env, v, a->loc);
+    return v;
 }
 
 static Value elab_misplaced(Elab *el, const Env *env, const Ast *a)

@@ -34,6 +34,8 @@ static void parse(void *arg)
     elab_check_defines(el);
     if (!p->cx->error_count && pipeline_finish(p))
         elab_schedules(el);
+    if (!p->cx->error_count)
+        warn_program(el);
     call->ok = !p->cx->error_count;
 }
 

@@ -12,7 +12,7 @@ Scope *scope_new(Elab *el, Scope *up, const char *prefix)
 
 Entry *scope_find(const Scope *s, const char *name)
 {
-    return map_get(&s->entries, name);
+    return map_get_mutable(&s->entries, name);
 }
 
 const Env *env_root(Elab *el, Scope *scope)
@@ -66,8 +66,7 @@ const char *type_meant(const char *name)
     return text_near_miss(name, types, KN_TYPE_COUNT - 1);
 }
 
-/* "did you mean `x`?", or NULL. */
-static const char *did_you_mean(Elab *el, const Env *env, const char *name)
+const char *name_meant(Elab *el, const Env *env, const char *name)
 {
     enum { MOST = 200 };
     VEC(const char *) known = { 0 };
@@ -119,6 +118,15 @@ bool is_known(const Env *env, const char *name)
     return find_entry(env, name) != NULL;
 }
 
+bool takes_coordinates(const Env *env, const char *name)
+{
+    for (const Env *v = env; !v->scope; v = v->up)
+        if (v->name == name)
+            return v->value.kind == VAL_FUNC;
+    const Entry *e = find_entry(env, name);
+    return e && (e->kind == ENTRY_INPUT || e->kind == ENTRY_FUNC || e->kind == ENTRY_STAGE || e->kind == ENTRY_ALIAS);
+}
+
 /* "a formula is over x, y": the variables of the environment, the first one first. */
 static const char *formula_variables(Elab *el, const Env *env)
 {
@@ -136,10 +144,13 @@ static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
         return;
     }
     const char  *remedy = !strcmp(name, "not") ? "the opposite of a condition is written !c" : family_members(el, env, name);
-    if (!remedy && name[base] && find_entry(env, intern_n(el->cx, name, base)))
+    const Entry *single = name[base] ? find_entry(env, intern_n(el->cx, name, base)) : NULL;
+    if (single && single->item->broken)
+        return;
+    if (!remedy && single)
         remedy = arena_printf(el->arena, "`%.*s` is no family and has no index", (int)base, name);
     if (!remedy)
-        remedy = did_you_mean(el, env, name);
+        remedy = name_meant(el, env, name);
     if (!remedy && el->in_formula)
         remedy = formula_variables(el, env);
     if (!remedy && el->current && !name[base])
@@ -154,8 +165,10 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
         if (v->name == name)
             return v->value;
     Entry *e = find_entry(env, name);
-    if (e)
+    if (e) {
+        e->asked = true;
         return entry_value(el, e, loc);
+    }
 
     Value         v;
     const kn_type type = kn_type_from_name(name);
@@ -230,26 +243,18 @@ static const Ast *override_of(Elab *el, const Entry *e)
     return parse_expression(el->cx, el->arena, s);
 }
 
-static void find_variable(const Expr *e, void *user)
-{
-    if (e->op == EX_VAR || e->op == EX_PARAM || e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT)
-        *(bool *)user = true;
-}
-
 static Value const_value(Elab *el, const Entry *e)
 {
     const Ast *given = override_of(el, e), *a = given ? given : e->item->value;
     Value      v     = elab_expr(el, given ? el->global_env : e->env, a);
-    bool       moves = false;
     if (v.kind != VAL_EXPR && !value_is_weak(v)) {
         if (v.kind != VAL_ERROR)
-            diag_error(el->cx, a->loc, NULL, "a constant is a number, this is %s", value_describe(el, v));
+            diag_error(el->cx, a->loc, v.kind == VAL_TUPLE ? no_lists : NULL, "a constant is a number, this is %s",
+                       value_describe(el, v));
         return ERROR_VALUE;
     }
-    if (v.kind == VAL_EXPR)
-        expr_visit(el->pool, v.expr, find_variable, &moves);
-    if (moves) {
-        diag_error(el->cx, a->loc, "a value that is known only when the pipeline runs is a `param`",
+    if (!known_now(el, v)) {
+        diag_error(el->cx, a->loc, number_meant(el, e->name, a->loc),
                    "the value of the constant `%s` is not known here", e->name);
         return ERROR_VALUE;
     }
@@ -264,7 +269,7 @@ static Value type_value(Elab *el, const Entry *e)
 }
 
 /* A scalar known now, converted to type t. */
-static bool known_scalar(Elab *el, const Env *env, const Ast *a, kn_type t, kn_scalar *out)
+static bool known_scalar(Elab *el, const Env *env, const char *name, const Ast *a, kn_type t, kn_scalar *out)
 {
     Value v = elab_expr(el, env, a);
     bool  truth;
@@ -278,7 +283,8 @@ static bool known_scalar(Elab *el, const Env *env, const Ast *a, kn_type t, kn_s
     if (!e)
         return false;
     if (e->op != EX_INT && e->op != EX_FLOAT) {
-        diag_error(el->cx, a->loc, NULL, "the default and the range of a parameter are constants");
+        diag_error(el->cx, a->loc, number_meant(el, name, a->loc),
+                   "the default and the range of a parameter are constants");
         return false;
     }
     *out = e->op == EX_INT ? kn_int(e->u.i) : kn_float(e->u.f);
@@ -299,9 +305,10 @@ static Value param_value(Elab *el, const Entry *e)
     if (p->type == KN_NONE)
         return ERROR_VALUE;
     if (e->item->value)
-        p->has_default = known_scalar(el, e->env, e->item->value, p->type, &p->value);
+        p->has_default = known_scalar(el, e->env, e->name, e->item->value, p->type, &p->value);
     if (e->item->lo)
-        p->has_range = known_scalar(el, e->env, e->item->lo, p->type, &p->lo) && known_scalar(el, e->env, e->item->hi, p->type, &p->hi);
+        p->has_range = known_scalar(el, e->env, e->name, e->item->lo, p->type, &p->lo)
+                    && known_scalar(el, e->env, e->name, e->item->hi, p->type, &p->hi);
     if (p->has_range && (p->type == KN_BOOL || scalar_less(p->type, p->hi, p->lo)))
         diag_error(el->cx, e->item->lo->loc, NULL, p->type == KN_BOOL ? "a bool has no range" : "this range is empty");
     else if (p->has_range && p->has_default
@@ -398,10 +405,29 @@ static Func *stage_function(Elab *el, const Entry *e)
     return f;
 }
 
+/* What to write instead of a name for something that is no function. */
+static const char *alias_remedy(Elab *el, const Entry *e, Value v)
+{
+    const Loc value = e->item->value->loc;
+    if (value_is_weak(v) || (v.kind == VAL_EXPR && known_now(el, v)))
+        return arena_printf(el->arena, "a number is a constant, `const %s = %s`, or a function without arguments, `%s() = %s`",
+                            e->name, text_of(el, value), e->name, text_of(el, value));
+    if (v.kind == VAL_EXPR)
+        return number_meant(el, e->name, value);
+    return arena_printf(el->arena, "a function has arguments: %s(x, y) = …, or %s() = …", e->name, e->name);
+}
+
 static Value alias_value(Elab *el, Entry *e)
 {
-    const Ast *a = e->item->value;
-    Value      v;
+    const Ast  *a = e->item->value;
+    const char *coordinates = coordinates_meant(el, e->env, a);
+    Value       v;
+    if (coordinates) {
+        diag_error(el->cx, e->loc,
+                   arena_printf(el->arena, "name its arguments: `%s(%s) = %s`", e->name, coordinates, text_of(el, a->loc)),
+                   "`%s` has no arguments, but its value uses %s", e->name, coordinates);
+        return ERROR_VALUE;
+    }
     if (a->kind == AST_CALL && a->kids[0]->kind == AST_NAME && is_known(e->env, a->kids[0]->name)) {
         v = elab_expr(el, e->env, a->kids[0]);
         v = v.kind == VAL_TEMPLATE ? instantiate(el, e->env, v.entry, a, e->full_name) : elab_expr(el, e->env, a);
@@ -409,9 +435,7 @@ static Value alias_value(Elab *el, Entry *e)
         v = elab_expr(el, e->env, a);
     }
     if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
-        diag_error(el->cx, a->loc,
-                   arena_printf(el->arena, "a number is a constant: const %s = …; a function has arguments: %s(x, y) = …, or %s() = …", e->name,
-                                e->name, e->name),
+        diag_error(el->cx, a->loc, alias_remedy(el, e, v),
                    "`%s` is given no arguments, so a function is needed here; this is %s", e->name, value_describe(el, v));
         return ERROR_VALUE;
     }
@@ -456,7 +480,9 @@ Value entry_value(Elab *el, Entry *e, Loc loc)
     }
     const char *current = el->current;
     const bool  strict  = el->pool->strict;
+    const int   generic = el->generic;
     el->current         = e->full_name;
+    el->generic         = 0;
     el->pool->strict    = false;
     e->state            = ENTRY_BUSY;
     el->depth += 10;                                    /* a definition takes as much stack as a nest of expressions */
@@ -466,6 +492,7 @@ Value entry_value(Elab *el, Entry *e, Loc loc)
     el->depth -= 10;
     e->state         = ENTRY_DONE;
     el->current      = current;
+    el->generic      = generic;
     el->pool->strict = strict;
     return e->value;
 }

@@ -249,6 +249,9 @@ static Ast *parse_paren(Parser *ps)
     return complete(ps, t);
 }
 
+const char no_lists[] = "there are no lists; a table is a function of its index: "
+                        "`k(i) = select(i == 0: 1, i == 1: 4, else: 0)`, read as `k(1)`";
+
 /* { let a = …  let b = …  value } */
 static Ast *parse_block(Parser *ps)
 {
@@ -268,6 +271,8 @@ static Ast *parse_block(Parser *ps)
                     "this block has no value");
     vec_push(ps->arena, &kids, parse_expr(ps));
     const Loc close = look(ps, 0)->loc;
+    if (at_kind(ps, T_COMMA))
+        parse_error(ps, no_lists, "a block has one value, but `,` stands here");
     expect(ps, T_RBRACE, "to close the block");
     Ast *b   = ast_new(ps->arena, AST_BLOCK, loc_join(open, close), 0);
     b->kids  = kids.at;
@@ -290,6 +295,17 @@ static Ast *parse_if(Parser *ps)
     return complete(ps, n);
 }
 
+/* What may have been meant by a token that begins no expression. */
+static const char *expression_hint(const Parser *ps)
+{
+    const bool after_range = ps->at && ps->tokens[ps->at - 1].kind == T_REST;
+    if (at_kind(ps, T_LBRACKET))
+        return no_lists;
+    if (at_kind(ps, T_DOT))
+        return after_range ? "a range has two dots: a..b" : "a number has a digit before its point: 0.5";
+    return NULL;
+}
+
 static Ast *parse_primary(Parser *ps)
 {
     const Token *t = look(ps, 0);
@@ -300,9 +316,7 @@ static Ast *parse_primary(Parser *ps)
     if (is_word(t, "if"))
         return parse_if(ps);
     if (t->kind != T_NAME && t->kind != T_INT && t->kind != T_FLOAT) {
-        const bool after_range = ps->at && ps->tokens[ps->at - 1].kind == T_REST;
-        parse_error(ps, t->kind != T_DOT ? NULL : after_range ? "a range has two dots: a..b" : "a number has a digit before its point: 0.5",
-                    "expected an expression, but %s", found(ps));
+        parse_error(ps, expression_hint(ps), "expected an expression, but %s", found(ps));
         return error_node(ps);
     }
     take(ps);

@@ -73,6 +73,8 @@ static void parse_const(Parser *ps, Loc loc, ItemVec *out)
 {
     Item *it = item_new(ps, ITEM_CONST, loc);
     it->name = expect_name(ps, "the name of the constant", &it->loc);
+    if (at_kind(ps, T_LBRACKET))
+        parse_error(ps, no_lists, "a constant has no index");
     expect(ps, T_SET, "after the name of a constant");
     it->value = parse_expr(ps);
     vec_push(ps->arena, out, it);
@@ -340,7 +342,7 @@ static bool follows_defined_name(TokenKind k)
 static const char *misplaced_word(const char *word)
 {
     static const struct { const char *word, *remedy; } misplaced[] = {
-        { "let", "`let` stands only inside { … }; at the top of a program write const a = …, or a(x) = …" },
+        { "let", "`let` stands only inside { … }; elsewhere write const a = …, or a(x) = …; a formula has it so: def f(x) = { let a = …  a*a }" },
         { "for", "reduction variables are written: for i in a..b, j in c..d" },
         { "where", "`where` follows the reduction variables: for i in a..b where …; else use if … then … else …" },
         { "return", "`return` ends a template: def name(f) { … return (x, y) = … }" },

@@ -17,6 +17,7 @@ Elab *elab_new(kn_pipeline *p)
     map_init(&el->name_counts, el->arena);
     map_init(&el->refs, el->arena);
     map_init(&el->instances, el->arena);
+    map_init(&el->includes, el->arena);
     map_init(&el->reductions, el->arena);
     return el;
 }
@@ -68,7 +69,7 @@ static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *n
     e->item      = it;
     e->env       = env;
     e->file      = el->file;
-    map_set(&s->entries, name, e);
+    map_set_mutable(&s->entries, name, e);
     vec_push(el->arena, &s->order, e);
     if (kind == ENTRY_FUNC || kind == ENTRY_ALIAS || kind == ENTRY_STAGE)
         vec_push(el->arena, &el->funcs, e);
@@ -245,23 +246,31 @@ static bool read_include(Elab *el, Item *it, Item *(*parse)(kn_context *cx, Aren
     return !all->broken;
 }
 
-/* An include of a program is read once, however often it is named. */
-static void file_include(Elab *el, const Item *it)
+/* A copy of the include that has its path and can have a body: items are not changed after parsing. */
+static Item *own_include(Elab *el, const Item *it)
 {
-    Item *own = (Item *)it;
+    Item *own = ARENA_NEW(el->arena, Item);
+    *own      = *it;
     own->name = join_path(el, it->loc.source->name, it->name);
+    return own;
+}
+
+/* An include of a program is read once, however often it is named. */
+static const Item *file_include(Elab *el, const Item *it)
+{
+    Item *own = own_include(el, it);
+    map_set(&el->includes, it, own);
     if (has_path(el->included.at, el->included.count, own->name) && !has_path(el->including.at, el->including.count, own->name))
-        return;
+        return own;
     el->lost |= !read_include(el, own, parse_program);
     vec_push(el->arena, &el->included, own->name);
+    return own;
 }
 
 /* One of a schedule is read wherever it stands, and may be in several. */
 Item *include_schedule(Elab *el, const Item *it)
 {
-    Item *own = ARENA_NEW(el->arena, Item);
-    *own      = *it;
-    own->name = join_path(el, it->loc.source->name, it->name);
+    Item *own = own_include(el, it);
     return read_include(el, own, parse_schedule) ? own : NULL;
 }
 
@@ -323,13 +332,14 @@ static void file_include_first(Elab *el, const Env *env, const Item *it)
         el->lost = true;
         return;
     }
-    file_include(el, it);
-    file_included(el, env, it, false);
+    file_included(el, env, file_include(el, it), false);
 }
 
 static void file_include_second(Elab *el, const Env *env, const Item *it)
 {
-    file_included(el, env, it, true);
+    const Item *own = map_get(&el->includes, it);
+    if (own)
+        file_included(el, env, own, true);
 }
 
 void file_items(Elab *el, const Env *env, Item *const *items, int count)
@@ -460,7 +470,7 @@ void elab_check_defines(Elab *el)
             vec_push(el->arena, &known, el->global->order.at[i]->name);
     const Map *m = &el->cx->defines;
     for (size_t i = 0; i < m->capacity; i++) {
-        if (!m->keys[i] || !m->values[i] || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
+        if (!m->keys[i] || !m->values[i].kept || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
             continue;
         const char  *near = text_near_miss(m->keys[i], known.at, known.count);
         const Entry *e    = scope_find(el->global, m->keys[i]);

@@ -294,13 +294,13 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
     for (int d = 0; d < fv.count; d++)
         args[d] = expr_var(el->pool, KN_I32, fv.names[d]);
 
-    Reduction *first = map_get(&el->reductions, value);
+    Reduction *first = map_get_mutable(&el->reductions, value);
     for (const Reduction *k = first; k; k = k->next)
         if (!strcmp(k->kind, b->name) && k->where == where && same_domain(k->func->updates, fv.rvar_count, rvars))
             return visible_part(el, b, &fv, k->func, args);
     Reduction *r = ARENA_NEW(el->arena, Reduction);
     *r           = (Reduction){ first, b->name, make_function(el, b, call->loc, &fv, value, where), where };
     context_spend(el->cx, INSTANCE_COST);
-    map_set(&el->reductions, value, r);
+    map_set_mutable(&el->reductions, value, r);
     return visible_part(el, b, &fv, r->func, args);
 }

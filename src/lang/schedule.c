@@ -13,7 +13,7 @@ Loops *loops_of(Scheduling *s, const Func *f, int update)
 {
     Elab       *el  = s->el;
     const void *key = update < 0 ? (const void *)f : (const void *)&f->updates[update];
-    Loops      *l   = map_get(&s->loops, key);
+    Loops      *l   = map_get_mutable(&s->loops, key);
     if (l)
         return l;
     l         = ARENA_NEW(el->arena, Loops);
@@ -24,7 +24,7 @@ Loops *loops_of(Scheduling *s, const Func *f, int update)
             vec_push(el->arena, &l->names, f->args[d]);
     for (int i = 0; update >= 0 && i < f->updates[update].rvar_count; i++)
         vec_push(el->arena, &l->names, f->updates[update].rvars[i].name);
-    map_set(&s->loops, key, l);
+    map_set_mutable(&s->loops, key, l);
     return l;
 }
 
@@ -72,7 +72,7 @@ static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
     const char *name = path_name(el, env, a);
     if (!name)
         return NULL;
-    Func *f = map_get(&s->functions, intern(el->cx, name));
+    Func *f = map_get_mutable(&s->functions, intern(el->cx, name));
     if (f)
         return f;
     const Entry *e = scope_find(el->global, intern(el->cx, name));
@@ -503,7 +503,7 @@ static void elab_schedule(Elab *el, const Item *it, const Env *env)
     map_init(&s.loops, el->arena);
     map_init(&s.functions, el->arena);
     for (size_t i = 0; i < el->p->funcs.count; i++)
-        map_set(&s.functions, intern(el->cx, el->p->funcs.at[i]->name), el->p->funcs.at[i]);
+        map_set_mutable(&s.functions, intern(el->cx, el->p->funcs.at[i]->name), el->p->funcs.at[i]);
     el->including.count = 0;
     vec_push(el->arena, &el->including, join_path(el, "", it->loc.source->name));
     read_items(&s, env, it->body, it->count);

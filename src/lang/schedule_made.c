@@ -16,7 +16,7 @@ static Func *make_function(Scheduling *s, const Directive *d, const char *base, 
     f->args = ARENA_ARRAY(el->arena, const char *, (size_t)rank);
     for (int k = 0; k < d->func->rank; k++)
         f->args[k] = d->func->args[k];
-    map_set(&s->functions, name, f);
+    map_set_mutable(&s->functions, name, f);
     return f;
 }
 

@@ -71,14 +71,15 @@ static void find_point(const Expr *e, void *user)
 }
 
 /* An argument of an instance: a function, a type, or a number that is the same at every point. */
-static bool argument_ok(Elab *el, Value v, Loc loc)
+static bool argument_ok(Elab *el, const Entry *t, Value v, Loc loc)
 {
     bool differs = false;
     if (v.kind == VAL_EXPR)
         expr_visit(el->pool, v.expr, find_point, &differs);
-    const bool fixed = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v) || (v.kind == VAL_EXPR && !differs);
+    const char *formula = formula_meant(el, t);
+    const bool  fixed   = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v) || (v.kind == VAL_EXPR && !differs);
     if (!fixed && v.kind != VAL_ERROR)
-        diag_error(el->cx, loc, differs ? "what differs from point to point is read inside, through a function" : NULL,
+        diag_error(el->cx, loc, formula ? formula : differs ? "what differs from point to point is read inside, through a function" : NULL,
                    "the argument of a template with a body is a function, a type or a number that is the same at every point, this is %s",
                    value_describe(el, v));
     return fixed;
@@ -101,7 +102,7 @@ static const Item *find_return(Elab *el, const Entry *t)
 }
 
 /* The value of the return: a function defined on the spot, or one made elsewhere. */
-static Value returned(Elab *el, const Env *env, const Item *ret, const char *name)
+static Value returned(Elab *el, const Env *env, const Entry *t, const Item *ret, const char *name)
 {
     if (ret->broken)
         return ERROR_VALUE;
@@ -109,9 +110,18 @@ static Value returned(Elab *el, const Env *env, const Item *ret, const char *nam
         Func *f = define_function(el, env, name, ret->loc, ret->target, ret->value);
         return f ? (Value){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
     }
+    const char *coordinates = coordinates_meant(el, env, ret->value);
+    if (coordinates) {
+        diag_error(el->cx, ret->value->loc,
+                   arena_printf(el->arena, "name its arguments: `return (%s) = %s`", coordinates, text_of(el, ret->value->loc)),
+                   "the function that `%s` returns has no arguments, but its value uses %s", t->name, coordinates);
+        return ERROR_VALUE;
+    }
     Value v = elab_expr(el, env, ret->value);
     if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
-        diag_error(el->cx, ret->value->loc, "return (x, y) = …", "a template returns a function, this is %s", value_describe(el, v));
+        diag_error(el->cx, ret->value->loc,
+                   arena_printf(el->arena, "%s; a function has arguments: return (x, y) = …", formula_meant(el, t)),
+                   "a template returns a function, this is %s", value_describe(el, v));
         return ERROR_VALUE;
     }
     return v;
@@ -138,7 +148,7 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
     el->pool->strict    = false;
     el->depth += 20;
     file_items(el, env, t->item->body, t->item->count - 1);
-    Value v = returned(el, env, ret, name);
+    Value v = returned(el, env, t, ret, name);
     el->depth -= 20;
     el->current      = current;
     el->pool->strict = strict;
@@ -150,7 +160,9 @@ static Value apply_formula(Elab *el, const Entry *t, const Value *args)
 {
     const Env *env = bind_arguments(el, t, t->env, args);
     el->depth += 10;
+    el->generic++;
     Value v = elab_expr(el, env, t->item->value);
+    el->generic--;
     el->depth -= 10;
     return v;
 }
@@ -167,7 +179,7 @@ static Value *template_arguments(Elab *el, const Env *env, const Entry *t, const
     bool   ok   = true;
     for (int i = 0; i < n; i++) {
         args[i] = elab_expr(el, env, call->kids[i + 1]);
-        ok &= args[i].kind != VAL_ERROR && (t->item->value || argument_ok(el, args[i], call->kids[i + 1]->loc));
+        ok &= args[i].kind != VAL_ERROR && (t->item->value || argument_ok(el, t, args[i], call->kids[i + 1]->loc));
     }
     return ok ? args : NULL;
 }
@@ -181,7 +193,7 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
     if (t->item->value)
         return apply_formula(el, t, args);
     const void *key   = instance_key(el, t, n, args);
-    Instance   *first = map_get(&el->instances, key), *in = find_instance(first, t, n, args);
+    Instance   *first = map_get_mutable(&el->instances, key), *in = find_instance(first, t, n, args);
     if (in && in->busy) {
         diag_error(el->cx, call->loc, NULL, "the template `%s` needs itself with the same arguments", t->name);
         return ERROR_VALUE;
@@ -195,7 +207,7 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
     in  = ARENA_NEW(el->arena, Instance);
     *in = (Instance){ .next = first, .template_ = t, .args = args, .busy = true };
     context_spend(el->cx, INSTANCE_COST);
-    map_set(&el->instances, key, in);
+    map_set_mutable(&el->instances, key, in);
     const int errors = el->cx->error_count;
     el->templates++;
     in->result = make_instance(el, t, in, wanted);

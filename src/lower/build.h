@@ -136,7 +136,7 @@ const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const
 /* ---- regions.c ---- */
 /* Begins a level: names the boxes of all functions computed inside it, consumers first. `nest`: of level.def, whose loops down to level.loop are open; NULL
  * at root. Slides and steps come in here where a function is computed at this level. */
-void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w);
+void regions_begin(Build *b, PlanLevel level, Nest *nest, Wraps *w);
 const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLevel level);
 /* The port buffer of a component of an input or output. */
 const Buffer *port_buffer(Build *b, const Func *f, int component);
@@ -152,18 +152,18 @@ void   regions_clamp(Build *b, const Expr *call, unsigned dimensions);
 const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 
 /* Tells of all accesses of the nest's definition, over what the loops that are not open run through. */
-void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user);
+void nest_accesses(Build *b, Nest *n, SpanAccess *access, void *user);
 
 /* ---- prefetch.c ---- */
-void prefetches(Build *b, const Nest *n, int loop, Wraps *w);       /* those whose lines are asked for in loop `loop`; the partners' too */
+void prefetches(Build *b, Nest *n, int loop, Wraps *w);       /* those whose lines are asked for in loop `loop`; the partners' too */
 
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);
 const Stmt *nest_build(Build *b, Nest *n);
 /* The span of a variable of the nest's definition, in which what is bound is fixed and the rest runs; inside its own box. */
-Span nest_span(Build *b, const Nest *n, const char *name);
+Span nest_span(Build *b, Nest *n, const char *name);
 /* The same, where loops run over the boxes of all partners. */
-Span nest_span_all(Build *b, const Nest *n, const char *name);
+Span nest_span_all(Build *b, Nest *n, const char *name);
 NestName *nest_find(const Nest *n, const char *name);
 int nest_loop(const PlanDef *def, const char *name);                            /* the place of the loop with that variable; -1: it is none */
 /* Gives a name a value. */
@@ -174,7 +174,7 @@ Nest nest_copy(Build *b, const Nest *n);
 void        together_begin(Build *b, Nest *n);                                  /* finds its partners, and what the shared loops run over */
 void        together_bind(Build *b, Nest *n, int loop, Wraps *w);               /* partners' names, after some of its own have got a value in that loop */
 int         together_depth(const Nest *n);                                      /* the number of loops that it shares with any */
-const Expr *together_meets(Build *b, const Nest *n);                            /* do the shared loops come to its own box here? NULL: they do */
+const Expr *together_meets(Build *b, Nest *n);                                  /* do the shared loops come to its own box here? NULL: they do */
 const Expr *together_alive(Build *b, const PlanFunc *pf);                       /* is anything read of it, or of those that run in its loops? NULL: it is */
 bool        together_joined(Build *b, const PlanDef *def);                      /* does it run in the loops of another? */
 

@@ -23,7 +23,7 @@ typedef struct Flatten {
     Map     done;                   /* expressions, while the same storage is open */
 } Flatten;
 
-static const Storage *find(const Flatten *fl, const Func *f)
+static Storage *find(const Flatten *fl, const Func *f)
 {
     for (size_t i = fl->open.count; i-- > 0;)
         if (fl->open.at[i]->func == f)
@@ -72,7 +72,7 @@ static const Expr *flatten_expr(void *user, const Expr *e)
     const Expr *result = map_get(&fl->done, e);
     if (!result) {
         result = expr_rewrite(fl->lw->exprs, e, flatten_node, user);
-        map_set(&fl->done, e, (void *)result);
+        map_set(&fl->done, e, result);
     }
     return result;
 }
@@ -234,7 +234,7 @@ static void open_ports(Flatten *fl)
     Lower *lw = fl->lw;
     for (int i = 0; i < lw->program->port_count; i++) {
         const Buffer *b = lw->program->buffers.at[i];
-        Storage      *s = b->component ? (Storage *)find(fl, b->func) : new_storage(lw, b->func);
+        Storage      *s = b->component ? find(fl, b->func) : new_storage(lw, b->func);
         s->buffers[b->component] = b;
         for (int d = 0; d < b->rank; d++) {
             if (!b->component) {

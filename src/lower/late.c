@@ -46,7 +46,7 @@ void varying_init(Varying *v, ExprPool *pool, Arena *arena, const char *variable
     map_init(&v->names, arena);
     map_init(&v->known, arena);
     if (variable)
-        map_set(&v->names, variable, (void *)yes);
+        map_set(&v->names, variable, yes);
 }
 
 bool varying_expr(Varying *v, const Expr *e)
@@ -61,7 +61,7 @@ bool varying_expr(Varying *v, const Expr *e)
     bool varies = e->op == EX_LOAD ? v->reads || map_get(&v->names, e->u.buffer) == yes : e->op == EX_EXTERN && v->reads;
     for (uint32_t i = 0; i < e->count && !varies; i++)
         varies = varying_expr(v, e->args[i]);
-    map_set(&v->known, e, (void *)(varies ? yes : no));
+    map_set(&v->known, e, (varies ? yes : no));
     return varies;
 }
 
@@ -70,13 +70,13 @@ void varying_bind(Varying *v, const char *name, bool varies)
     const char *before = map_get(&v->names, name), *now = varies ? yes : no;
     if (before && before != now)
         map_init(&v->known, v->arena);      /* a sibling has bound it otherwise: what was found there does not hold here */
-    map_set(&v->names, name, (void *)now);
+    map_set(&v->names, name, now);
 }
 
 void varying_buffer(Varying *v, const Buffer *buffer)
 {
     map_init(&v->known, v->arena);
-    map_set(&v->names, buffer, (void *)yes);
+    map_set(&v->names, buffer, yes);
 }
 
 /* ---- Making --------------------------------------------------------------------------------- */

@@ -61,18 +61,19 @@ Simplifier *lower_knowledge(Lower *lw, Arena *arena)
     return s;
 }
 
-Program *lower(const Plan *plan, const LowerOptions *options)
+Program *lower(Plan *plan, const LowerOptions *options)
 {
     Program *p = ARENA_NEW(plan->arena, Program);
-    Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = (ExprPool *)&plan->exprs, .plan = plan, .program = p,
+    Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = &plan->exprs, .plan = plan, .program = p,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
     *p = (Program){ .cx = plan->cx, .arena = plan->arena, .exprs = lw.exprs, .name = identifier(plan->arena, plan->name), .strict_float = options->strict_float };
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
-    lw.simplifier = lower_knowledge(&lw, lw.arena);
+    const int errors = plan->cx->error_count;
+    lw.simplifier    = lower_knowledge(&lw, lw.arena);
     for (int i = 0; i < lower_pass_count; i++) {
         p->body = lower_passes[i].run(&lw, p->body);
-        if (plan->cx->error_count)
+        if (plan->cx->error_count > errors)
             return NULL;
         if (options->until && !strcmp(options->until, lower_passes[i].name))
             break;

@@ -38,7 +38,7 @@ typedef struct LowerOptions {
 Simplifier *lower_knowledge(Lower *lw, Arena *arena);
 
 /* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
-Program *lower(const Plan *plan, const LowerOptions *options);
+Program *lower(Plan *plan, const LowerOptions *options);
 
 /* ---- The passes, in order; each in the file of its name ---- */
 const Stmt *lower_loops(Lower *lw, const Stmt *none);           /* loops.c: loops for every definition, with regions, realizations and sliding windows */

@@ -19,7 +19,7 @@ static const Expr *expand_expr(void *user, const Expr *e)
     const Expr *result = map_get(&x->done, e);
     if (!result) {
         result = expr_rewrite(x->pool, e, expand_node, user);
-        map_set(&x->done, e, (void *)result);
+        map_set(&x->done, e, result);
     }
     return result;
 }

@@ -253,14 +253,14 @@ static const Expr *piece(Lower *lw, const PlanStep *s, SplitMode mode, const Exp
     return x_min(lw, begin, x_max(lw, x_sub(lw, extent, x_int(lw, s->factor)), x_int(lw, 0)));
 }
 
-Span nest_span_all(Build *b, const Nest *n, const char *name)
+Span nest_span_all(Build *b, Nest *n, const char *name)
 {
     Lower          *lw = b->lw;
     const NestName *at = nest_find(n, name);
     if (at->bound)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
-        range_of(b, (Nest *)n, name);
+        range_of(b, n, name);
     for (int d = 0; !at->min; d++)          /* free in a step that is not known here: the most it can be */
         if (n->def->func->args[d] == name)
             return (Span){ n->box.min[d], n->box.max[d] };
@@ -284,7 +284,7 @@ Span nest_span_all(Build *b, const Nest *n, const char *name)
 }
 
 /* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions then. */
-Span nest_span(Build *b, const Nest *n, const char *name)
+Span nest_span(Build *b, Nest *n, const char *name)
 {
     Lower      *lw = b->lw;
     const Func *f  = n->def->func;
@@ -421,7 +421,7 @@ static const Expr *clamp_calls(Clamping *c, const Expr *e)
     if (marked)
         clamp_indices(c->b, e->u.call.func, marked, args);
     const Expr *result = changed ? expr_rebuild(lw->exprs, e, args) : e;
-    map_set(&c->done, e, (void *)result);
+    map_set(&c->done, e, result);
     return result;
 }
 

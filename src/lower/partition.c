@@ -60,7 +60,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
         *kept = f;
     }
     map_set(&p->motions, s->let.name, kept);
-    map_set(&p->values, s->let.name, varies ? NULL : (void *)partition_outside(p, value));
+    map_set(&p->values, s->let.name, varies ? NULL : partition_outside(p, value));
     varying_bind(&p->varying, s->let.name, varies);
     varying_bind(&p->lanes, s->let.name, varying_expr(&p->lanes, value));
     varying_bind(&p->copies, s->let.name, varying_expr(&p->copies, value));
@@ -194,8 +194,8 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     p->branch    = false;
     note_decided(w, s, condition, claims, high_claims);
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
-        map_set(&w->guards, s, (void *)s);
-        map_set(&w->guards, around, (void *)around);
+        map_set(&w->guards, s, s);
+        map_set(&w->guards, around, around);
     }
     p->guard = false;
     const Stmt *yes = steady(w, s->branch.yes), *no = s->branch.no ? steady(w, s->branch.no) : NULL;

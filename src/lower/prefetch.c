@@ -90,7 +90,7 @@ static void read_over(Fetch *at, const Func *f, const SymBox *box)
 }
 
 /* What is read of f in an iteration of the loop last opened: by the definition, or if it does not, by the functions that are computed inside `loop`, consumers first. */
-static Reads reads_of(Build *b, const Nest *n, int loop, const Func *f)
+static Reads reads_of(Build *b, Nest *n, int loop, const Func *f)
 {
     Fetch at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
     nest_accesses(b, n, fetch_access, &at);
@@ -133,11 +133,31 @@ static const Expr *within(Build *b, const Expr *e, const Expr *min, const Expr *
     return simplify(b->lw->simplifier, x_max(b->lw, x_min(b->lw, e, max), min));
 }
 
-/* How far the end of a box moves from one iteration of the loop to the next; -1 where that is no number. */
+static bool is_invariant(Build *b, const Expr *e, const char *loop)
+{
+    const Expr *next = x_add(b->lw, expr_var(b->lw->exprs, KN_I32, loop), x_int(b->lw, 1));
+    return expr_substitute(b->lw->exprs, e, 1, &loop, &next) == e;
+}
+
+/* The end of a box `ahead` iterations later, without the clamps of a boundary: limits that the loop does not move. */
+static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_t ahead)
+{
+    const Expr *e = shifted(b, end, loop, ahead);
+    while (e && (e->op == EX_MIN || e->op == EX_MAX)) {
+        const bool first = is_invariant(b, e->args[0], loop), second = is_invariant(b, e->args[1], loop);
+        if (first == second)
+            break;
+        e = e->args[first];
+    }
+    return e;
+}
+
+/* How far the end of a box moves at most from one iteration of the loop to the next; -1 where that is no number.
+ * Where a clamp holds it, it moves less. */
 static int64_t advance(Build *b, const Expr *end, const char *loop)
 {
     int64_t     by;
-    const Expr *now = shifted(b, end, loop, 0), *before = shifted(b, end, loop, -1);
+    const Expr *now = unclamped(b, end, loop, 0), *before = unclamped(b, end, loop, -1);
     return now && before && expr_is_int(simplify(b->lw->simplifier, x_sub(b->lw, now, before)), &by) && by >= 0 ? by : -1;
 }
 
@@ -222,7 +242,7 @@ static const Expr *fetched_end(Build *b, const Expr *end, const PlanPrefetch *p,
     return !then ? unknown : then == shifted(b, end, loop, 0) ? then : within(b, then, min, max);
 }
 
-static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wraps *w)
+static void fetch(Build *b, Nest *n, const PlanPrefetch *p, int level, Wraps *w)
 {
     const Func *f     = p->func;
     const char *loop  = n->def->loops[p->loop].var;
@@ -244,7 +264,7 @@ static void fetch(Build *b, const Nest *n, const PlanPrefetch *p, int level, Wra
     wrap_before(b, w, fetch_box(b, n->def, f, &box, &read.box, dense));
 }
 
-void prefetches(Build *b, const Nest *n, int loop, Wraps *w)
+void prefetches(Build *b, Nest *n, int loop, Wraps *w)
 {
     for (int i = 0; i < n->def->prefetch_count; i++) {
         const PlanPrefetch *p = &n->def->prefetches[i];

@@ -148,7 +148,7 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     if (known || alive->op == EX_INT || alive->op == EX_VAR)
         return known ? known : alive;
     known = wrap_let(b, r->w, arena_printf(b->lw->arena, "reads.%d@%s", r->alive_count++, r->root ? "root" : r->level.def->loops[r->level.loop].var), alive);
-    map_set(&r->alive, alive, (void *)known);
+    map_set(&r->alive, alive, known);
     return known;
 }
 
@@ -331,7 +331,7 @@ static const Update *update_of(const Nest *n)
 }
 
 /* What its reduction variables run through. To be asked for before the spans of anything else are begun: it takes spans to find out. */
-static const Span *nest_reduction(Build *b, const Nest *n)
+static const Span *nest_reduction(Build *b, Nest *n)
 {
     const Update *u    = update_of(n);
     Span         *span = ARENA_ARRAY(b->lw->arena, Span, (size_t)(u ? u->rvar_count : 0));
@@ -340,7 +340,7 @@ static const Span *nest_reduction(Build *b, const Nest *n)
     return span;
 }
 
-static void visit_nest(Build *b, const Nest *n, const Span *reduction, bool *writing)
+static void visit_nest(Build *b, Nest *n, const Span *reduction, bool *writing)
 {
     const Func   *f = n->def->func;
     const Update *u = update_of(n);
@@ -357,7 +357,7 @@ static void visit_nest(Build *b, const Nest *n, const Span *reduction, bool *wri
 }
 
 /* The accesses of the definition whose loop is the level: what its inner loops run through. */
-static void read_nest(Regions *r, const Nest *n)
+static void read_nest(Regions *r, Nest *n)
 {
     const Span *reduction = nest_reduction(r->b, n);
     begin_definition(r, n->def->func, update_of(n), NULL);
@@ -366,7 +366,7 @@ static void read_nest(Regions *r, const Nest *n)
     r->when = NULL;
 }
 
-void nest_accesses(Build *b, const Nest *n, SpanAccess *access, void *user)
+void nest_accesses(Build *b, Nest *n, SpanAccess *access, void *user)
 {
     bool        writing;
     const Span *reduction = nest_reduction(b, n);
@@ -623,7 +623,7 @@ static void add_checks(Regions *r)
     wrap_before(b, r->w, s);
 }
 
-void regions_begin(Build *b, PlanLevel level, const Nest *nest, Wraps *w)
+void regions_begin(Build *b, PlanLevel level, Nest *nest, Wraps *w)
 {
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);

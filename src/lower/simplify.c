@@ -24,7 +24,7 @@ static const Stmt *clean(void *user, const Stmt *s);
 static void use_node(const Expr *e, void *user)
 {
     if (e->op == EX_VAR)
-        map_set(user, e->u.name, (void *)e);
+        map_set(user, e->u.name, e);
 }
 
 static void use(Clean *c, const Expr *e)

@@ -21,7 +21,7 @@ enum { MOST_FOLD = 1 << 16 };
 static void note_name(const Expr *e, void *user)
 {
     if (e->op == EX_VAR)
-        map_set(user, e->u.name, (void *)e);
+        map_set(user, e->u.name, e);
 }
 
 static Map names_of(Build *b, const Expr *e)

@@ -54,9 +54,10 @@ static const Span *find_known(const Spans *sp, const Expr *e)
     return derived ? derived : find_among(sp, e, false);
 }
 
-const Expr *spans_alive(const Spans *sp)
+const Expr *spans_entered(const Spans *sp)
 {
-    return sp->level[sp->depth].alive;
+    const SpanLevel *now = &sp->level[sp->depth];
+    return !sp->deriving ? now->possible : x_and(sp->lw, x_and(sp->lw, now->possible, now->alive), now->derived);
 }
 
 /* Does it read memory, or call C? */
@@ -68,7 +69,7 @@ static bool has_calls(Spans *sp, const Expr *e)
     bool found = e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_LOAD;
     for (uint32_t i = 0; i < e->count && !found; i++)
         found = has_calls(sp, e->args[i]);
-    map_set(&sp->has_calls, e, (void *)(found ? &yes : &no));
+    map_set(&sp->has_calls, e, found ? &yes : &no);
     return found;
 }
 
@@ -81,7 +82,7 @@ static bool is_fixed(Spans *sp, const Expr *e, Map *memo)
     bool fixed = e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
     for (uint32_t i = 0; i < e->count && fixed; i++)
         fixed = is_fixed(sp, e->args[i], memo);
-    map_set(memo, e, (void *)(fixed ? &yes : &no));
+    map_set(memo, e, fixed ? &yes : &no);
     return fixed;
 }
 
@@ -105,8 +106,9 @@ static double magnitude(int64_t v)
 
 /* May the sum, or the number of coordinates between two of them, wrap, for all that is known of its terms? A coordinate lies within ±2^28, so those with small
  * factors do not. */
-static bool may_wrap(Lower *lw, const Linear *form, const Span *atoms)
+static bool may_wrap(const Spans *sp, const Linear *form, const Span *atoms)
 {
+    Lower *lw    = sp->lw;
     double total = magnitude(form->constant);
     for (int i = 0; i < form->count; i++) {
         int64_t lo, hi, none;
@@ -114,22 +116,23 @@ static bool may_wrap(Lower *lw, const Linear *form, const Span *atoms)
         simplifier_bounds(lw->simplifier, atoms[i].max, &none, &hi);
         total += magnitude(form->coefficients[i]) * (magnitude(lo) > magnitude(hi) ? magnitude(lo) : magnitude(hi));
     }
-    return total >= 0x1p30;
+    return total >= (sp->clamped ? 0x1p31 : 0x1p30);
 }
 
-/* The check that a sum does not wrap: |sum| < 2^28, in 64 bits. */
+/* The check that a sum does not wrap: |sum| <= 2^28, in 64 bits. What is clamped need not be a coordinate: |sum| < 2^31. */
 static void check_sum(Spans *sp, const Linear *form, const Span *atoms)
 {
     Lower *lw = sp->lw;
-    if (!sp->checking || !may_wrap(lw, form, atoms))
+    if (!sp->checking || !may_wrap(sp, form, atoms))
         return;
+    const int64_t most = sp->clamped ? INT32_MAX : MOST_COORDINATE;
     for (int side = 0; side < 2; side++) {
         const Expr *sum = expr_int(lw->exprs, KN_I64, form->constant);
         for (int i = 0; i < form->count; i++) {
             const Expr *end = (form->coefficients[i] > 0) == (side == 0) ? atoms[i].min : atoms[i].max;
             sum = x_add(lw, sum, x_op(lw, EX_MUL, x_cast(lw, KN_I64, end), expr_int(lw->exprs, KN_I64, form->coefficients[i])));
         }
-        const Expr *limit = expr_int(lw->exprs, KN_I64, side == 0 ? -(int64_t)MOST_COORDINATE : MOST_COORDINATE);
+        const Expr *limit = expr_int(lw->exprs, KN_I64, side == 0 ? -most : most);
         vec_push(lw->arena, &sp->checks, side == 0 ? x_le(lw, limit, sum) : x_le(lw, sum, limit));
     }
 }
@@ -362,7 +365,7 @@ static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max
     const Span   now = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
     if (now.min != was.min || now.max != was.max) {
         know(sp, node, now);
-        if (beyond && !has_calls(sp, node) && !type_is_float((kn_type)node->type))
+        if (beyond && (sp->deriving || !has_calls(sp, node)) && !type_is_float((kn_type)node->type))
             note_alive(sp, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
         /* what was computed with less is still right, but not as tight */
         forget_spans(&sp->level[sp->depth], lw->arena);
@@ -387,7 +390,7 @@ static void assume_form(Spans *sp, const Linear *form)
         else
             narrow(sp, runs.atoms[0], NULL, limit);
     } else if (runs.count > 1 && !sp->deriving) {
-        const Span    s   = span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1);
+        const Span    s   = span_known_sum(sp, &runs, span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1));
         const SpanSum sum = { runs, x_neg(lw, base), true };
         SpanLevel    *level = &sp->level[sp->depth];
         vec_push(lw->arena, &level->sums, sum);
@@ -425,6 +428,14 @@ static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift)
     }
 }
 
+/* A condition on a variable, that these ranges have a point where the branch around is entered. */
+static void note_possible(Spans *sp, const Expr *variable, const Expr *condition)
+{
+    vec_push(sp->lw->arena, &sp->level[sp->depth].guarded, variable);
+    const Expr **holds = sp->deriving ? &sp->level[sp->depth].derived : &sp->level[sp->depth].possible;
+    *holds             = x_and(sp->lw, *holds, condition);
+}
+
 /* Uses that node != limit, which does not run: an end of the span that is that number moves inward by one. A span of that one number stays as it is: then the branch
  * is not entered for these ranges, which `possible` says. (The part of a range that a loop inside runs through has another number only if the whole has: boxes inside lie in those outside.) */
 static void exclude(Spans *sp, const Expr *node, const Expr *limit)
@@ -436,29 +447,52 @@ static void exclude(Spans *sp, const Expr *node, const Expr *limit)
     const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit), *last = x_op(lw, EX_EQ, was.max, limit);
     const Span  now = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
                         x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
+    note_possible(sp, node, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
     if (now.min == was.min && now.max == was.max)
         return;
-    SpanLevel   *level = &sp->level[sp->depth];
-    const Expr **holds = sp->deriving ? &level->derived : &level->possible;
-    *holds             = x_and(lw, *holds, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
     know(sp, node, now);
-    forget_spans(level, lw->arena);
+    forget_spans(&sp->level[sp->depth], lw->arena);
 }
 
-/* Uses that a != b. One variable against what does not run is kept from that number; else it cannot be where both are one and the same number. */
-static void assume_other(Spans *sp, const Expr *a, const Expr *b)
+/* Is a - b a variable that runs, or its negative, less something that does not? Then a == b where the variable is *limit. */
+static const Expr *variable_against(Spans *sp, const Expr *a, const Expr *b, const Expr **limit)
 {
     Lower *lw = sp->lw;
     Linear form, runs, rest;
     bool   whole = true;
     if (a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b) || !expr_linear(lw->arena, expr_binary(lw->exprs, EX_SUB, KN_I32, a, b), &form))
-        return;
+        return NULL;
     part_form(sp, &form, &runs, &rest);
-    if (runs.count == 1 && runs.atoms[0]->op == EX_VAR && (runs.coefficients[0] == 1 || runs.coefficients[0] == -1)) {
-        const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole), -1).min;
-        exclude(sp, runs.atoms[0], runs.coefficients[0] > 0 ? x_neg(lw, base) : base);
+    if (runs.count != 1 || runs.atoms[0]->op != EX_VAR || (runs.coefficients[0] != 1 && runs.coefficients[0] != -1))
+        return NULL;
+    const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole), -1).min;
+    *limit           = runs.coefficients[0] > 0 ? x_neg(lw, base) : base;
+    return runs.atoms[0];
+}
+
+/* Uses that a == b. Where a variable does not come to be that number, the branch is not entered for these ranges. */
+static void assume_same(Spans *sp, const Expr *a, const Expr *b)
+{
+    Lower      *lw = sp->lw;
+    const Expr *limit, *node = variable_against(sp, a, b, &limit);
+    const Span  was = node ? span_of(sp, node) : (Span){ NULL, NULL };
+    if (was.min && was.max)
+        note_possible(sp, node, x_and(lw, x_le(lw, was.min, limit), x_le(lw, limit, was.max)));
+    assume_order(sp, a, b, 0);
+    assume_order(sp, b, a, 0);
+}
+
+/* Uses that a != b. A variable is kept from that number; else it cannot be where both are one and the same number. */
+static void assume_other(Spans *sp, const Expr *a, const Expr *b)
+{
+    Lower      *lw = sp->lw;
+    const Expr *limit, *node = variable_against(sp, a, b, &limit);
+    if (node) {
+        exclude(sp, node, limit);
         return;
     }
+    if (a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b))
+        return;
     const Span p = span_of(sp, a), q = span_of(sp, b);
     if (p.min && p.max && q.min && q.max)
         note_alive(sp, x_op(lw, EX_OR, x_op(lw, EX_NE, p.min, q.max), x_op(lw, EX_NE, p.max, q.min)));
@@ -492,8 +526,7 @@ static void assume(Spans *sp, const Expr *c, bool truth)
     case EX_EQ:
     case EX_NE:
         if ((c->op == EX_EQ) == truth) {
-            assume_order(sp, c->args[0], c->args[1], 0);
-            assume_order(sp, c->args[1], c->args[0], 0);
+            assume_same(sp, c->args[0], c->args[1]);
         } else {
             assume_other(sp, c->args[0], c->args[1]);
         }
@@ -578,6 +611,29 @@ static Span span_anywhere(Spans *sp, const Expr *e)
     return s;
 }
 
+typedef struct Mention {
+    const Spans *sp;
+    bool         found;
+} Mention;
+
+static void mention_node(const Expr *e, void *user)
+{
+    Mention *m = user;
+    for (int level = 1; level <= m->sp->depth && e->op == EX_VAR && !m->found; level++)
+        for (size_t i = 0; i < m->sp->level[level].guarded.count; i++)
+            m->found |= m->sp->level[level].guarded.at[i] == e;
+}
+
+/* Does the index depend on a variable that `possible` is about? Else it is the same whether the branch is entered or not. This is asked of the expression and not of its span: the answer
+ * is the same at every loop. */
+static bool is_guarded(Spans *sp, const Expr *call)
+{
+    Mention m = { .sp = sp };
+    for (uint32_t d = 0; d < call->count && sp->level[sp->depth].possible; d++)
+        expr_visit(sp->lw->exprs, call->args[d], mention_node, &m);
+    return m.found;
+}
+
 /* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
 static void tell_access(Spans *sp, const Expr *call)
 {
@@ -587,21 +643,21 @@ static void tell_access(Spans *sp, const Expr *call)
     const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
     Span             index[KN_MAX_RANK];
     unsigned         unsafe = 0, loose = 0;
-    bool             narrowed = false;
     for (int d = 0; d < (int)call->count; d++) {
         const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
         sp->deriving    = input;
         index[d]        = span_of(sp, call->args[d]);
         sp->deriving    = false;
-        const bool moved = base.min != index[d].min || base.max != index[d].max;
-        narrowed |= moved;
-        const bool exact = is_exact(sp, call->args[d]);
+        const bool moved = base.min != index[d].min || base.max != index[d].max, exact = is_exact(sp, call->args[d]);
         unsafe |= (unsigned)(!always || moved || !exact) << d;
         loose |= (unsigned)!exact << d;
     }
-    const Expr *decided = x_and(lw, now->decided, narrowed ? now->possible : NULL);     /* not narrowed: the span is as good as one without the inequalities */
-    if (input && narrowed)
-        decided = x_and(lw, x_and(lw, decided, now->alive), now->derived);
+    const Expr *possible = is_guarded(sp, call) ? now->possible : NULL;
+    const Expr *decided  = x_and(lw, now->decided, possible);
+    if (possible)
+        unsafe = ~0u;
+    if (input && !always)
+        decided = x_and(lw, x_and(lw, decided, alive), now->derived);
     sp->access(sp->user, call, index, alive, decided, unsafe, loose);
 }
 
@@ -632,7 +688,7 @@ void spans_visit(Spans *sp, const Expr *e)
 {
     if (!has_calls(sp, e) || map_get(&sp->level[sp->depth].visited, e))
         return;
-    map_set(&sp->level[sp->depth].visited, e, (void *)&yes);
+    map_set(&sp->level[sp->depth].visited, e, &yes);
     context_spend(sp->lw->cx, 1);
     sp->work++;
     if (e->op == EX_SELECT) {

@@ -36,9 +36,10 @@ typedef struct SpanLevel {
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
+    VEC(const Expr *) guarded;      /* the variables that `possible` is about */
     const Expr *alive;              /* NULL: always */
     const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
-    const Expr *possible;           /* the condition that the ranges have a point where all inequalities (x != c) around hold; NULL: they have */
+    const Expr *possible;           /* the condition that the ranges have a point where what is said around with x == c and x != c holds; NULL: they have */
     const Expr *derived;            /* the condition that they have one where derived bounds hold */
 } SpanLevel;
 
@@ -70,7 +71,8 @@ void spans_visit(Spans *sp, const Expr *e);
 /* What follows happens where `condition` is `truth`; false: no room for that, nothing was begun. */
 bool spans_enter(Spans *sp, const Expr *condition, bool truth);
 void spans_leave(Spans *sp);
-const Expr *spans_alive(const Spans *sp);
+/* The condition that the branches around are entered for these ranges, as far as it is known at every loop; NULL: they are. */
+const Expr *spans_entered(const Spans *sp);
 /* Does nothing in it run, and is nothing in it read? Then it is its own span. */
 bool spans_fixed(Spans *sp, const Expr *e);
 /* span_rules.c: the span of an operator from those of its operands. */

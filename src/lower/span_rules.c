@@ -1,9 +1,9 @@
 /* The span of an operator from those of its operands.
  *
- * Of integers by the rules of analysis/interval_rules.c, whose ends are expressions here. These are made in 32 bits where the numbers that they lie between show that nothing
- * can wrap, in 64 bits else; what needs more is unknown, and the whole type is said instead. Where an operand has no bound, the numbers of its type, or those that
- * functions' values lie between, take the place.
- * Floats have rules of their own, which only know what is monotonic. */
+ * Of integers by the rules of analysis/interval_rules.c, whose ends are expressions here. These are made in 32 bits
+ * where the numbers that they lie between show that nothing can wrap, in 64 bits else; what needs more is unknown, and
+ * the whole type is said instead. Where an operand has no bound, the numbers of its type, or those that functions'
+ * values lie between, take the place. Floats have rules of their own, which only know what is monotonic. */
 #include "lower/span.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ static Span span_numbers(Spans *sp, const Expr *e)
     const kn_type type = (kn_type)e->type;
     const Range   r    = value_range(lw, e), all = range_of_type(type);
     if (type_is_float(type))
-        return (Span){ r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo), r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
+        return (Span){ r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo),
+                       r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
     const bool wide = type_bits(type) >= 32;
     return (Span){ wide && r.lo == all.lo ? NULL : expr_int(lw->exprs, type, (int64_t)r.lo),
                    wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
@@ -59,17 +60,18 @@ static kn_type type_for(int count, const End *args, Wide least, Wide most)
 
 /* As an expression an operation is one operator, but that a length is the width less the zeros in front. */
 static const ExprOp operators[END_OP_COUNT] = {
-    [END_ADD] = EX_ADD, [END_SUB] = EX_SUB,   [END_MUL] = EX_MUL,    [END_DIV] = EX_DIV,         [END_MOD] = EX_MOD,         [END_MIN] = EX_MIN,
-    [END_MAX] = EX_MAX, [END_ABS] = EX_ABS,   [END_SHL] = EX_SHL,    [END_LENGTH] = EX_CLZ,      [END_BIT_AND] = EX_BIT_AND, [END_BIT_XOR] = EX_BIT_XOR,
-    [END_LT] = EX_LT,   [END_LE] = EX_LE,     [END_EQ] = EX_EQ,      [END_AND] = EX_AND,         [END_OR] = EX_OR,           [END_SELECT] = EX_SELECT,
+    [END_ADD] = EX_ADD, [END_SUB] = EX_SUB,       [END_MUL] = EX_MUL,         [END_DIV] = EX_DIV,
+    [END_MOD] = EX_MOD, [END_MIN] = EX_MIN,       [END_MAX] = EX_MAX,         [END_ABS] = EX_ABS,
+    [END_SHL] = EX_SHL, [END_LENGTH] = EX_CLZ,    [END_BIT_AND] = EX_BIT_AND, [END_BIT_XOR] = EX_BIT_XOR,
+    [END_LT] = EX_LT,   [END_LE] = EX_LE,         [END_EQ] = EX_EQ,           [END_AND] = EX_AND,
+    [END_OR] = EX_OR,   [END_SELECT] = EX_SELECT,
 };
 
 /* A conversion does it; of a truth there is none. */
 static const Expr *make_wrapped(Lower *lw, const End *args)
 {
-    static const kn_type types[2][65] = {
-        { [8] = KN_U8, [16] = KN_U16, [32] = KN_U32, [64] = KN_U64 }, { [8] = KN_I8, [16] = KN_I16, [32] = KN_I32, [64] = KN_I64 }
-    };
+    static const kn_type types[2][65] = { { [8] = KN_U8, [16] = KN_U16, [32] = KN_U32, [64] = KN_U64 },
+                                          { [8] = KN_I8, [16] = KN_I16, [32] = KN_I32, [64] = KN_I64 } };
     const kn_type to = types[args[2].least][args[1].least];
     return args[1].least > 1 ? as_type(lw, to, args[0]) : NULL;
 }
@@ -109,8 +111,8 @@ static End end_of(Lower *lw, const Expr *e, Wide number)
     return (End){ lo, hi, lo == hi ? NULL : e };
 }
 
-/* The interval of an operand. A coordinate without bounds is said to be any number of its type, so that what is made of it
- * is seen to have none either. */
+/* The interval of an operand. A coordinate without bounds is said to be any number of its type, so that what is made of
+ * it is seen to have none either. */
 static Interval operand(Spans *sp, const Expr *e)
 {
     const Span  s = span_of(sp, e);
@@ -142,10 +144,12 @@ static Span span_by_rule(Spans *sp, const Expr *e)
         return span_numbers(sp, e);
     for (uint32_t i = 0; i < e->count; i++)
         args[i] = operand(sp, e->args[i]);
-    return span_from(sp->lw, (kn_type)e->type, interval_apply(&maker, (ExprOp)e->op, (kn_type)e->type, (kn_type)e->args[0]->type, args));
+    return span_from(sp->lw, (kn_type)e->type,
+                     interval_apply(&maker, (ExprOp)e->op, (kn_type)e->type, (kn_type)e->args[0]->type, args));
 }
 
-/* A cast of values that are known to lie in the type does not wrap, though the ends of their span may lie outside of it. */
+/* A cast of values that are known to lie in the type does not wrap, though the ends of their span may lie outside of
+ * it. */
 static Span span_cast(Spans *sp, const Expr *e)
 {
     const EndMaker maker = { make_end, sp->lw };
@@ -169,7 +173,8 @@ static Span span_narrow_sum(Spans *sp, const Expr *e)
         return span_by_rule(sp, e);
     for (uint32_t i = 0; i < e->count; i++)
         args[i] = x_cast(lw, KN_I32, e->args[i]);
-    const Expr *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0]) : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
+    const Expr    *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0])
+                                        : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
     const Interval r = operand(sp, wide);
     return span_from(lw, (kn_type)e->type, interval_fit(&maker, (kn_type)e->type, r.lo, r.hi));
 }
@@ -205,14 +210,15 @@ static Span span_hull(Lower *lw, Span a, Span b)
 /* The one or the other, as a condition in which nothing runs decides. */
 static Span span_either(Lower *lw, const Expr *condition, Span a, Span b)
 {
-    return (Span){ a.min && b.min ? x_select(lw, condition, a.min, b.min) : NULL, a.max && b.max ? x_select(lw, condition, a.max, b.max) : NULL };
+    return (Span){ a.min && b.min ? x_select(lw, condition, a.min, b.min) : NULL,
+                   a.max && b.max ? x_select(lw, condition, a.max, b.max) : NULL };
 }
 
 /* The hull of both arms; where one is not entered for these ranges, the other. */
 static Span span_select(Spans *sp, const Expr *e)
 {
     Lower      *lw    = sp->lw;
-    const Expr *outer = sp->level[sp->depth].possible, *possible[2];
+    const Expr *outer = spans_entered(sp), *possible[2];
     Span        arm[2];
     if (e->type == KN_BOOL)
         return span_numbers(sp, e);
@@ -221,13 +227,26 @@ static Span span_select(Spans *sp, const Expr *e)
     for (int i = 0; i < 2; i++) {
         const bool entered = spans_enter(sp, e->args[0], i == 0);
         arm[i]             = span_of(sp, e->args[1 + i]);
-        possible[i]        = sp->level[sp->depth].possible;
+        possible[i]        = spans_entered(sp);
         if (entered)
             spans_leave(sp);
     }
     const Span taken = possible[0] == outer ? arm[0] : span_either(lw, possible[0], arm[0], arm[1]);
     const Span other = possible[1] == outer ? arm[1] : span_either(lw, possible[1], arm[1], arm[0]);
     return span_hull(lw, taken, other);
+}
+
+/* && and ||: of the smallest values, and of the largest; the second is asked where the first does not decide. */
+static Span span_logic(Spans *sp, const Expr *e)
+{
+    const Span a       = span_of(sp, e->args[0]);
+    const bool entered = spans_enter(sp, e->args[0], e->op == EX_AND);
+    const Span b       = span_of(sp, e->args[1]);
+    if (entered)
+        spans_leave(sp);
+    if (!a.min || !a.max || !b.min || !b.max)
+        return span_numbers(sp, e);
+    return (Span){ x_op(sp->lw, (ExprOp)e->op, a.min, b.min), x_op(sp->lw, (ExprOp)e->op, a.max, b.max) };
 }
 
 /* A function's values: numbers, and parameters where those say nothing, or say more and nothing has to hold for it. */
@@ -237,7 +256,8 @@ static Span span_call(Spans *sp, const Expr *e)
     const FunctionSpan f = function_span(sp->lw, e->u.call.func, e->u.call.index);
     if (s.min && s.max) {
         const bool more = !f.check_count && e->type == KN_I32;
-        return (Span){ more && f.span.min ? x_max(sp->lw, s.min, f.span.min) : s.min, more && f.span.max ? x_min(sp->lw, s.max, f.span.max) : s.max };
+        return (Span){ more && f.span.min ? x_max(sp->lw, s.min, f.span.min) : s.min,
+                       more && f.span.max ? x_min(sp->lw, s.max, f.span.max) : s.max };
     }
     for (int i = 0; i < f.check_count && sp->checking; i++)
         vec_push(sp->lw->arena, &sp->checks, f.checks[i]);
@@ -283,7 +303,8 @@ static Span span_neg(Spans *sp, const Expr *e)
     return (Span){ a.max ? x_neg(sp->lw, a.max) : NULL, a.min ? x_neg(sp->lw, a.min) : NULL };
 }
 
-/* May a sum or product of floats be no number? Then the sum or product of their ends may be none either, and nothing compares with that. */
+/* May a sum or product of floats be no number? Then the sum or product of their ends may be none either, and nothing
+ * compares with that. */
 static bool may_be_nan(Spans *sp, const Expr *e)
 {
     return value_range(sp->lw, e).nan;
@@ -301,11 +322,13 @@ static Span span_float_sum(Spans *sp, const Expr *e)
     const bool   guard = may_be_nan(sp, e);
     const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
     const bool   sum = e->op == EX_ADD;
-    const Expr  *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max), *max = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
+    const Expr  *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max),
+               *max  = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
     return (Span){ number_or(lw, min, guard, -INFINITY), number_or(lw, max, guard, INFINITY) };
 }
 
-/* The hull of the four corners, or of two where nothing runs in the second operand; where a corner is no number, everything. */
+/* The hull of the four corners, or of two where nothing runs in the second operand; where a corner is no number,
+ * everything. */
 static Span float_corners(Spans *sp, const Expr *e, Span a, Span b)
 {
     Lower     *lw    = sp->lw;
@@ -339,20 +362,25 @@ static Span span_float_div(Spans *sp, const Expr *e)
     return d->u.f > 0 ? (Span){ p, q } : (Span){ q, p };
 }
 
-/* Is it made so that where it may be no number its span is everything? Of coordinates and of what does not run, by operators whose spans see to that. */
-static bool says_nan(Spans *sp, const Expr *e)
+/* Is it made so that where it may be no number its span is everything? Of coordinates and of what does not run, by
+ * operators whose spans see to that. `nodes`: how many may still be looked at. */
+static bool says_nan(Spans *sp, const Expr *e, int *nodes)
 {
+    bool says = --*nodes > 0;
     switch ((ExprOp)e->op) {
     case EX_CAST: return type_is_int((kn_type)e->args[0]->type);
     case EX_ADD:
     case EX_SUB:
     case EX_MUL:
-    case EX_DIV: return (says_nan(sp, e->args[0]) || spans_fixed(sp, e->args[0])) && (says_nan(sp, e->args[1]) || spans_fixed(sp, e->args[1]));
+    case EX_DIV:
     case EX_NEG:
     case EX_FLOOR:
     case EX_CEIL:
     case EX_ROUND:
-    case EX_TRUNC: return says_nan(sp, e->args[0]);
+    case EX_TRUNC:
+        for (uint32_t i = 0; i < e->count && says; i++)
+            says = spans_fixed(sp, e->args[i]) || says_nan(sp, e->args[i], nodes);
+        return says;
     default: return false;
     }
 }
@@ -360,26 +388,32 @@ static bool says_nan(Spans *sp, const Expr *e)
 /* A float becomes an integer by saturating, NaN 0: that keeps order. */
 static Span span_from_float(Spans *sp, const Expr *e)
 {
-    Lower *lw = sp->lw;
+    Lower *lw    = sp->lw;
+    int    nodes = 100;
     if (e->type == KN_BOOL)
         return span_numbers(sp, e);
     const Span  rising = span_rising(sp, e), all = span_numbers(sp, e);
-    const Span  r      = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
-    const Expr *zero   = expr_int(lw->exprs, (kn_type)e->type, 0);
-    return may_be_nan(sp, e->args[0]) && !says_nan(sp, e->args[0]) ? (Span){ least(lw, r.min, zero), most(lw, r.max, zero) } : r;
+    const Span  r    = { rising.min ? rising.min : all.min, rising.max ? rising.max : all.max };
+    const Expr *zero = expr_int(lw->exprs, (kn_type)e->type, 0);
+    if (!may_be_nan(sp, e->args[0]) || says_nan(sp, e->args[0], &nodes))
+        return r;
+    return (Span){ least(lw, r.min, zero), most(lw, r.max, zero) };
 }
 
 /* ---- The tables --------------------------------------------------------------------------- */
 
 /* Integers for which there is more to say than the rule of the operator. */
 static Rule *const int_rules[EX_COUNT] = {
-    [EX_ADD] = span_narrow_sum, [EX_SUB] = span_narrow_sum, [EX_NEG] = span_narrow_sum, [EX_MUL] = span_narrow_sum, [EX_SHL] = span_bits,    [EX_SHR] = span_bits,
-    [EX_BIT_AND] = span_bits,   [EX_BIT_OR] = span_bits,    [EX_BIT_XOR] = span_bits,   [EX_SELECT] = span_select,  [EX_CALL] = span_call,    [EX_CAST] = span_cast,
+    [EX_ADD] = span_narrow_sum, [EX_SUB] = span_narrow_sum, [EX_NEG] = span_narrow_sum, [EX_MUL] = span_narrow_sum,
+    [EX_SHL] = span_bits,       [EX_SHR] = span_bits,       [EX_BIT_AND] = span_bits,   [EX_BIT_OR] = span_bits,
+    [EX_BIT_XOR] = span_bits,   [EX_SELECT] = span_select,  [EX_CALL] = span_call,      [EX_CAST] = span_cast,
+    [EX_AND] = span_logic, [EX_OR] = span_logic,
 };
 static Rule *const float_rules[EX_COUNT] = {
-    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product, [EX_DIV] = span_float_div,
-    [EX_MIN] = span_min,       [EX_MAX] = span_max,       [EX_FLOOR] = span_rising, [EX_CEIL] = span_rising,       [EX_ROUND] = span_rising,
-    [EX_TRUNC] = span_rising,  [EX_CAST] = span_to_float, [EX_SELECT] = span_select, [EX_CALL] = span_call,
+    [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product,
+    [EX_DIV] = span_float_div, [EX_MIN] = span_min,       [EX_MAX] = span_max,      [EX_FLOOR] = span_rising,
+    [EX_CEIL] = span_rising,   [EX_ROUND] = span_rising,  [EX_TRUNC] = span_rising, [EX_CAST] = span_to_float,
+    [EX_SELECT] = span_select, [EX_CALL] = span_call,
 };
 /* From floats to integers. */
 static Rule *const rounding_rules[EX_COUNT] = {

@@ -196,7 +196,7 @@ void together_bind(Build *b, Nest *n, int loop, Wraps *w)
     }
 }
 
-const Expr *together_meets(Build *b, const Nest *n)
+const Expr *together_meets(Build *b, Nest *n)
 {
     Lower      *lw = b->lw;
     const Expr *c  = b->alive[n->def->func->id];

@@ -84,7 +84,7 @@ static bool value_of(Typical *t, Map *done, const Expr *e, int64_t *out)
 {
     if (!e->count)
         return !type_is_float((kn_type)e->type) && leaf(t, e, out) && *out > -most && *out < most;
-    void *seen = map_get(done, e);
+    const void *seen = map_get(done, e);
     if (!seen) {
         int64_t a[3] = { 0 }, value = 0;
         bool    known = e->count <= 3 && e->op != EX_LOAD && e->op != EX_EXTERN && !type_is_float((kn_type)e->type);
@@ -93,14 +93,15 @@ static bool value_of(Typical *t, Map *done, const Expr *e, int64_t *out)
         known = known && apply(e, a, &value) && value > -most && value < most;
         seen  = done;
         if (known) {
-            seen             = ARENA_NEW(done->arena, int64_t);
-            *(int64_t *)seen = value;
+            int64_t *kept = ARENA_NEW(done->arena, int64_t);
+            *kept         = value;
+            seen          = kept;
         }
         map_set(done, e, seen);
     }
     if (seen == done)
         return false;
-    *out = *(int64_t *)seen;
+    *out = *(const int64_t *)seen;
     return true;
 }
 

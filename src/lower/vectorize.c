@@ -166,12 +166,13 @@ static bool span_known(Lanes *l, Map *done, const Expr *e, Span *out)
 /* The span of an integer expression, by intervals from the leaves up; `done` has the spans of the nodes seen, empty where there is none. */
 static bool span_of(Lanes *l, Map *done, const Expr *e, Span *out)
 {
-    Span *seen = map_get(done, e);
+    const Span *seen = map_get(done, e);
     if (!seen) {
-        seen = ARENA_NEW(l->scratch, Span);
-        if (!span_known(l, done, e, seen))
-            *seen = (Span){ NULL, NULL };
-        map_set(done, e, seen);
+        Span *found = ARENA_NEW(l->scratch, Span);
+        if (!span_known(l, done, e, found))
+            *found = (Span){ NULL, NULL };
+        map_set(done, e, found);
+        seen = found;
     }
     *out = *seen;
     return seen->lo != NULL;
@@ -301,9 +302,9 @@ static const Stmt *fit_let(Lanes *l, const Stmt *s)
     const bool  varies = varying_expr(&l->varying, s->let.value);
     const Expr *value  = varies ? NULL : outward(l, s->let.value);
     varying_bind(&l->varying, s->let.name, varies);
-    map_set(&l->inner, s->let.name, (void *)s);
-    map_set(&l->lets, s->let.name, varies ? (void *)s->let.value : NULL);
-    map_set(&l->values, s->let.name, (void *)value);
+    map_set(&l->inner, s->let.name, s);
+    map_set(&l->lets, s->let.name, varies ? s->let.value : NULL);
+    map_set(&l->values, s->let.name, value);
     vec_push(l->pass->scratch, &l->pass->around, s);
     const Stmt *body = fit_lanes(l, s->let.body);
     l->pass->around.count--;
@@ -335,7 +336,7 @@ static const Stmt *fit_loop(Lanes *l, const Stmt *s)
     const bool  hull = varying_expr(&l->varying, s->loop.min) || varying_expr(&l->varying, s->loop.extent);
     const Expr *min  = fit_expr(l, s->loop.min), *extent = fit_expr(l, s->loop.extent);
     varying_bind(&l->varying, s->loop.name, false);
-    map_set(&l->inner, s->loop.name, (void *)s);
+    map_set(&l->inner, s->loop.name, s);
     map_set(&l->values, s->loop.name, NULL);
     vec_push(l->pass->scratch, &l->pass->around, s);
     l->branches     += hull;
@@ -408,7 +409,7 @@ static const Stmt *fit_body(Vectorize *x, const Stmt *loop, int64_t count)
     map_init(&l.lets, &scratch);
     map_init(&l.values, &scratch);
     map_init(&l.inner, &scratch);
-    map_set(&l.inner, loop->loop.name, (void *)loop);
+    map_set(&l.inner, loop->loop.name, loop);
     vec_push(x->scratch, &x->around, loop);
     const Stmt *body = fit_lanes(&l, loop->loop.body);
     x->around.count--;

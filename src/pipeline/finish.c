@@ -44,7 +44,7 @@ static void visit_from(Sort *s, Func *root)
             s->path.count--;
             continue;
         }
-        Func *g = (Func *)s->callees[f->id].items.at[s->next[f->id]++];
+        Func *g = s->p->funcs.at[s->callees[f->id].items.at[s->next[f->id]++]->id];
         if (s->state[g->id] == 1) {
             report_cycle(s, g);
         } else if (s->state[g->id] == 0) {

@@ -11,7 +11,7 @@ const char *fresh_name(Planner *pl, const char *base)
     const char *name = intern(pl->cx, base);
     for (int i = 1; map_get(&pl->names, name); i++)
         name = intern(pl->cx, arena_printf(pl->arena, "%s.%d", base, i));
-    map_set(&pl->names, name, (void *)name);
+    map_set(&pl->names, name, name);
     return name;
 }
 
@@ -67,7 +67,7 @@ static const Expr *copy(Copy *c, const Expr *e)
         result = expr_call(&c->pl->plan->exprs, draft_of(c->pl, e->u.call.func)->func, (int)e->u.call.index, (kn_type)e->type, (int)e->count, args);
     else
         result = e->count ? expr_rebuild(&c->pl->plan->exprs, e, args) : copy_leaf(c, e);
-    map_set(&c->done, e, (void *)result);
+    map_set(&c->done, e, result);
     return result;
 }
 
@@ -164,8 +164,8 @@ FuncDraft *add_draft(Planner *pl, const Func *origin)
     draft->plan->func   = draft->func;
     draft->plan->origin = origin;
     vec_push(pl->arena, &pl->drafts, draft);
-    map_set(&pl->drafts_of, origin, draft);
-    map_set(&pl->drafts_of, draft->func, draft);
+    map_set_mutable(&pl->drafts_of, origin, draft);
+    map_set_mutable(&pl->drafts_of, draft->func, draft);
     copy_func(pl, draft);
     return draft;
 }
@@ -219,7 +219,7 @@ static void walk_callees(const Expr *e, void *user)
 static void find_callees(Planner *pl, const FuncDraft *f, int update, bool bounds)
 {
     Arena      scratch;
-    CalleeWalk w = { .pl = pl, .self = f->func, .def = draft_def((FuncDraft *)f, update), .bounds = bounds };
+    CalleeWalk w = { .pl = pl, .self = f->func, .def = draft_def(f, update), .bounds = bounds };
     scratch_begin(&scratch, pl->cx);
     map_init(&w.seen, &scratch);
     def_roots(f->func, update, bounds, walk_callees, &w);

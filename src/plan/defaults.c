@@ -93,7 +93,7 @@ static int loop_of_dimension(const DefDraft *d, int dim)
 /* The vector loop of a function's pure definition if it is along dimension 0: its lanes, else 0. */
 static int lanes_along_rows(const FuncDraft *f)
 {
-    const DefDraft *d = draft_def((FuncDraft *)f, -1);
+    const DefDraft *d = draft_def(f, -1);
     for (size_t i = 0; i < d->loops.count; i++)
         if (d->loops.at[i].loop.kind == LOOP_VECTOR)
             return d->loops.at[i].vars == 1u ? (int)d->loops.at[i].extent : 0;

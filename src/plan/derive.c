@@ -37,7 +37,7 @@ void put_before(Planner *pl, const FuncDraft *f)
 
 void use_up(Planner *pl, const Directive *d)
 {
-    map_set(&pl->used, d, (void *)d);
+    map_set(&pl->used, d, d);
     pl->plan->made[pl->plan->made_count++] = d;
 }
 

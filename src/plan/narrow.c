@@ -153,7 +153,7 @@ static const Expr *low_bits(Narrowing *n, const Expr *e)
     } else {
         result = expr_unary(n->pool, EX_CAST, n->type, e);
     }
-    map_set(&n->done, e, (void *)result);
+    map_set(&n->done, e, result);
     return result;
 }
 

@@ -99,8 +99,8 @@ typedef struct Planner {
 /* An error: reason and remedy. Returns false, to be returned. */
 __attribute__((format(printf, 4, 5))) bool refuse(Planner *pl, Loc loc, const char *remedy, const char *format, ...);
 
-static inline FuncDraft *draft_of(const Planner *pl, const Func *f) { return map_get(&pl->drafts_of, f); }
-static inline DefDraft  *draft_def(FuncDraft *f, int update) { return &f->defs[update + 1]; }
+static inline FuncDraft *draft_of(const Planner *pl, const Func *f) { return map_get_mutable(&pl->drafts_of, f); }
+static inline DefDraft  *draft_def(const FuncDraft *f, int update) { return &f->defs[update + 1]; }
 /* "`out`", "update 0 of `hist`": in messages. */
 const char *def_text(Planner *pl, const DefDraft *d);
 /* The name of a loop in messages: of x.lanes, x. */

@@ -101,7 +101,7 @@ static const Expr *replace(Separation *s, const Expr *e)
         result = same ? e : expr_rebuild(&s->pl->plan->exprs, e, args);
     }
     if (!s->failed)
-        map_set(&s->done, e, (void *)result);
+        map_set(&s->done, e, result);
     return result;
 }
 

@@ -30,13 +30,13 @@ static bool *mark_needs(Planner *pl, size_t of)
     Map   places;
     map_init(&places, pl->arena);
     for (size_t i = 0; i <= of; i++)
-        map_set(&places, pl->drafts.at[i]->func, &marked[i]);
+        map_set_mutable(&places, pl->drafts.at[i]->func, &marked[i]);
     marked[of] = true;
     for (size_t i = of + 1; i-- > 0;) {
         FuncDraft *f = pl->drafts.at[i];
         for (int k = -1; marked[i] && f->defs && k < f->func->update_count; k++)
             for (size_t r = 0; r < draft_def(f, k)->reads.count; r++) {
-                bool *m = map_get(&places, draft_def(f, k)->reads.at[r]);
+                bool *m = map_get_mutable(&places, draft_def(f, k)->reads.at[r]);
                 if (m)
                     *m = true;
             }

@@ -8,8 +8,6 @@
 
 #include <time.h>
 
-static const double as_good = 1.06, far_less = 0.5;
-
 typedef struct Ask {
     const Graph            *g;
     const Machine          *m;
@@ -56,9 +54,9 @@ static double moved(const Draft *d, const Machine *m)
 /* Puts the one first that moves least, of those that are as good as the first. */
 static void least_moved_first(Candidate *at, int count, const Machine *m)
 {
-    double least = far_less * moved(&at[0].draft, m);
+    double least = FAR_LESS_PERCENT / 100.0 * moved(&at[0].draft, m);
     int    best  = 0;
-    for (int i = 1; i < count && at[i].ns <= as_good * at[0].ns; i++) {
+    for (int i = 1; i < count && at[i].ns <= (1 + AS_GOOD_PERCENT / 100.0) * at[0].ns; i++) {
         const double bytes = moved(&at[i].draft, m);
         if (bytes < least) {
             least = bytes;

@@ -427,7 +427,7 @@ static void find_terms(Model *c, GroupCost *out)
 {
     const Machine *m     = c->m;
     const double   share = c->threads;
-    const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, (double)m->l2 / (m->l2_shared > 0 ? m->l2_shared : 1));
+    const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, machine_kept_l2(m));
     const double   waves = out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
     const double   all   = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
     const Traffic  far   = traffic_beyond(c, machine_last_cache(m));
@@ -481,6 +481,7 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     *out    = (GroupCost){ 0 };
     scratch_begin(&scratch, d->graph->pipeline->cx);
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
+    context_spend(scratch.cx, STEPS_PER_STAGE * (uint64_t)c.tiles.stage_count);
     c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
     c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
     c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);

@@ -127,7 +127,8 @@ bool draft_streams(const Draft *d, int s, const Machine *m)
     const Stage *st = &d->graph->stages[s];
     if (st->rank > 1 && (st->box.max[0] - st->box.min[0] + 1) * st->bytes % m->line)
         return false;
-    return st->is_output && !st->out_count && st->def_count == 1 && (double)box_points(&st->box, st->rank) * (double)st->bytes > machine_last_cache(m) / 2;
+    const double bytes = (double)box_points(&st->box, st->rank) * (double)st->bytes;
+    return st->is_output && !st->out_count && st->def_count == 1 && bytes > machine_streams_from(m);
 }
 
 /* ---- Inlining -------------------------------------------------------------------------- */
@@ -297,6 +298,19 @@ static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
 {
     const Stage *st = &g->stages[s];
     return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->update < 0 && demand->pointwise;
+}
+
+Draft draft_copy(const Draft *d, Arena *arena)
+{
+    const size_t stages = (size_t)d->graph->stage_count, room = stages + 1;
+    Draft        copy   = *d;
+    copy.groups         = ARENA_ARRAY(arena, Group, room);
+    copy.choices        = ARENA_ARRAY(arena, Choice, room);
+    copy.specials       = special_new(d->graph, arena);
+    memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
+    memcpy(copy.choices, d->choices, sizeof *d->choices * stages);
+    memcpy(copy.specials, d->specials, sizeof *d->specials * stages);
+    return copy;
 }
 
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)

@@ -85,6 +85,10 @@ typedef struct Draft {
 /* Every stage by itself: inlined where that costs nothing, else at root with the loops of the default schedule. The start of all schedulers. */
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);
 
+/* A draft of its own: changing or settling the copy leaves `d` as it is. What no draft changes once it is made (nests,
+ * orders in memory, the list of copies) is shared. */
+Draft draft_copy(const Draft *d, Arena *arena);
+
 /* The definition of a head that its loops are of: -1 the pure one, else the update with the most work; NO_DEF where nothing can be inside its loops (no dimensions, a scan, a scatter, C code). */
 enum { NO_DEF = -2 };
 int draft_main(const Draft *d, int s);
@@ -119,8 +123,9 @@ int draft_lanes(const Draft *d, int s);
 /* Elements whose multiple a row of a member has in memory: rows that are kept, or are read in windows, begin at a cache line each. 1: any number. */
 int64_t draft_row_unit(const Draft *d, int s);
 
-/* Is a stage at root best written past the cache: because nobody reads it again, and most of it would be gone before the end anyway? Rows that do not begin at lines never are: most of their
- * stores would go the usual way, and their ends are parts of lines. */
+/* Is a stage at root best written past the cache: because nobody reads it again, and it is larger than what the
+ * second caches keep? Rows that do not begin at lines never are: most of their stores would go the usual way, and
+ * their ends are parts of lines. */
 bool draft_streams(const Draft *d, int s, const Machine *m);
 
 /* The name of the loop around the rows of a pure stage that is at root or inside: what a row needs can be computed there. *level: which of its loops that is, if the draft says them. NULL: there is none. */

@@ -581,23 +581,9 @@ static void print_group(const Printer *p, int group)
     print_inlined(p, group);
 }
 
-/* A copy that may be settled. */
-static Draft copy_draft(const Draft *d, Arena *arena)
-{
-    const size_t stages = (size_t)d->graph->stage_count + 1;
-    Draft        copy   = *d;
-    copy.groups         = ARENA_ARRAY(arena, Group, stages);
-    copy.choices        = ARENA_ARRAY(arena, Choice, stages);
-    copy.specials       = ARENA_ARRAY(arena, Special, stages);
-    memcpy(copy.specials, d->specials, sizeof *d->specials * (stages - 1));
-    memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
-    memcpy(copy.choices, d->choices, sizeof *d->choices * (stages - 1));
-    return copy;
-}
-
 void draft_print(Text *out, const Draft *d)
 {
-    Draft         settled = copy_draft(d, out->arena);
+    Draft         settled = draft_copy(d, out->arena);
     const Printer p       = { out, &settled };
     draft_settle(&settled);
     for (int i = 0; i < settled.group_count; i++)

@@ -1,12 +1,16 @@
 /* Explaining a draft: the costs of its groups, what was refused, and the words that the text and the page share.
  *
- * Refused are small changes of the draft, each costed by the common model: a member at root or inlined, a group inside the one that reads it, tiles half or twice as large. The best of
- * each group is kept, with the term that has grown most: that is the reason. */
+ * Refused are small changes of the draft, each costed by the common model: a member at root or inlined, a group inside
+ * the one that reads it, tiles half or twice as large. The fastest of each group is kept, and the rule that is against it
+ * is named: it is not legal; the cost model predicts more, and which of its terms grows most; it gains nothing, and a
+ * change is made for a gain only; or it is predicted to gain, and the scheduler decides by a rule of its own
+ * (schedulers.h), not by this prediction. */
 #include "schedulers/explain.h"
 
 #include <math.h>
 
 enum { MOST_TRIED = 200 /* of a draft */, MOST_LINES = 512 };
+static const double no_gain = 0.005;        /* of the time of a group */
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
@@ -30,6 +34,11 @@ static const char *name_of(const Draft *d, int stage)
 }
 
 const char *const explain_titles[EXPLAIN_COLUMNS] = { "group", "stages", "tile", "footprint", "redundant", "live in", "live out", "tasks", "predicted", "bound by" };
+
+bool explain_is_words(int column)
+{
+    return column == 0 || column == 2 || column == EXPLAIN_COLUMNS - 1;
+}
 
 static const char *tile_text(const Draft *d, int group, Arena *arena)
 {
@@ -81,21 +90,38 @@ void explain_row(const Explained *x, int group, Arena *arena, const char *cells[
 
 const char *explain_refused(const Explained *x, int group, Arena *arena)
 {
-    const Refused *r = &x->refused[group];
+    const Refused *r    = &x->refused[group];
+    const double   more = r->ns - x->ns;
     if (!r->what)
-        return NULL;
-    const double more = r->ns - x->ns;
-    if (fabs(more) < 0.005 * x->costs[group].ns)
-        return arena_printf(arena, "%s would be as good", r->what);
+        return r->illegal ? r->illegal : "nothing: it has no tiles, and no group to join";
+    if (fabs(more) < no_gain * x->costs[group].ns)
+        return arena_printf(arena, "%s: no gain, predicted as good within %.1f %%", r->what, 100 * no_gain);
     if (more < 0)
-        return arena_printf(arena, "%s is predicted to take %s less: this scheduler did not look there", r->what, explain_time(arena, -more));
-    return arena_printf(arena, "%s would take %s more: %s + %s", r->what, explain_time(arena, more), cost_term_names[r->term], explain_time(arena, r->would - r->was));
+        return arena_printf(arena, "%s: a rule of %s (%s), though predicted to take %s less", r->what,
+                            x->scheduler->name, x->scheduler->rules[r->rule], explain_time(arena, -more));
+    const char *footprint = "";
+    if (r->exceeds)
+        footprint = arena_printf(arena, "; %s exceed the L2", explain_bytes(arena, (double)r->exceeds));
+    return arena_printf(arena, "%s: the cost model, %s more (%s + %s%s)", r->what, explain_time(arena, more),
+                        cost_term_names[r->term], explain_time(arena, r->more), footprint);
+}
+
+const char *explain_taken(const Explained *x, Arena *arena)
+{
+    double fastest = x->all[0].ns;
+    for (int i = 1; i < x->all_count; i++)
+        fastest = fmin(fastest, x->all[i].ns);
+    if (x->all[0].ns <= fastest)
+        return "taken: the fastest";
+    return arena_printf(arena, "taken: within %d %% of the fastest, and moves less than %d %% of its bytes",
+                        AS_GOOD_PERCENT, FAR_LESS_PERCENT);
 }
 
 /* ---- Reads ------------------------------------------------------------------------------- */
 
-/* Is the stage computed by the group, or inlined into what is? What is inlined has the group of its first reader, and may be read by others too. */
-static bool is_of(const Draft *d, int stage, int group)
+/* Is the stage computed by the group, or inlined into what is? What is inlined has the group of its first reader, and
+ * may be read by others too. `of` has the answers for later stages. */
+static bool is_of(const Draft *d, int stage, int group, const bool *of)
 {
     const Stage *st = &d->graph->stages[stage];
     if (st->kind == STAGE_INPUT)
@@ -103,7 +129,7 @@ static bool is_of(const Draft *d, int stage, int group)
     if (d->choices[stage].where != WHERE_INLINE || d->choices[stage].group == group)
         return d->choices[stage].group == group;
     for (int k = 0; k < st->out_count; k++)
-        if (is_of(d, st->out[k]->consumer, group))
+        if (of[st->out[k]->consumer])
             return true;
     return false;
 }
@@ -114,8 +140,8 @@ int explain_reads(const Explained *x, int to, Arena *arena, GroupRead **out)
     GroupRead   *list = *out = ARENA_ARRAY(arena, GroupRead, (size_t)g->stage_count + 1);
     bool        *of   = ARENA_ARRAY(arena, bool, (size_t)g->stage_count + 1);
     int          count = 0;
-    for (int s = 0; s < g->stage_count; s++)
-        of[s] = is_of(x->d, s, to);
+    for (int s = g->stage_count; s-- > 0;)
+        of[s] = is_of(x->d, s, to, of);
     for (int s = 0; s < g->stage_count; s++) {
         const Stage *st   = &g->stages[s];
         bool         read = false;
@@ -203,17 +229,6 @@ typedef struct Trial {
     int        tried;
 } Trial;
 
-static Draft copy_of(const Draft *d, Arena *arena)
-{
-    const size_t n = (size_t)d->graph->stage_count + 1;
-    Draft        c = *d;
-    c.groups       = ARENA_ARRAY(arena, Group, n);
-    c.choices      = ARENA_ARRAY(arena, Choice, n);
-    memcpy(c.groups, d->groups, sizeof *c.groups * (size_t)d->group_count);
-    memcpy(c.choices, d->choices, sizeof *c.choices * (size_t)d->graph->stage_count);
-    return c;
-}
-
 static double sum_terms(const Draft *d, const Machine *m, double *terms)
 {
     double ns = 0;
@@ -240,8 +255,18 @@ static bool is_same(const Draft *a, const Draft *b)
     return same;
 }
 
+/* The footprint that a change gives to the group that the stage is in then, if it bursts the L2 that held it before;
+ * else 0. */
+static int64_t exceeds_l2(const Explained *x, const Draft *changed, int stage)
+{
+    const int group  = changed->choices[stage].group, before = x->d->choices[changed->groups[group].head].group;
+    GroupCost c;
+    cost_group(changed, group, x->m, NULL, &c);
+    return c.footprint > x->m->l2 && x->costs[before].footprint <= x->m->l2 ? c.footprint : 0;
+}
+
 /* Costs a changed draft, and keeps it as the group's best if it is. */
-static void try_draft(Trial *t, int group, Draft *changed, const char *what)
+static void try_draft(Trial *t, int group, Draft *changed, RuleOf rule, const char *what)
 {
     Refused *best = &t->x->refused[group];
     double   terms[TERM_COUNT];
@@ -255,33 +280,66 @@ static void try_draft(Trial *t, int group, Draft *changed, const char *what)
     CostTerm most = 0;
     for (CostTerm k = 1; k < TERM_COUNT; k++)
         most = terms[k] - t->terms[k] > terms[most] - t->terms[most] ? k : most;
-    *best = (Refused){ arena_printf(t->keep, "%s", what), ns, most, t->terms[most], terms[most] };
+    best->what    = arena_printf(t->keep, "%s", what);
+    best->rule    = rule;
+    best->ns      = ns;
+    best->exceeds = exceeds_l2(t->x, changed, t->x->d->groups[group].head);
+    best->term    = most;
+    best->more    = terms[most] - t->terms[most];
 }
 
 static void try_member(Trial *t, int s)
 {
     const int group = t->x->d->choices[s].group;
-    Draft     apart = copy_of(t->x->d, t->scratch);
+    Draft     apart = draft_copy(t->x->d, t->scratch);
     apart.groups[apart.group_count] = (Group){ .head = s };
     apart.choices[s]                = (Choice){ .where = WHERE_ROOT, .group = apart.group_count++ };
-    try_draft(t, group, &apart, arena_printf(t->scratch, "%s at root", name_of(&apart, s)));
-    Draft inlined = copy_of(t->x->d, t->scratch);
+    try_draft(t, group, &apart, RULE_OF_GROUPS, arena_printf(t->scratch, "%s at root", name_of(&apart, s)));
+    Draft inlined = draft_copy(t->x->d, t->scratch);
     if (!draft_may_inline(&inlined, s))
         return;
     inlined.choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
-    try_draft(t, group, &inlined, arena_printf(t->scratch, "%s inlined", name_of(&inlined, s)));
+    try_draft(t, group, &inlined, RULE_OF_GROUPS, arena_printf(t->scratch, "%s inlined", name_of(&inlined, s)));
+}
+
+static int count_readers(const Trial *t, int head)
+{
+    int readers = 0;
+    for (int g = 0; g < t->x->d->group_count; g++) {
+        GroupRead *reads;
+        const int  count = explain_reads(t->x, g, t->scratch, &reads);
+        for (int k = 0; k < count; k++)
+            readers += reads[k].stage == head;
+    }
+    return readers;
+}
+
+/* Why the head of a group may not be inside the loops of a group that reads it. */
+static const char *why_apart(const Trial *t, int head)
+{
+    const Stage *st = &t->x->d->graph->stages[head];
+    if (count_readers(t, head) > 1)
+        return "other groups read it too";
+    if (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION)
+        return "no loop of the reader encloses all that it reads of it";
+    return "its steps have to be taken one after the other";
 }
 
 /* The head inside the group of its readers, as a member that is there already, or at the outermost loop. */
 static void try_together(Trial *t, int group)
 {
-    Draft        d    = copy_of(t->x->d, t->scratch);
+    Draft        d    = draft_copy(t->x->d, t->scratch);
     const int    head = d.groups[group].head;
     const Stage *st   = &d.graph->stages[head];
     const int    into = st->out_count ? d.choices[st->out[0]->consumer].group : -1;
     Choice       like = { .where = WHERE_INSIDE, .group = into };
-    if (into < 0 || into == group || !draft_may_join(&d, head, into))
+    if (into < 0 || into == group)
         return;
+    const char *what = arena_printf(t->keep, "%s inside %s", name_of(&d, head), name_of(&d, d.groups[into].head));
+    if (!draft_may_join(&d, head, into)) {
+        t->x->refused[group].illegal = arena_printf(t->keep, "%s: not legal, %s", what, why_apart(t, head));
+        return;
+    }
     for (int s = d.graph->stage_count; s-- > 0;)
         if (d.choices[s].where == WHERE_INSIDE && d.choices[s].group == into && draft_host(&d, s) == d.groups[into].head) {
             like.compute = d.choices[s].compute;
@@ -291,18 +349,18 @@ static void try_together(Trial *t, int group)
     for (int s = head; s-- > 0;)
         if (d.choices[s].where == WHERE_INSIDE && d.choices[s].group == group)
             d.choices[s] = like;
-    try_draft(t, group, &d, arena_printf(t->scratch, "%s inside %s", name_of(&d, head), name_of(&d, d.groups[into].head)));
+    try_draft(t, group, &d, RULE_OF_GROUPS, what);
 }
 
 /* Every loop over pieces in steps `times` as large, by halves. */
 static void try_tiles(Trial *t, int group, int halves, const char *what)
 {
-    Draft  d  = copy_of(t->x->d, t->scratch);
+    Draft  d  = draft_copy(t->x->d, t->scratch);
     Group *gr = &d.groups[group];
     for (int i = 0; i < gr->loop_count; i++)
         if (gr->loops[i].step > 1 && !gr->loops[i].vector)
             gr->loops[i].step = (gr->loops[i].step * halves + 1) / 2;
-    try_draft(t, group, &d, what);
+    try_draft(t, group, &d, RULE_OF_TILES, what);
 }
 
 static void try_all(Trial *t)
@@ -324,7 +382,7 @@ void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *
 {
     const Draft *d = &made->draft;
     const size_t n = (size_t)d->graph->stage_count + 1;
-    *x = (Explained){ .scheduler = made->scheduler->name, .d = d, .m = m, .costs = ARENA_ARRAY(arena, GroupCost, n), .refused = ARENA_ARRAY(arena, Refused, n),
+    *x = (Explained){ .scheduler = made->scheduler, .d = d, .m = m, .costs = ARENA_ARRAY(arena, GroupCost, n), .refused = ARENA_ARRAY(arena, Refused, n),
                       .order = ARENA_ARRAY(arena, int, n), .number = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, StageCost, n) };
     for (int i = 0; i < d->group_count; i++) {
         cost_group(d, i, m, x->stages, &x->costs[i]);

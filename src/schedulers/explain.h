@@ -4,16 +4,19 @@
 
 #include "schedulers/schedulers.h"
 
-/* A small change of the draft that the model finds slower, the best of those that were tried for a group. */
+/* A small change of the draft that was not made: of those tried for a group the fastest. */
 typedef struct Refused {
-    const char *what;           /* "blurx at root"; NULL: there was none to try */
+    const char *what;           /* "blurx at root"; NULL: none was legal */
+    RuleOf      rule;           /* of the scheduler that it would be up to */
     double      ns;             /* the whole draft with it */
-    CostTerm    term;           /* that has grown most, and from what to what, over all groups */
-    double      was, would;
+    int64_t     exceeds;        /* the footprint of its group then, if the change makes that larger than the L2; else 0 */
+    CostTerm    term;           /* that has grown most, over all groups */
+    double      more;           /* by how much */
+    const char *illegal;        /* what could not be tried, and why; NULL: all could */
 } Refused;
 
 typedef struct Explained {
-    const char      *scheduler;
+    const Scheduler *scheduler;
     const Draft     *d;
     const Machine   *m;
     GroupCost       *costs;     /* by group, like all that follow */
@@ -52,7 +55,17 @@ enum { EXPLAIN_COLUMNS = 10 };
 extern const char *const explain_titles[EXPLAIN_COLUMNS];
 /* The cells of the row of a group. */
 void explain_row(const Explained *x, int group, Arena *arena, const char *cells[EXPLAIN_COLUMNS]);
-/* "blurx at root would take 1.10 ms more: memory + 1.02 ms"; NULL: nothing was tried. */
+/* Is the column of words, and not of numbers? */
+bool explain_is_words(int column);
+/* What was not done with a group, and the rule that decided so:
+ * "blurx at root: the cost model, 1.10 ms more (memory + 1.02 ms)". */
 const char *explain_refused(const Explained *x, int group, Arena *arena);
+/* Why `auto` took the first of its candidates. */
+const char *explain_taken(const Explained *x, Arena *arena);
+
+/* The text with what HTML takes for its own written out. */
+void explain_escape(Text *out, const char *s);
+/* The groups as a drawing (explain_draw.c). */
+void explain_draw(Text *out, const Explained *x);
 
 #endif

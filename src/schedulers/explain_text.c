@@ -64,12 +64,11 @@ static void print_box(Text *out, const Explained *x, int group)
 static void print_cells(Text *out, const char *const cells[EXPLAIN_COLUMNS], const int *width)
 {
     for (int c = 0; c < EXPLAIN_COLUMNS; c++) {
-        const bool words = c == 0 || c == 2;        /* to the left, numbers to the right */
-        text_add(out, c ? "  " : "");
+                text_add(out, c ? "  " : "");
         if (c == EXPLAIN_COLUMNS - 1)
             text_add(out, cells[c]);
         else
-            text_printf(out, words ? "%-*s" : "%*s", width[c], cells[c]);
+            text_printf(out, explain_is_words(c) ? "%-*s" : "%*s", width[c], cells[c]);
     }
     text_add(out, "\n");
 }
@@ -93,25 +92,24 @@ static void print_table(Text *out, const Explained *x)
 
 static void print_refused(Text *out, const Explained *x)
 {
-    text_add(out, "\nThe best that was refused:\n");
-    for (int i = 0; i < x->d->group_count; i++) {
-        const char *why = explain_refused(x, x->order[i], out->arena);
-        text_printf(out, "  %d %s\n", i + 1, why ? why : "nothing else was possible");
-    }
+    text_add(out, "\nRefused, and by which rule:\n");
+    for (int i = 0; i < x->d->group_count; i++)
+        text_printf(out, "  %d %s\n", i + 1, explain_refused(x, x->order[i], out->arena));
 }
 
 static void print_candidates(Text *out, const Explained *x)
 {
     text_add(out, "\nThe schedulers that were asked:\n");
     for (int i = 0; i < x->all_count; i++)
-        text_printf(out, "  %-8s %8s in %d group%s%s\n", x->all[i].scheduler->name, explain_time(out->arena, x->all[i].ns), x->all[i].draft.group_count,
-                    x->all[i].draft.group_count == 1 ? "" : "s", i ? "" : "   <- taken");
+        text_printf(out, "  %-8s %8s in %d group%s%s%s\n", x->all[i].scheduler->name,
+                    explain_time(out->arena, x->all[i].ns), x->all[i].draft.group_count,
+                    x->all[i].draft.group_count == 1 ? "" : "s", i ? "" : "   <- ", i ? "" : explain_taken(x, out->arena));
 }
 
 void explain_text(Text *out, const Explained *x)
 {
-    text_printf(out, "By %s: %s predicted, %d group%s of %d functions, %d core%s.\n\n", x->scheduler, explain_time(out->arena, x->ns), x->d->group_count,
-                x->d->group_count == 1 ? "" : "s", x->functions, x->m->cores, x->m->cores == 1 ? "" : "s");
+    text_printf(out, "By %s: %s predicted, %d group%s of %d functions, %d core%s.\n\n", x->scheduler->name,
+                explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions, x->m->cores, x->m->cores == 1 ? "" : "s");
     for (int i = 0; i < x->d->group_count; i++) {
         print_reads(out, x, x->order[i]);
         print_box(out, x, x->order[i]);

@@ -198,7 +198,7 @@ static int planes_inside(const Steps *p)
 
 static void place_stepped(const Steps *p, int s, int row)
 {
-    const Draft *d     = p->d;
+    Draft       *d     = p->d;
     Choice      *c     = &d->choices[s];
     bool         own   = true;
     const int    last  = d->graph->stages[p->sum].func->updates[p->update].rvar_count - 1;

@@ -15,6 +15,8 @@ typedef struct Machine {
     int64_t line;                   /* bytes of a cache line */
     int64_t l1, l2, l3;             /* bytes; l3 0: there is none */
     int     l2_shared, l3_shared;   /* by how many of the cores */
+    int64_t l3_core;                /* bytes of the l3 that one core can count on: a slice of a server shares it */
+    int64_t stream;                 /* bytes of an output above which its stores stream; 0: as many as all l2 have */
     double  op;                     /* ns of one vector operation in a loop that the processor can overlap, one core */
     double  load;                   /* ns of loading a vector register from the first level, one core; storing takes twice as long */
     double  l1_rate, l2_rate, l3_rate, memory_rate;     /* bytes a ns that one core copies from there, read once and written once, not counting what the levels before take: they add up */
@@ -28,8 +30,13 @@ typedef struct Machine {
 Machine machine_usual(void);
 /* What the system says of this one; the speeds are the usual ones. */
 Machine machine_detect(void);
-/* Bytes of the last level of cache that are still there when they are needed again: others use it too, and no cache keeps exactly what was used last. Measured on a server's of 48 MiB: 15. */
+/* Bytes of the last level of cache that all cores together can count on; an l2 at least. */
+double machine_claimed_cache(const Machine *m);
+/* Bytes of that which are still there when they are needed again; the same of a core's l2. */
 double machine_last_cache(const Machine *m);
+double machine_kept_l2(const Machine *m);
+/* Bytes of an output above which streaming stores take less time than the usual ones. */
+double machine_streams_from(const Machine *m);
 /* Measures the speeds, in less than half a second, with the sizes that `m` says. A speed that cannot be measured (no memory, no threads) stays as it is. */
 void machine_measure(kn_context *cx, Machine *m);
 /* A speed as it is kept: three digits say all that was measured. */

@@ -13,6 +13,7 @@
 static const double gather_ops = 1.75;      /* of a lane that is loaded by itself */
 static const double known_ops  = 0.3;      /* the same where what is inlined is computed at a place that was found before */
 static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
+enum { NEST_STEPS = 2 };                    /* of the context's quota for a stage, as STEPS_PER_STAGE of cost.h */
 enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
@@ -273,7 +274,7 @@ static double traffic_ns(const Model *c)
 {
     const Machine *m    = c->s->m;
     const double   last = machine_last_cache(m);
-    const int      near = stays_from(c, 0.75 * (double)m->l2), far = stays_from(c, 0.75 * last);
+    const int      near = stays_from(c, machine_kept_l2(m)), far = stays_from(c, 0.75 * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         close += fetched(c, near, k);
@@ -335,6 +336,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     NestCost       out = { 0 };
     double         rows = 0, *points = s->points;
     Model          c   = { s, n, levels, s->points, s->held, s->by_data, s->ends };
+    context_spend(s->g->pipeline->cx, NEST_STEPS * (uint64_t)s->count);
     for (int k = s->count - 1; k >= 0; k--) {
         count_stage(&c, k, &out);
         const double ns = point_ns(&c, k) * points[k], root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
@@ -344,7 +346,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     }
     const double threads = n->tasks < m->cores ? n->tasks : m->cores;
     const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
-    const double last = m->l3 ? (double)m->l3 * m->cores / (m->l3_shared > m->cores ? m->l3_shared : m->cores) : (double)m->l2;
+    const double last = machine_claimed_cache(m);
     out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
     out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;

@@ -2,17 +2,19 @@
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
-/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text. */
+/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text; its legal numbers
+ * where it applies (NULL: they all are). */
 static const struct FormInfo {
     bool (*applies)(const Draft *d, int s);
     void (*begin)(Draft *d, int s, const Machine *m);
     void (*print)(Text *out, const Draft *d, int s);
+    void (*settle)(Draft *d, int s);
 } forms[SPECIAL_FORMS] = {
-    [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print },
-    [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print },
-    [SPECIAL_HOST]  = { host_apply, NULL, host_print },
-    [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print },
-    [SPECIAL_CELLS] = { cells_apply, cells_begin, cells_print },
+    [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print, NULL },
+    [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print, scan_settle },
+    [SPECIAL_HOST]  = { host_apply, NULL, host_print, NULL },
+    [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print, NULL },
+    [SPECIAL_CELLS] = { cells_apply, cells_begin, cells_print, NULL },
 };
 
 Special *special_new(const Graph *g, Arena *arena)
@@ -69,6 +71,8 @@ static void settle_form(Draft *d, int s)
     const SpecialForm form = d->specials[s].form;
     if (form != SPECIAL_NONE && (form < 0 || form >= SPECIAL_FORMS || !forms[form].applies(d, s)))
         d->specials[s] = (Special){ .form = SPECIAL_NONE };
+    else if (forms[form].settle)
+        forms[form].settle(d, s);
 }
 
 void special_settle_hosts(Draft *d)

@@ -36,6 +36,8 @@ void parts_print(Text *out, const Draft *d, int s);
 bool scan_apply(const Draft *d, int s);
 void scan_begin(Draft *d, int s, const Machine *m);
 void scan_finish(Draft *d, int s);
+/* Drops the host, the order in memory and the enclosing scan that it cannot have where it is. */
+void scan_settle(Draft *d, int s);
 void scan_print(Text *out, const Draft *d, int s);
 /* Is its text printed with that of the scan it is within? */
 bool scan_is_within(const Draft *d, int s);

@@ -100,9 +100,12 @@ static bool reads_apart(const Draft *d, int s, int reader)
 
 bool scan_apply(const Draft *d, int s)
 {
+    return has_form(d, s) && (d->choices[s].where == WHERE_ROOT || d->choices[s].where == WHERE_INSIDE);
+}
+
+void scan_settle(Draft *d, int s)
+{
     Special *sp = &d->specials[s];
-    if (!has_form(d, s) || (d->choices[s].where != WHERE_ROOT && d->choices[s].where != WHERE_INSIDE))
-        return false;
     if (d->choices[s].where == WHERE_ROOT)
         sp->host = 0;
     if (sp->dense != sp->across && (sp->dense < 0 || sp->dense >= d->graph->stages[s].rank || !(inner_dims(d, s) & 1u << sp->dense)))
@@ -110,7 +113,6 @@ bool scan_apply(const Draft *d, int s)
     const int reader = only_reader(d, s);
     if (sp->within && (d->choices[s].where != WHERE_ROOT || reader < 0 || sp->within != reader + 1 || d->specials[reader].form != SPECIAL_SCAN || !reads_apart(d, s, reader)))
         sp->within = 0;
-    return true;
 }
 
 /* ---- Hosts ------------------------------------------------------------------------------ */

@@ -204,7 +204,7 @@ static bool join(Strips *s, int at)
     const double own     = per_strip * pieces_of(s, gr) / (double)box_points(&st->box, st->rank) - 1;
     const bool   whole   = per_strip >= 0.9 * (double)box_points(&st->box, st->rank);
     if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again
-        || rows_held(s, group) > 0.75 * (double)s->m->l2) {
+        || rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
         return false;
     }

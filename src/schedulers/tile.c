@@ -328,7 +328,7 @@ static void try_strips(TileSpace *t, Group *gr, int tasks, int64_t band, bool pl
 
 static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *best)
 {
-    const double  l1 = (double)t->m->l1, l2 = 0.75 * (double)t->m->l2 / (t->m->l2_shared > 0 ? t->m->l2_shared : 1);
+    const double  l1 = (double)t->m->l1, l2 = machine_kept_l2(t->m);
     const int64_t coarsest = rows_of_coarsest(t);
     const bool    few      = tile_planes(&t->g->stages[t->head]) <= FEW_PLANES;
     try_strips(t, gr, TASKS, 1, few, l2, best);
@@ -471,7 +471,7 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
     if (t->count > 1 && !t->options.no_slices)
         try_slices(t, gr, 2 * (int64_t)t->m->cores, &best);
     if (rank > 1 && (t->count > 1 || t->options.no_two_levels || effort == TILE_THOROUGH)) {
-        const TileShape l2 = tile_for_cache(t, 0.75 * (double)t->m->l2);
+        const TileShape l2 = tile_for_cache(t, machine_kept_l2(t->m));
         try_shape(t, gr, &l2, &best);
     }
     if (rank > 1 && (t->options.no_two_levels || effort == TILE_THOROUGH)) {
@@ -479,7 +479,7 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         try_shape(t, gr, &l1, &best);
     }
     TileShape least;
-    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) && tile_least_overlap(t, 0.75 * (double)t->m->l2, &least))
+    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) && tile_least_overlap(t, machine_kept_l2(t->m), &least))
         try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);

@@ -36,6 +36,15 @@ static void test_errors(kn_context *cx)
     kn_pipeline_free(NULL);
 }
 
+static void test_warnings(kn_context *cx)
+{
+    for (int i = 0; kn_warning_get(i).name; i++)
+        CHECK(kn_warn(cx, kn_warning_get(i).name, true) == KN_OK && *kn_warning_get(i).summary, "%s", kn_error_text(cx));
+    CHECK(!kn_warning_get(-1).name && !kn_warning_get(1000).name, "no such warning");
+    CHECK(kn_warn(cx, "unusd", false) == KN_ERROR_ARGUMENT && strstr(kn_error_text(cx), "did you mean `unused`?"), "%s", kn_error_text(cx));
+    CHECK(kn_warn(cx, NULL, false) == KN_ERROR_ARGUMENT && kn_warn(NULL, "unused", false) == KN_ERROR_ARGUMENT, "NULL");
+}
+
 static void test_nulls(kn_context *cx, kn_module *m)
 {
     kn_buffer        b = { 0 };
@@ -310,6 +319,7 @@ int main(void)
     kn_context *cx = kn_context_new(NULL);
     test_types();
     test_errors(cx);
+    test_warnings(cx);
     test_compile(cx);
     test_ports_and_views(cx);
     test_declared(cx);

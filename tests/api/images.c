@@ -52,9 +52,47 @@ static void test_compare(kn_context *cx)
     CHECK(kn_compare(cx, &x, &y, 0, 0, &d) == KN_ERROR_ARGUMENT && *kn_error_text(cx), "shapes differ");
 }
 
+static void test_formats(kn_context *cx)
+{
+    int count = 0;
+    for (; kn_image_format_get(count).name; count++)
+        CHECK(kn_image_format_get(count).endings[0] == '.', "%s", kn_image_format_get(count).endings);
+    CHECK(count == 8 && !kn_image_format_get(-1).name, "%d formats", count);
+    const kn_buffer line = { NULL, KN_U8, 1, { { 0, 5, 1 } } }, deep = { NULL, KN_U8, 3, { { 0, 5, 1 }, { 0, 4, 5 }, { 0, 5, 20 } } };
+    const kn_buffer real = { NULL, KN_F32, 2, { { 0, 5, 1 }, { 0, 4, 5 } } }, gray = { NULL, KN_U8, 2, { { 0, 5, 1 }, { 0, 4, 5 } } };
+    bool            as_is;
+    expect_ok(cx, kn_image_check(cx, "a.png", &gray, &as_is));
+    CHECK(as_is, "u8 needs no conversion");
+    expect_ok(cx, kn_image_check(cx, "a.png", &real, &as_is));
+    CHECK(!as_is, "f32 does");
+    expect_ok(cx, kn_image_check(cx, "a.npy", &line, NULL));
+    expect_error(cx, kn_image_check(cx, "a.png", &line, &as_is), KN_ERROR_ARGUMENT, "rank 1");
+    expect_error(cx, kn_image_check(cx, "a.png", &deep, NULL), KN_ERROR_ARGUMENT, "cannot hold 5 channels");
+    expect_error(cx, kn_image_check(cx, "a.gif", &gray, NULL), KN_ERROR_ARGUMENT, "its ending names no image format");
+}
+
+static void test_info(kn_context *cx)
+{
+    char          path[64];
+    uint8_t       pixels[] = { 200, 100, 1, 128 };
+    kn_buffer     one      = kn_buffer_dense(pixels, KN_U8, 3, (int32_t[]){ 1, 1, 4 }), back = { 0 };
+    kn_image_info info;
+    kn_summary    s;
+    snprintf(path, sizeof path, "api-images-%ld.tif", (long)getpid());
+    expect_ok(cx, kn_image_save(cx, path, &one));
+    expect_ok(cx, kn_image_load_info(cx, path, &back, &info));
+    remove(path);
+    CHECK(info.picture && info.alpha && !info.premultiplied, "the fourth channel is opacity");
+    expect_ok(cx, kn_image_drop_alpha(cx, &back, true));
+    expect_ok(cx, kn_summarize(cx, &back, &s));
+    CHECK(s.count == 3 && s.min.as.i == 1 && s.max.as.i == 100, "%d to %d", (int)s.min.as.i, (int)s.max.as.i);
+}
+
 int main(void)
 {
     kn_context *cx = kn_context_new(NULL);
+    test_formats(cx);
+    test_info(cx);
     test_round_trip(cx, "png");
     test_round_trip(cx, "ppm");
     test_round_trip(cx, "tif");

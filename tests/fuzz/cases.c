@@ -65,14 +65,26 @@ Case read_comments(const char *text)
 }
 
 /* The slot of a port; of best.1 it is that of best. */
-const Slot *find_slot(const Case *c, const char *port)
+static int slot_index(const Case *c, const char *port)
 {
     for (int i = 0; i < c->count; i++) {
         const size_t n = strlen(c->slots[i].name);
         if (!strncmp(c->slots[i].name, port, n) && (!port[n] || port[n] == '.'))
-            return &c->slots[i];
+            return i;
     }
-    return NULL;
+    return -1;
+}
+
+const Slot *find_slot(const Case *c, const char *port)
+{
+    const int i = slot_index(c, port);
+    return i < 0 ? NULL : &c->slots[i];
+}
+
+Slot *change_slot(Case *c, const char *port)
+{
+    const int i = slot_index(c, port);
+    return i < 0 ? NULL : &c->slots[i];
 }
 
 /* ---- Grids: buffers with memory of their own ---------------------------------------------- */

@@ -32,6 +32,7 @@ typedef struct Case {
 Case read_comments(const char *text);
 /* The slot of a port; of best.1 it is that of best. */
 const Slot *find_slot(const Case *c, const char *port);
+Slot       *change_slot(Case *c, const char *port);          /* the same one, to be changed */
 
 /* A buffer with memory of its own, between pages that nobody may touch. */
 typedef struct Grid {

@@ -58,7 +58,7 @@ static bool make_inputs_suffice(Run *r, Case *c, const kn_region **regions, int 
             continue;
         for (int i = 0; i < r->count; i++)
             if (kn_port_get(r->p, i).kind == KN_INPUT)
-                memcpy(((Slot *)find_slot(c, r->args[i].name))->dim, r->grid[i].b.dim, sizeof r->grid[i].b.dim);
+                memcpy(change_slot(c, r->args[i].name)->dim, r->grid[i].b.dim, sizeof r->grid[i].b.dim);
         return true;
     }
     return false;

@@ -82,11 +82,6 @@ void vary_sizes(Choices *choices, Case *c)
     c->layout = choose(choices, 2) ? 1 + choose(choices, 1000) : 0;
 }
 
-static Slot *slot_named(Case *c, const char *name)
-{
-    return (Slot *)find_slot(c, name);
-}
-
 /* The box needed and up to two more on each side, or none. */
 static void take_region(Choices *choices, Slot *s, const kn_region *needed)
 {
@@ -122,7 +117,7 @@ void fit_inputs(Choices *choices, Run *r, Case *c)
     for (int i = 0; i < r->count; i++)
         for (int k = 0; free_input(r, i) && k < region_count; k++)
             if (!strcmp(r->args[i].name, regions[k].name))
-                take_region(choices, slot_named(c, r->args[i].name), &regions[k]);
+                take_region(choices, change_slot(c, r->args[i].name), &regions[k]);
 }
 
 char *write_comments(const Case *c)

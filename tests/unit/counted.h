@@ -29,8 +29,8 @@ static inline void counted_lower(void *arg)
     const Schedule *schedule;
     if (!plan_choose(c->p, NULL, NULL, &schedule))
         return;
-    const Plan *plan = plan_make(c->p, schedule, &c->arena, c->vector_bits);
-    c->program       = plan ? lower(plan, &(LowerOptions){ .strict_float = true }) : NULL;
+    Plan *plan = plan_make(c->p, schedule, &c->arena, c->vector_bits);
+    c->program = plan ? lower(plan, &(LowerOptions){ .strict_float = true }) : NULL;
 }
 
 /* False after a failed check. The last schedule given counts. */

@@ -44,6 +44,32 @@ static inline void write_png(const char *path, int width, int height, int depth,
     fclose(f);
 }
 
+/* The CRC of a PNG chunk: its name and data. */
+static inline uint32_t png_checksum(const unsigned char *bytes, size_t size)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < 8 * size; i++)
+        crc = crc >> 1 ^ (((crc ^ bytes[i / 8] >> i % 8) & 1) ? 0xEDB88320u : 0);
+    return ~crc;
+}
+
+/* A gray PNG of 8 bits with EXIF data. */
+static inline void write_oriented_png(const char *path, int width, int height, const unsigned char *rows, unsigned char *exif, uint32_t size)
+{
+    FILE       *f    = fopen(path, "wb");
+    png_structp png  = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop   info = png_create_info_struct(png);
+    png_init_io(png, f);
+    png_set_IHDR(png, info, (uint32_t)width, (uint32_t)height, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, 0, 0);
+    png_set_eXIf_1(png, info, size, exif);
+    png_write_info(png, info);
+    for (int y = 0; y < height; y++)
+        png_write_row(png, rows + (size_t)(y * width));
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    fclose(f);
+}
+
 typedef struct TiffKind {
     const char *mode;               /* "w", "wb" for big endian, "w8" for BigTIFF */
     int         compression;
@@ -95,8 +121,9 @@ static inline void write_tiff(const char *path, int width, int height, TiffKind 
     TIFFClose(t);
 }
 
-/* A JPEG of any colour space, progressive or not: a gradient. */
-static inline void write_jpeg(const char *path, int width, int height, int channels, J_COLOR_SPACE space, bool progressive)
+/* A JPEG of any colour space, progressive or not, with EXIF data or NULL: a gradient. */
+static inline void write_jpeg_with(const char *path, int width, int height, int channels, J_COLOR_SPACE space, bool progressive,
+                                   const unsigned char *exif, unsigned size)
 {
     struct jpeg_compress_struct out;
     struct jpeg_error_mgr       errors;
@@ -113,6 +140,11 @@ static inline void write_jpeg(const char *path, int width, int height, int chann
     if (progressive)
         jpeg_simple_progression(&out);
     jpeg_start_compress(&out, TRUE);
+    if (exif) {
+        jpeg_write_m_header(&out, JPEG_APP0 + 1, size + 6);
+        for (unsigned i = 0; i < size + 6; i++)
+            jpeg_write_m_byte(&out, i < 6 ? "Exif\0"[i] : exif[i - 6]);
+    }
     for (int y = 0; y < height; y++) {
         for (int i = 0; i < width * channels; i++)
             row[i] = (unsigned char)(i * 3 + y * 5);
@@ -122,6 +154,16 @@ static inline void write_jpeg(const char *path, int width, int height, int chann
     jpeg_finish_compress(&out);
     jpeg_destroy_compress(&out);
     fclose(f);
+}
+
+static inline void write_jpeg(const char *path, int width, int height, int channels, J_COLOR_SPACE space, bool progressive)
+{
+    write_jpeg_with(path, width, height, channels, space, progressive, NULL, 0);
+}
+
+static inline void write_oriented_jpeg(const char *path, int width, int height, const unsigned char *exif, unsigned size)
+{
+    write_jpeg_with(path, width, height, 3, JCS_RGB, false, exif, size);
 }
 
 #endif

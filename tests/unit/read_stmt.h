@@ -93,6 +93,14 @@ static const Expr *read_call(StmtReader *r, const char *name)
     return expr_binary(pool, strcmp(name, "min") ? EX_MAX : EX_MIN, (kn_type)a->type, a, b);
 }
 
+static long long read_integer(StmtReader *r)
+{
+    char           *end;
+    const long long value = strtoll(r->at, &end, 10);
+    r->at                 = end;
+    return value;
+}
+
 static const Expr *read_atom(StmtReader *r)
 {
     ExprPool *pool = r->program->exprs;
@@ -109,7 +117,7 @@ static const Expr *read_atom(StmtReader *r)
     if (read_take(r, "false"))
         return expr_bool(pool, false);
     if (isdigit((unsigned char)*r->at) || (*r->at == '-' && isdigit((unsigned char)r->at[1])))
-        return expr_int(pool, KN_I32, strtoll(r->at, (char **)&r->at, 10));
+        return expr_int(pool, KN_I32, read_integer(r));
     if (read_take(r, "-")) {
         const Expr *e = read_atom(r);
         return expr_unary(pool, EX_NEG, (kn_type)e->type, e);

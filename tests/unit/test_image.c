@@ -248,12 +248,61 @@ static void test_tiff_warnings(kn_context *cx)
     TIFFClose(t);
     kn_buffer b = load_good(cx, "k.tif", KN_U8, 2);
     CHECK(has(kn_error_text(cx), "warning: ") && has(kn_error_text(cx), "0 is white"), "%s", kn_error_text(cx));
-    CHECK(has(kn_error_text(cx), "turned or mirrored (orientation 4)"), "%s", kn_error_text(cx));
+    CHECK(has(kn_error_text(cx), "was mirrored top to bottom, as its orientation 4 says"), "%s", kn_error_text(cx));
+    CHECK(b.data && ((uint8_t *)b.data)[0] == 3 && ((uint8_t *)b.data)[3] == 0, "the last row comes first");
     kn_buffer_free(cx, &b);
     write_tiff(in_folder("k.tif"), 3, 2, (TiffKind){ "a", COMPRESSION_NONE, false, 0, PHOTOMETRIC_RGB, 8, 3 });
     b = load_good(cx, "k.tif", KN_U8, 2);
     CHECK(has(kn_error_text(cx), "more than one picture; the first was read"), "%s", kn_error_text(cx));
     kn_buffer_free(cx, &b);
+}
+
+/* EXIF data with one entry, the orientation, big endian. */
+static void write_exif(unsigned char exif[26], int orientation)
+{
+    memcpy(exif, "MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0\0\0\0\0\0\0\0", 26);
+    exif[19] = (unsigned char)orientation;
+}
+
+/* The pixels 0 1 2 / 3 4 5 as each orientation shows them; a PNG and a JPEG say so in the same words. */
+static void test_orientations(kn_context *cx)
+{
+    static const struct {
+        int         width;
+        const char *shown;
+    } expected[] = { { 3, "012345" }, { 3, "210543" }, { 3, "543210" }, { 3, "345012" },
+                     { 2, "031425" }, { 2, "304152" }, { 2, "524130" }, { 2, "251403" } };
+    for (int o = 1; o <= 8; o++) {
+        unsigned char exif[26];
+        write_exif(exif, o);
+        write_oriented_png(in_folder("o.png"), 3, 2, (const unsigned char *)"012345", exif, sizeof exif);
+        kn_buffer b = load_good(cx, "o.png", KN_U8, 2);
+        CHECK(b.dim[0].extent == expected[o - 1].width && !memcmp(b.data, expected[o - 1].shown, 6), "orientation %d", o);
+        CHECK((o == 1) == !*kn_error_text(cx), "orientation %d: %s", o, kn_error_text(cx));
+        kn_buffer_free(cx, &b);
+        write_oriented_jpeg(in_folder("o.jpg"), 24, 8, exif, sizeof exif);
+        b = load_good(cx, "o.jpg", KN_U8, 3);
+        CHECK(b.dim[0].extent == (o < 5 ? 24 : 8) && b.dim[1].extent == (o < 5 ? 8 : 24), "JPEG, orientation %d", o);
+        CHECK(o == 1 || has(kn_error_text(cx), "as its orientation"), "JPEG, orientation %d: %s", o, kn_error_text(cx));
+        kn_buffer_free(cx, &b);
+    }
+}
+
+/* Whether the last channel is opacity is told; it can be taken off. */
+static void test_alpha(kn_context *cx)
+{
+    kn_buffer     b;
+    kn_image_info info;
+    write_png(in_folder("a.png"), 1, 1, 8, PNG_COLOR_TYPE_RGB_ALPHA, false, (const unsigned char *)"\xC8\x64\x01\x80", NULL, 0);
+    for (int apply = 0; apply < 2; apply++) {
+        CHECK(!kn_image_load_info(cx, in_folder("a.png"), &b, &info), "%s", kn_error_text(cx));
+        CHECK(info.picture && info.alpha && !info.premultiplied && !strcmp(info.format, "PNG"), "%s", info.format);
+        CHECK(!kn_image_drop_alpha(cx, &b, apply) && b.rank == 3 && b.dim[2].extent == 3, "%s", kn_error_text(cx));
+        CHECK(!memcmp(b.data, apply ? "\x64\x32\x01" : "\xC8\x64\x01", 3), "apply %d", apply);
+        CHECK(!kn_image_drop_alpha(cx, &b, false) && !kn_image_drop_alpha(cx, &b, false) && b.rank == 2, "%s", kn_error_text(cx));
+        CHECK(kn_image_drop_alpha(cx, &b, false) == KN_ERROR_ARGUMENT, "there is no channel left");
+        kn_buffer_free(cx, &b);
+    }
 }
 
 /* A pipe has no size to begin with. */
@@ -282,10 +331,12 @@ static void test_other_text(kn_context *cx)
         const char *warning;
     } files[] = {
         { "P2 # a comment\n2 2\n#another\n255\n1 2\n 3 4\n", 0, KN_U8, 2, "\1\2\3\4", 4, NULL },
-        { "P2\n2 1 100 100 7", 0, KN_U8, 2, "\x64\x07", 2, "go up to 100, not 255" },
+        { "P2\n2 1 100 100 7", 0, KN_U8, 2, "\xFF\x12", 2, "its values 0..100 were scaled to 0..255" },
+        { "P2\n2 1 1 1 0", 0, KN_U8, 2, "\xFF\0", 2, "0..1 were scaled to 0..255" },
         { "P3 1 2 255 1 2 3 4 5 6 ", 0, KN_U8, 3, "\1\4\2\5\3\6", 6, NULL },
         { "P2 1 1 65535 258", 0, KN_U16, 2, "\2\1", 2, NULL },
-        { "P5 2 1 1023\n\1\2\3\4", 16, KN_U16, 2, "\2\1\4\3", 4, "go up to 1023" },
+        { "P5 2 1 1023\n\3\xFF\0\1", 16, KN_U16, 2, "\xFF\xFF\x40\0", 4, "its values 0..1023 were scaled to 0..65535" },
+        { "P5 2 1 4095\n\xF\xFF\0\2", 16, KN_U16, 2, "\xFF\xFF\x20\0", 4, "its values 0..4095 were scaled to 0..65535" },
         { "P6 1 1 255 \1\2\3", 14, KN_U8, 3, "\1\2\3", 3, NULL },
         { "P5 1 1 255 \1\2\3", 14, KN_U8, 2, "\1", 1, "2 bytes after the picture" },
         { "Pf 1 2 1.0\n\x3F\x80\0\0\x40\0\0\0", 19, KN_F32, 2, "\0\0\0\x40\0\0\x80\x3F", 8, NULL },
@@ -464,6 +515,23 @@ static void test_permissions(kn_context *cx)
     chmod(folder, 0777);
 }
 
+/* A new file has the mode of the one it replaces, and a symbolic link stays one. */
+static void test_replacing(kn_context *cx)
+{
+    uint8_t         pixel = 1;
+    struct stat     info;
+    const kn_buffer b = kn_buffer_dense(&pixel, KN_U8, 2, (int32_t[]){ 1, 1 });
+    write_bytes(in_folder("old.png"), "before", 6);
+    chmod(in_folder("old.png"), 0640);
+    CHECK(!symlink("old.png", in_folder("link.png")) && !kn_image_save(cx, in_folder("link.png"), &b), "%s", kn_error_text(cx));
+    CHECK(!lstat(in_folder("link.png"), &info) && S_ISLNK(info.st_mode), "the link is gone");
+    CHECK(!lstat(in_folder("old.png"), &info) && (info.st_mode & 07777) == 0640 && info.st_size > 6, "mode %o", (unsigned)info.st_mode);
+    CHECK(!symlink("new.png", in_folder("dangling.png")) && !kn_image_save(cx, in_folder("dangling.png"), &b), "%s", kn_error_text(cx));
+    CHECK(!lstat(in_folder("new.png"), &info) && S_ISREG(info.st_mode), "a link that leads nowhere was not followed");
+    CHECK(!mkfifo(in_folder("pipe.png"), 0666), "no pipe");
+    expect_save_error(cx, "pipe.png", &b, KN_ERROR_FILE, "it is no regular file");
+}
+
 /* A disk that fills up: no file may grow beyond `limit` bytes. What was there before stays. */
 static void test_full_disk(kn_context *cx)
 {
@@ -583,6 +651,205 @@ static void test_damaged(void)
     kn_context_free(cx);
 }
 
+/* ---- Headers that lie ---- */
+
+static size_t most_memory, memory_now;
+
+static void *counted_allocate(void *user, size_t size)
+{
+    size_t *block = malloc(size + 64);
+    (void)user;
+    if (!block)
+        return NULL;
+    *block = size;
+    memory_now += size;
+    most_memory = memory_now > most_memory ? memory_now : most_memory;
+    return block + 8;
+}
+
+static void counted_release(void *user, void *block)
+{
+    (void)user;
+    if (block) {
+        memory_now -= ((size_t *)block)[-8];
+        free((size_t *)block - 8);
+    }
+}
+
+/* Loads a file whose header promises what it does not have: refused, with little memory asked for, and little used by
+ * libraries that ask elsewhere. */
+static void expect_refused(const char *name)
+{
+    enum { MOST_ASKED = 1 << 20, MOST_RESIDENT_KB = 64 << 10 };
+    struct rusage before, after;
+    kn_context   *cx = kn_context_new(&(kn_config){ .allocate = counted_allocate, .release = counted_release });
+    const size_t begin = most_memory = memory_now;
+    getrusage(RUSAGE_SELF, &before);
+    CHECK(load_any(cx, name) != KN_OK, "%s was taken", name);
+    getrusage(RUSAGE_SELF, &after);
+    CHECK(most_memory - begin < MOST_ASKED, "%s: %zu bytes were asked for", name, most_memory - begin);
+    CHECK(after.ru_maxrss - before.ru_maxrss < MOST_RESIDENT_KB, "%s: %ld KB were used", name, after.ru_maxrss - before.ru_maxrss);
+    kn_context_free(cx);
+    remove(in_folder(name));
+}
+
+/* Puts a number of `count` bytes, big endian, into a file at `at`. */
+static void patch(unsigned char *bytes, size_t at, uint32_t value, int count)
+{
+    for (int i = 0; i < count; i++)
+        bytes[at + (size_t)i] = (unsigned char)(value >> 8 * (count - 1 - i));
+}
+
+/* PNG: width and height of every colour type and depth. */
+static void test_lying_png(kn_context *cx)
+{
+    static const uint32_t sizes[][2] = { { 2147483647, 1 }, { 1, 2147483647 }, { 1000000, 1000000 }, { 2147483647, 2147483647 } };
+    static unsigned char  bytes[MOST];
+    (void)cx;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int interlaced = 0; interlaced < 2; interlaced++) {
+            write_png(in_folder("h.png"), 1, 1, 1, PNG_COLOR_TYPE_GRAY, interlaced, (const unsigned char *)"\x80", NULL, 0);
+            const size_t size = read_bytes(in_folder("h.png"), bytes);
+            patch(bytes, 16, sizes[i][0], 4);
+            patch(bytes, 20, sizes[i][1], 4);
+            patch(bytes, 29, png_checksum(bytes + 12, 17), 4);
+            write_bytes(in_folder("h.png"), bytes, size);
+            expect_refused("h.png");
+        }
+}
+
+/* JPEG: the frame of a sequential, a progressive and an arithmetic file. */
+static void test_lying_jpeg(kn_context *cx)
+{
+    static unsigned char bytes[MOST];
+    (void)cx;
+    for (int kind = 0; kind < 3; kind++) {
+        write_jpeg(in_folder("h.jpg"), 8, 8, 3, JCS_RGB, kind == 1);
+        const size_t size = read_bytes(in_folder("h.jpg"), bytes);
+        size_t       at   = 2;
+        while (at + 9 < size && !(bytes[at] == 0xFF && (bytes[at + 1] == 0xC0 || bytes[at + 1] == 0xC2)))
+            at++;
+        bytes[at + 1] = kind == 2 ? 0xC9 : bytes[at + 1];
+        patch(bytes, at + 5, 65500, 2);
+        patch(bytes, at + 7, 65500, 2);
+        write_bytes(in_folder("h.jpg"), bytes, size);
+        expect_refused("h.jpg");
+    }
+}
+
+/* TIFF: its tags; NPY, PGM and PFM: what they say in words. */
+static void test_lying_headers(kn_context *cx)
+{
+    static const uint32_t    tags[]  = { TIFFTAG_IMAGEWIDTH, TIFFTAG_IMAGELENGTH, TIFFTAG_ROWSPERSTRIP };
+    static const int         codes[] = { COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE };
+    static const char *const texts[] = { "P5 2000000000 2000000000 255\nxx", "P2 50000 50000 255\n1 2", "P6 60000 60000 65535\nxx",
+                                         "PF 60000 60000 -1.0\nxx", "Pf 2147483647 1 1.0\nxx" };
+    (void)cx;
+    for (size_t c = 0; c < 3; c++)
+        for (int which = 1; which < 8; which++) {
+            write_tiff(in_folder("h.tif"), 4, 4, (TiffKind){ "w", codes[c], false, 0, PHOTOMETRIC_RGB, 8, 3 });
+            TIFF *t = TIFFOpen(in_folder("h.tif"), "r+");
+            for (int i = 0; i < 3; i++)
+                if (which >> i & 1)
+                    TIFFSetField(t, tags[i], i == 2 ? 1u : 2000000000u);
+            TIFFRewriteDirectory(t);
+            TIFFClose(t);
+            if (which != 4)
+                expect_refused("h.tif");
+        }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_bytes(in_folder("h.pnm"), texts[i], strlen(texts[i]));
+        expect_refused("h.pnm");
+    }
+    write_npy(in_folder("h.npy"), 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2147483647, 2147483647), }", "\0\0\0\0", 4);
+    expect_refused("h.npy");
+    write_npy(in_folder("h.npy"), 2, "{'descr': '<f8', 'fortran_order': False, 'shape': (2147483647,), }", "\0\0\0\0", 4);
+    expect_refused("h.npy");
+}
+
+/* ---- Values ---- */
+
+static void test_summaries(kn_context *cx)
+{
+    const float     real[]  = { 3, NAN, -2.5f, 7 };
+    const uint64_t  wide[]  = { UINT64_MAX, 1, UINT64_MAX - 1 };
+    const int32_t   four[]  = { 4 };
+    kn_buffer       f       = kn_buffer_dense((void *)(uintptr_t)real, KN_F32, 1, four);
+    kn_buffer       u       = kn_buffer_dense((void *)(uintptr_t)wide, KN_U64, 1, (int32_t[]){ 3 });
+    kn_summary      s;
+    CHECK(!kn_summarize(cx, &f, &s) && s.count == 3 && s.nans == 1 && s.min.as.f == -2.5 && s.max.as.f == 7 && s.mean == 2.5, "%g", s.mean);
+    CHECK(!kn_summarize(cx, &u, &s) && s.count == 3 && s.min.as.i == 1 && (uint64_t)s.max.as.i == UINT64_MAX, "%lld", (long long)s.max.as.i);
+    f.dim[0].extent = 0;
+    CHECK(!kn_summarize(cx, &f, &s) && s.count == 0 && s.nans == 0, "an empty buffer has no numbers");
+    CHECK(kn_summarize(cx, &f, NULL) == KN_ERROR_ARGUMENT, "%s", kn_error_text(cx));
+}
+
+/* Large enough for several threads, with gaps and the rows from the last to the first: values, the first that does not
+ * fit, the first of the largest differences. */
+static void test_large(kn_context *cx)
+{
+    enum { WIDTH = 1500, HEIGHT = 1100, PITCH = WIDTH + 3 };
+    int32_t    *data = calloc((size_t)PITCH * HEIGHT, sizeof *data);
+    kn_buffer   b    = { data + PITCH * (HEIGHT - 1), KN_I32, 2, { { 0, WIDTH, 1 }, { 0, HEIGHT, -PITCH } } }, to = { 0 };
+    const char *note;
+    int         bad = 0;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        data[PITCH * (HEIGHT - 1 - i / WIDTH) + i % WIDTH] = i % 65536;
+    CHECK(!kn_image_convert(cx, &b, KN_RANGE_FULL, KN_U16, 2, &to, &note), "%s", kn_error_text(cx));
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        bad += ((uint16_t *)to.data)[i] != i % 65536;
+    CHECK(!bad, "%d values differ", bad);
+    kn_summary s;
+    CHECK(!kn_summarize(cx, &to, &s) && s.count == WIDTH * HEIGHT && s.min.as.i == 0 && s.max.as.i == 65535, "%d", (int)s.max.as.i);
+    kn_buffer     copy = to;
+    kn_difference d;
+    copy.data = memcpy(malloc(2 * WIDTH * HEIGHT), to.data, 2 * WIDTH * HEIGHT);
+    ((uint16_t *)copy.data)[700 * WIDTH + 5] ^= 1;
+    ((uint16_t *)copy.data)[1000 * WIDTH + 7] ^= 1;
+    CHECK(!kn_compare(cx, &to, &copy, 0, 0, &d) && d.beyond == 2 && d.where[0] == 5 && d.where[1] == 700, "(%d, %d)", d.where[0], d.where[1]);
+    kn_buffer_free(cx, &to);
+    data[PITCH * (HEIGHT - 1 - 900)] = 70002;
+    data[PITCH * (HEIGHT - 1 - 500)] = 70001;
+    CHECK(kn_image_convert(cx, &b, KN_RANGE_FULL, KN_U16, 2, &to, &note) && has(kn_error_text(cx), "the i32 value 70001"), "%s", kn_error_text(cx));
+    free(copy.data);
+    free(data);
+}
+
+/* Every half and every bf16, to f32 and back, and through doubles that lie between two of them. */
+static void test_short_floats(kn_context *cx)
+{
+    static uint16_t   bits[65536];
+    static const struct {
+        kn_type type;
+        int     nan; /* bits beyond these are no number */
+    } kinds[] = { { KN_F16, 0x7C00 }, { KN_BF16, 0x7F80 } };
+    for (int i = 0; i < 65536; i++)
+        bits[i] = (uint16_t)i;
+    for (size_t k = 0; k < 2; k++) {
+        kn_buffer   from = kn_buffer_dense(bits, kinds[k].type, 2, (int32_t[]){ 256, 256 }), wide = { 0 }, back = { 0 };
+        const char *note;
+        CHECK(!kn_image_convert(cx, &from, KN_RANGE_FULL, KN_F64, 2, &wide, &note), "%s", kn_error_text(cx));
+        CHECK(!kn_image_convert(cx, &wide, KN_RANGE_FULL, kinds[k].type, 2, &back, &note), "%s", kn_error_text(cx));
+        int bad = 0;
+        for (int i = 0; i < 65536; i++)
+            bad += ((uint16_t *)back.data)[i] != i && (i & 0x7FFF) <= kinds[k].nan;
+        CHECK(!bad, "%s: %d are not the same after a double", kn_type_name(kinds[k].type), bad);
+        /* Half way between two neighbours the even one is taken, a little above the larger. */
+        double *v = wide.data;
+        for (int i = 0; i < kinds[k].nan - 1; i++) {
+            const double middle = (v[i] + v[i + 1]) / 2;
+            v[i]                = i % 2 ? middle : nextafter(middle, INFINITY);
+        }
+        kn_buffer_free(cx, &back);
+        CHECK(!kn_image_convert(cx, &wide, KN_RANGE_FULL, kinds[k].type, 2, &back, &note), "%s", kn_error_text(cx));
+        for (int i = 0; i < kinds[k].nan - 1; i++)
+            bad += ((uint16_t *)back.data)[i] != i + 1;
+        CHECK(!bad, "%s: %d are rounded another way", kn_type_name(kinds[k].type), bad);
+        kn_buffer_free(cx, &wide);
+        kn_buffer_free(cx, &back);
+    }
+}
+
 /* ---- No memory ---- */
 
 static int allocations_left;
@@ -627,6 +894,9 @@ static void test_no_memory(kn_context *cx)
     CHECK(!kn_image_save(small, in_folder("m.png"), &b), "%s", kn_error_text(small));
     const kn_status got = kn_image_load(small, in_folder("m.png"), &back);
     CHECK(got == KN_ERROR_LIMIT && has(kn_error_text(small), "out of memory"), "%d %s", (int)got, kn_error_text(small));
+    write_jpeg(in_folder("m.jpg"), 400, 300, 3, JCS_RGB, true);
+    CHECK(kn_image_load(small, in_folder("m.jpg"), &back) == KN_ERROR_LIMIT && has(kn_error_text(small), "out of memory"),
+          "the coefficients of a progressive JPEG: %s", kn_error_text(small));
     free(memory);
     kn_context_free(small);
 }
@@ -642,7 +912,8 @@ int main(int argc, char **argv)
     TIFFSetWarningHandler(NULL);
     static void (*const tests[])(kn_context *) = { test_round_trips, test_npy_ranks,  test_jpeg,          test_other_png,
                                                    test_other_tiff,  test_other_text, test_other_npy,     test_other_jpeg,
-                                                   test_tiff_warnings, test_pipe,
+                                                   test_tiff_warnings, test_pipe, test_orientations, test_alpha, test_replacing,
+                                                   test_lying_png, test_lying_jpeg, test_lying_headers, test_summaries, test_large, test_short_floats,
                                                    test_wrong_files, test_wrong_npy,  test_refused_saves, test_permissions, test_full_disk,
                                                    test_no_memory };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

@@ -1,9 +1,9 @@
-/* The rules of integer operators against all values: every rule, on all intervals of small numbers and of those at the ends
- * of a type.
+/* The rules of integer operators against all values: every rule, on all intervals of small numbers and of those at the
+ * ends of a type.
  *
- * Numbers: an interval holds every value that the interpreter's operator gives, and is the hull of these, or exceeds it by no
- * more than the table permits. Expressions: the span that lowering makes for variables with given ends has, for every choice
- * of these, the ends that the rule gives for the numbers. */
+ * Numbers: an interval holds every value that the interpreter's operator gives, and is the hull of these in as
+ * many cases as the table says. Expressions: the span that lowering makes for variables with given ends has, for
+ * every choice of these, the ends that the rule gives for the numbers. */
 #include <string.h>
 
 #include "analysis/interval_rules.h"
@@ -13,8 +13,8 @@
 
 /* ---- What is tested ------------------------------------------------------------------------- */
 
-/* An operator; how many of a hundred intervals are the hull, at least; and whether an interval may be the whole type because
- * a value may have wrapped. */
+/* An operator; how many of a hundred intervals are the hull, at least; and whether an interval may be the whole type
+ * because a value may have wrapped. */
 typedef struct Tested {
     ExprOp op;
     int    operands;
@@ -23,12 +23,14 @@ typedef struct Tested {
 } Tested;
 
 static const Tested tested[] = {
-    { EX_NEG, 1, 100, true },     { EX_ABS, 1, 100, true },      { EX_BIT_NOT, 1, 100, false },  { EX_CLZ, 1, 100, false },
-    { EX_POPCOUNT, 1, 60, false }, { EX_ADD, 2, 100, true },     { EX_SUB, 2, 100, true },       { EX_MUL, 2, 100, true },
-    { EX_DIV, 2, 100, true },     { EX_MOD, 2, 80, false },      { EX_MIN, 2, 100, false },      { EX_MAX, 2, 100, false },
-    { EX_ABSD, 2, 100, false },   { EX_AVG_UP, 2, 100, false },  { EX_AVG_DOWN, 2, 100, false }, { EX_SHL, 2, 100, true },
-    { EX_SHR, 2, 100, true },     { EX_BIT_AND, 2, 70, false },  { EX_BIT_OR, 2, 55, false },    { EX_BIT_XOR, 2, 30, false },
-    { EX_LT, 2, 100, false },     { EX_LE, 2, 100, false },      { EX_EQ, 2, 100, false },       { EX_NE, 2, 100, false },
+    { EX_NEG, 1, 100, true },    { EX_ABS, 1, 100, true },      { EX_BIT_NOT, 1, 100, false },
+    { EX_CLZ, 1, 100, false },   { EX_POPCOUNT, 1, 60, false }, { EX_ADD, 2, 100, true },
+    { EX_SUB, 2, 100, true },    { EX_MUL, 2, 100, true },      { EX_DIV, 2, 100, true },
+    { EX_MOD, 2, 80, false },    { EX_MIN, 2, 100, false },     { EX_MAX, 2, 100, false },
+    { EX_ABSD, 2, 100, false },  { EX_AVG_UP, 2, 100, false },  { EX_AVG_DOWN, 2, 100, false },
+    { EX_SHL, 2, 100, true },    { EX_SHR, 2, 100, true },      { EX_BIT_AND, 2, 70, false },
+    { EX_BIT_OR, 2, 55, false }, { EX_BIT_XOR, 2, 30, false },  { EX_LT, 2, 100, false },
+    { EX_LE, 2, 100, false },    { EX_EQ, 2, 100, false },      { EX_NE, 2, 100, false },
 };
 enum { TESTED = sizeof tested / sizeof *tested };
 
@@ -57,7 +59,8 @@ static Wide value_of(ExprOp op, kn_type to, int count, kn_type type, const int64
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
 /* Windows of the numbers of i8 and u8 in which all intervals are taken. */
-static const int windows[2][4][2] = { { { -9, 9 }, { -128, -124 }, { 123, 127 }, { -128, 127 } }, { { 0, 18 }, { 124, 131 }, { 251, 255 }, { 0, 255 } } };
+static const int windows[2][4][2] = { { { -9, 9 }, { -128, -124 }, { 123, 127 }, { -128, 127 } },
+                                      { { 0, 18 }, { 124, 131 }, { 251, 255 }, { 0, 255 } } };
 
 typedef struct Intervals {
     int   count;
@@ -77,8 +80,9 @@ static Intervals all_intervals(bool is_unsigned)
 
 static void show(const char *what, kn_type type, const Range *a, Range r, Range hull)
 {
-    printf("%s of %s, %d..%d and %d..%d: %lld..%lld, values %lld..%lld\n", what, type_table[type].name, (int)a[0].lo, (int)a[0].hi,
-           (int)a[1].lo, (int)a[1].hi, (long long)r.lo, (long long)r.hi, (long long)hull.lo, (long long)hull.hi);
+    printf("%s of %s, %d..%d and %d..%d: %lld..%lld, values %lld..%lld\n", what, type_table[type].name, (int)a[0].lo,
+           (int)a[0].hi, (int)a[1].lo, (int)a[1].hi, (long long)r.lo, (long long)r.hi, (long long)hull.lo,
+           (long long)hull.hi);
 }
 
 /* Is the interval sound, and is it exact? */
@@ -104,7 +108,8 @@ static void fill_values(const Tested *t, kn_type type)
     const Range all = range_of_type(type);
     for (int64_t a = (int64_t)all.lo; a <= all.hi; a++)
         for (int64_t b = t->operands > 1 ? (int64_t)all.lo : 0; b <= (t->operands > 1 ? all.hi : 0); b++)
-            values[a + 128][b + 128] = (int16_t)value_of(t->op, result_type(t->op, type), t->operands, type, (int64_t[]){ a, b });
+            values[a + 128][b + 128] =
+                (int16_t)value_of(t->op, result_type(t->op, type), t->operands, type, (int64_t[]){ a, b });
 }
 
 static Range hull_of_values(Range a, Range b)
@@ -127,7 +132,8 @@ static void check_numbers(const Tested *t, kn_type type)
             exact += check_hull(t, type, a, hull_of_values(a[0], a[1]));
             cases++;
         }
-    CHECK(exact * 100.0 >= cases * (double)t->exact, "%s of %s: only %d of %d are exact", expr_op_table[t->op].name, type_table[type].name, exact, cases);
+    CHECK(exact * 100.0 >= cases * (double)t->exact, "%s of %s: only %d of %d are exact", expr_op_table[t->op].name,
+          type_table[type].name, exact, cases);
 }
 
 /* `and` with ones in bits first..last, `or` with zeros there: exact. */
@@ -164,7 +170,8 @@ static void check_mul_shift(kn_type type)
     const int        first        = type_is_signed(type) ? -4 : 0;
     for (size_t n = 0; n < sizeof amounts / sizeof *amounts; n++)
         for (int box = 0; box < 9 * 9 * 9 * 9; box++) {
-            const int lo = first + box % 9, hi = first + box / 9 % 9, below = first + box / 81 % 9, above = first + box / 729;
+            const int lo = first + box % 9, hi = first + box / 9 % 9, below = first + box / 81 % 9,
+                      above = first + box / 729;
             if (lo > hi || below > above)
                 continue;
             const Range a[3] = { range_int(lo, hi), range_int(below, above), range_int(amounts[n][0], amounts[n][1]) };
@@ -179,32 +186,37 @@ static void check_mul_shift(kn_type type)
         }
 }
 
-/* Conversions between all integer types, of intervals around every power of two. */
-static void check_casts(void)
+/* One interval: exact, or the whole type where it may have wrapped. */
+static void check_cast(ExprOp op, kn_type from, kn_type to, Range a)
 {
-    static const ExprOp casts[] = { EX_CAST, EX_SAT_CAST };
-    for (int c = 0; c < 2; c++)
-        for (int bits = 0; bits < 64; bits++)
-            for (int from = 0; from < KN_TYPE_COUNT; from++)
-                for (int to = 0; to < KN_TYPE_COUNT; to++) {
-                    const int64_t at = type_wrap((kn_type)from, (int64_t)((uint64_t)1 << bits));
-                    if (type_is_float((kn_type)from) || type_is_float((kn_type)to))
-                        continue;
-                    for (int64_t lo = at - 2; lo <= at + 2; lo++)
-                        for (int64_t hi = lo; hi <= at + 2; hi++) {
-                            const kn_type t = (kn_type)from;
-                            Range         a = range_int(as_wide(t, lo), as_wide(t, hi)), hull = range_int((Wide)1 << 70, -((Wide)1 << 70));
-                            if (!range_within(t, a) || a.lo > a.hi)
-                                continue;
-                            for (int64_t v = lo; v <= hi; v++) {
-                                const Wide r = value_of(casts[c], (kn_type)to, 1, t, &v);
-                                hull         = range_int(wide_min(hull.lo, r), wide_max(hull.hi, r));
-                            }
-                            const Range r = range_apply(casts[c], (kn_type)to, t, &a), all = range_of_type((kn_type)to);
-                            CHECK((r.lo == hull.lo && r.hi == hull.hi) || (casts[c] == EX_CAST && r.lo == all.lo && r.hi == all.hi),
-                                  "%s from %s to %s at 2^%d", expr_op_table[casts[c]].name, type_table[from].name, type_table[to].name, bits);
-                        }
+    Range hull = range_int((Wide)1 << 70, -((Wide)1 << 70));
+    for (Wide v = a.lo; v <= a.hi; v++) {
+        const Wide r = value_of(op, to, 1, from, (int64_t[]){ (int64_t)v });
+        hull         = range_int(wide_min(hull.lo, r), wide_max(hull.hi, r));
+    }
+    const Range r = range_apply(op, to, from, &a), all = range_of_type(to);
+    CHECK((r.lo == hull.lo && r.hi == hull.hi) || (op == EX_CAST && r.lo == all.lo && r.hi == all.hi),
+          "%s from %s to %s, %g..%g", expr_op_table[op].name, type_table[from].name, type_table[to].name, (double)a.lo,
+          (double)a.hi);
+}
+
+static bool is_whole(kn_type type)
+{
+    return type_is_int(type) || type == KN_BOOL;
+}
+
+/* Conversions between all integer types, of intervals around every power of two. */
+static void check_casts(kn_type from, kn_type to)
+{
+    for (int bits = 0; bits < 64; bits++) {
+        const Wide at = as_wide(from, type_wrap(from, (int64_t)((uint64_t)1 << bits)));
+        for (Wide lo = at - 2; lo <= at + 2; lo++)
+            for (Wide hi = lo; hi <= at + 2; hi++)
+                if (range_within(from, range_int(lo, hi))) {
+                    check_cast(EX_CAST, from, to, range_int(lo, hi));
+                    check_cast(EX_SAT_CAST, from, to, range_int(lo, hi));
                 }
+    }
 }
 
 /* ---- Expressions ---------------------------------------------------------------------------- */
@@ -236,7 +248,8 @@ static Lane evaluate_new(Bench *b, const Expr *e)
     if (e->op == EX_SELECT)
         return evaluate_node(b, e->args[evaluate_node(b, e->args[0]).i ? 1 : 2]);
     if (e->op == EX_AND || e->op == EX_OR)
-        return (evaluate_node(b, e->args[0]).i != 0) == (e->op == EX_OR) ? (Lane){ .i = e->op == EX_OR } : evaluate_node(b, e->args[1]);
+        return (evaluate_node(b, e->args[0]).i != 0) == (e->op == EX_OR) ? (Lane){ .i = e->op == EX_OR }
+                                                                         : evaluate_node(b, e->args[1]);
     for (uint32_t i = 0; i < e->count; i++) {
         types[i] = (kn_type)e->args[i]->type;
         lanes[i] = evaluate_node(b, e->args[i]);
@@ -282,8 +295,8 @@ static void bench_end(Bench *b)
 /* How the second operand is given. */
 typedef enum Second { SECOND_RUNS, SECOND_FIXED, SECOND_CONSTANT, SECOND_NONE } Second;
 
-/* Does an end say what the number does? No end: that there is no bound among coordinates. Arithmetic on the ends of numbers of 64 bits
- * needs more than there are, so these may say less. */
+/* Does an end say what the number does? No end: that there is no bound among coordinates. Arithmetic on the ends of
+ * numbers of 64 bits needs more than there are, so these may say less. */
 static bool says(Bench *b, kn_type type, const Expr *end, Wide number, bool is_min, bool less)
 {
     const Range all = range_of_type(type);
@@ -307,7 +320,8 @@ static void check_spans(const Tested *t, kn_type type, Second second, int64_t co
     Spans        *sp    = ARENA_NEW(&b.arena, Spans);
     const Expr   *ends[4];
     const kn_type to   = result_type(t->op, type);
-    const bool    less = type == KN_U64 || (type == KN_I64 && (t->op == EX_SHL || t->op == EX_SHR)) || (type == KN_U32 && t->op == EX_MUL);
+    const bool    less = type == KN_U64 || (type == KN_I64 && (t->op == EX_SHL || t->op == EX_SHR)) ||
+                      (type == KN_U32 && t->op == EX_MUL);
     for (int i = 0; i < 4; i++)
         ends[i] = expr_var(&b.pool, KN_I32, b.names[i]);
     spans_reset(sp, lw);
@@ -319,8 +333,10 @@ static void check_spans(const Tested *t, kn_type type, Second second, int64_t co
     const Span  s = span_of(sp, e);
     for (int64_t lo = FIRST; lo <= LAST; lo++)
         for (int64_t hi = lo + 1; hi <= LAST; hi++)
-            for (int64_t below = second == SECOND_CONSTANT ? constant : FIRST; below <= (second == SECOND_CONSTANT ? constant : LAST); below++)
-                for (int64_t above = second == SECOND_RUNS ? below + 1 : below; above <= (second == SECOND_RUNS ? LAST : below); above++) {
+            for (int64_t below = second == SECOND_CONSTANT ? constant : FIRST;
+                 below <= (second == SECOND_CONSTANT ? constant : LAST); below++)
+                for (int64_t above = second == SECOND_RUNS ? below + 1 : below;
+                     above <= (second == SECOND_RUNS ? LAST : below); above++) {
                     const Range given[2] = { range_int(lo, hi), range_int(below, above) };
                     Range       args[2];
                     for (int i = 0; i < 2; i++)
@@ -328,8 +344,10 @@ static void check_spans(const Tested *t, kn_type type, Second second, int64_t co
                     const Range r = range_apply(t->op, to, type, args);
                     memcpy(b.numbers, (int64_t[]){ lo, hi, below, above }, sizeof b.numbers);
                     b.stamp++;
-                    CHECK(says(&b, to, s.min, r.lo, true, less) && says(&b, to, s.max, r.hi, false, less), "%s of %s: x %d..%d, y %d..%d is not %lld..%lld",
-                          expr_op_table[t->op].name, type_table[type].name, (int)lo, (int)hi, (int)below, (int)above, (long long)r.lo, (long long)r.hi);
+                    CHECK(says(&b, to, s.min, r.lo, true, less) && says(&b, to, s.max, r.hi, false, less),
+                          "%s of %s: x %d..%d, y %d..%d is not %lld..%lld", expr_op_table[t->op].name,
+                          type_table[type].name, (int)lo, (int)hi, (int)below, (int)above, (long long)r.lo,
+                          (long long)r.hi);
                 }
     bench_end(&b);
 }
@@ -356,7 +374,10 @@ int main(void)
         check_masks(narrow[k]);
         check_mul_shift(narrow[k]);
     }
-    check_casts();
+    for (int from = 0; from < KN_TYPE_COUNT; from++)
+        for (int to = 0; to < KN_TYPE_COUNT; to++)
+            if (is_whole((kn_type)from) && is_whole((kn_type)to))
+                check_casts((kn_type)from, (kn_type)to);
     for (int i = 0; i < TESTED; i++)
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             check_expressions(&tested[i], all[k]);

@@ -2,8 +2,6 @@
 #include "schedulers/machine.h"
 #include "check.h"
 
-#include <time.h>
-
 static const char *printed(kn_context *cx, const Machine *m)
 {
     Text t;
@@ -87,15 +85,10 @@ static void host(kn_context *cx)
     Machine m = machine_detect();
     CHECK(m.cores >= 1 && m.vector_bits >= 128 && m.l1 >= 4096 && m.l2 >= m.l1 && m.line >= 16, "%s", printed(cx, &m));
     round_trip(cx, "detected", &m);
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
     machine_measure(cx, &m);
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    const double seconds = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
-    CHECK(seconds < 5, "measuring took %g s", seconds);
     CHECK(m.op > 0.001 && m.op < 1000 && m.memory_rate > 0.01 && m.l1_rate > 0.01 && m.task >= 1, "%s", printed(cx, &m));
     round_trip(cx, "measured", &m);
-    printf("%.3f s\n%s", seconds, printed(cx, &m));
+    printf("%s", printed(cx, &m));
 }
 
 int main(void)

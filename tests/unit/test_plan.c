@@ -634,6 +634,20 @@ static const char *plan_text(kn_context *cx, const char *program, const char *sc
     return text;
 }
 
+/* kn_check obeys and refuses what compiling does, and says the same of what it refuses. */
+static void check_agrees(kn_context *cx, const Row *row, bool obeys)
+{
+    kn_pipeline *p = kn_parse(cx, "program", row->program, -1);
+    if (p && (!*row->schedule || kn_schedule_parse(p, "schedule", row->schedule, -1) == KN_OK)) {
+        const bool checked = kn_check(p, NULL) == KN_OK;
+        char      *said    = strdup(kn_error_text(cx));
+        CHECK(checked == obeys, "%s\n  kn_check says %s", row->schedule, said);
+        CHECK(obeys || (!kn_compile(p, NULL) && !strcmp(said, kn_error_text(cx))), "%s\n  kn_check says %s, kn_compile %s", row->schedule, said, kn_error_text(cx));
+        free(said);
+    }
+    kn_pipeline_free(p);
+}
+
 static void check_row(kn_context *cx, const Row *row, bool obeys)
 {
     Arena keep;
@@ -646,6 +660,7 @@ static void check_row(kn_context *cx, const Row *row, bool obeys)
         CHECK(ok && !strcmp(again, text), "%s\n  reads back as %s", text, again);
     }
     arena_free(&keep);
+    check_agrees(cx, row, obeys);
 }
 
 /* ---- Functions -------------------------------------------------------------------------- */
