@@ -49,7 +49,7 @@ static void check_schedule(kn_pipeline *p, const Schedule *schedule, const kn_op
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    const Plan *plan = compile_schedule(p, schedule, &targets, &arena);
+    Plan *plan = compile_schedule(p, schedule, &targets, &arena);
     if (plan)
         compile_program(plan, options, &targets, lower_passes[0].name);
     scratch_end(&arena);
@@ -80,6 +80,6 @@ kn_status kn_check(kn_pipeline *p, const kn_options *options)
         return KN_ERROR_ARGUMENT;
     CheckCall call = { p, options };
     context_begin(p->cx);
-    context_try(p->cx, check, &call);
+    context_call(p->cx, check, &call);
     return p->cx->status;
 }
