@@ -16,7 +16,7 @@ static void need_leaf(const Expr *e, void *user)
     if (e->op == EX_CALL || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT)
         n->func[e->u.call.func->id] = true;
     if (e->op == EX_PARAM)
-        map_set(&n->params, e->u.param, (void *)e->u.param);
+        map_set(&n->params, e->u.param, e->u.param);
 }
 
 /* A function comes after those it reads, so that one walk from the end suffices. */
