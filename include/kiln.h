@@ -9,7 +9,8 @@
  *
  * How it behaves, everywhere:
  *   - Everything hangs from a kn_context; freeing the context frees what was made from it.
- *     A context is used by one thread at a time; two contexts never see each other.
+ *     A context is used by one thread at a time; two contexts never see each other. A call may do its work, and call what kn_config and kn_extern_* gave,
+ *     on a thread of its own, which has ended when the call returns.
  *   - An error is a value: a function that makes something returns NULL, one that does something
  *     returns a kn_status other than KN_OK, and kn_error_text() says what, where and what to do.
  *     NULL given as an argument that must not be NULL is answered in the same way.
@@ -63,7 +64,7 @@ typedef struct kn_config {
     char *(*read_file)(void *user, const char *path, size_t *size);
     void    *user;                                   /* first argument of the three above */
     size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
-    uint64_t quota;                                  /* operations of the compiler per call; default 100 million */
+    uint64_t quota;                                  /* operations of the compiler per call, the backend's included; default 100 million */
     int      max_errors;                             /* errors with their notes, and warnings, kept per call; default 50 of each */
 } kn_config;
 

@@ -347,14 +347,30 @@ bool boxes_compute(Boxes *b, Arena *arena, Regions *out)
     return b->failure.kind == FAIL_NONE;
 }
 
+typedef struct RegionsCall {
+    kn_pipeline   *p;
+    Arena         *arena;
+    const Binding *binding;
+    bool           quiet, ok;
+    Regions       *out;
+} RegionsCall;
+
+static void compute(void *arg)
+{
+    RegionsCall *call = arg;
+    Boxes        b;
+    boxes_init(&b, call->p, call->arena, call->binding);
+    call->ok = boxes_compute(&b, call->arena, call->out);
+    if (!call->ok && !call->quiet)
+        report_failure(&b);
+}
+
+/* Each run asks for the regions of its boxes; it has the stack that compiled code needs, and this needs more. */
 bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool quiet, Regions *out)
 {
-    Boxes b;
-    boxes_init(&b, p, arena, binding);
-    const bool ok = boxes_compute(&b, arena, out);
-    if (!ok && !quiet)
-        report_failure(&b);
-    return ok;
+    RegionsCall call = { p, arena, binding, quiet, false, out };
+    context_deep(p->cx, STACK_DEEP, compute, &call);
+    return call.ok;
 }
 
 bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding)

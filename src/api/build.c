@@ -178,7 +178,7 @@ static bool write_product(BuildCall *b, const Product *product)
     const char *path = product_path(b, product);
     if (!product->make(b, &contents))
         return false;
-    if (!file_write_whole(b->p->cx, path, &contents, 1)) {
+    if (!file_write_whole(b->p->cx, path, MODE_PRODUCT, &contents, 1)) {
         diag_status(b->p->cx, KN_ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
         return false;
     }
@@ -277,7 +277,7 @@ kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, 
         return KN_ERROR_ARGUMENT;
     BuildCall b = { .p = p, .path = path, .emit = emit, .given = options };
     context_begin(p->cx);
-    const bool done = context_try(p->cx, build, &b);
+    const bool done = context_call(p->cx, build, &b);
     for (int i = 0; i <= EMIT_LLVM; i++)
         if (b.emitted[i].bytes)
             b.codegen->release(&b.emitted[i]);

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,11 +48,17 @@ static const char *path_of(Arena *arena, const char *folder, Bytes key)
     return arena_printf(arena, "%s/%016" PRIx64 "%016" PRIx64 ".o", folder, mix(1, key), mix(2, key));
 }
 
-/* Is the file one that this user wrote? Code of others is not run. */
-static bool is_ours(const char *path)
+/* Is it of this user, and can nobody else write to it? Code of others is not run. */
+static bool is_private(const struct stat *about)
+{
+    return about->st_uid == geteuid() && !(about->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Whoever can write to the folder can put back an old file of ours under its name. */
+static bool folder_is_private(const char *folder)
 {
     struct stat about;
-    return stat(path, &about) == 0 && about.st_uid == geteuid();
+    return stat(folder, &about) == 0 && is_private(&about);
 }
 
 bool cache_find(Arena *arena, const char *folder, Bytes key, Bytes *object)
@@ -61,7 +66,7 @@ bool cache_find(Arena *arena, const char *folder, Bytes key, Bytes *object)
     const char *path = path_of(arena, folder, key);
     CacheHeader h;
     Bytes       file;
-    if (!is_ours(path) || !file_read_whole(arena, path, &file) || file.size < sizeof h)
+    if (!folder_is_private(folder) || !file_read_if(arena, path, is_private, &file) || file.size < sizeof h)
         return false;
     memcpy(&h, file.at, sizeof h);
     const size_t rest = file.size - sizeof h;
@@ -81,7 +86,7 @@ void cache_keep(kn_context *cx, const char *folder, Bytes key, Bytes object)
     CacheHeader h    = { .key_size = key.size, .object_size = object.size, .checksum = checksum(key, object) };
     memcpy(h.magic, magic, sizeof magic);
     const Bytes parts[] = { { (const char *)&h, sizeof h }, key, object };
-    if (!folder_make(&cx->call, folder) || !file_write_whole(cx, path, parts, 3))
+    if (!folder_make(&cx->call, folder) || !folder_is_private(folder) || !file_write_whole(cx, path, MODE_PRIVATE, parts, 3))
         return;
     if (mix(1, key) % 16 == 0)      /* looking through the folder takes longer than writing a file */
         cache_trim(cx, folder, most_bytes);

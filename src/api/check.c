@@ -80,6 +80,6 @@ kn_status kn_check(kn_pipeline *p, const kn_options *options)
         return KN_ERROR_ARGUMENT;
     CheckCall call = { p, options };
     context_begin(p->cx);
-    context_try(p->cx, check, &call);
+    context_call(p->cx, check, &call);
     return p->cx->status;
 }

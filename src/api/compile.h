@@ -8,8 +8,7 @@
 #include "codegen/codegen.h"
 #include "lower/lower.h"
 
-/* The targets of an option's text, at most MOST_TARGETS. */
-enum { MOST_TARGETS = 8 };
+/* The targets of an option's text. */
 typedef struct Targets {
     Target at[MOST_TARGETS];
     int    count;
@@ -53,6 +52,8 @@ struct Compiled {
 
 /* Fills m->compiled; a diagnostic if it cannot. What `object` holds at the end is to be released by the caller. */
 void compile_module(kn_module *m, const Codegen *codegen, Emitted *object);
+/* Can c->object be loaded? It stays so if it calls no C functions. Says nothing. */
+bool compiled_loads(kn_context *cx, Compiled *c);
 /* The function, loaded, with the C functions as they are now; NULL after a diagnostic. */
 CompiledFunction *compiled_function(kn_module *m);
 

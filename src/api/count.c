@@ -165,7 +165,7 @@ const char *kn_count(kn_module *m, const kn_arg *args, int arg_count)
     kn_context *cx   = m->pipeline->cx;
     CountCall   call = { .m = m, .args = args, .count = arg_count };
     context_begin(cx);
-    return context_try(cx, count, &call) && !cx->error_count ? call.text : NULL;
+    return context_call(cx, count, &call) && !cx->error_count ? call.text : NULL;
 }
 
 typedef struct ProfileCall {

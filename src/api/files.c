@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* As many bytes as there are, up to `size`; -1 on an error. */
@@ -24,25 +23,44 @@ static ptrdiff_t read_some(int file, char *at, size_t size)
     return (ptrdiff_t)done;
 }
 
-bool file_read_whole(Arena *arena, const char *path, Bytes *out)
+/* Reads all of an open file, which has at most `room` bytes; false if it is none that may be read. */
+static bool read_open(int file, bool (*fine)(const struct stat *about), char *at, size_t room, size_t *size)
+{
+    struct stat about;
+    if (fstat(file, &about))
+        return false;
+    if (!S_ISREG(about.st_mode) || (size_t)about.st_size > room || (fine && !fine(&about))) {
+        errno = EINVAL;
+        return false;
+    }
+    const ptrdiff_t n = read_some(file, at, (size_t)about.st_size);
+    *size             = n < 0 ? 0 : (size_t)n;
+    return n >= 0;
+}
+
+/* Memory is asked for by what the name says first; everything else is asked of the open file. Opening a pipe does not wait. */
+bool file_read_if(Arena *arena, const char *path, bool (*fine)(const struct stat *about), Bytes *out)
 {
     struct stat about;
     if (stat(path, &about))
         return false;
-    if (!S_ISREG(about.st_mode)) {
-        errno = EINVAL;
-        return false;
-    }
-    char     *at   = arena_alloc(arena, (size_t)about.st_size + 1);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const size_t room = S_ISREG(about.st_mode) ? (size_t)about.st_size : 0;
+    char        *at   = arena_alloc(arena, room + 1);
+    const int    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return false;
-    const ptrdiff_t n     = read_some(file, at, (size_t)about.st_size);
-    const int       error = errno;
+    size_t     size  = 0;
+    const bool read  = read_open(file, fine, at, room, &size);
+    const int  error = errno;
     close(file);
     errno = error;
-    *out  = (Bytes){ at, n < 0 ? 0 : (size_t)n };
-    return n >= 0;
+    *out  = (Bytes){ at, size };
+    return read;
+}
+
+bool file_read_whole(Arena *arena, const char *path, Bytes *out)
+{
+    return file_read_if(arena, path, NULL, out);
 }
 
 static bool write_all(int file, const Bytes *part)
@@ -57,24 +75,24 @@ static bool write_all(int file, const Bytes *part)
 }
 
 /* A new file of a name that nobody else uses; `name` has room for 48 more characters. */
-static int create_beside(char *name)
+static int create_beside(char *name, mode_t mode)
 {
     const size_t length = strlen(name);
     int          file   = -1;
     for (int i = 0; i < 1000 && file < 0; i++) {
         snprintf(name + length, 48, ".%ld-%d.tmp", (long)getpid(), i);
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (file < 0 && errno != EEXIST)
             break;
     }
     return file;
 }
 
-bool file_write_whole(kn_context *cx, const char *path, const Bytes *parts, int count)
+bool file_write_whole(kn_context *cx, const char *path, mode_t mode, const Bytes *parts, int count)
 {
     char *temporary = arena_alloc(&cx->call, strlen(path) + 48);
     memcpy(temporary, path, strlen(path));
-    const int file = create_beside(temporary);
+    const int file = create_beside(temporary, mode);
     if (file < 0)
         return false;
     bool ok = true;
@@ -101,9 +119,9 @@ bool folder_make(Arena *arena, const char *path)
     for (char *at = part + 1; *part && *at; at++)
         if (*at == '/') {
             *at = 0;
-            if (mkdir(part, 0777) && errno != EEXIST)
+            if (mkdir(part, 0700) && errno != EEXIST)
                 return false;
             *at = '/';
         }
-    return mkdir(part, 0777) == 0 || errno == EEXIST;
+    return mkdir(part, 0700) == 0 || errno == EEXIST;
 }

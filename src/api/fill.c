@@ -60,7 +60,7 @@ kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const c
         return KN_ERROR_ARGUMENT;
     Fill call = { cx, b, dims, formula, NULL };
     context_begin(cx);
-    context_try(cx, fill, &call);
+    context_call(cx, fill, &call);
     if (call.p)
         pipeline_free(call.p, true);
     return cx->status;

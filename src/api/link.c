@@ -61,7 +61,8 @@ static bool externs_changed(kn_context *cx, Compiled *c)
     return changed;
 }
 
-/* All symbols for the code. An extern stage is two: the function, and NAME.user, whose address is the pointer that it is to be given. */
+/* All symbols for the code. An extern stage is two: the function, and NAME.user, whose address is the pointer that it is to be given; what was
+ * not given yet may be either. */
 static const Symbol *all_symbols(kn_context *cx, const Compiled *c, int *count)
 {
     Symbol *out = ARENA_ARRAY(&cx->call, Symbol, KNOWN_COUNT + 2 * (size_t)c->extern_count);
@@ -71,30 +72,50 @@ static const Symbol *all_symbols(kn_context *cx, const Compiled *c, int *count)
     for (int i = 0; i < c->extern_count; i++) {
         const Extern *e = &c->bound[i];
         out[n++] = e->stage ? symbol(c->externs[i], (void (*)(void))e->stage) : symbol(c->externs[i], e->function);
-        if (e->stage)
+        if (e->stage || !e->function)
             out[n++] = (Symbol){ arena_printf(&cx->call, "%s.user", c->externs[i]), e->user };
     }
     *count = n;
     return out;
 }
 
-static void load(kn_context *cx, Compiled *c)
+/* Loads the object; NULL, with the reason where there is one, if that cannot be done or it lacks the function. */
+static CompiledFunction *load_quietly(kn_context *cx, Compiled *c, Emitted *error)
 {
     int           count;
     const Symbol *symbols = all_symbols(cx, c, &count);
-    Emitted       error   = { 0 };
     if (c->loaded)
         c->codegen->unload(c->loaded);
-    c->function = NULL;
-    c->loaded   = c->codegen->load(c->object.at, c->object.size, symbols, count, &error);
-    if (!c->loaded) {
-        backend_error(cx, c->codegen, "the compiled code cannot be loaded", &error);
-        return;
-    }
-    void *address = c->codegen->lookup(c->loaded, c->symbol);
+    c->function   = NULL;
+    c->loaded     = c->codegen->load(c->object.at, c->object.size, symbols, count, error);
+    void *address = c->loaded ? c->codegen->lookup(c->loaded, c->symbol) : NULL;
     memcpy(&c->function, &address, sizeof c->function);
-    if (!address)
+    return c->function;
+}
+
+static void load(kn_context *cx, Compiled *c)
+{
+    Emitted error = { 0 };
+    if (load_quietly(cx, c, &error))
+        return;
+    if (!c->loaded)
+        backend_error(cx, c->codegen, "the compiled code cannot be loaded", &error);
+    else
         diag_status(cx, KN_ERROR_FILE, "the compiled code has no function `%s`: this is a mistake in Kiln", c->symbol);
+}
+
+/* C functions may be given later: then what was loaded for the trial is not kept. */
+bool compiled_loads(kn_context *cx, Compiled *c)
+{
+    Emitted    error = { 0 };
+    const bool fine  = load_quietly(cx, c, &error) != NULL;
+    c->codegen->release(&error);
+    if (c->loaded && (c->extern_count || !fine)) {
+        c->codegen->unload(c->loaded);
+        c->loaded   = NULL;
+        c->function = NULL;
+    }
+    return fine;
 }
 
 CompiledFunction *compiled_function(kn_module *m)

@@ -90,7 +90,7 @@ kn_module *kn_compile(kn_pipeline *p, const kn_options *options)
         return NULL;
     Compile call = { .pipeline = p, .options = options };
     context_begin(p->cx);
-    const bool done = context_try(p->cx, compile, &call);
+    const bool done = context_call(p->cx, compile, &call);
     if (call.object.bytes)
         call.codegen->release(&call.object);
     return done ? call.module : NULL;

@@ -12,18 +12,28 @@ typedef struct Call {
     int           count;
     kn_region    *regions;      /* kn_bounds: the answer */
     int           region_count;
+    void        (*work)(void *arg);
+    size_t        stack;
 } Call;
 
-/* Does the work of one API call between its begin and its status. */
-static kn_status run_call(kn_module *m, void (*work)(void *), Call *call)
+static void work_deep(void *arg)
+{
+    Call *call = arg;
+    context_deep(call->p->cx, call->stack, call->work, call);
+}
+
+/* Does the work of one API call between its begin and its status, with that much stack. */
+static kn_status run_call(kn_module *m, void (*work)(void *), size_t stack, Call *call)
 {
     if (!m)
         return KN_ERROR_ARGUMENT;
     kn_context *cx = m->pipeline->cx;
     call->m        = m;
     call->p        = m->pipeline;
+    call->work     = work;
+    call->stack    = stack;
     context_begin(cx);
-    context_try(cx, work, call);
+    context_try(cx, work_deep, call);
     return cx->status;
 }
 
@@ -76,7 +86,7 @@ bool kn_interpreted(const kn_module *m)
 
 kn_status kn_run(kn_module *m, const kn_arg *args, int count)
 {
-    return run_call(m, run, &(Call){ .args = args, .count = count });
+    return run_call(m, run, STACK_CALL, &(Call){ .args = args, .count = count });
 }
 
 /* A box of the language's i32 coordinates; an empty one has extent 0. */
@@ -116,7 +126,7 @@ kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region
     if (!regions || !region_count)
         return KN_ERROR_ARGUMENT;
     Call            call   = { .args = args, .count = count };
-    const kn_status status = run_call(m, bounds, &call);
+    const kn_status status = run_call(m, bounds, STACK_DEEP, &call);
     *regions               = status ? NULL : call.regions;
     *region_count          = status ? 0 : call.region_count;
     return status;
@@ -146,5 +156,5 @@ static void fit(void *arg)
 
 kn_status kn_fit(kn_module *m, const kn_arg *args, int count)
 {
-    return run_call(m, fit, &(Call){ .args = args, .count = count });
+    return run_call(m, fit, STACK_DEEP, &(Call){ .args = args, .count = count });
 }

@@ -233,5 +233,5 @@ const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *
     MakeCall call = { .p = p, .given = options,
                       .request = { .view = view, .scheduler = scheduler ? scheduler : "auto", .machine = machine, .args = args, .count = count } };
     context_begin(p->cx);
-    return context_try(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
+    return context_call(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
 }

@@ -122,7 +122,7 @@ const char *kn_show_code(kn_pipeline *p, kn_view view, const kn_options *options
         diag_status(p->cx, KN_ERROR_ARGUMENT, "there is no view %d", (int)view);
         return NULL;
     }
-    const bool done = context_try(p->cx, show, &call);
+    const bool done = context_call(p->cx, show, &call);
     if (call.emitted.bytes)
         call.codegen->release(&call.emitted);
     return done && !p->cx->error_count ? call.text : NULL;

@@ -118,6 +118,14 @@ void context_begin(kn_context *cx)
     cx->quota_left  = cx->config.quota;
 }
 
+/* To the innermost context_try. */
+__attribute__((noreturn)) static void leave(kn_context *cx)
+{
+    while (cx->scratches != cx->tries->scratches)
+        scratch_end(cx->scratches);
+    longjmp(cx->tries->back, 1);
+}
+
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
 {
     Try            t      = { .outer = cx->tries, .scratches = cx->scratches };
@@ -132,6 +140,50 @@ bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
     if (before)
         uselocale(before);
     return done;
+}
+
+typedef struct DeepCall {
+    kn_context *cx;
+    void (*fn)(void *arg);
+    void       *arg;
+    bool        done;
+} DeepCall;
+
+static void deep_main(void *arg)
+{
+    DeepCall *call = arg;
+    call->done     = context_try(call->cx, call->fn, call->arg);
+}
+
+/* A bail-out ends on the stack it began on, and goes on from here. */
+void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg)
+{
+    DeepCall call = { cx, fn, arg, false };
+    if (cx->deep || stack_has(stack)) {
+        fn(arg);
+        return;
+    }
+    StackThread thread;
+    cx->deep = true;
+    if (!stack_start(&thread, STACK_DEEP, deep_main, &call)) {
+        cx->deep = false;
+        context_bail(cx, KN_ERROR_LIMIT, "the system gives no thread with the stack that this call needs");
+    }
+    stack_join(&thread);
+    cx->deep = false;
+    if (!call.done)
+        leave(cx);
+}
+
+static void deep_here(void *arg)
+{
+    DeepCall *call = arg;
+    context_deep(call->cx, STACK_DEEP, call->fn, call->arg);
+}
+
+bool context_call(kn_context *cx, void (*fn)(void *arg), void *arg)
+{
+    return context_try(cx, deep_here, &(DeepCall){ cx, fn, arg, false });
 }
 
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg)
@@ -160,9 +212,7 @@ void context_bail(kn_context *cx, kn_status status, const char *message)
     cx->status = cx->status ? cx->status : status;
     cx->error_count++;
     cx->bailed = message;
-    while (cx->scratches != cx->tries->scratches)
-        scratch_end(cx->scratches);
-    longjmp(cx->tries->back, 1);
+    leave(cx);
 }
 
 void context_spend(kn_context *cx, uint64_t n)
@@ -171,7 +221,7 @@ void context_spend(kn_context *cx, uint64_t n)
         context_bail(cx, KN_ERROR_PROGRAM, "there are too many errors to go on");
     if (n > cx->quota_left) {
         cx->quota_left = 0;
-        context_bail(cx, KN_ERROR_LIMIT, "this takes more steps than the quota of the context allows");
+        context_bail(cx, KN_ERROR_LIMIT, "this takes more steps than the quota of the context (kn_config.quota) allows");
     }
     cx->quota_left -= n;
 }

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/stack.h"
 #include "base/vec.h"
 #include "base/warning.h"
 
@@ -52,6 +53,7 @@ struct kn_context {
     kn_status   status;         /* of the call: the first error's */
     const char *bailed;         /* why the call could not go on, or NULL */
     Try        *tries;
+    bool        deep;           /* on a thread with a stack of its own (context_deep) */
     locale_t    plain;          /* the C locale: numbers are read and written with a point, whatever the program around us has set */
     Arena      *scratches;      /* begun and not ended, the newest first */
     struct kn_pipeline *pipelines;      /* all that are alive */
@@ -74,6 +76,10 @@ void context_begin(kn_context *cx);
 
 /* Calls fn(arg). false if it bailed out; then a diagnostic has been added. */
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg);
+/* The same for the work of an API call that recurses over syntax, expressions or statements: on a stack that is deep enough for it, whatever the caller's is. */
+bool context_call(kn_context *cx, void (*fn)(void *arg), void *arg);
+/* Calls fn(arg) where at least `stack` bytes of it are left: here, or on a thread of its own. Bailing out leaves the innermost context_try of the caller. */
+void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg);
 /* The same for what can be done without: it has half of the quota that is left, and if it bails out or finds errors, all that was said is taken back. false then. */
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg);
 /* Adds the error and leaves the innermost context_try. Does not return. */

@@ -20,6 +20,8 @@ const Target *target_find(const char *name);    /* NULL or "host": the first row
 
 typedef enum EmitKind { EMIT_OBJECT, EMIT_ASM, EMIT_LLVM } EmitKind;
 
+enum { MOST_TARGETS = 8 };      /* of one object */
+
 typedef struct CodegenOptions {
     const Target *targets;      /* more than one: one object with a variant for each, the last that the CPU can run is chosen at run time */
     int           target_count;

@@ -96,12 +96,12 @@ static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
     return !g->diagnosed;
 }
 
-bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
+bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind, Emitted *out, Emitted *error)
 {
     *out   = (Emitted){ 0 };
     *error = (Emitted){ 0 };
     target_start();
-    Gen g = { .program = program, .options = options, .target = &options->targets[0], .suffix = "", .error = error };
+    Gen g = { .program = program, .options = options, .target = &options->targets[first], .suffix = "", .first = first, .last = last, .error = error };
     g.machine = target_machine(g.target, error);
     if (!g.machine)
         return false;
@@ -125,4 +125,13 @@ bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind k
         free(g.blocks[i]);
     free(g.blocks);
     return ok;
+}
+
+/* Text for several targets is one module, to be read or assembled as one. */
+bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
+{
+    *error = (Emitted){ 0 };
+    if (kind == EMIT_OBJECT && options->target_count > 1)
+        return emit_parts(program, options, out, error);
+    return emit_module(program, options, 0, options->target_count, kind, out, error);
 }

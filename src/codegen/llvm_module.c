@@ -1,7 +1,9 @@
 /* The module: constants that describe the program, its functions, and the entry around them.
  *
  *     int NAME(rt, buffers, params)  { used[]; kn_rt_enter; NAME.body; kn_rt_leave }
- *     int NAME.body(rt, used, params)      the program; parallel loops are functions of their own */
+ *     int NAME.body(rt, used, params)      the program; parallel loops are functions of their own
+ *
+ * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the others (llvm_parts.c). */
 #include "codegen/llvm.h"
 #include "pipeline/pipeline.h"
 
@@ -131,11 +133,16 @@ static void find_produced(void *user, const Stmt *s)
     stmt_children(s, NULL, find_produced, g);
 }
 
-/* With `profile`: the names of the functions that are computed, in the order of the text. */
-static LLVMValueRef profiled_names(Gen *g)
+static void find_profiled(Gen *g)
 {
     if (g->options->profile && g->program->body)
         find_produced(g, g->program->body);
+}
+
+/* With `profile`: the names of the functions that are computed, in the order of the text. */
+static LLVMValueRef profiled_names(Gen *g)
+{
+    find_profiled(g);
     LLVMValueRef *names = gen_alloc(g, (size_t)(g->func_count + 1) * sizeof *names);
     for (int i = 0; i < g->func_count; i++)
         names[i] = text_const(g, g->funcs[i]->name, strlen(g->funcs[i]->name) + 1);
@@ -150,8 +157,21 @@ int produced_index(const Gen *g, const Func *f)
     return i;
 }
 
+/* Has this module all targets? Else it shares what others refer to. */
+static bool is_whole(const Gen *g)
+{
+    return g->last - g->first == g->options->target_count;
+}
+
+static LLVMValueRef share(LLVMValueRef global)
+{
+    LLVMSetLinkage(global, LLVMExternalLinkage);
+    LLVMSetVisibility(global, LLVMHiddenVisibility);
+    return global;
+}
+
 /* kn_rt_program of runtime/runtime.h. */
-static void make_rt_program(Gen *g)
+static LLVMValueRef make_rt_program(Gen *g)
 {
     const Program *p    = g->program;
     LLVMTypeRef    port = LLVMStructTypeInContext(g->cx, (LLVMTypeRef[]){ g->t.ptr, g->t.i32, g->t.i32, g->t.i32, g->t.i32, g->t.ptr }, 6, false);
@@ -167,7 +187,18 @@ static void make_rt_program(Gen *g)
     LLVMValueRef name   = text_const(g, title, strlen(title) + 1);
     LLVMValueRef funcs  = constant_global(g, profiled_names(g), "funcs");
     LLVMValueRef fields[] = { name, i32_const(g, p->port_count), ports, i32_const(g, g->func_count), funcs };
-    g->rt_program = constant_global(g, LLVMConstStructInContext(g->cx, fields, 5, false), "program");
+    char full[512];
+    snprintf(full, sizeof full, "%.400s.program", p->name);
+    return constant_global(g, LLVMConstStructInContext(g->cx, fields, 5, false), full);
+}
+
+/* The one that the module with the entry has. */
+static LLVMValueRef declare_rt_program(Gen *g)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%.400s.program", g->program->name);
+    find_profiled(g);
+    return LLVMAddGlobal(g->module, g->t.ptr, name);
 }
 
 /* A metadata node that is equal to no other: it is its own first operand. */
@@ -217,19 +248,22 @@ static void make_types(Gen *g)
 
 /* ---- The program ---- */
 
-static LLVMValueRef make_body(Gen *g)
+/* Of the current target; declared where another module has it. */
+static LLVMValueRef make_body(Gen *g, bool here)
 {
     char        name[512];
-    LLVMTypeRef args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
+    LLVMTypeRef args[3] = { g->t.ptr, g->t.ptr, g->t.ptr }, type = LLVMFunctionType(g->t.i32, args, 3, false);
     snprintf(name, sizeof name, "%.400s.body%s", g->program->name, g->suffix);
-    Function *f = function_begin(g, name, LLVMFunctionType(g->t.i32, args, 3, false));
+    if (!here)
+        return share(add_function(g, name, type));
+    Function *f = function_begin(g, name, type);
     f->rt       = LLVMGetParam(f->f, 0);
     f->used     = LLVMGetParam(f->f, 1);
     f->params   = LLVMGetParam(f->f, 2);
     function_measure(g, g->program->body);
     gen_stmt(g, g->program->body);
     function_end(g);
-    return f->f;
+    return is_whole(g) ? f->f : share(f->f);
 }
 
 /* A call of a body in the entry's current block. */
@@ -294,9 +328,9 @@ static LLVMValueRef *make_bodies(Gen *g)
             snprintf(suffix, size, ".%s", g->options->targets[i].name);
         g->suffix = suffix;
         g->target = &g->options->targets[i];
-        bodies[i] = make_body(g);
+        bodies[i] = make_body(g, g->first <= i && i < g->last);
     }
-    g->target = &g->options->targets[0];
+    g->target = &g->options->targets[g->first];
     return bodies;
 }
 
@@ -310,7 +344,11 @@ void gen_module(Gen *g)
     g->scope_capacity = 64;
     g->scopes         = gen_alloc(g, (size_t)g->scope_capacity * sizeof *g->scopes);
     make_types(g);
-    make_rt_program(g);
     make_alias_scopes(g);
-    make_entry(g, make_bodies(g));
+    g->rt_program = g->first == 0 ? make_rt_program(g) : declare_rt_program(g);
+    if (!is_whole(g))
+        share(g->rt_program);
+    LLVMValueRef *bodies = make_bodies(g);
+    if (g->first == 0)
+        make_entry(g, bodies);
 }

@@ -218,26 +218,28 @@ static void gen_block(Gen *g, const Stmt *s)
 
 /* ---- Branches ---- */
 
+typedef void GenStmt(Gen *g, const Stmt *s);
+
 /* The arm in a scope of its own, then on to `after`. */
-static void gen_arm(Gen *g, const Stmt *s, LLVMBasicBlockRef block, LLVMBasicBlockRef after)
+static void gen_arm(Gen *g, const Stmt *s, GenStmt *gen, LLVMBasicBlockRef block, LLVMBasicBlockRef after)
 {
     scope_push(g, block);
-    gen_stmt(g, s);
+    gen(g, s);
     here(g);
     LLVMBuildBr(g->b, after);
     scope_pop(g);
 }
 
-static void gen_branch(Gen *g, const Stmt *s, LLVMValueRef condition)
+static void gen_branch(Gen *g, const Stmt *s, GenStmt *gen, LLVMValueRef condition)
 {
     LLVMBasicBlockRef yes = block_new(g, "yes"), no = s->branch.no ? block_new(g, "no") : NULL, after = block_new(g, "after");
     here(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, condition, yes, no ? no : after);
-    gen_arm(g, s->branch.yes, yes, after);
+    gen_arm(g, s->branch.yes, gen, yes, after);
     if (no) {
         go_to(g, before);
-        gen_arm(g, s->branch.no, no, after);
+        gen_arm(g, s->branch.no, gen, no, after);
     }
     go_to(g, after);
 }
@@ -252,7 +254,7 @@ static void gen_masked(Gen *g, const Stmt *s, LLVMValueRef mask)
     LLVMBasicBlockRef some = block_new(g, "some"), after = block_new(g, "after");
     LLVMBuildCondBr(g->b, any_lane(g, mask), some, after);
     g->mask = mask;
-    gen_arm(g, s, some, after);
+    gen_arm(g, s, gen_stmt, some, after);
     g->mask = outer;
     go_to(g, after);
 }
@@ -262,7 +264,7 @@ static void gen_if(Gen *g, const Stmt *s)
     begin_with(g, s->branch.condition);
     const Value c = gen_expr(g, s->branch.condition);
     if (c.shape == UNIFORM) {
-        gen_branch(g, s, c.v);
+        gen_branch(g, s, gen_stmt, c.v);
         return;
     }
     gen_masked(g, s->branch.yes, c.v);
@@ -411,9 +413,13 @@ static void gen_check(Gen *g, const Stmt *s)
     go_to(g, yes);
 }
 
+/* What a large function produces is a function of its own, and so is each version of a definition that has several: LLVM's time grows with the square of a function. */
 static void produced(Gen *g, const Stmt *body)
 {
-    if (!gen_outlined(g, body))
+    if (body && body->kind == STMT_IF && g->f->large && !g->lanes) {
+        begin_with(g, body->branch.condition);
+        gen_branch(g, body, produced, gen_uniform(g, body->branch.condition));
+    } else if (!gen_outlined(g, body))
         gen_stmt(g, body);
 }
 
@@ -439,8 +445,6 @@ static void gen_produce(Gen *g, const Stmt *s)
 }
 
 static void gen_stage_stmt(Gen *g, const Stmt *s) { gen_stage(g, s->stage); }
-
-typedef void GenStmt(Gen *g, const Stmt *s);
 
 static GenStmt *const stmt_table[] = {
     [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if, [STMT_PRODUCE] = gen_produce,

@@ -746,7 +746,7 @@ kn_status execute(Program *p, kn_buffer *const *ports, const kn_scalar *params, 
     ExecuteCounts unwanted;
     Entry entry = { .machine = { .cx = p->cx, .program = p, .params = params, .counts = counts ? counts : &unwanted }, .ports = ports };
     arena_init(&entry.machine.arena, p->cx);
-    const bool done = context_try(p->cx, run_program, &entry);
+    const bool done = context_call(p->cx, run_program, &entry);
     arena_free(&entry.machine.arena);
     return done ? KN_OK : p->cx->status;
 }

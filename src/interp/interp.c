@@ -111,7 +111,7 @@ kn_status interpret(kn_pipeline *p, const Binding *binding, const Regions *regio
     Run run = { .p = p, .binding = binding, .regions = regions, .inputs = inputs, .outputs = outputs };
     arena_init(&run.arena, p->cx);
     arena_init(&run.scratch, p->cx);
-    const bool done = context_try(p->cx, run_pipeline, &run);
+    const bool done = context_call(p->cx, run_pipeline, &run);
     for (size_t i = 0; run.storage && i < p->funcs.count; i++)
         arena_free(&run.storage[i].arena);
     arena_free(&run.scratch);

@@ -33,7 +33,6 @@ typedef struct Format {
     double  log2e, ln2[2], two_thirds[2];
     double  two_over_pi, half_pi[3];
     double  exp_low, exp_high;      /* beyond these exp is 0 or infinite */
-    double  exp_safe;               /* for n in ±exp_safe, 2^n and what is left of any n of exp are normal */
     double  pow_most;               /* with |y| as large, x^y is 0, 1 or infinite */
     double  tanh_one, erf_one;      /* from here on the result is 1 */
     double  reach;                  /* of sin and cos */
@@ -44,7 +43,7 @@ static const Format single = {
     .real = KN_F32, .word = KN_U32, .fraction = 23, .size = 32, .bias = 127, .least = 0x1p-126,
     .log2e = 0x1.715476p+0, .ln2 = { 0x1.62e43p-1, -0x1.05c61p-29 }, .two_thirds = { 0x1.555556p-1, -0x1.555556p-26 },
     .two_over_pi = 0x1.45f306p-1, .half_pi = { 0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50 },
-    .exp_low = -104, .exp_high = 89, .exp_safe = 100, .pow_most = 0x1p40, .tanh_one = 10, .erf_one = 4, .reach = 0x1p17,
+    .exp_low = -104, .exp_high = 89, .pow_most = 0x1p40, .tanh_one = 10, .erf_one = 4, .reach = 0x1p17,
     .exp_rest = POLY(exp_rest_f32), .log_rest = POLY(log_rest_f32), .sin_rest = POLY(sin_rest_f32), .cos_rest = POLY(cos_rest_f32),
     .atan_rest = POLY(atan_rest_f32), .tanh_rest = POLY(tanh_rest_f32), .erf_rest = POLY(erf_rest_f32), .erfc_log = POLY(erfc_log_f32),
 };
@@ -54,7 +53,7 @@ static const Format twice = {
     .log2e = 0x1.71547652b82fep+0, .ln2 = { 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56 },
     .two_thirds = { 0x1.5555555555555p-1, 0x1.5555555555555p-55 },
     .two_over_pi = 0x1.45f306dc9c883p-1, .half_pi = { 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110 },
-    .exp_low = -746, .exp_high = 710, .exp_safe = 1000, .pow_most = 0x1p70, .tanh_one = 20, .erf_one = 6, .reach = 0x1p40,
+    .exp_low = -746, .exp_high = 710, .pow_most = 0x1p70, .tanh_one = 20, .erf_one = 6, .reach = 0x1p40,
     .exp_rest = POLY(exp_rest_f64), .log_rest = POLY(log_rest_f64), .sin_rest = POLY(sin_rest_f64), .cos_rest = POLY(cos_rest_f64),
     .atan_rest = POLY(atan_rest_f64), .tanh_rest = POLY(tanh_rest_f64), .erf_rest = POLY(erf_rest_f64), .erfc_log = POLY(erfc_log_f64),
 };
@@ -151,11 +150,28 @@ static double whole(const Maker *m)
     return ldexp(1.5, m->k->fraction);
 }
 
-/* 2^n for a whole number n with a normal 2^n: the biased exponent comes into the lowest bits, and is shifted to its place. */
-static Value two_to(const Maker *m, Value n)
+/* 2^(n + more) for a whole number n, where that is normal: the biased exponent comes into the lowest bits, and is shifted to its place. */
+static Value two_to(const Maker *m, Value n, int more)
 {
-    const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias)));
+    const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias + more)));
     return from_bits(m, word2(m, EX_SHL, biased, word(m, (uint64_t)m->k->fraction)));
+}
+
+/* Products of numbers near 0 would be subnormal, which is slow: where f(x) for |x| < 2^exponent is known, f is computed of 0 instead. */
+static Value is_below(const Maker *m, Value x, int exponent)
+{
+    return less(m, real1(m, EX_ABS, x), real(m, ldexp(1, exponent)));
+}
+
+/* Is x so small that x + O(x^3) is x? */
+static Value is_small(const Maker *m, Value x)
+{
+    return is_below(m, x, -m->k->fraction / 2 - 2);
+}
+
+static Value zero_if(const Maker *m, Value condition, Value x)
+{
+    return choose(m, condition, real(m, 0), x);
 }
 
 /* ---- Pairs: a number as an unevaluated sum hi + lo --------------------------------------- */
@@ -187,10 +203,10 @@ static Pair pair_product(const Maker *m, Pair a, Pair b)
 
 /* ---- exp -------------------------------------------------------------------------------- */
 
-/* e^(x.hi + x.lo) = 2^n (1 + p): n = round(x/ln 2), r = x - n ln 2, p = r + r^2 rest(r). x.lo may be NULL. x.hi is not beyond what exp is
+/* e^(x.hi + x.lo) = 2^n (1 + r + r^2 rest(r)): n = round(x/ln 2), r = x - n ln 2. x.lo may be NULL. x.hi is not beyond what exp is
  * clamped to. n*ln2[0] is subtracted exactly. */
 typedef struct Power {
-    Value n, p;
+    Value n, r, rest;
 } Power;
 
 static Power exp_parts(const Maker *m, Pair x)
@@ -198,34 +214,42 @@ static Power exp_parts(const Maker *m, Pair x)
     const Value magic = real(m, whole(m)), n = sub(m, mul_add(m, x.hi, real(m, m->k->log2e), magic), magic);
     const Value ln2_hi = real(m, -m->k->ln2[0]), ln2_lo = real(m, -m->k->ln2[1]), top = mul_add(m, n, ln2_hi, x.hi);
     const Value r = x.lo ? add(m, top, mul_add(m, n, ln2_lo, x.lo)) : mul_add(m, n, ln2_lo, top);
-    return (Power){ n, mul_add(m, mul(m, r, r), polynomial(m, m->k->exp_rest, r), r) };
+    return (Power){ n, r, polynomial(m, m->k->exp_rest, r) };
 }
 
 /* e^x where 2^n is normal. */
 static Value exp_inside(const Maker *m, Value x)
 {
     const Power e = exp_parts(m, (Pair){ x, NULL });
-    const Value scale = two_to(m, e.n);
-    return mul_add(m, e.p, scale, scale);
+    const Value scale = two_to(m, e.n, 0);
+    return mul_add(m, mul_add(m, mul(m, e.r, e.r), e.rest, e.r), scale, scale);
 }
 
-/* e^x anywhere, overflow and subnormal results included: 2^n in two factors, of which only the last can be inexact. */
+/* e^x anywhere, overflow and subnormal results included. A multiplication with a subnormal result takes a CPU 150 cycles, so these are made as whole numbers w of
+ * the smallest one: w < 2^fraction added to 2^fraction is rounded as it must be, and then the fraction of the sum is w, which is what the bits of the result
+ * are. The rest is scaled by 2^n in two factors, of which the second is needed for the last n before infinity. */
 static Value exp_anywhere(const Maker *m, Pair x)
 {
-    const double safe = m->k->exp_safe;
-    const Power  e    = exp_parts(m, x);
-    const Value  n1 = clamp(m, e.n, -safe, safe), n2 = sub(m, e.n, n1);
-    return mul(m, mul(m, add(m, e.p, real(m, 1)), two_to(m, n1)), two_to(m, n2));
+    const Format *k     = m->k;
+    const double  unit  = ldexp(1, k->fraction);
+    const Power   e     = exp_parts(m, x);
+    const Value   one   = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
+    const Value   w     = mul(m, one_p, two_to(m, real2(m, EX_MIN, real(m, 2 - k->bias), e.n), k->bias + k->fraction - 1)), tiny = less(m, w, real(m, unit));
+    const Value   fine  = from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
+    const Value   n     = zero_if(m, tiny, e.n), n1 = real2(m, EX_MIN, real(m, k->bias), n);
+    return choose(m, tiny, fine, mul(m, mul(m, one_p, two_to(m, n1, 0)), two_to(m, sub(m, n, n1), 0)));
 }
 
 static Value expand_exp(const Maker *m, const Value *a)
 {
-    return exp_anywhere(m, (Pair){ clamp(m, a[0], m->k->exp_low, m->k->exp_high), NULL });
+    const Value flat = is_below(m, a[0], -m->k->fraction - 3);      /* e^x = 1 */
+    return exp_anywhere(m, (Pair){ zero_if(m, flat, clamp(m, a[0], m->k->exp_low, m->k->exp_high)), NULL });
 }
 
 /* ---- log, pow --------------------------------------------------------------------------- */
 
-/* x = 2^k f with sqrt(1/2) <= f < sqrt(2), for finite x > 0: the bits of x, moved so that the exponent changes at sqrt(2). */
+/* x = 2^k f with sqrt(1/2) <= f < sqrt(2), for finite x > 0: the bits of x, moved so that the exponent changes at sqrt(2). A subnormal x is its bits times the smallest
+ * number; they become a float as the fraction of one, since a multiplication of a subnormal number is slow. */
 typedef struct Scaled {
     Value k, f;
 } Scaled;
@@ -233,10 +257,11 @@ typedef struct Scaled {
 static Scaled scaled(const Maker *m, Value x)
 {
     const Format  *k      = m->k;
-    const int      up     = k->fraction + 2;
+    const int      up     = k->bias + k->fraction - 1;
     const uint64_t root   = constant_bits(m, M_SQRT1_2), one = constant_bits(m, 1), counter = constant_bits(m, ldexp(1, k->fraction));
     const Value    tiny   = less(m, x, real(m, k->least));
-    const Value    normal = choose(m, tiny, mul(m, x, real(m, ldexp(1, up))), x);
+    const Value    whole_x = sub(m, from_bits(m, word2(m, EX_BIT_OR, bits_of(m, x), word(m, counter))), real(m, ldexp(1, k->fraction)));
+    const Value    normal = choose(m, tiny, whole_x, x);
     const Value    moved  = word2(m, EX_ADD, bits_of(m, normal), word(m, one - root));
     const Value    biased = word2(m, EX_SHR, moved, word(m, (uint64_t)k->fraction));
     const double   offset = ldexp(1, k->fraction) + k->bias;
@@ -287,7 +312,8 @@ static Pair log_pair(const Maker *m, Value x)
 /* x^y for finite x > 0 and any y but NaN: e^(y log x), y and the product clamped to what makes a difference. */
 static Value pow_positive(const Maker *m, Value x, Value y)
 {
-    const Pair  p    = pair_scale(m, clamp(m, y, -m->k->pow_most, m->k->pow_most), log_pair(m, x));
+    const Value flat = is_below(m, y, -m->k->fraction - 13);        /* |log x| < 2^10, so x^y = 1 */
+    const Pair  p    = pair_scale(m, zero_if(m, flat, clamp(m, y, -m->k->pow_most, m->k->pow_most)), log_pair(m, x));
     const Value most = clamp(m, p.hi, m->k->exp_low, m->k->exp_high);
     return exp_anywhere(m, (Pair){ most, choose(m, equal(m, most, p.hi), p.lo, real(m, 0)) });
 }
@@ -341,8 +367,7 @@ static Angle angle(const Maker *m, Value x)
     const Value   lost = add(m, sub(m, small.hi, sub(m, a, b)), small.lo);
     const Value   r = clamp(m, sub(m, b, lost), -0.8, 0.8), z = mul(m, r, r);
     const Value   sine = mul_add(m, mul(m, r, z), polynomial(m, k->sin_rest, z), r);
-    return (Angle){ choose(m, equal(m, x, real(m, 0)), x, sine),
-                    mul_add(m, mul(m, z, z), polynomial(m, k->cos_rest, z), mul_add(m, z, real(m, -0.5), real(m, 1))),
+    return (Angle){ sine, mul_add(m, mul(m, z, z), polynomial(m, k->cos_rest, z), mul_add(m, z, real(m, -0.5), real(m, 1))),
                     bits_of(m, sum) };
 }
 
@@ -355,22 +380,24 @@ static Value sine_of(const Maker *m, const Angle *v, Value quadrant)
 
 static Value expand_sin(const Maker *m, const Value *a)
 {
-    const Angle v = angle(m, a[0]);
-    return sine_of(m, &v, v.quadrant);
+    const Value small = is_small(m, a[0]);
+    const Angle v     = angle(m, zero_if(m, small, a[0]));
+    return choose(m, small, a[0], sine_of(m, &v, v.quadrant));
 }
 
 static Value expand_cos(const Maker *m, const Value *a)
 {
-    const Angle v = angle(m, a[0]);
+    const Angle v = angle(m, zero_if(m, is_small(m, a[0]), a[0]));
     return sine_of(m, &v, word2(m, EX_ADD, v.quadrant, word(m, 1)));
 }
 
 /* sin r / cos r, or -cos r / sin r. */
 static Value expand_tan(const Maker *m, const Value *a)
 {
-    const Angle v   = angle(m, a[0]);
-    const Value odd = last_bit(m, v.quadrant), top = choose(m, odd, v.cosine, v.sine), bottom = choose(m, odd, v.sine, v.cosine);
-    return flip_sign(m, divide(m, top, bottom), word2(m, EX_SHL, v.quadrant, word(m, (uint64_t)m->k->size - 1)));
+    const Value small = is_small(m, a[0]);
+    const Angle v     = angle(m, zero_if(m, small, a[0]));
+    const Value odd   = last_bit(m, v.quadrant), top = choose(m, odd, v.cosine, v.sine), bottom = choose(m, odd, v.sine, v.cosine);
+    return choose(m, small, a[0], flip_sign(m, divide(m, top, bottom), word2(m, EX_SHL, v.quadrant, word(m, (uint64_t)m->k->size - 1))));
 }
 
 /* ---- atan2 ------------------------------------------------------------------------------ */
@@ -383,8 +410,9 @@ static Value expand_atan2(const Maker *m, const Value *a)
     const Value up = real1(m, EX_ABS, y), along = real1(m, EX_ABS, x), steep = less(m, along, up);
     const Value small = choose(m, steep, along, up), large = choose(m, steep, up, along);
     const Value safe = choose(m, equal(m, large, zero), real(m, 1), large);
-    const Value t = choose(m, equal(m, small, real(m, INFINITY)), real(m, 1), divide(m, small, safe)), z = mul(m, t, t);
-    const Value eighth = mul_add(m, mul(m, t, z), polynomial(m, m->k->atan_rest, z), t);
+    const Value t = choose(m, equal(m, small, real(m, INFINITY)), real(m, 1), divide(m, small, safe));
+    const Value flat = is_small(m, t), root = zero_if(m, flat, t), z = mul(m, root, root);
+    const Value eighth = choose(m, flat, t, mul_add(m, mul(m, root, z), polynomial(m, m->k->atan_rest, z), root));
 
     const Value left = test(m, EX_NE, sign_bit(m, x), word(m, 0));
     const Value turn = choose(m, test(m, EX_BIT_XOR, steep, left), neg(m, eighth), eighth);
@@ -400,18 +428,18 @@ static Value expand_atan2(const Maker *m, const Value *a)
 /* |x| + |x|^3 rest(x^2) near 0; 1 - 2/(e^2|x| + 1) where that is at least 1/2. */
 static Value expand_tanh(const Maker *m, const Value *a)
 {
-    const Value x = real1(m, EX_ABS, a[0]), z = mul(m, x, x), one = real(m, 1);
+    const Value small = is_small(m, a[0]), x = zero_if(m, small, real1(m, EX_ABS, a[0])), z = mul(m, x, x), one = real(m, 1);
     const Value near = mul_add(m, mul(m, x, z), polynomial(m, m->k->tanh_rest, z), x);
     const Value most = real2(m, EX_MIN, real(m, m->k->tanh_one), x);
     const Value far  = sub(m, one, divide(m, real(m, 2), add(m, exp_inside(m, add(m, most, most)), one)));
-    return flip_sign(m, choose(m, less(m, x, real(m, 0.55)), near, far), sign_bit(m, a[0]));
+    return choose(m, small, a[0], flip_sign(m, choose(m, less(m, x, real(m, 0.55)), near, far), sign_bit(m, a[0])));
 }
 
 /* |x| + |x| rest(x^2) below 1; 1 - e^(log erfc |x|) from there on. */
 static Value expand_erf(const Maker *m, const Value *a)
 {
-    const Value x = real1(m, EX_ABS, a[0]), one = real(m, 1);
-    const Value near = mul_add(m, x, polynomial(m, m->k->erf_rest, mul(m, x, x)), x);
+    const Value x = real1(m, EX_ABS, a[0]), root = zero_if(m, is_small(m, x), x), one = real(m, 1);
+    const Value near = mul_add(m, x, polynomial(m, m->k->erf_rest, mul(m, root, root)), x);
     const Value past = sub(m, clamp(m, x, 1, m->k->erf_one), one);
     const Value far  = sub(m, one, exp_inside(m, polynomial(m, m->k->erfc_log, past)));
     return flip_sign(m, choose(m, less(m, x, one), near, far), sign_bit(m, a[0]));

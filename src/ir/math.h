@@ -14,7 +14,7 @@ bool math_has(ExprOp op);
 
 /* The expansion of a node whose operator math_has(); any other node as it is. An expansion is up to MATH_DEPTH deeper than the node: whoever
  * has nodes nested as deep as EXPR_MAX_DEPTH allows expands each over variables of its operands' types, and puts the operands in their place. */
-enum { MATH_DEPTH = 64 };
+enum { MATH_DEPTH = 80 };
 const Expr *math_expand(ExprPool *pool, const Expr *e);
 
 /* The error that is never exceeded, in units in the last place of the true result; below the normal numbers, in the smallest number.

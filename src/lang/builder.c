@@ -407,7 +407,7 @@ kn_status kn_pipeline_finish(kn_pipeline *p)
         return diag_status(p->cx, KN_ERROR_ARGUMENT, "this pipeline is finished already");
     if (p->program->build_error)
         return diag_status(p->cx, KN_ERROR_ARGUMENT, "%s", p->program->build_error);
-    context_try(p->cx, finish_build, p);
+    context_call(p->cx, finish_build, p);
     if (p->cx->status)
         p->program->build_error = "kn_pipeline_finish failed before";
     return p->cx->status;

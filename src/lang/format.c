@@ -289,5 +289,5 @@ const char *kn_format(kn_context *cx, const char *name, const char *text, ptrdif
         return NULL;
     }
     FormatCall call = { cx, name, text, NULL, length < 0 ? strlen(text) : (size_t)length };
-    return context_try(cx, format, &call) ? call.result : NULL;
+    return context_call(cx, format, &call) ? call.result : NULL;
 }

@@ -57,7 +57,7 @@ kn_pipeline *kn_parse(kn_context *cx, const char *name, const char *text, ptrdif
     if (!p)
         return NULL;
     ParseCall call = { p, name, text, text_length(text, length), false };
-    if (context_try(cx, parse, &call) && call.ok)
+    if (context_call(cx, parse, &call) && call.ok)
         return p;
     pipeline_free(p, true);
     return NULL;
@@ -82,7 +82,7 @@ kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char *text, 
         return diag_status(p->cx, KN_ERROR_ARGUMENT, p->finished ? "kn_schedule_parse needs a name and a text"
                                                                  : "a schedule is added to a pipeline that is finished");
     ParseCall call = { p, name, text, text_length(text, length), false };
-    context_try(p->cx, parse_sched, &call);
+    context_call(p->cx, parse_sched, &call);
     return p->cx->status;
 }
 

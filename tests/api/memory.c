@@ -228,6 +228,12 @@ static void test_quota(void)
     CHECK(strstr(kn_error_text(cx), "quota"), "%s", kn_error_text(cx));
     CHECK(kn_parse(cx, "p", blur_text, -1) != NULL, "each call has its own: %s", kn_error_text(cx));
     kn_context_free(cx);
+    cx             = kn_context_new(&(kn_config){ .quota = 40000 });
+    kn_pipeline *p = kn_parse(cx, "p", blur_text, -1);
+    CHECK(p && !kn_compile(p, &(kn_options){ .scheduler = "none" }), "the backend has its share");
+    CHECK(strstr(kn_error_text(cx), "kn_config.quota"), "%s", kn_error_text(cx));
+    CHECK(p && kn_compile(p, &(kn_options){ .interpret = true }), "%s", kn_error_text(cx));
+    kn_context_free(cx);
 }
 
 static void test_max_errors(void)

@@ -1,10 +1,12 @@
-/* The cache of objects: what is kept is found; what is damaged is not, and is replaced; the bound holds; many processes at once. */
+/* The cache of objects: what is kept is found; what is damaged, what others can write and what cannot be loaded is not, and is replaced; the bound holds;
+ * many processes at once. */
 #include "api/cache.h"
 #include "check.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,11 @@ static int each_file(void (*change)(const char *path))
     if (dir)
         closedir(dir);
     return count;
+}
+
+static void forget(const char *path)
+{
+    unlink(path);
 }
 
 static void cut(const char *path)
@@ -74,6 +81,81 @@ static void damage(kn_context *cx)
         CHECK(!finds(cx, "key", "object"), "damaged in way %zu", i);
         cache_keep(cx, folder, bytes("key"), bytes("object"));
         CHECK(finds(cx, "key", "object"), "replaced after way %zu", i);
+    }
+}
+
+/* The path of the one file of a folder. */
+static void only_file(const char *in, char *path, size_t size)
+{
+    DIR *dir = opendir(in);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            snprintf(path, size, "%s/%s", in, entry->d_name);
+    if (dir)
+        closedir(dir);
+}
+
+/* A file or a folder that others can write, or that is no file, is not looked into. */
+static void modes(kn_context *cx)
+{
+    static const struct {
+        mode_t file, folder;
+        bool   found;
+    } rows[] = { { 0600, 0700, true }, { 0644, 0755, true }, { 0620, 0700, false }, { 0602, 0700, false }, { 0600, 0720, false }, { 0600, 0702, false }, { 0666, 01777, false } };
+    char path[600];
+    struct stat about;
+    umask(0);
+    snprintf(path, sizeof path, "%s/sub", folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Bytes found;
+        char  file[900];
+        cache_keep(cx, path, bytes("key"), bytes("object"));
+        CHECK(stat(path, &about) == 0 && (about.st_mode & 0777) == 0700, "the folder is made private: %o", (unsigned)about.st_mode);
+        only_file(path, file, sizeof file);
+        CHECK(stat(file, &about) == 0 && (about.st_mode & 0777) == 0600, "the file is private: %o", (unsigned)about.st_mode);
+        CHECK(chmod(file, rows[i].file) == 0 && chmod(path, rows[i].folder) == 0, "chmod");
+        CHECK(cache_find(&cx->call, path, bytes("key"), &found) == rows[i].found, "file %o, folder %o", rows[i].file, rows[i].folder);
+        CHECK(unlink(file) == 0 && mkfifo(file, 0600) == 0, "a pipe instead");
+        CHECK(!cache_find(&cx->call, path, bytes("key"), &found), "a pipe has no object");
+        CHECK(unlink(file) == 0 && rmdir(path) == 0, "cleared");
+    }
+    umask(022);
+}
+
+static Bytes loadable;      /* a key */
+
+/* The key of the one file. */
+static void read_key(const char *path)
+{
+    static char key[1 << 20];
+    uint64_t    sizes[2];
+    FILE       *file = fopen(path, "rb");
+    CHECK(file && fseek(file, 8, SEEK_SET) == 0 && fread(sizes, sizeof sizes, 1, file) == 1 && sizes[0] < sizeof key, "its header");
+    CHECK(fseek(file, 32, SEEK_SET) == 0 && fread(key, sizes[0], 1, file) == 1, "its key");
+    fclose(file);
+    loadable = (Bytes){ key, sizes[0] };
+}
+
+/* An entry whose sums are right and whose object is none: a miss, compiled again and replaced. */
+static void not_loadable(kn_context *cx)
+{
+    static const char *const texts[] = { "output out\nout(x) = x * 3", "extern i32 c(i32)\noutput out\nout(x) = c(x)" };
+    static const char        half[64] = "\177ELF\2\1\1";
+    for (size_t t = 0; t < 2; t++) {
+        kn_context      *own  = kn_context_new(NULL);
+        const kn_options with = { .cache = folder };
+        kn_pipeline     *p    = kn_parse(own, "a", texts[t], -1);
+        CHECK(p && kn_compile(p, &with), "compiled: %s", kn_error_text(own));
+        each_file(read_key);
+        const Bytes objects[] = { bytes("no object"), { "", 0 }, { half, sizeof half } };
+        for (size_t i = 0; i < 3; i++) {
+            cache_keep(cx, folder, loadable, objects[i]);
+            const kn_module *again = kn_compile(p, &with), *then = again ? kn_compile(p, &with) : NULL;
+            CHECK(again && !kn_from_cache(again), "text %zu, object %zu: %s", t, i, kn_error_text(own));
+            CHECK(then && kn_from_cache(then), "text %zu, object %zu was replaced", t, i);
+        }
+        kn_context_free(own);
+        each_file(forget);
     }
 }
 
@@ -120,11 +202,6 @@ static void processes(void)
     }
 }
 
-static void forget(const char *path)
-{
-    unlink(path);
-}
-
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -136,6 +213,8 @@ int main(void)
     CHECK(!finds(cx, "kex", "object"), "another key");
     damage(cx);
     each_file(forget);
+    modes(cx);
+    not_loadable(cx);
     bound(cx);
     each_file(forget);
     processes();
