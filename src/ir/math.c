@@ -150,10 +150,10 @@ static double whole(const Maker *m)
     return ldexp(1.5, m->k->fraction);
 }
 
-/* 2^(n + more) for a whole number n, where that is normal: the biased exponent comes into the lowest bits, and is shifted to its place. */
-static Value two_to(const Maker *m, Value n, int more)
+/* 2^n for a whole number n with a normal 2^n: the biased exponent comes into the lowest bits, and is shifted to its place. */
+static Value two_to(const Maker *m, Value n)
 {
-    const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias + more)));
+    const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias)));
     return from_bits(m, word2(m, EX_SHL, biased, word(m, (uint64_t)m->k->fraction)));
 }
 
@@ -206,44 +206,49 @@ static Pair pair_product(const Maker *m, Pair a, Pair b)
 /* e^(x.hi + x.lo) = 2^n (1 + r + r^2 rest(r)): n = round(x/ln 2), r = x - n ln 2. x.lo may be NULL. x.hi is not beyond what exp is
  * clamped to. n*ln2[0] is subtracted exactly. */
 typedef struct Power {
-    Value n, r, rest;
+    Value n, counter, r, rest;      /* counter: a float whose lowest bits are n */
 } Power;
 
 static Power exp_parts(const Maker *m, Pair x)
 {
-    const Value magic = real(m, whole(m)), n = sub(m, mul_add(m, x.hi, real(m, m->k->log2e), magic), magic);
+    const Value magic = real(m, whole(m)), counter = mul_add(m, x.hi, real(m, m->k->log2e), magic), n = sub(m, counter, magic);
     const Value ln2_hi = real(m, -m->k->ln2[0]), ln2_lo = real(m, -m->k->ln2[1]), top = mul_add(m, n, ln2_hi, x.hi);
     const Value r = x.lo ? add(m, top, mul_add(m, n, ln2_lo, x.lo)) : mul_add(m, n, ln2_lo, top);
-    return (Power){ n, r, polynomial(m, m->k->exp_rest, r) };
+    return (Power){ n, counter, r, polynomial(m, m->k->exp_rest, r) };
 }
 
 /* e^x where 2^n is normal. */
 static Value exp_inside(const Maker *m, Value x)
 {
     const Power e = exp_parts(m, (Pair){ x, NULL });
-    const Value scale = two_to(m, e.n, 0);
+    const Value scale = two_to(m, e.n);
     return mul_add(m, mul_add(m, mul(m, e.r, e.r), e.rest, e.r), scale, scale);
 }
 
-/* e^x anywhere, overflow and subnormal results included. A multiplication with a subnormal result takes a CPU 150 cycles, so these are made as whole numbers w of
- * the smallest one: w < 2^fraction added to 2^fraction is rounded as it must be, and then the fraction of the sum is w, which is what the bits of the result
- * are. The rest is scaled by 2^n in two factors, of which the second is needed for the last n before infinity. */
+/* e^x anywhere, overflow and subnormal results included: n is added to the exponent of 1 + p, as whole numbers. Where the sum has no exponent above 0 left, the result is subnormal. A
+ * multiplication with such a result takes a CPU 150 cycles, so it is made as a whole number w of the smallest one: w < 2^fraction added to 2^fraction is rounded as
+ * it must be, and then the fraction of the sum is w, which is what the bits of the result are. An exponent beyond the last is infinity. x is finite or NaN. */
 static Value exp_anywhere(const Maker *m, Pair x)
 {
-    const Format *k     = m->k;
-    const double  unit  = ldexp(1, k->fraction);
-    const Power   e     = exp_parts(m, x);
-    const Value   one   = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
-    const Value   w     = mul(m, one_p, two_to(m, real2(m, EX_MIN, real(m, 2 - k->bias), e.n), k->bias + k->fraction - 1)), tiny = less(m, w, real(m, unit));
-    const Value   fine  = from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
-    const Value   n     = zero_if(m, tiny, e.n), n1 = real2(m, EX_MIN, real(m, k->bias), n);
-    return choose(m, tiny, fine, mul(m, mul(m, one_p, two_to(m, n1, 0)), two_to(m, sub(m, n, n1), 0)));
+    const Format *k      = m->k;
+    const kn_type number = k->size == 32 ? KN_I32 : KN_I64;
+    const double  unit   = ldexp(1, k->fraction);
+    const Power   e      = exp_parts(m, x);
+    const Value   one    = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
+    const Value   sum    = word2(m, EX_ADD, bits_of(m, one_p), word2(m, EX_SHL, bits_of(m, e.counter), word(m, (uint64_t)k->fraction)));
+    const Value   signed_sum = node(m, EX_REINTERPRET, number, 1, sum, NULL, NULL);
+    const Value   tiny   = less(m, signed_sum, expr_int(m->pool, number, (int64_t)1 << k->fraction));
+    const Value   w      = from_bits(m, word2(m, EX_ADD, sum, word(m, (uint64_t)(k->bias + k->fraction - 1) << k->fraction)));
+    const Value   fine   = from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
+    const Value   normal = real2(m, EX_MIN, from_bits(m, sum), real(m, INFINITY));
+    return mul_add(m, x.hi, real(m, 0), choose(m, tiny, fine, normal));         /* NaN stays NaN */
 }
 
+/* A subnormal x would make slow products. A number is added to it that changes no x for which e^x is not 1. */
 static Value expand_exp(const Maker *m, const Value *a)
 {
-    const Value flat = is_below(m, a[0], -m->k->fraction - 3);      /* e^x = 1 */
-    return exp_anywhere(m, (Pair){ zero_if(m, flat, clamp(m, a[0], m->k->exp_low, m->k->exp_high)), NULL });
+    const Value x = add(m, a[0], real(m, ldexp(1, -2 * m->k->fraction - 4)));
+    return exp_anywhere(m, (Pair){ clamp(m, x, m->k->exp_low, m->k->exp_high), NULL });
 }
 
 /* ---- log, pow --------------------------------------------------------------------------- */

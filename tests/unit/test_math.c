@@ -308,14 +308,14 @@ static void test_rising(int count)
 /* ---- Form ------------------------------------------------------------------------------- */
 
 typedef struct Form {
-    kn_type real, word;
+    kn_type real, word, number;     /* number: a word with a sign */
     int     nodes, wrong;
 } Form;
 
 static void check_node(const Expr *e, void *user)
 {
     Form      *f     = user;
-    const bool known = e->type == f->real || e->type == f->word || e->type == KN_BOOL;
+    const bool known = e->type == f->real || e->type == f->word || e->type == f->number || e->type == KN_BOOL;
     const bool loose = type_is_float(e->type) && e->count && !e->strict;
     f->nodes++;
     f->wrong += !known || loose || math_has(e->op) || e->op == EX_AND || e->op == EX_OR;
@@ -328,7 +328,7 @@ static void test_form(void)
     expr_pool_init(&pool, cx, &cx->arena);
     for (int op = 0; op < EX_COUNT; op++)
         for (int k = 0; k < 2 && math_has(op); k++) {
-            Form        form = { k ? KN_F64 : KN_F32, k ? KN_U64 : KN_U32, 0, 0 };
+            Form        form = { k ? KN_F64 : KN_F32, k ? KN_U64 : KN_U32, k ? KN_I64 : KN_I32, 0, 0 };
             const Expr *a = expr_var(&pool, form.real, intern(cx, "a")), *b = expr_var(&pool, form.real, intern(cx, "b"));
             const Expr *e = expr_op_table[op].arity == 1 ? expr_unary(&pool, op, form.real, a) : expr_binary(&pool, op, form.real, a, b);
             const Expr *expansion = math_expand(&pool, e);
