@@ -2,8 +2,8 @@
  *
  *     images WAY TIMES IN [OUT]
  *
- * The ways `png-…` and `tiff-…` are the least that those libraries can be asked to do: rows into, and out of, one block of
- * interleaved pixels. */
+ * The ways `png-…` and `tiff-…` are the least that those libraries can be asked to do: rows into, and out of, one block
+ * of interleaved pixels. */
 #include <kiln.h>
 
 #include <png.h>
@@ -91,7 +91,8 @@ static void png_read(const char *in, const char *out)
 
 static void png_write(const char *in, const char *out)
 {
-    static const int color[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGBA };
+    static const int color[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                 PNG_COLOR_TYPE_RGBA };
     FILE            *f       = fopen(out, "wb");
     png_structp      png     = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop        info    = png_create_info_struct(png);

@@ -9,8 +9,8 @@
  *
  * How it behaves, everywhere:
  *   - Everything hangs from a kn_context; freeing the context frees what was made from it.
- *     A context is used by one thread at a time; two contexts never see each other. A call may do its work, and call what kn_config and kn_extern_* gave,
- *     on a thread of its own, which has ended when the call returns.
+ *     A context is used by one thread at a time; two contexts never see each other. A call may do its work,
+ *     and call what kn_config and kn_extern_* gave, on a thread of its own, which has ended when the call returns.
  *   - An error is a value: a function that makes something returns NULL, one that does something
  *     returns a kn_status other than KN_OK, and kn_error_text() says what, where and what to do.
  *     NULL given as an argument that must not be NULL is answered in the same way.
@@ -64,8 +64,8 @@ typedef struct kn_config {
     char *(*read_file)(void *user, const char *path, size_t *size);
     void    *user;                                   /* first argument of the three above */
     size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
-    uint64_t quota;                                  /* operations of the compiler per call, the backend's included; default 100 million */
-    int      max_errors;                             /* errors with their notes, and warnings, kept per call; default 50 of each */
+    uint64_t quota;      /* operations of the compiler per call, the backend's included; default 100 million */
+    int      max_errors; /* errors with their notes, and warnings, kept per call; default 50 of each */
 } kn_config;
 
 /* NULL for the defaults. Returns NULL only if there is no memory. */
@@ -170,8 +170,9 @@ typedef struct kn_options {
     const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
-/* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling. Looks
- * at the schedule that the options name, else at all, else at the default; refuses what kn_compile and kn_run refuse. */
+/* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling.
+ * Looks at the schedule that the options name, else at all, else at the default; refuses what kn_compile and kn_run
+ * refuse. */
 KN_API kn_status kn_check(kn_pipeline *p, const kn_options *options);
 
 /* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The
@@ -233,8 +234,9 @@ typedef struct kn_arg {
  * ±2^28 are run by the interpreter: compiled code does not reach that far. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
 
-/* Was the last kn_run of the module done by the interpreter? It is where the options say so, and where compiled code gives a call up: it asks for more of an input than is needed, or the
- * coordinates are beyond it. Then a warning, `interpreted`, says why and what would do. */
+/* Was the last kn_run of the module done by the interpreter? It is where the options say so, and where compiled code
+ * gives a call up: it asks for more of an input than is needed, or the coordinates are beyond it. Then a warning,
+ * `interpreted`, says why and what would do. */
 KN_API bool kn_interpreted(const kn_module *m);
 
 /* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them are needed, bytes
@@ -256,9 +258,10 @@ typedef struct kn_region {
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
- * box that the given inputs suffice for; the components of a tuple have one box. A side that a boundary makes unlimited is as in the
- * first input that has a dimension of the same name. Nothing is allocated: kn_buffer_alloc does that next. Outputs may be left out; of
- * the inputs only type, rank, mins and extents are looked at. On an error nothing is set. */
+ * box that the given inputs suffice for; the components of a tuple have one box. A side that a boundary makes unlimited
+ * is as in the first input that has a dimension of the same name. Nothing is allocated: kn_buffer_alloc does that next.
+ * Outputs may be left out; of the inputs only type, rank, mins and extents are looked at. On an error nothing is set.
+ */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 
 /* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse. `scheduler` is a name of kn_scheduler_get; NULL is "auto".
@@ -268,10 +271,11 @@ KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
 
 typedef enum kn_schedule_view {
-    KN_SCHEDULE_TEXT,       /* what kn_schedule_make gives */
-    KN_SCHEDULE_EXPLAIN,    /* the groups as a picture and a table: what each computes, holds and moves, what bounds it, what was refused and by which rule */
-    KN_SCHEDULE_HTML,       /* the same as one HTML page, with the schedule */
-    KN_SCHEDULE_GRAPH       /* what the schedulers know of the pipeline: sizes, accesses, work; the scheduler does not matter */
+    KN_SCHEDULE_TEXT,    /* what kn_schedule_make gives */
+    KN_SCHEDULE_EXPLAIN, /* the groups as a picture and a table: what each computes, holds and moves, what bounds it,
+                            what was refused and by which rule */
+    KN_SCHEDULE_HTML,    /* the same as one HTML page, with the schedule */
+    KN_SCHEDULE_GRAPH    /* what the schedulers know of the pipeline: sizes, accesses, work; of no scheduler */
 } kn_schedule_view;
 KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
 
@@ -305,16 +309,16 @@ typedef struct kn_image_format {
 
 KN_API kn_image_format kn_image_format_get(int index);
 
-/* Reads a file of any of these formats, PNG, JPEG, TIFF, PGM, PPM, PNM, PFM and NPY, told by its content, into a buffer that
- * kn_buffer_free frees. The pixels come as the file has them, with two exceptions that a warning tells of: a picture that says that
- * it is shown turned or mirrored (the orientation of EXIF and TIFF) is, and a PGM or PPM whose values go up to another number than
- * 255 or 65535 is scaled to that. A pipe is read once. */
+/* Reads a file of any of these formats, PNG, JPEG, TIFF, PGM, PPM, PNM, PFM and NPY, told by its content, into a buffer
+ * that kn_buffer_free frees. The pixels come as the file has them, with two exceptions that a warning tells of: a
+ * picture that says that it is shown turned or mirrored (the orientation of EXIF and TIFF) is, and a PGM or PPM whose
+ * values go up to another number than 255 or 65535 is scaled to that. A pipe is read once. */
 KN_API kn_status kn_image_load(kn_context *cx, const char *path, kn_buffer *b);
-/* Writes an image; the ending of `path` says the format. The file appears whole or not at all, keeps the mode of the one it
- * replaces, and is the one that a symbolic link points to. Refuses what the format cannot hold as it is. */
+/* Writes an image; the ending of `path` says the format. The file appears whole or not at all, keeps the mode of the
+ * one it replaces, and is the one that a symbolic link points to. Refuses what the format cannot hold as it is. */
 KN_API kn_status kn_image_save(kn_context *cx, const char *path, const kn_buffer *b);
-/* Whether a buffer of this type and shape can be written there by kn_image_convert_for and kn_image_save; its data is not looked at.
- * *as_is (may be NULL) says whether kn_image_save alone will do. */
+/* Whether a buffer of this type and shape can be written there by kn_image_convert_for and kn_image_save; its data is
+ * not looked at. *as_is (may be NULL) says whether kn_image_save alone will do. */
 KN_API kn_status kn_image_check(kn_context *cx, const char *path, const kn_buffer *b, bool *as_is);
 
 /* What a file tells of its image beside the pixels. */
@@ -328,8 +332,8 @@ typedef struct kn_image_info {
 /* The same as kn_image_load; says also what was read. */
 KN_API kn_status kn_image_load_info(kn_context *cx, const char *path, kn_buffer *b, kn_image_info *info);
 
-/* Takes the last channel off a picture of rank 3, opacity. With `apply` the others are multiplied by it first, which shows the
- * picture on black. In place. */
+/* Takes the last channel off a picture of rank 3, opacity. With `apply` the others are multiplied by it first, which
+ * shows the picture on black. In place. */
 KN_API kn_status kn_image_drop_alpha(kn_context *cx, kn_buffer *b, bool apply);
 
 /* Whose conversions kn_image_convert is for. */

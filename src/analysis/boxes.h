@@ -67,7 +67,8 @@ void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause);
 /* An empty box of every rank. */
 Box box_empty(void);
 
-/* hidden.c: the stored function whose value guards the read `access` in a definition of `reader`, as called; or NULL. */
+/* hidden.c: the stored function whose value guards the read `access` in a definition of `reader`, as called; or NULL.
+ */
 const Expr *hidden_guard(kn_pipeline *p, const Func *reader, const Expr *access);
 
 /* report.c: the failure as diagnostics. */

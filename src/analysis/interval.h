@@ -35,7 +35,8 @@ static inline Wide wide_floor_div(Wide a, Wide b)
 Range range_of_type(kn_type type);
 /* One number, converted to the type. */
 Range range_of_scalar(kn_type type, kn_scalar value);
-/* What [lo, hi] is once wrapped into the integer type: one interval if both ends wrap by the same multiple of 2^bits, else the whole type. */
+/* What [lo, hi] is once wrapped into the integer type: one interval if both ends wrap by the same multiple of 2^bits,
+ * else the whole type. */
 Range range_fit(kn_type type, Wide lo, Wide hi);
 
 /* Is every number of an integer range in the type? */

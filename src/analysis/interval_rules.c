@@ -286,8 +286,9 @@ static Interval rule_mul_shift(Maker *m, kn_type type, kn_type from, const Inter
 {
     (void)from;
     const Interval p = product(m, a[0], a[1]);
-    const End      last = num(-2 * type_bits(type)), zero = num(0);      /* by more all bits are gone, as by that many */
-    const End      from_bit = most(m, least(m, neg(m, a[2].lo), zero), last), to_bit = most(m, least(m, neg(m, a[2].hi), zero), last);
+    const End      last = num(-2 * type_bits(type)), zero = num(0); /* by more all bits are gone, as by that many */
+    const End      from_bit = most(m, least(m, neg(m, a[2].lo), zero), last),
+              to_bit        = most(m, least(m, neg(m, a[2].hi), zero), last);
     const Interval r = interval_fit(m, type, least(m, shifted(m, p.lo, from_bit), shifted(m, p.lo, to_bit)),
                                     most(m, shifted(m, p.hi, from_bit), shifted(m, p.hi, to_bit)));
     return choose_interval(m, negative(m, a[2].lo), whole(type), r);
@@ -344,7 +345,9 @@ static Interval masked(Maker *m, Interval a, End mask)
               size  = power_above(m, mask);
     const End high  = both(m, negative(m, mask), eq(m, beyond, num(0))),
               field = both(m, le(m, num(0), mask), eq(m, beyond, size));
-    Interval  r    = end_is_true(high) || end_is_true(field) ? a : unless_single(m, END_BIT_AND, a, mask, and_any(m, a, interval(mask, mask)));
+    Interval r      = end_is_true(high) || end_is_true(field)
+                          ? a
+                          : unless_single(m, END_BIT_AND, a, mask, and_any(m, a, interval(mask, mask)));
     if (!end_is_false(field))
         r = choose_interval(m, field, aligned(m, remainder_by(m, a, size), step), r);
     if (!end_is_false(high))

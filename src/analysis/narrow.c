@@ -1,12 +1,14 @@
 /* What a condition shows.
  *
- * assume(c, truth) makes the current environment as small as is easy where `c` is `truth`: a conjunction is its parts, one after the other; a comparison of integers gives
- * a fact sign * (a - b) + shift >= 0, from which each atom of the form gets a bound,
+ * assume(c, truth) makes the current environment as small as is easy where `c` is `truth`: a conjunction is its parts,
+ * one after the other; a comparison of integers gives a fact sign * (a - b) + shift >= 0, from which each atom of the
+ * form gets a bound,
  *
  *     k * v >= -max(the rest)      so     v >= ceil(-max / k)  or  v <= floor(max / -k),
  *
- * and the two operands get bounds from each other. A bound of a node is passed down through conversions that change nothing, floor
- * divisions, magnitudes, min, max and sums. Facts hold for whole numbers, so they are used only where neither side can have wrapped. */
+ * and the two operands get bounds from each other. A bound of a node is passed down through conversions that change
+ * nothing, floor divisions, magnitudes, min, max and sums. Facts hold for whole numbers, so they are used only where
+ * neither side can have wrapped. */
 #include "analysis/evaluate.h"
 
 #include <math.h>
@@ -66,7 +68,8 @@ static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
         return;
     }
     case EX_ABS:
-        if (range_within((kn_type)e->type, range_int(-evaluate(ev, a).lo, -evaluate(ev, a).lo)))     /* no number whose magnitude wraps */
+        if (range_within((kn_type)e->type,
+                         range_int(-evaluate(ev, a).lo, -evaluate(ev, a).lo))) /* no number whose magnitude wraps */
             bound(ev, a, range_int(-r.hi, r.hi), depth - 1);
         return;
     case EX_MIN:

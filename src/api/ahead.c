@@ -1,9 +1,9 @@
 /* Building ahead of time: would the function refuse inputs that are large enough?
  *
  * Takes   a lowered program, and sizes: those of `estimate`, or usual ones (schedulers/graph_binding.c).
- * How     The interpreter's analysis says what is needed of each input at these sizes. The program's own checks, which are all that
- *         is left of it once nothing is computed, are run by the executor on inputs of just that size.
- * Holds   a program that passes may still ask for more at other sizes: docs/language.md says where compiled code has limits.
+ * How     The interpreter's analysis says what is needed of each input at these sizes. The program's own checks, which
+ * are all that is left of it once nothing is computed, are run by the executor on inputs of just that size. Holds   a
+ * program that passes may still ask for more at other sizes: docs/language.md says where compiled code has limits.
  */
 #include "api/ahead.h"
 
@@ -44,7 +44,8 @@ static void find_sizes(void *arg)
     s->binding = graph_binding(s->p, s->arena);
     s->suit    = regions_compute(s->p, s->arena, &s->binding, true, &regions);
     for (size_t i = 0; s->suit && i < s->p->funcs.count; i++)
-        if (s->p->funcs.at[i]->kind == FUNC_INPUT && regions.of[i].needed && !pipeline_uses_size(s->p, s->p->funcs.at[i]))
+        if (s->p->funcs.at[i]->kind == FUNC_INPUT && regions.of[i].needed &&
+            !pipeline_uses_size(s->p, s->p->funcs.at[i]))
             s->binding.input[i] = regions.of[i].box;
 }
 
@@ -54,7 +55,9 @@ static kn_buffer *port(Arena *arena, const Buffer *buffer, const Box *box)
     kn_buffer *b = ARENA_NEW(arena, kn_buffer);
     *b           = (kn_buffer){ .type = buffer->type, .rank = buffer->rank };
     for (int d = 0; d < buffer->rank; d++)
-        b->dim[d] = (kn_dim){ .min = (int32_t)box->min[d], .extent = (int32_t)(box->max[d] - box->min[d] + 1), .stride = d == buffer->dense };
+        b->dim[d] = (kn_dim){ .min    = (int32_t)box->min[d],
+                              .extent = (int32_t)(box->max[d] - box->min[d] + 1),
+                              .stride = d == buffer->dense };
     return b;
 }
 
@@ -91,9 +94,10 @@ bool ahead_suits(kn_pipeline *p, const Program *program, Arena *arena)
         ports[i] = port(arena, program->buffers.at[i], box_of(&sizes, program->buffers.at[i]->func));
     if (!checks.body || execute(&checks, ports, sizes.binding.param, NULL) == KN_OK)
         return true;
-    diag_error(p->cx, (Loc){ 0 },
-               "clamp the index, or guard it by comparing its own variables with numbers, parameters and sizes; --no-warn "
-               "interpreted builds it all the same, for inputs that are larger",
-               "built ahead of time it would refuse an input of just this size, and has no interpreter to fall back on");
+    diag_error(
+        p->cx, (Loc){ 0 },
+        "clamp the index, or guard it by comparing its own variables with numbers, parameters and sizes; --no-warn "
+        "interpreted builds it all the same, for inputs that are larger",
+        "built ahead of time it would refuse an input of just this size, and has no interpreter to fall back on");
     return false;
 }

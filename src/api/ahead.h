@@ -5,8 +5,9 @@
 #include "ir/stmt.h"
 #include "pipeline/pipeline.h"
 
-/* Is code that is built ahead of time satisfied with the inputs that the language asks for? false: it asks for more at the sizes of `estimate`
- * or usual ones, and a diagnostic says where and what would do. true also where that cannot be found out. */
+/* Is code that is built ahead of time satisfied with the inputs that the language asks for? false: it asks for more at
+ * the sizes of `estimate` or usual ones, and a diagnostic says where and what would do. true also where that cannot be
+ * found out. */
 bool ahead_suits(kn_pipeline *p, const Program *program, Arena *arena);
 
 #endif

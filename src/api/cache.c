@@ -86,7 +86,8 @@ void cache_keep(kn_context *cx, const char *folder, Bytes key, Bytes object)
     CacheHeader h    = { .key_size = key.size, .object_size = object.size, .checksum = checksum(key, object) };
     memcpy(h.magic, magic, sizeof magic);
     const Bytes parts[] = { { (const char *)&h, sizeof h }, key, object };
-    if (!folder_make(&cx->call, folder) || !folder_is_private(folder) || !file_write_whole(cx, path, MODE_PRIVATE, parts, 3))
+    if (!folder_make(&cx->call, folder) || !folder_is_private(folder) ||
+        !file_write_whole(cx, path, MODE_PRIVATE, parts, 3))
         return;
     if (mix(1, key) % 16 == 0)      /* looking through the folder takes longer than writing a file */
         cache_trim(cx, folder, most_bytes);

@@ -118,7 +118,8 @@ static void try_next(Calibration *c)
     c->p        = kn_parse(c->cx, "calibrate", programs[c->tried % PROGRAMS], -1);
     c->schedule = NULL;
     context_begin(c->cx);
-    if (!c->p || !context_call(c->cx, make_draft, c) || !c->schedule || kn_schedule_parse(c->p, "varied", c->schedule, -1) != KN_OK)
+    if (!c->p || !context_call(c->cx, make_draft, c) || !c->schedule ||
+        kn_schedule_parse(c->p, "varied", c->schedule, -1) != KN_OK)
         return;
     kn_module *module = kn_compile(c->p, NULL);
     if (module && fill_buffers(c))

@@ -1,8 +1,8 @@
 /* kn_check: all that can be said of a pipeline and its schedules without sizes.
  *
  * Indices without bounds are found first, as kn_run finds them. Then each schedule is planned and lowered to loops as
- * kn_compile does it, so that both refuse the same ones in the same words. What only the backend sees, and what depends on
- * the sizes of a call, is left to them. */
+ * kn_compile does it, so that both refuse the same ones in the same words. What only the backend sees, and what depends
+ * on the sizes of a call, is left to them. */
 #include "api/compile.h"
 #include "schedulers/graph.h"
 
@@ -23,8 +23,8 @@ static void find_usual(void *arg)
     u->binding = graph_binding(u->p, u->arena);
 }
 
-/* Has every index bounds? Asked for one point of each output, with inputs of a usual size: what has none there has none in
- * any call. Programs for which finding such sizes is too much work are left to the run. */
+/* Has every index bounds? Asked for one point of each output, with inputs of a usual size: what has none there has none
+ * in any call. Programs for which finding such sizes is too much work are left to the run. */
 static bool check_bounds(kn_pipeline *p)
 {
     Arena arena;

@@ -125,17 +125,22 @@ void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emi
     diag_status(cx, KN_ERROR_LIMIT, "%s (%s): %s", what, codegen->version, why);
 }
 
-/* LLVM cannot be interrupted, so what it will take is spent before it begins. It takes 30 us for each node of a program, as measured from 400 to 40,000 nodes, in
- * which the passes before it take 200 steps, and less than 1 KiB of memory. */
+/* LLVM cannot be interrupted, so what it will take is spent before it begins. It takes 30 us for each node of a
+ * program, as measured from 400 to 40,000 nodes, in which the passes before it take 200 steps, and less than 1 KiB of
+ * memory. */
 enum { BACKEND_STEPS = 200, BACKEND_BYTES = 1024 };
 
 static void spend_backend(const Program *program, const Targets *targets)
 {
     kn_context    *cx    = program->cx;
-    const uint64_t nodes = program->body ? (uint64_t)stmt_size(program->exprs, program->body, INT64_MAX / BACKEND_BYTES / MOST_TARGETS) * (uint64_t)targets->count : 0;
+    const uint64_t nodes =
+        program->body ? (uint64_t)stmt_size(program->exprs, program->body, INT64_MAX / BACKEND_BYTES / MOST_TARGETS) *
+                            (uint64_t)targets->count
+                      : 0;
     context_spend(cx, nodes * BACKEND_STEPS);
     if (nodes * BACKEND_BYTES > cx->config.memory_limit - cx->memory_used)
-        context_bail(cx, KN_ERROR_LIMIT, "out of memory: compiling this needs more than the limit of the context (kn_config.memory_limit)");
+        context_bail(cx, KN_ERROR_LIMIT,
+                     "out of memory: compiling this needs more than the limit of the context (kn_config.memory_limit)");
 }
 
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets, EmitKind kind, Emitted *out)
@@ -204,7 +209,8 @@ static void unload(OnFree *on_free)
     c->loaded = NULL;
 }
 
-/* The object of the program: from the cache, if it is there and can be loaded, or from the backend and then into the cache. */
+/* The object of the program: from the cache, if it is there and can be loaded, or from the backend and then into the
+ * cache. */
 static bool object_make(kn_module *m, const Program *program, const Targets *targets, Arena *arena, Emitted *held, Bytes *object)
 {
     Compiled  *c     = m->compiled;
@@ -213,7 +219,7 @@ static bool object_make(kn_module *m, const Program *program, const Targets *tar
     if (cache) {
         const CodegenOptions with = codegen_options(&m->options, targets);
         key                       = program_key(arena, program, &with, c->codegen);
-        c->from_cache             = cache_find(arena, m->options.cache, key, &c->object) && compiled_loads(program->cx, c);
+        c->from_cache = cache_find(arena, m->options.cache, key, &c->object) && compiled_loads(program->cx, c);
         *object                   = c->object;
     }
     if (c->from_cache)

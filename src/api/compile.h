@@ -17,7 +17,8 @@ typedef struct Targets {
 /* The targets named; NULL or "": the fallback's. false after a diagnostic that lists the names there are. */
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out);
 
-/* What a pipeline becomes on the way: first a plan (by a schedule, NULL being the default one, or as the options say), then a program of loops. In `arena`, until the pass of that name (NULL: all). NULL after diagnostics. */
+/* What a pipeline becomes on the way: first a plan (by a schedule, NULL being the default one, or as the options say),
+ * then a program of loops. In `arena`, until the pass of that name (NULL: all). NULL after diagnostics. */
 Plan    *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena);
 Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena);
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until);

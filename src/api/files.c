@@ -38,7 +38,8 @@ static bool read_open(int file, bool (*fine)(const struct stat *about), char *at
     return n >= 0;
 }
 
-/* Memory is asked for by what the name says first; everything else is asked of the open file. Opening a pipe does not wait. */
+/* Memory is asked for by what the name says first; everything else is asked of the open file. Opening a pipe does not
+ * wait. */
 bool file_read_if(Arena *arena, const char *path, bool (*fine)(const struct stat *about), Bytes *out)
 {
     struct stat about;

@@ -61,8 +61,8 @@ static bool externs_changed(kn_context *cx, Compiled *c)
     return changed;
 }
 
-/* All symbols for the code. An extern stage is two: the function, and NAME.user, whose address is the pointer that it is to be given; what was
- * not given yet may be either. */
+/* All symbols for the code. An extern stage is two: the function, and NAME.user, whose address is the pointer that it
+ * is to be given; what was not given yet may be either. */
 static const Symbol *all_symbols(kn_context *cx, const Compiled *c, int *count)
 {
     Symbol *out = ARENA_ARRAY(&cx->call, Symbol, KNOWN_COUNT + 2 * (size_t)c->extern_count);

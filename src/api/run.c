@@ -52,10 +52,12 @@ static void warn_interpreted(kn_pipeline *p, bool possible)
     if (possible)
         diag_warning(p->cx, WARN_INTERPRETED, loc_of(p, kn_rt_last_reader()),
                      "clamp the index, or guard it by comparing its own variables with numbers, parameters and sizes",
-                     "the interpreter does this call, many times slower, because compiled code asks for more: %s", kn_rt_last_error());
+                     "the interpreter does this call, many times slower, because compiled code asks for more: %s",
+                     kn_rt_last_error());
     else
-        diag_warning(p->cx, WARN_INTERPRETED, (Loc){ 0 }, "move the coordinates of inputs and outputs nearer to 0",
-                     "the interpreter does this call, many times slower: compiled code has coordinates within ±2^28 only");
+        diag_warning(
+            p->cx, WARN_INTERPRETED, (Loc){ 0 }, "move the coordinates of inputs and outputs nearer to 0",
+            "the interpreter does this call, many times slower: compiled code has coordinates within ±2^28 only");
 }
 
 static void run(void *arg)

@@ -54,7 +54,9 @@ static char *block_new(Arena *a, size_t size)
 {
     ArenaBlock *b = size <= SIZE_MAX - sizeof *b ? context_allocate(a->cx, size + sizeof *b) : NULL;
     if (!b)
-        context_bail(a->cx, KN_ERROR_LIMIT, "out of memory: what was asked for needs more than the limit of this context (kn_config.memory_limit)");
+        context_bail(
+            a->cx, KN_ERROR_LIMIT,
+            "out of memory: what was asked for needs more than the limit of this context (kn_config.memory_limit)");
     b->next   = a->blocks;
     a->blocks = b;
     return (char *)(b + 1);

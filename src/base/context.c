@@ -221,7 +221,8 @@ void context_spend(kn_context *cx, uint64_t n)
         context_bail(cx, KN_ERROR_PROGRAM, "there are too many errors to go on");
     if (n > cx->quota_left) {
         cx->quota_left = 0;
-        context_bail(cx, KN_ERROR_LIMIT, "this takes more steps than the quota of the context (kn_config.quota) allows");
+        context_bail(cx, KN_ERROR_LIMIT,
+                     "this takes more steps than the quota of the context (kn_config.quota) allows");
     }
     cx->quota_left -= n;
 }

@@ -76,9 +76,11 @@ void context_begin(kn_context *cx);
 
 /* Calls fn(arg). false if it bailed out; then a diagnostic has been added. */
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg);
-/* The same for the work of an API call that recurses over syntax, expressions or statements: on a stack that is deep enough for it, whatever the caller's is. */
+/* The same for the work of an API call that recurses over syntax, expressions or statements: on a stack that is deep
+ * enough for it, whatever the caller's is. */
 bool context_call(kn_context *cx, void (*fn)(void *arg), void *arg);
-/* Calls fn(arg) where at least `stack` bytes of it are left: here, or on a thread of its own. Bailing out leaves the innermost context_try of the caller. */
+/* Calls fn(arg) where at least `stack` bytes of it are left: here, or on a thread of its own. Bailing out leaves the
+ * innermost context_try of the caller. */
 void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg);
 /* The same for what can be done without: it has half of the quota that is left, and if it bails out or finds errors, all that was said is taken back. false then. */
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg);
@@ -99,7 +101,8 @@ const char *intern_n(kn_context *cx, const char *name, size_t n);
 
 /* Adds a diagnostic. The remedy (may be NULL) is a second format's result made by the caller. */
 __attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...);
-__attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy, const char *format, ...);
+__attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy,
+                                                        const char *format, ...);
 __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);
 /* An error about an argument of an API call, with its status. Returns the status, to be returned. */
 __attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);

@@ -1,6 +1,7 @@
 /* Stacks: how much is left of the caller's, and a thread with one of its own.
  *
- * A thread rather than a switch of stacks: sanitizers, debuggers and unwinders know threads. Making and joining one takes some 30 us. */
+ * A thread rather than a switch of stacks: sanitizers, debuggers and unwinders know threads. Making and joining one
+ * takes some 30 us. */
 #include "base/stack.h"
 
 #include <signal.h>
@@ -13,7 +14,8 @@
 /* The kernel keeps this much address space free below the stack of a process, also where the limit was raised later. */
 static const uintptr_t main_most = (uintptr_t)128 << 20;
 
-/* The lowest address of the main thread's stack. The name of the program lies above its first frame. pthread_getattr_np would read /proc/self/maps. */
+/* The lowest address of the main thread's stack. The name of the program lies above its first frame. pthread_getattr_np
+ * would read /proc/self/maps. */
 static bool main_bounds(uintptr_t *low, uintptr_t *high)
 {
     struct rlimit limit;
@@ -64,7 +66,8 @@ bool stack_start(StackThread *t, size_t size, void (*fn)(void *arg), void *arg)
         return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool made = !pthread_attr_setstacksize(&attributes, size) && !pthread_create(&t->thread, &attributes, thread_main, t);
+    const bool made =
+        !pthread_attr_setstacksize(&attributes, size) && !pthread_create(&t->thread, &attributes, thread_main, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return made;

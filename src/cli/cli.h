@@ -136,7 +136,8 @@ int report_about(Cli *cli, const char *subject);
 
 /* ---- progress.c ---- */
 
-/* A step that may take long: "kiln: reading big.npy … 3 s", or "… 3 of 8, 12 s", on a terminal, from its second second on. */
+/* A step that may take long: "kiln: reading big.npy … 3 s", or "… 3 of 8, 12 s", on a terminal, from its second second
+ * on. */
 typedef struct Progress {
     const char     *what, *subject;
     double          begun;
@@ -250,10 +251,11 @@ int bindings_prepare(Cli *cli, Bindings *b);
 
 /* ---- images.c ---- */
 
-/* Loads an image as the port and --alpha want it; says what had to be converted, and whether it was a picture, not numbers. */
+/* Loads an image as the port and --alpha want it; says what had to be converted, and whether it was a picture, not
+ * numbers. */
 int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to, bool *picture);
-/* Whether the ending of `path` is that of a format that holds such outputs (tries with a single pixel), and its folder is there: so
- * that it is known before the program runs. A message if not. */
+/* Whether the ending of `path` is that of a format that holds such outputs (tries with a single pixel), and its folder
+ * is there: so that it is known before the program runs. A message if not. */
 int image_path_check(Cli *cli, const char *path, const kn_port *port);
 /* Whether two paths name one file, also one that is not there yet. */
 bool same_file(Cli *cli, const char *a, const char *b);
@@ -277,8 +279,9 @@ int values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
 /* ---- schedule.c ---- */
 
-/* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that is obeyed. NULL: by `auto`; nobody has asked for it, so the program
- * goes without one that cannot be made. Watched: its progress is shown; not where it is a part of what is shown already. */
+/* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that
+ * is obeyed. NULL: by `auto`; nobody has asked for it, so the program goes without one that cannot be made. Watched:
+ * its progress is shown; not where it is a part of what is shown already. */
 int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options, bool watched);
 
 /* ---- measure.c ---- */

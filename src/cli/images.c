@@ -60,8 +60,8 @@ static int settle_alpha(Cli *cli, const char *path, const kn_port *port, const k
     if (status != DONE || !info->alpha || asked == ALPHA_KEEP || (asked == ALPHA_NONE && port->rank != 3))
         return status;
     if (asked == ALPHA_NONE) {
-        say("note: %s: %s: channel %d is opacity (alpha), and stays; --alpha drop or --alpha apply takes it off", port->name, path,
-            file->dim[2].extent - 1);
+        say("note: %s: %s: channel %d is opacity (alpha), and stays; --alpha drop or --alpha apply takes it off",
+            port->name, path, file->dim[2].extent - 1);
         return DONE;
     }
     if (kn_image_drop_alpha(cli->cx, file, asked == ALPHA_APPLY && !info->premultiplied) != KN_OK)

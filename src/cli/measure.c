@@ -140,7 +140,8 @@ static int compile(Cli *cli, kn_options options, const Bindings *b, Contender *c
     if (status == DONE && c->file)
         status = add_file(cli, c, &options.schedule);
     const double begin = now();
-    if (status == DONE && c->scheduler && strcmp(c->scheduler, "none")) { /* the sizes are those of b, the program is its own */
+    if (status == DONE && c->scheduler &&
+        strcmp(c->scheduler, "none")) { /* the sizes are those of b, the program is its own */
         Bindings sized = *b;
         sized.program  = c->own.program;
         status         = bindings_schedule(cli, &sized, c->optional ? NULL : c->scheduler, &options, false);

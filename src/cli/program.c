@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is left in `file`, in memory from cli_alloc; NULL, with errno, if it cannot be read or is longer than any text. */
+/* What is left in `file`, in memory from cli_alloc; NULL, with errno, if it cannot be read or is longer than any text.
+ */
 static char *read_all(Cli *cli, FILE *file, size_t *length)
 {
     size_t capacity = 1 << 16;

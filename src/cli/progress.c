@@ -15,9 +15,10 @@ enum { PATIENCE = 1 }; /* seconds until the line appears, and between its change
 static void show(const Progress *p, int seconds)
 {
     char      line[400];
-    const int n = p->total > 0 ? snprintf(line, sizeof line, "\033[Kkiln: %s %s … %" PRId64 " of %" PRId64 ", %d s\r", p->what,
-                                          p->subject, p->done, p->total, seconds)
-                               : snprintf(line, sizeof line, "\033[Kkiln: %s %s … %d s\r", p->what, p->subject, seconds);
+    const int n = p->total > 0
+                      ? snprintf(line, sizeof line, "\033[Kkiln: %s %s … %" PRId64 " of %" PRId64 ", %d s\r", p->what,
+                                 p->subject, p->done, p->total, seconds)
+                      : snprintf(line, sizeof line, "\033[Kkiln: %s %s … %d s\r", p->what, p->subject, seconds);
     fwrite(line, 1, n < (int)sizeof line ? (size_t)n : sizeof line - 1, stderr);
 }
 

@@ -60,7 +60,8 @@ static void say_times(const Times *t)
         snprintf(compile, sizeof compile, ", %.3f s to compile%s", t->compile, t->cached ? " (from the cache)" : "");
     if (t->write >= 0)
         snprintf(write, sizeof write, ", %.3f s to write", t->write);
-    say("%.3f s to read%s, %.3f s to run%s%s", t->read, compile, t->run, t->interpreted ? " by the interpreter" : "", write);
+    say("%.3f s to read%s, %.3f s to run%s%s", t->read, compile, t->run, t->interpreted ? " by the interpreter" : "",
+        write);
 }
 
 /* Makes the schedule here, where the sizes are known: by --scheduler, or by `auto` if nobody has said anything. */

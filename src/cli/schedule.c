@@ -14,8 +14,8 @@ static int machine_text(Cli *cli, const char **text)
 }
 
 /* A view of the schedule, which stays until the next call of the library. */
-static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, const char *scheduler, const kn_options *options, bool watched,
-                         const char **text)
+static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, const char *scheduler,
+                         const kn_options *options, bool watched, const char **text)
 {
     const char *machine;
     Progress    progress = { 0 };

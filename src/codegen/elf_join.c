@@ -1,9 +1,9 @@
 /* Joining objects: one relocatable ELF file with the sections of several.
  *
  * Takes   objects for one machine, as LLVM writes them.
- * Gives   an object with all of their sections, each as it was: a linker joins those of one name. Undefined symbols of one part are those that another defines.
- * Holds   hidden symbols, which parts have for each other alone, are local in the result: only what was meant for users is seen from outside.
- * From    System V ABI, chapter 4 (object files). */
+ * Gives   an object with all of their sections, each as it was: a linker joins those of one name. Undefined symbols of
+ * one part are those that another defines. Holds   hidden symbols, which parts have for each other alone, are local in
+ * the result: only what was meant for users is seen from outside. From    System V ABI, chapter 4 (object files). */
 #include "codegen/elf_join.h"
 
 #include <elf.h>
@@ -137,7 +137,8 @@ static void add_symbol(Join *j, Part *p, size_t i, unsigned char binding)
 
 static bool is_local(const Elf64_Sym *s)
 {
-    return ELF64_ST_BIND(s->st_info) == STB_LOCAL || (s->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(s->st_other) == STV_HIDDEN);
+    return ELF64_ST_BIND(s->st_info) == STB_LOCAL ||
+           (s->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(s->st_other) == STV_HIDDEN);
 }
 
 static void add_locals(Join *j, Part *p)
@@ -160,7 +161,8 @@ static uint32_t find_shared(const Join *j, const char *name)
     for (int k = 0; k < j->count; k++) {
         const Part *p = &j->parts[k];
         for (size_t i = 1; i < p->symbol_count; i++)
-            if (ELF64_ST_BIND(p->symbols[i].st_info) != STB_LOCAL && p->symbol_at[i] && !strcmp(symbol_name(p, i), name))
+            if (ELF64_ST_BIND(p->symbols[i].st_info) != STB_LOCAL && p->symbol_at[i] &&
+                !strcmp(symbol_name(p, i), name))
                 return p->symbol_at[i];
     }
     return 0;
@@ -216,11 +218,21 @@ static void renumber(Join *j, Part *p)
 static void finish(Join *j)
 {
     const uint32_t symbols = (uint32_t)(j->headers.size / sizeof(Elf64_Shdr));
-    add_section(j, (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = symbols + 1, .sh_info = j->local_count, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym),
-                                 .sh_size = j->symbols.size }, ".symtab", j->symbols.at);
+    add_section(j,
+                (Elf64_Shdr){ .sh_type      = SHT_SYMTAB,
+                              .sh_link      = symbols + 1,
+                              .sh_info      = j->local_count,
+                              .sh_addralign = 8,
+                              .sh_entsize   = sizeof(Elf64_Sym),
+                              .sh_size      = j->symbols.size },
+                ".symtab", j->symbols.at);
     const uint32_t name = add_string(j, ".strtab");
     align(j);
-    const uint32_t strings = add_header(j, &(Elf64_Shdr){ .sh_name = name, .sh_type = SHT_STRTAB, .sh_addralign = 1, .sh_offset = j->file.size, .sh_size = j->strings.size });
+    const uint32_t strings = add_header(j, &(Elf64_Shdr){ .sh_name      = name,
+                                                          .sh_type      = SHT_STRTAB,
+                                                          .sh_addralign = 1,
+                                                          .sh_offset    = j->file.size,
+                                                          .sh_size      = j->strings.size });
     append(j, &j->file, j->strings.at, j->strings.size);
     align(j);
     Elf64_Ehdr header = *j->parts[0].header;

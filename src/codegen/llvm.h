@@ -154,7 +154,8 @@ typedef struct Gen {
     const CodegenOptions *options;
     const Target         *target;
     const char           *suffix;       /* of this target's functions */
-    int                   first, last;  /* the targets that this module has bodies for, [first, last) of the options'; the entry is in the one of target 0 */
+    int first, last; /* the targets that this module has bodies for, [first, last) of the options'; the entry is in the
+                        one of target 0 */
     jmp_buf               bail;
     Emitted              *error;
     bool                  diagnosed;    /* LLVM has reported an error; the text is in *error */
@@ -318,11 +319,13 @@ void         dispatch_check(Gen *g);                            /* fails where t
 LLVMValueRef dispatch_function(Gen *g);                         /* int NAME.choose(void) */
 
 /* ---- llvm_parts.c ---- */
-bool emit_parts(const Program *program, const CodegenOptions *options, Emitted *out, Emitted *error);   /* an object for several targets */
+bool emit_parts(const Program *program, const CodegenOptions *options, Emitted *out,
+                Emitted *error); /* an object for several targets */
 
 /* ---- llvm_emit.c, llvm_target.c, llvm_jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);
-bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind, Emitted *out, Emitted *error);    /* of targets first to last - 1 */
+bool        emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind,
+                        Emitted *out, Emitted *error);                 /* of targets first to last - 1 */
 void target_start(void);                                        /* once */
 const char *target_host(void);
 bool target_has_half(const Target *t);                          /* converts f16 by an instruction */

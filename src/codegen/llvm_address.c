@@ -440,7 +440,8 @@ LLVMValueRef address_lane(Gen *g, const Address *a, int lane)
 
 /* ---- Checked accesses ---- */
 
-/* The smallest and largest index of a port: sums of (extent - 1) * stride, of the negative strides and of the others. An empty input has the memory of extents of 1. */
+/* The smallest and largest index of a port: sums of (extent - 1) * stride, of the negative strides and of the others.
+ * An empty input has the memory of extents of 1. */
 static void port_limits(Gen *g, const Buffer *b, BufferState *state)
 {
     at_level(g, g->f->base);
@@ -500,6 +501,7 @@ void address_check(Gen *g, const Address *a)
     go_to(g, no);
     here(g);
     LLVMValueRef message = text_const(g, text, (size_t)(n < (int)sizeof text ? n : (int)sizeof text - 1) + 1);
-    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4, (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
+                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
     go_to(g, yes);
 }

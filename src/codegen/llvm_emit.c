@@ -96,12 +96,19 @@ static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
     return !g->diagnosed;
 }
 
-bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind, Emitted *out, Emitted *error)
+bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind,
+                 Emitted *out, Emitted *error)
 {
     *out   = (Emitted){ 0 };
     *error = (Emitted){ 0 };
     target_start();
-    Gen g = { .program = program, .options = options, .target = &options->targets[first], .suffix = "", .first = first, .last = last, .error = error };
+    Gen g     = { .program = program,
+                  .options = options,
+                  .target  = &options->targets[first],
+                  .suffix  = "",
+                  .first   = first,
+                  .last    = last,
+                  .error   = error };
     g.machine = target_machine(g.target, error);
     if (!g.machine)
         return false;

@@ -3,7 +3,8 @@
  *     int NAME(rt, buffers, params)  { used[]; kn_rt_enter; NAME.body; kn_rt_leave }
  *     int NAME.body(rt, used, params)      the program; parallel loops are functions of their own
  *
- * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the others (llvm_parts.c). */
+ * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the
+ * others (llvm_parts.c). */
 #include "codegen/llvm.h"
 #include "pipeline/pipeline.h"
 

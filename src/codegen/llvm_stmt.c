@@ -74,7 +74,8 @@ static void gen_let(Gen *g, const Stmt *s)
     begin_with(g, s->let.value);
     Value      v          = gen_expr(g, s->let.value);
     const bool coordinate = is_named_coordinate(g, s->let.value);
-    const bool lasts      = v.pure;         /* else the memory it is made of may be written in the body: what it was has this name alone */
+    const bool lasts =
+        v.pure; /* else the memory it is made of may be written in the body: what it was has this name alone */
     scope_push(g, NULL);
     v.named = g->depth;
     v.pure  = true;
@@ -409,11 +410,13 @@ static void gen_check(Gen *g, const Stmt *s)
     go_to(g, no);
     here(g);
     LLVMValueRef message = text_const(g, s->check.message, strlen(s->check.message) + 1);
-    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4, (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, s->check.status), message }));
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
+                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, s->check.status), message }));
     go_to(g, yes);
 }
 
-/* What a large function produces is a function of its own, and so is each version of a definition that has several: LLVM's time grows with the square of a function. */
+/* What a large function produces is a function of its own, and so is each version of a definition that has several:
+ * LLVM's time grows with the square of a function. */
 static void produced(Gen *g, const Stmt *body)
 {
     if (body && body->kind == STMT_IF && g->f->large && !g->lanes) {

@@ -1,7 +1,7 @@
 /* Conversions of values, in blocks of a row: loaded as doubles or integers, changed, stored.
  *
- * Stretched, v becomes v * L(to) / L(from), with L the value of white, rounded to nearest and clamped where the new type
- * is an integer. Kept, v must be a value of the new type, but for floats, which are rounded. */
+ * Stretched, v becomes v * L(to) / L(from), with L the value of white, rounded to nearest and clamped where the new
+ * type is an integer. Kept, v must be a value of the new type, but for floats, which are rounded. */
 #include "image/convert.h"
 
 #include <math.h>

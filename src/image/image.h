@@ -1,9 +1,9 @@
 /* Image files: the table of formats, and what a format is made of.
  *
- * A format is a row of formats[] in image.c and a file with a decoder and an encoder. While a decoder or encoder is open nothing
- * may bail out, because libpng, libjpeg and libtiff hold memory of their own. So the file is in memory before a decoder
- * begins, and inside decoders only the functions declared here are called: they report in Load.why or Save.why and
- * never bail. */
+ * A format is a row of formats[] in image.c and a file with a decoder and an encoder. While a decoder or encoder is
+ * open nothing may bail out, because libpng, libjpeg and libtiff hold memory of their own. So the file is in memory
+ * before a decoder begins, and inside decoders only the functions declared here are called: they report in Load.why or
+ * Save.why and never bail. */
 #ifndef KILN_IMAGE_IMAGE_H
 #define KILN_IMAGE_IMAGE_H
 

@@ -276,7 +276,8 @@ static bool write_header(Save *save)
     return save_write(save, header, padded);
 }
 
-/* The number of elements that lie at the beginning of the buffer as they do in a file, and the dimensions they are of. */
+/* The number of elements that lie at the beginning of the buffer as they do in a file, and the dimensions they are of.
+ */
 static int64_t dense_part(const kn_buffer *b, int *rank)
 {
     int64_t count = 1;

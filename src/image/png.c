@@ -1,8 +1,8 @@
 /* PNG files, by libpng: 8 and 16 bits, 1 to 4 channels.
  *
  * On load, palettes become RGB, 1, 2 and 4 bits become 8 (0..255), and a transparent colour becomes an alpha channel:
- * the same picture in the types there are. Gamma and colour profiles are left alone. Rows go straight to the image; only
- * those of an interlaced file, which are refined pass by pass, wait for the last pass. */
+ * the same picture in the types there are. Gamma and colour profiles are left alone. Rows go straight to the image;
+ * only those of an interlaced file, which are refined pass by pass, wait for the last pass. */
 #include "image/image.h"
 
 #include <png.h>

@@ -1,8 +1,8 @@
 /* The portable map files: PGM and PPM as text (P2, P3) and bytes (P5, P6), and PFM (Pf, PF) for floats.
  *
- * A PGM or PPM states its largest value, white. Up to 255 the values are u8, else u16, and they are scaled so that white
- * is 255 or 65535, which a note tells of. PFM rows go from the bottom up, in the byte order that the sign
- * of its scale tells. */
+ * A PGM or PPM states its largest value, white. Up to 255 the values are u8, else u16, and they are scaled so that
+ * white is 255 or 65535, which a note tells of. PFM rows go from the bottom up, in the byte order that the sign of its
+ * scale tells. */
 #include "image/image.h"
 
 /* A place in the file's bytes. */

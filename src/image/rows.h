@@ -1,7 +1,7 @@
 /* Rows of elements: to and from doubles and 64-bit integers, copies, and a walk over all rows by several threads.
  *
- * A row is `count` elements, `step` bytes apart, of any alignment. The loops are one for each type, so that the compiler
- * makes vectors of them; what is done to values is written once, on blocks of doubles or of integers. */
+ * A row is `count` elements, `step` bytes apart, of any alignment. The loops are one for each type, so that the
+ * compiler makes vectors of them; what is done to values is written once, on blocks of doubles or of integers. */
 #ifndef KILN_IMAGE_ROWS_H
 #define KILN_IMAGE_ROWS_H
 
@@ -26,7 +26,8 @@ typedef struct RowPair {
     int64_t first; /* element, counted from 0, x fastest */
 } RowPair;
 
-/* A walk is cut into so many parts, whatever the number of threads: what is summed up part by part is always the same. */
+/* A walk is cut into so many parts, whatever the number of threads: what is summed up part by part is always the same.
+ */
 enum { ROW_PARTS = 16 };
 
 /* Calls work(arg, part, row) for every row of both buffers, in order within a part, on several threads if there is much

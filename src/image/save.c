@@ -26,7 +26,8 @@ void *picture_row(Save *save, int32_t y)
     const size_t     size  = kn_type_size(image->type);
     for (int32_t c = 0; c < save->channels; c++)
         row_copy((char *)save->scratch + (size_t)c * size, save->channels * (int64_t)size,
-                 buffer_address(image, (int32_t[]){ 0, y, c }), image->dim[0].stride * (int64_t)size, save->width, size);
+                 buffer_address(image, (int32_t[]){ 0, y, c }), image->dim[0].stride * (int64_t)size, save->width,
+                 size);
     return save->scratch;
 }
 

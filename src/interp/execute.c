@@ -644,7 +644,8 @@ static bool is_empty(const kn_buffer *b)
     return empty;
 }
 
-/* An empty input as the runtime gives it to code: one row, in which the clamped index of a read that is not used finds an element. */
+/* An empty input as the runtime gives it to code: one row, in which the clamped index of a read that is not used finds
+ * an element. */
 static kn_buffer *empty_port(Machine *m, const Buffer *buffer, const kn_buffer *given)
 {
     kn_buffer *row = ARENA_NEW(&m->arena, kn_buffer);
@@ -725,8 +726,9 @@ static void run_program(void *arg)
     }
     kn_buffer **used = ARENA_ARRAY(&m->arena, kn_buffer *, (size_t)p->port_count + 1);
     for (int i = 0; i < p->port_count; i++) {
-        used[i] = p->buffers.at[i]->kind == BUFFER_INPUT && is_empty(entry->ports[i]) ? empty_port(m, p->buffers.at[i], entry->ports[i])
-                                                                                      : dense_port(m, p->buffers.at[i], entry->ports[i]);
+        used[i] = p->buffers.at[i]->kind == BUFFER_INPUT && is_empty(entry->ports[i])
+                      ? empty_port(m, p->buffers.at[i], entry->ports[i])
+                      : dense_port(m, p->buffers.at[i], entry->ports[i]);
         enter_port(m, p->buffers.at[i], used[i]);
     }
     if (!p->body)

@@ -157,7 +157,8 @@ static Value two_to(const Maker *m, Value n)
     return from_bits(m, word2(m, EX_SHL, biased, word(m, (uint64_t)m->k->fraction)));
 }
 
-/* Products of numbers near 0 would be subnormal, which is slow: where f(x) for |x| < 2^exponent is known, f is computed of 0 instead. */
+/* Products of numbers near 0 would be subnormal, which is slow: where f(x) for |x| < 2^exponent is known, f is computed
+ * of 0 instead. */
 static Value is_below(const Maker *m, Value x, int exponent)
 {
     return less(m, real1(m, EX_ABS, x), real(m, ldexp(1, exponent)));
@@ -203,15 +204,16 @@ static Pair pair_product(const Maker *m, Pair a, Pair b)
 
 /* ---- exp -------------------------------------------------------------------------------- */
 
-/* e^(x.hi + x.lo) = 2^n (1 + r + r^2 rest(r)): n = round(x/ln 2), r = x - n ln 2. x.lo may be NULL. x.hi is not beyond what exp is
- * clamped to. n*ln2[0] is subtracted exactly. */
+/* e^(x.hi + x.lo) = 2^n (1 + r + r^2 rest(r)): n = round(x/ln 2), r = x - n ln 2. x.lo may be NULL. x.hi is not beyond
+ * what exp is clamped to. n*ln2[0] is subtracted exactly. */
 typedef struct Power {
     Value n, counter, r, rest;      /* counter: a float whose lowest bits are n */
 } Power;
 
 static Power exp_parts(const Maker *m, Pair x)
 {
-    const Value magic = real(m, whole(m)), counter = mul_add(m, x.hi, real(m, m->k->log2e), magic), n = sub(m, counter, magic);
+    const Value magic = real(m, whole(m)), counter = mul_add(m, x.hi, real(m, m->k->log2e), magic),
+                n      = sub(m, counter, magic);
     const Value ln2_hi = real(m, -m->k->ln2[0]), ln2_lo = real(m, -m->k->ln2[1]), top = mul_add(m, n, ln2_hi, x.hi);
     const Value r = x.lo ? add(m, top, mul_add(m, n, ln2_lo, x.lo)) : mul_add(m, n, ln2_lo, top);
     return (Power){ n, counter, r, polynomial(m, m->k->exp_rest, r) };
@@ -225,9 +227,11 @@ static Value exp_inside(const Maker *m, Value x)
     return mul_add(m, mul_add(m, mul(m, e.r, e.r), e.rest, e.r), scale, scale);
 }
 
-/* e^x anywhere, overflow and subnormal results included: n is added to the exponent of 1 + p, as whole numbers. Where the sum has no exponent above 0 left, the result is subnormal. A
- * multiplication with such a result takes a CPU 150 cycles, so it is made as a whole number w of the smallest one: w < 2^fraction added to 2^fraction is rounded as
- * it must be, and then the fraction of the sum is w, which is what the bits of the result are. An exponent beyond the last is infinity. x is finite or NaN. */
+/* e^x anywhere, overflow and subnormal results included: n is added to the exponent of 1 + p, as whole numbers. Where
+ * the sum has no exponent above 0 left, the result is subnormal. A multiplication with such a result takes a CPU 150
+ * cycles, so it is made as a whole number w of the smallest one: w < 2^fraction added to 2^fraction is rounded as it
+ * must be, and then the fraction of the sum is w, which is what the bits of the result are. An exponent beyond the last
+ * is infinity. x is finite or NaN. */
 static Value exp_anywhere(const Maker *m, Pair x)
 {
     const Format *k      = m->k;
@@ -235,11 +239,13 @@ static Value exp_anywhere(const Maker *m, Pair x)
     const double  unit   = ldexp(1, k->fraction);
     const Power   e      = exp_parts(m, x);
     const Value   one    = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
-    const Value   sum    = word2(m, EX_ADD, bits_of(m, one_p), word2(m, EX_SHL, bits_of(m, e.counter), word(m, (uint64_t)k->fraction)));
+    const Value   sum =
+        word2(m, EX_ADD, bits_of(m, one_p), word2(m, EX_SHL, bits_of(m, e.counter), word(m, (uint64_t)k->fraction)));
     const Value   signed_sum = node(m, EX_REINTERPRET, number, 1, sum, NULL, NULL);
     const Value   tiny   = less(m, signed_sum, expr_int(m->pool, number, (int64_t)1 << k->fraction));
-    const Value   w      = from_bits(m, word2(m, EX_ADD, sum, word(m, (uint64_t)(k->bias + k->fraction - 1) << k->fraction)));
-    const Value   fine   = from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
+    const Value w = from_bits(m, word2(m, EX_ADD, sum, word(m, (uint64_t)(k->bias + k->fraction - 1) << k->fraction)));
+    const Value fine =
+        from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
     const Value   normal = real2(m, EX_MIN, from_bits(m, sum), real(m, INFINITY));
     return mul_add(m, x.hi, real(m, 0), choose(m, tiny, fine, normal));         /* NaN stays NaN */
 }
@@ -253,8 +259,9 @@ static Value expand_exp(const Maker *m, const Value *a)
 
 /* ---- log, pow --------------------------------------------------------------------------- */
 
-/* x = 2^k f with sqrt(1/2) <= f < sqrt(2), for finite x > 0: the bits of x, moved so that the exponent changes at sqrt(2). A subnormal x is its bits times the smallest
- * number; they become a float as the fraction of one, since a multiplication of a subnormal number is slow. */
+/* x = 2^k f with sqrt(1/2) <= f < sqrt(2), for finite x > 0: the bits of x, moved so that the exponent changes at
+ * sqrt(2). A subnormal x is its bits times the smallest number; they become a float as the fraction of one, since a
+ * multiplication of a subnormal number is slow. */
 typedef struct Scaled {
     Value k, f;
 } Scaled;
@@ -265,7 +272,8 @@ static Scaled scaled(const Maker *m, Value x)
     const int      up     = k->bias + k->fraction - 1;
     const uint64_t root   = constant_bits(m, M_SQRT1_2), one = constant_bits(m, 1), counter = constant_bits(m, ldexp(1, k->fraction));
     const Value    tiny   = less(m, x, real(m, k->least));
-    const Value    whole_x = sub(m, from_bits(m, word2(m, EX_BIT_OR, bits_of(m, x), word(m, counter))), real(m, ldexp(1, k->fraction)));
+    const Value    whole_x =
+        sub(m, from_bits(m, word2(m, EX_BIT_OR, bits_of(m, x), word(m, counter))), real(m, ldexp(1, k->fraction)));
     const Value    normal = choose(m, tiny, whole_x, x);
     const Value    moved  = word2(m, EX_ADD, bits_of(m, normal), word(m, one - root));
     const Value    biased = word2(m, EX_SHR, moved, word(m, (uint64_t)k->fraction));
@@ -372,7 +380,8 @@ static Angle angle(const Maker *m, Value x)
     const Value   lost = add(m, sub(m, small.hi, sub(m, a, b)), small.lo);
     const Value   r = clamp(m, sub(m, b, lost), -0.8, 0.8), z = mul(m, r, r);
     const Value   sine = mul_add(m, mul(m, r, z), polynomial(m, k->sin_rest, z), r);
-    return (Angle){ sine, mul_add(m, mul(m, z, z), polynomial(m, k->cos_rest, z), mul_add(m, z, real(m, -0.5), real(m, 1))),
+    return (Angle){ sine,
+                    mul_add(m, mul(m, z, z), polynomial(m, k->cos_rest, z), mul_add(m, z, real(m, -0.5), real(m, 1))),
                     bits_of(m, sum) };
 }
 
@@ -401,8 +410,11 @@ static Value expand_tan(const Maker *m, const Value *a)
 {
     const Value small = is_small(m, a[0]);
     const Angle v     = angle(m, zero_if(m, small, a[0]));
-    const Value odd   = last_bit(m, v.quadrant), top = choose(m, odd, v.cosine, v.sine), bottom = choose(m, odd, v.sine, v.cosine);
-    return choose(m, small, a[0], flip_sign(m, divide(m, top, bottom), word2(m, EX_SHL, v.quadrant, word(m, (uint64_t)m->k->size - 1))));
+    const Value odd = last_bit(m, v.quadrant), top = choose(m, odd, v.cosine, v.sine),
+                bottom = choose(m, odd, v.sine, v.cosine);
+    return choose(
+        m, small, a[0],
+        flip_sign(m, divide(m, top, bottom), word2(m, EX_SHL, v.quadrant, word(m, (uint64_t)m->k->size - 1))));
 }
 
 /* ---- atan2 ------------------------------------------------------------------------------ */
@@ -433,7 +445,8 @@ static Value expand_atan2(const Maker *m, const Value *a)
 /* |x| + |x|^3 rest(x^2) near 0; 1 - 2/(e^2|x| + 1) where that is at least 1/2. */
 static Value expand_tanh(const Maker *m, const Value *a)
 {
-    const Value small = is_small(m, a[0]), x = zero_if(m, small, real1(m, EX_ABS, a[0])), z = mul(m, x, x), one = real(m, 1);
+    const Value small = is_small(m, a[0]), x = zero_if(m, small, real1(m, EX_ABS, a[0])), z = mul(m, x, x),
+                one  = real(m, 1);
     const Value near = mul_add(m, mul(m, x, z), polynomial(m, m->k->tanh_rest, z), x);
     const Value most = real2(m, EX_MIN, real(m, m->k->tanh_one), x);
     const Value far  = sub(m, one, divide(m, real(m, 2), add(m, exp_inside(m, add(m, most, most)), one)));

@@ -367,7 +367,8 @@ void lex(kn_context *cx, Arena *arena, const Source *source, bool keep_comments,
     Lexer lx = { .cx = cx, .arena = arena, .source = source, .text = source->text, .length = source->length,
                  .keep_comments = keep_comments, .out = out };
     if (source->length > KN_MAX_TEXT) {
-        diag_error(cx, (Loc){ 0 }, NULL, "%s is too large: a program has at most %d MiB", source->name, KN_MAX_TEXT >> 20);
+        diag_error(cx, (Loc){ 0 }, NULL, "%s is too large: a program has at most %d MiB", source->name,
+                   KN_MAX_TEXT >> 20);
         lx.length = 0;
     }
     if (lx.length >= 3 && !memcmp(lx.text, "\xEF\xBB\xBF", 3))

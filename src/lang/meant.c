@@ -77,8 +77,8 @@ const char *text_of(Elab *el, Loc loc)
 
 static void find_unknown_now(const Expr *e, void *user)
 {
-    *(bool *)user |= e->op == EX_VAR || e->op == EX_PARAM || e->op == EX_CALL || e->op == EX_EXTERN || e->op == EX_DIM_MIN
-                  || e->op == EX_DIM_EXTENT;
+    *(bool *)user |= e->op == EX_VAR || e->op == EX_PARAM || e->op == EX_CALL || e->op == EX_EXTERN ||
+                     e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT;
 }
 
 bool known_now(Elab *el, Value v)

@@ -410,7 +410,8 @@ static const char *alias_remedy(Elab *el, const Entry *e, Value v)
 {
     const Loc value = e->item->value->loc;
     if (value_is_weak(v) || (v.kind == VAL_EXPR && known_now(el, v)))
-        return arena_printf(el->arena, "a number is a constant, `const %s = %s`, or a function without arguments, `%s() = %s`",
+        return arena_printf(el->arena,
+                            "a number is a constant, `const %s = %s`, or a function without arguments, `%s() = %s`",
                             e->name, text_of(el, value), e->name, text_of(el, value));
     if (v.kind == VAL_EXPR)
         return number_meant(el, e->name, value);
@@ -423,9 +424,10 @@ static Value alias_value(Elab *el, Entry *e)
     const char *coordinates = coordinates_meant(el, e->env, a);
     Value       v;
     if (coordinates) {
-        diag_error(el->cx, e->loc,
-                   arena_printf(el->arena, "name its arguments: `%s(%s) = %s`", e->name, coordinates, text_of(el, a->loc)),
-                   "`%s` has no arguments, but its value uses %s", e->name, coordinates);
+        diag_error(
+            el->cx, e->loc,
+            arena_printf(el->arena, "name its arguments: `%s(%s) = %s`", e->name, coordinates, text_of(el, a->loc)),
+            "`%s` has no arguments, but its value uses %s", e->name, coordinates);
         return ERROR_VALUE;
     }
     if (a->kind == AST_CALL && a->kids[0]->kind == AST_NAME && is_known(e->env, a->kids[0]->name)) {

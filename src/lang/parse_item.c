@@ -341,8 +341,10 @@ static bool follows_defined_name(TokenKind k)
 /* What to do about a word of the language that stands where an item begins; NULL for other words. */
 static const char *misplaced_word(const char *word)
 {
-    static const struct { const char *word, *remedy; } misplaced[] = {
-        { "let", "`let` stands only inside { … }; elsewhere write const a = …, or a(x) = …; a formula has it so: def f(x) = { let a = …  a*a }" },
+    static const struct { const char *word, *remedy;
+    } misplaced[] = {
+        { "let", "`let` stands only inside { … }; elsewhere write const a = …, or a(x) = …; a formula has it so: def "
+                 "f(x) = { let a = …  a*a }" },
         { "for", "reduction variables are written: for i in a..b, j in c..d" },
         { "where", "`where` follows the reduction variables: for i in a..b where …; else use if … then … else …" },
         { "return", "`return` ends a template: def name(f) { … return (x, y) = … }" },

@@ -77,10 +77,14 @@ static bool argument_ok(Elab *el, const Entry *t, Value v, Loc loc)
     if (v.kind == VAL_EXPR)
         expr_visit(el->pool, v.expr, find_point, &differs);
     const char *formula = formula_meant(el, t);
-    const bool  fixed   = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v) || (v.kind == VAL_EXPR && !differs);
+    const bool fixed = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v) || (v.kind == VAL_EXPR && !differs);
     if (!fixed && v.kind != VAL_ERROR)
-        diag_error(el->cx, loc, formula ? formula : differs ? "what differs from point to point is read inside, through a function" : NULL,
-                   "the argument of a template with a body is a function, a type or a number that is the same at every point, this is %s",
+        diag_error(el->cx, loc,
+                   formula   ? formula
+                   : differs ? "what differs from point to point is read inside, through a function"
+                             : NULL,
+                   "the argument of a template with a body is a function, a type or a number that is the same at every "
+                   "point, this is %s",
                    value_describe(el, v));
     return fixed;
 }
@@ -113,7 +117,8 @@ static Value returned(Elab *el, const Env *env, const Entry *t, const Item *ret,
     const char *coordinates = coordinates_meant(el, env, ret->value);
     if (coordinates) {
         diag_error(el->cx, ret->value->loc,
-                   arena_printf(el->arena, "name its arguments: `return (%s) = %s`", coordinates, text_of(el, ret->value->loc)),
+                   arena_printf(el->arena, "name its arguments: `return (%s) = %s`", coordinates,
+                                text_of(el, ret->value->loc)),
                    "the function that `%s` returns has no arguments, but its value uses %s", t->name, coordinates);
         return ERROR_VALUE;
     }

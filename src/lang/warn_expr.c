@@ -1,5 +1,5 @@
-/* Warnings about expressions, raised while these are elaborated and have a place: quotients of what may have wrapped, and
- * comparisons that types decide. */
+/* Warnings about expressions, raised while these are elaborated and have a place: quotients of what may have wrapped,
+ * and comparisons that types decide. */
 #include "ir/simplify.h"
 #include "lang/elab.h"
 
@@ -98,7 +98,8 @@ static bool is_comparison(const Expr *e)
     return e->op == EX_LT || e->op == EX_LE || e->op == EX_EQ || e->op == EX_NE;
 }
 
-/* Is it made of data and constants, and does it read data (*reads)? Coordinates and sizes have no range by their type. */
+/* Is it made of data and constants, and does it read data (*reads)? Coordinates and sizes have no range by their type.
+ */
 static bool is_data(const Expr *e, int *nodes, bool *reads)
 {
     *reads |= e->op == EX_CALL;

@@ -155,7 +155,8 @@ const Expr *box_nonempty(Build *b, const SymBox *box, int rank);
 void nest_accesses(Build *b, Nest *n, SpanAccess *access, void *user);
 
 /* ---- prefetch.c ---- */
-void prefetches(Build *b, Nest *n, int loop, Wraps *w);       /* those whose lines are asked for in loop `loop`; the partners' too */
+void prefetches(Build *b, Nest *n, int loop,
+                Wraps *w); /* those whose lines are asked for in loop `loop`; the partners' too */
 
 /* ---- nest.c ---- */
 void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes);
@@ -174,7 +175,7 @@ Nest nest_copy(Build *b, const Nest *n);
 void        together_begin(Build *b, Nest *n);                                  /* finds its partners, and what the shared loops run over */
 void        together_bind(Build *b, Nest *n, int loop, Wraps *w);               /* partners' names, after some of its own have got a value in that loop */
 int         together_depth(const Nest *n);                                      /* the number of loops that it shares with any */
-const Expr *together_meets(Build *b, Nest *n);                                  /* do the shared loops come to its own box here? NULL: they do */
+const Expr *together_meets(Build *b, Nest *n); /* do the shared loops come to its own box here? NULL: they do */
 const Expr *together_alive(Build *b, const PlanFunc *pf);                       /* is anything read of it, or of those that run in its loops? NULL: it is */
 bool        together_joined(Build *b, const PlanDef *def);                      /* does it run in the loops of another? */
 

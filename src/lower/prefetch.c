@@ -52,7 +52,8 @@ static const Expr *hull(Lower *lw, ExprOp op, bool any, const Expr *a, const Exp
     return !any ? b : a && b ? x_op(lw, op, a, b) : NULL;
 }
 
-static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose)
+static void fetch_access(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided,
+                         unsigned unsafe, unsigned loose)
 {
     Fetch *at = user;
     Reads *r  = &at->reads[call->u.call.func->id];

@@ -206,10 +206,12 @@ static Span span_stored(const Regions *r, const Func *f, int d, Span s)
     const SymBox *stored = &r->b->stored[f->id];
     if (f->kind == FUNC_INPUT || !stored->known || level_same(r->level, plan_func(r->b->plan, f)->store))
         return s;
-    return (Span){ x_max(lw, x_min(lw, s.min, stored->max[d]), stored->min[d]), x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
+    return (Span){ x_max(lw, x_min(lw, s.min, stored->max[d]), stored->min[d]),
+                   x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
 }
 
-static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose)
+static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided,
+                   unsigned unsafe, unsigned loose)
 {
     Regions    *r = user;
     Build      *b = r->b;
@@ -416,7 +418,7 @@ static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Exp
             none = x_op(lw, EX_OR, none, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, alive));
         Stmt       *s    = ARENA_NEW(lw->arena, Stmt);
         s->kind            = STMT_CHECK;
-        s->check.status    = KN_ERROR_ARGUMENT;         /* a mistake of the schedule, which the interpreter would hide */
+        s->check.status    = KN_ERROR_ARGUMENT; /* a mistake of the schedule, which the interpreter would hide */
         s->check.condition = x_op(lw, EX_OR, none, x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max)));
         s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, pf->origin->args[d]);
         wrap_before(r->b, r->w, s);

@@ -119,7 +119,8 @@ static bool may_wrap(const Spans *sp, const Linear *form, const Span *atoms)
     return total >= (sp->clamped ? 0x1p31 : 0x1p30);
 }
 
-/* The check that a sum does not wrap: |sum| <= 2^28, in 64 bits. What is clamped need not be a coordinate: |sum| < 2^31. */
+/* The check that a sum does not wrap: |sum| <= 2^28, in 64 bits. What is clamped need not be a coordinate: |sum| <
+ * 2^31. */
 static void check_sum(Spans *sp, const Linear *form, const Span *atoms)
 {
     Lower *lw = sp->lw;
@@ -262,7 +263,8 @@ static bool is_clamp(Spans *sp, const Expr *e)
         return false;
     for (int i = 0; i < 2; i++) {
         const Expr *inner = e->args[i];
-        if (inner->op == other && spans_fixed(sp, e->args[1 - i]) && (spans_fixed(sp, inner->args[0]) || spans_fixed(sp, inner->args[1])))
+        if (inner->op == other && spans_fixed(sp, e->args[1 - i]) &&
+            (spans_fixed(sp, inner->args[0]) || spans_fixed(sp, inner->args[1])))
             return true;
     }
     return false;
@@ -314,8 +316,9 @@ static void note_alive(Spans *sp, const Expr *condition)
 static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max);
 static void assume_order(Spans *sp, const Expr *a, const Expr *b, int64_t shift);
 
-/* What a bound of a node says of its parts: an end is passed down through conversions that change nothing, sums, quotients by a number, magnitudes, and min and max of the right side. That is for inputs
- * alone: boxes of functions follow from plain bounds of variables, which are cheap to keep at every loop. */
+/* What a bound of a node says of its parts: an end is passed down through conversions that change nothing, sums,
+ * quotients by a number, magnitudes, and min and max of the right side. That is for inputs alone: boxes of functions
+ * follow from plain bounds of variables, which are cheap to keep at every loop. */
 static void narrow_parts(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
 {
     Lower      *lw = sp->lw;
@@ -323,13 +326,16 @@ static void narrow_parts(Spans *sp, const Expr *node, const Expr *min, const Exp
     int64_t     d;
     switch ((ExprOp)node->op) {
     case EX_CAST:
-        if (type_is_int((kn_type)a->type) && type_is_int((kn_type)node->type) && range_within((kn_type)node->type, value_range(lw, a)) &&
+        if (type_is_int((kn_type)a->type) && type_is_int((kn_type)node->type) &&
+            range_within((kn_type)node->type, value_range(lw, a)) &&
             range_within((kn_type)a->type, value_range(lw, min ? min : max)))
-            narrow(sp, a, min ? x_cast(lw, (kn_type)a->type, min) : NULL, max ? x_cast(lw, (kn_type)a->type, max) : NULL);
+            narrow(sp, a, min ? x_cast(lw, (kn_type)a->type, min) : NULL,
+                   max ? x_cast(lw, (kn_type)a->type, max) : NULL);
         break;
     case EX_DIV:
         if (node->type == KN_I32 && expr_is_int(node->args[1], &d) && d > 0)
-            narrow(sp, a, min ? scaled(lw, min, d) : NULL, max ? x_add(lw, scaled(lw, max, d), x_int(lw, d - 1)) : NULL);
+            narrow(sp, a, min ? scaled(lw, min, d) : NULL,
+                   max ? x_add(lw, scaled(lw, max, d), x_int(lw, d - 1)) : NULL);
         break;
     case EX_ADD:
     case EX_SUB:
@@ -407,7 +413,8 @@ static const Expr *moved_by(Lower *lw, const Expr *end, int64_t shift)
     if (!end || !shift || !type_is_int(type))
         return end;
     const Range r = value_range(lw, end);
-    return range_within(type, range_int(r.lo + shift, r.hi + shift)) ? x_add(lw, end, expr_int(lw->exprs, type, shift)) : end;
+    return range_within(type, range_int(r.lo + shift, r.hi + shift)) ? x_add(lw, end, expr_int(lw->exprs, type, shift))
+                                                                     : end;
 }
 
 /* Uses that a + shift <= b. */
@@ -436,15 +443,18 @@ static void note_possible(Spans *sp, const Expr *variable, const Expr *condition
     *holds             = x_and(sp->lw, *holds, condition);
 }
 
-/* Uses that node != limit, which does not run: an end of the span that is that number moves inward by one. A span of that one number stays as it is: then the branch
- * is not entered for these ranges, which `possible` says. (The part of a range that a loop inside runs through has another number only if the whole has: boxes inside lie in those outside.) */
+/* Uses that node != limit, which does not run: an end of the span that is that number moves inward by one. A span of
+ * that one number stays as it is: then the branch is not entered for these ranges, which `possible` says. (The part of
+ * a range that a loop inside runs through has another number only if the whole has: boxes inside lie in those outside.)
+ */
 static void exclude(Spans *sp, const Expr *node, const Expr *limit)
 {
     Lower     *lw  = sp->lw;
     const Span was = span_of(sp, node);
     if (!was.min || !was.max)
         return;
-    const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit), *last = x_op(lw, EX_EQ, was.max, limit);
+    const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit),
+               *last = x_op(lw, EX_EQ, was.max, limit);
     const Span  now = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
                         x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
     note_possible(sp, node, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
@@ -454,13 +464,15 @@ static void exclude(Spans *sp, const Expr *node, const Expr *limit)
     forget_spans(&sp->level[sp->depth], lw->arena);
 }
 
-/* Is a - b a variable that runs, or its negative, less something that does not? Then a == b where the variable is *limit. */
+/* Is a - b a variable that runs, or its negative, less something that does not? Then a == b where the variable is
+ * *limit. */
 static const Expr *variable_against(Spans *sp, const Expr *a, const Expr *b, const Expr **limit)
 {
     Lower *lw = sp->lw;
     Linear form, runs, rest;
     bool   whole = true;
-    if (a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b) || !expr_linear(lw->arena, expr_binary(lw->exprs, EX_SUB, KN_I32, a, b), &form))
+    if (a->type != KN_I32 || has_calls(sp, a) || has_calls(sp, b) ||
+        !expr_linear(lw->arena, expr_binary(lw->exprs, EX_SUB, KN_I32, a, b), &form))
         return NULL;
     part_form(sp, &form, &runs, &rest);
     if (runs.count != 1 || runs.atoms[0]->op != EX_VAR || (runs.coefficients[0] != 1 && runs.coefficients[0] != -1))
@@ -543,7 +555,8 @@ bool spans_enter(Spans *sp, const Expr *condition, bool truth)
 {
     if (sp->depth == SPAN_LEVELS || sp->work > SPAN_WORK)
         return false;
-    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided, *possible = sp->level[sp->depth].possible, *derived = sp->level[sp->depth].derived;
+    const Expr *alive = sp->level[sp->depth].alive, *decided = sp->level[sp->depth].decided,
+               *possible = sp->level[sp->depth].possible, *derived = sp->level[sp->depth].derived;
     sp->depth++;
     SpanLevel *level = &sp->level[sp->depth];
     *level           = (SpanLevel){ .alive = alive, .decided = decided, .possible = possible, .derived = derived };
@@ -624,8 +637,8 @@ static void mention_node(const Expr *e, void *user)
             m->found |= m->sp->level[level].guarded.at[i] == e;
 }
 
-/* Does the index depend on a variable that `possible` is about? Else it is the same whether the branch is entered or not. This is asked of the expression and not of its span: the answer
- * is the same at every loop. */
+/* Does the index depend on a variable that `possible` is about? Else it is the same whether the branch is entered or
+ * not. This is asked of the expression and not of its span: the answer is the same at every loop. */
 static bool is_guarded(Spans *sp, const Expr *call)
 {
     Mention m = { .sp = sp };
@@ -640,7 +653,8 @@ static void tell_access(Spans *sp, const Expr *call)
     Lower           *lw     = sp->lw;
     const SpanLevel *now    = &sp->level[sp->depth];
     const Expr      *alive  = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
-    const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT, always = !now->decided && alive == sp->level[0].alive;
+    const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT,
+               always       = !now->decided && alive == sp->level[0].alive;
     Span             index[KN_MAX_RANK];
     unsigned         unsafe = 0, loose = 0;
     for (int d = 0; d < (int)call->count; d++) {
@@ -661,14 +675,18 @@ static void tell_access(Spans *sp, const Expr *call)
     sp->access(sp->user, call, index, alive, decided, unsafe, loose);
 }
 
-/* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is called? */
+/* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is
+ * called? */
 static bool is_either(Spans *sp, const Expr *condition, bool truth)
 {
-    const bool is_or = condition->op == EX_OR || condition->op == EX_BIT_OR, is_and = condition->op == EX_AND || condition->op == EX_BIT_AND;
-    return condition->type == KN_BOOL && (truth ? is_or : is_and) && spans_fixed(sp, condition->args[0]) != spans_fixed(sp, condition->args[1]);
+    const bool is_or  = condition->op == EX_OR || condition->op == EX_BIT_OR,
+               is_and = condition->op == EX_AND || condition->op == EX_BIT_AND;
+    return condition->type == KN_BOOL && (truth ? is_or : is_and) &&
+           spans_fixed(sp, condition->args[0]) != spans_fixed(sp, condition->args[1]);
 }
 
-/* What evaluating `arm` reads where `condition` is `truth`. Behind a disjunction: what it reads where the one part holds, and where the other does. */
+/* What evaluating `arm` reads where `condition` is `truth`. Behind a disjunction: what it reads where the one part
+ * holds, and where the other does. */
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)
 {
     if (!has_calls(sp, arm))

@@ -32,21 +32,24 @@ typedef struct SpanSum {
 enum { SPAN_LEVELS = 6, SPAN_WORK = 20000 };
 
 typedef struct SpanLevel {
-    Map         spans[2][2];        /* node -> Span, without and with what was derived; the second of each: inside a clamp */
+    Map         spans[2][2]; /* node -> Span, without and with what was derived; the second of each: inside a clamp */
     Map         visited;            /* node -> itself */
     VEC(SpanKnown) known;
     VEC(SpanSum) sums;
     VEC(const Expr *) guarded;      /* the variables that `possible` is about */
     const Expr *alive;              /* NULL: always */
     const Expr *decided;            /* the part of it in which nothing runs (a parameter, a size): known when the code is called. NULL: none */
-    const Expr *possible;           /* the condition that the ranges have a point where what is said around with x == c and x != c holds; NULL: they have */
+    const Expr *possible; /* the condition that the ranges have a point where what is said around with x == c and x != c
+                             holds; NULL: they have */
     const Expr *derived;            /* the condition that they have one where derived bounds hold */
 } SpanLevel;
 
-/* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided; NULL: true), and the dimensions, a bit each, whose
- * index is not safe as it stands: inside its span whatever the conditions around are, and computed exactly. Of these the loose ones are not made by linear and monotonic operators: the span over a part of
- * the ranges need not lie in the span over all of them. */
-typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose);
+/* An access that can happen: a call, the span of each index, the conditions that it happens at all (alive and decided;
+ * NULL: true), and the dimensions, a bit each, whose index is not safe as it stands: inside its span whatever the
+ * conditions around are, and computed exactly. Of these the loose ones are not made by linear and monotonic operators:
+ * the span over a part of the ranges need not lie in the span over all of them. */
+typedef void SpanAccess(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided,
+                        unsigned unsafe, unsigned loose);
 
 typedef struct Spans {
     Lower      *lw;
@@ -71,7 +74,8 @@ void spans_visit(Spans *sp, const Expr *e);
 /* What follows happens where `condition` is `truth`; false: no room for that, nothing was begun. */
 bool spans_enter(Spans *sp, const Expr *condition, bool truth);
 void spans_leave(Spans *sp);
-/* The condition that the branches around are entered for these ranges, as far as it is known at every loop; NULL: they are. */
+/* The condition that the branches around are entered for these ranges, as far as it is known at every loop; NULL: they
+ * are. */
 const Expr *spans_entered(const Spans *sp);
 /* Does nothing in it run, and is nothing in it read? Then it is its own span. */
 bool spans_fixed(Spans *sp, const Expr *e);

@@ -44,7 +44,8 @@ typedef struct SelfReads {
     SymBox        box;
 } SelfReads;
 
-static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided, unsigned unsafe, unsigned loose)
+static void self_read(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided,
+                      unsigned unsafe, unsigned loose)
 {
     SelfReads *s  = user;
     Lower     *lw = s->b->lw;

@@ -190,8 +190,8 @@ static int check_all(kn_rt *rt, const kn_rt_program *program, const kn_buffer *c
     return status ? status : check_overlaps(rt, program, given);
 }
 
-/* An empty input with memory behind it, as if no extent were 0. Code may read what it then does not use: a clamped index lies in 0..max(extent - 1, 0) along each
- * dimension. One row is enough: the other dimensions have stride 0. */
+/* An empty input with memory behind it, as if no extent were 0. Code may read what it then does not use: a clamped
+ * index lies in 0..max(extent - 1, 0) along each dimension. One row is enough: the other dimensions have stride 0. */
 static int use_empty(kn_rt *rt, const kn_rt_port *port, const kn_buffer *given, kn_buffer *used)
 {
     const int dense = port->dense < 0 ? 0 : port->dense;

@@ -44,7 +44,8 @@ KN_API int kn_rt_leave(kn_rt *rt, const kn_rt_program *program, const kn_buffer 
 KN_API int kn_rt_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t dim, int32_t min, int32_t max, const kn_buffer *used, const char *reader);
 /* Tells an error (the code's own checks) and gives its status back. */
 KN_API int kn_rt_fail(kn_rt *rt, const kn_rt_program *program, int32_t status, const char *message);
-/* The function for which the last kn_rt_need of this thread found too little since the call began, as it was given; NULL: there was none. */
+/* The function for which the last kn_rt_need of this thread found too little since the call began, as it was given;
+ * NULL: there was none. */
 KN_API const char *kn_rt_last_reader(void);
 
 /* Scratch: aligned to 64 bytes, with 64 more readable behind its end; kept by the thread for the next call. NULL: no memory, and the error was told (return

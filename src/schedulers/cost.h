@@ -10,7 +10,9 @@
 typedef enum CostTerm { TERM_OPS, TERM_LOADS, TERM_WAITS, TERM_L2, TERM_L3, TERM_MEMORY, TERM_ROWS, TERM_ENDS, TERM_TASKS, TERM_COUNT } CostTerm;
 extern const char *const cost_term_names[TERM_COUNT];
 
-enum { STEPS_PER_STAGE = 8 };   /* of the context's quota, for a stage of a group that is predicted: a step takes about 100 ns */
+enum {
+    STEPS_PER_STAGE = 8
+}; /* of the context's quota, for a stage of a group that is predicted: a step takes about 100 ns */
 enum { SLIDE_ROWS = 8 };        /* finding out what a window lacks takes as long as beginning so many rows */
 
 typedef struct StageCost {

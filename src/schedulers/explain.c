@@ -1,9 +1,9 @@
 /* Explaining a draft: the costs of its groups, what was refused, and the words that the text and the page share.
  *
  * Refused are small changes of the draft, each costed by the common model: a member at root or inlined, a group inside
- * the one that reads it, tiles half or twice as large. The fastest of each group is kept, and the rule that is against it
- * is named: it is not legal; the cost model predicts more, and which of its terms grows most; it gains nothing, and a
- * change is made for a gain only; or it is predicted to gain, and the scheduler decides by a rule of its own
+ * the one that reads it, tiles half or twice as large. The fastest of each group is kept, and the rule that is against
+ * it is named: it is not legal; the cost model predicts more, and which of its terms grows most; it gains nothing, and
+ * a change is made for a gain only; or it is predicted to gain, and the scheduler decides by a rule of its own
  * (schedulers.h), not by this prediction. */
 #include "schedulers/explain.h"
 
@@ -382,8 +382,14 @@ void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *
 {
     const Draft *d = &made->draft;
     const size_t n = (size_t)d->graph->stage_count + 1;
-    *x = (Explained){ .scheduler = made->scheduler, .d = d, .m = m, .costs = ARENA_ARRAY(arena, GroupCost, n), .refused = ARENA_ARRAY(arena, Refused, n),
-                      .order = ARENA_ARRAY(arena, int, n), .number = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, StageCost, n) };
+    *x             = (Explained){ .scheduler = made->scheduler,
+                                  .d         = d,
+                                  .m         = m,
+                                  .costs     = ARENA_ARRAY(arena, GroupCost, n),
+                                  .refused   = ARENA_ARRAY(arena, Refused, n),
+                                  .order     = ARENA_ARRAY(arena, int, n),
+                                  .number    = ARENA_ARRAY(arena, int, n),
+                                  .stages    = ARENA_ARRAY(arena, StageCost, n) };
     for (int i = 0; i < d->group_count; i++) {
         cost_group(d, i, m, x->stages, &x->costs[i]);
         x->ns += x->costs[i].ns;

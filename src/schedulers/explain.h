@@ -9,7 +9,7 @@ typedef struct Refused {
     const char *what;           /* "blurx at root"; NULL: none was legal */
     RuleOf      rule;           /* of the scheduler that it would be up to */
     double      ns;             /* the whole draft with it */
-    int64_t     exceeds;        /* the footprint of its group then, if the change makes that larger than the L2; else 0 */
+    int64_t     exceeds; /* the footprint of its group then, if the change makes that larger than the L2; else 0 */
     CostTerm    term;           /* that has grown most, over all groups */
     double      more;           /* by how much */
     const char *illegal;        /* what could not be tried, and why; NULL: all could */

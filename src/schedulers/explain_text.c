@@ -103,13 +103,15 @@ static void print_candidates(Text *out, const Explained *x)
     for (int i = 0; i < x->all_count; i++)
         text_printf(out, "  %-8s %8s in %d group%s%s%s\n", x->all[i].scheduler->name,
                     explain_time(out->arena, x->all[i].ns), x->all[i].draft.group_count,
-                    x->all[i].draft.group_count == 1 ? "" : "s", i ? "" : "   <- ", i ? "" : explain_taken(x, out->arena));
+                    x->all[i].draft.group_count == 1 ? "" : "s", i ? "" : "   <- ",
+                    i ? "" : explain_taken(x, out->arena));
 }
 
 void explain_text(Text *out, const Explained *x)
 {
     text_printf(out, "By %s: %s predicted, %d group%s of %d functions, %d core%s.\n\n", x->scheduler->name,
-                explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions, x->m->cores, x->m->cores == 1 ? "" : "s");
+                explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions,
+                x->m->cores, x->m->cores == 1 ? "" : "s");
     for (int i = 0; i < x->d->group_count; i++) {
         print_reads(out, x, x->order[i]);
         print_box(out, x, x->order[i]);

@@ -1,10 +1,13 @@
-/* The graph that schedulers work on: stages, what each reads of the others, how much there is of each, and what a point costs.
+/* The graph that schedulers work on: stages, what each reads of the others, how much there is of each, and what a point
+ * costs.
  *
- * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a Binding). A scheduler needs no expression; the special forms (special.h) look at some.
- * Gives   a stage per function that is needed, producers before consumers, and an edge per producer and definition that reads it.
- * How     An access is one form per dimension of the producer, floor((num*v + lo..hi) / den) with one variable v of the reader, clamped into least..most: all that stencils,
- *         pyramids, boundaries and transposes need. Whatever is not of that form (data-dependent, several variables) is a span of numbers that encloses it. So the
- *         box that a tile needs of every stage is a few multiplications per edge: fast enough to ask thousands of times. */
+ * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a Binding). A
+ * scheduler needs no expression; the special forms (special.h) look at some. Gives   a stage per function that is
+ * needed, producers before consumers, and an edge per producer and definition that reads it. How     An access is one
+ * form per dimension of the producer, floor((num*v + lo..hi) / den) with one variable v of the reader, clamped into
+ * least..most: all that stencils, pyramids, boundaries and transposes need. Whatever is not of that form
+ * (data-dependent, several variables) is a span of numbers that encloses it. So the box that a tile needs of every
+ * stage is a few multiplications per edge: fast enough to ask thousands of times. */
 #ifndef KILN_SCHEDULERS_GRAPH_H
 #define KILN_SCHEDULERS_GRAPH_H
 

@@ -30,9 +30,9 @@ extern const int       scheduler_count;
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
 /* Of drafts whose predictions are so near to the fastest `auto` takes the one that moves less than such a part of what
- * the fastest does. AS_GOOD_PERCENT: nl_means for an L2 of 1280 KiB, where the draft that moves a quarter of the bytes is
- * predicted to take 1.062 times as long and takes 0.94. From 7 to 10 no other app's choice changes, for L2s of 1280 KiB
- * and 2 MiB, with one and two threads. */
+ * the fastest does. AS_GOOD_PERCENT: nl_means for an L2 of 1280 KiB, where the draft that moves a quarter of the bytes
+ * is predicted to take 1.062 times as long and takes 0.94. From 7 to 10 no other app's choice changes, for L2s of 1280
+ * KiB and 2 MiB, with one and two threads. */
 enum { AS_GOOD_PERCENT = 8, FAR_LESS_PERCENT = 50 };
 /* auto.c: what all the others have drafted, the one to take first and then the fastest as predicted; `out` has room for as many as there are schedulers. Gives their number, which is not 0. */
 typedef struct Candidate {

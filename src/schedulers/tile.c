@@ -479,7 +479,8 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         try_shape(t, gr, &l1, &best);
     }
     TileShape least;
-    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) && tile_least_overlap(t, machine_kept_l2(t->m), &least))
+    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) &&
+        tile_least_overlap(t, machine_kept_l2(t->m), &least))
         try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);

@@ -39,9 +39,11 @@ static void test_errors(kn_context *cx)
 static void test_warnings(kn_context *cx)
 {
     for (int i = 0; kn_warning_get(i).name; i++)
-        CHECK(kn_warn(cx, kn_warning_get(i).name, true) == KN_OK && *kn_warning_get(i).summary, "%s", kn_error_text(cx));
+        CHECK(kn_warn(cx, kn_warning_get(i).name, true) == KN_OK && *kn_warning_get(i).summary, "%s",
+              kn_error_text(cx));
     CHECK(!kn_warning_get(-1).name && !kn_warning_get(1000).name, "no such warning");
-    CHECK(kn_warn(cx, "unusd", false) == KN_ERROR_ARGUMENT && strstr(kn_error_text(cx), "did you mean `unused`?"), "%s", kn_error_text(cx));
+    CHECK(kn_warn(cx, "unusd", false) == KN_ERROR_ARGUMENT && strstr(kn_error_text(cx), "did you mean `unused`?"), "%s",
+          kn_error_text(cx));
     CHECK(kn_warn(cx, NULL, false) == KN_ERROR_ARGUMENT && kn_warn(NULL, "unused", false) == KN_ERROR_ARGUMENT, "NULL");
 }
 

@@ -2,13 +2,17 @@
  * plan's own refusals are all in unit/test_plan.c, which asks kn_check about each. */
 #include "api.h"
 
-#define BLUR                                                                                                                       \
-    "input in : u16(x, y) output out blurx(x, y) = (in(x-1, y) + in(x, y) + in(x+1, y)) / 3 "                                      \
+#define BLUR                                                                                                           \
+    "input in : u16(x, y) output out blurx(x, y) = (in(x-1, y) + in(x, y) + in(x+1, y)) / 3 "                          \
     "out(x, y) = (blurx(x, y-1) + blurx(x, y) + blurx(x, y+1)) / 3"
-#define HIST "input in : u8(x, y) output out hist(i) = 0 hist(in(u, v)) += 1 for v in 0..in.height, u in 0..in.width out(i) = hist(i)"
+#define HIST                                                                                                           \
+    "input in : u8(x, y) output out hist(i) = 0 hist(in(u, v)) += 1 for v in 0..in.height, u in 0..in.width out(i) = " \
+    "hist(i)"
 #define FSUM "input in : f32(x, y) output out s(x) = 0.0 s(x) += in(x, r) for q in 0..8, r in 0..100 out(x) = s(x)"
-#define SCAN "input in : f32(x, y) output out out(x, y) = in(x, y) out(k, y) = out(k-1, y) * 0.5 + out(k, y) for k in 1..100"
-#define HEAT "input in : f32(x) output out a(x, t) = in(x) a(x, t) = a(x+1, t-1) + a(x-1, t-1) for t in 1..9 out(x) = a(x, 8)"
+#define SCAN                                                                                                           \
+    "input in : f32(x, y) output out out(x, y) = in(x, y) out(k, y) = out(k-1, y) * 0.5 + out(k, y) for k in 1..100"
+#define HEAT                                                                                                           \
+    "input in : f32(x) output out a(x, t) = in(x) a(x, t) = a(x+1, t-1) + a(x-1, t-1) for t in 1..9 out(x) = a(x, 8)"
 
 typedef struct Row {
     const char *program, *schedule;
@@ -69,7 +73,8 @@ static kn_pipeline *load(kn_context *cx, const Row *row)
 {
     kn_pipeline *p = kn_parse(cx, "a.kiln", row->program, -1);
     CHECK(p, "%s", kn_error_text(cx));
-    CHECK(!*row->schedule || kn_schedule_parse(p, "a.sched", row->schedule, -1) == KN_OK, "%s: %s", row->schedule, kn_error_text(cx));
+    CHECK(!*row->schedule || kn_schedule_parse(p, "a.sched", row->schedule, -1) == KN_OK, "%s: %s", row->schedule,
+          kn_error_text(cx));
     return p;
 }
 
@@ -79,8 +84,10 @@ static void test_row(kn_context *cx, const Row *row, bool fine)
     const kn_status status = kn_check(p, NULL);
     char           *said   = strdup(kn_error_text(cx));
     const bool      ran    = kn_compile(p, &(kn_options){ .scheduler = "none" }) != NULL;
-    CHECK((status == KN_OK) == fine && ran == fine, "%s %s: kn_check %d, kn_compile %d: %s", row->program, row->schedule, (int)status, ran, said);
-    CHECK(!strcmp(said, kn_error_text(cx)), "%s %s: kn_check says\n%sbut kn_compile\n%s", row->program, row->schedule, said, kn_error_text(cx));
+    CHECK((status == KN_OK) == fine && ran == fine, "%s %s: kn_check %d, kn_compile %d: %s", row->program,
+          row->schedule, (int)status, ran, said);
+    CHECK(!strcmp(said, kn_error_text(cx)), "%s %s: kn_check says\n%sbut kn_compile\n%s", row->program, row->schedule,
+          said, kn_error_text(cx));
     free(said);
     kn_pipeline_free(p);
 }
@@ -96,8 +103,11 @@ static void test_unbounded(kn_context *cx, const Row *row)
     CHECK(kn_check(p, NULL) == KN_ERROR_BOUNDS, "%s: %s", row->program, kn_error_text(cx));
     char      *said = strdup(kn_error_text(cx));
     kn_module *m    = kn_compile(p, &(kn_options){ .interpret = true });
-    CHECK(kn_bounds(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2, &regions, &count) == KN_ERROR_BOUNDS, "%s", row->program);
-    CHECK(!strcmp(said, kn_error_text(cx)), "%s: kn_check says\n%sbut kn_bounds\n%s", row->program, said, kn_error_text(cx));
+    CHECK(kn_bounds(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2, &regions, &count) ==
+              KN_ERROR_BOUNDS,
+          "%s", row->program);
+    CHECK(!strcmp(said, kn_error_text(cx)), "%s: kn_check says\n%sbut kn_bounds\n%s", row->program, said,
+          kn_error_text(cx));
     free(said);
     kn_pipeline_free(p);
 }
@@ -105,13 +115,20 @@ static void test_unbounded(kn_context *cx, const Row *row)
 /* Every schedule of the text is looked at, and all that is wrong is said; one by its name if that is asked for. */
 static void test_several(kn_context *cx)
 {
-    kn_pipeline *p = kn_parse(cx, "a.kiln", BLUR " schedule one { out.inline() } schedule two { out.vectorize(x) } schedule three { out.vectorize(x, 8) } "
-                                        "schedule for abacus { out.gpu_lanes(x) }", -1);
+    kn_pipeline *p = kn_parse(
+        cx, "a.kiln",
+        BLUR " schedule one { out.inline() } schedule two { out.vectorize(x) } schedule three { out.vectorize(x, 8) } "
+             "schedule for abacus { out.gpu_lanes(x) }",
+        -1);
     CHECK(p && kn_check(p, NULL) == KN_ERROR_PROGRAM, "%s", kn_error_text(cx));
-    CHECK(strstr(kn_error_text(cx), "`out` cannot be inlined") && strstr(kn_error_text(cx), "the extent of the loop `x`"), "%s", kn_error_text(cx));
+    CHECK(strstr(kn_error_text(cx), "`out` cannot be inlined") &&
+              strstr(kn_error_text(cx), "the extent of the loop `x`"),
+          "%s", kn_error_text(cx));
     CHECK(kn_check(p, &(kn_options){ .schedule = "three" }) == KN_OK, "%s", kn_error_text(cx));
     CHECK(kn_check(p, &(kn_options){ .schedule = "" }) == KN_OK, "%s", kn_error_text(cx));
-    CHECK(kn_check(p, &(kn_options){ .schedule = "thre" }) != KN_OK && strstr(kn_error_text(cx), "did you mean `three`?"), "%s", kn_error_text(cx));
+    CHECK(kn_check(p, &(kn_options){ .schedule = "thre" }) != KN_OK &&
+              strstr(kn_error_text(cx), "did you mean `three`?"),
+          "%s", kn_error_text(cx));
     CHECK(kn_check(NULL, NULL) == KN_ERROR_ARGUMENT, "NULL");
 }
 

@@ -58,8 +58,10 @@ static void test_formats(kn_context *cx)
     for (; kn_image_format_get(count).name; count++)
         CHECK(kn_image_format_get(count).endings[0] == '.', "%s", kn_image_format_get(count).endings);
     CHECK(count == 8 && !kn_image_format_get(-1).name, "%d formats", count);
-    const kn_buffer line = { NULL, KN_U8, 1, { { 0, 5, 1 } } }, deep = { NULL, KN_U8, 3, { { 0, 5, 1 }, { 0, 4, 5 }, { 0, 5, 20 } } };
-    const kn_buffer real = { NULL, KN_F32, 2, { { 0, 5, 1 }, { 0, 4, 5 } } }, gray = { NULL, KN_U8, 2, { { 0, 5, 1 }, { 0, 4, 5 } } };
+    const kn_buffer line = { NULL, KN_U8, 1, { { 0, 5, 1 } } },
+                    deep = { NULL, KN_U8, 3, { { 0, 5, 1 }, { 0, 4, 5 }, { 0, 5, 20 } } };
+    const kn_buffer real = { NULL, KN_F32, 2, { { 0, 5, 1 }, { 0, 4, 5 } } },
+                    gray = { NULL, KN_U8, 2, { { 0, 5, 1 }, { 0, 4, 5 } } };
     bool            as_is;
     expect_ok(cx, kn_image_check(cx, "a.png", &gray, &as_is));
     CHECK(as_is, "u8 needs no conversion");

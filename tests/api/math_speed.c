@@ -1,5 +1,6 @@
-/* No argument makes a function of the language slow: elements of every kind take at most LIMIT times as long as the usual ones. A subnormal number in a multiplication, as operand
- * or result, would take ten times as long. Ratios within one process, the shortest of many runs; rounds go on until all are seen to hold, so that a busy machine only takes
+/* No argument makes a function of the language slow: elements of every kind take at most LIMIT times as long as the
+ * usual ones. A subnormal number in a multiplication, as operand or result, would take ten times as long. Ratios within
+ * one process, the shortest of many runs; rounds go on until all are seen to hold, so that a busy machine only takes
  * longer. `MATH_SPEED=1` prints the table. */
 #include "api.h"
 
@@ -19,9 +20,18 @@ typedef struct Range {
 } Range;
 
 static const Range ranges[] = {
-    { "usual", 0.5, 2, false },          { "negative", -2, -0.5, false },   { "tiny", 1e-25, 1e-20, false },     { "small", 1e-38, 1e-30, false },
-    { "subnormal", 0, 0, true },         { "huge", 1e20, 1e30, false },     { "underflows", -103, -88, false },  { "far below", -1e6, -1e3, false },
-    { "underflows in f64", -745, -709, false }, { "zero", 0, 0, false },    { "infinite", INFINITY, INFINITY, false }, { "NaN", NAN, NAN, false },
+    { "usual", 0.5, 2, false },
+    { "negative", -2, -0.5, false },
+    { "tiny", 1e-25, 1e-20, false },
+    { "small", 1e-38, 1e-30, false },
+    { "subnormal", 0, 0, true },
+    { "huge", 1e20, 1e30, false },
+    { "underflows", -103, -88, false },
+    { "far below", -1e6, -1e3, false },
+    { "underflows in f64", -745, -709, false },
+    { "zero", 0, 0, false },
+    { "infinite", INFINITY, INFINITY, false },
+    { "NaN", NAN, NAN, false },
 };
 enum { RANGES = sizeof ranges / sizeof *ranges };
 
@@ -33,8 +43,19 @@ typedef struct Function {
 enum { SUBNORMAL = 1 << 4 };
 
 static const Function functions[] = {
-    { "exp(v)", 0 }, { "log(v)", 0 }, { "pow(v, 1.5)", 0 }, { "pow(2.5, v)", 0 }, { "pow(0.3, 0 - v)", 0 }, { "sin(v)", 0 }, { "cos(v)", 0 }, { "tan(v)", 0 },
-    { "tanh(v)", 0 }, { "atan2(v, 1)", SUBNORMAL }, { "atan2(1, v)", SUBNORMAL }, { "erf(v)", SUBNORMAL }, { "sqrt(abs(v))", SUBNORMAL },
+    { "exp(v)", 0 },
+    { "log(v)", 0 },
+    { "pow(v, 1.5)", 0 },
+    { "pow(2.5, v)", 0 },
+    { "pow(0.3, 0 - v)", 0 },
+    { "sin(v)", 0 },
+    { "cos(v)", 0 },
+    { "tan(v)", 0 },
+    { "tanh(v)", 0 },
+    { "atan2(v, 1)", SUBNORMAL },
+    { "atan2(1, v)", SUBNORMAL },
+    { "erf(v)", SUBNORMAL },
+    { "sqrt(abs(v))", SUBNORMAL },
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -67,7 +88,9 @@ static void measure(kn_context *cx, const Function *f, bool single)
     const kn_type type = single ? KN_F32 : KN_F64;
     char          text[300];
     double        best[RANGES];
-    snprintf(text, sizeof text, "input in : %s(x)\noutput out\nout(x) = { let v = in(x)  %s }\nschedule { out.vectorize(x, %d) }", single ? "f32" : "f64", f->text, single ? 8 : 4);
+    snprintf(text, sizeof text,
+             "input in : %s(x)\noutput out\nout(x) = { let v = in(x)  %s }\nschedule { out.vectorize(x, %d) }",
+             single ? "f32" : "f64", f->text, single ? 8 : 4);
     kn_pipeline *p = kn_parse(cx, "p", text, -1);
     kn_module   *m = p ? kn_compile(p, NULL) : NULL;
     CHECK(m, "%s: %s", f->text, kn_error_text(cx));
@@ -81,7 +104,8 @@ static void measure(kn_context *cx, const Function *f, bool single)
     for (int round = 0; round < LEAST_ROUNDS || (worst > LIMIT && round < ROUNDS); round++) {
         worst = 0;
         for (int r = 0; r < RANGES; r++) {
-            kn_buffer     a = { .data = in[r], .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } }, b = { .data = out, .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } };
+            kn_buffer a          = { .data = in[r], .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } },
+                      b          = { .data = out, .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } };
             const kn_arg  args[] = { { .name = "in", .buffer = &a }, { .name = "out", .buffer = &b } };
             const double  begin  = seconds();
             const int     status = kn_run(m, args, 2);
@@ -93,8 +117,10 @@ static void measure(kn_context *cx, const Function *f, bool single)
     }
     for (int r = 0; r < RANGES; r++) {
         if (getenv("MATH_SPEED"))
-            printf("%-16s %s %-20s %6.2f ns %5.2f\n", f->text, single ? "f32" : "f64", ranges[r].name, 1e9 * best[r] / ELEMENTS, best[r] / best[0]);
-        CHECK(f->slow >> r & 1 || best[r] <= LIMIT * best[0], "%s of %s: %s takes %.2f times as long", f->text, single ? "f32" : "f64", ranges[r].name, best[r] / best[0]);
+            printf("%-16s %s %-20s %6.2f ns %5.2f\n", f->text, single ? "f32" : "f64", ranges[r].name,
+                   1e9 * best[r] / ELEMENTS, best[r] / best[0]);
+        CHECK(f->slow >> r & 1 || best[r] <= LIMIT * best[0], "%s of %s: %s takes %.2f times as long", f->text,
+              single ? "f32" : "f64", ranges[r].name, best[r] / best[0]);
     }
     kn_pipeline_free(p);
 }

@@ -33,7 +33,8 @@ typedef struct ScheduleReport {
     bool   accepted;            /* the schedule can be obeyed */
     int    executed, compiled;  /* sizes at which lowered code, and compiled code, was run and every value of every output was the same */
     int    asks_more;           /* sizes at which lowered code asks for more of an input than the interpreter */
-    int    interpreted;         /* sizes at which compiled code was there, and kn_run interpreted instead, or refused for want of memory or steps */
+    int interpreted; /* sizes at which compiled code was there, and kn_run interpreted instead, or refused for want of
+                        memory or steps */
     int    too_much;            /* sizes at which it took too many steps */
     char   refusal[400];        /* what the plan or the lowering had against it */
 } ScheduleReport;

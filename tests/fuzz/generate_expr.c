@@ -277,8 +277,9 @@ static void index_extremes(Gen *g)
 
 /* The ones that come first need no expressions inside. */
 static void (*const indices[])(Gen *g) = {
-    index_shift, index_shift, index_shift, index_shift, index_constant, index_floor, index_stride, index_modulo, index_skewed, index_operator, index_extremes,
-    index_clamp, index_remainder, index_byte, index_mask, index_choice, index_of_float,
+    index_shift,     index_shift,  index_shift,  index_shift,    index_constant, index_floor,
+    index_stride,    index_modulo, index_skewed, index_operator, index_extremes, index_clamp,
+    index_remainder, index_byte,   index_mask,   index_choice,   index_of_float,
 };
 enum { PLAIN_INDICES = 11, INDICES = sizeof indices / sizeof *indices };
 
@@ -710,13 +711,37 @@ static const struct {
     void (*make)(Gen *g, kn_type t);
     unsigned on;
 } productions[] = {
-    { literal, ON_ANY },        { variable, ON_ANY },   { named, ON_ANY },          { call, ON_ANY },          { call, ON_ANY },
+    { literal, ON_ANY },
+    { variable, ON_ANY },
+    { named, ON_ANY },
+    { call, ON_ANY },
+    { call, ON_ANY },
     { dimension, ON_NUMBER },
-    { call, ON_ANY },           { call, ON_ANY },       { guarded_read, ON_ANY },   { arithmetic, ON_NUMBER }, { arithmetic, ON_NUMBER },
-    { arithmetic, ON_NUMBER },  { bits, ON_INT | ON_BOOL }, { unary, ON_ANY },      { shift, ON_INT },         { extreme, ON_NUMBER },
-    { clamp, ON_NUMBER },       { integer_function, ON_INT }, { float_function, ON_FLOAT }, { float_function, ON_FLOAT }, { compare, ON_BOOL },
-    { compare, ON_BOOL },       { guard, ON_BOOL },     { logic, ON_BOOL },         { conversion, ON_ANY },    { reinterpret, ON_NUMBER },
-    { choice, ON_ANY },         { select, ON_ANY },     { let, ON_ANY },            { strict, ON_ANY },        { reduction, ON_ANY },
+    { call, ON_ANY },
+    { call, ON_ANY },
+    { guarded_read, ON_ANY },
+    { arithmetic, ON_NUMBER },
+    { arithmetic, ON_NUMBER },
+    { arithmetic, ON_NUMBER },
+    { bits, ON_INT | ON_BOOL },
+    { unary, ON_ANY },
+    { shift, ON_INT },
+    { extreme, ON_NUMBER },
+    { clamp, ON_NUMBER },
+    { integer_function, ON_INT },
+    { float_function, ON_FLOAT },
+    { float_function, ON_FLOAT },
+    { compare, ON_BOOL },
+    { compare, ON_BOOL },
+    { guard, ON_BOOL },
+    { logic, ON_BOOL },
+    { conversion, ON_ANY },
+    { reinterpret, ON_NUMBER },
+    { choice, ON_ANY },
+    { select, ON_ANY },
+    { let, ON_ANY },
+    { strict, ON_ANY },
+    { reduction, ON_ANY },
     { reduction, ON_ANY },
 };
 enum { LEAVES = 6, PRODUCTIONS = sizeof productions / sizeof *productions };

@@ -383,8 +383,8 @@ static void say_uses(const Tally *t)
         all.compiled += t->uses[i].compiled;
         all.interpreted += t->uses[i].interpreted;
     }
-    printf("interpreted instead of compiled: %ld of %ld calls (%.1f%%)", all.interpreted, all.compiled + all.interpreted,
-           percent_interpreted(&all));
+    printf("interpreted instead of compiled: %ld of %ld calls (%.1f%%)", all.interpreted,
+           all.compiled + all.interpreted, percent_interpreted(&all));
     for (int i = 0; i < MOST_FAMILIES; i++)
         if (t->uses[i].interpreted)
             printf(", %s %.1f%%", family_title(i) ? family_title(i) : "any program", percent_interpreted(&t->uses[i]));
@@ -408,7 +408,8 @@ static void say_tally(Tally *t, double seconds)
         t->failed++;
     }
     const long cases = cases_of(t);
-    printf("%ld pipelines x schedules = %ld, %ld of them accepted (%ld%%), x sizes = %ld cases compared in %.1f s (%.2f ms of a processor each); "
+    printf("%ld pipelines x schedules = %ld, %ld of them accepted (%ld%%), x sizes = %ld cases compared in %.1f s "
+           "(%.2f ms of a processor each); "
            "%ld executed, %ld compiled (%ld schedules)\n",
            t->pipelines, t->schedules, t->accepted, t->accepted * 100 / (t->schedules + !t->schedules), cases, seconds,
            processor_seconds() * 1e3 / (double)(cases + !cases), t->executed, t->compiled, t->compiled_schedules);

@@ -54,7 +54,8 @@ static inline uint32_t png_checksum(const unsigned char *bytes, size_t size)
 }
 
 /* A gray PNG of 8 bits with EXIF data. */
-static inline void write_oriented_png(const char *path, int width, int height, const unsigned char *rows, unsigned char *exif, uint32_t size)
+static inline void write_oriented_png(const char *path, int width, int height, const unsigned char *rows,
+                                      unsigned char *exif, uint32_t size)
 {
     FILE       *f    = fopen(path, "wb");
     png_structp png  = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
@@ -122,8 +123,8 @@ static inline void write_tiff(const char *path, int width, int height, TiffKind 
 }
 
 /* A JPEG of any colour space, progressive or not, with EXIF data or NULL: a gradient. */
-static inline void write_jpeg_with(const char *path, int width, int height, int channels, J_COLOR_SPACE space, bool progressive,
-                                   const unsigned char *exif, unsigned size)
+static inline void write_jpeg_with(const char *path, int width, int height, int channels, J_COLOR_SPACE space,
+                                   bool progressive, const unsigned char *exif, unsigned size)
 {
     struct jpeg_compress_struct out;
     struct jpeg_error_mgr       errors;
@@ -156,12 +157,14 @@ static inline void write_jpeg_with(const char *path, int width, int height, int 
     fclose(f);
 }
 
-static inline void write_jpeg(const char *path, int width, int height, int channels, J_COLOR_SPACE space, bool progressive)
+static inline void write_jpeg(const char *path, int width, int height, int channels, J_COLOR_SPACE space,
+                              bool progressive)
 {
     write_jpeg_with(path, width, height, channels, space, progressive, NULL, 0);
 }
 
-static inline void write_oriented_jpeg(const char *path, int width, int height, const unsigned char *exif, unsigned size)
+static inline void write_oriented_jpeg(const char *path, int width, int height, const unsigned char *exif,
+                                       unsigned size)
 {
     write_jpeg_with(path, width, height, 3, JCS_RGB, false, exif, size);
 }

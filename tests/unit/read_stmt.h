@@ -191,6 +191,7 @@ static const Stmt *read_check(StmtReader *r)
 {
     Stmt *s            = arena_alloc(r->program->arena, sizeof *s);
     s->kind            = STMT_CHECK;
+    s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = read_expr(r);
     read_expect(r, "else \"");
     s->check.message   = arena_strndup(r->program->arena, r->at, strcspn(r->at, "\""));

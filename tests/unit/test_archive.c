@@ -34,7 +34,9 @@ static void linked(kn_context *cx)
     CHECK(!shell("test \"$(ar t made.a | tr '\\n' ' ')\" = 'the_object_of_a_pipeline.o two.o a_long_name_of_a_file.o '"), "members");
     CHECK(!shell("test \"$(nm -s made.a | grep -c ' in ')\" = 3"), "index");
     CHECK(archive_make(&cx->call, "one.o", one, "one", (Bytes){ 0 }, &made), "of one object alone");
-    CHECK(file_write_whole(cx, "alone.a", MODE_PRODUCT, &made, 1) && !shell("cc main.c alone.a two.o a_long_name_of_a_file.o -o main && ./main"), "linked");
+    CHECK(file_write_whole(cx, "alone.a", MODE_PRODUCT, &made, 1) &&
+              !shell("cc main.c alone.a two.o a_long_name_of_a_file.o -o main && ./main"),
+          "linked");
 }
 
 /* No part of an archive, and nothing else, is taken for a whole one, or read beyond its end. */

@@ -1,5 +1,5 @@
-/* The cache of objects: what is kept is found; what is damaged, what others can write and what cannot be loaded is not, and is replaced; the bound holds;
- * many processes at once. */
+/* The cache of objects: what is kept is found; what is damaged, what others can write and what cannot be loaded is not,
+ * and is replaced; the bound holds; many processes at once. */
 #include "api/cache.h"
 #include "check.h"
 
@@ -101,7 +101,8 @@ static void modes(kn_context *cx)
     static const struct {
         mode_t file, folder;
         bool   found;
-    } rows[] = { { 0600, 0700, true }, { 0644, 0755, true }, { 0620, 0700, false }, { 0602, 0700, false }, { 0600, 0720, false }, { 0600, 0702, false }, { 0666, 01777, false } };
+    } rows[] = { { 0600, 0700, true },  { 0644, 0755, true },  { 0620, 0700, false }, { 0602, 0700, false },
+                 { 0600, 0720, false }, { 0600, 0702, false }, { 0666, 01777, false } };
     char path[600];
     struct stat about;
     umask(0);
@@ -110,11 +111,14 @@ static void modes(kn_context *cx)
         Bytes found;
         char  file[900];
         cache_keep(cx, path, bytes("key"), bytes("object"));
-        CHECK(stat(path, &about) == 0 && (about.st_mode & 0777) == 0700, "the folder is made private: %o", (unsigned)about.st_mode);
+        CHECK(stat(path, &about) == 0 && (about.st_mode & 0777) == 0700, "the folder is made private: %o",
+              (unsigned)about.st_mode);
         only_file(path, file, sizeof file);
-        CHECK(stat(file, &about) == 0 && (about.st_mode & 0777) == 0600, "the file is private: %o", (unsigned)about.st_mode);
+        CHECK(stat(file, &about) == 0 && (about.st_mode & 0777) == 0600, "the file is private: %o",
+              (unsigned)about.st_mode);
         CHECK(chmod(file, rows[i].file) == 0 && chmod(path, rows[i].folder) == 0, "chmod");
-        CHECK(cache_find(&cx->call, path, bytes("key"), &found) == rows[i].found, "file %o, folder %o", rows[i].file, rows[i].folder);
+        CHECK(cache_find(&cx->call, path, bytes("key"), &found) == rows[i].found, "file %o, folder %o", rows[i].file,
+              rows[i].folder);
         CHECK(unlink(file) == 0 && mkfifo(file, 0600) == 0, "a pipe instead");
         CHECK(!cache_find(&cx->call, path, bytes("key"), &found), "a pipe has no object");
         CHECK(unlink(file) == 0 && rmdir(path) == 0, "cleared");
@@ -130,7 +134,8 @@ static void read_key(const char *path)
     static char key[1 << 20];
     uint64_t    sizes[2];
     FILE       *file = fopen(path, "rb");
-    CHECK(file && fseek(file, 8, SEEK_SET) == 0 && fread(sizes, sizeof sizes, 1, file) == 1 && sizes[0] < sizeof key, "its header");
+    CHECK(file && fseek(file, 8, SEEK_SET) == 0 && fread(sizes, sizeof sizes, 1, file) == 1 && sizes[0] < sizeof key,
+          "its header");
     CHECK(fseek(file, 32, SEEK_SET) == 0 && fread(key, sizes[0], 1, file) == 1, "its key");
     fclose(file);
     loadable = (Bytes){ key, sizes[0] };

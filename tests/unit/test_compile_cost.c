@@ -155,7 +155,8 @@ static void table(int count, char **args)
         printf("%-26s %6.1f %6.1f", name ? name + 1 : args[i], c.read, c.plan);
         for (int k = 0; k < lower_pass_count; k++)
             printf(" %9.1f", c.pass[k]);
-        printf(" %8.0f %9llu %9lld %8zu\n", c.emit, (unsigned long long)total_steps(&c), (long long)c.size[lower_pass_count - 1], c.object);
+        printf(" %8.0f %9llu %9lld %8zu\n", c.emit, (unsigned long long)total_steps(&c),
+               (long long)c.size[lower_pass_count - 1], c.object);
         printf("%-26s %6s %6s", "  nodes", "", "");
         for (int k = 0; k < lower_pass_count; k++)
             printf(" %9lld", (long long)c.size[k]);
@@ -286,7 +287,8 @@ static void check_blur(void)
     kn_context *cx = kn_context_new(NULL);
     const Cost  c  = compile(cx, "blur", "input in : u16(x, y)\noutput out\nblurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
                              "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\nestimate out(6400, 4800)\n", true);
-    CHECK(c.ok && total_steps(&c) <= 15000 && c.object <= 7000, "blur takes %llu steps and %zu bytes", (unsigned long long)total_steps(&c), c.object);
+    CHECK(c.ok && total_steps(&c) <= 15000 && c.object <= 7000, "blur takes %llu steps and %zu bytes",
+          (unsigned long long)total_steps(&c), c.object);
     kn_context_free(cx);
 }
 

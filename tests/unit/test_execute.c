@@ -249,6 +249,7 @@ static void test_checks(void)
     begin_ports();
     Stmt *check = ARENA_NEW(&arena, Stmt);
     check->kind = STMT_CHECK;
+    check->check.status = KN_ERROR_BOUNDS;
     check->check.condition = less(num(1), num(0));
     check->check.message   = "one is not less than nothing";
     expect_refusal(check, "one is not less than nothing");

@@ -277,7 +277,8 @@ static void test_orientations(kn_context *cx)
         write_exif(exif, o);
         write_oriented_png(in_folder("o.png"), 3, 2, (const unsigned char *)"012345", exif, sizeof exif);
         kn_buffer b = load_good(cx, "o.png", KN_U8, 2);
-        CHECK(b.dim[0].extent == expected[o - 1].width && !memcmp(b.data, expected[o - 1].shown, 6), "orientation %d", o);
+        CHECK(b.dim[0].extent == expected[o - 1].width && !memcmp(b.data, expected[o - 1].shown, 6), "orientation %d",
+              o);
         CHECK((o == 1) == !*kn_error_text(cx), "orientation %d: %s", o, kn_error_text(cx));
         kn_buffer_free(cx, &b);
         write_oriented_jpeg(in_folder("o.jpg"), 24, 8, exif, sizeof exif);
@@ -293,13 +294,15 @@ static void test_alpha(kn_context *cx)
 {
     kn_buffer     b;
     kn_image_info info;
-    write_png(in_folder("a.png"), 1, 1, 8, PNG_COLOR_TYPE_RGB_ALPHA, false, (const unsigned char *)"\xC8\x64\x01\x80", NULL, 0);
+    write_png(in_folder("a.png"), 1, 1, 8, PNG_COLOR_TYPE_RGB_ALPHA, false, (const unsigned char *)"\xC8\x64\x01\x80",
+              NULL, 0);
     for (int apply = 0; apply < 2; apply++) {
         CHECK(!kn_image_load_info(cx, in_folder("a.png"), &b, &info), "%s", kn_error_text(cx));
         CHECK(info.picture && info.alpha && !info.premultiplied && !strcmp(info.format, "PNG"), "%s", info.format);
         CHECK(!kn_image_drop_alpha(cx, &b, apply) && b.rank == 3 && b.dim[2].extent == 3, "%s", kn_error_text(cx));
         CHECK(!memcmp(b.data, apply ? "\x64\x32\x01" : "\xC8\x64\x01", 3), "apply %d", apply);
-        CHECK(!kn_image_drop_alpha(cx, &b, false) && !kn_image_drop_alpha(cx, &b, false) && b.rank == 2, "%s", kn_error_text(cx));
+        CHECK(!kn_image_drop_alpha(cx, &b, false) && !kn_image_drop_alpha(cx, &b, false) && b.rank == 2, "%s",
+              kn_error_text(cx));
         CHECK(kn_image_drop_alpha(cx, &b, false) == KN_ERROR_ARGUMENT, "there is no channel left");
         kn_buffer_free(cx, &b);
     }
@@ -336,11 +339,13 @@ static void test_other_text(kn_context *cx)
         { "P3 1 2 255 1 2 3 4 5 6 ", 0, KN_U8, 3, "\1\4\2\5\3\6", 6, NULL },
         { "P2 1 1 65535 258", 0, KN_U16, 2, "\2\1", 2, NULL },
         { "P5 2 1 1023\n\3\xFF\0\1", 16, KN_U16, 2, "\xFF\xFF\x40\0", 4, "its values 0..1023 were scaled to 0..65535" },
-        { "P5 2 1 4095\n\xF\xFF\0\2", 16, KN_U16, 2, "\xFF\xFF\x20\0", 4, "its values 0..4095 were scaled to 0..65535" },
+        { "P5 2 1 4095\n\xF\xFF\0\2", 16, KN_U16, 2, "\xFF\xFF\x20\0", 4,
+          "its values 0..4095 were scaled to 0..65535" },
         { "P6 1 1 255 \1\2\3", 14, KN_U8, 3, "\1\2\3", 3, NULL },
         { "P5 1 1 255 \1\2\3", 14, KN_U8, 2, "\1", 1, "2 bytes after the picture" },
         { "Pf 1 2 1.0\n\x3F\x80\0\0\x40\0\0\0", 19, KN_F32, 2, "\0\0\0\x40\0\0\x80\x3F", 8, NULL },
-        { "PF\n1 1\n-2.5\n\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40", 24, KN_F32, 3, "\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40", 12, "scale is not 1" },
+        { "PF\n1 1\n-2.5\n\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40", 24, KN_F32, 3, "\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40", 12,
+          "scale is not 1" },
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         write_bytes(in_folder("t.pnm"), files[i].text, files[i].size ? files[i].size : strlen(files[i].text));
@@ -523,10 +528,13 @@ static void test_replacing(kn_context *cx)
     const kn_buffer b = kn_buffer_dense(&pixel, KN_U8, 2, (int32_t[]){ 1, 1 });
     write_bytes(in_folder("old.png"), "before", 6);
     chmod(in_folder("old.png"), 0640);
-    CHECK(!symlink("old.png", in_folder("link.png")) && !kn_image_save(cx, in_folder("link.png"), &b), "%s", kn_error_text(cx));
+    CHECK(!symlink("old.png", in_folder("link.png")) && !kn_image_save(cx, in_folder("link.png"), &b), "%s",
+          kn_error_text(cx));
     CHECK(!lstat(in_folder("link.png"), &info) && S_ISLNK(info.st_mode), "the link is gone");
-    CHECK(!lstat(in_folder("old.png"), &info) && (info.st_mode & 07777) == 0640 && info.st_size > 6, "mode %o", (unsigned)info.st_mode);
-    CHECK(!symlink("new.png", in_folder("dangling.png")) && !kn_image_save(cx, in_folder("dangling.png"), &b), "%s", kn_error_text(cx));
+    CHECK(!lstat(in_folder("old.png"), &info) && (info.st_mode & 07777) == 0640 && info.st_size > 6, "mode %o",
+          (unsigned)info.st_mode);
+    CHECK(!symlink("new.png", in_folder("dangling.png")) && !kn_image_save(cx, in_folder("dangling.png"), &b), "%s",
+          kn_error_text(cx));
     CHECK(!lstat(in_folder("new.png"), &info) && S_ISREG(info.st_mode), "a link that leads nowhere was not followed");
     CHECK(!mkfifo(in_folder("pipe.png"), 0666), "no pipe");
     expect_save_error(cx, "pipe.png", &b, KN_ERROR_FILE, "it is no regular file");
@@ -688,7 +696,8 @@ static void expect_refused(const char *name)
     CHECK(load_any(cx, name) != KN_OK, "%s was taken", name);
     getrusage(RUSAGE_SELF, &after);
     CHECK(most_memory - begin < MOST_ASKED, "%s: %zu bytes were asked for", name, most_memory - begin);
-    CHECK(after.ru_maxrss - before.ru_maxrss < MOST_RESIDENT_KB, "%s: %ld KB were used", name, after.ru_maxrss - before.ru_maxrss);
+    CHECK(after.ru_maxrss - before.ru_maxrss < MOST_RESIDENT_KB, "%s: %ld KB were used", name,
+          after.ru_maxrss - before.ru_maxrss);
     kn_context_free(cx);
     remove(in_folder(name));
 }
@@ -703,12 +712,15 @@ static void patch(unsigned char *bytes, size_t at, uint32_t value, int count)
 /* PNG: width and height of every colour type and depth. */
 static void test_lying_png(kn_context *cx)
 {
-    static const uint32_t sizes[][2] = { { 2147483647, 1 }, { 1, 2147483647 }, { 1000000, 1000000 }, { 2147483647, 2147483647 } };
+    static const uint32_t sizes[][2] = {
+        { 2147483647, 1 }, { 1, 2147483647 }, { 1000000, 1000000 }, { 2147483647, 2147483647 }
+    };
     static unsigned char  bytes[MOST];
     (void)cx;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int interlaced = 0; interlaced < 2; interlaced++) {
-            write_png(in_folder("h.png"), 1, 1, 1, PNG_COLOR_TYPE_GRAY, interlaced, (const unsigned char *)"\x80", NULL, 0);
+            write_png(in_folder("h.png"), 1, 1, 1, PNG_COLOR_TYPE_GRAY, interlaced, (const unsigned char *)"\x80", NULL,
+                      0);
             const size_t size = read_bytes(in_folder("h.png"), bytes);
             patch(bytes, 16, sizes[i][0], 4);
             patch(bytes, 20, sizes[i][1], 4);
@@ -742,8 +754,9 @@ static void test_lying_headers(kn_context *cx)
 {
     static const uint32_t    tags[]  = { TIFFTAG_IMAGEWIDTH, TIFFTAG_IMAGELENGTH, TIFFTAG_ROWSPERSTRIP };
     static const int         codes[] = { COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE };
-    static const char *const texts[] = { "P5 2000000000 2000000000 255\nxx", "P2 50000 50000 255\n1 2", "P6 60000 60000 65535\nxx",
-                                         "PF 60000 60000 -1.0\nxx", "Pf 2147483647 1 1.0\nxx" };
+    static const char *const texts[] = { "P5 2000000000 2000000000 255\nxx", "P2 50000 50000 255\n1 2",
+                                         "P6 60000 60000 65535\nxx", "PF 60000 60000 -1.0\nxx",
+                                         "Pf 2147483647 1 1.0\nxx" };
     (void)cx;
     for (size_t c = 0; c < 3; c++)
         for (int which = 1; which < 8; which++) {
@@ -761,9 +774,11 @@ static void test_lying_headers(kn_context *cx)
         write_bytes(in_folder("h.pnm"), texts[i], strlen(texts[i]));
         expect_refused("h.pnm");
     }
-    write_npy(in_folder("h.npy"), 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2147483647, 2147483647), }", "\0\0\0\0", 4);
+    write_npy(in_folder("h.npy"), 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2147483647, 2147483647), }",
+              "\0\0\0\0", 4);
     expect_refused("h.npy");
-    write_npy(in_folder("h.npy"), 2, "{'descr': '<f8', 'fortran_order': False, 'shape': (2147483647,), }", "\0\0\0\0", 4);
+    write_npy(in_folder("h.npy"), 2, "{'descr': '<f8', 'fortran_order': False, 'shape': (2147483647,), }", "\0\0\0\0",
+              4);
     expect_refused("h.npy");
 }
 
@@ -777,8 +792,11 @@ static void test_summaries(kn_context *cx)
     kn_buffer       f       = kn_buffer_dense((void *)(uintptr_t)real, KN_F32, 1, four);
     kn_buffer       u       = kn_buffer_dense((void *)(uintptr_t)wide, KN_U64, 1, (int32_t[]){ 3 });
     kn_summary      s;
-    CHECK(!kn_summarize(cx, &f, &s) && s.count == 3 && s.nans == 1 && s.min.as.f == -2.5 && s.max.as.f == 7 && s.mean == 2.5, "%g", s.mean);
-    CHECK(!kn_summarize(cx, &u, &s) && s.count == 3 && s.min.as.i == 1 && (uint64_t)s.max.as.i == UINT64_MAX, "%lld", (long long)s.max.as.i);
+    CHECK(!kn_summarize(cx, &f, &s) && s.count == 3 && s.nans == 1 && s.min.as.f == -2.5 && s.max.as.f == 7 &&
+              s.mean == 2.5,
+          "%g", s.mean);
+    CHECK(!kn_summarize(cx, &u, &s) && s.count == 3 && s.min.as.i == 1 && (uint64_t)s.max.as.i == UINT64_MAX, "%lld",
+          (long long)s.max.as.i);
     f.dim[0].extent = 0;
     CHECK(!kn_summarize(cx, &f, &s) && s.count == 0 && s.nans == 0, "an empty buffer has no numbers");
     CHECK(kn_summarize(cx, &f, NULL) == KN_ERROR_ARGUMENT, "%s", kn_error_text(cx));
@@ -790,7 +808,7 @@ static void test_large(kn_context *cx)
 {
     enum { WIDTH = 1500, HEIGHT = 1100, PITCH = WIDTH + 3 };
     int32_t    *data = calloc((size_t)PITCH * HEIGHT, sizeof *data);
-    kn_buffer   b    = { data + PITCH * (HEIGHT - 1), KN_I32, 2, { { 0, WIDTH, 1 }, { 0, HEIGHT, -PITCH } } }, to = { 0 };
+    kn_buffer   b = { data + PITCH * (HEIGHT - 1), KN_I32, 2, { { 0, WIDTH, 1 }, { 0, HEIGHT, -PITCH } } }, to = { 0 };
     const char *note;
     int         bad = 0;
     for (int i = 0; i < WIDTH * HEIGHT; i++)
@@ -800,17 +818,21 @@ static void test_large(kn_context *cx)
         bad += ((uint16_t *)to.data)[i] != i % 65536;
     CHECK(!bad, "%d values differ", bad);
     kn_summary s;
-    CHECK(!kn_summarize(cx, &to, &s) && s.count == WIDTH * HEIGHT && s.min.as.i == 0 && s.max.as.i == 65535, "%d", (int)s.max.as.i);
+    CHECK(!kn_summarize(cx, &to, &s) && s.count == WIDTH * HEIGHT && s.min.as.i == 0 && s.max.as.i == 65535, "%d",
+          (int)s.max.as.i);
     kn_buffer     copy = to;
     kn_difference d;
     copy.data = memcpy(malloc(2 * WIDTH * HEIGHT), to.data, 2 * WIDTH * HEIGHT);
     ((uint16_t *)copy.data)[700 * WIDTH + 5] ^= 1;
     ((uint16_t *)copy.data)[1000 * WIDTH + 7] ^= 1;
-    CHECK(!kn_compare(cx, &to, &copy, 0, 0, &d) && d.beyond == 2 && d.where[0] == 5 && d.where[1] == 700, "(%d, %d)", d.where[0], d.where[1]);
+    CHECK(!kn_compare(cx, &to, &copy, 0, 0, &d) && d.beyond == 2 && d.where[0] == 5 && d.where[1] == 700, "(%d, %d)",
+          d.where[0], d.where[1]);
     kn_buffer_free(cx, &to);
     data[PITCH * (HEIGHT - 1 - 900)] = 70002;
     data[PITCH * (HEIGHT - 1 - 500)] = 70001;
-    CHECK(kn_image_convert(cx, &b, KN_RANGE_FULL, KN_U16, 2, &to, &note) && has(kn_error_text(cx), "the i32 value 70001"), "%s", kn_error_text(cx));
+    CHECK(kn_image_convert(cx, &b, KN_RANGE_FULL, KN_U16, 2, &to, &note) &&
+              has(kn_error_text(cx), "the i32 value 70001"),
+          "%s", kn_error_text(cx));
     free(copy.data);
     free(data);
 }
@@ -895,7 +917,8 @@ static void test_no_memory(kn_context *cx)
     const kn_status got = kn_image_load(small, in_folder("m.png"), &back);
     CHECK(got == KN_ERROR_LIMIT && has(kn_error_text(small), "out of memory"), "%d %s", (int)got, kn_error_text(small));
     write_jpeg(in_folder("m.jpg"), 400, 300, 3, JCS_RGB, true);
-    CHECK(kn_image_load(small, in_folder("m.jpg"), &back) == KN_ERROR_LIMIT && has(kn_error_text(small), "out of memory"),
+    CHECK(kn_image_load(small, in_folder("m.jpg"), &back) == KN_ERROR_LIMIT &&
+              has(kn_error_text(small), "out of memory"),
           "the coefficients of a progressive JPEG: %s", kn_error_text(small));
     free(memory);
     kn_context_free(small);
@@ -910,12 +933,13 @@ int main(int argc, char **argv)
         return 1;
     }
     TIFFSetWarningHandler(NULL);
-    static void (*const tests[])(kn_context *) = { test_round_trips, test_npy_ranks,  test_jpeg,          test_other_png,
-                                                   test_other_tiff,  test_other_text, test_other_npy,     test_other_jpeg,
-                                                   test_tiff_warnings, test_pipe, test_orientations, test_alpha, test_replacing,
-                                                   test_lying_png, test_lying_jpeg, test_lying_headers, test_summaries, test_large, test_short_floats,
-                                                   test_wrong_files, test_wrong_npy,  test_refused_saves, test_permissions, test_full_disk,
-                                                   test_no_memory };
+    static void (*const tests[])(kn_context *) = {
+        test_round_trips,   test_npy_ranks,     test_jpeg,        test_other_png,     test_other_tiff,
+        test_other_text,    test_other_npy,     test_other_jpeg,  test_tiff_warnings, test_pipe,
+        test_orientations,  test_alpha,         test_replacing,   test_lying_png,     test_lying_jpeg,
+        test_lying_headers, test_summaries,     test_large,       test_short_floats,  test_wrong_files,
+        test_wrong_npy,     test_refused_saves, test_permissions, test_full_disk,     test_no_memory
+    };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         kn_context *cx = kn_context_new(NULL);
         tests[i](cx);

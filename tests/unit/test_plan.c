@@ -642,7 +642,8 @@ static void check_agrees(kn_context *cx, const Row *row, bool obeys)
         const bool checked = kn_check(p, NULL) == KN_OK;
         char      *said    = strdup(kn_error_text(cx));
         CHECK(checked == obeys, "%s\n  kn_check says %s", row->schedule, said);
-        CHECK(obeys || (!kn_compile(p, NULL) && !strcmp(said, kn_error_text(cx))), "%s\n  kn_check says %s, kn_compile %s", row->schedule, said, kn_error_text(cx));
+        CHECK(obeys || (!kn_compile(p, NULL) && !strcmp(said, kn_error_text(cx))),
+              "%s\n  kn_check says %s, kn_compile %s", row->schedule, said, kn_error_text(cx));
         free(said);
     }
     kn_pipeline_free(p);

@@ -1,4 +1,5 @@
-/* Regions: a table of programs with the boxes they need, a table of those that have none, fitting, and the steps that it all takes. */
+/* Regions: a table of programs with the boxes they need, a table of those that have none, fitting, and the steps that
+ * it all takes. */
 #include "analysis/regions.h"
 #include "base/text.h"
 #include "pipeline/pipeline.h"
@@ -129,7 +130,8 @@ static const Row fits[] = {
     { "input in : u8(x) output out out(x) = in(x-2) + in(x+2)", "in=0..99", "out=2..97" },
     { "input in : u8(x) output out out(x) = in(clamp(x, 0, in.x.extent-1))", "in=0..99", "out=0..99 unlimited" },
     { "input in : u8(x) output out out(x) = in(max(x, 0) + 3)", "in=0..99", "out=0..96 unlimited" },
-    { "input in : u8(x) output out out(x, c) = in(x)", "in=0..99", "error:no input limits the output `out` along c|--size out=" },
+    { "input in : u8(x) output out out(x, c) = in(x)", "in=0..99",
+      "error:no input limits the output `out` along c|--size out=" },
     { "input in : u8(x) output out out(x) = in(x + 1000) + in(x)", "in=0..99", "error:too small" },
     { "input in : i32(x) output out f(x) = in(x) out(x) = f(in(x))", "in=0..9", "error:unbounded" },
     { "input in : u8(x) output a output b a(x) = in(x+1) b(x) = in(x-1)", "in=0..9", "a=-1..8; b=1..10" },
@@ -141,7 +143,8 @@ static const Row fits[] = {
     { "input in : u8(x) input g : u8(y) output a a(x, y) = (in(x), g(y))", "in=0..9; g=3..6", "a=0..9,3..6" },
     { "input in : u8(x) output a, b a(x) = (in(x), in(x+1)) b(x) = a(x-1).0", "in=0..9", "a=0..8; b=1..9" },
     { "input in : u8(x) output a, b a(x) = (in(x), in(x+1)) b(x) = a(x/2).1", "in=0..9", "a=0..8; b=0..17" },
-    { "input in : u8(x) output a, b f(x) = in(x/3) a(x) = f(x-1) b(x, y) = (f(x+y), edge(in)(y))", "in=0..9", "a=1..30; b=0..29,0..0" },
+    { "input in : u8(x) output a, b f(x) = in(x/3) a(x) = f(x-1) b(x, y) = (f(x+y), edge(in)(y))", "in=0..9",
+      "a=1..30; b=0..29,0..0" },
     { HEAT_FREE, "in=0..47", "out=0..47 unlimited" },
     { STAGE("widen"), "in=0..99; k=3", "out=3..96" },
     { HEAT_RIM("a(x+1, t-1) + a(x-1, t-1)"), "in=0..99; N=1", "out=20..79" },
@@ -267,7 +270,8 @@ static bool is_largest(Case *c)
         for (int d = 0; d < c->p->outputs.at[i].func->rank; d++)
             for (int side = -1; side <= 1; side += 2)
                 if (!c->dims[i][d].unlimited && one_more_does(c, &c->binding.output[i], d, side)) {
-                    printf("FAIL %s: more of %s along dimension %d would do\n", c->row->text, c->p->outputs.at[i].name, d);
+                    printf("FAIL %s: more of %s along dimension %d would do\n", c->row->text, c->p->outputs.at[i].name,
+                           d);
                     return false;
                 }
     return true;
@@ -380,7 +384,8 @@ static void expect_steps(const char *name, uint64_t taken, uint64_t most)
 {
     failures += taken > most;
     if (taken > most || getenv("SHOW"))
-        printf("%s%s: %llu steps, at most %llu were expected\n", taken > most ? "FAIL " : "", name, (unsigned long long)taken, (unsigned long long)most);
+        printf("%s%s: %llu steps, at most %llu were expected\n", taken > most ? "FAIL " : "", name,
+               (unsigned long long)taken, (unsigned long long)most);
 }
 
 /* A pyramid: down and up again, 16 levels, each level two stages. */
@@ -469,7 +474,8 @@ static void long_time(FILE *out)
 /* What would do for an input that is too small is searched for, but not for long. */
 static void small_input(FILE *out)
 {
-    fprintf(out, "input in : i32(x) output out f(x, y) = edge(in)(x) f(x, u) = f(x+1, u-1) + 1 for u in x-1..x+1 out(x, y) = f(x, y) + in(y)");
+    fprintf(out, "input in : i32(x) output out f(x, y) = edge(in)(x) f(x, u) = f(x+1, u-1) + 1 for u in x-1..x+1 "
+                 "out(x, y) = f(x, y) + in(y)");
 }
 
 static const Large large[] = {

@@ -106,20 +106,23 @@ static void test_several(void)
     CHECK(enter(&good_in, &good_gain, &good_out) == 0 && !*kn_rt_last_error(), "`%s`", kn_rt_last_error());
 }
 
-/* An empty input has an element wherever each index is 0 or, along a dimension that is not empty, any of that: clamped reads land there. */
+/* An empty input has an element wherever each index is 0 or, along a dimension that is not empty, any of that: clamped
+ * reads land there. */
 static void test_empty_input(void)
 {
     static const int32_t extents[][2] = { { 0, 0 }, { 0, 5 }, { 100, 0 } };
     for (int i = 0; i < COUNT(extents); i++) {
         const int32_t    w = extents[i][0], h = extents[i][1];
-        const kn_buffer  in = { NULL, KN_U16, 2, { { 3, w, 7 }, { -2, h, INT64_MAX } } }, *given[] = { &in, &good_gain, &good_out };
+        const kn_buffer  in      = { NULL, KN_U16, 2, { { 3, w, 7 }, { -2, h, INT64_MAX } } },
+                        *given[] = { &in, &good_gain, &good_out };
         kn_buffer        used[3];
         CHECK(kn_rt_enter(NULL, &blur, given, used) == 0, "%d x %d: %s", w, h, kn_rt_last_error());
         uint64_t sum = 0;
         for (int64_t y = 0; y < (h > 1 ? h : 1); y++)
             for (int64_t x = 0; x < (w > 1 ? w : 1); x++)
                 sum += ((const uint16_t *)used[0].data)[x * used[0].dim[0].stride + y * used[0].dim[1].stride];
-        CHECK(sum == 0 && used[0].dim[0].min == 3 && used[0].dim[0].extent == w && used[0].dim[1].extent == h, "%d x %d", w, h);
+        CHECK(sum == 0 && used[0].dim[0].min == 3 && used[0].dim[0].extent == w && used[0].dim[1].extent == h,
+              "%d x %d", w, h);
         CHECK(kn_rt_leave(NULL, &blur, given, used, 0) == 0, "%s", kn_rt_last_error());
     }
 }

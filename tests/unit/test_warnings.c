@@ -54,7 +54,9 @@ static void test_switch(kn_context *cx)
     context_begin(cx);
     context_try(cx, warn_only, cx);
     CHECK(count(cx, KN_WARNING) == 2 && count(cx, KN_NOTE) == 1 && cx->status == KN_OK, "%s", kn_error_text(cx));
-    CHECK(!strcmp(kn_diagnostic_get(cx, 0).warning, "unused") && !strcmp(kn_diagnostic_get(cx, 1).warning, "narrow-sum"), "names");
+    CHECK(!strcmp(kn_diagnostic_get(cx, 0).warning, "unused") &&
+              !strcmp(kn_diagnostic_get(cx, 1).warning, "narrow-sum"),
+          "names");
     CHECK(!kn_diagnostic_get(cx, 2).warning, "a note is no warning");
     CHECK(kn_warn(cx, "narrow-sum", false) == KN_OK, "%s", kn_error_text(cx));
     context_begin(cx);
