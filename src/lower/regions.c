@@ -202,9 +202,11 @@ static void need_when(Regions *r, Need *n, const Func *f, const Span *index, con
 /* Inside a loop, of a function that is stored outside of it: no more than is stored. */
 static Span span_stored(const Regions *r, const Func *f, int d, Span s)
 {
-    Lower        *lw     = r->b->lw;
-    const SymBox *stored = &r->b->stored[f->id];
-    if (f->kind == FUNC_INPUT || !stored->known || level_same(r->level, plan_func(r->b->plan, f)->store))
+    Lower          *lw     = r->b->lw;
+    const SymBox   *stored = &r->b->stored[f->id];
+    const PlanFunc *pf     = plan_func(r->b->plan, f);
+    if (f->kind == FUNC_INPUT || !stored->known || level_same(r->level, pf->store) ||
+        !level_encloses(r->b->plan, pf->store, r->level))
         return s;
     return (Span){ x_max(lw, x_min(lw, s.min, stored->max[d]), stored->min[d]),
                    x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
