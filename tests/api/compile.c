@@ -82,6 +82,26 @@ static void cache(void)
     CHECK(system(path) == 0, "removed");
 }
 
+/* Compiled code that gives a call up says so: here a parameter that may be NaN makes it ask for x 0 on. */
+static void interpreted(kn_context *cx)
+{
+    float         in_data[8] = { 0 }, result[8];
+    const int32_t eight[]    = { 8 };
+    kn_buffer     in = kn_buffer_dense(in_data, KN_F32, 1, eight), out = kn_buffer_dense(result, KN_F32, 1, eight);
+    in.dim[0].min    = 5;
+    kn_module   *m   = compile_text(cx, "param s : f32 = 99.0\ninput in : f32(x)\noutput out\nout(x) = in(i32(min(f32(x + 5), s)))\n");
+    const kn_arg args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } };
+    CHECK(!kn_interpreted(m) && !kn_interpreted(NULL), "before any run");
+    CHECK(kn_run(m, args, 2) == KN_OK && kn_interpreted(m), "%s", kn_error_text(cx));
+    CHECK(kn_diagnostic_count(cx) == 1 && !strcmp(kn_diagnostic_get(cx, 0).warning, "interpreted") && kn_diagnostic_get(cx, 0).line == 4,
+          "%s", kn_error_text(cx));
+    in.dim[0].min    = 0;
+    in.dim[0].extent = 5;
+    CHECK(kn_run(m, args, 2) == KN_ERROR_BOUNDS && !kn_interpreted(m), "too small for both");
+    out.dim[0].extent = 0;
+    CHECK(kn_run(m, args, 2) == KN_OK && !kn_interpreted(m), "%s", kn_error_text(cx));
+}
+
 static int twice(int v)
 {
     return 2 * v;
@@ -203,6 +223,7 @@ int main(void)
     views(cx, p);
     counts(cx, p);
     builds(cx, p);
+    interpreted(cx);
     functions(cx);
     stages(cx);
     cache();
