@@ -175,12 +175,13 @@ static bool is_monotonic(const Expr *e, int *nodes)
     return linear && is_monotonic(e->args[0], nodes) && is_monotonic(e->args[1], nodes);
 }
 
-/* The condition under which an access asks for its span: where nothing is computed, what is not monotonic could ask for anything. */
-static const Expr *asks_when(const Regions *r, const Expr *call)
+/* The condition under which an access asks for its span: where nothing is computed, what is not monotonic, or narrowed by
+ * `guarded` conditions, could ask for anything. */
+static const Expr *asks_when(const Regions *r, const Expr *call, bool guarded)
 {
     int nodes = 100;
     for (uint32_t d = 0; r->missing && d < call->count; d++)
-        if (!is_monotonic(call->args[d], &nodes))
+        if (guarded || !is_monotonic(call->args[d], &nodes))
             return x_and(r->b->lw, r->when, r->missing);
     return r->when;
 }
@@ -240,7 +241,7 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     Span kept[KN_MAX_RANK];
     for (int d = 0; d < f->rank; d++)
         kept[d] = loose >> d & 1 ? span_stored(r, f, d, index[d]) : index[d];
-    decided = x_and(b->lw, decided, asks_when(r, call));
+    decided = x_and(b->lw, decided, asks_when(r, call, decided));
     need_when(r, n, f, kept, alive ? name_alive(r, alive) : NULL, decided);
     n->certain = n->certain || !decided;
 }
