@@ -675,27 +675,10 @@ static void tell_access(Spans *sp, const Expr *call)
     sp->access(sp->user, call, index, alive, decided, unsafe, loose);
 }
 
-/* Is it enough for `condition` to be `truth` that one of its two parts is, one of which is known when the code is
- * called? */
-static bool is_either(Spans *sp, const Expr *condition, bool truth)
-{
-    const bool is_or  = condition->op == EX_OR || condition->op == EX_BIT_OR,
-               is_and = condition->op == EX_AND || condition->op == EX_BIT_AND;
-    return condition->type == KN_BOOL && (truth ? is_or : is_and) &&
-           spans_fixed(sp, condition->args[0]) != spans_fixed(sp, condition->args[1]);
-}
-
-/* What evaluating `arm` reads where `condition` is `truth`. Behind a disjunction: what it reads where the one part
- * holds, and where the other does. */
 static void visit_arm(Spans *sp, const Expr *condition, bool truth, const Expr *arm)
 {
     if (!has_calls(sp, arm))
         return;
-    if (sp->work <= SPAN_WORK / 2 && is_either(sp, condition, truth)) {
-        visit_arm(sp, condition->args[0], truth, arm);
-        visit_arm(sp, condition->args[1], truth, arm);
-        return;
-    }
     const bool entered = spans_enter(sp, condition, truth);
     spans_visit(sp, arm);
     if (entered)
