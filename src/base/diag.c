@@ -65,21 +65,16 @@ static void add(void *arg)
 }
 
 /* An API function may add one before it has begun a context_try: then running out of memory ends here. */
-#define ADD(severity_, warning_, status_, remedy_)                                                                     \
-    do {                                                                                                               \
-        Addition a = { .cx       = cx,                                                                                 \
-                       .severity = severity_,                                                                          \
-                       .warning  = warning_,                                                                           \
-                       .status   = status_,                                                                            \
-                       .loc      = loc,                                                                                \
-                       .remedy   = remedy_,                                                                            \
-                       .format   = format };                                                                             \
-        va_start(a.args, format);                                                                                      \
-        if (cx->tries)                                                                                                 \
-            add(&a);                                                                                                   \
-        else                                                                                                           \
-            context_try(cx, add, &a);                                                                                  \
-        va_end(a.args);                                                                                                \
+#define ADD(severity_, warning_, status_, remedy_)                                   \
+    do {                                                                             \
+        Addition a = { .cx = cx, .severity = severity_, .warning = warning_, .status = status_, .loc = loc,             \
+                       .remedy = remedy_, .format = format };                        \
+        va_start(a.args, format);                                                    \
+        if (cx->tries)                                                               \
+            add(&a);                                                                 \
+        else                                                                         \
+            context_try(cx, add, &a);                                                \
+        va_end(a.args);                                                              \
     } while (0)
 
 void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)

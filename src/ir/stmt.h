@@ -37,24 +37,21 @@ typedef enum LoopKind { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTOR, LOOP_UNROLL } L
 extern const char *const loop_kind_names[];     /* "for", "parallel", "vector", "unroll" */
 
 typedef enum StmtKind {
-    STMT_LET,   /* name = value in body */
-    STMT_FOR,   /* for name in min .. min+extent-1: body. No iteration where extent <= 0. VECTOR and UNROLL: extent is a
-                 * constant > 0. Iterations of a   PARALLEL or VECTOR loop do not see each other (`atomic` stores apart) */
-    STMT_BLOCK, /* one after the other */
-    STMT_IF,    /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
-    STMT_PRODUCE, /* body computes definition `update` (-1: the pure one) of func; says nothing, for pictures and
-                     profiles */
-    STMT_PROVIDE, /* before flattening: func(args) = values, all components computed before any is stored */
-    STMT_REALIZE, /* before flattening: storage for func over a box, during body */
-    STMT_STORE,   /* after flattening: all values computed, then all stored */
-    STMT_ALLOC,   /* after flattening: `count` (i64) elements of buffer during body; their values are not defined at
-                     first. Not positive: nothing is allocated */
-    STMT_NEED,    /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an
-                     error before anything is written */
-    STMT_CHECK,   /* the condition must hold, else the function ends with this message and status: KN_ERROR_BOUNDS where
-                     only compiled code has to give up */
-    STMT_STAGE,   /* calls an extern stage; see StageCall */
-    STMT_PREFETCH /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
+    STMT_LET,       /* name = value in body */
+    STMT_FOR,       /* for name in min .. min+extent-1: body. No iteration where extent <= 0. VECTOR and UNROLL: extent is a constant > 0. Iterations of a
+                     * PARALLEL or VECTOR loop do not see each other (`atomic` stores apart) */
+    STMT_BLOCK,     /* one after the other */
+    STMT_IF,        /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
+    STMT_PRODUCE,   /* body computes definition `update` (-1: the pure one) of func; says nothing, for pictures and profiles */
+    STMT_PROVIDE,   /* before flattening: func(args) = values, all components computed before any is stored */
+    STMT_REALIZE,   /* before flattening: storage for func over a box, during body */
+    STMT_STORE,     /* after flattening: all values computed, then all stored */
+    STMT_ALLOC,     /* after flattening: `count` (i64) elements of buffer during body; their values are not defined at first. Not positive: nothing is allocated */
+    STMT_NEED,      /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an error before anything is written */
+    STMT_CHECK,     /* the condition must hold, else the function ends with this message and status: KN_ERROR_BOUNDS
+                     * where only compiled code has to give up */
+    STMT_STAGE,     /* calls an extern stage; see StageCall */
+    STMT_PREFETCH   /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
 } StmtKind;
 
 typedef struct Stmt Stmt;

@@ -175,8 +175,8 @@ static bool is_monotonic(const Expr *e, int *nodes)
     return linear && is_monotonic(e->args[0], nodes) && is_monotonic(e->args[1], nodes);
 }
 
-/* The condition under which an access asks for its span: where nothing is computed, what is not monotonic, or narrowed by
- * `guarded` conditions, could ask for anything. */
+/* The condition under which an access asks for its span: where nothing is computed, what is not monotonic, or narrowed
+ * by `guarded` conditions, could ask for anything. */
 static const Expr *asks_when(const Regions *r, const Expr *call, bool guarded)
 {
     int nodes = 100;

@@ -89,11 +89,13 @@ static void interpreted(kn_context *cx)
     const int32_t eight[]    = { 8 };
     kn_buffer     in = kn_buffer_dense(in_data, KN_F32, 1, eight), out = kn_buffer_dense(result, KN_F32, 1, eight);
     in.dim[0].min    = 5;
-    kn_module   *m   = compile_text(cx, "param s : f32 = 99.0\ninput in : f32(x)\noutput out\nout(x) = in(i32(min(f32(x + 5), s)))\n");
+    kn_module *m =
+        compile_text(cx, "param s : f32 = 99.0\ninput in : f32(x)\noutput out\nout(x) = in(i32(min(f32(x + 5), s)))\n");
     const kn_arg args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } };
     CHECK(!kn_interpreted(m) && !kn_interpreted(NULL), "before any run");
     CHECK(kn_run(m, args, 2) == KN_OK && kn_interpreted(m), "%s", kn_error_text(cx));
-    CHECK(kn_diagnostic_count(cx) == 1 && !strcmp(kn_diagnostic_get(cx, 0).warning, "interpreted") && kn_diagnostic_get(cx, 0).line == 4,
+    CHECK(kn_diagnostic_count(cx) == 1 && !strcmp(kn_diagnostic_get(cx, 0).warning, "interpreted") &&
+              kn_diagnostic_get(cx, 0).line == 4,
           "%s", kn_error_text(cx));
     in.dim[0].min    = 0;
     in.dim[0].extent = 5;

@@ -89,7 +89,8 @@ static bool link_program(void)
 #else
     const char *with = "";
 #endif
-    snprintf(command, sizeof command, "cd %s && cc -std=c99 -Wall %s main.c row*.o row0.a -lm -lpthread -o ahead", folder, with);
+    snprintf(command, sizeof command, "cd %s && cc -std=c99 -Wall %s main.c row*.o row0.a -lm -lpthread -o ahead",
+             folder, with);
     return system(command) == 0;
 }
 

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { COUNT = 1000 };
-static const uint64_t most_steps = 50000 * COUNT;       /* half of what a call may take; the schedulers that search go on as long as their budget lasts */
+static const uint64_t most_steps =
+    50000 * COUNT; /* half of what a call may take; the schedulers that search go on as long as their budget lasts */
 static const size_t memory_limit = (size_t)96 << 20;
 
 static const char machine[] = "cores=4, vector_bits=256, l1=32k, l2=512k, l3=16M, op=0.25, l1_rate=40, l2_rate=20, l3_rate=10, memory_rate=6, memory_all=12";
