@@ -16,6 +16,15 @@ typedef struct Need {
     const Expr *alive;              /* at root: the condition that it is read at all; NULL: it always is */
 } Need;
 
+/* At root: what an access would ask for in a branch that is never taken. The same call may be made elsewhere; boxes in
+ * loops, which know less, then ask for it here too, and root's box must hold that. */
+typedef struct Dormant Dormant;
+struct Dormant {
+    Span           index[KN_MAX_RANK];
+    const Expr    *alive, *decided;
+    const Dormant *next;            /* of the same call */
+};
+
 typedef struct Regions {
     Build      *b;
     PlanLevel   level;
@@ -30,6 +39,7 @@ typedef struct Regions {
     bool        root;
     Map         alive;              /* conditions that have a name: condition -> its variable */
     int         alive_count;
+    Map         dormant;            /* call -> its Dormant accesses */
 } Regions;
 
 const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLevel level)
@@ -213,6 +223,64 @@ static Span span_stored(const Regions *r, const Func *f, int d, Span s)
                    x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
 }
 
+/* The first dimension without bounds; the rank if there is none. */
+static int first_unbounded(const Span *index, int rank)
+{
+    int d = 0;
+    while (d < rank && index[d].min && index[d].max)
+        d++;
+    return d;
+}
+
+static bool check_bounded(Regions *r, const Expr *call, const Span *index)
+{
+    const int rank = call->u.call.func->rank, d = first_unbounded(index, rank);
+    if (d < rank)
+        fail_unbounded(r, call, d);
+    return d == rank;
+}
+
+/* At root: the call is made somewhere, so what it asked for where it is not made counts too. */
+static void wake(Regions *r, const Expr *call)
+{
+    const Func *f = call->u.call.func;
+    Need       *n = &r->need[f->id];
+    for (const Dormant *d = map_get(&r->dormant, call); d; d = d->next) {
+        if (!check_bounded(r, call, d->index))
+            return;
+        need_when(r, n, f, d->index, d->alive, d->decided);
+        n->certain = n->certain || !d->decided;
+    }
+    map_set(&r->dormant, call, NULL);
+    map_set(&r->b->live, call, r->b);
+}
+
+/* Is the call not made here, for all that root knows, nor anywhere else so far? Root keeps in mind what it would ask for.
+ * What a definition reads of itself cannot wait: its box is used before the definitions before it are visited. Of inputs,
+ * only root asks. */
+static bool stays_dormant(Regions *r, const Expr *call, const Span *index, const Expr *alive, const Expr *decided)
+{
+    Build      *b     = r->b;
+    const Func *f     = call->u.call.func;
+    const bool  live  = map_get(&b->live, call);
+    const bool  never = alive && alive->op == EX_INT && !alive->u.i;
+    if (!r->root)
+        return !live;
+    if (never && f->kind == FUNC_INPUT)
+        return true;
+    if (!never || live || (f == r->reader && first_unbounded(index, f->rank) == f->rank)) {
+        wake(r, call);
+        return false;
+    }
+    if (f != r->reader) {
+        Dormant *put = ARENA_NEW(b->lw->arena, Dormant);
+        *put         = (Dormant){ .alive = alive, .decided = decided, .next = map_get(&r->dormant, call) };
+        memcpy(put->index, index, sizeof *index * (size_t)f->rank);
+        map_set(&r->dormant, call, put);
+    }
+    return true;
+}
+
 static void record(void *user, const Expr *call, const Span *index, const Expr *alive, const Expr *decided,
                    unsigned unsafe, unsigned loose)
 {
@@ -221,9 +289,8 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     const Func *f = call->u.call.func;
     if (is_old_value(r, call))
         return;
-    if (r->root && !(alive && alive->op == EX_INT && !alive->u.i))
-        map_set(&b->live, call, b);
-    if (!map_get(&b->live, call)) {
+    decided = x_and(b->lw, decided, asks_when(r, call, decided));
+    if (stays_dormant(r, call, index, alive, decided)) {
         regions_clamp(b, call, ~0u);
         return;
     }
@@ -231,17 +298,11 @@ static void record(void *user, const Expr *call, const Span *index, const Expr *
     const PlanFunc *pf     = plan_func(b->plan, f);
     const bool      inside = f->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, pf->compute);
     Need           *n      = f == r->reader ? r->self : inside ? &r->need[f->id] : NULL;
-    if (!n)
+    if (!n || !check_bounded(r, call, index))
         return;
-    for (int d = 0; d < f->rank; d++)
-        if (!index[d].min || !index[d].max) {
-            fail_unbounded(r, call, d);
-            return;
-        }
     Span kept[KN_MAX_RANK];
     for (int d = 0; d < f->rank; d++)
         kept[d] = loose >> d & 1 ? span_stored(r, f, d, index[d]) : index[d];
-    decided = x_and(b->lw, decided, asks_when(r, call, decided));
     need_when(r, n, f, kept, alive ? name_alive(r, alive) : NULL, decided);
     n->certain = n->certain || !decided;
 }
@@ -634,6 +695,7 @@ void regions_begin(Build *b, PlanLevel level, Nest *nest, Wraps *w)
 {
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
+    map_init(&r.dormant, b->lw->arena);
     r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
     if (nest)
         read_nest(&r, nest);
