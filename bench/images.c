@@ -126,9 +126,12 @@ static const struct {
     void (*run)(const char *in, const char *out);
     bool loads, by_libpng; /* what is read before the clock starts, and by whom */
 } ways[] = {
-    { "kiln-read", kiln_read, false, false },        { "kiln-write", kiln_write, true, false },
-    { "kiln-summarize", kiln_summarize, true, false }, { "kiln-to-f32", kiln_to_f32, true, false },
-    { "png-read", png_read, false, false },          { "png-write", png_write, true, true },
+    { "kiln-read", kiln_read, false, false },
+    { "kiln-write", kiln_write, true, false },
+    { "kiln-summarize", kiln_summarize, true, false },
+    { "kiln-to-f32", kiln_to_f32, true, false },
+    { "png-read", png_read, false, false },
+    { "png-write", png_write, true, true },
     { "tiff-read", tiff_read, false, false },
 };
 

@@ -16,12 +16,12 @@ int main(void)
     const int32_t dot_size[] = { 7, 5 }, blurred_size[] = { 5, 3 };
     kn_buffer     in  = kn_buffer_dense(dot, KN_U16, 2, dot_size);
     kn_buffer     out = kn_buffer_dense(blurred, KN_U16, 2, blurred_size);
-    dot[2 * 7 + 3] = 900;
-    out.dim[0].min = out.dim[1].min = 1;        /* blurred[0] is the pixel at (1, 1) */
+    dot[2 * 7 + 3]    = 900;
+    out.dim[0].min = out.dim[1].min = 1; /* blurred[0] is the pixel at (1, 1) */
 
-    kn_context  *cx   = kn_context_new(NULL);
-    kn_pipeline *p    = kn_parse(cx, "blur.kiln", text, -1);
-    kn_module   *m    = kn_compile(p, NULL);
+    kn_context  *cx     = kn_context_new(NULL);
+    kn_pipeline *p      = kn_parse(cx, "blur.kiln", text, -1);
+    kn_module   *m      = kn_compile(p, NULL);
     kn_arg       args[] = { { "in", &in }, { "out", &out } };
 
     /* NULL in gives an error out, so it is enough to look here. */

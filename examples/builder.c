@@ -1,5 +1,5 @@
-/* The blur of blur.c without text: a program that makes pipelines calls the builder. Here the size of the window is an argument,
- * builder [RADIUS], and so the number of terms in the sums is too.
+/* The blur of blur.c without text: a program that makes pipelines calls the builder. Here the size of the window is an
+ * argument, builder [RADIUS], and so the number of terms in the sums is too.
  *
  * Prints the functions it made, and the box that each needs. cc builder.c $(pkg-config --cflags --libs kiln) */
 #include <kiln.h>
@@ -8,7 +8,8 @@
 
 static const char *const xy[] = { "x", "y" };
 
-/* name(x, y) = the mean of f over 2*radius + 1 pixels along one dimension. NULL in gives NULL out: no need to check on the way. */
+/* name(x, y) = the mean of f over 2*radius + 1 pixels along one dimension. NULL in gives NULL out: no need to check on
+ * the way. */
 static kn_func *mean(kn_pipeline *p, const char *name, kn_func *f, int dim, int radius)
 {
     kn_expr *sum = NULL;
@@ -41,8 +42,8 @@ int main(int argc, char **argv)
     /* What a 640x480 picture suffices for, and what that needs: no pixels yet. */
     const int32_t    size[]  = { 640, 480 };
     kn_buffer        picture = kn_buffer_dense(NULL, KN_U16, 2, size), result = kn_buffer_dense(NULL, KN_NONE, 0, NULL);
-    kn_arg           args[]  = { { "in", &picture }, { "out", &result } };
-    kn_module       *m       = kn_compile(p, NULL);
+    kn_arg           args[] = { { "in", &picture }, { "out", &result } };
+    kn_module       *m      = kn_compile(p, NULL);
     const kn_region *regions;
     int              count;
     if (kn_fit(m, args, 2) != KN_OK || kn_bounds(m, args, 2, &regions, &count) != KN_OK) {
@@ -50,8 +51,9 @@ int main(int argc, char **argv)
         count = 0;
     }
     for (int i = 0; i < count; i++)
-        printf("%-5s x: %d..%d, y: %d..%d\n", regions[i].name, (int)regions[i].min[0], (int)(regions[i].min[0] + regions[i].extent[0]),
-               (int)regions[i].min[1], (int)(regions[i].min[1] + regions[i].extent[1]));
+        printf("%-5s x: %d..%d, y: %d..%d\n", regions[i].name, (int)regions[i].min[0],
+               (int)(regions[i].min[0] + regions[i].extent[0]), (int)regions[i].min[1],
+               (int)(regions[i].min[1] + regions[i].extent[1]));
     kn_context_free(cx);
     return count ? 0 : 1;
 }

@@ -21,10 +21,10 @@ static int32_t collatz(int32_t n)
     return steps;
 }
 
-/* extern stage window_max: the largest of the `reach` values from x on. Asked first which box of its input it needs for a box
- * of its output, then to compute that box. Buffers come with any strides. */
-static int window_max(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output,
-                      void *user)
+/* extern stage window_max: the largest of the `reach` values from x on. Asked first which box of its input it needs for
+ * a box of its output, then to compute that box. Buffers come with any strides. */
+static int window_max(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                      kn_buffer *output, void *user)
 {
     const int32_t reach = (int32_t)values[0].as.i;
     kn_dim       *from = &inputs[0].dim[0], *to = &output->dim[0];

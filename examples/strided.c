@@ -12,8 +12,8 @@ static const char text[] = "input  in : u8(x, y, c)\n"
                            "output out\n"
                            "out(x, y, c) = u8((u16(in(x-1, y, c)) + 2*u16(in(x, y, c)) + u16(in(x+1, y, c))) / 4)\n";
 
-/* The w by h pixels from (x, y) of an interleaved image: one step along x is 3 bytes, along y a row, along c one byte. The
- * coordinates stay those of the whole image. */
+/* The w by h pixels from (x, y) of an interleaved image: one step along x is 3 bytes, along y a row, along c one byte.
+ * The coordinates stay those of the whole image. */
 static kn_buffer crop(uint8_t pixels[HEIGHT][WIDTH][3], int x, int y, int w, int h)
 {
     const int32_t extent[] = { w, h, 3 };
@@ -43,8 +43,8 @@ int main(void)
 
     /* 6x8 pixels are computed; the input is a crop that has one more column on each side. */
     kn_buffer   in = crop(image, 19, 20, 8, 8), out = crop(result, 20, 20, 6, 8);
-    kn_context *cx = kn_context_new(NULL);
-    kn_module  *m  = kn_compile(kn_parse(cx, "smooth.kiln", text, -1), NULL);
+    kn_context *cx     = kn_context_new(NULL);
+    kn_module  *m      = kn_compile(kn_parse(cx, "smooth.kiln", text, -1), NULL);
     kn_arg      args[] = { { "in", &in }, { "out", &out } };
     const bool  ok     = kn_run(m, args, 2) == KN_OK;
     if (!ok)

@@ -21,7 +21,8 @@
 #ifndef KILN_H
 #define KILN_H
 
-#include "kiln_runtime.h"       /* kn_status, kn_type, kn_scalar, kn_buffer, kn_stage, and the kn_rt that runs compiled code */
+/* kn_status, kn_type, kn_scalar, kn_buffer, kn_stage, and the kn_rt that runs compiled code */
+#include "kiln_runtime.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,20 +58,21 @@ KN_API void kn_buffer_free(kn_context *cx, kn_buffer *b);
 
 /* What a context may use; a zero field means the default. */
 typedef struct kn_config {
-    void *(*allocate)(void *user, size_t size);      /* default malloc; may return NULL */
-    void (*release)(void *user, void *block);        /* default free */
+    void *(*allocate)(void *user, size_t size); /* default malloc; may return NULL */
+    void (*release)(void *user, void *block);   /* default free */
     /* Reads a file that an `include` names, into memory from `allocate`; NULL if it cannot be read.
      * Default: the file system. */
     char *(*read_file)(void *user, const char *path, size_t *size);
-    void    *user;                                   /* first argument of the three above */
-    size_t   memory_limit;                           /* bytes in use at a time; default 8 GiB */
-    uint64_t quota;      /* operations of the compiler per call, the backend's included; default 100 million */
-    int      max_errors; /* errors with their notes, and warnings, kept per call; default 50 of each */
+    void    *user;         /* first argument of the three above */
+    size_t   memory_limit; /* bytes in use at a time; default 8 GiB */
+    uint64_t quota;        /* operations of the compiler per call, the backend's included; default 100 million */
+    int      max_errors;   /* errors with their notes, and warnings, kept per call; default 50 of each */
 } kn_config;
 
 /* NULL for the defaults. Returns NULL only if there is no memory. */
 KN_API kn_context *kn_context_new(const kn_config *config);
-/* Frees the context and all that was made from it: pipelines, modules, buffers of kn_buffer_alloc, strings. NULL is fine. */
+/* Frees the context and all that was made from it: pipelines, modules, buffers of kn_buffer_alloc, strings. NULL is
+ * fine. */
 KN_API void kn_context_free(kn_context *cx);
 
 typedef enum kn_severity { KN_ERROR, KN_WARNING, KN_NOTE } kn_severity;
@@ -81,14 +83,14 @@ typedef struct kn_diagnostic {
     const char *file;
     int         line, column;
     const char *message;
-    const char *warning;    /* the name of a warning, as kn_warning_get has it; else NULL */
+    const char *warning; /* the name of a warning, as kn_warning_get has it; else NULL */
 } kn_diagnostic;
 
 /* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a
  * caret, notes. "" if there are none. A call that went well may have warnings, "file:line:col: warning: … [name]".
  * The string stays until the next call on the context. */
-KN_API const char *kn_error_text(kn_context *cx);
-KN_API int kn_diagnostic_count(kn_context *cx);
+KN_API const char   *kn_error_text(kn_context *cx);
+KN_API int           kn_diagnostic_count(kn_context *cx);
 KN_API kn_diagnostic kn_diagnostic_get(kn_context *cx, int index);
 
 /* A row of a table of the library. Both are NULL for an index out of range. */
@@ -103,9 +105,9 @@ KN_API kn_status kn_warn(kn_context *cx, const char *name, bool on);
 
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
-/* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). The value is read when
- * such a program is parsed. A text that has no const or type of that name is refused, so that a misspelt name shows; NULL as the
- * value takes the definition back. */
+/* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). The value is
+ * read when such a program is parsed. A text that has no const or type of that name is refused, so that a misspelt name
+ * shows; NULL as the value takes the definition back. */
 KN_API kn_status kn_define(kn_context *cx, const char *name, const char *value);
 
 /* Reads a program. `name` stands in diagnostics, and includes are looked for beside it; `length` may be
@@ -116,8 +118,8 @@ KN_API kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char 
 /* Frees a pipeline and its modules before the context is freed. NULL is fine. */
 KN_API void kn_pipeline_free(kn_pipeline *p);
 
-/* The formatted form of a program's text: the same tokens and comments, in the standard layout. The string stays until the next call on
- * the context. */
+/* The formatted form of a program's text: the same tokens and comments, in the standard layout. The string stays until
+ * the next call on the context. */
 KN_API const char *kn_format(kn_context *cx, const char *name, const char *text, ptrdiff_t length);
 
 typedef enum kn_port_kind { KN_INPUT, KN_PARAM, KN_OUTPUT } kn_port_kind;
@@ -127,14 +129,14 @@ typedef struct kn_port {
     kn_port_kind       kind;
     const char        *name;
     kn_type            type;
-    int                rank;      /* 0 for a parameter */
-    const char *const *dims;      /* the names of the dimensions */
+    int                rank; /* 0 for a parameter */
+    const char *const *dims; /* the names of the dimensions */
     bool               has_default;
-    kn_scalar          value;     /* a parameter's default */
-    const int32_t     *estimate;  /* an output's extents as `estimate` gives them, or NULL */
+    kn_scalar          value;    /* a parameter's default */
+    const int32_t     *estimate; /* an output's extents as `estimate` gives them, or NULL */
 } kn_port;
 
-KN_API int kn_port_count(const kn_pipeline *p);
+KN_API int     kn_port_count(const kn_pipeline *p);
 KN_API kn_port kn_port_get(const kn_pipeline *p, int index);
 
 /* The names that kn_define can give another value: the consts and types of the program and of what it includes. */
@@ -147,27 +149,31 @@ KN_API int kn_schedule_count(const kn_pipeline *p);
 /* NULL for a schedule without a name, and for an index out of range. */
 KN_API const char *kn_schedule_name(const kn_pipeline *p, int index);
 
-/* The C functions and stages that the program declares with `extern`, to be looked up in a library for kn_extern_function or
- * kn_extern_stage. */
+/* The C functions and stages that the program declares with `extern`, to be looked up in a library for
+ * kn_extern_function or kn_extern_stage. */
 KN_API int kn_extern_count(const kn_pipeline *p);
 /* NULL for an index out of range. */
 KN_API const char *kn_extern_name(const kn_pipeline *p, int index);
-KN_API bool kn_extern_is_stage(const kn_pipeline *p, int index);
+KN_API bool        kn_extern_is_stage(const kn_pipeline *p, int index);
 
 /* ---- Compiling -------------------------------------------------------------------------- */
 
 typedef struct kn_options {
-    const char *scheduler;     /* a name of kn_scheduler_get: the schedule is made, for the sizes of `estimate` or usual ones; "none": `schedule` says which, and without one it
-                                * is the default; NULL: the same, but without a schedule it is "auto" that makes one */
-    const char *target;        /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated by commas */
-    bool        strict_float;  /* every float operation rounded as written, never contracted or reordered */
-    bool        interpret;     /* do not compile: run the reference interpreter, which is always strict */
-    const char *schedule;      /* the schedule of that name; NULL: the last without a name, or the only one; "": the default */
-    int         threads;       /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as there are CPUs */
-    bool        check_access;  /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
-    bool        profile;       /* compiled code measures where its time goes: kn_profile */
-    double      budget;        /* seconds that a scheduler may take; 0: 2 */
-    const char *cache;         /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
+    const char *scheduler; /* a name of kn_scheduler_get: the schedule is made, for the sizes of `estimate` or usual
+                            * ones; "none": `schedule` says which, and without one it is the default; NULL: the same,
+                            * but without a schedule it is "auto" that makes one */
+    const char *target; /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated
+                           by commas */
+    bool strict_float;  /* every float operation rounded as written, never contracted or reordered */
+    bool interpret;     /* do not compile: run the reference interpreter, which is always strict */
+    const char
+        *schedule; /* the schedule of that name; NULL: the last without a name, or the only one; "": the default */
+    int  threads;  /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as
+                      there are CPUs */
+    bool        check_access; /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
+    bool        profile;      /* compiled code measures where its time goes: kn_profile */
+    double      budget;       /* seconds that a scheduler may take; 0: 2 */
+    const char *cache;        /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
 } kn_options;
 
 /* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling.
@@ -175,21 +181,24 @@ typedef struct kn_options {
  * refuse. */
 KN_API kn_status kn_check(kn_pipeline *p, const kn_options *options);
 
-/* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options are all defaults. The
- * module lives as long as its pipeline. */
+/* Makes a pipeline ready to run: compiles it, or takes it from the cache, unless it is to be interpreted. NULL options
+ * are all defaults. The module lives as long as its pipeline. */
 KN_API kn_module *kn_compile(kn_pipeline *p, const kn_options *options);
 
 /* Did the module come from the cache? */
 KN_API bool kn_from_cache(const kn_module *m);
 
-/* Compiles ahead of time, for programs that link with the result and need no Kiln. `path` is FOLDER/NAME; NAME is the C function. `emit` says what to write, separated by
- * commas; NULL is "header,object,archive", or, for another kind of machine, "header,object,runtime":
+/* Compiles ahead of time, for programs that link with the result and need no Kiln. `path` is FOLDER/NAME; NAME is the C
+ * function. `emit` says what to write, separated by commas; NULL is "header,object,archive", or, for another kind of
+ * machine, "header,object,runtime":
  *     header   NAME.h, with NAME() in C99 and C++        object   NAME.o
- *     archive  NAME.a, the object and the runtime        runtime  kiln_runtime.c, to be compiled for machines other than this
+ *     archive  NAME.a, the object and the runtime        runtime  kiln_runtime.c, to be compiled for machines other
+ *              than this
  *     llvm     NAME.ll                asm      NAME.s                loops    NAME.loops, the loop nest
- * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512, which is chosen when it runs.
- * *written, if not NULL, names the files that were made, separated by newlines. */
-KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit, const char **written);
+ * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512,
+ * which is chosen when it runs. *written, if not NULL, names the files that were made, separated by newlines. */
+KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit,
+                          const char **written);
 
 /* The targets there are; NULL for an index out of range. */
 KN_API const char *kn_target_name(int index);
@@ -202,14 +211,14 @@ KN_API kn_pass kn_scheduler_get(int index);
 /* ---- Showing ---------------------------------------------------------------------------- */
 
 typedef enum kn_view {
-    KN_VIEW_FUNCS,      /* every function: type, arguments, definitions */
-    KN_VIEW_GRAPH,      /* the functions and who reads whom, as a DOT graph */
-    KN_VIEW_SCHEDULE,   /* the schedules kept with the pipeline, as text that reads back */
-    KN_VIEW_PLAN,       /* the schedule that is obeyed, whole: what was written and what was chosen */
-    KN_VIEW_LOOPS,      /* the loop nest: what is computed and stored where */
-    KN_VIEW_CODE,       /* the code before the backend: loops over memory */
-    KN_VIEW_LLVM,       /* LLVM's text */
-    KN_VIEW_ASM         /* assembly */
+    KN_VIEW_FUNCS,    /* every function: type, arguments, definitions */
+    KN_VIEW_GRAPH,    /* the functions and who reads whom, as a DOT graph */
+    KN_VIEW_SCHEDULE, /* the schedules kept with the pipeline, as text that reads back */
+    KN_VIEW_PLAN,     /* the schedule that is obeyed, whole: what was written and what was chosen */
+    KN_VIEW_LOOPS,    /* the loop nest: what is computed and stored where */
+    KN_VIEW_CODE,     /* the code before the backend: loops over memory */
+    KN_VIEW_LLVM,     /* LLVM's text */
+    KN_VIEW_ASM       /* assembly */
 } kn_view;
 
 /* A text that shows the pipeline. The string stays until the next call on the context. */
@@ -226,12 +235,13 @@ typedef struct kn_arg {
     kn_scalar   value;
 } kn_arg;
 
-/* Computes the outputs. Every input and output, and every parameter without a default, must be given, in any order. A value
- * must be one that the parameter's type holds (2.0 is fine for an integer, 1.5 is not; for a float it is rounded) and lie in its range.
- * An output has memory of its own: the range of bytes from its first to its last element does not meet that of another buffer.
- * Inputs may share. All this is checked, and every error reported, before anything is computed; on such an error no output has been touched. What
- * goes wrong later, when there is no memory or an extern stage fails, may leave compiled code's outputs half written. Buffers with coordinates beyond
- * ±2^28 are run by the interpreter: compiled code does not reach that far. */
+/* Computes the outputs. Every input and output, and every parameter without a default, must be given, in any order. A
+ * value must be one that the parameter's type holds (2.0 is fine for an integer, 1.5 is not; for a float it is rounded)
+ * and lie in its range. An output has memory of its own: the range of bytes from its first to its last element does not
+ * meet that of another buffer. Inputs may share. All this is checked, and every error reported, before anything is
+ * computed; on such an error no output has been touched. What goes wrong later, when there is no memory or an extern
+ * stage fails, may leave compiled code's outputs half written. Buffers with coordinates beyond ±2^28 are run by the
+ * interpreter: compiled code does not reach that far. */
 KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
 
 /* Was the last kn_run of the module done by the interpreter? It is where the options say so, and where compiled code
@@ -239,10 +249,12 @@ KN_API kn_status kn_run(kn_module *m, const kn_arg *args, int count);
  * `interpreted`, says why and what would do. */
 KN_API bool kn_interpreted(const kn_module *m);
 
-/* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them are needed, bytes
- * allocated, loaded and stored. Gives a text, which stays until the next call on the context; the outputs are computed too. */
+/* Runs the compiler's loops step by step, and counts: the points computed of each function and how many of them are
+ * needed, bytes allocated, loaded and stored. Gives a text, which stays until the next call on the context; the outputs
+ * are computed too. */
 KN_API const char *kn_count(kn_module *m, const kn_arg *args, int count);
-/* Where the time went in the runs so far of modules compiled with `profile`, as a text that stays until the next call on the context. */
+/* Where the time went in the runs so far of modules compiled with `profile`, as a text that stays until the next call
+ * on the context. */
 KN_API const char *kn_profile(kn_context *cx);
 
 /* The box of one function that the outputs need. */
@@ -252,9 +264,9 @@ typedef struct kn_region {
     int32_t     min[KN_MAX_RANK], extent[KN_MAX_RANK];
 } kn_region;
 
-/* The box of every function that is needed, inputs too, consumers first, for the arguments of kn_run; of a buffer only type, rank, mins
- * and extents are looked at, and an input whose size the program does not speak of may be left out. *regions belongs to the context and
- * stays until the next call; on an error it is NULL. */
+/* The box of every function that is needed, inputs too, consumers first, for the arguments of kn_run; of a buffer only
+ * type, rank, mins and extents are looked at, and an input whose size the program does not speak of may be left out.
+ * *regions belongs to the context and stays until the next call; on an error it is NULL. */
 KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn_region **regions, int *region_count);
 
 /* For every output buffer among the arguments whose rank is 0: sets type, rank, mins and extents to the largest
@@ -264,11 +276,14 @@ KN_API kn_status kn_bounds(kn_module *m, const kn_arg *args, int count, const kn
  */
 KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
 
-/* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse. `scheduler` is a name of kn_scheduler_get; NULL is "auto".
- * The arguments, which may be none, say what is known of sizes and parameters, as for kn_fit; of buffers only type, rank, mins and extents are looked at. What is
- * missing is taken from `estimate`, or is of a usual picture: a schedule for one size is right for every other. `machine` changes what is known of this one:
- * "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads, target and budget count. The string stays until the next call on the context. */
-KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
+/* Makes a schedule: gives its text, to be read, changed, kept in a .sched file or given to kn_schedule_parse.
+ * `scheduler` is a name of kn_scheduler_get; NULL is "auto". The arguments, which may be none, say what is known of
+ * sizes and parameters, as for kn_fit; of buffers only type, rank, mins and extents are looked at. What is missing is
+ * taken from `estimate`, or is of a usual picture: a schedule for one size is right for every other. `machine` changes
+ * what is known of this one: "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads, target
+ * and budget count. The string stays until the next call on the context. */
+KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine,
+                                    const kn_options *options, const kn_arg *args, int count);
 
 typedef enum kn_schedule_view {
     KN_SCHEDULE_TEXT,    /* what kn_schedule_make gives */
@@ -277,24 +292,26 @@ typedef enum kn_schedule_view {
     KN_SCHEDULE_HTML,    /* the same as one HTML page, with the schedule */
     KN_SCHEDULE_GRAPH    /* what the schedulers know of the pipeline: sizes, accesses, work; of no scheduler */
 } kn_schedule_view;
-KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count);
+KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine,
+                                    const kn_options *options, const kn_arg *args, int count);
 
-/* Measures this machine for kn_schedule_make: compiles and times small programs under good and bad schedules, for a quarter of a minute, and fits the speeds to them
- * that schedulers predict with. Gives the text for `machine`, until the next call; NULL after an error. `progress`, which may be NULL, is called before each measurement,
- * `all` of them or until it returns 0: then the speeds are fitted to the `done` ones, which is an error if there is none. */
+/* Measures this machine for kn_schedule_make: compiles and times small programs under good and bad schedules, for a
+ * quarter of a minute, and fits the speeds to them that schedulers predict with. Gives the text for `machine`, until
+ * the next call; NULL after an error. `progress`, which may be NULL, is called before each measurement, `all` of them
+ * or until it returns 0: then the speeds are fitted to the `done` ones, which is an error if there is none. */
 KN_API const char *kn_calibrate(kn_context *cx, int (*progress)(void *user, int done, int all), void *user);
 
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */
 KN_API kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const char *formula);
-/* Fills a buffer with noise: every value of an integer type, [0, 1) for a float, all equally likely. An element's value depends on the
- * seed, the type and how many elements come before it with x fastest, and on nothing else. */
+/* Fills a buffer with noise: every value of an integer type, [0, 1) for a float, all equally likely. An element's value
+ * depends on the seed, the type and how many elements come before it with x fastest, and on nothing else. */
 KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
 
 /* ---- Calling C -------------------------------------------------------------------------- */
 
-/* The C function behind `extern f32 curve(f32)`: plain C with that signature. Looked up when a pipeline runs; a name given again has
- * the newer function. */
+/* The C function behind `extern f32 curve(f32)`: plain C with that signature. Looked up when a pipeline runs; a name
+ * given again has the newer function. */
 KN_API kn_status kn_extern_function(kn_context *cx, const char *name, void (*function)(void));
 
 /* The C function behind `extern stage warp(f, k) : f32(x, y)`: a kn_stage. */
@@ -323,10 +340,10 @@ KN_API kn_status kn_image_check(kn_context *cx, const char *path, const kn_buffe
 
 /* What a file tells of its image beside the pixels. */
 typedef struct kn_image_info {
-    const char *format;         /* "PNG" */
-    bool        picture;        /* a picture; else an array of numbers */
-    bool        alpha;          /* the last channel is opacity … */
-    bool        premultiplied;  /* … by which the others have been multiplied */
+    const char *format;        /* "PNG" */
+    bool        picture;       /* a picture; else an array of numbers */
+    bool        alpha;         /* the last channel is opacity … */
+    bool        premultiplied; /* … by which the others have been multiplied */
 } kn_image_info;
 
 /* The same as kn_image_load; says also what was read. */
@@ -338,31 +355,33 @@ KN_API kn_status kn_image_drop_alpha(kn_context *cx, kn_buffer *b, bool apply);
 
 /* Whose conversions kn_image_convert is for. */
 typedef enum kn_image_range {
-    KN_RANGE_FULL,      /* a picture: 0..255, 0..65535 and 0.0..1.0 are the same range; out of range is clamped */
-    KN_RANGE_VALUE      /* numbers: converted only where every value of the type can be held */
+    KN_RANGE_FULL, /* a picture: 0..255, 0..65535 and 0.0..1.0 are the same range; out of range is clamped */
+    KN_RANGE_VALUE /* numbers: converted only where every value of the type can be held */
 } kn_image_range;
 
-/* Converts `from` to type `type` and rank `rank` (3 planes to 1 by luma where rank 2 is asked for of a colour picture) into a new
- * buffer `to`. *note says in words what was changed, or is NULL if nothing was. */
+/* Converts `from` to type `type` and rank `rank` (3 planes to 1 by luma where rank 2 is asked for of a colour picture)
+ * into a new buffer `to`. *note says in words what was changed, or is NULL if nothing was. */
 KN_API kn_status kn_image_convert(kn_context *cx, const kn_buffer *from, kn_image_range range, kn_type type, int rank,
                                   kn_buffer *to, const char **note);
-/* Converts `from`, as a picture, into a new buffer `to` that the format of `path` can hold: its type, and its channels (an alpha channel is
- * dropped, colour made gray, gray repeated as colour). *note as above. */
-KN_API kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to, const char **note);
+/* Converts `from`, as a picture, into a new buffer `to` that the format of `path` can hold: its type, and its channels
+ * (an alpha channel is dropped, colour made gray, gray repeated as colour). *note as above. */
+KN_API kn_status kn_image_convert_for(kn_context *cx, const char *path, const kn_buffer *from, kn_buffer *to,
+                                      const char **note);
 
 /* How two buffers of one shape differ. Where both are NaN they are equal. */
 typedef struct kn_difference {
-    double  max, mean;              /* of |a - b| over all elements */
-    int32_t where[KN_MAX_RANK];     /* the coordinates of the largest, counted from a's mins */
-    int64_t beyond, count;          /* elements with |a - b| > abs + rel*|b|, and all elements */
+    double  max, mean;          /* of |a - b| over all elements */
+    int32_t where[KN_MAX_RANK]; /* the coordinates of the largest, counted from a's mins */
+    int64_t beyond, count;      /* elements with |a - b| > abs + rel*|b|, and all elements */
 } kn_difference;
 
-KN_API kn_status kn_compare(kn_context *cx, const kn_buffer *a, const kn_buffer *b, double abs, double rel, kn_difference *d);
+KN_API kn_status kn_compare(kn_context *cx, const kn_buffer *a, const kn_buffer *b, double abs, double rel,
+                            kn_difference *d);
 
 /* What the values of a buffer range over. */
 typedef struct kn_summary {
-    int64_t   count, nans;          /* numbers, and values that are not a number, which the rest leaves out */
-    kn_scalar min, max;             /* in the buffer's type (of u64: the bits); 0 if there are no numbers */
+    int64_t   count, nans; /* numbers, and values that are not a number, which the rest leaves out */
+    kn_scalar min, max;    /* in the buffer's type (of u64: the bits); 0 if there are no numbers */
     double    mean;
 } kn_summary;
 
@@ -370,21 +389,22 @@ KN_API kn_status kn_summarize(kn_context *cx, const kn_buffer *b, kn_summary *su
 
 /* ---- Pipelines from calls --------------------------------------------------------------- */
 
-/* The same pipelines without text, for programs that generate them. Expressions and functions belong to the pipeline under
- * construction; a NULL among the arguments gives NULL, so errors may be looked for once, at kn_pipeline_finish, which
- * makes the same checks as kn_parse and leaves a pipeline like any other. */
+/* The same pipelines without text, for programs that generate them. Expressions and functions belong to the pipeline
+ * under construction; a NULL among the arguments gives NULL, so errors may be looked for once, at kn_pipeline_finish,
+ * which makes the same checks as kn_parse and leaves a pipeline like any other. */
 typedef struct kn_expr kn_expr;
 typedef struct kn_func kn_func;
 
 KN_API kn_pipeline *kn_pipeline_new(kn_context *cx, const char *name);
-KN_API kn_status kn_pipeline_finish(kn_pipeline *p);
+KN_API kn_status    kn_pipeline_finish(kn_pipeline *p);
 
-KN_API kn_func *kn_input(kn_pipeline *p, const char *name, kn_type type, int rank, const char *const *dims);
-KN_API kn_expr *kn_param(kn_pipeline *p, const char *name, kn_type type, kn_scalar value);
+KN_API kn_func  *kn_input(kn_pipeline *p, const char *name, kn_type type, int rank, const char *const *dims);
+KN_API kn_expr  *kn_param(kn_pipeline *p, const char *name, kn_type type, kn_scalar value);
 KN_API kn_status kn_output(kn_func *f);
 
 /* A function with its pure definition: f(args) = value. Several values make a tuple. */
-KN_API kn_func *kn_define_func(kn_pipeline *p, const char *name, int rank, const char *const *args, int count, kn_expr *const *values);
+KN_API kn_func *kn_define_func(kn_pipeline *p, const char *name, int rank, const char *const *args, int count,
+                               kn_expr *const *values);
 
 /* A reduction variable of an update: name in from..to. */
 typedef struct kn_range {
@@ -393,14 +413,14 @@ typedef struct kn_range {
 } kn_range;
 
 /* f(args) = value for ranges where condition; `where` may be NULL. */
-KN_API kn_status kn_update(kn_func *f, kn_expr *const *args, int count, kn_expr *const *values,
-                           int range_count, const kn_range *ranges, kn_expr *where);
+KN_API kn_status kn_update(kn_func *f, kn_expr *const *args, int count, kn_expr *const *values, int range_count,
+                           const kn_range *ranges, kn_expr *where);
 
 KN_API kn_expr *kn_var(kn_pipeline *p, const char *name);
-KN_API kn_expr *kn_const(kn_pipeline *p, kn_scalar value);                       /* a weak literal */
+KN_API kn_expr *kn_const(kn_pipeline *p, kn_scalar value); /* a weak literal */
 KN_API kn_expr *kn_call(kn_func *f, int count, kn_expr *const *args);
-KN_API kn_expr *kn_component(kn_expr *tuple, int index);                          /* tuple.index */
-KN_API kn_expr *kn_extent(kn_func *input, int dim);                               /* in.x.extent */
+KN_API kn_expr *kn_component(kn_expr *tuple, int index); /* tuple.index */
+KN_API kn_expr *kn_extent(kn_func *input, int dim);      /* in.x.extent */
 KN_API kn_expr *kn_cast(kn_type type, kn_expr *e);
 KN_API kn_expr *kn_if(kn_expr *condition, kn_expr *yes, kn_expr *no);
 /* Any function of the language by its name: kn_apply(p, "clamp", 3, …), kn_apply(p, "exp", 1, …). */

@@ -1,12 +1,13 @@
-/* Kiln's runtime, as a program sees it that calls compiled pipelines: buffers, errors, threads, memory. This header stands alone: with
- * NAME.h and NAME.a of `kiln build` nothing else of Kiln is needed. kiln.h includes it.
+/* Kiln's runtime, as a program sees it that calls compiled pipelines: buffers, errors, threads, memory. This header
+ * stands alone: with NAME.h and NAME.a of `kiln build` nothing else of Kiln is needed. kiln.h includes it.
  *
  *     kn_buffer in = kn_buffer_dense(pixels, KN_U8, 2, (int32_t[]){ 640, 480 }), out = …;
  *     if (blur(&in, &out) != KN_OK)
  *         fputs(kn_rt_last_error(), stderr);
  *
- * A compiled pipeline runs on an instance of the runtime, a kn_rt: threads, scratch memory and hooks. blur() uses the process's own, which is made on
- * first use; blur_on() takes one of yours. Any number of threads may call any pipelines on one instance at once.
+ * A compiled pipeline runs on an instance of the runtime, a kn_rt: threads, scratch memory and hooks. blur() uses the
+ * process's own, which is made on first use; blur_on() takes one of yours. Any number of threads may call any pipelines
+ * on one instance at once.
  */
 #ifndef KILN_RUNTIME_H
 #define KILN_RUNTIME_H
@@ -29,24 +30,38 @@ extern "C" {
 
 typedef enum kn_status {
     KN_OK = 0,
-    KN_ERROR_PROGRAM,   /* the text or the schedule is wrong */
-    KN_ERROR_ARGUMENT,  /* an argument of a call is wrong: a name, a type, a buffer's shape */
-    KN_ERROR_BOUNDS,    /* a region is unbounded, or larger than the buffer given for it */
-    KN_ERROR_FILE,      /* a file cannot be read or written, or is not what it should be */
-    KN_ERROR_LIMIT      /* out of memory, or the context's quota is spent */
+    KN_ERROR_PROGRAM,  /* the text or the schedule is wrong */
+    KN_ERROR_ARGUMENT, /* an argument of a call is wrong: a name, a type, a buffer's shape */
+    KN_ERROR_BOUNDS,   /* a region is unbounded, or larger than the buffer given for it */
+    KN_ERROR_FILE,     /* a file cannot be read or written, or is not what it should be */
+    KN_ERROR_LIMIT     /* out of memory, or the context's quota is spent */
 } kn_status;
 
 typedef enum kn_type {
     KN_NONE = 0,
-    KN_BOOL, KN_U8, KN_U16, KN_U32, KN_U64, KN_I8, KN_I16, KN_I32, KN_I64,
-    KN_F16, KN_BF16, KN_F32, KN_F64,
+    KN_BOOL,
+    KN_U8,
+    KN_U16,
+    KN_U32,
+    KN_U64,
+    KN_I8,
+    KN_I16,
+    KN_I32,
+    KN_I64,
+    KN_F16,
+    KN_BF16,
+    KN_F32,
+    KN_F64,
     KN_TYPE_COUNT
 } kn_type;
 
 /* A scalar: exactly one of the two fields is meant, as `is_float` says. */
 typedef struct kn_scalar {
     bool is_float;
-    union { int64_t i; double f; } as;
+    union {
+        int64_t i;
+        double  f;
+    } as;
 } kn_scalar;
 
 static inline kn_scalar kn_int(int64_t v)
@@ -98,57 +113,67 @@ typedef struct kn_rt kn_rt;
 
 /* What a trace tells. */
 typedef enum kn_rt_event_kind {
-    KN_RT_CALL_BEGIN, KN_RT_CALL_END,       /* of a pipeline; value: its status at the end */
-    KN_RT_FUNC_BEGIN, KN_RT_FUNC_END,       /* of the code that computes a function, in pipelines compiled for profiling */
-    KN_RT_LOOP_BEGIN, KN_RT_LOOP_END,       /* of a parallel loop; value: its extent, then its status */
-    KN_RT_STAGE_BEGIN, KN_RT_STAGE_END      /* of a call of an extern stage; value: what it returned at the end */
+    KN_RT_CALL_BEGIN,
+    KN_RT_CALL_END, /* of a pipeline; value: its status at the end */
+    KN_RT_FUNC_BEGIN,
+    KN_RT_FUNC_END, /* of the code that computes a function, in pipelines compiled for profiling */
+    KN_RT_LOOP_BEGIN,
+    KN_RT_LOOP_END, /* of a parallel loop; value: its extent, then its status */
+    KN_RT_STAGE_BEGIN,
+    KN_RT_STAGE_END /* of a call of an extern stage; value: what it returned at the end */
 } kn_rt_event_kind;
 
 typedef struct kn_rt_event {
     kn_rt_event_kind kind;
-    const char      *pipeline, *name;       /* the pipeline and the function or stage; NULL where there is none. They live as long as the compiled code */
-    int64_t          value;
+    const char *pipeline, *name; /* the pipeline and the function or stage; NULL where there is none. They live as long
+                                    as the compiled code */
+    int64_t value;
 } kn_rt_event;
 
 /* One iteration of a parallel loop, for the hook below. */
 typedef int kn_rt_task(void *closure, int32_t index);
 
-/* What an instance uses instead of its own means; a zero field means the default. A hook is called from many threads at once, and must not
- * call kn_rt_* functions itself, nor pipelines (tasks of `parallel` do, of course). */
+/* What an instance uses instead of its own means; a zero field means the default. A hook is called from many threads at
+ * once, and must not call kn_rt_* functions itself, nor pipelines (tasks of `parallel` do, of course). */
 typedef struct kn_rt_hooks {
-    void *user;                                             /* first argument of the hooks */
-    void *(*allocate)(void *user, size_t bytes);            /* default malloc; may return NULL */
-    void (*release)(void *user, void *block);               /* default free; given together with allocate, or not at all */
-    /* Calls task(closure, i) for every i in 0 .. count-1, on any threads and in any order, and returns when all have returned: 0, or
-     * what one of them returned that was not 0. Default: the instance's own threads. */
+    void *user;                                  /* first argument of the hooks */
+    void *(*allocate)(void *user, size_t bytes); /* default malloc; may return NULL */
+    void (*release)(void *user, void *block);    /* default free; given together with allocate, or not at all */
+    /* Calls task(closure, i) for every i in 0 .. count-1, on any threads and in any order, and returns when all have
+     * returned: 0, or what one of them returned that was not 0. Default: the instance's own threads. */
     int (*parallel)(void *user, int32_t count, kn_rt_task *task, void *closure);
-    void (*error)(void *user, kn_status status, const char *message);       /* hears of every error; kn_rt_last_error tells too */
+    void (*error)(void *user, kn_status status,
+                  const char *message); /* hears of every error; kn_rt_last_error tells too */
     void (*trace)(void *user, const kn_rt_event *event);
-    int    threads;                                         /* as kn_rt_set_threads */
-    size_t scratch_limit;                                   /* bytes of scratch that a thread keeps for reuse; default 1 GiB */
+    int    threads;       /* as kn_rt_set_threads */
+    size_t scratch_limit; /* bytes of scratch that a thread keeps for reuse; default 1 GiB */
 } kn_rt_hooks;
 
 /* NULL hooks are all defaults. Returns NULL only if there is no memory, or allocate is given without release. */
 KN_API kn_rt *kn_rt_new(const kn_rt_hooks *hooks);
-/* Ends the instance's threads and frees all it holds. No pipeline may be running on it. NULL is fine: the process's own stays. */
+/* Ends the instance's threads and frees all it holds. No pipeline may be running on it. NULL is fine: the process's own
+ * stays. */
 KN_API void kn_rt_destroy(kn_rt *rt);
 
-/* How many threads work on a parallel loop, the calling one among them; 0: what the environment's KN_NUM_THREADS says, else the number of
- * CPUs this process may use. Not from inside a parallel loop. Threads are made when they are first needed. */
+/* How many threads work on a parallel loop, the calling one among them; 0: what the environment's KN_NUM_THREADS says,
+ * else the number of CPUs this process may use. Not from inside a parallel loop. Threads are made when they are first
+ * needed. */
 KN_API kn_status kn_rt_set_threads(kn_rt *rt, int threads);
-KN_API int kn_rt_threads(kn_rt *rt);
+KN_API int       kn_rt_threads(kn_rt *rt);
 
-/* Gives scratch kept for reuse back, and ends the threads, which come again when needed. Other threads of the program give theirs back when
- * they next free some, or end. Not from inside a parallel loop. */
+/* Gives scratch kept for reuse back, and ends the threads, which come again when needed. Other threads of the program
+ * give theirs back when they next free some, or end. Not from inside a parallel loop. */
 KN_API kn_status kn_rt_trim(kn_rt *rt);
 
-/* The errors of the last call of a pipeline in this thread, a line each; "" if there was none. The text stays until the thread's next call. */
+/* The errors of the last call of a pipeline in this thread, a line each; "" if there was none. The text stays until the
+ * thread's next call. */
 KN_API const char *kn_rt_last_error(void);
 
 /* ---- Profiles --------------------------------------------------------------------------- */
 
-/* Where the time went in pipelines compiled for profiling, as a table in text: for each function the time of all threads spent in its own code, and how often
- * it was computed. Writes at most size bytes, NUL included, and returns the length of the whole text, as snprintf does. */
+/* Where the time went in pipelines compiled for profiling, as a table in text: for each function the time of all
+ * threads spent in its own code, and how often it was computed. Writes at most size bytes, NUL included, and returns
+ * the length of the whole text, as snprintf does. */
 KN_API size_t kn_rt_profile_report(kn_rt *rt, char *text, size_t size);
 /* Forgets what was measured. No profiled pipeline may be running. */
 KN_API void kn_rt_profile_reset(kn_rt *rt);

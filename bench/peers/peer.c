@@ -65,12 +65,12 @@ void *peer_alloc(size_t bytes)
 /* Reads the header of `file`; on return the file stands at the data. */
 static PeerArray header_read(FILE *file, const char *path)
 {
-    PeerArray a = { 0, 0, 0, { 1, 1, 1, 1 }, NULL };
+    PeerArray     a = { 0, 0, 0, { 1, 1, 1, 1 }, NULL };
     unsigned char head[10];
     if (fread(head, 1, sizeof head, file) != sizeof head || memcmp(head, "\x93NUMPY\x01", 7))
         peer_fail("%s is not an .npy file of version 1", path);
     const size_t length = (size_t)head[8] | (size_t)head[9] << 8;
-    char *text = calloc(1, length + 1);
+    char        *text   = calloc(1, length + 1);
     if (!text || fread(text, 1, length, file) != length)
         peer_fail("%s ends within its header", path);
     const char *descr = strstr(text, "'descr': '"), *shape = strstr(text, "'shape': (");
@@ -79,8 +79,8 @@ static PeerArray header_read(FILE *file, const char *path)
     a.kind  = descr[11];
     a.bytes = descr[12] - '0';
     int slow_first[PEER_DIMS];
-    for (const char *p = shape + 10; *p && *p != ')'; ) {
-        char *end;
+    for (const char *p = shape + 10; *p && *p != ')';) {
+        char      *end;
         const long v = strtol(p, &end, 10);
         if (end == p) {
             p++;
@@ -89,7 +89,7 @@ static PeerArray header_read(FILE *file, const char *path)
         if (a.dims == PEER_DIMS)
             peer_fail("%s has more than %d dimensions", path, PEER_DIMS);
         slow_first[a.dims++] = (int)v;
-        p = end;
+        p                    = end;
     }
     for (int d = 0; d < a.dims; d++)
         a.size[d] = slow_first[a.dims - 1 - d];
@@ -102,9 +102,9 @@ static PeerArray npy_read(const char *path)
     FILE *file = fopen(path, "rb");
     if (!file)
         peer_fail("%s: %s", path, strerror(errno));
-    PeerArray a = header_read(file, path);
+    PeerArray    a = header_read(file, path);
     const size_t n = peer_count(&a);
-    a.data = peer_alloc(n * (size_t)a.bytes);
+    a.data         = peer_alloc(n * (size_t)a.bytes);
     if (fread(a.data, (size_t)a.bytes, n, file) != n)
         peer_fail("%s is shorter than its header says", path);
     fclose(file);
@@ -115,19 +115,22 @@ static void npy_write(const char *path, const PeerArray *a)
 {
     char text[192], shape[80] = "";
     for (int d = a->dims - 1; d >= 0; d--)
-        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%d%s", a->size[d], d ? ", " : a->dims == 1 ? "," : "");
+        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%d%s", a->size[d],
+                 d              ? ", "
+                 : a->dims == 1 ? ","
+                                : "");
     size_t length = (size_t)snprintf(text, sizeof text, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s), }",
                                      a->bytes == 1 ? '|' : '<', a->kind, a->bytes, shape);
     while ((10 + length + 1) % 64)
         text[length++] = ' ';
     text[length++] = '\n';
-    FILE *file = fopen(path, "wb");
+    FILE *file     = fopen(path, "wb");
     if (!file)
         peer_fail("%s: %s", path, strerror(errno));
     const unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, length & 255, length >> 8 };
-    const size_t n = peer_count(a);
-    if (fwrite(head, 1, sizeof head, file) != sizeof head || fwrite(text, 1, length, file) != length
-        || fwrite(a->data, (size_t)a->bytes, n, file) != n || fclose(file))
+    const size_t        n        = peer_count(a);
+    if (fwrite(head, 1, sizeof head, file) != sizeof head || fwrite(text, 1, length, file) != length ||
+        fwrite(a->data, (size_t)a->bytes, n, file) != n || fclose(file))
         peer_fail("%s: %s", path, strerror(errno));
 }
 
@@ -150,8 +153,8 @@ PeerArray peer_input(const PeerCall *call, const char *name, const char *type, i
         peer_fail("%s needs the input %s=FILE.npy", call->app, name);
     PeerArray a = npy_read(path);
     if (a.kind != type[0] || a.bytes * 8 != atoi(type + 1) || a.dims != dims)
-        peer_fail("%s: %s of %s is %s in %d dimensions, not %c%d in %d", path, name, call->app, type, dims, a.kind, a.bytes * 8,
-                  a.dims);
+        peer_fail("%s: %s of %s is %s in %d dimensions, not %c%d in %d", path, name, call->app, type, dims, a.kind,
+                  a.bytes * 8, a.dims);
     return a;
 }
 
@@ -168,7 +171,7 @@ void peer_output(PeerCall *call, const char *type, int dims, int s0, int s1, int
         if (call->out.size[d] < 1)
             peer_fail("%s: the input is too small", call->app);
     const size_t bytes = peer_count(&call->out) * (size_t)call->out.bytes;
-    call->out.data = peer_alloc(bytes);
+    call->out.data     = peer_alloc(bytes);
     memset(call->out.data, 0, bytes);
 }
 
@@ -178,8 +181,8 @@ void peer_output(PeerCall *call, const char *type, int dims, int s0, int s1, int
 static long status_kb(const char *key)
 {
     FILE *file = fopen("/proc/self/status", "r");
-    long kb = 0;
-    char line[256];
+    long  kb   = 0;
+    char  line[256];
     while (file && fgets(line, sizeof line, file))
         if (!strncmp(line, key, strlen(key)))
             kb = strtol(line + strlen(key), NULL, 10);
@@ -208,13 +211,13 @@ static void measure(PeerCall *call)
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     memset(ms, 0, RUNS_MOST * sizeof *ms);
-    const long before = memory_now_kb();
-    const double first = peer_now();
+    const long   before = memory_now_kb();
+    const double first  = peer_now();
     call->run(call);
     const double warm = 1e3 * (peer_now() - first), seconds = warm > RUN_LONG_MS ? 0 : call->seconds;
-    const int runs_least = warm > RUN_LONG_MS ? 1 : RUNS_LEAST;
-    ms[0] = warm;
-    int n = warm > RUN_LONG_MS;             /* what a run that long gains by a warm-up is nothing: it counts */
+    const int    runs_least = warm > RUN_LONG_MS ? 1 : RUNS_LEAST;
+    ms[0]                   = warm;
+    int n                   = warm > RUN_LONG_MS; /* what a run that long gains by a warm-up is nothing: it counts */
     for (const double end = peer_now() + seconds; n < RUNS_MOST && (n < runs_least || peer_now() < end); n++) {
         const double start = peer_now();
         call->run(call);
@@ -224,8 +227,8 @@ static void measure(PeerCall *call)
     printf("{\"ms\": [");
     for (int k = 0; k < n; k++)
         printf("%s%.4f", k ? ", " : "", ms[k]);
-    printf("], \"compile_ms\": %.1f, \"peak_kb\": %ld, \"note\": \"%s\", \"instead\": \"%s\"}\n", call->compile_ms, peak > 0 ? peak : 0, call->note,
-           call->instead ? call->instead : "");
+    printf("], \"compile_ms\": %.1f, \"peak_kb\": %ld, \"note\": \"%s\", \"instead\": \"%s\"}\n", call->compile_ms,
+           peak > 0 ? peak : 0, call->note, call->instead ? call->instead : "");
     free(ms);
 }
 
@@ -241,13 +244,20 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "--list"))
         return list();
     if (argc < 3)
-        peer_fail("usage: %s --list | APP VARIANT --threads N --seconds S [NAME=FILE.npy ...] [NAME=NUMBER ...] -o OUT.npy", argv[0]);
-    PeerCall call = { .app = argv[1], .variant = argv[2], .threads = 1, .seconds = 1, .argc = argc - 3, .argv = argv + 3 };
+        peer_fail(
+            "usage: %s --list | APP VARIANT --threads N --seconds S [NAME=FILE.npy ...] [NAME=NUMBER ...] -o OUT.npy",
+            argv[0]);
+    PeerCall call = {
+        .app = argv[1], .variant = argv[2], .threads = 1, .seconds = 1, .argc = argc - 3, .argv = argv + 3
+    };
     const char *result = NULL;
     for (int k = 3; k < argc - 1; k++) {
-        if (!strcmp(argv[k], "--threads"))      call.threads = atoi(argv[++k]);
-        else if (!strcmp(argv[k], "--seconds")) call.seconds = atof(argv[++k]);
-        else if (!strcmp(argv[k], "-o"))        result = argv[++k];
+        if (!strcmp(argv[k], "--threads"))
+            call.threads = atoi(argv[++k]);
+        else if (!strcmp(argv[k], "--seconds"))
+            call.seconds = atof(argv[++k]);
+        else if (!strcmp(argv[k], "-o"))
+            result = argv[++k];
     }
     const PeerEntry *e = peer_entries;
     while (e->app && (strcmp(e->app, call.app) || strcmp(e->variant, call.variant)))

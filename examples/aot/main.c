@@ -1,4 +1,5 @@
-/* A pipeline compiled ahead of time, called like any C function. The program needs nothing of Kiln but what `kiln build` has made:
+/* A pipeline compiled ahead of time, called like any C function. The program needs nothing of Kiln but what `kiln
+ * build` has made:
  *
  *     kiln build soften.kiln -o soften
  *     cc main.c soften.a -lm -lpthread -o main

@@ -27,8 +27,8 @@ static Bounds sub(const End *a)
 /* The hull of the values at the corners, for what is monotonic in each operand. */
 static Bounds corners(const End *a, bool (*value)(Wide a, Wide b, Wide *r))
 {
-    Bounds     r        = { 0 };
-    const Wide left[]   = { a[0].least, a[0].most }, right[] = { a[1].least, a[1].most };
+    Bounds     r      = { 0 };
+    const Wide left[] = { a[0].least, a[0].most }, right[] = { a[1].least, a[1].most };
     const int  left_end = left[0] == left[1] ? 1 : 2, right_end = right[0] == right[1] ? 1 : 2;
     for (int i = 0; i < left_end; i++)
         for (int k = 0; k < right_end; k++) {
@@ -145,7 +145,7 @@ static Bounds bit_xor(const End *a)
 static Bounds wrapped(const End *a)
 {
     const Wide size = (Wide)1 << a[1].least, first = a[2].least ? -(size / 2) : 0;
-    const Wide v    = a[0].least - wide_floor_div(a[0].least - first, size) * size;
+    const Wide v = a[0].least - wide_floor_div(a[0].least - first, size) * size;
     return end_is_number(a[0]) ? (Bounds){ v, v } : (Bounds){ first, first + size - 1 };
 }
 
@@ -171,7 +171,7 @@ static Bounds choice(const End *a)
 }
 
 typedef struct EndRow {
-    int    arity;
+    int arity;
     Bounds (*bounds)(const End *args);
 } EndRow;
 

@@ -11,8 +11,8 @@
 #include "analysis/interval.h"
 
 typedef struct End {
-    Wide        least, most;    /* equal: it is this number */
-    const Expr *expr;           /* else: an integer or bool; NULL: unknown */
+    Wide        least, most; /* equal: it is this number */
+    const Expr *expr;        /* else: an integer or bool; NULL: unknown */
 } End;
 
 /* As integers without bounds. Truths are 0 and 1. */
@@ -20,22 +20,22 @@ typedef enum EndOp {
     END_ADD,
     END_SUB,
     END_MUL,
-    END_DIV,                    /* Euclidean, by zero 0 */
+    END_DIV, /* Euclidean, by zero 0 */
     END_MOD,
     END_MIN,
     END_MAX,
     END_ABS,
-    END_SHL,                    /* a * 2^b rounded down; b of any sign */
-    END_LENGTH,                 /* of a >= 0: the least n with a < 2^n */
+    END_SHL,    /* a * 2^b rounded down; b of any sign */
+    END_LENGTH, /* of a >= 0: the least n with a < 2^n */
     END_BIT_AND,
     END_BIT_XOR,
-    END_WRAP,                   /* a modulo 2^b; between -2^(b-1) and 2^(b-1) if c is 1, else from 0 */
+    END_WRAP, /* a modulo 2^b; between -2^(b-1) and 2^(b-1) if c is 1, else from 0 */
     END_LT,
     END_LE,
     END_EQ,
     END_AND,
     END_OR,
-    END_SELECT,                 /* a ? b : c */
+    END_SELECT, /* a ? b : c */
     END_OP_COUNT
 } EndOp;
 
@@ -43,14 +43,29 @@ typedef enum EndOp {
  * NULL: there is none. */
 typedef struct EndMaker {
     const Expr *(*make)(void *user, EndOp op, const End *args, Wide least, Wide most);
-    void        *user;
+    void *user;
 } EndMaker;
 
-static inline End  end_number(Wide v) { return (End){ v, v, NULL }; }
-static inline bool end_is_number(End a) { return a.least == a.most; }
-static inline bool end_is_known(End a) { return end_is_number(a) || a.expr; }
-static inline bool end_is_true(End a) { return a.least == 1; }
-static inline bool end_is_false(End a) { return a.most == 0; }
+static inline End end_number(Wide v)
+{
+    return (End){ v, v, NULL };
+}
+static inline bool end_is_number(End a)
+{
+    return a.least == a.most;
+}
+static inline bool end_is_known(End a)
+{
+    return end_is_number(a) || a.expr;
+}
+static inline bool end_is_true(End a)
+{
+    return a.least == 1;
+}
+static inline bool end_is_false(End a)
+{
+    return a.most == 0;
+}
 /* Are they one and the same, whatever it is? */
 static inline bool end_same(End a, End b)
 {

@@ -1,13 +1,14 @@
 /* The range of an expression in an environment, and the accesses that evaluating it can make.
  *
- * Sums are put into linear form first: over a box of independent variables the range of an affine form is exact, and x - x is 0. Computing
- * modulo 2^n a form is the value up to a multiple of 2^n, however the steps between have wrapped; if its range lies in the type, it is the value. What conditions
- * have shown about other forms (K >= 0) bounds this one: L = (L - K) + K >= min(L - K), L = (L + K) - K <= max(L + K). */
+ * Sums are put into linear form first: over a box of independent variables the range of an affine form is exact, and x
+ * - x is 0. Computing modulo 2^n a form is the value up to a multiple of 2^n, however the steps between have wrapped;
+ * if its range lies in the type, it is the value. What conditions have shown about other forms (K >= 0) bounds this
+ * one: L = (L - K) + K >= min(L - K), L = (L + K) - K <= max(L + K). */
 #include "analysis/evaluate.h"
 
 #include <math.h>
 
-static const Linear no_form;        /* 0; in Evaluator.forms: looked for, and there is none */
+static const Linear no_form; /* 0; in Evaluator.forms: looked for, and there is none */
 
 /* ---- Environments ----------------------------------------------------------------------- */
 
@@ -99,7 +100,7 @@ static const Linear *difference(Evaluator *ev, const Linear *a, const Linear *b)
 {
     Linear *out       = ARENA_NEW(ev->arena, Linear);
     Merge   m         = { .a = a, .b = b, .ka = 1, .kb = -1 };
-    out->constant     = a->constant - b->constant;      /* expr_linear keeps both far from overflow */
+    out->constant     = a->constant - b->constant; /* expr_linear keeps both far from overflow */
     out->atoms        = ARENA_ARRAY(ev->arena, const Expr *, (size_t)(a->count + b->count));
     out->coefficients = ARENA_ARRAY(ev->arena, int64_t, (size_t)(a->count + b->count));
     Wide        k;
@@ -221,7 +222,7 @@ static bool evaluate_branch(Evaluator *ev, const Expr *condition, bool truth, co
 static Range evaluate_select(Evaluator *ev, const Expr *e)
 {
     Range      yes, no;
-    const bool may  = evaluate_branch(ev, e->args[0], true, e->args[1], &yes);
+    const bool may   = evaluate_branch(ev, e->args[0], true, e->args[1], &yes);
     const bool else_ = evaluate_branch(ev, e->args[0], false, e->args[2], &no);
     if (may && else_)
         return range_union((kn_type)e->type, yes, no);
@@ -236,7 +237,8 @@ static Range evaluate_logic(Evaluator *ev, const Expr *e)
     Range       b;
     if (!evaluate_branch(ev, e->args[0], is_and, e->args[1], &b))
         return a;
-    return is_and ? range_int(wide_min(a.lo, b.lo), wide_min(a.hi, b.hi)) : range_int(wide_max(a.lo, b.lo), wide_max(a.hi, b.hi));
+    return is_and ? range_int(wide_min(a.lo, b.lo), wide_min(a.hi, b.hi))
+                  : range_int(wide_max(a.lo, b.lo), wide_max(a.hi, b.hi));
 }
 
 /* min(a, b) <= (a + b) / 2 <= max(a, b): what mirrors are made of, min(t, 9 - t). Where neither side has wrapped. */
@@ -247,7 +249,8 @@ static Range tighten_extreme(Evaluator *ev, const Expr *e, Range r)
     if (!a || !b)
         return r;
     const Range sum = merged_range(ev, a, 1, b, 1, &common);
-    if (!common || !range_within((kn_type)e->type, evaluate_linear(ev, a, 1, e->id)) || !range_within((kn_type)e->type, evaluate_linear(ev, b, 1, e->id)))
+    if (!common || !range_within((kn_type)e->type, evaluate_linear(ev, a, 1, e->id)) ||
+        !range_within((kn_type)e->type, evaluate_linear(ev, b, 1, e->id)))
         return r;
     if (e->op == EX_MIN)
         r.hi = wide_min(r.hi, wide_floor_div(sum.hi, 2));

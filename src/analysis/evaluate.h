@@ -1,9 +1,11 @@
 /* Evaluation of expressions over boxes: what only the files of this folder share.
  *
- * An Evaluator knows the numbers of a run (input sizes, parameters), the range of every function's values, and an environment: the ranges of the variables,
- * and what the conditions on the way to the node have shown. Environments nest, one level per condition; each level remembers its
- * answers per node, so that an expression costs what was written, not what it would be if expanded. Branches that share their parts are still as many as the
- * paths to them: so each may spend half of what its environment has left, and beyond that a branch is looked at without using its condition. */
+ * An Evaluator knows the numbers of a run (input sizes, parameters), the range of every function's values, and an
+ * environment: the ranges of the variables, and what the conditions on the way to the node have shown. Environments
+ * nest, one level per condition; each level remembers its answers per node, so that an expression costs what was
+ * written, not what it would be if expanded. Branches that share their parts are still as many as the paths to them: so
+ * each may spend half of what its environment has left, and beyond that a branch is looked at without using its
+ * condition. */
 #ifndef KILN_ANALYSIS_EVALUATE_H
 #define KILN_ANALYSIS_EVALUATE_H
 
@@ -11,9 +13,9 @@
 #include "analysis/regions.h"
 
 enum {
-    MOST_LEVELS    = 8,         /* deeper conditions are not used to narrow */
-    MOST_WORK      = 1 << 15,   /* evaluations in branches, per definition; after that conditions are not used to narrow */
-    MOST_FACTS     = 16,        /* per environment; more are not remembered */
+    MOST_LEVELS = 8,       /* deeper conditions are not used to narrow */
+    MOST_WORK   = 1 << 15, /* evaluations in branches, per definition; after that conditions are not used to narrow */
+    MOST_FACTS  = 16,      /* per environment; more are not remembered */
     MOST_VARIABLES = KN_MAX_RANK * 3,
 };
 
@@ -37,12 +39,12 @@ typedef struct Cell {
 
 typedef struct Environment {
     uint64_t stamp;
-    Cell    *cells;             /* by expression id; NULL until the level is first used */
-    uint64_t limit;             /* no more branches from here when the evaluator's work has come to this */
-    bool     dead;              /* its conditions contradict each other: nothing here is ever evaluated */
+    Cell    *cells; /* by expression id; NULL until the level is first used */
+    uint64_t limit; /* no more branches from here when the evaluator's work has come to this */
+    bool     dead;  /* its conditions contradict each other: nothing here is ever evaluated */
     VEC(Known) known;
-    Fact     facts[MOST_FACTS];
-    int      fact_count;
+    Fact facts[MOST_FACTS];
+    int  fact_count;
 } Environment;
 
 typedef struct Variable {
@@ -51,22 +53,23 @@ typedef struct Variable {
 } Variable;
 
 typedef struct Evaluator {
-    kn_pipeline    *pipeline;
-    kn_context     *cx;
-    Arena          *arena;
-    const Binding  *binding;
-    Range         **values;     /* per function id, per component; NULL while not known: the whole type */
-    const Linear  **forms;      /* by expression id, see evaluate_form */
-    uint8_t        *calls;      /* by expression id, see has_calls */
-    const Expr   ***domains;    /* per function id: lo <= v, v < hi of each reduction variable of each update, one after the other; NULL where unused */
-    uint64_t        stamps, work;
-    int             level;
-    Environment     environment[MOST_LEVELS + 1];
-    Variable        variables[MOST_VARIABLES];
-    int             variable_count;
+    kn_pipeline   *pipeline;
+    kn_context    *cx;
+    Arena         *arena;
+    const Binding *binding;
+    Range        **values;  /* per function id, per component; NULL while not known: the whole type */
+    const Linear **forms;   /* by expression id, see evaluate_form */
+    uint8_t       *calls;   /* by expression id, see has_calls */
+    const Expr  ***domains; /* per function id: lo <= v, v < hi of each reduction variable of each update, one after the
+                               other; NULL where unused */
+    uint64_t    stamps, work;
+    int         level;
+    Environment environment[MOST_LEVELS + 1];
+    Variable    variables[MOST_VARIABLES];
+    int         variable_count;
     /* What visit() tells of every access that can happen: a call and the range of each index. */
     void (*record)(void *user, const Expr *call, const Range *index);
-    void           *user;
+    void *user;
 } Evaluator;
 
 /* Knows nothing of the values of functions yet. */
@@ -96,9 +99,11 @@ void   branch_leave(Evaluator *ev, Branch b);
 /* narrow.c: uses in the current environment that `condition` is `truth`. */
 void assume(Evaluator *ev, const Expr *condition, bool truth);
 
-/* Begins an update: resets the environment, binds the free variables to `free` (every i32 if NULL) and the reduction variables to their ranges or, if `step`
- * is given, to its numbers. The ranges go to lo and hi (half open). Returns how many have been bound: fewer than all if a range is empty. */
-int update_bind(Evaluator *ev, const Func *f, int update, const Box *free, const int64_t *step, int64_t *lo, int64_t *hi);
+/* Begins an update: resets the environment, binds the free variables to `free` (every i32 if NULL) and the reduction
+ * variables to their ranges or, if `step` is given, to its numbers. The ranges go to lo and hi (half open). Returns how
+ * many have been bound: fewer than all if a range is empty. */
+int update_bind(Evaluator *ev, const Func *f, int update, const Box *free, const int64_t *step, int64_t *lo,
+                int64_t *hi);
 /* Then uses that the reduction variables are within their bounds; false if that cannot be. */
 bool update_assume(Evaluator *ev, const Func *f, int update);
 
@@ -107,8 +112,8 @@ bool update_assume(Evaluator *ev, const Func *f, int update);
 Range evaluate(Evaluator *ev, const Expr *e);
 /* Records every access that evaluating `e` can make. */
 void visit(Evaluator *ev, const Expr *e);
-/* The same for an update that update_bind has begun, and bound so many reduction variables of. Their bounds are read at every point, the rest where they and the condition hold.
- * *writing is true while its values are visited. */
+/* The same for an update that update_bind has begun, and bound so many reduction variables of. Their bounds are read at
+ * every point, the rest where they and the condition hold. *writing is true while its values are visited. */
 void update_visit(Evaluator *ev, const Func *f, int update, int bound, bool *writing);
 bool has_calls(Evaluator *ev, const Expr *e);
 
@@ -116,8 +121,8 @@ bool has_calls(Evaluator *ev, const Expr *e);
 const Linear *evaluate_form(Evaluator *ev, const Expr *e);
 /* The range of sign * a form before wrapping, over a box of independent atoms. */
 Range evaluate_sum(Evaluator *ev, const Linear *form, int sign);
-/* The same, with what is known about other forms: those whose atoms have ids `below`. An operand's id is smaller than that of its node, so a node that asks
- * with its own id is never asked for itself. */
+/* The same, with what is known about other forms: those whose atoms have ids `below`. An operand's id is smaller than
+ * that of its node, so a node that asks with its own id is never asked for itself. */
 Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t below);
 
 #endif

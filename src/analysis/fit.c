@@ -2,30 +2,32 @@
  *
  * Takes   the boxes of the inputs, and of the outputs that are given.
  * Gives   for each other output a box of which no side can be moved outward, dimension after dimension.
- * How     boxes_compute answers whether a box would do, and a smaller box does if a larger one does. So: find one point that does (in the middle of the inputs
- *         first), then move each side of each dimension outward, straight to the same-named dimension's end of an input if that is where it stops, else by doubling steps, and
- *         back by halves. A side that is still fine 2^20 further is unlimited and takes that input's end. */
+ * How     boxes_compute answers whether a box would do, and a smaller box does if a larger one does. So: find one point
+ *         that does (in the middle of the inputs first), then move each side of each dimension outward, straight to the
+ *         same-named dimension's end of an input if that is where it stops, else by doubling steps, and back by halves.
+ *         A side that is still fine 2^20 further is unlimited and takes that input's end. */
 #include "analysis/boxes.h"
 
 static const int64_t far_away = (int64_t)1 << 20;
 
 /* The end of an input's dimension that has the name of the output's. */
 typedef struct Guess {
-    const Func *input;          /* NULL: none has */
+    const Func *input; /* NULL: none has */
     int64_t     min, max;
 } Guess;
 
 typedef struct Fit {
     Boxes      *boxes;
     const Func *func;
-    Box        *box;            /* of the output that is fitted, in the binding of the boxes */
+    Box        *box; /* of the output that is fitted, in the binding of the boxes */
     Guess       guess[KN_MAX_RANK];
-    bool        has_budget;     /* of steps of updates for the whole search, set by the caller; else each box has most_steps: the first
-                                 * guess may take as many as it needs, and the others some more */
-    int64_t     most_steps;
+    bool has_budget; /* of steps of updates for the whole search, set by the caller; else each box has most_steps: the
+                      * first guess may take as many as it needs, and the others some more */
+    int64_t most_steps;
 } Fit;
 
-/* Would this box do? Far away an update may have more steps than anybody waits for: then it would not, and steps_left tells why. */
+/* Would this box do? Far away an update may have more steps than anybody waits for: then it would not, and steps_left
+ * tells why. */
 static bool would_do(const Fit *fit)
 {
     if (!fit->has_budget)
@@ -127,8 +129,8 @@ static bool grow_side(const Fit *fit, int d, bool upper)
     const Guess  *g    = &fit->guess[d];
     const int     sign = upper ? 1 : -1;
     int64_t      *side = side_of(fit, d, upper), step = 1;
-    const int64_t end  = upper ? g->max : g->min, start = *side;
-    const bool at_guess = !g->input || sign * (end - *side) <= 0 || move(fit, d, upper, end);
+    const int64_t end = upper ? g->max : g->min, start = *side;
+    const bool    at_guess = !g->input || sign * (end - *side) <= 0 || move(fit, d, upper, end);
     if (!move(fit, d, upper, *side + sign))
         return false;
     if (move(fit, d, upper, *side + sign * far_away) || (at_guess && fit->boxes->steps_left < 0)) {
@@ -148,16 +150,18 @@ static void grow_box(const Fit *fit, FitDim *dims)
 {
     for (int d = 0; d < fit->func->rank; d++) {
         const bool below = grow_side(fit, d, false), above = grow_side(fit, d, true);
-        dims[d]          = (FitDim){ .unlimited = below || above, .like = fit->guess[d].input };
+        dims[d] = (FitDim){ .unlimited = below || above, .like = fit->guess[d].input };
     }
 }
 
-/* A box that is limited only far beyond what can be computed is as good as unlimited: the part of it that the guess has. */
+/* A box that is limited only far beyond what can be computed is as good as unlimited: the part of it that the guess
+ * has. */
 static void take_guess(const Fit *fit, FitDim *dims)
 {
     for (int d = 0; d < fit->func->rank; d++) {
         const Guess  *g   = &fit->guess[d];
-        const int64_t min = g->min > fit->box->min[d] ? g->min : fit->box->min[d], max = g->max < fit->box->max[d] ? g->max : fit->box->max[d];
+        const int64_t min = g->min > fit->box->min[d] ? g->min : fit->box->min[d],
+                      max = g->max < fit->box->max[d] ? g->max : fit->box->max[d];
         if (!g->input || min > max)
             continue;
         fit->box->min[d]  = min;
@@ -176,10 +180,10 @@ bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
     Fit            fit     = { .boxes = b, .func = b->pipeline->outputs.at[index].func, .box = &outputs[index] };
     for (int d = 0; d < fit.func->rank; d++)
         fit.guess[d] = guess_dim(b, fit.func->args[d]);
-    fit.has_budget  = b->is_frugal;
-    b->is_frugal    = true;
-    b->binding      = &binding;
-    b->unlimited    = true;
+    fit.has_budget   = b->is_frugal;
+    b->is_frugal     = true;
+    b->binding       = &binding;
+    b->unlimited     = true;
     const bool found = find_box(&fit);
     if (found)
         grow_box(&fit, dims);
@@ -201,7 +205,9 @@ static void report_misfit(Boxes *b, int index, const FitDim *dims)
     for (int d = 0; d < o->func->rank; d++)
         if (dims[d].unlimited && !dims[d].like) {
             b->cx->status = b->cx->status ? b->cx->status : KN_ERROR_BOUNDS;
-            diag_error(b->cx, o->loc, arena_printf(&b->cx->call, "say how large it shall be: --size %s=…, or the extents of its buffer", o->name),
+            diag_error(b->cx, o->loc,
+                       arena_printf(&b->cx->call,
+                                    "say how large it shall be: --size %s=…, or the extents of its buffer", o->name),
                        "no input limits the output `%s` along %s", o->name, o->func->args[d]);
             return;
         }

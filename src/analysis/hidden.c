@@ -6,8 +6,8 @@
 
 typedef struct Search {
     ExprPool   *pool;
-    const Expr *access;         /* the read that is guarded */
-    const Expr *found;          /* the call in its condition */
+    const Expr *access; /* the read that is guarded */
+    const Expr *found;  /* the call in its condition */
 } Search;
 
 typedef struct Contains {

@@ -34,7 +34,7 @@ Range range_fit(kn_type type, Wide lo, Wide hi)
 
 Range range_of_scalar(kn_type type, kn_scalar value)
 {
-    const Range exact = value.is_float ? range_float(value.as.f, value.as.f, isnan(value.as.f))
+    const Range exact = value.is_float   ? range_float(value.as.f, value.as.f, isnan(value.as.f))
                         : type == KN_U64 ? range_int((uint64_t)value.as.i, (uint64_t)value.as.i)
                                          : range_int(value.as.i, value.as.i);
     if (value.is_float && exact.nan)

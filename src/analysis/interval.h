@@ -1,10 +1,11 @@
 /* Ranges: what the value of an expression can be, as numbers.
  *
- * A range contains every value that the operator of the language gives for operands in the ranges of the operands: wrapping, division by
- * zero, shifts by too much, NaN and saturation included. Integers are kept in 128 bits, so nothing here overflows, and u64 is like every other
- * type; a result that may leave its type may wrap, and then it is the whole type. The ends of a float range are rounded as the
- * operation rounds; an end that is not exact moves outward by one unit in the last place of the type, so that the range also holds if
- * the operation is contracted with the next one. */
+ * A range contains every value that the operator of the language gives for operands in the ranges of the operands:
+ * wrapping, division by zero, shifts by too much, NaN and saturation included. Integers are kept in 128 bits, so
+ * nothing here overflows, and u64 is like every other type; a result that may leave its type may wrap, and then it is
+ * the whole type. The ends of a float range are rounded as the operation rounds; an end that is not exact moves outward
+ * by one unit in the last place of the type, so that the range also holds if the operation is contracted with the next
+ * one. */
 #ifndef KILN_ANALYSIS_INTERVAL_H
 #define KILN_ANALYSIS_INTERVAL_H
 
@@ -12,18 +13,36 @@
 
 typedef __int128 Wide;
 
-/* Of an integer or bool (0 and 1): lo <= v <= hi. Of a float: flo <= v <= fhi, or v is NaN if `nan`. Which is meant, the type says. */
+/* Of an integer or bool (0 and 1): lo <= v <= hi. Of a float: flo <= v <= fhi, or v is NaN if `nan`. Which is meant,
+ * the type says. */
 typedef struct Range {
     union {
-        struct { Wide lo, hi; };
-        struct { double flo, fhi; bool nan; };
+        struct {
+            Wide lo, hi;
+        };
+        struct {
+            double flo, fhi;
+            bool   nan;
+        };
     };
 } Range;
 
-static inline Range range_int(Wide lo, Wide hi) { return (Range){ .lo = lo, .hi = hi }; }
-static inline Range range_float(double lo, double hi, bool nan) { return (Range){ .flo = lo, .fhi = hi, .nan = nan }; }
-static inline Wide  wide_min(Wide a, Wide b) { return a < b ? a : b; }
-static inline Wide  wide_max(Wide a, Wide b) { return a > b ? a : b; }
+static inline Range range_int(Wide lo, Wide hi)
+{
+    return (Range){ .lo = lo, .hi = hi };
+}
+static inline Range range_float(double lo, double hi, bool nan)
+{
+    return (Range){ .flo = lo, .fhi = hi, .nan = nan };
+}
+static inline Wide wide_min(Wide a, Wide b)
+{
+    return a < b ? a : b;
+}
+static inline Wide wide_max(Wide a, Wide b)
+{
+    return a > b ? a : b;
+}
 
 /* a / b rounded toward minus infinity; b > 0. */
 static inline Wide wide_floor_div(Wide a, Wide b)
@@ -49,15 +68,21 @@ bool  range_equal(kn_type type, Range a, Range b);
 bool range_intersect(kn_type type, Range *a, Range b);
 
 /* A condition's range that leaves one answer. */
-static inline bool range_is_true(Range r) { return r.lo == 1; }
-static inline bool range_is_false(Range r) { return r.hi == 0; }
+static inline bool range_is_true(Range r)
+{
+    return r.lo == 1;
+}
+static inline bool range_is_false(Range r)
+{
+    return r.hi == 0;
+}
 
-/* The range of an operator's result: `type` is the node's, `from` that of its first operand. For operators that have operands and are neither
- * calls nor && || if. */
+/* The range of an operator's result: `type` is the node's, `from` that of its first operand. For operators that have
+ * operands and are neither calls nor && || if. */
 Range range_apply(ExprOp op, kn_type type, kn_type from, const Range *args);
 
 /* One float operator's rule: interval_float.c. NULL: the whole type. */
-typedef Range RangeRule(kn_type type, kn_type from, const Range *args);
+typedef Range           RangeRule(kn_type type, kn_type from, const Range *args);
 extern RangeRule *const range_float_rules[EX_COUNT];
 
 #endif

@@ -1,8 +1,9 @@
 /* Ranges of float operators.
  *
- * The ends are computed in double and rounded to the type. Rounding is monotonic, so the rounded ends hold for every value between them; an end that
- * was not exact moves outward by one unit in the last place (widen), for evaluation without that rounding. The mathematical functions move outward
- * by their error (ir/math.h) and that of the C library, always. Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
+ * The ends are computed in double and rounded to the type. Rounding is monotonic, so the rounded ends hold for every
+ * value between them; an end that was not exact moves outward by one unit in the last place (widen), for evaluation
+ * without that rounding. The mathematical functions move outward by their error (ir/math.h) and that of the C library,
+ * always. Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
 #include "analysis/interval.h"
 #include "ir/math.h"
 
@@ -89,7 +90,8 @@ static Rounded sum(double a, double b)
 
 static Rounded times(double a, double b)
 {
-    const double p = a == 0 || b == 0 ? 0 : a * b;       /* 0 * inf: the limit of finite products with it is any number; see rule_mul */
+    const double p =
+        a == 0 || b == 0 ? 0 : a * b; /* 0 * inf: the limit of finite products with it is any number; see rule_mul */
     return rounded(p, isinf(p) || (fma(a, b, -p) == 0 && (p != 0 || a == 0 || b == 0)));
 }
 
@@ -108,9 +110,11 @@ static Range rule_neg(kn_type type, kn_type from, const Range *a)
 
 static Range add(kn_type type, const Range *a, const Range *b)
 {
-    const bool nan = a->nan || b->nan || (a->flo == -INFINITY && b->fhi == INFINITY) || (a->fhi == INFINITY && b->flo == -INFINITY);
+    const bool nan =
+        a->nan || b->nan || (a->flo == -INFINITY && b->fhi == INFINITY) || (a->fhi == INFINITY && b->flo == -INFINITY);
     const Rounded lo = sum(a->flo, b->flo), hi = sum(a->fhi, b->fhi);
-    return enclose(type, isnan(lo.value) ? rounded(-INFINITY, true) : lo, isnan(hi.value) ? rounded(INFINITY, true) : hi, nan);
+    return enclose(type, isnan(lo.value) ? rounded(-INFINITY, true) : lo,
+                   isnan(hi.value) ? rounded(INFINITY, true) : hi, nan);
 }
 
 static Range rule_add(kn_type type, kn_type from, const Range *a)
@@ -143,7 +147,8 @@ static Range corners(kn_type type, const Range *a, Rounded (*op)(double, double)
 static Range rule_mul(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
-    const bool nan = a[0].nan || a[1].nan || (has_zero(&a[0]) && has_infinity(&a[1])) || (has_infinity(&a[0]) && has_zero(&a[1]));
+    const bool nan =
+        a[0].nan || a[1].nan || (has_zero(&a[0]) && has_infinity(&a[1])) || (has_infinity(&a[0]) && has_zero(&a[1]));
     return corners(type, a, times, nan);
 }
 
@@ -217,7 +222,8 @@ static Range rule_trunc(kn_type type, kn_type from, const Range *a)
 }
 
 /* A rising function on [from, inf), NaN below, whose values lie in [least, most]. */
-static Range rising(kn_type type, double units, const Range *a, double (*f)(double), double from, double least, double most)
+static Range rising(kn_type type, double units, const Range *a, double (*f)(double), double from, double least,
+                    double most)
 {
     if (a->fhi < from)
         return range_of_type(type);
@@ -293,7 +299,13 @@ static Range rule_atan2(kn_type type, kn_type from, const Range *a)
 {
     (void)from;
     const bool right = a[1].flo > 0;
-    return always_widened(type, units_of(EX_ATAN2, type), a[0].flo > 0 ? 0 : right ? -M_PI_2 : -M_PI, a[0].fhi < 0 ? 0 : right ? M_PI_2 : M_PI,
+    return always_widened(type, units_of(EX_ATAN2, type),
+                          a[0].flo > 0 ? 0
+                          : right      ? -M_PI_2
+                                       : -M_PI,
+                          a[0].fhi < 0 ? 0
+                          : right      ? M_PI_2
+                                       : M_PI,
                           a[0].nan || a[1].nan);
 }
 
@@ -364,7 +376,8 @@ static Range from_int(kn_type type, const Range *a)
 {
     const double lo = (double)a->lo, hi = (double)a->hi;
     const bool   safe = fabs(lo) <= 0x1p53 && fabs(hi) <= 0x1p53;
-    return safe ? range_float(type_round(type, lo), type_round(type, hi), false) : always_widened(type, 1, lo, hi, false);
+    return safe ? range_float(type_round(type, lo), type_round(type, hi), false)
+                : always_widened(type, 1, lo, hi, false);
 }
 
 static Range rule_cast(kn_type type, kn_type from, const Range *a)
@@ -385,6 +398,7 @@ static Range rule_sat_cast(kn_type type, kn_type from, const Range *a)
     return type_is_float(type) && has_infinity(&r) ? range_of_type(type) : r;
 }
 
+/* clang-format off */
 RangeRule *const range_float_rules[EX_COUNT] = {
     [EX_CAST] = rule_cast,   [EX_SAT_CAST] = rule_sat_cast,
     [EX_NEG] = rule_neg,     [EX_ADD] = rule_add,     [EX_SUB] = rule_sub,     [EX_MUL] = rule_mul,
@@ -395,3 +409,4 @@ RangeRule *const range_float_rules[EX_COUNT] = {
     [EX_TANH] = rule_tanh,   [EX_ERF] = rule_erf,     [EX_FMA] = rule_fma,
     [EX_LT] = rule_lt,       [EX_LE] = rule_le,       [EX_EQ] = rule_eq,       [EX_NE] = rule_ne,
 };
+/* clang-format on */

@@ -16,21 +16,66 @@ static End apply(Maker *m, EndOp op, End a, End b)
     return end_apply(m, op, a, b, (End){ 0 });
 }
 
-static End num(Wide v) { return end_number(v); }
-static End add(Maker *m, End a, End b) { return apply(m, END_ADD, a, b); }
-static End sub(Maker *m, End a, End b) { return apply(m, END_SUB, a, b); }
-static End mul(Maker *m, End a, End b) { return apply(m, END_MUL, a, b); }
-static End divide(Maker *m, End a, End b) { return apply(m, END_DIV, a, b); }
-static End least(Maker *m, End a, End b) { return apply(m, END_MIN, a, b); }
-static End most(Maker *m, End a, End b) { return apply(m, END_MAX, a, b); }
-static End lt(Maker *m, End a, End b) { return apply(m, END_LT, a, b); }
-static End le(Maker *m, End a, End b) { return apply(m, END_LE, a, b); }
-static End eq(Maker *m, End a, End b) { return apply(m, END_EQ, a, b); }
-static End both(Maker *m, End a, End b) { return apply(m, END_AND, a, b); }
-static End either(Maker *m, End a, End b) { return apply(m, END_OR, a, b); }
-static End negative(Maker *m, End a) { return lt(m, a, num(0)); }
-static End neg(Maker *m, End a) { return sub(m, num(0), a); }
-static End choose(Maker *m, End c, End a, End b) { return end_apply(m, END_SELECT, c, a, b); }
+static End num(Wide v)
+{
+    return end_number(v);
+}
+static End add(Maker *m, End a, End b)
+{
+    return apply(m, END_ADD, a, b);
+}
+static End sub(Maker *m, End a, End b)
+{
+    return apply(m, END_SUB, a, b);
+}
+static End mul(Maker *m, End a, End b)
+{
+    return apply(m, END_MUL, a, b);
+}
+static End divide(Maker *m, End a, End b)
+{
+    return apply(m, END_DIV, a, b);
+}
+static End least(Maker *m, End a, End b)
+{
+    return apply(m, END_MIN, a, b);
+}
+static End most(Maker *m, End a, End b)
+{
+    return apply(m, END_MAX, a, b);
+}
+static End lt(Maker *m, End a, End b)
+{
+    return apply(m, END_LT, a, b);
+}
+static End le(Maker *m, End a, End b)
+{
+    return apply(m, END_LE, a, b);
+}
+static End eq(Maker *m, End a, End b)
+{
+    return apply(m, END_EQ, a, b);
+}
+static End both(Maker *m, End a, End b)
+{
+    return apply(m, END_AND, a, b);
+}
+static End either(Maker *m, End a, End b)
+{
+    return apply(m, END_OR, a, b);
+}
+static End negative(Maker *m, End a)
+{
+    return lt(m, a, num(0));
+}
+static End neg(Maker *m, End a)
+{
+    return sub(m, num(0), a);
+}
+static End choose(Maker *m, End c, End a, End b)
+{
+    return end_apply(m, END_SELECT, c, a, b);
+}
 
 /* a * 2^n, rounded down. */
 static End shifted(Maker *m, End a, End n)
@@ -46,9 +91,18 @@ static End power_above(Maker *m, End a)
     return shifted(m, num(1), apply(m, END_LENGTH, most(m, a, num(0)), num(0)));
 }
 
-static Interval interval(End lo, End hi) { return (Interval){ lo, hi }; }
-static Interval numbers(Wide lo, Wide hi) { return (Interval){ num(lo), num(hi) }; }
-static bool is_single(Interval a) { return end_same(a.lo, a.hi); }
+static Interval interval(End lo, End hi)
+{
+    return (Interval){ lo, hi };
+}
+static Interval numbers(Wide lo, Wide hi)
+{
+    return (Interval){ num(lo), num(hi) };
+}
+static bool is_single(Interval a)
+{
+    return end_same(a.lo, a.hi);
+}
 
 static Interval hull(Maker *m, Interval a, Interval b)
 {
@@ -88,7 +142,7 @@ Interval interval_fit(Maker *m, kn_type type, End lo, End hi)
         return interval(lo, hi);
     const End bits = num(type_bits(type)), size = num((Wide)1 << type_bits(type)),
               is_signed = num(type_is_signed(type));
-    End       same = eq(m, divide(m, sub(m, lo, all.lo), size), divide(m, sub(m, hi, all.lo), size));
+    End same            = eq(m, divide(m, sub(m, lo, all.lo), size), divide(m, sub(m, hi, all.lo), size));
     if (!end_is_known(same))
         same = both(m, le(m, all.lo, lo), le(m, hi, all.hi));
     const End least_end = choose(m, same, end_apply(m, END_WRAP, lo, bits, is_signed), all.lo);
@@ -185,7 +239,7 @@ static Interval rule_mod(Maker *m, kn_type type, kn_type from, const Interval *a
     (void)type;
     if (is_single(a[1]))
         return remainder_by(m, a[0], a[1].lo);
-    const Interval d = magnitude(m, a[1]);
+    const Interval d       = magnitude(m, a[1]);
     const End      natural = le(m, num(0), a[0].lo), last = most(m, sub(m, d.hi, num(1)), num(0)),
               inside = both(m, natural, lt(m, a[0].hi, d.lo));
     return interval(choose(m, inside, a[0].lo, num(0)),
@@ -265,7 +319,7 @@ static Interval shift(Maker *m, kn_type type, Interval v, Interval n)
     const End from = most(m, least(m, n.lo, limit), least_shift), to = most(m, least(m, n.hi, limit), least_shift);
     const Interval r    = interval_fit(m, type, least(m, shifted(m, v.lo, from), shifted(m, v.lo, to)),
                                        most(m, shifted(m, v.hi, from), shifted(m, v.hi, to)));
-    const End gone = le(m, bits, n.lo), may_go = le(m, bits, n.hi);
+    const End      gone = le(m, bits, n.lo), may_go = le(m, bits, n.hi);
     return choose_interval(m, gone, numbers(0, 0), choose_interval(m, may_go, hull(m, r, interval(zero, zero)), r));
 }
 
@@ -285,12 +339,12 @@ static Interval rule_shr(Maker *m, kn_type type, kn_type from, const Interval *a
 static Interval rule_mul_shift(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     (void)from;
-    const Interval p = product(m, a[0], a[1]);
+    const Interval p    = product(m, a[0], a[1]);
     const End      last = num(-2 * type_bits(type)), zero = num(0); /* by more all bits are gone, as by that many */
     const End      from_bit = most(m, least(m, neg(m, a[2].lo), zero), last),
               to_bit        = most(m, least(m, neg(m, a[2].hi), zero), last);
-    const Interval r = interval_fit(m, type, least(m, shifted(m, p.lo, from_bit), shifted(m, p.lo, to_bit)),
-                                    most(m, shifted(m, p.hi, from_bit), shifted(m, p.hi, to_bit)));
+    const Interval r        = interval_fit(m, type, least(m, shifted(m, p.lo, from_bit), shifted(m, p.lo, to_bit)),
+                                           most(m, shifted(m, p.hi, from_bit), shifted(m, p.hi, to_bit)));
     return choose_interval(m, negative(m, a[2].lo), whole(type), r);
 }
 
@@ -386,20 +440,20 @@ static Interval rule_or(Maker *m, kn_type type, kn_type from, const Interval *a)
 static Interval flipped(Maker *m, Interval a, End mask)
 {
     const End      is_negative = negative(m, mask), size = power_above(m, most(m, mask, sub(m, num(-1), mask)));
-    const Interval block       = aligned(m, a, size);
-    const Interval r           = interval(block.lo, add(m, block.hi, sub(m, size, num(1))));
+    const Interval block = aligned(m, a, size);
+    const Interval r     = interval(block.lo, add(m, block.hi, sub(m, size, num(1))));
     return unless_single(m, END_BIT_XOR, a, mask, choose_interval(m, is_negative, complement(m, r, num(-1)), r));
 }
 
 /* As many bits as the operands have; the sign is known where those of both are. */
 static Interval xor_any(Maker *m, Interval a, Interval b)
 {
-    const End top  = most(m, most(m, a.hi, b.hi), sub(m, num(-1), least(m, a.lo, b.lo)));
-    const End size = power_above(m, top);
+    const End top       = most(m, most(m, a.hi, b.hi), sub(m, num(-1), least(m, a.lo, b.lo)));
+    const End size      = power_above(m, top);
     const End natural_a = le(m, num(0), a.lo), natural_b = le(m, num(0), b.lo), negative_a = negative(m, a.hi),
               negative_b = negative(m, b.hi);
-    const End same  = either(m, both(m, natural_a, natural_b), both(m, negative_a, negative_b));
-    const End other = either(m, both(m, natural_a, negative_b), both(m, negative_a, natural_b));
+    const End same       = either(m, both(m, natural_a, natural_b), both(m, negative_a, negative_b));
+    const End other      = either(m, both(m, natural_a, negative_b), both(m, negative_a, natural_b));
     return interval(choose(m, same, num(0), neg(m, size)), choose(m, other, num(-1), sub(m, size, num(1))));
 }
 
@@ -470,6 +524,7 @@ static Interval rule_sat_cast(Maker *m, kn_type type, kn_type from, const Interv
     return interval(least(m, most(m, a->lo, all.lo), all.hi), least(m, most(m, a->hi, all.lo), all.hi));
 }
 
+/* clang-format off */
 static Rule *const rules[EX_COUNT] = {
     [EX_CAST] = rule_cast,         [EX_SAT_CAST] = rule_sat_cast, [EX_REINTERPRET] = rule_cast,
     [EX_NEG] = rule_neg,           [EX_ADD] = rule_add,           [EX_SUB] = rule_sub,
@@ -482,6 +537,7 @@ static Rule *const rules[EX_COUNT] = {
     [EX_LT] = rule_lt,             [EX_LE] = rule_le,             [EX_EQ] = rule_eq,
     [EX_NE] = rule_ne,
 };
+/* clang-format on */
 
 bool interval_has_rule(ExprOp op)
 {

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { MOST_DOWN = 6 };         /* nodes that one bound is passed down through */
+enum { MOST_DOWN = 6 }; /* nodes that one bound is passed down through */
 
 static void bound(Evaluator *ev, const Expr *e, Range r, int depth);
 
@@ -76,7 +76,9 @@ static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
     case EX_MAX:
         for (int i = 0; i < 2; i++) {
             const Range part = evaluate(ev, e->args[i]);
-            bound(ev, e->args[i], e->op == EX_MIN ? range_int(r.lo, wide_max(part.hi, r.lo)) : range_int(wide_min(part.lo, r.hi), r.hi), depth - 1);
+            bound(ev, e->args[i],
+                  e->op == EX_MIN ? range_int(r.lo, wide_max(part.hi, r.lo)) : range_int(wide_min(part.lo, r.hi), r.hi),
+                  depth - 1);
         }
         return;
     case EX_ADD:
@@ -84,7 +86,8 @@ static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
     case EX_NEG:
     case EX_MUL: {
         const Linear *form = evaluate_form(ev, e);
-        if (!form || (form->count == 1 && form->atoms[0] == e) || !range_within((kn_type)e->type, evaluate_linear(ev, form, 1, UINT32_MAX)))
+        if (!form || (form->count == 1 && form->atoms[0] == e) ||
+            !range_within((kn_type)e->type, evaluate_linear(ev, form, 1, UINT32_MAX)))
             return;
         bound_atoms(ev, form, 1, -r.lo, depth);
         bound_atoms(ev, form, -1, r.hi, depth);
@@ -118,8 +121,8 @@ static void add_fact(Evaluator *ev, const Expr *comparison, int sign, int shift)
 {
     const Expr   *a = comparison->args[0], *b = comparison->args[1];
     const Linear *form = evaluate_form(ev, comparison);
-    if (!form || !range_within((kn_type)a->type, evaluate_linear(ev, evaluate_form(ev, a), 1, UINT32_MAX))
-        || !range_within((kn_type)b->type, evaluate_linear(ev, evaluate_form(ev, b), 1, UINT32_MAX)))
+    if (!form || !range_within((kn_type)a->type, evaluate_linear(ev, evaluate_form(ev, a), 1, UINT32_MAX)) ||
+        !range_within((kn_type)b->type, evaluate_linear(ev, evaluate_form(ev, b), 1, UINT32_MAX)))
         return;
     bound_atoms(ev, form, sign, shift, MOST_DOWN);
     Environment *env = environment_now(ev);
@@ -172,13 +175,14 @@ static void assume_comparison(Evaluator *ev, const Expr *c, bool truth)
     }
     if (!is_int && !truth && (evaluate(ev, a).nan || evaluate(ev, b).nan))
         return;
-    const int gap = (c->op == EX_LT) == truth;              /* a < b: a + 1 <= b; not a <= b: b + 1 <= a */
+    const int gap = (c->op == EX_LT) == truth; /* a < b: a + 1 <= b; not a <= b: b + 1 <= a */
     assume_order(ev, truth ? a : b, truth ? b : a, gap);
     if (is_int)
         add_fact(ev, c, truth ? -1 : 1, -gap);
 }
 
-/* Both parts are `truth` in a conjunction that holds or a disjunction that does not; else one of them is, the one that is left if the other is decided. */
+/* Both parts are `truth` in a conjunction that holds or a disjunction that does not; else one of them is, the one that
+ * is left if the other is decided. */
 static void assume_logic(Evaluator *ev, const Expr *c, bool truth)
 {
     const bool is_and = c->op == EX_AND || c->op == EX_BIT_AND;

@@ -1,11 +1,13 @@
 /* The box of every function that the outputs need.
  *
  * Takes   a finished pipeline, the boxes of its inputs and outputs, the values of its parameters.
- * Gives   per function the smallest box that holds every access that can happen, per update the points and steps to be run.
- * How     Consumers first, each function once: the accesses of its definitions, over its own box, are added to the boxes of those it reads. A function's updates are
- *         taken from the last to the first, because what a later one reads is made by an earlier one: the free box of an update is what is
- *         needed after it. An update that reads itself away from its free variables (a time loop: a(x+1, t-1)) is walked backwards step by
- *         step, and the box grows on the way: one ring per step on an unbounded plane, nothing behind a rim that the condition keeps out.
+ * Gives   per function the smallest box that holds every access that can happen, per update the points and steps to be
+ *         run.
+ * How     Consumers first, each function once: the accesses of its definitions, over its own box, are added to the
+ *         boxes of those it reads. A function's updates are taken from the last to the first, because what a later one
+ *         reads is made by an earlier one: the free box of an update is what is needed after it. An update that reads
+ *         itself away from its free variables (a time loop: a(x+1, t-1)) is walked backwards step by step, and the box
+ *         grows on the way: one ring per step on an unbounded plane, nothing behind a rim that the condition keeps out.
  * From    Ragan-Kelley et al. 2013, section 4.2, over numbers. */
 #include "analysis/boxes.h"
 
@@ -40,7 +42,12 @@ void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause)
     Need      *n   = &b->need[f->id];
     const Wide min = n->needed ? wide_min(lo, n->box.min[d]) : lo, max = n->needed ? wide_max(hi, n->box.max[d]) : hi;
     if (max - min >= most_extent || min < INT32_MIN || max > INT32_MAX) {
-        fail(b, (Failure){ .kind = FAIL_UNBOUNDED, .func = f, .reader = cause.reader, .update = b->update, .access = cause.access, .dim = d });
+        fail(b, (Failure){ .kind   = FAIL_UNBOUNDED,
+                           .func   = f,
+                           .reader = cause.reader,
+                           .update = b->update,
+                           .access = cause.access,
+                           .dim    = d });
         return;
     }
     if (!n->needed || min < n->box.min[d])
@@ -51,7 +58,8 @@ void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause)
     n->box.max[d] = (int64_t)max;
 }
 
-/* Is it the value that the update being visited replaces? What is written outside the box is dropped, before its old value is read. */
+/* Is it the value that the update being visited replaces? What is written outside the box is dropped, before its old
+ * value is read. */
 static bool is_old_value(const Boxes *b, const Expr *call)
 {
     bool same = b->writing && call->u.call.func == b->reader;
@@ -86,7 +94,8 @@ static void check_points(Boxes *b, const Func *f)
 
 /* ---- Updates ---------------------------------------------------------------------------- */
 
-/* Does `e` read `f` at another place of a free dimension than the point's own? `visited` of the evaluator's cells marks what was seen. */
+/* Does `e` read `f` at another place of a free dimension than the point's own? `visited` of the evaluator's cells marks
+ * what was seen. */
 static bool shifts(Evaluator *ev, const Expr *e, const Func *f, const Update *u)
 {
     Cell *c = &environment_now(ev)->cells[e->id];
@@ -214,8 +223,9 @@ static Box box_everything(void)
     return box;
 }
 
-/* Step by step. The bounds of the steps may depend on the free variables, whose box grows on the way: then again with the larger domain. One that still grows after
- * some rounds, more if it is small, becomes that of all points: steps which then are too many do not matter to any point, and cost only their time. */
+/* Step by step. The bounds of the steps may depend on the free variables, whose box grows on the way: then again with
+ * the larger domain. One that still grows after some rounds, more if it is small, becomes that of all points: steps
+ * which then are too many do not matter to any point, and cost only their time. */
 static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
 {
     enum { ROUNDS = 4, ROUNDS_IF_SMALL = 16, SMALL = 256 };
@@ -243,11 +253,12 @@ static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r
         walk_steps(b, f, update, r);
         if (last)
             return;
-        last = round + 1 >= (r->steps <= SMALL ? ROUNDS_IF_SMALL : ROUNDS);
-        box  = b->need[f->id].box;
+        last               = round + 1 >= (r->steps <= SMALL ? ROUNDS_IF_SMALL : ROUNDS);
+        box                = b->need[f->id].box;
         UpdateRegion again = { 0 };
         update_bind(&b->evaluator, f, update, &box, NULL, again.lo, again.hi);
-        if (!memcmp(again.lo, r->lo, sizeof again.lo[0] * (size_t)u->rvar_count) && !memcmp(again.hi, r->hi, sizeof again.hi[0] * (size_t)u->rvar_count))
+        if (!memcmp(again.lo, r->lo, sizeof again.lo[0] * (size_t)u->rvar_count) &&
+            !memcmp(again.hi, r->hi, sizeof again.hi[0] * (size_t)u->rvar_count))
             return;
     }
 }
@@ -322,8 +333,8 @@ bool boxes_compute(Boxes *b, Arena *arena, Regions *out)
     const size_t count = b->pipeline->funcs.count;
     b->failure         = (Failure){ 0 };
     memset(b->need, 0, count * sizeof *b->need);
-    b->keep            = out ? arena : NULL;
-    FuncRegion *of     = out ? ARENA_ARRAY(arena, FuncRegion, count) : NULL;
+    b->keep        = out ? arena : NULL;
+    FuncRegion *of = out ? ARENA_ARRAY(arena, FuncRegion, count) : NULL;
     need_outputs(b);
     for (size_t i = count; i-- > 0 && b->failure.kind == FAIL_NONE;) {
         const Func *f = b->pipeline->funcs.at[i];

@@ -1,4 +1,5 @@
-/* Why there are no boxes: the failure in words, with the chain of functions, what is needed, what is given, and the remedy. */
+/* Why there are no boxes: the failure in words, with the chain of functions, what is needed, what is given, and the
+ * remedy. */
 #include "analysis/boxes.h"
 #include "base/text.h"
 
@@ -8,7 +9,8 @@
 static void print_box(Text *out, const Func *f, const Box *box)
 {
     for (int d = 0; d < f->rank; d++)
-        text_printf(out, "%s%s %lld..%lld", d ? ", " : "", f->args[d], (long long)box->min[d], (long long)box->max[d] + 1);
+        text_printf(out, "%s%s %lld..%lld", d ? ", " : "", f->args[d], (long long)box->min[d],
+                    (long long)box->max[d] + 1);
     if (!f->rank)
         text_add(out, "one value");
 }
@@ -32,7 +34,8 @@ typedef struct End {
     int         dim, side;
 } End;
 
-/* The end of the reader's box that an end of what it reads comes from: the first of its variables in the index, the other side if that counts down. */
+/* The end of the reader's box that an end of what it reads comes from: the first of its variables in the index, the
+ * other side if that counts down. */
 static bool reader_end(Boxes *b, End *end)
 {
     const Cause *c = &b->need[end->func->id].cause[end->dim][end->side];
@@ -64,7 +67,8 @@ static void note_hidden(Boxes *b, const Expr *guard)
     expr_print(&formula, f->values[guard->u.call.index]);
     diag_note(b->cx, f->loc,
               "the guard `%s` is not seen: it is a stored function, whose values are not known when regions are; "
-              "make it a formula: `def %s(%s`", text_string(&call), f->name, text_string(&formula));
+              "make it a formula: `def %s(%s`",
+              text_string(&call), f->name, text_string(&formula));
 }
 
 /* The hidden guard of one of the reads between `end` and the output. */
@@ -81,7 +85,8 @@ static const Expr *guard_of_chain(Boxes *b, End end)
     return found;
 }
 
-/* "in <- blurx <- out over x 0..192": the functions from `end` to the output that asked. The middle of a long chain is left out. Returns the output's function. */
+/* "in <- blurx <- out over x 0..192": the functions from `end` to the output that asked. The middle of a long chain is
+ * left out. Returns the output's function. */
 static const Func *print_chain(Text *out, Boxes *b, End end)
 {
     enum { SHOWN = 12, MOST = 100000 };
@@ -118,8 +123,8 @@ static const char *dim_text(char *buffer, size_t size, int64_t min, int64_t max)
     return buffer;
 }
 
-/* "--size out=190x160" and, if it does not begin at 0, "--origin out=1,1": the largest box of that output that would do; false if
- * there is none, or finding it takes too long. */
+/* "--size out=190x160" and, if it does not begin at 0, "--origin out=1,1": the largest box of that output that would
+ * do; false if there is none, or finding it takes too long. */
 static bool print_remedy(Text *out, Boxes *b, const Func *output)
 {
     kn_pipeline *p       = b->pipeline;
@@ -129,7 +134,7 @@ static bool print_remedy(Text *out, Boxes *b, const Func *output)
     for (size_t i = 0; i < p->outputs.count; i++) {
         if (p->outputs.at[i].func != output || !output->rank)
             continue;
-        const Box asked = outputs[i];
+        const Box asked  = outputs[i];
         b->is_frugal     = true;
         b->steps_left    = most_remedy_steps;
         const bool found = fit_output(b, outputs, (int)i, dims);
@@ -161,15 +166,18 @@ static const char *input_remedy(Boxes *b, const Func *input, const Func *output)
     Text size;
     text_init(&size, &b->cx->call);
     if (!print_remedy(&size, b, output))
-        return arena_printf(&b->cx->call, "give a larger `%s`, ask for a smaller output, or read it through a boundary: edge(%s)", input->name, input->name);
-    return arena_printf(&b->cx->call, "ask for a smaller output (%s), or read `%s` through a boundary: edge(%s)", text_string(&size), input->name, input->name);
+        return arena_printf(&b->cx->call,
+                            "give a larger `%s`, ask for a smaller output, or read it through a boundary: edge(%s)",
+                            input->name, input->name);
+    return arena_printf(&b->cx->call, "ask for a smaller output (%s), or read `%s` through a boundary: edge(%s)",
+                        text_string(&size), input->name, input->name);
 }
 
 /* What has to be kept while the remedy is looked for, which computes other boxes. */
 typedef struct InputError {
     const Func *input, *output;
     const char *message, *boxes, *chain;
-    const Expr *guard;          /* that does not count */
+    const Expr *guard; /* that does not count */
 } InputError;
 
 static InputError describe_input(Boxes *b, const Func *f, int dim)
@@ -183,11 +191,11 @@ static InputError describe_input(Boxes *b, const Func *f, int dim)
     print_box(&boxes, f, box);
     text_add(&boxes, "; given: ");
     print_box(&boxes, f, given);
-    const End   end    = { f, dim, box->min[dim] >= given->min[dim] };
-    const Func *output = print_chain(&chain, b, end);
-    const char *message =
-        arena_printf(&b->cx->call, "input `%s` is too small: %s %s is needed, %s is given", f->name, f->args[dim],
-                     dim_text(want, sizeof want, box->min[dim], box->max[dim]), dim_text(have, sizeof have, given->min[dim], given->max[dim]));
+    const End   end     = { f, dim, box->min[dim] >= given->min[dim] };
+    const Func *output  = print_chain(&chain, b, end);
+    const char *message = arena_printf(&b->cx->call, "input `%s` is too small: %s %s is needed, %s is given", f->name,
+                                       f->args[dim], dim_text(want, sizeof want, box->min[dim], box->max[dim]),
+                                       dim_text(have, sizeof have, given->min[dim], given->max[dim]));
     return (InputError){ f, output, message, text_string(&boxes), text_string(&chain), guard_of_chain(b, end) };
 }
 
@@ -229,7 +237,8 @@ static void report_unbounded(Boxes *b, const Failure *f)
     text_init(&access, arena);
     text_init(&index, arena);
     if (!f->access) {
-        bounds_error(b->cx, KN_ERROR_BOUNDS, where_of(f), "coordinates lie in -2^31..2^31-1, and an extent is at most 2^30",
+        bounds_error(b->cx, KN_ERROR_BOUNDS, where_of(f),
+                     "coordinates lie in -2^31..2^31-1, and an extent is at most 2^30",
                      arena_printf(arena, "the region of `%s` is too large in %s", f->func->name, dim));
         return;
     }
@@ -237,7 +246,9 @@ static void report_unbounded(Boxes *b, const Failure *f)
     expr_print(&index, f->access->args[f->dim]);
     bounds_error(b->cx, KN_ERROR_BOUNDS, where_of(f),
                  arena_printf(arena, "bound the index, e.g. clamp(%s, 0, 255)", text_string(&index)),
-                 arena_printf(arena, "the region of `%s` needed by `%s` is unbounded in %s: it is read at `%s`, where the index may be any number",
+                 arena_printf(arena,
+                              "the region of `%s` needed by `%s` is unbounded in %s: it is read at `%s`, where the "
+                              "index may be any number",
                               f->func->name, f->reader->name, dim, text_string(&access)));
     note_hidden(b, hidden_guard(b->pipeline, f->reader, f->access));
 }
@@ -251,8 +262,8 @@ static void report_reduction(Boxes *b, const Failure *f)
     text_add(&range, "..");
     expr_print(&range, v->hi);
     bounds_error(b->cx, KN_ERROR_BOUNDS, f->update->loc, "bound the range, e.g. for v in 0..clamp(n, 0, 1000)",
-                 arena_printf(&b->cx->call, "the reduction variable `%s` of `%s` is unbounded: its range is `%s`", v->name, f->func->name,
-                              text_string(&range)));
+                 arena_printf(&b->cx->call, "the reduction variable `%s` of `%s` is unbounded: its range is `%s`",
+                              v->name, f->func->name, text_string(&range)));
 }
 
 static void report_large(Boxes *b, const Failure *f)
@@ -261,23 +272,27 @@ static void report_large(Boxes *b, const Failure *f)
     text_init(&box, &b->cx->call);
     print_box(&box, f->func, &b->need[f->func->id].box);
     bounds_error(b->cx, KN_ERROR_BOUNDS, f->func->loc, "ask for a smaller output, or bound the indices it is read with",
-                 arena_printf(&b->cx->call, "the region of `%s` is too large: %s is more than 2^%d points", f->func->name, text_string(&box),
-                              most_points_log2));
+                 arena_printf(&b->cx->call, "the region of `%s` is too large: %s is more than 2^%d points",
+                              f->func->name, text_string(&box), most_points_log2));
 }
 
 static void report_no_stage(Boxes *b, const Failure *f)
 {
-    bounds_error(b->cx, KN_ERROR_ARGUMENT, f->func->loc, "make it known with kn_extern_stage, or load it with `kiln run --load LIBRARY`",
-                 arena_printf(&b->cx->call, "the extern stage `%s` of `%s` is not known", f->func->symbol, f->func->name));
+    bounds_error(
+        b->cx, KN_ERROR_ARGUMENT, f->func->loc,
+        "make it known with kn_extern_stage, or load it with `kiln run --load LIBRARY`",
+        arena_printf(&b->cx->call, "the extern stage `%s` of `%s` is not known", f->func->symbol, f->func->name));
 }
 
 static void report_stage(Boxes *b, const Failure *f)
 {
     Arena *arena = &b->cx->call;
-    bounds_error(b->cx, KN_ERROR_BOUNDS, f->func->loc, NULL,
-                 f->code ? arena_printf(arena, "the extern stage `%s` refused the query for its regions: it returned %d", f->func->symbol, f->code)
-                         : arena_printf(arena, "the extern stage `%s` answered with a wrong rank or a negative extent for `%s`", f->func->symbol,
-                                        f->reader->name));
+    bounds_error(
+        b->cx, KN_ERROR_BOUNDS, f->func->loc, NULL,
+        f->code ? arena_printf(arena, "the extern stage `%s` refused the query for its regions: it returned %d",
+                               f->func->symbol, f->code)
+                : arena_printf(arena, "the extern stage `%s` answered with a wrong rank or a negative extent for `%s`",
+                               f->func->symbol, f->reader->name));
 }
 
 void report_failure(Boxes *b)

@@ -1,7 +1,7 @@
 /* Extern stages: a C function says which boxes of its arguments its own box needs.
  *
- * The query comes with the box of the output and no data; each function argument is a buffer of the right type and rank, whose mins and
- * extents the C function sets. Scalars come as numbers. */
+ * The query comes with the box of the output and no data; each function argument is a buffer of the right type and
+ * rank, whose mins and extents the C function sets. Scalars come as numbers. */
 #include "analysis/boxes.h"
 
 static kn_buffer query_buffer(const Func *f, const Box *box)
@@ -44,9 +44,9 @@ void stage_query(Boxes *b, const Func *f)
         b->failure = (Failure){ .kind = FAIL_NO_STAGE, .func = f };
         return;
     }
-    Arena     *arena  = b->evaluator.arena;
-    kn_buffer *inputs = ARENA_ARRAY(arena, kn_buffer, (size_t)f->stage_arg_count);
-    kn_scalar *values = ARENA_ARRAY(arena, kn_scalar, (size_t)f->stage_arg_count);
+    Arena     *arena       = b->evaluator.arena;
+    kn_buffer *inputs      = ARENA_ARRAY(arena, kn_buffer, (size_t)f->stage_arg_count);
+    kn_scalar *values      = ARENA_ARRAY(arena, kn_scalar, (size_t)f->stage_arg_count);
     int        input_count = 0, value_count = 0;
     environment_reset(&b->evaluator);
     for (int i = 0; i < f->stage_arg_count; i++) {

@@ -1,9 +1,9 @@
 /* What the values of functions can be, whatever the coordinates.
  *
- * An index may come from another function: f(order(x)). One pass in the order of the pipeline, a function after those it reads, gives each
- * component the range of its pure definition over all coordinates, joined with those of its updates. A function that reads itself gets a range that
- * is closed under its updates: V = init, then V = V + update(V) a few times; if that does not come to rest, the updates are evaluated
- * with the whole type for the function itself. */
+ * An index may come from another function: f(order(x)). One pass in the order of the pipeline, a function after those
+ * it reads, gives each component the range of its pure definition over all coordinates, joined with those of its
+ * updates. A function that reads itself gets a range that is closed under its updates: V = init, then V = V + update(V)
+ * a few times; if that does not come to rest, the updates are evaluated with the whole type for the function itself. */
 #include "analysis/evaluate.h"
 
 /* ---- Evaluators ------------------------------------------------------------------------- */
@@ -48,7 +48,8 @@ static const Expr **domain_of(const Evaluator *ev, const Func *f, int update)
     return domain;
 }
 
-int update_bind(Evaluator *ev, const Func *f, int update, const Box *free, const int64_t *step, int64_t *lo, int64_t *hi)
+int update_bind(Evaluator *ev, const Func *f, int update, const Box *free, const int64_t *step, int64_t *lo,
+                int64_t *hi)
 {
     const Update *u = &f->updates[update];
     environment_reset(ev);
@@ -103,7 +104,8 @@ static void add_values(Evaluator *ev, const Func *f)
 {
     enum { ROUNDS = 3 };
     const size_t size = sizeof(Range) * (size_t)f->component_count;
-    Range       *init = arena_alloc(ev->arena, size), *next = arena_alloc(ev->arena, size), *value = arena_alloc(ev->arena, size);
+    Range       *init = arena_alloc(ev->arena, size), *next = arena_alloc(ev->arena, size),
+          *value = arena_alloc(ev->arena, size);
     environment_reset(ev);
     for (int c = 0; c < f->component_count; c++)
         init[c] = evaluate(ev, f->values[c]);

@@ -85,10 +85,10 @@ bool ahead_suits(kn_pipeline *p, const Program *program, Arena *arena)
     Sizes sizes = { .p = p, .arena = arena };
     if (has_stages(p) || p->cx->silent[WARN_INTERPRETED] || !context_attempt(p->cx, find_sizes, &sizes) || !sizes.suit)
         return true;
-    StmtMap map    = { .arena = arena, .stmt = checks_of };
-    Program checks = *program;
-    map.user       = &map;
-    checks.body    = program->body ? checks_of(&map, program->body) : NULL;
+    StmtMap map       = { .arena = arena, .stmt = checks_of };
+    Program checks    = *program;
+    map.user          = &map;
+    checks.body       = program->body ? checks_of(&map, program->body) : NULL;
     kn_buffer **ports = ARENA_ARRAY(arena, kn_buffer *, (size_t)program->port_count);
     for (int i = 0; i < program->port_count; i++)
         ports[i] = port(arena, program->buffers.at[i], box_of(&sizes, program->buffers.at[i]->func));

@@ -1,11 +1,12 @@
 /* Static libraries, without the program `ar`.
  *
- * An archive is "!<arch>\n" and members, each a header of 60 characters and its bytes, from even offsets on. The first member, "/", is the index that linkers
- * search: a count, the offset of the member that defines each symbol (32 bits, high byte first), then the names. "//" holds names longer than
- * 15 characters; a member refers to one by "/OFFSET".
+ * An archive is "!<arch>\n" and members, each a header of 60 characters and its bytes, from even offsets on. The first
+ * member, "/", is the index that linkers search: a count, the offset of the member that defines each symbol (32 bits,
+ * high byte first), then the names. "//" holds names longer than 15 characters; a member refers to one by "/OFFSET".
  *
  * Takes   a new object with its one symbol, and an archive.
- * Gives   an archive in which the object stands before the other's members; the index of the other is kept, its offsets moved.
+ * Gives   an archive in which the object stands before the other's members; the index of the other is kept, its offsets
+ *         moved.
  */
 #include "api/archive.h"
 
@@ -68,9 +69,9 @@ static void add_member(Text *t, const char *name, Bytes bytes)
 
 /* The parts of the other archive: its index, its long names (may be missing), and where the rest begins. */
 typedef struct Other {
-    Bytes  index, names;
-    size_t rest;
-    uint32_t count;         /* of symbols */
+    Bytes    index, names;
+    size_t   rest;
+    uint32_t count; /* of symbols */
 } Other;
 
 static bool other_read(Bytes archive, Other *o)
@@ -79,8 +80,8 @@ static bool other_read(Bytes archive, Other *o)
     if (!archive.size)
         return true;
     Member m;
-    if (archive.size < MAGIC || memcmp(archive.at, magic, MAGIC) || !member_read(archive, MAGIC, &m) || !member_is(archive, &m, "/") ||
-        m.bytes.size < 4)
+    if (archive.size < MAGIC || memcmp(archive.at, magic, MAGIC) || !member_read(archive, MAGIC, &m) ||
+        !member_is(archive, &m, "/") || m.bytes.size < 4)
         return false;
     o->index = m.bytes;
     o->count = read_be(m.bytes.at);
@@ -118,11 +119,12 @@ bool archive_make(Arena *arena, const char *object_name, Bytes object, const cha
     Other o;
     if (!other_read(other, &o))
         return false;
-    const Bytes  names      = long_names(arena, o.names, object_name);
-    const size_t text_at    = 4 + 4 * (size_t)o.count;                      /* of the names in the other's index */
-    const size_t index_size = 4 + 4 * ((size_t)o.count + 1) + strlen(symbol) + 1 + (o.count ? o.index.size - text_at : 0);
-    const size_t object_at  = MAGIC + padded(index_size) + padded(names.size);
-    const size_t rest_at    = object_at + padded(object.size);
+    const Bytes  names   = long_names(arena, o.names, object_name);
+    const size_t text_at = 4 + 4 * (size_t)o.count; /* of the names in the other's index */
+    const size_t index_size =
+        4 + 4 * ((size_t)o.count + 1) + strlen(symbol) + 1 + (o.count ? o.index.size - text_at : 0);
+    const size_t object_at = MAGIC + padded(index_size) + padded(names.size);
+    const size_t rest_at   = object_at + padded(object.size);
 
     Text index;
     text_init(&index, arena);

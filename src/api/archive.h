@@ -4,8 +4,8 @@
 
 #include "api/files.h"
 
-/* An archive of one new object, which defines `symbol`, and all members of another archive (size 0: none). false if that one is not an archive with
- * a symbol table. */
+/* An archive of one new object, which defines `symbol`, and all members of another archive (size 0: none). false if
+ * that one is not an archive with a symbol table. */
 bool archive_make(Arena *arena, const char *object_name, Bytes object, const char *symbol, Bytes other, Bytes *out);
 
 #endif

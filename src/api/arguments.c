@@ -2,9 +2,10 @@
  *
  * Takes   a finished pipeline and the (name, buffer or value) pairs of the user, in any order.
  * Gives   the boxes, the values and the buffers in the pipeline's order.
- * Holds   afterwards: every name is one of the pipeline's and given once; types and ranks are those of the text; values are in
- *         their ranges; the components of a tuple have one box; for a run, every buffer is sound memory and no output shares
- *         memory with an input or another output (inputs may share). All errors of a call are reported, not just the first.
+ * Holds   afterwards: every name is one of the pipeline's and given once; types and ranks are those of the text; values
+ *         are in their ranges; the components of a tuple have one box; for a run, every buffer is sound memory and no
+ *         output shares memory with an input or another output (inputs may share). All errors of a call are reported,
+ *         not just the first.
  */
 #include "api/arguments.h"
 
@@ -19,10 +20,10 @@ typedef struct Slot {
     kn_type            type;
     int                rank;
     const char *const *dims;
-    int                index;       /* the input's function id, the parameter's place, or the place among the output buffers */
-    int                output;      /* which output */
-    const kn_arg      *arg;         /* what the user gave, or NULL */
-    bool               sound;       /* given, of the right kind, type and shape */
+    int           index;  /* the input's function id, the parameter's place, or the place among the output buffers */
+    int           output; /* which output */
+    const kn_arg *arg;    /* what the user gave, or NULL */
+    bool          sound;  /* given, of the right kind, type and shape */
 } Slot;
 
 typedef struct Bind {
@@ -30,14 +31,14 @@ typedef struct Bind {
     kn_context  *cx;
     Purpose      purpose;
     VEC(Slot) slots;
-    Arguments   *out;
+    Arguments *out;
 } Bind;
 
 /* How the text says it: "in is u16(x, y)". */
 static const char *slot_text(Bind *bind, const Slot *slot)
 {
     static const char *const kinds[] = { [KN_INPUT] = "input", [KN_PARAM] = "parameter", [KN_OUTPUT] = "output" };
-    Text t;
+    Text                     t;
     text_init(&t, &bind->cx->call);
     text_printf(&t, "%s `%s` is %s", kinds[slot->kind], slot->name, type_table[slot->type].name);
     if (slot->kind != KN_PARAM) {
@@ -56,8 +57,13 @@ static void collect_slots(Bind *bind)
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func *f = p->funcs.at[i];
         if (f->kind == FUNC_INPUT)
-            vec_push(arena, &bind->slots, ((Slot){ .kind = KN_INPUT, .name = f->name, .type = f->types[0], .rank = f->rank,
-                                                   .dims = f->args, .index = f->id }));
+            vec_push(arena, &bind->slots,
+                     ((Slot){ .kind  = KN_INPUT,
+                              .name  = f->name,
+                              .type  = f->types[0],
+                              .rank  = f->rank,
+                              .dims  = f->args,
+                              .index = f->id }));
     }
     for (size_t i = 0; i < p->params.count; i++) {
         const Param *k = p->params.at[i];
@@ -70,8 +76,13 @@ static void collect_slots(Bind *bind)
             const char *base = p->outputs.at[o].name;
             const char *name = f->component_count > 1 ? arena_printf(arena, "%s.%d", base, c) : base;
             vec_push(arena, &bind->slots,
-                     ((Slot){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args,
-                              .index = buffer++, .output = (int)o }));
+                     ((Slot){ .kind   = KN_OUTPUT,
+                              .name   = name,
+                              .type   = f->types[c],
+                              .rank   = f->rank,
+                              .dims   = f->args,
+                              .index  = buffer++,
+                              .output = (int)o }));
         }
     }
 }
@@ -88,10 +99,12 @@ static void unknown_name(Bind *bind, const char *name)
     }
     const char *near = text_near_miss(name, names, count);
     if (near)
-        diag_status(bind->cx, KN_ERROR_ARGUMENT, "no input, parameter or output is called `%s`: did you mean `%s`?", name, near);
+        diag_status(bind->cx, KN_ERROR_ARGUMENT, "no input, parameter or output is called `%s`: did you mean `%s`?",
+                    name, near);
     else
-        diag_status(bind->cx, KN_ERROR_ARGUMENT, "no input, parameter or output is called `%s`: the pipeline is called with %s",
-                    name, text_string(&all));
+        diag_status(bind->cx, KN_ERROR_ARGUMENT,
+                    "no input, parameter or output is called `%s`: the pipeline is called with %s", name,
+                    text_string(&all));
 }
 
 /* Gives each argument to its slot. */
@@ -132,7 +145,8 @@ static void bind_param(Bind *bind, Slot *slot)
 /* Is the buffer to be found by kn_fit? */
 static bool is_open(const Bind *bind, const Slot *slot)
 {
-    return (bind->purpose == FOR_FIT || bind->purpose == FOR_SIZES) && slot->kind == KN_OUTPUT && (!slot->arg || slot->arg->buffer->rank == 0);
+    return (bind->purpose == FOR_FIT || bind->purpose == FOR_SIZES) && slot->kind == KN_OUTPUT &&
+           (!slot->arg || slot->arg->buffer->rank == 0);
 }
 
 /* The checks of a buffer by itself. */
@@ -149,7 +163,8 @@ static bool is_optional(const Bind *bind, const Slot *slot)
 {
     if (slot->kind != KN_INPUT)
         return false;
-    return bind->purpose == FOR_SIZES || (bind->purpose == FOR_BOUNDS && !pipeline_uses_size(bind->p, bind->p->funcs.at[slot->index]));
+    return bind->purpose == FOR_SIZES ||
+           (bind->purpose == FOR_BOUNDS && !pipeline_uses_size(bind->p, bind->p->funcs.at[slot->index]));
 }
 
 static void check_buffer(Bind *bind, Slot *slot)
@@ -198,9 +213,10 @@ static void bind_output(Bind *bind, const Slot *slot, const Slot *first)
     for (int d = 0; d < slot->rank; d++)
         if (a->dim[d].min != b->dim[d].min || a->dim[d].extent != b->dim[d].extent) {
             diag_status(bind->cx, KN_ERROR_ARGUMENT,
-                        "`%s` and `%s` are one output and need the same box: %s has min %d and extent %d in one, min %d and extent %d in the other",
-                        first->name, slot->name, slot->dims[d], (int)a->dim[d].min, (int)a->dim[d].extent, (int)b->dim[d].min,
-                        (int)b->dim[d].extent);
+                        "`%s` and `%s` are one output and need the same box: %s has min %d and extent %d in one, min "
+                        "%d and extent %d in the other",
+                        first->name, slot->name, slot->dims[d], (int)a->dim[d].min, (int)a->dim[d].extent,
+                        (int)b->dim[d].min, (int)b->dim[d].extent);
             return;
         }
 }
@@ -221,7 +237,7 @@ static void bind_buffer(Bind *bind, Slot *slot)
         bind->out->inputs[slot->index]        = b;
         bind->out->binding.input[slot->index] = box_of_buffer(b);
     } else if (!slot->arg) {
-        for (int d = 0; d < slot->rank; d++) {                      /* nothing is known of it: it holds whatever is needed */
+        for (int d = 0; d < slot->rank; d++) { /* nothing is known of it: it holds whatever is needed */
             bind->out->binding.input[slot->index].min[d] = INT32_MIN;
             bind->out->binding.input[slot->index].max[d] = INT32_MAX;
         }
@@ -248,13 +264,13 @@ bool arguments_bind(kn_pipeline *p, Purpose purpose, const kn_arg *args, int cou
         return false;
     }
     const size_t slots = bind.slots.count;
-    *out = (Arguments){
-        .binding = { .input  = ARENA_ARRAY(&cx->call, Box, p->funcs.count),
-                     .param  = ARENA_ARRAY(&cx->call, kn_scalar, p->params.count),
-                     .output = ARENA_ARRAY(&cx->call, Box, p->outputs.count) },
-        .inputs  = ARENA_ARRAY(&cx->call, kn_buffer *, p->funcs.count),
-        .outputs = ARENA_ARRAY(&cx->call, kn_buffer *, slots),
-        .given   = ARENA_ARRAY(&cx->call, bool, p->outputs.count),
+    *out               = (Arguments){
+                      .binding = { .input  = ARENA_ARRAY(&cx->call, Box, p->funcs.count),
+                                   .param  = ARENA_ARRAY(&cx->call, kn_scalar, p->params.count),
+                                   .output = ARENA_ARRAY(&cx->call, Box, p->outputs.count) },
+                      .inputs  = ARENA_ARRAY(&cx->call, kn_buffer *, p->funcs.count),
+                      .outputs = ARENA_ARRAY(&cx->call, kn_buffer *, slots),
+                      .given   = ARENA_ARRAY(&cx->call, bool, p->outputs.count),
     };
     match_names(&bind, args, count);
     for (size_t i = 0; i < slots; i++) {

@@ -5,17 +5,18 @@
 #include "analysis/regions.h"
 
 typedef enum Purpose {
-    FOR_RUN,        /* every buffer has its memory */
-    FOR_BOUNDS,     /* only the boxes count: no memory and no stride is looked at */
-    FOR_FIT,        /* likewise; an output may be missing, and one of rank 0 is to be found */
-    FOR_SIZES       /* likewise; and anything may be missing: an input is without limits then, a parameter has some value of its range */
+    FOR_RUN,    /* every buffer has its memory */
+    FOR_BOUNDS, /* only the boxes count: no memory and no stride is looked at */
+    FOR_FIT,    /* likewise; an output may be missing, and one of rank 0 is to be found */
+    FOR_SIZES   /* likewise; and anything may be missing: an input is without limits then, a parameter has some value of
+                   its range */
 } Purpose;
 
 typedef struct Arguments {
     Binding     binding;
-    kn_buffer **inputs;         /* per function id; NULL for what is not an input */
-    kn_buffer **outputs;        /* one per component of each output, in order; NULL where missing */
-    bool       *given;          /* per output: binding.output holds its box */
+    kn_buffer **inputs;  /* per function id; NULL for what is not an input */
+    kn_buffer **outputs; /* one per component of each output, in order; NULL where missing */
+    bool       *given;   /* per output: binding.output holds its box */
 } Arguments;
 
 /* Fills `out` in the arena of the call. Every error is diagnosed; true if there is none. */

@@ -1,10 +1,11 @@
 /* Finding what belongs to this library: the backend, and the runtime that built pipelines are linked with.
  *
- * Both are looked for by name in the folders where this library can be: beside it (or the program it is part of), above it (the build folder, seen from
- * its tests), in the library folder of the same installation, in the library folder of the build's options. Only then does the
- * system's own search for libraries have its turn.
+ * Both are looked for by name in the folders where this library can be: beside it (or the program it is part of), above
+ * it (the build folder, seen from its tests), in the library folder of the same installation, in the library folder of
+ * the build's options. Only then does the system's own search for libraries have its turn.
  *
- * Nothing is kept in static memory: dlopen gives the same library again, and RTLD_NODELETE lets it stay when contexts go. */
+ * Nothing is kept in static memory: dlopen gives the same library again, and RTLD_NODELETE lets it stay when contexts
+ * go. */
 #include "api/backend.h"
 
 #include <dlfcn.h>
@@ -20,8 +21,8 @@ static const char *own_folder(Arena *arena)
     if (!dladdr(backend_name, &about) || !about.dli_fname)
         return "";
     const char *name = about.dli_fname;
-    if (!strchr(name, '/')) {               /* a program found through PATH: what it was called as says nothing */
-        char         path[4096];
+    if (!strchr(name, '/')) { /* a program found through PATH: what it was called as says nothing */
+        char          path[4096];
         const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
         if (n <= 0)
             return "";
@@ -32,7 +33,9 @@ static const char *own_folder(Arena *arena)
 }
 
 /* Where to look, seen from the own folder; an absolute path is taken as it is. */
-static const char *const places[] = { "", "../", KN_LIBDIR_FROM_BIN "/", KN_LIBDIR "/", KN_DATADIR_FROM_BIN "/", KN_DATADIR "/" };
+static const char *const places[] = {
+    "", "../", KN_LIBDIR_FROM_BIN "/", KN_LIBDIR "/", KN_DATADIR_FROM_BIN "/", KN_DATADIR "/"
+};
 enum { PLACE_COUNT = sizeof places / sizeof *places };
 
 static const char *place(Arena *arena, const char *own, int i, const char *name)
@@ -66,7 +69,7 @@ static const Codegen *open_backend(Arena *arena, const char *path, const char **
         return NULL;
     }
     CodegenEntry *entry;
-    memcpy(&entry, &symbol, sizeof entry);  /* POSIX promises that dlsym's pointer can hold a function's */
+    memcpy(&entry, &symbol, sizeof entry); /* POSIX promises that dlsym's pointer can hold a function's */
     const Codegen *codegen = entry();
     if (!codegen)
         *why = arena_printf(arena, "%s could not be started", path);
@@ -78,11 +81,13 @@ const Codegen *backend_load(kn_context *cx)
     if (cx->codegen)
         return cx->codegen;
     const char *found = companion_find(&cx->call, backend_name), *why = "";
-    cx->codegen       = open_backend(&cx->call, found ? found : backend_name, &why);
+    cx->codegen = open_backend(&cx->call, found ? found : backend_name, &why);
     if (!cx->codegen)
         diag_status(cx, KN_ERROR_FILE,
-                    "the compiler's backend cannot be loaded (%s): build or install Kiln as a whole, so that %s is beside %s or in %s, and the "
-                    "library of LLVM is there; without it the interpreter still runs: kn_options.interpret, or kiln run --interpret",
+                    "the compiler's backend cannot be loaded (%s): build or install Kiln as a whole, so that %s is "
+                    "beside %s or in %s, and the "
+                    "library of LLVM is there; without it the interpreter still runs: kn_options.interpret, or kiln "
+                    "run --interpret",
                     why, backend_name, *own_folder(&cx->call) ? own_folder(&cx->call) : "the program", KN_LIBDIR);
     return cx->codegen;
 }

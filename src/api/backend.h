@@ -1,5 +1,5 @@
-/* The compiler's second half, which is not in this library: the backend (libkiln-llvm), loaded when something is first compiled, and the runtime that
- * `kiln build` packs. */
+/* The compiler's second half, which is not in this library: the backend (libkiln-llvm), loaded when something is first
+ * compiled, and the runtime that `kiln build` packs. */
 #ifndef KILN_API_BACKEND_H
 #define KILN_API_BACKEND_H
 

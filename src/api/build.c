@@ -17,9 +17,9 @@ static const char runtime_archive[] = "libkiln-runtime.a";
 static const char runtime_source[]  = "kiln_runtime.c";
 static const char runtime_header[]  = "kiln_runtime.h";
 
-#if defined __x86_64__
+#if defined       __x86_64__
 static const char machine[] = "x86-64", native[] = "x86-64,x86-64-avx2,x86-64-avx512";
-#elif defined __aarch64__
+#elif defined     __aarch64__
 static const char machine[] = "aarch64", native[] = "aarch64-linux";
 #else
 static const char machine[] = "host", native[] = "host";
@@ -44,7 +44,7 @@ struct BuildCall {
     Plan             *plan;
     const Program    *program;
     const Codegen    *codegen;
-    Emitted           emitted[EMIT_LLVM + 1];   /* by EmitKind; to be released */
+    Emitted           emitted[EMIT_LLVM + 1]; /* by EmitKind; to be released */
     Text              written;
 };
 
@@ -90,7 +90,8 @@ static bool companion(BuildCall *b, const char *name, Bytes *out)
     const char *path = companion_find(&b->arena, name);
     if (path && file_read_whole(&b->arena, path, out))
         return true;
-    diag_status(b->p->cx, KN_ERROR_FILE, "%s, which belongs to Kiln, is not beside its library: build or install Kiln as a whole", name);
+    diag_status(b->p->cx, KN_ERROR_FILE,
+                "%s, which belongs to Kiln, is not beside its library: build or install Kiln as a whole", name);
     return false;
 }
 
@@ -103,8 +104,8 @@ static bool make_header(BuildCall *b, Bytes *out)
     text_init(&targets, &b->arena);
     for (int i = 0; i < b->targets.count; i++)
         text_printf(&targets, "%s%s", i ? ", " : "", b->targets.at[i].name);
-    const char *text = header_text(&b->arena, b->p,
-                                   &(HeaderParts){ b->name, b->symbol, text_string(&targets), types.at });
+    const char *text =
+        header_text(&b->arena, b->p, &(HeaderParts){ b->name, b->symbol, text_string(&targets), types.at });
     *out = (Bytes){ text, strlen(text) };
     return true;
 }
@@ -128,7 +129,8 @@ static bool make_archive(BuildCall *b, Bytes *out)
     Bytes object, runtime;
     if (!is_native(b)) {
         diag_status(b->p->cx, KN_ERROR_ARGUMENT,
-                    "%s.a would need the runtime for %s, and the one here is for %s: emit object and runtime instead, and compile %s for that machine",
+                    "%s.a would need the runtime for %s, and the one here is for %s: emit object and runtime instead, "
+                    "and compile %s for that machine",
                     b->name, b->targets.at[0].name, machine, runtime_source);
         return false;
     }
@@ -142,8 +144,9 @@ static bool make_archive(BuildCall *b, Bytes *out)
 }
 
 static const Product products[] = {
-    { "header", ".h", make_header }, { "object", ".o", make_object }, { "archive", ".a", make_archive }, { "llvm", ".ll", make_llvm },
-    { "asm", ".s", make_asm },       { "loops", ".loops", make_loops }, { "runtime", NULL, make_runtime },
+    { "header", ".h", make_header },   { "object", ".o", make_object }, { "archive", ".a", make_archive },
+    { "llvm", ".ll", make_llvm },      { "asm", ".s", make_asm },       { "loops", ".loops", make_loops },
+    { "runtime", NULL, make_runtime },
 };
 enum { PRODUCT_COUNT = sizeof products / sizeof *products };
 
@@ -159,8 +162,8 @@ static const Product *find_product(kn_context *cx, const char *name)
         text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_near_miss(name, names, PRODUCT_COUNT);
-    diag_status(cx, KN_ERROR_ARGUMENT, "`%s` cannot be emitted%s%s%s; what can is: %s", name, near ? ", did you mean `" : "", near ? near : "",
-                near ? "`?" : "", text_string(&all));
+    diag_status(cx, KN_ERROR_ARGUMENT, "`%s` cannot be emitted%s%s%s; what can is: %s", name,
+                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
     return NULL;
 }
 
@@ -196,7 +199,8 @@ static bool take_name(BuildCall *b)
         fine = isalnum((unsigned char)*c) || *c == '_';
     if (!fine)
         diag_status(b->p->cx, KN_ERROR_ARGUMENT,
-                    "`%s` cannot be the name of a C function: give FOLDER/NAME, where NAME is a letter or _, then letters, digits and _; the endings are added",
+                    "`%s` cannot be the name of a C function: give FOLDER/NAME, where NAME is a letter or _, then "
+                    "letters, digits and _; the endings are added",
                     b->name ? b->name : "");
     else
         b->symbol = arena_printf(&b->p->cx->call, "%s_kiln", b->name);
@@ -209,13 +213,14 @@ static const Expr *in_range(ExprPool *pool, const Param *param)
     const kn_type type = param->type;
     const Expr   *p    = expr_param(pool, type, param);
     const bool    real = type_is_float(type);
-    const Expr   *lo = real ? expr_float(pool, type, param->lo.as.f) : expr_int(pool, type, param->lo.as.i);
-    const Expr   *hi = real ? expr_float(pool, type, param->hi.as.f) : expr_int(pool, type, param->hi.as.i);
+    const Expr   *lo   = real ? expr_float(pool, type, param->lo.as.f) : expr_int(pool, type, param->lo.as.i);
+    const Expr   *hi   = real ? expr_float(pool, type, param->hi.as.f) : expr_int(pool, type, param->hi.as.i);
     return expr_binary(pool, EX_AND, KN_BOOL, expr_binary(pool, EX_LE, KN_BOOL, lo, p),
                        expr_binary(pool, real ? EX_LE : EX_LT, KN_BOOL, p, hi));
 }
 
-/* kn_run checks parameters against their ranges, which the code relies on. Where there is no kn_run, the code does so first of all. */
+/* kn_run checks parameters against their ranges, which the code relies on. Where there is no kn_run, the code does so
+ * first of all. */
 static void check_params(Program *program)
 {
     Arena *a = program->arena;
@@ -236,7 +241,8 @@ static void check_params(Program *program)
 static bool prepare(BuildCall *b)
 {
     kn_context *cx = b->p->cx;
-    if (!options_take(b->p, b->given, &b->options) || !take_name(b) || !targets_parse(cx, b->options.target, native, &b->targets))
+    if (!options_take(b->p, b->given, &b->options) || !take_name(b) ||
+        !targets_parse(cx, b->options.target, native, &b->targets))
         return false;
     b->plan          = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;
@@ -245,8 +251,8 @@ static bool prepare(BuildCall *b)
     program->name  = b->symbol;
     program->title = b->name;
     check_params(program);
-    b->program     = program;
-    b->codegen     = backend_load(cx);
+    b->program = program;
+    b->codegen = backend_load(cx);
     return b->codegen != NULL;
 }
 

@@ -1,7 +1,8 @@
 /* The cache of objects on disk.
  *
- * A file is  "KILNOBJ1", the sizes of key and object, a checksum of both, the key, the object. Its name is the key's hash in 32 digits. Its time of change
- * is when it was last used: the oldest go first when the folder grows beyond its bound. */
+ * A file is  "KILNOBJ1", the sizes of key and object, a checksum of both, the key, the object. Its name is the key's
+ * hash in 32 digits. Its time of change is when it was last used: the oldest go first when the folder grows beyond its
+ * bound. */
 #include "api/cache.h"
 
 #include <dirent.h>
@@ -21,7 +22,8 @@ typedef struct CacheHeader {
     uint64_t key_size, object_size, checksum;
 } CacheHeader;
 
-/* 64 bits of a text: each eight bytes are multiplied in, and the high half folded down so that every bit of the text reaches every bit of the result. */
+/* 64 bits of a text: each eight bytes are multiplied in, and the high half folded down so that every bit of the text
+ * reaches every bit of the result. */
 static uint64_t mix(uint64_t h, Bytes text)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -70,7 +72,8 @@ bool cache_find(Arena *arena, const char *folder, Bytes key, Bytes *object)
         return false;
     memcpy(&h, file.at, sizeof h);
     const size_t rest = file.size - sizeof h;
-    if (memcmp(h.magic, magic, sizeof magic) || h.key_size != key.size || rest < key.size || h.object_size != rest - key.size)
+    if (memcmp(h.magic, magic, sizeof magic) || h.key_size != key.size || rest < key.size ||
+        h.object_size != rest - key.size)
         return false;
     const Bytes stored = { file.at + sizeof h, key.size }, found = { stored.at + key.size, h.object_size };
     if (memcmp(stored.at, key.at, key.size) || checksum(stored, found) != h.checksum)
@@ -89,7 +92,7 @@ void cache_keep(kn_context *cx, const char *folder, Bytes key, Bytes object)
     if (!folder_make(&cx->call, folder) || !folder_is_private(folder) ||
         !file_write_whole(cx, path, MODE_PRIVATE, parts, 3))
         return;
-    if (mix(1, key) % 16 == 0)      /* looking through the folder takes longer than writing a file */
+    if (mix(1, key) % 16 == 0) /* looking through the folder takes longer than writing a file */
         cache_trim(cx, folder, most_bytes);
 }
 

@@ -1,9 +1,10 @@
 /* Calibrating: the speeds of this machine, as the cost model sees them.
  *
  * Takes   small pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/varied.c).
- * Gives   the speeds that explain their measured times best (schedulers/fit.c), as lines that machine_parse reads. The search for them begins at those of loops that do nothing
- *         else (schedulers/machine_measure.c).
- * Why     What a cache line or a row costs depends on the processor, its neighbours and this compiler together. No data sheet says it. */
+ * Gives   the speeds that explain their measured times best (schedulers/fit.c), as lines that machine_parse reads. The
+ *         search for them begins at those of loops that do nothing else (schedulers/machine_measure.c).
+ * Why     What a cache line or a row costs depends on the processor, its neighbours and this compiler together. No data
+ *         sheet says it. */
 #include "api/compile.h"
 #include "schedulers/fit.h"
 #include "schedulers/schedulers.h"
@@ -11,14 +12,21 @@
 #include <time.h>
 
 static const char *const programs[] = {
-    "input in : u16(x, y) output out b(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3 out(x, y) = (b(x, y) + b(x, y+1) + b(x, y+2)) / 3 estimate out(6000, 4000)",
-    "input in : f32(x, y, c) output out e = edge(in) g(x, y) = 0.3*e(x, y, 0) + 0.6*e(x, y, 1) + 0.1*e(x, y, 2) v(x, y) = g(x, y-2) + 4*g(x, y) + g(x, y+2)"
-    " h(x, y) = v(x-1, y) + 2*v(x, y) + v(x+1, y) out(x, y, c) = in(x, y, c) * g(x, y) / (h(x, y) + 1) estimate out(1536, 1536, 3)",
-    "input in : f32(x, y) output out e = edge(in) d(x, y) = e(2*x, 2*y) + e(2*x+1, 2*y) + e(2*x, 2*y+1) + e(2*x+1, 2*y+1) u(x, y) = d(x/2, y/2) + d((x+1)/2, (y+1)/2)"
+    "input in : u16(x, y) output out b(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3 out(x, y) = (b(x, y) + b(x, "
+    "y+1) + b(x, y+2)) / 3 estimate out(6000, 4000)",
+    "input in : f32(x, y, c) output out e = edge(in) g(x, y) = 0.3*e(x, y, 0) + 0.6*e(x, y, 1) + 0.1*e(x, y, 2) v(x, "
+    "y) = g(x, y-2) + 4*g(x, y) + g(x, y+2)"
+    " h(x, y) = v(x-1, y) + 2*v(x, y) + v(x+1, y) out(x, y, c) = in(x, y, c) * g(x, y) / (h(x, y) + 1) estimate "
+    "out(1536, 1536, 3)",
+    "input in : f32(x, y) output out e = edge(in) d(x, y) = e(2*x, 2*y) + e(2*x+1, 2*y) + e(2*x, 2*y+1) + e(2*x+1, "
+    "2*y+1) u(x, y) = d(x/2, y/2) + d((x+1)/2, (y+1)/2)"
     " out(x, y) = e(x, y) - u(x, y) * 0.125 estimate out(2048, 2048)",
-    "input a : f32(x, y) input b : f32(x, y) output out out(x, y) = sum(a(k, y) * b(x, k) for k in 0..640) estimate out(640, 640)",
-    "input in : u8(x, y) input table : f32(i) output out f(x, y) = table(in(x, y)) out(x, y) = exp(f(x, y)) / (f(x, y-1) + f(x, y+1) + 2) estimate out(1024, 1024)",
-    "input in : f32(x, y) output out s(x, y) = sum(in(x+i, y+j) * in(x+j, y+i) for i in 0..5, j in 0..5) t(x, y) = s(x, y) * s(x, y)"
+    "input a : f32(x, y) input b : f32(x, y) output out out(x, y) = sum(a(k, y) * b(x, k) for k in 0..640) estimate "
+    "out(640, 640)",
+    "input in : u8(x, y) input table : f32(i) output out f(x, y) = table(in(x, y)) out(x, y) = exp(f(x, y)) / (f(x, "
+    "y-1) + f(x, y+1) + 2) estimate out(1024, 1024)",
+    "input in : f32(x, y) output out s(x, y) = sum(in(x+i, y+j) * in(x+j, y+i) for i in 0..5, j in 0..5) t(x, y) = "
+    "s(x, y) * s(x, y)"
     " out(x, y) = t(x, y) + t(x+1, y) + t(x, y+1) estimate out(1024, 1024)",
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs, DRAFTS = 8, MOST_PORTS = 4, LEAST_RUNS = 3 };
@@ -26,17 +34,17 @@ static const double trial_seconds = 0.06;
 
 typedef struct Calibration {
     kn_context  *cx;
-    Arena        arena;         /* of what outlives the calls of the library */
+    Arena        arena; /* of what outlives the calls of the library */
     Machine      machine;
     FitSample   *samples;
     int          sample_count;
     kn_pipeline *p;
-    int          tried;         /* programs under drafts: those that could not be run as well */
-    const char  *schedule;      /* its text */
+    int          tried;    /* programs under drafts: those that could not be run as well */
+    const char  *schedule; /* its text */
     kn_arg       args[MOST_PORTS];
     kn_buffer    buffers[MOST_PORTS];
     int          arg_count;
-    const char  *text;          /* the result */
+    const char  *text; /* the result */
 } Calibration;
 
 static double seconds_now(void)
@@ -74,7 +82,9 @@ static void make_draft(void *arg)
     if (!graph_make(c->p, arena, &binding, &g))
         return;
     const Draft d = scheduler_varied(&g, &c->machine, &options, arena);
-    *sample       = (FitSample){ .group_count = d.group_count, .program = c->tried % PROGRAMS, .terms = arena_array(&c->arena, (size_t)d.group_count, sizeof *sample->terms) };
+    *sample       = (FitSample){ .group_count = d.group_count,
+                                 .program     = c->tried % PROGRAMS,
+                                 .terms       = arena_array(&c->arena, (size_t)d.group_count, sizeof *sample->terms) };
     for (int i = 0; i < d.group_count; i++) {
         GroupCost cost;
         cost_group(&d, i, &c->machine, NULL, &cost);
@@ -94,7 +104,8 @@ static bool fill_buffers(Calibration *c)
 {
     bool fine = true;
     for (int i = 0; fine && i < c->arg_count; i++)
-        fine = kn_buffer_alloc(c->cx, &c->buffers[i]) == KN_OK && kn_fill_noise(c->cx, &c->buffers[i], (uint64_t)i) == KN_OK;
+        fine = kn_buffer_alloc(c->cx, &c->buffers[i]) == KN_OK &&
+               kn_fill_noise(c->cx, &c->buffers[i], (uint64_t)i) == KN_OK;
     return fine;
 }
 
@@ -103,7 +114,8 @@ static double best_run(Calibration *c, kn_module *module)
 {
     double best = 0;
     int    runs = 0;
-    for (double begin = seconds_now(), before = begin, now; runs < LEAST_RUNS || before - begin < trial_seconds; before = now, runs++) {
+    for (double begin = seconds_now(), before = begin, now; runs < LEAST_RUNS || before - begin < trial_seconds;
+         before = now, runs++) {
         if (kn_run(module, c->args, c->arg_count) != KN_OK)
             return 0;
         now  = seconds_now();
@@ -112,7 +124,8 @@ static double best_run(Calibration *c, kn_module *module)
     return 1e9 * best;
 }
 
-/* Measures the next program: each under the first draft, then each under the second, so that one may stop at any time. What fails is left out. */
+/* Measures the next program: each under the first draft, then each under the second, so that one may stop at any time.
+ * What fails is left out. */
 static void try_next(Calibration *c)
 {
     c->p        = kn_parse(c->cx, "calibrate", programs[c->tried % PROGRAMS], -1);
@@ -136,7 +149,7 @@ static void begin(void *arg)
     Calibration *c = arg;
     c->machine     = machine_detect();
     machine_measure(c->cx, &c->machine);
-    c->samples     = ARENA_ARRAY(&c->arena, FitSample, PROGRAMS * DRAFTS);
+    c->samples = ARENA_ARRAY(&c->arena, FitSample, PROGRAMS * DRAFTS);
 }
 
 /* Fits the speeds, if there is enough to fit them to. */
@@ -145,12 +158,17 @@ static void finish(void *arg)
     Calibration *c = arg;
     Text         out;
     if (2 * c->sample_count < c->tried || !c->tried) {
-        diag_status(c->cx, KN_ERROR_LIMIT, c->tried ? "most of the programs that are measured could not be run" : "stopped before anything was measured");
+        diag_status(c->cx, KN_ERROR_LIMIT,
+                    c->tried ? "most of the programs that are measured could not be run"
+                             : "stopped before anything was measured");
         return;
     }
     text_init(&out, &c->cx->call);
     const double error = fit_machine(c->samples, c->sample_count, &c->machine);
-    text_printf(&out, "// Speeds of this machine, fitted by kiln calibrate to %d measured times; of two schedules of a program the predicted ratio is wrong by %.0f %% in the mean.\n", c->sample_count, 100 * error);
+    text_printf(&out,
+                "// Speeds of this machine, fitted by kiln calibrate to %d measured times; of two schedules of a "
+                "program the predicted ratio is wrong by %.0f %% in the mean.\n",
+                c->sample_count, 100 * error);
     machine_print_speeds(&out, &c->machine);
     c->text = text_string(&out);
 }

@@ -65,7 +65,8 @@ static void tell_errors(kn_context *cx, kn_status status, const char *text)
 /* Are these the boxes and values that the last check was about? Takes note of them if not. */
 static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
 {
-    const size_t inputs = p->funcs.count * sizeof(Box), outputs = p->outputs.count * sizeof(Box), params = p->params.count * sizeof(kn_scalar);
+    const size_t inputs = p->funcs.count * sizeof(Box), outputs = p->outputs.count * sizeof(Box),
+                 params = p->params.count * sizeof(kn_scalar);
     if (!c->input) {
         c->input  = ARENA_ARRAY(&p->arena, Box, p->funcs.count + p->outputs.count);
         c->output = c->input + p->funcs.count;
@@ -81,8 +82,8 @@ static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
     return false;
 }
 
-/* The regions, as the language has them: what is unbounded or too small is an error here, with the functions between an output and an input. The next run on
- * the same boxes is not checked again. */
+/* The regions, as the language has them: what is unbounded or too small is an error here, with the functions between an
+ * output and an input. The next run on the same boxes is not checked again. */
 static bool regions_fine(kn_pipeline *p, Checked *c, const Binding *binding)
 {
     Regions regions;

@@ -7,11 +7,13 @@
 
 /* Can compiled code be called with these? Its coordinates are smaller than the language's. */
 bool call_possible(kn_pipeline *p, const Arguments *a);
-/* Runs a compiled module on checked arguments. Errors are diagnosed. false: nothing was done, because the code asks for more of an input than the language
- * does (its boxes are found by rules, not for these numbers), and the interpreter has to do it. */
+/* Runs a compiled module on checked arguments. Errors are diagnosed. false: nothing was done, because the code asks for
+ * more of an input than the language does (its boxes are found by rules, not for these numbers), and the interpreter
+ * has to do it. */
 bool call_compiled(kn_module *m, const Arguments *a);
 
-/* The buffers of the ports, inputs and then outputs, and the parameters in 8 bytes each, as compiled code takes them. */
+/* The buffers of the ports, inputs and then outputs, and the parameters in 8 bytes each, as compiled code takes
+ * them. */
 kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a);
 
 #endif

@@ -70,7 +70,7 @@ static void check(void *arg)
         return;
     }
     for (size_t i = 0; i < p->schedules.count; i++)
-        if (target_find(p->schedules.at[i]->target))        /* nobody obeys one for a target that there is not */
+        if (target_find(p->schedules.at[i]->target)) /* nobody obeys one for a target that there is not */
             check_schedule(p, p->schedules.at[i], &options);
 }
 

@@ -1,6 +1,8 @@
-/* Compiling: the schedule is chosen, the plan made, lowered, and given to the backend, or its object found in the cache.
+/* Compiling: the schedule is chosen, the plan made, lowered, and given to the backend, or its object found in the
+ * cache.
  *
- * What the backend gives is memory of its own, not of an arena: it is held by the API call (in an Emitted outside context_try) until it was copied. */
+ * What the backend gives is memory of its own, not of an arena: it is held by the API call (in an Emitted outside
+ * context_try) until it was copied. */
 #include "api/compile.h"
 
 #include "api/backend.h"
@@ -20,8 +22,8 @@ static void unknown_target(kn_context *cx, const char *name)
         text_printf(&known, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_near_miss(name, names, (size_t)target_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s`%s%s%s; this version knows: %s", name, near ? ", did you mean `" : "",
-                near ? near : "", near ? "`?" : "", text_string(&known));
+    diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s`%s%s%s; this version knows: %s", name,
+                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&known));
 }
 
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out)
@@ -76,13 +78,17 @@ Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *
     return plan_make(p, schedule, arena, vector_bits(targets));
 }
 
-/* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to nothing the default schedule. */
+/* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to
+ * nothing the default schedule. */
 Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena)
 {
     const char     *asked = options->scheduler;
-    MakePlan        make  = { .p = p, .arena = arena,
-                              .request = { .scheduler = asked ? asked : "auto", .budget = options->budget,
-                                           .cores = options->threads, .vector_bits = vector_bits(targets) } };
+    MakePlan        make  = { .p       = p,
+                              .arena   = arena,
+                              .request = { .scheduler   = asked ? asked : "auto",
+                                           .budget      = options->budget,
+                                           .cores       = options->threads,
+                                           .vector_bits = vector_bits(targets) } };
     const Schedule *schedule;
     if (asked && strcmp(asked, "none")) {
         plan_by_scheduler(&make);
@@ -97,8 +103,10 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
-    const LowerOptions lowering = { .strict_float = options->strict_float, .vector_bits = vector_bits(targets), .until = until };
-    Program *program = lower(plan, &lowering);
+    const LowerOptions lowering = { .strict_float = options->strict_float,
+                                    .vector_bits  = vector_bits(targets),
+                                    .until        = until };
+    Program           *program  = lower(plan, &lowering);
     if (program)
         program->title = plan->pipeline->name;
     return program;
@@ -132,7 +140,7 @@ enum { BACKEND_STEPS = 200, BACKEND_BYTES = 1024 };
 
 static void spend_backend(const Program *program, const Targets *targets)
 {
-    kn_context    *cx    = program->cx;
+    kn_context    *cx = program->cx;
     const uint64_t nodes =
         program->body ? (uint64_t)stmt_size(program->exprs, program->body, INT64_MAX / BACKEND_BYTES / MOST_TARGETS) *
                             (uint64_t)targets->count
@@ -143,7 +151,8 @@ static void spend_backend(const Program *program, const Targets *targets)
                      "out of memory: compiling this needs more than the limit of the context (kn_config.memory_limit)");
 }
 
-bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets, EmitKind kind, Emitted *out)
+bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
+                  EmitKind kind, Emitted *out)
 {
     const CodegenOptions with  = codegen_options(options, targets);
     Emitted              error = { 0 };
@@ -158,7 +167,7 @@ bool compile_emit(const Codegen *codegen, const Program *program, const kn_optio
 
 typedef struct Externs {
     Arena *arena;
-    bool  *seen;            /* by Expr.id */
+    bool  *seen; /* by Expr.id */
     VEC(const char *) names;
 } Externs;
 
@@ -211,7 +220,8 @@ static void unload(OnFree *on_free)
 
 /* The object of the program: from the cache, if it is there and can be loaded, or from the backend and then into the
  * cache. */
-static bool object_make(kn_module *m, const Program *program, const Targets *targets, Arena *arena, Emitted *held, Bytes *object)
+static bool object_make(kn_module *m, const Program *program, const Targets *targets, Arena *arena, Emitted *held,
+                        Bytes *object)
 {
     Compiled  *c     = m->compiled;
     const bool cache = m->options.cache && *m->options.cache;
@@ -220,7 +230,7 @@ static bool object_make(kn_module *m, const Program *program, const Targets *tar
         const CodegenOptions with = codegen_options(&m->options, targets);
         key                       = program_key(arena, program, &with, c->codegen);
         c->from_cache = cache_find(arena, m->options.cache, key, &c->object) && compiled_loads(program->cx, c);
-        *object                   = c->object;
+        *object       = c->object;
     }
     if (c->from_cache)
         return true;

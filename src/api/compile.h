@@ -24,7 +24,8 @@ Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until);
 
 /* The backend's answer, until it is released; a diagnostic if it has none. */
-bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets, EmitKind kind, Emitted *out);
+bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
+                  EmitKind kind, Emitted *out);
 
 /* The backend's reason as a diagnostic; releases it. */
 void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emitted *error);
@@ -40,13 +41,13 @@ typedef struct Checked {
 struct Compiled {
     OnFree            on_free;
     const Codegen    *codegen;
-    const char       *symbol;           /* of the function */
-    Bytes             object;           /* kept if it calls C functions, whose addresses may change */
+    const char       *symbol; /* of the function */
+    Bytes             object; /* kept if it calls C functions, whose addresses may change */
     void             *loaded;
     CompiledFunction *function;
-    int               extern_count;     /* the C functions and stages it calls */
-    const char      **externs;          /* interned */
-    Extern           *bound;            /* what they were when it was loaded */
+    int               extern_count; /* the C functions and stages it calls */
+    const char      **externs;      /* interned */
+    Extern           *bound;        /* what they were when it was loaded */
     bool              from_cache;
     Checked           checked;
 };

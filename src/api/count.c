@@ -103,11 +103,13 @@ static void print_buffers(Text *t, const Program *program, const ExecuteCounts *
 
 static void print_totals(Text *t, const ExecuteCounts *counts)
 {
-    text_printf(t, "\nscratch: %" PRId64 " bytes at a time, %" PRId64 " over the run\n", counts->peak_bytes, counts->total_bytes);
-    text_printf(t, "parallel loops: %" PRId64 ", %" PRId64 " iterations in all\n", counts->parallel_loops, counts->parallel_iterations);
+    text_printf(t, "\nscratch: %" PRId64 " bytes at a time, %" PRId64 " over the run\n", counts->peak_bytes,
+                counts->total_bytes);
+    text_printf(t, "parallel loops: %" PRId64 ", %" PRId64 " iterations in all\n", counts->parallel_loops,
+                counts->parallel_iterations);
     text_printf(t, "vector loops: %" PRId64 ", %" PRId64 " lanes in all\n", counts->vector_loops, counts->vector_lanes);
-    text_printf(t, "span: %" PRId64 " points at once; the longest chain has %" PRId64 " of %" PRId64 " stores\n", counts->width, counts->span,
-                counts->work);
+    text_printf(t, "span: %" PRId64 " points at once; the longest chain has %" PRId64 " of %" PRId64 " stores\n",
+                counts->width, counts->span, counts->work);
 }
 
 /* The parameters in the order of the program's. */
@@ -146,7 +148,8 @@ static void count(void *arg)
     kn_pipeline *p    = call->m->pipeline;
     Arguments    a;
     Targets      targets;
-    if (!arguments_bind(p, FOR_RUN, call->args, call->count, &a) || !targets_parse(p->cx, call->m->options.target, "host", &targets))
+    if (!arguments_bind(p, FOR_RUN, call->args, call->count, &a) ||
+        !targets_parse(p->cx, call->m->options.target, "host", &targets))
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);

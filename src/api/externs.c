@@ -1,7 +1,7 @@
 /* What programs take from outside: values for their consts, and the C functions they call.
  *
- * All of it is kept by name in the context, and looked up when a program that mentions the name is parsed (consts) or run
- * (C functions). Giving a name again replaces what it had.
+ * All of it is kept by name in the context, and looked up when a program that mentions the name is parsed (consts) or
+ * run (C functions). Giving a name again replaces what it had.
  */
 #include "base/context.h"
 
@@ -23,7 +23,8 @@ static const char *checked_name(kn_context *cx, const char *name)
     if (!name)
         diag_status(cx, KN_ERROR_ARGUMENT, "no name was given");
     else if (!is_name(name))
-        diag_status(cx, KN_ERROR_ARGUMENT, "`%s` is not a name: a name is a letter or _, then letters, digits and _", name);
+        diag_status(cx, KN_ERROR_ARGUMENT, "`%s` is not a name: a name is a letter or _, then letters, digits and _",
+                    name);
     return cx->status ? NULL : intern(cx, name);
 }
 

@@ -20,7 +20,8 @@ bool file_read_whole(Arena *arena, const char *path, Bytes *out);
 /* The same for what `fine` says yes to. It is asked about the file that is read, not about what has that name at
  * another time. */
 bool file_read_if(Arena *arena, const char *path, bool (*fine)(const struct stat *about), Bytes *out);
-/* Writes the parts one after the other to a new file beside `path` and renames it; false if that failed (errno says why). */
+/* Writes the parts one after the other to a new file beside `path` and renames it; false if that failed (errno says
+ * why). */
 bool file_write_whole(kn_context *cx, const char *path, mode_t mode, const Bytes *parts, int count);
 /* Makes a folder, for this user alone, and those above it. */
 bool folder_make(Arena *arena, const char *path);

@@ -1,7 +1,8 @@
 /* Buffers filled without an image: from a formula, and with noise.
  *
- * A formula is a pipeline of one function without inputs, so kn_fill means exactly what a program would. Noise is a hash of a
- * counter: any element can be computed alone, and the strides and mins of the buffer do not change what is put where.
+ * A formula is a pipeline of one function without inputs, so kn_fill means exactly what a program would. Noise is a
+ * hash of a counter: any element can be computed alone, and the strides and mins of the buffer do not change what is
+ * put where.
  */
 #include "api/arguments.h"
 #include "image/buffer.h"
@@ -15,15 +16,16 @@ typedef struct Fill {
     kn_buffer         *b;
     const char *const *dims;
     const char        *formula;
-    kn_pipeline       *p;           /* made on the way */
+    kn_pipeline       *p; /* made on the way */
 } Fill;
 
 static bool dims_given(const Fill *call)
 {
     for (int d = 0; d < call->b->rank; d++)
         if (!call->dims || !call->dims[d]) {
-            diag_status(call->cx, KN_ERROR_ARGUMENT, "dimension %d of the buffer has no name: give %d names, for the formula to use",
-                        d, (int)call->b->rank);
+            diag_status(call->cx, KN_ERROR_ARGUMENT,
+                        "dimension %d of the buffer has no name: give %d names, for the formula to use", d,
+                        (int)call->b->rank);
             return false;
         }
     return true;
@@ -32,12 +34,12 @@ static bool dims_given(const Fill *call)
 /* Runs the pipeline whose only output is the formula over the buffer. */
 static void run_formula(Fill *call)
 {
-    kn_context  *cx = call->cx;
-    kn_pipeline *p  = call->p;
-    Box box = box_of_buffer(call->b);
+    kn_context   *cx      = call->cx;
+    kn_pipeline  *p       = call->p;
+    Box           box     = box_of_buffer(call->b);
     const Binding binding = { .input = ARENA_ARRAY(&cx->call, Box, p->funcs.count), .output = &box };
-    kn_buffer **inputs    = ARENA_ARRAY(&cx->call, kn_buffer *, p->funcs.count);
-    Regions     regions;
+    kn_buffer   **inputs  = ARENA_ARRAY(&cx->call, kn_buffer *, p->funcs.count);
+    Regions       regions;
     if (regions_compute(p, &cx->call, &binding, false, &regions)) {
         const kn_status status = interpret(p, &binding, &regions, inputs, &call->b);
         cx->status             = cx->status ? cx->status : status;
@@ -75,8 +77,8 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Element number `index`, counted with x fastest: h = mix(mix(seed) + (index + 1) * 2^64/phi). An integer takes the top bits of h;
- * a float the top bits its mantissa has room for, as a fraction: every multiple of 2^-mantissa in [0, 1). */
+/* Element number `index`, counted with x fastest: h = mix(mix(seed) + (index + 1) * 2^64/phi). An integer takes the top
+ * bits of h; a float the top bits its mantissa has room for, as a fraction: every multiple of 2^-mantissa in [0, 1). */
 static void store_noise(kn_type type, void *at, uint64_t seed, uint64_t index)
 {
     const uint64_t h = mix(mix(seed) + (index + 1) * 0x9E3779B97F4A7C15u);

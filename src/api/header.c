@@ -1,7 +1,8 @@
 /* The C header of a built pipeline: self-contained, C99 and C++.
  *
  * Takes   a pipeline and the name of its compiled function, which takes arrays of buffers and parameters.
- * Gives   a header with one inline function that takes them one by one, in the order of the ports, each under its own name as far as C allows.
+ * Gives   a header with one inline function that takes them one by one, in the order of the ports, each under its own
+ *         name as far as C allows.
  */
 #include "api/header.h"
 
@@ -9,20 +10,27 @@
 #include <inttypes.h>
 
 /* How C passes a parameter. */
+/* clang-format off */
 static const char *const c_types[KN_TYPE_COUNT] = {
     [KN_BOOL] = "bool",     [KN_U8] = "uint8_t",  [KN_U16] = "uint16_t", [KN_U32] = "uint32_t",  [KN_U64] = "uint64_t",
     [KN_I8] = "int8_t",     [KN_I16] = "int16_t", [KN_I32] = "int32_t",  [KN_I64] = "int64_t",   [KN_F16] = "uint16_t",
     [KN_BF16] = "uint16_t", [KN_F32] = "float",   [KN_F64] = "double",
 };
+/* clang-format on */
 
 /* Words that C, C++ or the header itself uses. */
-static const char taken[] =
-    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class compl concept const const_cast consteval "
-    "constexpr constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern false "
-    "float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
-    "register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this "
-    "thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    "kiln_buffers kiln_params kiln_rt kn_buffer kn_rt memcpy int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t NULL linux unix ";
+static const char taken[] = " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+                            "char32_t char8_t class compl concept const const_cast consteval "
+                            "constexpr constinit continue co_await co_return co_yield decltype default delete do "
+                            "double dynamic_cast else enum explicit export extern false "
+                            "float for friend goto if inline int long mutable namespace new noexcept not not_eq "
+                            "nullptr operator or or_eq private protected public "
+                            "register reinterpret_cast requires restrict return short signed sizeof static "
+                            "static_assert static_cast struct switch template this "
+                            "thread_local throw true try typedef typeid typename typeof union unsigned using virtual "
+                            "void volatile wchar_t while xor xor_eq "
+                            "kiln_buffers kiln_params kiln_rt kn_buffer kn_rt memcpy int8_t int16_t int32_t int64_t "
+                            "uint8_t uint16_t uint32_t uint64_t NULL linux unix ";
 
 static bool is_taken(Arena *arena, const char *name)
 {
@@ -100,7 +108,7 @@ static void describe_param(Text *t, const Param *param)
 static void describe_ports(Text *t, const kn_pipeline *p, const char *const *names)
 {
     static const char *const kinds[] = { [KN_INPUT] = "input ", [KN_PARAM] = "param ", [KN_OUTPUT] = "output" };
-    size_t width = 0;
+    size_t                   width   = 0;
     for (size_t i = 0; i < p->ports.count; i++)
         width = strlen(names[i]) > width ? strlen(names[i]) : width;
     for (size_t i = 0; i < p->ports.count; i++) {
@@ -113,7 +121,8 @@ static void describe_ports(Text *t, const kn_pipeline *p, const char *const *nam
     }
 }
 
-/* static inline int NAME_on(kn_rt *kiln_rt, const kn_buffer *in, float k, kn_buffer *out), or NAME without the first. */
+/* static inline int NAME_on(kn_rt *kiln_rt, const kn_buffer *in, float k, kn_buffer *out), or NAME without the
+ * first. */
 static void print_signature(Text *t, const kn_pipeline *p, const char *const *names, const char *function, bool on)
 {
     text_printf(t, "static inline int %s%s(%s", function, on ? "_on" : "", on ? "kn_rt *kiln_rt" : "");
@@ -175,15 +184,20 @@ const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *p
     describe_ports(&t, p, names);
     text_printf(&t,
                 " *\n"
-                " * %s() returns 0, or a kn_status where something is wrong: a type, a rank, a buffer that has not got what is needed of\n"
-                " * it, no memory. Then kn_rt_last_error() says what, in words. Wrong arguments are found before anything is written. It may be\n"
-                " * called from several threads at once. %s_on() is the same on a kn_rt of your own: with its threads, memory and hooks. */\n",
+                " * %s() returns 0, or a kn_status where something is wrong: a type, a rank, a buffer that has not got "
+                "what is needed of\n"
+                " * it, no memory. Then kn_rt_last_error() says what, in words. Wrong arguments are found before "
+                "anything is written. It may be\n"
+                " * called from several threads at once. %s_on() is the same on a kn_rt of your own: with its threads, "
+                "memory and hooks. */\n",
                 parts->name, parts->name);
     text_printf(&t, "#ifndef %s\n#define %s\n\n", guard, guard);
     text_add(&t, parts->types);
-    text_printf(&t, "\n/* ---- %s ---- */\n\n#include <string.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", parts->name);
+    text_printf(&t, "\n/* ---- %s ---- */\n\n#include <string.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                parts->name);
     text_printf(&t,
-                "/* The function in the object: buffers are the inputs and then the outputs, params the parameters in 8 bytes each, in the order of the\n"
+                "/* The function in the object: buffers are the inputs and then the outputs, params the parameters in "
+                "8 bytes each, in the order of the\n"
                 " * list above. */\n"
                 "int %s(kn_rt *rt, const kn_buffer *const *buffers, const void *params);\n\n",
                 parts->symbol);

@@ -5,10 +5,10 @@
 #include "pipeline/pipeline.h"
 
 typedef struct HeaderParts {
-    const char *name;           /* of the C function */
-    const char *symbol;         /* of the CompiledFunction in the object */
-    const char *targets;        /* what the object is for, in words */
-    const char *types;          /* the text of the runtime's public header */
+    const char *name;    /* of the C function */
+    const char *symbol;  /* of the CompiledFunction in the object */
+    const char *targets; /* what the object is for, in words */
+    const char *types;   /* the text of the runtime's public header */
 } HeaderParts;
 
 const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *parts);

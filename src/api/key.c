@@ -1,8 +1,10 @@
 /* The key of an object: the lowered program, every field of it that the backend can see, as bytes.
  *
  * Takes   a program and what it is compiled with.
- * Gives   a text in which each distinct expression stands once, numbered in the order in which the statements meet them; statements in order.
- * Holds   the text can be read back: every part says its kind and its counts. So programs that differ have keys that differ.
+ * Gives   a text in which each distinct expression stands once, numbered in the order in which the statements meet
+ *         them; statements in order.
+ * Holds   the text can be read back: every part says its kind and its counts. So programs that differ have keys that
+ *         differ.
  */
 #include "api/cache.h"
 
@@ -10,7 +12,7 @@
 
 typedef struct Key {
     Text      out;
-    uint32_t *number;       /* by Expr.id: its number in the key + 1; 0 if it was not met */
+    uint32_t *number; /* by Expr.id: its number in the key + 1; 0 if it was not met */
     uint32_t  count;
 } Key;
 
@@ -76,7 +78,7 @@ static void define_expr(Key *k, const Expr *e)
         return;
     for (uint32_t i = 0; i < e->count; i++)
         define_expr(k, e->args[i]);
-    put(k, 1);                              /* a node follows; put_expr ends the list with 0 */
+    put(k, 1); /* a node follows; put_expr ends the list with 0 */
     put(k, e->op);
     put(k, e->type);
     put(k, e->strict);

@@ -1,7 +1,8 @@
 /* Loading compiled code: its symbols get their addresses.
  *
- * Code sees the runtime, the mathematics of libm, memory moves, and the C functions of the context; nothing else. A C function that was given again
- * since the code was loaded has another address: then the object is loaded once more, which takes a fraction of a millisecond. */
+ * Code sees the runtime, the mathematics of libm, memory moves, and the C functions of the context; nothing else. A C
+ * function that was given again since the code was loaded has another address: then the object is loaded once more,
+ * which takes a fraction of a millisecond. */
 #include "api/compile.h"
 
 #include "runtime/runtime.h"
@@ -16,13 +17,14 @@ typedef struct Known {
 #define ROW(name)  { #name, (void (*)(void))name },
 #define BOTH(name) ROW(name) ROW(name##f)
 
-static const Known known[] = {
-    ROW(kn_rt_enter) ROW(kn_rt_leave) ROW(kn_rt_need) ROW(kn_rt_fail) ROW(kn_rt_alloc) ROW(kn_rt_free) ROW(kn_rt_parallel)
-    ROW(kn_rt_stage) ROW(kn_rt_stage_query) ROW(kn_rt_lock) ROW(kn_rt_unlock) ROW(kn_rt_profile_enter) ROW(kn_rt_profile_leave)
-    ROW(memcpy) ROW(memmove) ROW(memset)
-    BOTH(sqrt) BOTH(exp) BOTH(exp2) BOTH(log) BOTH(log2) BOTH(pow) BOTH(sin) BOTH(cos) BOTH(tan) BOTH(atan2) BOTH(tanh) BOTH(erf)
-    BOTH(fma) BOTH(floor) BOTH(ceil) BOTH(trunc) BOTH(rint) BOTH(nearbyint) BOTH(roundeven) BOTH(fmod) BOTH(ldexp)
-};
+static const Known known[] = { ROW(kn_rt_enter) ROW(kn_rt_leave) ROW(kn_rt_need) ROW(kn_rt_fail) ROW(kn_rt_alloc)
+                                   ROW(kn_rt_free) ROW(kn_rt_parallel) ROW(kn_rt_stage) ROW(kn_rt_stage_query)
+                                       ROW(kn_rt_lock) ROW(kn_rt_unlock) ROW(kn_rt_profile_enter)
+                                           ROW(kn_rt_profile_leave) ROW(memcpy) ROW(memmove) ROW(memset) BOTH(sqrt)
+                                               BOTH(exp) BOTH(exp2) BOTH(log) BOTH(log2) BOTH(pow) BOTH(sin) BOTH(cos)
+                                                   BOTH(tan) BOTH(atan2) BOTH(tanh) BOTH(erf) BOTH(fma) BOTH(floor)
+                                                       BOTH(ceil) BOTH(trunc) BOTH(rint) BOTH(nearbyint) BOTH(roundeven)
+                                                           BOTH(fmod) BOTH(ldexp) };
 enum { KNOWN_COUNT = sizeof known / sizeof *known };
 
 /* A function's address as that of anything; POSIX promises that it can be held. */
@@ -45,7 +47,8 @@ static bool same(const Extern *a, const Extern *b)
     return a->function == b->function && a->stage == b->stage && a->user == b->user;
 }
 
-/* Are the C functions those that the code was loaded with? Takes note of those that are there now; a diagnostic for each that is not. */
+/* Are the C functions those that the code was loaded with? Takes note of those that are there now; a diagnostic for
+ * each that is not. */
 static bool externs_changed(kn_context *cx, Compiled *c)
 {
     bool changed = false;
@@ -55,7 +58,8 @@ static bool externs_changed(kn_context *cx, Compiled *c)
         c->bound[i]      = now;
         if (!now.function && !now.stage)
             diag_status(cx, KN_ERROR_ARGUMENT,
-                        "the C function `%s` is not there; give it with kn_extern_function or kn_extern_stage, or `kiln run --load LIBRARY`",
+                        "the C function `%s` is not there; give it with kn_extern_function or kn_extern_stage, or "
+                        "`kiln run --load LIBRARY`",
                         c->externs[i]);
     }
     return changed;

@@ -50,9 +50,11 @@ bool options_take(kn_pipeline *p, const kn_options *given, kn_options *out)
     out->schedule  = keep(p, out->schedule);
     out->cache     = keep(p, out->cache);
     if (out->threads < 0)
-        diag_status(p->cx, KN_ERROR_ARGUMENT, "threads is %d: give how many there shall be, or 0 for as many as there are CPUs", out->threads);
+        diag_status(p->cx, KN_ERROR_ARGUMENT,
+                    "threads is %d: give how many there shall be, or 0 for as many as there are CPUs", out->threads);
     if (!p->finished)
-        diag_status(p->cx, KN_ERROR_ARGUMENT, "the pipeline `%s` is not finished: call kn_pipeline_finish first", p->name);
+        diag_status(p->cx, KN_ERROR_ARGUMENT, "the pipeline `%s` is not finished: call kn_pipeline_finish first",
+                    p->name);
     return p->cx->error_count == 0;
 }
 
@@ -61,7 +63,7 @@ typedef struct Compile {
     const kn_options *options;
     kn_module        *module;
     const Codegen    *codegen;
-    Emitted           object;       /* of the backend, to be released */
+    Emitted           object; /* of the backend, to be released */
 } Compile;
 
 static void compile(void *arg)
@@ -71,7 +73,9 @@ static void compile(void *arg)
     kn_options   options;
     const bool   fine = options_take(p, call->options, &options);
     if (options.target && strcmp(options.target, "host") && target_find(options.target))
-        diag_status(p->cx, KN_ERROR_ARGUMENT, "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s", options.target);
+        diag_status(p->cx, KN_ERROR_ARGUMENT,
+                    "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
+                    options.target);
     else
         options.target = choose(p->cx, &targets, options.target);
     if (!fine || p->cx->error_count)

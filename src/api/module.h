@@ -7,10 +7,10 @@
 typedef struct Compiled Compiled;
 
 struct kn_module {
-    kn_pipeline *pipeline;      /* finished; the module lives in its arena */
-    kn_options   options;       /* its strings live there too */
-    Compiled    *compiled;      /* NULL: is interpreted */
-    bool         interpreted;   /* the last run was done by the interpreter */
+    kn_pipeline *pipeline;    /* finished; the module lives in its arena */
+    kn_options   options;     /* its strings live there too */
+    Compiled    *compiled;    /* NULL: is interpreted */
+    bool         interpreted; /* the last run was done by the interpreter */
 };
 
 /* The options with their strings checked and copied into the pipeline's arena; false after a diagnostic. */

@@ -3,11 +3,11 @@
  * Takes   a program before flattening: loops, realizations, productions.
  * Gives   lines like
  *             parallel out.yo: (out.extent.1 + 7) / 8
- *                 store blurx: out.extent.0 x 4 of u16, 8 * out.extent.0 bytes; y is folded to 4: 3 are needed at a time, rounded up to a power of two
- *                 compute blurx, sliding along y
+ *                 store blurx: out.extent.0 x 4 of u16, 8 * out.extent.0 bytes; y is folded to 4: 3 are needed at a
+ *                 time, rounded up to a power of two compute blurx, sliding along y
  *                     for blurx.y: those of 3 that are not held yet
- *         in the terms of the ports' sizes: names of the code are replaced by what they stand for, where that is short. Conditions and formulas are left
- *         out; `kiln show --after PASS` has them.
+ *         in the terms of the ports' sizes: names of the code are replaced by what they stand for, where that is short.
+ *         Conditions and formulas are left out; `kiln show --after PASS` has them.
  */
 #include "api/nest.h"
 
@@ -18,18 +18,18 @@
 #include <string.h>
 
 enum {
-    MOST_NODES  = 16,           /* an expression with more says less than its name */
-    LONG        = 8,            /* an extent with more says less than a number it does not pass, */
-    MOST_NUMBER = 1 << 20       /* unless that only says that it is a coordinate */
+    MOST_NODES  = 16,     /* an expression with more says less than its name */
+    LONG        = 8,      /* an extent with more says less than a number it does not pass, */
+    MOST_NUMBER = 1 << 20 /* unless that only says that it is a coordinate */
 };
 
 typedef struct Shared {
     Text          *out;
     const Program *program;
     Simplifier    *simplifier;
-    Map            lets;        /* name -> what it stands for */
-    Map            sliding;     /* function -> Sliding */
-    Map            missing;     /* name of a dimension that slides -> how many are needed at a time, int64_t */
+    Map            lets;    /* name -> what it stands for */
+    Map            sliding; /* function -> Sliding */
+    Map            missing; /* name of a dimension that slides -> how many are needed at a time, int64_t */
 } Shared;
 
 typedef struct Nest {
@@ -132,7 +132,8 @@ static void take_condition(Nest *n, const Stmt *s)
 static void push_loop(Shared *s, const Stmt *loop)
 {
     ExprPool   *pool = s->program->exprs;
-    const Expr *min = explain(s, loop->loop.min), *extent = explain(s, loop->loop.extent), *one = expr_int(pool, KN_I32, 1);
+    const Expr *min = explain(s, loop->loop.min), *extent = explain(s, loop->loop.extent),
+               *one = expr_int(pool, KN_I32, 1);
     simplifier_push_range(s->simplifier, loop->loop.name, min,
                           expr_binary(pool, EX_ADD, KN_I32, min, expr_binary(pool, EX_SUB, KN_I32, extent, one)));
 }
@@ -183,7 +184,8 @@ static void print_bytes(Nest *n, const Func *f, const Expr *const *extent)
     for (int c = 0; c < f->component_count; c++)
         bytes += (int64_t)kn_type_size(f->types[c]);
     for (int d = 0; d < f->rank; d++)
-        if (weight_of(n->s, extent[d]).nodes > LONG || (expr_is_int(extent[d], &value) && __builtin_mul_overflow(bytes, value, &bytes)))
+        if (weight_of(n->s, extent[d]).nodes > LONG ||
+            (expr_is_int(extent[d], &value) && __builtin_mul_overflow(bytes, value, &bytes)))
             return;
     text_printf(out, ", %" PRId64, bytes);
     for (int d = 0; d < f->rank; d++) {

@@ -1,5 +1,5 @@
-/* Running: the calls that take arguments. All three bind them the same way; then kn_fit asks for boxes of outputs, kn_bounds for
- * boxes of everything, and kn_run computes.
+/* Running: the calls that take arguments. All three bind them the same way; then kn_fit asks for boxes of outputs,
+ * kn_bounds for boxes of everything, and kn_run computes.
  */
 #include "api/call.h"
 #include "interp/interp.h"
@@ -10,10 +10,10 @@ typedef struct Call {
     kn_pipeline  *p;
     const kn_arg *args;
     int           count;
-    kn_region    *regions;      /* kn_bounds: the answer */
+    kn_region    *regions; /* kn_bounds: the answer */
     int           region_count;
-    void        (*work)(void *arg);
-    size_t        stack;
+    void (*work)(void *arg);
+    size_t stack;
 } Call;
 
 static void work_deep(void *arg)
@@ -139,7 +139,8 @@ static void fit(void *arg)
     Call        *call = arg;
     kn_pipeline *p    = call->p;
     Arguments    a;
-    if (!arguments_bind(p, FOR_FIT, call->args, call->count, &a) || !regions_fit(p, &p->cx->call, &a.binding, a.given, NULL))
+    if (!arguments_bind(p, FOR_FIT, call->args, call->count, &a) ||
+        !regions_fit(p, &p->cx->call, &a.binding, a.given, NULL))
         return;
     kn_buffer **next = a.outputs;
     for (size_t o = 0; o < p->outputs.count; o++) {

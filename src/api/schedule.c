@@ -2,8 +2,9 @@
  *
  * Takes   a pipeline, the name of a scheduler, and as much as is known of sizes and parameters.
  * Gives   the text of a schedule, which kn_schedule_parse reads and every compilation can obey.
- * How     Outputs without a size are fitted to the inputs, as kn_fit does; if these are not given, they are as estimated, or as usual. If even
- *         that suits the program nowhere, the schedule is empty: the default's. Sizes decide speed, never whether a schedule is right. */
+ * How     Outputs without a size are fitted to the inputs, as kn_fit does; if these are not given, they are as
+ *         estimated, or as usual. If even that suits the program nowhere, the schedule is empty: the default's. Sizes
+ *         decide speed, never whether a schedule is right. */
 #include "api/schedule.h"
 
 #include "api/arguments.h"
@@ -28,8 +29,8 @@ const char *scheduler_choose(kn_context *cx, const char *name)
         text_printf(&known, ", %s", names[i]);
     }
     const char *near = text_near_miss(name, names, (size_t)scheduler_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no scheduler `%s`%s%s%s; this version knows: %s", name, near ? ", did you mean `" : "", near ? near : "",
-                near ? "`?" : "", text_string(&known));
+    diag_status(cx, KN_ERROR_ARGUMENT, "there is no scheduler `%s`%s%s%s; this version knows: %s", name,
+                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&known));
     return NULL;
 }
 
@@ -67,7 +68,8 @@ static void grow_like_outputs(const kn_pipeline *p, const Arguments *a, const Fu
             }
 }
 
-/* Outputs that are not given are as usual. So are inputs that the program speaks of the size of; others are without limits. */
+/* Outputs that are not given are as usual. So are inputs that the program speaks of the size of; others are without
+ * limits. */
 static void use_usual(const kn_pipeline *p, const Binding *usual, Arguments *a)
 {
     for (size_t o = 0; o < p->outputs.count; o++)
@@ -98,7 +100,8 @@ static void try_usual(void *arg)
     u->suits = regions_compute(u->p, u->arena, &u->a->binding, true, &regions);
 }
 
-/* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault. Sizes that nobody asked for may also be too much work to look at. */
+/* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault.
+ * Sizes that nobody asked for may also be too much work to look at. */
 static bool find_sizes(kn_pipeline *p, const ScheduleRequest *r, Arena *arena, Arguments *a)
 {
     if (!arguments_bind(p, FOR_SIZES, r->args, r->count, a))
@@ -120,7 +123,8 @@ static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
 }
 
 /* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */
-static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a, const Machine *m, double ns)
+static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a,
+                        const Machine *m, double ns)
 {
     text_printf(out, strcmp(r->scheduler, by) ? "// By %s (%s), for" : "// By %s, for", r->scheduler, by);
     for (size_t o = 0; o < p->outputs.count; o++) {
@@ -129,7 +133,8 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
         for (int d = 0; d < p->outputs.at[o].func->rank; d++)
             text_printf(out, "%s%lld", d ? "x" : " ", (long long)(box->max[d] - box->min[d] + 1));
     }
-    text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s", m->vector_bits, ns * 1e-6);
+    text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s",
+                m->vector_bits, ns * 1e-6);
 }
 
 /* The draft, and the scheduler that made it: of `auto` all that were asked, the one that it took first. */
@@ -145,7 +150,8 @@ static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *
 }
 
 /* The explanation, as text or as a page with the text of the schedule in it. */
-static void print_explained(Text *out, const ScheduleRequest *r, const Candidate *made, int count, const Machine *m, const char *schedule)
+static void print_explained(Text *out, const ScheduleRequest *r, const Candidate *made, int count, const Machine *m,
+                            const char *schedule)
 {
     Explained x;
     explain_make(&x, made, m, out->arena);
@@ -167,7 +173,9 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     if (!find_machine(p, r, &m))
         return NULL;
     if (!find_sizes(p, r, arena, &a)) {
-        text_add(&out, "// No sizes are known, and the usual ones do not suit this program: as the default schedule has it.\n");
+        text_add(
+            &out,
+            "// No sizes are known, and the usual ones do not suit this program: as the default schedule has it.\n");
         return p->cx->error_count ? NULL : text_string(&out);
     }
     if (!graph_make(p, arena, &a.binding, &g))
@@ -205,12 +213,12 @@ typedef struct MakeCall {
 
 static void make(void *arg)
 {
-    MakeCall   *call = arg;
-    kn_pipeline *p   = call->p;
-    kn_options  options;
-    Targets     targets;
-    if (!options_take(p, call->given, &options) || !scheduler_choose(p->cx, call->request.scheduler)
-        || !targets_parse(p->cx, options.target, "host", &targets))
+    MakeCall    *call = arg;
+    kn_pipeline *p    = call->p;
+    kn_options   options;
+    Targets      targets;
+    if (!options_take(p, call->given, &options) || !scheduler_choose(p->cx, call->request.scheduler) ||
+        !targets_parse(p->cx, options.target, "host", &targets))
         return;
     call->request.cores       = options.threads;
     call->request.budget      = options.budget;
@@ -221,17 +229,24 @@ static void make(void *arg)
         call->text = schedule_text(p, &call->request, &p->cx->call);
 }
 
-const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
+const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine, const kn_options *options,
+                             const kn_arg *args, int count)
 {
     return kn_schedule_show(p, KN_SCHEDULE_TEXT, scheduler, machine, options, args, count);
 }
 
-const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine, const kn_options *options, const kn_arg *args, int count)
+const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine,
+                             const kn_options *options, const kn_arg *args, int count)
 {
     if (!p)
         return NULL;
-    MakeCall call = { .p = p, .given = options,
-                      .request = { .view = view, .scheduler = scheduler ? scheduler : "auto", .machine = machine, .args = args, .count = count } };
+    MakeCall call = { .p       = p,
+                      .given   = options,
+                      .request = { .view      = view,
+                                   .scheduler = scheduler ? scheduler : "auto",
+                                   .machine   = machine,
+                                   .args      = args,
+                                   .count     = count } };
     context_begin(p->cx);
     return context_call(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
 }

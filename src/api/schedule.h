@@ -4,19 +4,20 @@
 
 #include "pipeline/pipeline.h"
 
-/* The name, if it is "none" or one of the table. NULL for NULL, and for any other after a diagnostic that lists those there are. */
+/* The name, if it is "none" or one of the table. NULL for NULL, and for any other after a diagnostic that lists those
+ * there are. */
 const char *scheduler_choose(kn_context *cx, const char *name);
 
 /* What a schedule is made for. */
 typedef struct ScheduleRequest {
-    const char   *scheduler;        /* a name of the table */
+    const char      *scheduler; /* a name of the table */
     kn_schedule_view view;
-    double        budget;           /* seconds; 0: the default */
-    const char   *machine;          /* as machine_parse reads it; NULL: this one */
-    int           cores;            /* 0: as the machine has */
-    int           vector_bits;      /* of the target; 0: as the machine has */
-    const kn_arg *args;             /* what is known of sizes and parameters */
-    int           count;
+    double           budget;      /* seconds; 0: the default */
+    const char      *machine;     /* as machine_parse reads it; NULL: this one */
+    int              cores;       /* 0: as the machine has */
+    int              vector_bits; /* of the target; 0: as the machine has */
+    const kn_arg    *args;        /* what is known of sizes and parameters */
+    int              count;
 } ScheduleRequest;
 
 /* The text, in `arena`; NULL after diagnostics. */

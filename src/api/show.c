@@ -9,7 +9,7 @@ typedef struct ShowCall {
     const kn_options *options;
     const char       *pass, *text;
     const Codegen    *codegen;
-    Emitted           emitted;      /* of the backend, to be released */
+    Emitted           emitted; /* of the backend, to be released */
 } ShowCall;
 
 /* The text lives with the call. */
@@ -50,8 +50,8 @@ static bool pass_exists(kn_context *cx, const char *name)
         text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_near_miss(name, names, (size_t)lower_pass_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no pass `%s`%s%s%s; in their order they are: %s", name, near ? ", did you mean `" : "",
-                near ? near : "", near ? "`?" : "", text_string(&all));
+    diag_status(cx, KN_ERROR_ARGUMENT, "there is no pass `%s`%s%s%s; in their order they are: %s", name,
+                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
     return false;
 }
 
@@ -60,8 +60,8 @@ static void show_emitted(ShowCall *call, const Program *program, const kn_option
 {
     kn_context *cx = call->p->cx;
     call->codegen  = backend_load(cx);
-    if (!call->codegen ||
-        !compile_emit(call->codegen, program, options, targets, call->view == KN_VIEW_LLVM ? EMIT_LLVM : EMIT_ASM, &call->emitted))
+    if (!call->codegen || !compile_emit(call->codegen, program, options, targets,
+                                        call->view == KN_VIEW_LLVM ? EMIT_LLVM : EMIT_ASM, &call->emitted))
         return;
     call->text = arena_strndup(&cx->call, call->emitted.bytes, call->emitted.size);
 }
@@ -80,7 +80,9 @@ static void show_compiled(ShowCall *call, const kn_options *options, Arena *aren
         show_text(call, print_plan, plan);
         return;
     }
-    const char    *until   = call->view == KN_VIEW_LOOPS ? lower_passes[0].name : call->view == KN_VIEW_CODE ? call->pass : NULL;
+    const char    *until   = call->view == KN_VIEW_LOOPS  ? lower_passes[0].name
+                             : call->view == KN_VIEW_CODE ? call->pass
+                                                          : NULL;
     const Program *program = compile_program(plan, options, &targets, until);
     if (!program)
         return;

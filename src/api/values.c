@@ -1,8 +1,8 @@
 /* Parameters: a number given by the user as a value of the parameter's type.
  *
  * Takes   an integer or a double.
- * Gives   the same number as the type holds it: an integer exactly (2.0 is 2, 1.5 is refused), a float rounded to nearest (NaN
- *         and infinities stay; a number too large to be finite in the type is refused).
+ * Gives   the same number as the type holds it: an integer exactly (2.0 is 2, 1.5 is refused), a float rounded to
+ *         nearest (NaN and infinities stay; a number too large to be finite in the type is refused).
  * Holds   afterwards: lo <= value < hi for integers, lo <= value <= hi for floats, where the parameter has a range.
  */
 #include "api/values.h"
@@ -25,7 +25,7 @@ static const char *scalar_text(Arena *arena, kn_type type, kn_scalar v)
 /* The bits of the integer that `f` is; false if it is none, or `type` does not hold it. */
 static bool integer_of_double(kn_type type, double f, int64_t *bits)
 {
-    if (f != trunc(f) || f < -TWO_TO_63 || f >= 2 * TWO_TO_63)       /* NaN is unequal to itself */
+    if (f != trunc(f) || f < -TWO_TO_63 || f >= 2 * TWO_TO_63) /* NaN is unequal to itself */
         return false;
     if (type == KN_U64) {
         *bits = f >= 0 ? (int64_t)(uint64_t)f : -1;
@@ -52,7 +52,8 @@ static bool convert(kn_type type, kn_scalar given, kn_scalar *value)
         return !isinf(value->as.f) || isinf(f);
     }
     int64_t    bits;
-    const bool fits = given.is_float ? integer_of_double(type, given.as.f, &bits) : integer_of_integer(type, given.as.i, &bits);
+    const bool fits =
+        given.is_float ? integer_of_double(type, given.as.f, &bits) : integer_of_integer(type, given.as.i, &bits);
     *value = kn_int(fits ? bits : 0);
     return fits;
 }

@@ -4,8 +4,8 @@
 
 #include "pipeline/pipeline.h"
 
-/* `given` as `param` holds it: an integer wrapped to its type, or a double rounded to it. Diagnoses what the type cannot hold
- * and what is outside the parameter's range, and then returns false. */
+/* `given` as `param` holds it: an integer wrapped to its type, or a double rounded to it. Diagnoses what the type
+ * cannot hold and what is outside the parameter's range, and then returns false. */
 bool value_of_param(kn_context *cx, const Param *param, kn_scalar given, kn_scalar *value);
 
 #endif

@@ -70,9 +70,9 @@ void *arena_alloc(Arena *a, size_t size)
     size = (size + unit - 1) / unit * unit;
     if ((size_t)(a->end - a->at) < size) {
         const size_t room = a->room > size ? a->room : size;
-        a->at   = block_new(a, room);
-        a->end  = a->at + room;
-        a->room = 2 * room < BLOCK_SIZE ? 2 * room : BLOCK_SIZE;     /* many arenas stay small */
+        a->at             = block_new(a, room);
+        a->end            = a->at + room;
+        a->room           = 2 * room < BLOCK_SIZE ? 2 * room : BLOCK_SIZE; /* many arenas stay small */
     }
     void *p = a->at;
     a->at += size;

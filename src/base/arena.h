@@ -20,8 +20,8 @@ struct Arena {
     kn_context *cx;
     ArenaBlock *blocks;
     char       *at, *end;
-    size_t      room;           /* of the next block */
-    Arena      *outer;          /* of a scratch arena: the one begun before it */
+    size_t      room;  /* of the next block */
+    Arena      *outer; /* of a scratch arena: the one begun before it */
 };
 
 void arena_init(Arena *a, kn_context *cx);
@@ -35,9 +35,9 @@ void arena_move(Arena *to, Arena *from);
 /* Zeroed, aligned for any type (64 bytes for blocks of a page and more). Bails out if there is no memory. */
 void *arena_alloc(Arena *a, size_t size);
 /* count * size with an overflow check. */
-void *arena_array(Arena *a, size_t count, size_t size);
-char *arena_strdup(Arena *a, const char *s);
-char *arena_strndup(Arena *a, const char *s, size_t n);
+void                                       *arena_array(Arena *a, size_t count, size_t size);
+char                                       *arena_strdup(Arena *a, const char *s);
+char                                       *arena_strndup(Arena *a, const char *s, size_t n);
 __attribute__((format(printf, 2, 3))) char *arena_printf(Arena *a, const char *format, ...);
 
 #define ARENA_NEW(arena, T)      ((T *)arena_alloc(arena, sizeof(T)))

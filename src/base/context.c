@@ -8,23 +8,25 @@
 #endif
 
 enum {
-    MOST_ERRORS = 1000,         /* in one call: nobody reads more */
+    MOST_ERRORS = 1000, /* in one call: nobody reads more */
     HUGE_PAGE   = 2 << 20
 };
 
 struct Try {
     Try    *outer;
-    Arena  *scratches;      /* those begun before it */
+    Arena  *scratches; /* those begun before it */
     jmp_buf back;
 };
 
-/* Asks for huge pages where whole ones lie inside the block, so that it takes no more memory. An image in pages of 4 KiB is slower to walk through, by a tenth as measured, and by
- * another amount in each process: the places of its pages in the caches are left to chance. */
+/* Asks for huge pages where whole ones lie inside the block, so that it takes no more memory. An image in pages of 4
+ * KiB is slower to walk through, by a tenth as measured, and by another amount in each process: the places of its pages
+ * in the caches are left to chance. */
 static void advise_huge(void *block, size_t size)
 {
 #ifdef MADV_HUGEPAGE
-    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE, end = ((uintptr_t)block + size) / HUGE_PAGE * HUGE_PAGE;
-    const int       had   = errno;
+    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
+                    end   = ((uintptr_t)block + size) / HUGE_PAGE * HUGE_PAGE;
+    const int had         = errno;
     if (first < end)
         (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
     errno = had;
@@ -48,7 +50,7 @@ static void default_release(void *user, void *block)
     free(block);
 }
 
-enum { HEADER = 64 };       /* before each raw block: its size; keeps 64-byte alignment of what follows */
+enum { HEADER = 64 }; /* before each raw block: its size; keeps 64-byte alignment of what follows */
 
 /* malloc aligns to 16: the block is placed at the first multiple of 64 that leaves room for the header. */
 typedef struct BlockHeader {
@@ -63,7 +65,7 @@ void *context_allocate_raw(kn_context *cx, size_t size)
     char *raw = cx->config.allocate(cx->config.user, size + 2 * HEADER);
     if (!raw)
         return NULL;
-    char *block = (char *)(((uintptr_t)raw + 2 * HEADER - 1) / HEADER * HEADER);
+    char *block                        = (char *)(((uintptr_t)raw + 2 * HEADER - 1) / HEADER * HEADER);
     ((BlockHeader *)(void *)block)[-1] = (BlockHeader){ raw, size + 2 * HEADER };
     cx->memory_used += size + 2 * HEADER;
     return block;
@@ -112,10 +114,10 @@ void context_begin(kn_context *cx)
     cx->diags.at    = NULL;
     cx->diags.count = cx->diags.capacity = 0;
     cx->error_count = cx->warning_count = 0;
-    cx->muted       = false;
-    cx->status      = KN_OK;
-    cx->bailed      = NULL;
-    cx->quota_left  = cx->config.quota;
+    cx->muted                           = false;
+    cx->status                          = KN_OK;
+    cx->bailed                          = NULL;
+    cx->quota_left                      = cx->config.quota;
 }
 
 /* To the innermost context_try. */
@@ -145,8 +147,8 @@ bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
 typedef struct DeepCall {
     kn_context *cx;
     void (*fn)(void *arg);
-    void       *arg;
-    bool        done;
+    void *arg;
+    bool  done;
 } DeepCall;
 
 static void deep_main(void *arg)
@@ -197,12 +199,12 @@ bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg)
     const bool done = context_try(cx, fn, arg) && cx->error_count == errors;
     cx->quota_left += kept;
     if (!done) {
-        cx->diags.count = said;
-        cx->error_count = errors;
+        cx->diags.count   = said;
+        cx->error_count   = errors;
         cx->warning_count = warnings;
-        cx->status      = status;
-        cx->bailed      = bailed;
-        cx->muted       = false;
+        cx->status        = status;
+        cx->bailed        = bailed;
+        cx->muted         = false;
     }
     return done;
 }
@@ -246,11 +248,11 @@ static const char **name_slot(kn_context *cx, const char *s, size_t n)
 const char *intern_n(kn_context *cx, const char *name, size_t n)
 {
     if (2 * (cx->name_count + 1) > cx->name_capacity) {
-        const char **old = cx->name_table;
-        const size_t had = cx->name_capacity;
+        const char **old   = cx->name_table;
+        const size_t had   = cx->name_capacity;
         const char **table = ARENA_ARRAY(&cx->arena, const char *, had ? had * 2 : 256);
-        cx->name_table    = table;
-        cx->name_capacity = had ? had * 2 : 256;
+        cx->name_table     = table;
+        cx->name_capacity  = had ? had * 2 : 256;
         for (size_t i = 0; i < had; i++)
             if (old[i])
                 *name_slot(cx, old[i], strlen(old[i])) = old[i];

@@ -28,40 +28,41 @@ typedef struct Loc {
 
 typedef struct Diag {
     kn_severity severity;
-    WarningId   warning;    /* of a KN_WARNING */
+    WarningId   warning; /* of a KN_WARNING */
     Loc         loc;
     const char *message;
-    const char *remedy;     /* what would do, or NULL */
+    const char *remedy; /* what would do, or NULL */
 } Diag;
 
-typedef struct Try Try;
-typedef struct Extern Extern;
+typedef struct Try     Try;
+typedef struct Extern  Extern;
 typedef struct Threads Threads;
 
 struct kn_context {
-    kn_config   config;
-    size_t      memory_used;
-    uint64_t    quota_left;
-    Arena       arena;          /* lives as long as the context */
-    Arena       call;           /* lives from one API call to the next: diagnostics, results handed out */
-    const char **name_table;    /* the interned names, open addressed */
-    size_t      name_capacity, name_count;
-    VEC(Diag)   diags;
-    int         error_count, warning_count;     /* also count those beyond config.max_errors */
-    bool        muted;          /* the last error or warning was not kept: nor are its notes */
-    bool        silent[WARNING_COUNT];          /* switched off */
-    kn_status   status;         /* of the call: the first error's */
-    const char *bailed;         /* why the call could not go on, or NULL */
+    kn_config    config;
+    size_t       memory_used;
+    uint64_t     quota_left;
+    Arena        arena;      /* lives as long as the context */
+    Arena        call;       /* lives from one API call to the next: diagnostics, results handed out */
+    const char **name_table; /* the interned names, open addressed */
+    size_t       name_capacity, name_count;
+    VEC(Diag) diags;
+    int         error_count, warning_count; /* also count those beyond config.max_errors */
+    bool        muted;                      /* the last error or warning was not kept: nor are its notes */
+    bool        silent[WARNING_COUNT];      /* switched off */
+    kn_status   status;                     /* of the call: the first error's */
+    const char *bailed;                     /* why the call could not go on, or NULL */
     Try        *tries;
-    bool        deep;           /* on a thread with a stack of its own (context_deep) */
-    locale_t    plain;          /* the C locale: numbers are read and written with a point, whatever the program around us has set */
-    Arena      *scratches;      /* begun and not ended, the newest first */
-    struct kn_pipeline *pipelines;      /* all that are alive */
-    Map         defines;        /* interned name -> const char *value */
-    Map         externs;        /* interned name -> Extern */
-    VEC(void *) blocks;         /* kn_buffer_alloc's that are alive; NULL where freed */
-    const struct Codegen *codegen;      /* the backend, once something was compiled */
-    Threads    *threads;        /* what compiled code runs with, once something ran (api/threads.c) */
+    bool        deep; /* on a thread with a stack of its own (context_deep) */
+    locale_t
+           plain; /* the C locale: numbers are read and written with a point, whatever the program around us has set */
+    Arena *scratches;              /* begun and not ended, the newest first */
+    struct kn_pipeline *pipelines; /* all that are alive */
+    Map                 defines;   /* interned name -> const char *value */
+    Map                 externs;   /* interned name -> Extern */
+    VEC(void *) blocks;            /* kn_buffer_alloc's that are alive; NULL where freed */
+    const struct Codegen *codegen; /* the backend, once something was compiled */
+    Threads              *threads; /* what compiled code runs with, once something ran (api/threads.c) */
 };
 
 /* A C function made known by kn_extern_function or kn_extern_stage. */
@@ -82,7 +83,8 @@ bool context_call(kn_context *cx, void (*fn)(void *arg), void *arg);
 /* Calls fn(arg) where at least `stack` bytes of it are left: here, or on a thread of its own. Bailing out leaves the
  * innermost context_try of the caller. */
 void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg);
-/* The same for what can be done without: it has half of the quota that is left, and if it bails out or finds errors, all that was said is taken back. false then. */
+/* The same for what can be done without: it has half of the quota that is left, and if it bails out or finds errors,
+ * all that was said is taken back. false then. */
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg);
 /* Adds the error and leaves the innermost context_try. Does not return. */
 __attribute__((noreturn)) void context_bail(kn_context *cx, kn_status status, const char *message);
@@ -92,7 +94,7 @@ void context_spend(kn_context *cx, uint64_t n);
 
 /* Raw memory under the context's limit: NULL if there is none. Only arena.c and buffers call these. */
 void *context_allocate(kn_context *cx, size_t size);
-void *context_allocate_raw(kn_context *cx, size_t size);    /* not zeroed */
+void *context_allocate_raw(kn_context *cx, size_t size); /* not zeroed */
 void  context_release(kn_context *cx, void *block);
 
 /* The one copy of a name. Equal names are equal pointers. */
@@ -100,7 +102,8 @@ const char *intern(kn_context *cx, const char *name);
 const char *intern_n(kn_context *cx, const char *name, size_t n);
 
 /* Adds a diagnostic. The remedy (may be NULL) is a second format's result made by the caller. */
-__attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...);
+__attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format,
+                                                      ...);
 __attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy,
                                                         const char *format, ...);
 __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);

@@ -65,16 +65,21 @@ static void add(void *arg)
 }
 
 /* An API function may add one before it has begun a context_try: then running out of memory ends here. */
-#define ADD(severity_, warning_, status_, remedy_)                                   \
-    do {                                                                             \
-        Addition a = { .cx = cx, .severity = severity_, .warning = warning_, .status = status_, .loc = loc,             \
-                       .remedy = remedy_, .format = format };                        \
-        va_start(a.args, format);                                                    \
-        if (cx->tries)                                                               \
-            add(&a);                                                                 \
-        else                                                                         \
-            context_try(cx, add, &a);                                                \
-        va_end(a.args);                                                              \
+#define ADD(severity_, warning_, status_, remedy_)                                                                     \
+    do {                                                                                                               \
+        Addition a = { .cx       = cx,                                                                                 \
+                       .severity = severity_,                                                                          \
+                       .warning  = warning_,                                                                           \
+                       .status   = status_,                                                                            \
+                       .loc      = loc,                                                                                \
+                       .remedy   = remedy_,                                                                            \
+                       .format   = format };                                                                             \
+        va_start(a.args, format);                                                                                      \
+        if (cx->tries)                                                                                                 \
+            add(&a);                                                                                                   \
+        else                                                                                                           \
+            context_try(cx, add, &a);                                                                                  \
+        va_end(a.args);                                                                                                \
     } while (0)
 
 void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)
@@ -154,8 +159,8 @@ static void render_line(Text *out, Loc loc)
     text_add(out, "    ");
     text_add(&carets, "    ");
     for (size_t i = from; i < to; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        const char shown = c < 32 || c == 127 ? ' ' : (char)c;
+        const unsigned char c     = (unsigned char)text[i];
+        const char          shown = c < 32 || c == 127 ? ' ' : (char)c;
         text_add_n(out, &shown, 1);
         if (i == loc.start || (begins_character(text[i]) && i < (loc.end > loc.start ? loc.end : loc.start)))
             text_add(&carets, i < loc.start ? " " : "^");
@@ -235,8 +240,9 @@ kn_diagnostic kn_diagnostic_get(kn_context *cx, int index)
     if ((size_t)index == cx->diags.count)
         return (kn_diagnostic){ KN_ERROR, "", 0, 0, cx->bailed, NULL };
     const Diag   *d = &cx->diags.at[index];
-    kn_diagnostic r = { d->severity, d->loc.source ? d->loc.source->name : "", 0, 0, d->message,
-                        d->severity == KN_WARNING ? warning_table[d->warning].name : NULL };
+    kn_diagnostic r = { d->severity, d->loc.source ? d->loc.source->name : "",
+                        0,           0,
+                        d->message,  d->severity == KN_WARNING ? warning_table[d->warning].name : NULL };
     loc_position(d->loc, &r.line, &r.column);
     return r;
 }

@@ -35,9 +35,9 @@ static void map_grow(Map *m)
     const Map    old      = *m;
     const size_t capacity = old.capacity ? old.capacity * 2 : 16;
     const void **keys     = ARENA_ARRAY(m->arena, const void *, capacity);
-    m->values   = ARENA_ARRAY(m->arena, MapValue, capacity);
-    m->keys     = keys;
-    m->capacity = capacity;
+    m->values             = ARENA_ARRAY(m->arena, MapValue, capacity);
+    m->keys               = keys;
+    m->capacity           = capacity;
     for (size_t i = 0; i < old.capacity; i++)
         if (old.keys[i]) {
             const size_t at = slot(m, old.keys[i]);

@@ -8,7 +8,7 @@
 /* What a key stands for: something to read, or something that whoever finds it may change. */
 typedef union MapValue {
     const void *kept;
-    void       *mutable;
+    void *mutable;
 } MapValue;
 
 typedef struct Map {
@@ -20,8 +20,8 @@ typedef struct Map {
 
 void map_init(Map *m, Arena *arena);
 
-const void *map_get(const Map *m, const void *key);                 /* NULL if absent */
-void        map_set(Map *m, const void *key, const void *value);    /* key not NULL */
+const void *map_get(const Map *m, const void *key);              /* NULL if absent */
+void        map_set(Map *m, const void *key, const void *value); /* key not NULL */
 
 /* The same for a map of values that are changed after they were put there. map_get reads them too; map_get_mutable is
  * for no other map, so const is kept. */

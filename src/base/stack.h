@@ -20,11 +20,11 @@ bool stack_has(size_t size);
 /* A thread with a stack of that size, from start to join. It calls fn(arg). */
 typedef struct StackThread {
     pthread_t thread;
-    void    (*fn)(void *arg);
-    void     *arg;
+    void (*fn)(void *arg);
+    void *arg;
 } StackThread;
 
-bool stack_start(StackThread *t, size_t size, void (*fn)(void *arg), void *arg);    /* false: the system gives none */
+bool stack_start(StackThread *t, size_t size, void (*fn)(void *arg), void *arg); /* false: the system gives none */
 void stack_join(StackThread *t);
 
 #endif

@@ -83,7 +83,8 @@ const char *text_near_miss(const char *name, const char *const *candidates, size
     const char  *found = NULL;
     for (size_t i = 0; i < count; i++) {
         const size_t d = distance(name, candidates[i]);
-        const bool other = strlen(name) < 3 && strlen(name) == strlen(candidates[i]);     /* y for x is no slip of the pen */
+        const bool   other =
+            strlen(name) < 3 && strlen(name) == strlen(candidates[i]); /* y for x is no slip of the pen */
         if (d < best && d < strlen(name) && !other) {
             best  = d;
             found = candidates[i];

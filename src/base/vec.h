@@ -9,20 +9,20 @@
 
 #include "base/arena.h"
 
-#define VEC(T)                    \
-    struct {                      \
-        T     *at;                \
-        size_t count, capacity;   \
+#define VEC(T)                                                                                                         \
+    struct {                                                                                                           \
+        T     *at;                                                                                                     \
+        size_t count, capacity;                                                                                        \
     }
 
 /* The array for at least one more element: the old one, or a copy of it in twice the space. */
 void *vec_grow(Arena *a, void *at, size_t count, size_t *capacity, size_t size);
 
-#define vec_push(arena, v, value)                                                                     \
-    do {                                                                                              \
-        if ((v)->count == (v)->capacity)                                                              \
-            (v)->at = vec_grow(arena, (v)->at, (v)->count, &(v)->capacity, sizeof *(v)->at);          \
-        (v)->at[(v)->count++] = (value);                                                              \
+#define vec_push(arena, v, value)                                                                                      \
+    do {                                                                                                               \
+        if ((v)->count == (v)->capacity)                                                                               \
+            (v)->at = vec_grow(arena, (v)->at, (v)->count, &(v)->capacity, sizeof *(v)->at);                           \
+        (v)->at[(v)->count++] = (value);                                                                               \
     } while (0)
 
 #endif

@@ -247,7 +247,8 @@ static void place_input(Binding *at)
         at->buffer.dim[d].min = at->origin[d];
 }
 
-/* name=@…: a formula over the coordinates that the input has in the program, noise or, if `shapes_only`, just a size. */
+/* name=@…: a formula over the coordinates that the input has in the program, noise or, if `shapes_only`, just a
+ * size. */
 static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_only)
 {
     static const char word[] = "@noise(";
@@ -279,7 +280,7 @@ static int bind_input(Cli *cli, Binding *at, bool shapes_only)
     bool        picture = false;
     const int   status  = at->text[0] == '@' ? bind_made(cli, at, subject, shapes_only)
                                              : image_load(cli, at->text, &at->port, &at->buffer, &picture);
-    at->gray = status == DONE && picture && at->port.rank == 3 && at->buffer.dim[2].extent == 1;
+    at->gray            = status == DONE && picture && at->port.rank == 3 && at->buffer.dim[2].extent == 1;
     if (status == DONE)
         place_input(at);
     return status;
@@ -329,7 +330,8 @@ static int unnamed_operand(Cli *cli, const Bindings *b, const char *text)
         i++;
     if (i == b->count)
         return usage(cli, "`%s`: NAME=VALUE or NAME=IMAGE was expected", text);
-    return usage(cli, "`%s`: NAME=VALUE or NAME=IMAGE was expected; did you mean %s=%s?", text, b->at[i].port.name, text);
+    return usage(cli, "`%s`: NAME=VALUE or NAME=IMAGE was expected; did you mean %s=%s?", text, b->at[i].port.name,
+                 text);
 }
 
 /* Finds what each operand name=TEXT is for. */

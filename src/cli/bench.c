@@ -185,7 +185,7 @@ static void add_own(Bench *bench, const kn_pipeline *p)
     bench->at[0].scheduler = "none";
     bench->at[1].scheduler = "auto";
     bench->at[1].optional  = true;
-    bool unnamed = false;
+    bool unnamed           = false;
     for (int i = 0; i < kn_schedule_count(p); i++) {
         const char *name = kn_schedule_name(p, i);
         if (name)

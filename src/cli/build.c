@@ -8,7 +8,8 @@
 
 extern char **environ;
 
-/* What is to be emitted: the library's part of the list, and whether a shared library is wanted, which is linked here. */
+/* What is to be emitted: the library's part of the list, and whether a shared library is wanted, which is linked
+ * here. */
 typedef struct Emit {
     const char *library; /* NULL: the library's choice */
     bool        shared, archive;
@@ -47,12 +48,14 @@ static int link_shared(Cli *cli, const char *path)
     char        *shared = cli_alloc(cli, n), *archive = cli_alloc(cli, n);
     snprintf(shared, n, "%s.so", path);
     snprintf(archive, n, "%s.a", path);
-    char *const words[] = { "cc", "-shared", "-o", shared, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lm", "-lpthread", NULL };
+    char *const words[] = { "cc",  "-shared",   "-o", shared, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive",
+                            "-lm", "-lpthread", NULL };
     pid_t       child;
     const int   error  = posix_spawnp(&child, "cc", NULL, NULL, words, environ);
     int         status = 0;
     if (error)
-        return failed("--emit so: the C compiler `cc`, which links it, cannot be run: %s; %s is complete", strerror(error), archive);
+        return failed("--emit so: the C compiler `cc`, which links it, cannot be run: %s; %s is complete",
+                      strerror(error), archive);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (status)
@@ -76,7 +79,8 @@ int command_build(Cli *cli)
 {
     const char *path = option_value(cli, OPTION_BUILD_OUTPUT, 0);
     if (cli->operand_count != 1)
-        return usage(cli, "%s kiln build FILE -o DIR/NAME", cli->operand_count ? "one program at a time:" : "which program?");
+        return usage(cli, "%s kiln build FILE -o DIR/NAME",
+                     cli->operand_count ? "one program at a time:" : "which program?");
     if (!path)
         return usage(cli, "where to? -o DIR/NAME, where NAME is the C function");
     const double begin = now();

@@ -13,7 +13,18 @@
 /* Exit statuses: all well; the program, the data or the difference is at fault; the command line is. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
-typedef enum CommandId { COMMAND_CHECK, COMMAND_RUN, COMMAND_BUILD, COMMAND_DIFF, COMMAND_SHOW, COMMAND_SCHEDULE, COMMAND_BENCH, COMMAND_CALIBRATE, COMMAND_FMT, COMMAND_COUNT } CommandId;
+typedef enum CommandId {
+    COMMAND_CHECK,
+    COMMAND_RUN,
+    COMMAND_BUILD,
+    COMMAND_DIFF,
+    COMMAND_SHOW,
+    COMMAND_SCHEDULE,
+    COMMAND_BENCH,
+    COMMAND_CALIBRATE,
+    COMMAND_FMT,
+    COMMAND_COUNT
+} CommandId;
 
 typedef enum OptionId {
     OPTION_DEFINE,
@@ -210,7 +221,7 @@ typedef struct Bindings {
     int        count;
     kn_arg    *args; /* for kn_run and its like */
     int        arg_count;
-    kn_module *module; /* for sizes: is interpreted */
+    kn_module *module;    /* for sizes: is interpreted */
     void     **libraries; /* of --load */
     int        library_count;
 } Bindings;
@@ -218,7 +229,8 @@ typedef struct Bindings {
 /* The program of the operands FILE name=VALUE …, with the consts among them. */
 int bindings_program(Cli *cli, Bindings *b);
 /* Operands FILE name=VALUE … and --size, --origin, -o, --load: everything that kn_run needs but memory for the outputs,
- * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values, and may be missing. */
+ * whose boxes are set (to rank 0 where not known). If `shapes_only`, inputs get their size but no values, and may be
+ * missing. */
 int  bindings_load(Cli *cli, bool shapes_only, Bindings *b);
 void bindings_free(Bindings *b);
 /* A size of that rank, for messages. */
@@ -239,8 +251,8 @@ void externs_close(Bindings *b);
 
 /* ---- fit.c ---- */
 
-/* Fits the outputs without a size, and says what was chosen and why. A grey picture whose one channel is not enough is given
- * three. */
+/* Fits the outputs without a size, and says what was chosen and why. A grey picture whose one channel is not enough is
+ * given three. */
 int bindings_fit(Cli *cli, Bindings *b);
 /* If inputs are not given, outputs without --size take their estimate, where there is one. */
 void bindings_estimate(Bindings *b);
@@ -286,14 +298,14 @@ int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const 
 
 /* ---- measure.c ---- */
 
-/* A way to run a program that is measured beside others: a schedule and a number of threads. It has a context of its own, so that
- * neither memory nor threads of another serve it. */
+/* A way to run a program that is measured beside others: a schedule and a number of threads. It has a context of its
+ * own, so that neither memory nor threads of another serve it. */
 typedef struct Contender {
-    const char *name;       /* of the schedule, for people */
-    const char *file;       /* a .sched, or NULL */
-    const char *schedule;   /* if there is no file: as in kn_options */
-    const char *scheduler;  /* makes its schedule, or NULL */
-    bool        optional;   /* if no schedule can be made it has none, as for kiln run */
+    const char *name;      /* of the schedule, for people */
+    const char *file;      /* a .sched, or NULL */
+    const char *schedule;  /* if there is no file: as in kn_options */
+    const char *scheduler; /* makes its schedule, or NULL */
+    bool        optional;  /* if no schedule can be made it has none, as for kiln run */
     int         threads;
     kn_context *cx;
     Bindings    own; /* the program, parsed in that context */
@@ -310,8 +322,8 @@ typedef struct Contender {
 int backend_load(Cli *cli);
 /* Parses and compiles, and says what is wrong; the time of a scheduler is part of compiling. */
 int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Contender *c);
-/* The first run, which is not counted: measures memory, and compares the outputs in `b` with those of the reference, a buffer
- * for each port. The first contender (`reference` has no data) makes the reference. */
+/* The first run, which is not counted: measures memory, and compares the outputs in `b` with those of the reference, a
+ * buffer for each port. The first contender (`reference` has no data) makes the reference. */
 int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *reference);
 /* Runs for so many seconds, and at least so many times. */
 int  contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least);
@@ -319,7 +331,8 @@ void contender_close(Contender *c);
 
 /* ---- finalists.c ---- */
 
-/* Measures the schedules that all schedulers make, for --seconds in all, and says so; *best is the scheduler of the fastest. `b` has all that a run needs. */
+/* Measures the schedules that all schedulers make, for --seconds in all, and says so; *best is the scheduler of the
+ * fastest. `b` has all that a run needs. */
 int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, const char **best);
 /* Makes inputs up where there is only a size, or not even that, and all the rest that a run needs. */
 int bindings_make_up(Cli *cli, Bindings *b);

@@ -75,7 +75,8 @@ int compile_options(Cli *cli, kn_options *out)
         .cache        = option_given(cli, OPTION_NO_CACHE) ? NULL : cache_folder(cli),
     };
     if (out->scheduler && out->schedule)
-        return usage(cli, "--scheduler %s and --schedule-name %s: one schedule is obeyed", out->scheduler, out->schedule);
+        return usage(cli, "--scheduler %s and --schedule-name %s: one schedule is obeyed", out->scheduler,
+                     out->schedule);
     if (read_threads(cli, &out->threads) != DONE)
         return USAGE;
     return read_budget(cli, &out->budget);

@@ -1,14 +1,17 @@
 /* --measure: the schedules of all schedulers are compiled and run by turns, and the fastest is taken.
  *
- * What `auto` has chosen comes first; then the others, as long as there is time and their schedule is another one. A schedule whose result is not that of the first is not taken. */
+ * What `auto` has chosen comes first; then the others, as long as there is time and their schedule is another one. A
+ * schedule whose result is not that of the first is not taken. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 16, TURNS = 3 };
-static const int32_t usual[KN_MAX_RANK] = { 2560, 1536, 3, 1, 1, 1, 1, 1 };     /* extents of what nobody knows the size of */
-static const double  wrong_share = 1e-3;     /* of the values that may be rounded to another one, as kiln bench has it */
+static const int32_t usual[KN_MAX_RANK] = {
+    2560, 1536, 3, 1, 1, 1, 1, 1
+};                                      /* extents of what nobody knows the size of */
+static const double wrong_share = 1e-3; /* of the values that may be rounded to another one, as kiln bench has it */
 
 typedef struct Finalists {
     Contender   at[MOST];
@@ -44,15 +47,16 @@ static bool is_new(const Finalists *f, const char *text)
 }
 
 /* Compiles what a scheduler makes, if nobody made the same. */
-static int add_finalist(Cli *cli, Finalists *f, const char *scheduler, const kn_options *options, const Bindings *b, kn_buffer *reference)
+static int add_finalist(Cli *cli, Finalists *f, const char *scheduler, const kn_options *options, const Bindings *b,
+                        kn_buffer *reference)
 {
     const char *text = text_by(cli, scheduler, options, b);
     if (!text || !is_new(f, text))
         return DONE;
-    Contender *c         = &f->at[f->count];
-    f->text[f->count++]  = text;
-    *c                   = (Contender){ .name = scheduler, .scheduler = scheduler, .threads = options->threads };
-    const int status     = contender_open(cli, options, b, c);
+    Contender *c        = &f->at[f->count];
+    f->text[f->count++] = text;
+    *c                  = (Contender){ .name = scheduler, .scheduler = scheduler, .threads = options->threads };
+    const int status    = contender_open(cli, options, b, c);
     return status == DONE ? contender_try(cli, c, b, reference) : status;
 }
 
@@ -91,7 +95,7 @@ static const char *fastest(const Finalists *f)
 
 int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, const char **best)
 {
-    Finalists  f = { .count = 0 };
+    Finalists  f         = { .count = 0 };
     kn_options with      = *options;
     kn_buffer *reference = cli_alloc(cli, sizeof *reference * (size_t)(b->count + 1));
     double     seconds, begin = now();
@@ -101,7 +105,9 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
     if (status == DONE)
         status = add_finalist(cli, &f, "auto", &with, b, reference);
     progress_end(&f.progress);
-    for (int i = 0; status == DONE && strcmp(kn_scheduler_get(i).name, "auto") && f.count < MOST && now() - begin < seconds / 2; i++) {
+    for (int i = 0;
+         status == DONE && strcmp(kn_scheduler_get(i).name, "auto") && f.count < MOST && now() - begin < seconds / 2;
+         i++) {
         progress_next(&f.progress, "compiling for", kn_scheduler_get(i).name);
         status = add_finalist(cli, &f, kn_scheduler_get(i).name, &with, b, reference);
         progress_end(&f.progress);
@@ -188,7 +194,8 @@ int bindings_make_up(Cli *cli, Bindings *b)
         status = size_inputs(cli, b);
     for (int i = 0; status == DONE && i < b->count; i++) {
         kn_buffer *in = &b->at[i].buffer;
-        if (b->at[i].port.kind == KN_INPUT && !in->data && (kn_buffer_alloc(cli->cx, in) != KN_OK || kn_fill_noise(cli->cx, in, 1) != KN_OK))
+        if (b->at[i].port.kind == KN_INPUT && !in->data &&
+            (kn_buffer_alloc(cli->cx, in) != KN_OK || kn_fill_noise(cli->cx, in, 1) != KN_OK))
             status = report_about(cli, b->at[i].port.name);
     }
     return status == DONE ? bindings_allocate(cli, b) : status;

@@ -105,7 +105,9 @@ static const char *free_dims(Cli *cli, const Bindings *b, const Ports *out, int 
         const bool below = is_unlimited(b, out, d, true), above = is_unlimited(b, out, d, false);
         if (below || above)
             fprintf(to, "%s%s%s", *sides ? ", " : "", out->at[0].port.dims[d],
-                    below && above ? "" : below ? " below" : " above");
+                    below && above ? ""
+                    : below        ? " below"
+                                   : " above");
         *sides += below + above;
     }
     if (to)

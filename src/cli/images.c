@@ -53,7 +53,7 @@ static int alpha_asked(Cli *cli, int *asked)
 /* Does to the opacity of a picture what is asked for. An input of rank 2 has no place for it, which converting says. */
 static int settle_alpha(Cli *cli, const char *path, const kn_port *port, const kn_image_info *info, kn_buffer *file)
 {
-    static const char *const done[] = { [ALPHA_DROP] = "the alpha channel was dropped",
+    static const char *const done[] = { [ALPHA_DROP]  = "the alpha channel was dropped",
                                         [ALPHA_APPLY] = "the colours were multiplied by the alpha channel" };
     int                      asked;
     const int                status = alpha_asked(cli, &asked);

@@ -28,11 +28,13 @@ const Command command_table[COMMAND_COUNT] = {
                        "Pictures are converted to the type and rank of the input or, when saved, to what the "
                        "format can hold, over their full range: 0..255, 0..65535 and 0.0..1.0 are the same. "
                        "A grey picture has three equal channels for a program that reads so many. "
-                       "The numbers of an NPY file are never changed. A picture that says it is shown turned is turned, and a PGM or PPM "
+                       "The numbers of an NPY file are never changed. A picture that says it is shown turned is "
+                       "turned, and a PGM or PPM "
                        "whose values end at another number than 255 or 65535 is scaled. Each conversion is stated.\n\n"
                        "Without --size an output is as large as the inputs allow. Without -o its type, size, "
                        "minimum, maximum and mean are printed.\n\n"
-                       "The program is compiled, or what was compiled before is taken from the cache; the times of reading, "
+                       "The program is compiled, or what was compiled before is taken from the cache; the times of "
+                       "reading, "
                        "compiling, running and writing are said apart.",
         .run         = command_run,
     },
@@ -40,10 +42,13 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "build",
         .synopsis    = "FILE -o DIR/NAME",
         .summary     = "compile a program for use in C, ahead of time",
-        .description = "Writes NAME.h, NAME.o and NAME.a. The header has the C function NAME with an argument for each input, "
-                       "parameter and output; NAME.a has the object and the runtime. Linked with it and -lm -lpthread, a "
+        .description = "Writes NAME.h, NAME.o and NAME.a. The header has the C function NAME with an argument for "
+                       "each input, "
+                       "parameter and output; NAME.a has the object and the runtime. Linked with it and -lm "
+                       "-lpthread, a "
                        "program needs nothing else of Kiln: cc main.c NAME.a -lm -lpthread.\n\n"
-                       "For a machine of another kind NAME.a is not made; kiln_runtime.c is written instead, to be compiled "
+                       "For a machine of another kind NAME.a is not made; kiln_runtime.c is written instead, to be "
+                       "compiled "
                        "with that machine's compiler.",
         .run         = command_build,
     },
@@ -70,9 +75,12 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "schedule",
         .synopsis    = "FILE [NAME=VALUE|IMAGE …] [-o FILE.sched]",
         .summary     = "make a schedule for a program",
-        .description = "Prints a schedule that a scheduler has made, as text that one can edit and that --schedule reads. "
-                       "Inputs and --size are given as for run, or inputs by their size alone, NAME=@192x160x3; what is not "
-                       "given is as the program's estimate says, or of a usual size. A schedule changes the speed, never a "
+        .description = "Prints a schedule that a scheduler has made, as text that one can edit and that --schedule "
+                       "reads. "
+                       "Inputs and --size are given as for run, or inputs by their size alone, NAME=@192x160x3; what "
+                       "is not "
+                       "given is as the program's estimate says, or of a usual size. A schedule changes the speed, "
+                       "never a "
                        "result, and one that was made for one size is right for every other.",
         .run         = command_schedule,
     },
@@ -80,15 +88,22 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "bench",
         .synopsis    = "[FILE|APP [NAME=VALUE|IMAGE …]] …",
         .summary     = "measure a program's schedules against each other",
-        .description = "Compares none, which is the program without a schedule; auto, which is what kiln run makes for a program that has "
-                       "no schedule; the schedules in the program; and those beside it: NAME.sched and NAME.*.sched beside NAME.kiln. "
+        .description = "Compares none, which is the program without a schedule; auto, which is what kiln run makes "
+                       "for a program that has "
+                       "no schedule; the schedules in the program; and those beside it: NAME.sched and NAME.*.sched "
+                       "beside NAME.kiln. "
                        "They take turns, so that what disturbs one disturbs all. The table has the "
-                       "shortest and the median time of a run, how far times spread, the time to compile, the memory that a run "
-                       "takes beside its inputs and outputs, and whether the results agree; the exit status is 1 if they do not.\n\n"
-                       "APP is apps/APP/APP.kiln. Arguments are given as for run. Without any they are read from the file NAME.bench "
-                       "beside the program, which has one on each line; lines that begin with // are remarks. Without a program, all "
+                       "shortest and the median time of a run, how far times spread, the time to compile, the memory "
+                       "that a run "
+                       "takes beside its inputs and outputs, and whether the results agree; the exit status is 1 if "
+                       "they do not.\n\n"
+                       "APP is apps/APP/APP.kiln. Arguments are given as for run. Without any they are read from the "
+                       "file NAME.bench "
+                       "beside the program, which has one on each line; lines that begin with // are remarks. "
+                       "Without a program, all "
                        "apps that have a schedule are measured.\n\n"
-                       "Memory is the growth of the process during the first run. Nothing is taken from the cache of compiled code. "
+                       "Memory is the growth of the process during the first run. Nothing is taken from the cache of "
+                       "compiled code. "
                        "Threads are not bound to CPUs: taskset does that.",
         .run         = command_bench,
     },
@@ -96,10 +111,14 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "calibrate",
         .synopsis    = "[-o FILE]",
         .summary     = "measure this machine, for better schedules",
-        .description = "Compiles and times small programs under good and bad schedules, and fits the speeds to them that schedulers "
-                       "predict with. That takes a quarter of a minute, in which the machine should have nothing else to do. What is "
-                       "found is kept in the file kiln/machine in XDG_CONFIG_HOME, or in ~/.config, where schedulers look for it if "
-                       "--machine is not given; it is text, and nothing else is written. Without it the speeds are those of a usual machine.",
+        .description = "Compiles and times small programs under good and bad schedules, and fits the speeds to them "
+                       "that schedulers "
+                       "predict with. That takes a quarter of a minute, in which the machine should have nothing "
+                       "else to do. What is "
+                       "found is kept in the file kiln/machine in XDG_CONFIG_HOME, or in ~/.config, where schedulers "
+                       "look for it if "
+                       "--machine is not given; it is text, and nothing else is written. Without it the speeds are "
+                       "those of a usual machine.",
         .run         = command_calibrate,
     },
     [COMMAND_FMT] = {

@@ -148,8 +148,8 @@ static int compile(Cli *cli, kn_options options, const Bindings *b, Contender *c
     }
     if (status != DONE)
         return status;
-    c->module          = kn_compile(c->own.program.pipeline, &options);
-    c->compile_ms      = 1e3 * (now() - begin);
+    c->module     = kn_compile(c->own.program.pipeline, &options);
+    c->compile_ms = 1e3 * (now() - begin);
     return c->module ? DONE : report(cli);
 }
 

@@ -5,87 +5,120 @@
 
 #define IN(id) (1u << COMMAND_##id)
 
+/* clang-format off */
 const Option option_table[OPTION_COUNT] = {
-    [OPTION_DEFINE]        = { "--define", 'D', "NAME=VALUE", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_DEFINE]        = { "--define", 'D', "NAME=VALUE",
+                               IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "give a const or a type of the program another value" },
-    [OPTION_NO_WARN]       = { "--no-warn", 0, "NAME", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
-                               "leave out the warnings of that name, which stands behind each in brackets; can be given again" },
+    [OPTION_NO_WARN]       = { "--no-warn", 0, "NAME",
+                               IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               "leave out the warnings of that name, which stands behind each in brackets; can be "
+                               "given again" },
     [OPTION_WITH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW),
                                "add the schedule of that file to the program" },
     [OPTION_BENCH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(BENCH),
                                "measure this schedule instead of those beside the program; can be given again" },
     [OPTION_ONLY]          = { "--only", 0, "SCHEDULE", IN(BENCH),
-                               "measure just the schedule that the table calls so; `none` is the program without one. Can be given again" },
+                               "measure just the schedule that the table calls so; `none` is the program without "
+                               "one. Can be given again" },
     [OPTION_SCHEDULE_NAME] = { "--schedule-name", 0, "NAME", IN(RUN) | IN(BUILD) | IN(SHOW),
                                "obey the schedule of that name; else it is the last without a name, or the only one" },
     [OPTION_SCHEDULER]     = { "--scheduler", 0, "NAME", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE),
                                "make the schedule that is obeyed; kiln schedule --list says what there is" },
-    [OPTION_BENCH_SCHEDULER] = { "--scheduler", 0, "NAME", IN(BENCH), "measure the schedule that this scheduler makes, too; can be given again" },
+    [OPTION_BENCH_SCHEDULER] = { "--scheduler", 0, "NAME", IN(BENCH),
+                                 "measure the schedule that this scheduler makes, too; can be given again" },
     [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE", IN(RUN) | IN(SCHEDULE) | IN(BENCH),
-                               "make the schedule for another machine: cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or a file with such lines" },
-    [OPTION_BUDGET]        = { "--budget", 0, "SECONDS", IN(RUN) | IN(BUILD) | IN(SCHEDULE), "the time that a scheduler may take, 2 if not given" },
+                               "make the schedule for another machine: "
+                               "cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or a file with such lines" },
+    [OPTION_BUDGET]        = { "--budget", 0, "SECONDS", IN(RUN) | IN(BUILD) | IN(SCHEDULE),
+                               "the time that a scheduler may take, 2 if not given" },
     [OPTION_MEASURE]       = { "--measure", 0, NULL, IN(RUN) | IN(SCHEDULE),
-                               "run what each scheduler makes, and take the fastest; kiln schedule makes inputs up that are not given" },
+                               "run what each scheduler makes, and take the fastest; kiln schedule makes inputs up "
+                               "that are not given" },
     [OPTION_EXPLAIN]       = { "--explain", 0, NULL, IN(SCHEDULE),
-                               "why: the groups as a picture and a table: tiles, memory, what is computed twice, predicted time, what was refused" },
+                               "why: the groups as a picture and a table: tiles, memory, what is computed twice, "
+                               "predicted time, what was refused" },
     [OPTION_HTML]          = { "--html", 0, "FILE.html", IN(SCHEDULE), "the same as a page, with a drawing" },
-    [OPTION_SCHEDULE_GRAPH] = { "--graph", 0, NULL, IN(SCHEDULE), "what schedulers know of the program: sizes, accesses, work" },
+    [OPTION_SCHEDULE_GRAPH] = { "--graph", 0, NULL, IN(SCHEDULE),
+                                "what schedulers know of the program: sizes, accesses, work" },
     [OPTION_LIST]          = { "--list", 0, NULL, IN(SCHEDULE), "the schedulers there are; needs no program" },
     [OPTION_OUTPUT]        = { "--output", 'o', "[NAME=]IMAGE", IN(RUN) | IN(BENCH),
                                "write an output to a file, in the format that its ending names: {endings}" },
-    [OPTION_BUILD_OUTPUT]  = { "--output", 'o', "DIR/NAME", IN(BUILD), "the files' name without endings; NAME is the C function" },
-    [OPTION_SCHEDULE_OUTPUT] = { "--output", 'o', "FILE.sched", IN(SCHEDULE), "write the schedule to a file instead of printing it" },
-    [OPTION_CALIBRATE_OUTPUT] = { "--output", 'o', "FILE", IN(CALIBRATE), "write the machine to this file instead, for --machine FILE" },
+    [OPTION_BUILD_OUTPUT]  = { "--output", 'o', "DIR/NAME", IN(BUILD),
+                               "the files' name without endings; NAME is the C function" },
+    [OPTION_SCHEDULE_OUTPUT] = { "--output", 'o', "FILE.sched", IN(SCHEDULE),
+                                 "write the schedule to a file instead of printing it" },
+    [OPTION_CALIBRATE_OUTPUT] = { "--output", 'o', "FILE", IN(CALIBRATE),
+                                  "write the machine to this file instead, for --machine FILE" },
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
-                               "what to write: header, object, archive (the object and the runtime), so (a shared library, linked by cc), "
-                               "llvm, asm, loops, runtime (its source, for other machines); header,object,archive if not given" },
+                               "what to write: header, object, archive (the object and the runtime), so (a shared "
+                               "library, linked by cc), "
+                               "llvm, asm, loops, runtime (its source, for other machines); header,object,archive if "
+                               "not given" },
     [OPTION_TARGET]        = { "--target", 0, "TARGET[,TARGET…]", IN(BUILD) | IN(SHOW) | IN(SCHEDULE),
-                               "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the best that the CPU has is "
+                               "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the "
+                               "best that the CPU has is "
                                "chosen when it runs. On x86-64 build takes all of that kind if not told" },
-    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH), "the size of an output" },
+    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               "the size of an output" },
     [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
-                               "the coordinates of the first pixel of an input or of an output with --size, if not 0,0" },
+                               "the coordinates of the first pixel of an input or of an output with --size, if not "
+                               "0,0" },
     [OPTION_PRINT]         = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
     [OPTION_INTERPRET]     = { "--interpret", 0, NULL, IN(RUN), "run the reference interpreter instead of compiling" },
     [OPTION_STRICT_FLOAT]  = { "--strict-float", 0, NULL, IN(RUN) | IN(BUILD) | IN(SHOW) | IN(BENCH),
                                "round every float operation as written: never contract or reorder" },
-    [OPTION_THREADS]       = { "--threads", 0, "N", IN(RUN) | IN(SCHEDULE), "threads of parallel loops; else KN_NUM_THREADS, or as many as there are CPUs" },
+    [OPTION_THREADS]       = { "--threads", 0, "N", IN(RUN) | IN(SCHEDULE),
+                               "threads of parallel loops; else KN_NUM_THREADS, or as many as there are CPUs" },
     [OPTION_BENCH_THREADS] = { "--threads", 0, "N[,N…]", IN(BENCH),
-                               "threads of parallel loops, one after the other; else KN_NUM_THREADS, or as many as there are CPUs" },
-    [OPTION_MEASURE_SECONDS] = { "--seconds", 0, "S", IN(RUN) | IN(SCHEDULE), "the time for all of --measure, 10 if not given" },
-    [OPTION_SECONDS]       = { "--seconds", 0, "S", IN(BENCH), "the time for each schedule, 1 if not given; there are at least three runs" },
+                               "threads of parallel loops, one after the other; else KN_NUM_THREADS, or as many as "
+                               "there are CPUs" },
+    [OPTION_MEASURE_SECONDS] = { "--seconds", 0, "S", IN(RUN) | IN(SCHEDULE),
+                                 "the time for all of --measure, 10 if not given" },
+    [OPTION_SECONDS]       = { "--seconds", 0, "S", IN(BENCH),
+                               "the time for each schedule, 1 if not given; there are at least three runs" },
     [OPTION_ROUNDS]        = { "--rounds", 0, "N", IN(BENCH), "the turns that this time is spent in, 5 if not given" },
-    [OPTION_JSON]          = { "--json", 0, NULL, IN(BENCH), "print a line of JSON for each schedule, with all times, instead of a table" },
+    [OPTION_JSON]          = { "--json", 0, NULL, IN(BENCH), "print a line of JSON for each schedule, with all "
+                                                             "times, instead of a table" },
     [OPTION_NO_CACHE]      = { "--no-cache", 0, NULL, IN(RUN),
-                               "compile again, and keep nothing. Else compiled code is kept in the folder KILN_CACHE, or kiln in XDG_CACHE_HOME "
+                               "compile again, and keep nothing. Else compiled code is kept in the folder "
+                               "KILN_CACHE, or kiln in XDG_CACHE_HOME "
                                "or ~/.cache" },
     [OPTION_PROFILE]       = { "--profile", 0, NULL, IN(RUN), "say where the time went, function by function" },
-    [OPTION_CHECK_ACCESS]  = { "--check-access", 0, NULL, IN(RUN), "check every access of compiled code: slow, for finding mistakes in Kiln" },
+    [OPTION_CHECK_ACCESS]  = { "--check-access", 0, NULL, IN(RUN),
+                               "check every access of compiled code: slow, for finding mistakes in Kiln" },
     [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "look there for the C functions that the program declares with extern" },
     [OPTION_ALPHA]         = { "--alpha", 0, "keep|drop|apply", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
-                               "what becomes of the opacity of an input picture: keep it as its last channel, drop it, or apply it, which "
+                               "what becomes of the opacity of an input picture: keep it as its last channel, drop "
+                               "it, or apply it, which "
                                "multiplies the colours by it. If not given it is kept, and a note says so" },
     [OPTION_TOLERANCE]     = { "--tol", 0, "ABS[,REL[,SHARE,OUTLIER]]", IN(DIFF),
-                               "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + REL*|b|" },
+                               "allow |a - b| <= ABS + REL*|b|; and, for that SHARE of all values, <= OUTLIER + "
+                               "REL*|b|" },
     [OPTION_FUNCS]         = { "--funcs", 0, NULL, IN(SHOW), "every function: its type, arguments and definitions" },
     [OPTION_GRAPH]         = { "--graph", 0, NULL, IN(SHOW), "which function reads which, as a DOT graph" },
     [OPTION_REGIONS]       = { "--regions", 0, NULL, IN(SHOW),
                                "the box of every function that the outputs need; ranges a..b are half open" },
     [OPTION_SCHEDULES]     = { "--schedules", 0, NULL, IN(SHOW), "the schedules in the program" },
-    [OPTION_PLAN]          = { "--plan", 0, NULL, IN(SHOW), "the schedule that is obeyed: what was written and what was chosen" },
-    [OPTION_LOOPS]         = { "--loops", 0, NULL, IN(SHOW), "the loop nest: what is computed and stored inside which loop" },
-    [OPTION_PASSES]        = { "--passes", 0, NULL, IN(SHOW), "the passes of the compiler, in order; needs no program" },
+    [OPTION_PLAN]          = { "--plan", 0, NULL, IN(SHOW), "the schedule that is obeyed: what was written and what "
+                                                            "was chosen" },
+    [OPTION_LOOPS]         = { "--loops", 0, NULL, IN(SHOW), "the loop nest: what is computed and stored inside "
+                                                             "which loop" },
+    [OPTION_PASSES]        = { "--passes", 0, NULL, IN(SHOW), "the passes of the compiler, in order; needs no "
+                                                              "program" },
     [OPTION_AFTER]         = { "--after", 0, "PASS", IN(SHOW), "the code as it is after that pass" },
     [OPTION_LLVM]          = { "--llvm", 0, NULL, IN(SHOW), "LLVM's text" },
     [OPTION_ASM]           = { "--asm", 0, NULL, IN(SHOW), "assembly" },
     [OPTION_COUNTS]        = { "--counts", 0, NULL, IN(SHOW),
-                               "points computed of each function, redundant ones, bytes allocated, loaded and stored, from a run that counts" },
+                               "points computed of each function, redundant ones, bytes allocated, loaded and "
+                               "stored, from a run that counts" },
     [OPTION_WRITE]         = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
     [OPTION_CHECK]         = { "--check", 0, NULL, IN(FMT),
                                "only say which files are not in the standard layout; exit 1 if any is" },
     [OPTION_HELP]          = { "--help", 'h', NULL, ~0u, "this text" },
 };
+/* clang-format on */
 
 static bool applies(OptionId id, CommandId command)
 {

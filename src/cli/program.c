@@ -26,8 +26,8 @@ static char *read_all(Cli *cli, FILE *file, size_t *length)
     return NULL;
 }
 
-/* A file cannot be read, for the reason in errno; if it is a folder with a program of its name, or the name of an app, which
- * file was meant. */
+/* A file cannot be read, for the reason in errno; if it is a folder with a program of its name, or the name of an app,
+ * which file was meant. */
 static int cannot_read(Cli *cli, const char *path, int error)
 {
     static const char *const folders[] = { "", "apps/" };

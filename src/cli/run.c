@@ -32,7 +32,7 @@ static kn_module *compile(Cli *cli, const Bindings *b, const kn_options *options
     progress_begin(&progress, "compiling", b->program.path);
     kn_module *m = kn_compile(b->program.pipeline, options);
     progress_end(&progress);
-    report(cli);            /* warnings too */
+    report(cli); /* warnings too */
     return m;
 }
 
@@ -42,7 +42,7 @@ static int run_module(Cli *cli, const Bindings *b, kn_module *m)
     progress_begin(&progress, "running", b->program.path);
     const kn_status status = kn_run(m, b->args, b->arg_count);
     progress_end(&progress);
-    report(cli);            /* warnings too */
+    report(cli); /* warnings too */
     return status == KN_OK ? DONE : FAILED;
 }
 
@@ -100,7 +100,8 @@ static int compile_and_run(Cli *cli, const Bindings *b, const kn_options *option
 static int give_results(Cli *cli, const Bindings *b, Times *t)
 {
     const char  *said    = !option_given(cli, OPTION_PROFILE) ? ""
-                           : t->interpreted ? "no profile: the interpreter did the call\n" : kn_profile(cli->cx);
+                           : t->interpreted                   ? "no profile: the interpreter did the call\n"
+                                                              : kn_profile(cli->cx);
     const char  *profile = cli_strndup(cli, said, strlen(said)); /* further calls overwrite it */
     int          status  = show_outputs(cli, b);
     const double begin   = now();
@@ -122,7 +123,7 @@ int command_run(Cli *cli)
     int          status = compile_options(cli, &options);
     if (status != DONE)
         return status;
-    status = bindings_prepare(cli, &b);
+    status  = bindings_prepare(cli, &b);
     Times t = { .read = now() - begin };
     if (status == DONE)
         status = compile_and_run(cli, &b, &options, &t);

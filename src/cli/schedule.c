@@ -27,7 +27,7 @@ static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, con
         progress_begin(&progress, "scheduling", b->program.path);
     *text = kn_schedule_show(b->program.pipeline, view, scheduler, machine, &with, b->args, b->arg_count);
     progress_end(&progress);
-    report(cli);            /* warnings too */
+    report(cli); /* warnings too */
     return *text ? DONE : FAILED;
 }
 
@@ -46,7 +46,8 @@ int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const 
         return FAILED;
     }
     text = cli_strndup(cli, text, strlen(text));
-    return kn_schedule_parse(b->program.pipeline, scheduler ? scheduler : "auto", text, -1) == KN_OK ? DONE : report(cli);
+    return kn_schedule_parse(b->program.pipeline, scheduler ? scheduler : "auto", text, -1) == KN_OK ? DONE
+                                                                                                     : report(cli);
 }
 
 static int list_schedulers(void)

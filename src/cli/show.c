@@ -8,14 +8,9 @@ static const struct {
     OptionId option;
     kn_view  view;
 } views[] = {
-    { OPTION_FUNCS, KN_VIEW_FUNCS },
-    { OPTION_GRAPH, KN_VIEW_GRAPH },
-    { OPTION_SCHEDULES, KN_VIEW_SCHEDULE },
-    { OPTION_PLAN, KN_VIEW_PLAN },
-    { OPTION_LOOPS, KN_VIEW_LOOPS },
-    { OPTION_AFTER, KN_VIEW_CODE },
-    { OPTION_LLVM, KN_VIEW_LLVM },
-    { OPTION_ASM, KN_VIEW_ASM },
+    { OPTION_FUNCS, KN_VIEW_FUNCS }, { OPTION_GRAPH, KN_VIEW_GRAPH }, { OPTION_SCHEDULES, KN_VIEW_SCHEDULE },
+    { OPTION_PLAN, KN_VIEW_PLAN },   { OPTION_LOOPS, KN_VIEW_LOOPS }, { OPTION_AFTER, KN_VIEW_CODE },
+    { OPTION_LLVM, KN_VIEW_LLVM },   { OPTION_ASM, KN_VIEW_ASM },
 };
 enum { VIEW_COUNT = sizeof views / sizeof *views };
 
@@ -53,7 +48,7 @@ static void print_region(const kn_region *r)
 /* An output without a size is fitted to the inputs: then all of them must be given. */
 static int check_sizes(Cli *cli, const Bindings *b)
 {
-    const Binding *open = NULL;
+    const Binding *open    = NULL;
     bool           missing = false;
     for (int i = 0; i < b->count; i++) {
         missing = missing || (b->at[i].port.kind == KN_INPUT && !b->at[i].text);
@@ -100,9 +95,9 @@ static int show_counts(Cli *cli)
     }
     if (status == DONE)
         status = bindings_allocate(cli, &b);
-    options.interpret = true;       /* the loops are run step by step: no code is needed */
-    kn_module  *m     = status == DONE ? kn_compile(b.program.pipeline, &options) : NULL;
-    Progress    progress;
+    options.interpret = true; /* the loops are run step by step: no code is needed */
+    kn_module *m      = status == DONE ? kn_compile(b.program.pipeline, &options) : NULL;
+    Progress   progress;
     progress_begin(&progress, "counting in", b.program.path);
     const char *text = m ? kn_count(m, b.args, b.arg_count) : NULL;
     progress_end(&progress);
@@ -128,14 +123,15 @@ int command_show(Cli *cli)
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln show FILE");
     const bool regions = option_given(cli, OPTION_REGIONS), counts = option_given(cli, OPTION_COUNTS);
-    int        asked   = regions + counts;
-    kn_view    view    = KN_VIEW_FUNCS;
+    int        asked = regions + counts;
+    kn_view    view  = KN_VIEW_FUNCS;
     for (int i = 0; i < VIEW_COUNT; i++)
         if (option_given(cli, views[i].option)) {
             view = views[i].view;
             asked++;
         }
     if (asked > 1)
-        return usage(cli, "one view at a time: --funcs, --graph, --regions, --schedules, --plan, --loops, --after, --llvm, --asm or --counts");
+        return usage(cli, "one view at a time: --funcs, --graph, --regions, --schedules, --plan, --loops, --after, "
+                          "--llvm, --asm or --counts");
     return regions ? show_regions(cli) : counts ? show_counts(cli) : show_view(cli, view);
 }

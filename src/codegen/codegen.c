@@ -9,7 +9,6 @@ static void release(Emitted *e)
     *e = (Emitted){ 0 };
 }
 
-
 static const Codegen codegen = {
     .version = "LLVM " LLVM_VERSION_STRING,
     .emit    = llvm_emit,

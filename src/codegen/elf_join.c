@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64 };        /* of sections in the file: LLVM aligns no section more */
+enum { ALIGNMENT = 64 }; /* of sections in the file: LLVM aligns no section more */
 
 typedef struct Bytes {
     char  *at;
@@ -33,7 +33,7 @@ typedef struct Join {
     int      count;
     Bytes    file, headers, symbols, strings;
     uint32_t local_count;
-    bool     failed;            /* out of memory */
+    bool     failed; /* out of memory */
 } Join;
 
 /* ---- Bytes ---- */
@@ -208,7 +208,7 @@ static void renumber(Join *j, Part *p)
         Elf64_Shdr *s = &headers[p->section_at[i]];
         Elf64_Rela *r = (Elf64_Rela *)(void *)(j->file.at + s->sh_offset);
         s->sh_info    = p->section_at[s->sh_info];
-        s->sh_link    = (uint32_t)(j->headers.size / sizeof *s);       /* the symbols are the next section */
+        s->sh_link    = (uint32_t)(j->headers.size / sizeof *s); /* the symbols are the next section */
         for (size_t k = 0; k < s->sh_size / sizeof *r; k++)
             r[k].r_info = ELF64_R_INFO((uint64_t)p->symbol_at[ELF64_R_SYM(r[k].r_info)], ELF64_R_TYPE(r[k].r_info));
     }
@@ -269,8 +269,8 @@ static void release(Join *j)
 bool elf_join(const Emitted *objects, int count, Emitted *out)
 {
     Part parts[MOST_TARGETS] = { 0 };
-    Join j     = { .parts = parts, .count = count };
-    bool whole = true;
+    Join j                   = { .parts = parts, .count = count };
+    bool whole               = true;
     for (int k = 0; k < count; k++)
         whole = open_part(&parts[k], &objects[k]) && whole;
     if (whole)

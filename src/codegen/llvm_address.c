@@ -1,26 +1,28 @@
 /* Addresses: an index is a sum of terms, added to the buffer's address from the outermost scope to the innermost.
  *
  * Takes   an index (i64) as the lowered program has it.
- * Gives   pointer + constant + per lane a constant or a value. The pointer is made step by step: terms in order of their level, so that what does not
- *         change in a loop (the row) is added before it, and accesses that differ by a constant share everything else. A product with a stride is taken apart
- *         too: rows that are copies of each other, (y + 1) + 1 and y + 2, are one pointer.
- * Holds   i32 coordinates are made 64 bits wide term by term, which is right because their sums do not wrap; sums of data are not taken apart. */
+ * Gives   pointer + constant + per lane a constant or a value. The pointer is made step by step: terms in order of
+ *         their level, so that what does not change in a loop (the row) is added before it, and accesses that differ by
+ *         a constant share everything else. A product with a stride is taken apart too: rows that are copies of each
+ *         other, (y + 1) + 1 and y + 2, are one pointer.
+ * Holds   i32 coordinates are made 64 bits wide term by term, which is right because their sums do not wrap; sums of
+ *         data are not taken apart. */
 #include "codegen/llvm.h"
 
 #include <stdio.h>
 
 /* factor * atom * by. */
 typedef struct Term {
-    const Expr *atom;           /* NULL: 1 */
-    const Expr *by;             /* a stride; NULL: 1 */
+    const Expr *atom; /* NULL: 1 */
+    const Expr *by;   /* a stride; NULL: 1 */
     int64_t     factor;
-    bool        widen;          /* the atom is i32 */
+    bool        widen; /* the atom is i32 */
 } Term;
 
 typedef struct Terms {
     Term     at[MOST_TERMS];
     int      count;
-    int      visits;            /* of expressions, so far */
+    int      visits; /* of expressions, so far */
     uint64_t constant;
     bool     overflow;
 } Terms;
@@ -102,11 +104,12 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
 
 /* ---- Sums that are remembered ---- */
 
-enum { PRODUCT = -1, LANE_SUM = -2 };       /* where other sums have a scale */
+enum { PRODUCT = -1, LANE_SUM = -2 }; /* where other sums have a scale */
 
 static Sum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 {
-    const uint64_t h = ((uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b) * 0x9E3779B97F4A7C15u + (uint64_t)scale * 0xC2B2AE3D27D4EB4Fu;
+    const uint64_t h = ((uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b) * 0x9E3779B97F4A7C15u +
+                       (uint64_t)scale * 0xC2B2AE3D27D4EB4Fu;
     size_t i = (size_t)(h >> 24) & (g->sum_capacity - 1);
     while (g->sums[i].a && (g->sums[i].a != a || g->sums[i].b != b || g->sums[i].scale != scale))
         i = (i + 1) & (g->sum_capacity - 1);
@@ -135,8 +138,8 @@ static Sum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 
 static LLVMValueRef sum_keep(Gen *g, Sum *s, int level, LLVMValueRef result)
 {
-    s->level  = level;
-    s->serial = g->scopes[level].serial;
+    s->level         = level;
+    s->serial        = g->scopes[level].serial;
     return s->result = result;
 }
 
@@ -226,7 +229,8 @@ static void add_lanes(Gen *g, Address *a, const Term *t, Value v)
         int64_t *offsets = lane_offsets(g, a);
         for (int i = 0; i < g->lanes; i++) {
             LLVMValueRef one = LLVMGetAggregateElement(lanes, (unsigned)i);
-            offsets[i]       = (int64_t)((uint64_t)offsets[i] + (uint64_t)LLVMConstIntGetSExtValue(one) * (uint64_t)t->factor);
+            offsets[i] =
+                (int64_t)((uint64_t)offsets[i] + (uint64_t)LLVMConstIntGetSExtValue(one) * (uint64_t)t->factor);
         }
         return;
     }
@@ -253,12 +257,14 @@ static void insert_step(Step *steps, int *count, Step s)
     steps[i] = s;
 }
 
-/* (base + step*lane) / c with a constant c: lane i adds (r + step*i) / c to base / c, where r = base % c. So all lanes share a pointer, and there are c
- * ways in which they lie behind it. The value to add to the pointer, or NULL where it is none of these. */
+/* (base + step*lane) / c with a constant c: lane i adds (r + step*i) / c to base / c, where r = base % c. So all lanes
+ * share a pointer, and there are c ways in which they lie behind it. The value to add to the pointer, or NULL where it
+ * is none of these. */
 static LLVMValueRef split_quotient(Gen *g, Address *a, const Expr *atom, int *level)
 {
     int64_t c;
-    if (atom->op != EX_DIV || !expr_is_int(atom->args[1], &c) || c < 2 || c > MOST_PHASES || !is_coordinate(g, atom->args[0]))
+    if (atom->op != EX_DIV || !expr_is_int(atom->args[1], &c) || c < 2 || c > MOST_PHASES ||
+        !is_coordinate(g, atom->args[0]))
         return NULL;
     const Value v = gen_expr(g, atom->args[0]);
     if (v.shape != RAMP || v.step < 1 || v.step > MOST_PHASES)
@@ -291,7 +297,8 @@ static bool phases_help(const Gen *g, const Term *t)
     return t && t->factor == 1 && !g->mask && !g->options->check_access;
 }
 
-/* The innermost level of the terms with the same stride: what is constant of them is added there, behind what all rows share. */
+/* The innermost level of the terms with the same stride: what is constant of them is added there, behind what all rows
+ * share. */
 static int row_level(Gen *g, const Terms *terms, const Expr *by)
 {
     int level = gen_expr(g, by).level;
@@ -350,11 +357,11 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         terms = (Terms){ 0 };
         add_term(&terms, index, NULL, 1);
     }
-    Address a     = { .buffer = buffer, .named = g->f->base, .pure = true };
+    Address a = { .buffer = buffer, .named = g->f->base, .pure = true };
     Step    steps[MOST_TERMS];
-    int     count = 0;
-    a.ptr   = buffer_base(g, buffer);
-    a.level = g->f->buffers[buffer->id].level;
+    int     count       = 0;
+    a.ptr               = buffer_base(g, buffer);
+    a.level             = g->f->buffers[buffer->id].level;
     const Term *varying = load && g->lanes ? only_varying(g, &terms) : NULL;
     for (int i = 0; i < terms.count; i++) {
         const Term *t = &terms.at[i];
@@ -450,15 +457,17 @@ static void port_limits(Gen *g, const Buffer *b, BufferState *state)
     for (int d = 0; d < b->rank; d++) {
         LLVMValueRef at[3];
         for (int k = 1; k < 3; k++)
-            at[k] = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
-                                          (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, d), i32_const(g, k) }, 4, "");
+            at[k] = LLVMBuildInBoundsGEP2(
+                g->b, g->t.buffer, g->f->used,
+                (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, d), i32_const(g, k) }, 4, "");
         LLVMValueRef extent = LLVMBuildSExt(g->b, LLVMBuildLoad2(g->b, g->t.i32, at[1], ""), g->t.i64, "");
         if (input)
             extent = intrinsic2(g, "llvm.smax", extent, i64_const(g, 1));
-        LLVMValueRef span   = LLVMBuildMul(g->b, LLVMBuildSub(g->b, extent, i64_const(g, 1), ""), LLVMBuildLoad2(g->b, g->t.i64, at[2], ""), "");
-        low   = LLVMBuildAdd(g->b, low, intrinsic2(g, "llvm.smin", span, i64_const(g, 0)), "");
-        high  = LLVMBuildAdd(g->b, high, intrinsic2(g, "llvm.smax", span, i64_const(g, 0)), "");
-        empty = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i64_const(g, 0), ""), "");
+        LLVMValueRef span = LLVMBuildMul(g->b, LLVMBuildSub(g->b, extent, i64_const(g, 1), ""),
+                                         LLVMBuildLoad2(g->b, g->t.i64, at[2], ""), "");
+        low               = LLVMBuildAdd(g->b, low, intrinsic2(g, "llvm.smin", span, i64_const(g, 0)), "");
+        high              = LLVMBuildAdd(g->b, high, intrinsic2(g, "llvm.smax", span, i64_const(g, 0)), "");
+        empty             = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i64_const(g, 0), ""), "");
     }
     state->low  = LLVMBuildSelect(g->b, empty, i64_const(g, 0), low, "");
     state->high = LLVMBuildSelect(g->b, empty, i64_const(g, -1), high, "");
@@ -467,7 +476,8 @@ static void port_limits(Gen *g, const Buffer *b, BufferState *state)
 /* Is any element that the access touches outside the buffer? i1. */
 static LLVMValueRef is_outside(Gen *g, const Address *a, const BufferState *state)
 {
-    LLVMValueRef bytes = LLVMBuildSub(g->b, LLVMBuildPtrToInt(g->b, a->ptr, g->t.i64, ""), LLVMBuildPtrToInt(g->b, state->base, g->t.i64, ""), "");
+    LLVMValueRef bytes = LLVMBuildSub(g->b, LLVMBuildPtrToInt(g->b, a->ptr, g->t.i64, ""),
+                                      LLVMBuildPtrToInt(g->b, state->base, g->t.i64, ""), "");
     LLVMValueRef index = LLVMBuildExactSDiv(g->b, bytes, i64_const(g, (int64_t)kn_type_size(a->buffer->type)), "");
     LLVMValueRef low = state->low, high = state->high;
     if (!a->lanes && !a->offsets) {
@@ -479,7 +489,8 @@ static LLVMValueRef is_outside(Gen *g, const Address *a, const BufferState *stat
         low   = splat(g, low, g->lanes);
         high  = splat(g, high, g->lanes);
     }
-    LLVMValueRef bad = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, index, low, ""), LLVMBuildICmp(g->b, LLVMIntSGT, index, high, ""), "");
+    LLVMValueRef bad = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, index, low, ""),
+                                   LLVMBuildICmp(g->b, LLVMIntSGT, index, high, ""), "");
     if (g->mask && (a->lanes || a->offsets))
         bad = LLVMBuildAnd(g->b, bad, g->mask, "");
     return any_lane(g, bad);
@@ -496,8 +507,10 @@ void address_check(Gen *g, const Address *a)
     LLVMValueRef      bad = is_outside(g, a, state);
     LLVMBasicBlockRef no = block_new(g, "outside"), yes = block_new(g, "inside");
     LLVMBuildCondBr(g->b, bad, no, yes);
-    char        text[256];
-    const int   n       = snprintf(text, sizeof text, "the compiled code reads or writes `%s` outside its elements: an error of the compiler", a->buffer->name);
+    char      text[256];
+    const int n = snprintf(text, sizeof text,
+                           "the compiled code reads or writes `%s` outside its elements: an error of the compiler",
+                           a->buffer->name);
     go_to(g, no);
     here(g);
     LLVMValueRef message = text_const(g, text, (size_t)(n < (int)sizeof text ? n : (int)sizeof text - 1) + 1);

@@ -1,6 +1,8 @@
-/* Atomic stores: an instruction where there is one, a loop of compare-and-exchange for other updates of one element, a lock for several.
+/* Atomic stores: an instruction where there is one, a loop of compare-and-exchange for other updates of one element, a
+ * lock for several.
  *
- * In a vector loop they are done lane by lane: every name that differs between the lanes is bound to its value in one of them, and the statement made for that. */
+ * In a vector loop they are done lane by lane: every name that differs between the lanes is bound to its value in one
+ * of them, and the statement made for that. */
 #include "codegen/llvm.h"
 
 #include <string.h>
@@ -27,12 +29,12 @@ static Value in_lane(Gen *g, Value v, int lane)
 
 static void gen_lane_by_lane(Gen *g, const Stmt *s, void (*gen)(Gen *g, const Stmt *s))
 {
-    Function     *f     = g->f;
-    const int     lanes = g->lanes;
-    LLVMValueRef  mask  = g->mask;
-    const size_t  size  = f->binding_capacity * sizeof *f->bindings;
-    Binding      *saved = gen_alloc(g, size);
-    const size_t  n     = f->binding_capacity;
+    Function    *f     = g->f;
+    const int    lanes = g->lanes;
+    LLVMValueRef mask  = g->mask;
+    const size_t size  = f->binding_capacity * sizeof *f->bindings;
+    Binding     *saved = gen_alloc(g, size);
+    const size_t n     = f->binding_capacity;
     memcpy(saved, f->bindings, size);
     g->mask = NULL;
     for (int lane = 0; lane < lanes; lane++) {
@@ -44,7 +46,7 @@ static void gen_lane_by_lane(Gen *g, const Stmt *s, void (*gen)(Gen *g, const St
         here(g);
         if (mask) {
             LLVMBasicBlockRef one = block_new(g, "lane");
-            after = block_new(g, "after");
+            after                 = block_new(g, "after");
             LLVMBuildCondBr(g->b, LLVMBuildExtractElement(g->b, mask, i32_const(g, lane), ""), one, after);
             scope_push(g, one);
         } else {
@@ -90,14 +92,14 @@ static bool find_instruction(const Place *p, LLVMAtomicRMWBinOp *op, const Expr 
         return (e->op == EX_ADD || e->op == EX_SUB) && type_bits(e->type) >= 32;
     }
     switch (e->op) {
-    case EX_ADD:     *op = LLVMAtomicRMWBinOpAdd; return true;
-    case EX_SUB:     *op = LLVMAtomicRMWBinOpSub; return true;
-    case EX_MIN:     *op = is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; return true;
-    case EX_MAX:     *op = is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; return true;
+    case EX_ADD: *op = LLVMAtomicRMWBinOpAdd; return true;
+    case EX_SUB: *op = LLVMAtomicRMWBinOpSub; return true;
+    case EX_MIN: *op = is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; return true;
+    case EX_MAX: *op = is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; return true;
     case EX_BIT_AND: *op = LLVMAtomicRMWBinOpAnd; return true;
-    case EX_BIT_OR:  *op = LLVMAtomicRMWBinOpOr; return true;
+    case EX_BIT_OR: *op = LLVMAtomicRMWBinOpOr; return true;
     case EX_BIT_XOR: *op = LLVMAtomicRMWBinOpXor; return true;
-    default:         return false;
+    default: return false;
     }
 }
 
@@ -113,13 +115,16 @@ static const Expr *own_load(Gen *g, const Expr *e, const Place *p)
     return found;
 }
 
-/* do { new = value with the load answered by old } while (the element is not old any more). `load` is NULL where the element is read by an index that is written in another
- * way, or not at all: what is read of it then is read again each time. */
+/* do { new = value with the load answered by old } while (the element is not old any more). `load` is NULL where the
+ * element is read by an index that is written in another way, or not at all: what is read of it then is read again each
+ * time. */
 static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValueRef ptr)
 {
-    LLVMTypeRef       type  = memory_type(g, p->buffer->type), bits = LLVMIntTypeInContext(g->cx, 8 * (unsigned)kn_type_size(p->buffer->type));
-    LLVMValueRef      first = LLVMBuildLoad2(g->b, bits, ptr, "");
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), loop = block_new(g, "again"), after = block_new(g, "exchanged");
+    LLVMTypeRef type         = memory_type(g, p->buffer->type),
+                bits         = LLVMIntTypeInContext(g->cx, 8 * (unsigned)kn_type_size(p->buffer->type));
+    LLVMValueRef      first  = LLVMBuildLoad2(g->b, bits, ptr, "");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), loop = block_new(g, "again"),
+                      after = block_new(g, "exchanged");
     LLVMSetAlignment(first, (unsigned)kn_type_size(p->buffer->type));
     LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
     LLVMBuildBr(g->b, loop);
@@ -127,15 +132,16 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
     here(g);
     LLVMValueRef old = LLVMBuildPhi(g->b, bits, "");
     Value        v   = { .shape = UNIFORM, .level = g->depth, .named = g->depth };
-    v.v = from_memory(g, LLVMBuildBitCast(g->b, old, type, ""), p->buffer->type);
+    v.v              = from_memory(g, LLVMBuildBitCast(g->b, old, type, ""), p->buffer->type);
     if (load)
         g->answers[load->id] = (Answer){ .value = v, .serial = g->statement };
-    const Value  result = gen_expr(g, p->value);
+    const Value result = gen_expr(g, p->value);
     here(g);
-    LLVMValueRef new_bits = LLVMBuildBitCast(g->b, to_memory(g, result.v, p->buffer->type), bits, "");
-    LLVMValueRef pair     = LLVMBuildAtomicCmpXchg(g->b, ptr, old, new_bits, LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingMonotonic, false);
-    LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
-    LLVMValueRef seen      = LLVMBuildExtractValue(g->b, pair, 0, "");
+    LLVMValueRef      new_bits = LLVMBuildBitCast(g->b, to_memory(g, result.v, p->buffer->type), bits, "");
+    LLVMValueRef      pair     = LLVMBuildAtomicCmpXchg(g->b, ptr, old, new_bits, LLVMAtomicOrderingMonotonic,
+                                                        LLVMAtomicOrderingMonotonic, false);
+    LLVMBasicBlockRef last     = LLVMGetInsertBlock(g->b);
+    LLVMValueRef      seen     = LLVMBuildExtractValue(g->b, pair, 0, "");
     LLVMBuildCondBr(g->b, LLVMBuildExtractValue(g->b, pair, 1, ""), after, loop);
     LLVMAddIncoming(old, (LLVMValueRef[]){ first, seen }, (LLVMBasicBlockRef[]){ before, last }, 2);
     go_to(g, after);
@@ -143,9 +149,9 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
 
 static void gen_one_element(Gen *g, const Place *p)
 {
-    const Address a   = address_of(g, p->buffer, p->index, false);
+    const Address a = address_of(g, p->buffer, p->index, false);
     address_check(g, &a);
-    LLVMValueRef  ptr = address_pointer(g, &a, 0);
+    LLVMValueRef       ptr = address_pointer(g, &a, 0);
     LLVMAtomicRMWBinOp op;
     const Expr        *operand;
     if (find_instruction(p, &op, &operand)) {
@@ -163,8 +169,8 @@ static void gen_one_element(Gen *g, const Place *p)
 
 static void gen_locked(Gen *g, const Stmt *s)
 {
-    const int     n     = s->store.count;
-    const Address first = address_of(g, s->store.places[0].buffer, s->store.places[0].index, false);
+    const int     n       = s->store.count;
+    const Address first   = address_of(g, s->store.places[0].buffer, s->store.places[0].index, false);
     LLVMValueRef  args[2] = { g->f->rt, address_pointer(g, &first, 0) };
     here(g);
     rt_call(g, "kn_rt_lock", g->t.none, 2, args);

@@ -1,7 +1,7 @@
 /* Conversions between types, and between values and memory.
  *
- * bool is i1 as a value and a byte 0 or 1 in memory. f16 and bf16 are carried as their 16 bits: an operation widens them to f32, exactly, and rounds its result,
- * to nearest, ties to even. */
+ * bool is i1 as a value and a byte 0 or 1 in memory. f16 and bf16 are carried as their 16 bits: an operation widens
+ * them to f32, exactly, and rounds its result, to nearest, ties to even. */
 #include "codegen/llvm.h"
 
 #include <math.h>
@@ -15,21 +15,24 @@ static LLVMValueRef choose(Gen *g, LLVMValueRef a, LLVMValueRef x, LLVMValueRef 
     return LLVMBuildSelect(g->b, a, x, y, "");
 }
 
-/* f16 to f32 without an instruction for it: the magnitude shifted into place is the number divided by 2^112; inf and NaN keep their bits. */
+/* f16 to f32 without an instruction for it: the magnitude shifted into place is the number divided by 2^112; inf and
+ * NaN keep their bits. */
 static LLVMValueRef widen_half(Gen *g, LLVMValueRef v)
 {
     LLVMTypeRef  i32 = like(g->t.i32, v), f32 = like(g->t.f32, v);
-    LLVMValueRef bits   = LLVMBuildZExt(g->b, v, i32, "");
-    LLVMValueRef sign   = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, int_like(i32, 0x8000), ""), int_like(i32, 16), "");
-    LLVMValueRef size   = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, int_like(i32, 0x7FFF), ""), int_like(i32, 13), "");
+    LLVMValueRef bits = LLVMBuildZExt(g->b, v, i32, "");
+    LLVMValueRef sign = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, int_like(i32, 0x8000), ""), int_like(i32, 16), "");
+    LLVMValueRef size = LLVMBuildShl(g->b, LLVMBuildAnd(g->b, bits, int_like(i32, 0x7FFF), ""), int_like(i32, 13), "");
     LLVMValueRef scaled = LLVMBuildFMul(g->b, LLVMBuildBitCast(g->b, size, f32, ""), float_like(f32, 0x1p112), "");
     LLVMValueRef large  = LLVMBuildICmp(g->b, LLVMIntUGE, size, int_like(i32, 0x7C00 << 13), "");
-    size = choose(g, large, LLVMBuildOr(g->b, size, int_like(i32, 0x7F800000), ""), LLVMBuildBitCast(g->b, scaled, i32, ""));
+    size                = choose(g, large, LLVMBuildOr(g->b, size, int_like(i32, 0x7F800000), ""),
+                                 LLVMBuildBitCast(g->b, scaled, i32, ""));
     return LLVMBuildBitCast(g->b, LLVMBuildOr(g->b, size, sign, ""), f32, "");
 }
 
-/* f32 to f16 without an instruction for it. Normal results: the exponent moved by 112, and rounded as round_bfloat does; small ones: adding 1/2 leaves their bits, rounded,
- * at the end of the sum; from 65536 on there is only inf, or NaN. */
+/* f32 to f16 without an instruction for it. Normal results: the exponent moved by 112, and rounded as round_bfloat
+ * does; small ones: adding 1/2 leaves their bits, rounded, at the end of the sum; from 65536 on there is only inf, or
+ * NaN. */
 static LLVMValueRef narrow_half(Gen *g, LLVMValueRef v)
 {
     LLVMTypeRef  i32 = like(g->t.i32, v), f32 = LLVMTypeOf(v);
@@ -39,11 +42,12 @@ static LLVMValueRef narrow_half(Gen *g, LLVMValueRef v)
     LLVMValueRef odd   = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, size, int_like(i32, 13), ""), int_like(i32, 1), "");
     LLVMValueRef whole = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, size, int_like(i32, 0xFFF - (112 << 23)), ""), odd, "");
     LLVMValueRef small = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, size, f32, ""), float_like(f32, 0.5), "");
-    whole = LLVMBuildLShr(g->b, whole, int_like(i32, 13), "");
-    small = LLVMBuildSub(g->b, LLVMBuildBitCast(g->b, small, i32, ""), int_like(i32, 0x3F000000), "");
-    LLVMValueRef large = choose(g, LLVMBuildICmp(g->b, LLVMIntUGT, size, int_like(i32, 0x7F800000), ""), int_like(i32, 0x7E00), int_like(i32, 0x7C00));
+    whole              = LLVMBuildLShr(g->b, whole, int_like(i32, 13), "");
+    small              = LLVMBuildSub(g->b, LLVMBuildBitCast(g->b, small, i32, ""), int_like(i32, 0x3F000000), "");
+    LLVMValueRef large = choose(g, LLVMBuildICmp(g->b, LLVMIntUGT, size, int_like(i32, 0x7F800000), ""),
+                                int_like(i32, 0x7E00), int_like(i32, 0x7C00));
     LLVMValueRef r     = choose(g, LLVMBuildICmp(g->b, LLVMIntULT, size, int_like(i32, 0x38800000), ""), small, whole);
-    r = choose(g, LLVMBuildICmp(g->b, LLVMIntUGE, size, int_like(i32, 0x47800000), ""), large, r);
+    r                  = choose(g, LLVMBuildICmp(g->b, LLVMIntUGE, size, int_like(i32, 0x47800000), ""), large, r);
     return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, r, sign, ""), like(g->t.i16, v), "");
 }
 
@@ -52,11 +56,12 @@ LLVMValueRef widen_float(Gen *g, LLVMValueRef v, kn_type t)
     if (t == KN_F16 && !target_has_half(g->target))
         return widen_half(g, v);
     if (t == KN_F16)
-        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), ""), like(g->t.f32, v), "");
+        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), ""),
+                              like(g->t.f32, v), "");
     if (t != KN_BF16)
         return v;
     LLVMTypeRef i32 = like(g->t.i32, v);
-    v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, i32, ""), int_like(i32, 16), "");
+    v               = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, i32, ""), int_like(i32, 16), "");
     return LLVMBuildBitCast(g->b, v, like(g->t.f32, v), "");
 }
 
@@ -68,7 +73,7 @@ static LLVMValueRef round_bfloat(Gen *g, LLVMValueRef v)
     LLVMValueRef odd  = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, int_like(i32, 16), ""), int_like(i32, 1), "");
     LLVMValueRef up   = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, bits, int_like(i32, 0x7FFF), ""), odd, "");
     LLVMValueRef nan  = LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, "");
-    up = choose(g, nan, LLVMBuildOr(g->b, bits, int_like(i32, 0x400000), ""), up);
+    up                = choose(g, nan, LLVMBuildOr(g->b, bits, int_like(i32, 0x400000), ""), up);
     return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, up, int_like(i32, 16), ""), like(g->t.i16, v), "");
 }
 
@@ -84,8 +89,9 @@ LLVMValueRef narrow_float(Gen *g, LLVMValueRef v, kn_type t)
     return LLVMBuildBitCast(g->b, v, like(g->t.i16, v), "");
 }
 
-/* f64 to f32 by rounding to odd: what is not exact goes to the neighbour whose last bit is 1, so that rounding once more, to a much shorter float, is as if it were
- * done at once (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
+/* f64 to f32 by rounding to odd: what is not exact goes to the neighbour whose last bit is 1, so that rounding once
+ * more, to a much shorter float, is as if it were done at once (Boldo and Melquiond, "Emulation of a FMA and correctly
+ * rounded sums: proved algorithms using rounding to odd", 2008). */
 static LLVMValueRef round_to_odd(Gen *g, LLVMValueRef v)
 {
     LLVMTypeRef  f32 = like(g->t.f32, v), f64 = like(g->t.f64, v), i32 = like(g->t.i32, v);
@@ -93,9 +99,10 @@ static LLVMValueRef round_to_odd(Gen *g, LLVMValueRef v)
     LLVMValueRef back    = LLVMBuildFPExt(g->b, near, f64, "");
     LLVMValueRef bits    = LLVMBuildBitCast(g->b, near, i32, "");
     LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, v, "");
-    LLVMValueRef beyond  = LLVMBuildFCmp(g->b, LLVMRealOGT, intrinsic1(g, "llvm.fabs", back), intrinsic1(g, "llvm.fabs", v), "");
-    LLVMValueRef toward  = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, i32, ""), "");
-    LLVMValueRef odd     = LLVMBuildOr(g->b, toward, int_like(i32, 1), "");
+    LLVMValueRef beyond =
+        LLVMBuildFCmp(g->b, LLVMRealOGT, intrinsic1(g, "llvm.fabs", back), intrinsic1(g, "llvm.fabs", v), "");
+    LLVMValueRef toward = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, i32, ""), "");
+    LLVMValueRef odd    = LLVMBuildOr(g->b, toward, int_like(i32, 1), "");
     return LLVMBuildBitCast(g->b, choose(g, inexact, odd, bits), f32, "");
 }
 
@@ -118,11 +125,12 @@ static LLVMValueRef float_to_float(Gen *g, LLVMValueRef v, kn_type from, kn_type
 static LLVMValueRef int_to_float(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
 {
     LLVMTypeRef type = like(to == KN_F64 ? g->t.f64 : g->t.f32, v);
-    v = type_is_signed(from) ? LLVMBuildSIToFP(g->b, v, type, "") : LLVMBuildUIToFP(g->b, v, type, "");
+    v                = type_is_signed(from) ? LLVMBuildSIToFP(g->b, v, type, "") : LLVMBuildUIToFP(g->b, v, type, "");
     return narrow_float(g, v, to);
 }
 
-/* The constant bound that a min or max gives to its first operand, which so is no NaN afterwards; NULL if it is something else. */
+/* The constant bound that a min or max gives to its first operand, which so is no NaN afterwards; NULL if it is
+ * something else. */
 static const Expr *bound_of(const Expr *e, ExprOp op)
 {
     return e->op == op && e->args[1]->op == EX_FLOAT ? e->args[1] : NULL;
@@ -151,7 +159,8 @@ LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type t
         return n;
     /* it says again what is known, which LLVM makes packs of */
     LLVMTypeRef i32 = LLVMTypeOf(n);
-    n = intrinsic2(g, "llvm.smin", intrinsic2(g, "llvm.smax", n, int_like(i32, type_min(to))), int_like(i32, type_max(to)));
+    n               = intrinsic2(g, "llvm.smin", intrinsic2(g, "llvm.smax", n, int_like(i32, type_min(to))),
+                                 int_like(i32, type_max(to)));
     return LLVMBuildTrunc(g->b, n, like(value_type(g, to, 0), v), "");
 }
 
@@ -159,16 +168,16 @@ LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type t
 static LLVMValueRef float_to_small(Gen *g, LLVMValueRef v, kn_type to)
 {
     LLVMTypeRef  type = LLVMTypeOf(v);
-    LLVMValueRef low  = float_like(type, (double)type_min(to)), high = float_like(type, (double)type_max(to));
-    LLVMValueRef in   = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGT, v, low, ""), v, low);
-    in                = choose(g, LLVMBuildFCmp(g->b, LLVMRealOLT, in, high, ""), in, high);
+    LLVMValueRef low = float_like(type, (double)type_min(to)), high = float_like(type, (double)type_max(to));
+    LLVMValueRef in = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGT, v, low, ""), v, low);
+    in              = choose(g, LLVMBuildFCmp(g->b, LLVMRealOLT, in, high, ""), in, high);
     if (type_is_signed(to))
         in = choose(g, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), LLVMConstNull(type), in);
     return float_to_int_within(g, in, KN_F32, to);
 }
 
-/* Toward zero; beyond the type its nearest value; NaN gives 0. LLVM has this as one operation, but does it lane by lane. What is out of range converts to
- * whatever it may be, and is replaced. */
+/* Toward zero; beyond the type its nearest value; NaN gives 0. LLVM has this as one operation, but does it lane by
+ * lane. What is out of range converts to whatever it may be, and is replaced. */
 static LLVMValueRef float_to_int(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
 {
     v = widen_float(g, v, from);
@@ -176,19 +185,20 @@ static LLVMValueRef float_to_int(Gen *g, LLVMValueRef v, kn_type from, kn_type t
         return float_to_small(g, v, to);
     LLVMTypeRef  type = LLVMTypeOf(v), result = like(value_type(g, to, 0), v);
     const bool   is_signed = type_is_signed(to);
-    const double beyond = ldexp(1.0, type_bits(to) - is_signed);
-    LLVMValueRef most = is_signed ? int_like(result, type_max(to)) : LLVMConstAllOnes(result);
-    LLVMValueRef n = is_signed ? LLVMBuildFPToSI(g->b, v, result, "") : LLVMBuildFPToUI(g->b, v, result, "");
-    n = LLVMBuildFreeze(g->b, n, "");
-    n = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGE, v, float_like(type, beyond), ""), most, n);
-    n = choose(g, LLVMBuildFCmp(g->b, LLVMRealULT, v, float_like(type, is_signed ? -beyond : 0.0), ""), int_like(result, type_min(to)), n);
+    const double beyond    = ldexp(1.0, type_bits(to) - is_signed);
+    LLVMValueRef most      = is_signed ? int_like(result, type_max(to)) : LLVMConstAllOnes(result);
+    LLVMValueRef n         = is_signed ? LLVMBuildFPToSI(g->b, v, result, "") : LLVMBuildFPToUI(g->b, v, result, "");
+    n                      = LLVMBuildFreeze(g->b, n, "");
+    n                      = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGE, v, float_like(type, beyond), ""), most, n);
+    n = choose(g, LLVMBuildFCmp(g->b, LLVMRealULT, v, float_like(type, is_signed ? -beyond : 0.0), ""),
+               int_like(result, type_min(to)), n);
     return is_signed ? choose(g, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), LLVMConstNull(result), n) : n;
 }
 
 /* Wrapped, or brought into the range of `to` first. */
 static LLVMValueRef int_to_int(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate)
 {
-    LLVMTypeRef type = LLVMTypeOf(v);
+    LLVMTypeRef type      = LLVMTypeOf(v);
     const bool  is_signed = type_is_signed(from);
     if (saturate && is_signed && type_min(to) > type_min(from))
         v = intrinsic2(g, "llvm.smax", v, int_like(type, type_min(to)));

@@ -1,4 +1,5 @@
-/* One compilation: a context, a module, the program in it, verified, optimized, written. Everything is freed whichever way it ends. */
+/* One compilation: a context, a module, the program in it, verified, optimized, written. Everything is freed whichever
+ * way it ends. */
 #include "codegen/llvm.h"
 
 #include <stdlib.h>
@@ -7,13 +8,14 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-/* Vectors, row pointers and invariants are there already: what is left is cleaning up. The vectorizers and the unroller of LLVM stay away. */
+/* Vectors, row pointers and invariants are there already: what is left is cleaning up. The vectorizers and the unroller
+ * of LLVM stay away. */
 #define BEFORE_LOOPS "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,sroa,"
 #define AFTER_LOOPS  ",early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,dce)"
 static const char *const passes_well = BEFORE_LOOPS "loop-mssa(licm)" AFTER_LOOPS;
 /* The same, and what decides in a loop whether a row is stored past the cache does so before it. */
 static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-loop-unswitch<nontrivial>)" AFTER_LOOPS;
-static const char *const passes_fast = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
+static const char *const passes_fast    = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
@@ -44,7 +46,11 @@ static void run_passes(Gen *g)
     LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
     LLVMPassBuilderOptionsSetSLPVectorization(o, false);
     LLVMPassBuilderOptionsSetLoopUnrolling(o, false);
-    LLVMErrorRef e = LLVMRunPasses(g->module, g->options->fast ? passes_fast : g->streams ? passes_streams : passes_well, g->machine, o);
+    LLVMErrorRef e = LLVMRunPasses(g->module,
+                                   g->options->fast ? passes_fast
+                                   : g->streams     ? passes_streams
+                                                    : passes_well,
+                                   g->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (e) {
         char *why = LLVMGetErrorMessage(e);
@@ -74,7 +80,8 @@ static void write_out(Gen *g, EmitKind kind, Emitted *out)
     }
     char               *why = NULL;
     LLVMMemoryBufferRef buffer;
-    if (LLVMTargetMachineEmitToMemoryBuffer(g->machine, g->module, kind == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &why, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(g->machine, g->module, kind == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile,
+                                            &why, &buffer)) {
         error_set(g->error, "LLVM: %s", why);
         LLVMDisposeMessage(why);
         longjmp(g->bail, 1);
@@ -121,7 +128,7 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
     LLVMSetTarget(g.module, triple);
     LLVMDisposeMessage(triple);
     LLVMSetModuleDataLayout(g.module, g.layout);
-    g.b = LLVMCreateBuilderInContext(g.cx);
+    g.b           = LLVMCreateBuilderInContext(g.cx);
     const bool ok = emit_guarded(&g, kind, out);
     LLVMDisposeBuilder(g.b);
     LLVMDisposeTargetData(g.layout);

@@ -53,16 +53,25 @@ LLVMValueRef gen_uniform(Gen *g, const Expr *e)
 static bool coordinate_op(const Expr *e)
 {
     switch (e->op) {
-    case EX_INT: case EX_ADD: case EX_SUB: case EX_NEG: case EX_MUL: case EX_DIV: case EX_MOD: case EX_MIN: case EX_MAX:
-    case EX_CAST: case EX_SHR: case EX_DIM_MIN: case EX_DIM_EXTENT:
-        return true;
-    default:
-        return false;
+    case EX_INT:
+    case EX_ADD:
+    case EX_SUB:
+    case EX_NEG:
+    case EX_MUL:
+    case EX_DIV:
+    case EX_MOD:
+    case EX_MIN:
+    case EX_MAX:
+    case EX_CAST:
+    case EX_SHR:
+    case EX_DIM_MIN:
+    case EX_DIM_EXTENT: return true;
+    default: return false;
     }
 }
 
-/* What a value is made of. Lowering gives names to coordinates and boxes alone, and has checked that none of them wraps, whatever is done with
- * parameters in them. */
+/* What a value is made of. Lowering gives names to coordinates and boxes alone, and has checked that none of them
+ * wraps, whatever is done with parameters in them. */
 typedef enum Made { MADE_NOT_KNOWN, MADE_OF_DATA, MADE_WITH_PARAMS, MADE_OF_COORDINATES } Made;
 
 /* A number from a table that lowering keeps for itself, between two constants: min(max(table[i], a), b). */
@@ -70,14 +79,18 @@ static bool is_clamped_entry(const Expr *e)
 {
     int64_t value;
     for (int depth = 0; depth < 2; depth++) {
-        if ((e->op != EX_MIN && e->op != EX_MAX) || !expr_is_int(e->args[1], &value) || value < -(1 << 28) || value > 1 << 28)
+        if ((e->op != EX_MIN && e->op != EX_MAX) || !expr_is_int(e->args[1], &value) || value < -(1 << 28) ||
+            value > 1 << 28)
             return false;
         e = e->args[0];
     }
     return e->op == EX_LOAD && !e->u.buffer->func && e->type == KN_I32;
 }
 
-static bool is_index_type(const Expr *e) { return e->type == KN_I32 || e->type == KN_I64; }
+static bool is_index_type(const Expr *e)
+{
+    return e->type == KN_I32 || e->type == KN_I64;
+}
 
 static Made made_of(Gen *g, const Expr *e)
 {
@@ -90,7 +103,8 @@ static Made made_of(Gen *g, const Expr *e)
     uint8_t *known = &g->coordinate[e->id];
     if (*known == MADE_NOT_KNOWN) {
         Made made = is_index_type(e) && coordinate_op(e) ? MADE_OF_COORDINATES : MADE_WITH_PARAMS;
-        for (uint32_t i = e->op == EX_SELECT; made != MADE_OF_DATA && i < e->count && !is_clamped_entry(e); i++) {      /* one of two is what they are, whatever decides */
+        for (uint32_t i = e->op == EX_SELECT; made != MADE_OF_DATA && i < e->count && !is_clamped_entry(e);
+             i++) { /* one of two is what they are, whatever decides */
             const Made part = made_of(g, e->args[i]);
             made            = part < made ? part : made;
         }
@@ -117,16 +131,24 @@ static double magnitude(const Expr *e, int *nodes)
         return HUGE_VAL;
     switch (e->op) {
     case EX_INT: return expr_is_int(e, &value) ? fabs((double)value) : HUGE_VAL;
-    case EX_VAR: case EX_DIM_MIN: case EX_DIM_EXTENT: return 0x1p28;
-    case EX_ADD: case EX_SUB: return magnitude(e->args[0], nodes) + magnitude(e->args[1], nodes);
+    case EX_VAR:
+    case EX_DIM_MIN:
+    case EX_DIM_EXTENT: return 0x1p28;
+    case EX_ADD:
+    case EX_SUB: return magnitude(e->args[0], nodes) + magnitude(e->args[1], nodes);
     case EX_MUL: return magnitude(e->args[0], nodes) * magnitude(e->args[1], nodes);
-    case EX_MIN: case EX_MAX: return fmax(magnitude(e->args[0], nodes), magnitude(e->args[1], nodes));
-    case EX_NEG: case EX_CAST: case EX_DIV: case EX_MOD: return magnitude(e->args[0], nodes);
+    case EX_MIN:
+    case EX_MAX: return fmax(magnitude(e->args[0], nodes), magnitude(e->args[1], nodes));
+    case EX_NEG:
+    case EX_CAST:
+    case EX_DIV:
+    case EX_MOD: return magnitude(e->args[0], nodes);
     default: return HUGE_VAL;
     }
 }
 
-/* Is it a coordinate of which no part wraps? In an index none does, lowering has seen to that; in a value of the program any may. */
+/* Is it a coordinate of which no part wraps? In an index none does, lowering has seen to that; in a value of the
+ * program any may. */
 static bool never_wraps(Gen *g, const Expr *e)
 {
     int nodes = 100;
@@ -153,9 +175,10 @@ static Value gen_float(Gen *g, const Expr *e)
 static Value port_field(Gen *g, const Buffer *b, int dim, int field, kn_type type)
 {
     at_level(g, g->f->base);
-    LLVMValueRef at = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
-                                            (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, dim), i32_const(g, field) }, 4, "");
-    LLVMValueRef v  = LLVMBuildLoad2(g->b, value_type(g, type, 0), at, b->name);
+    LLVMValueRef at = LLVMBuildInBoundsGEP2(
+        g->b, g->t.buffer, g->f->used,
+        (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, dim), i32_const(g, field) }, 4, "");
+    LLVMValueRef v = LLVMBuildLoad2(g->b, value_type(g, type, 0), at, b->name);
     LLVMSetMetadata(v, g->kind_invariant, LLVMMetadataAsValue(g->cx, LLVMMDNodeInContext2(g->cx, NULL, 0)));
     return value_constant(g, v);
 }
@@ -168,9 +191,9 @@ static Value port_count_of(Gen *g, const Buffer *b)
         LLVMValueRef extent = port_field(g, b, d, 1, KN_I32).v, stride = port_field(g, b, d, 2, KN_I64).v;
         at_level(g, g->f->base);
         LLVMValueRef last = LLVMBuildSub(g->b, LLVMBuildSExt(g->b, extent, g->t.i64, ""), i64_const(g, 1), "");
-        stride = intrinsic2(g, "llvm.smax", stride, LLVMBuildNeg(g->b, stride, ""));
-        count  = LLVMBuildAdd(g->b, count, LLVMBuildMul(g->b, last, stride, ""), "");
-        empty  = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i32_const(g, 0), ""), "");
+        stride            = intrinsic2(g, "llvm.smax", stride, LLVMBuildNeg(g->b, stride, ""));
+        count             = LLVMBuildAdd(g->b, count, LLVMBuildMul(g->b, last, stride, ""), "");
+        empty             = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i32_const(g, 0), ""), "");
     }
     return value_constant(g, LLVMBuildSelect(g->b, empty, i64_const(g, 0), count, ""));
 }
@@ -178,8 +201,14 @@ static Value port_count_of(Gen *g, const Buffer *b)
 /* B.min.D, B.extent.D, B.stride.D and B.count of a port. */
 static Value gen_port_variable(Gen *g, const char *name)
 {
-    static const struct { const char *text; int field; kn_type type; } fields[] = {
-        { "min.", 0, KN_I32 }, { "extent.", 1, KN_I32 }, { "stride.", 2, KN_I64 },
+    static const struct {
+        const char *text;
+        int         field;
+        kn_type     type;
+    } fields[] = {
+        { "min.", 0, KN_I32 },
+        { "extent.", 1, KN_I32 },
+        { "stride.", 2, KN_I64 },
     };
     for (int i = 0; i < g->program->port_count; i++) {
         const Buffer *b = g->program->buffers.at[i];
@@ -300,19 +329,30 @@ static Value gen_extern(Gen *g, const Expr *e)
 
 /* ---- Ramps ---- */
 
-/* Sums, differences and multiples of ramps, and coordinates made 64 bits wide: still ramps. False: it has to be lanes. */
+/* Sums, differences and multiples of ramps, and coordinates made 64 bits wide: still ramps. False: it has to be
+ * lanes. */
 static bool gen_ramp(Gen *g, const Expr *e, const Value *args, Value *r)
 {
     const Value *a = &args[0], *b = &args[1];
     if ((e->type != KN_I32 && e->type != KN_I64) || a->shape == LANES || (e->count > 1 && b->shape == LANES))
         return false;
-    const uint64_t as = (uint64_t)(a->shape == RAMP ? a->step : 0), bs = (uint64_t)(e->count > 1 && b->shape == RAMP ? b->step : 0);
-    int64_t        factor;
+    const uint64_t as = (uint64_t)(a->shape == RAMP ? a->step : 0),
+                   bs = (uint64_t)(e->count > 1 && b->shape == RAMP ? b->step : 0);
+    int64_t factor;
     at_level(g, r->level);
     switch (e->op) {
-    case EX_ADD: r->v = LLVMBuildAdd(g->b, a->v, b->v, ""); r->step = (int64_t)(as + bs); break;
-    case EX_SUB: r->v = LLVMBuildSub(g->b, a->v, b->v, ""); r->step = (int64_t)(as - bs); break;
-    case EX_NEG: r->v = LLVMBuildNeg(g->b, a->v, ""); r->step = (int64_t)(0 - as); break;
+    case EX_ADD:
+        r->v    = LLVMBuildAdd(g->b, a->v, b->v, "");
+        r->step = (int64_t)(as + bs);
+        break;
+    case EX_SUB:
+        r->v    = LLVMBuildSub(g->b, a->v, b->v, "");
+        r->step = (int64_t)(as - bs);
+        break;
+    case EX_NEG:
+        r->v    = LLVMBuildNeg(g->b, a->v, "");
+        r->step = (int64_t)(0 - as);
+        break;
     case EX_MUL:
         if (!expr_is_int(e->args[1], &factor) && !expr_is_int(e->args[0], &factor))
             return false;
@@ -328,8 +368,7 @@ static bool gen_ramp(Gen *g, const Expr *e, const Value *args, Value *r)
             return false;
         r->step = (int64_t)as;
         break;
-    default:
-        return false;
+    default: return false;
     }
     r->step  = type_wrap(e->type, r->step);
     r->shape = r->step ? RAMP : UNIFORM;
@@ -350,7 +389,8 @@ static bool gen_counted(Gen *g, const Expr *e, Value *r)
     *r = b->value;
     at_level(g, r->level);
     LLVMTypeRef type = value_type(g, e->type, 0);
-    r->v = LLVMBuildMul(g->b, e->type == KN_I64 ? b->scaled : LLVMBuildTrunc(g->b, b->scaled, type, ""), int_like(type, factor / b->scale), "");
+    r->v             = LLVMBuildMul(g->b, e->type == KN_I64 ? b->scaled : LLVMBuildTrunc(g->b, b->scaled, type, ""),
+                                    int_like(type, factor / b->scale), "");
     return true;
 }
 
@@ -376,7 +416,8 @@ static Value gen_operator(Gen *g, const Expr *e)
     LLVMValueRef v[3];
     for (uint32_t i = 0; i < e->count; i++)
         v[i] = r.shape == UNIFORM || (e->op == EX_SELECT && i == 0 && args[0].shape == UNIFORM)
-                   ? args[i].v : value_lanes(g, args[i], g->lanes);
+                   ? args[i].v
+                   : value_lanes(g, args[i], g->lanes);
     at_level(g, r.level);
     r.v = build(g, e, v);
     return r;
@@ -385,15 +426,15 @@ static Value gen_operator(Gen *g, const Expr *e)
 static Value gen_node(Gen *g, const Expr *e)
 {
     switch (e->op) {
-    case EX_INT:        return gen_int(g, e);
-    case EX_FLOAT:      return gen_float(g, e);
-    case EX_VAR:        return gen_variable(g, e);
-    case EX_PARAM:      return gen_param(g, e);
+    case EX_INT: return gen_int(g, e);
+    case EX_FLOAT: return gen_float(g, e);
+    case EX_VAR: return gen_variable(g, e);
+    case EX_PARAM: return gen_param(g, e);
     case EX_DIM_MIN:
     case EX_DIM_EXTENT: return gen_dim(g, e);
-    case EX_LOAD:       return gen_load(g, e);
-    case EX_EXTERN:     return gen_extern(g, e);
-    default:            return gen_operator(g, e);
+    case EX_LOAD: return gen_load(g, e);
+    case EX_EXTERN: return gen_extern(g, e);
+    default: return gen_operator(g, e);
     }
 }
 
@@ -414,6 +455,6 @@ Value gen_expr(Gen *g, const Expr *e)
             return known->value;
     }
     const Value v = gen_node(g, e);
-    *known = (Answer){ .value = v, .serial = v.pure ? g->scopes[v.named].serial : g->statement };
+    *known        = (Answer){ .value = v, .serial = v.pure ? g->scopes[v.named].serial : g->statement };
     return v;
 }

@@ -137,8 +137,8 @@ static Binding *binding_slot(Function *f, const char *name)
 
 static void bindings_grow(Gen *g, Function *f)
 {
-    const Binding *old = f->bindings;
-    const size_t   n   = f->binding_capacity;
+    const Binding *old  = f->bindings;
+    const size_t   n    = f->binding_capacity;
     f->binding_capacity = n ? 2 * n : 64;
     f->bindings         = gen_alloc(g, f->binding_capacity * sizeof *f->bindings);
     for (size_t i = 0; i < n; i++)

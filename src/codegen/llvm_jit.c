@@ -7,7 +7,7 @@
 
 typedef struct Loaded {
     LLVMOrcLLJITRef jit;
-    Emitted         error;      /* what the session reported */
+    Emitted         error; /* what the session reported */
 } Loaded;
 
 /* Takes the error; keeps its text. */
@@ -31,8 +31,9 @@ static LLVMErrorRef define_symbols(LLVMOrcLLJITRef jit, const Symbol *symbols, i
         return LLVMCreateStringError("out of memory");
     for (int i = 0; i < count; i++) {
         pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, symbols[i].name);
-        pairs[i].Sym  = (LLVMJITEvaluatedSymbol){ (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address,
-                                                  { LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0 } };
+        pairs[i].Sym =
+            (LLVMJITEvaluatedSymbol){ (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address,
+                                      { LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0 } };
     }
     LLVMErrorRef e = NULL;
     if (count)

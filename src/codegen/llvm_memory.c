@@ -1,11 +1,13 @@
 /* Loads and stores by the shape of their address.
  *
- * Lanes one after the other are one vector access. Lanes at other constant places close together (steps of 2, 3, 4; backwards; x/2) are wide loads that cover exactly what is
- * needed, never an element past the last, and a shuffle; loads of one statement that differ by a constant share the wide loads. Lanes farther apart in scratch are columns
- * of rows (llvm_turn.c). The rest are scalar accesses at constant places, or gathers. Under a mask only the lanes that take part touch memory. Stores of several lanes into one element happen in lane order. */
+ * Lanes one after the other are one vector access. Lanes at other constant places close together (steps of 2, 3, 4;
+ * backwards; x/2) are wide loads that cover exactly what is needed, never an element past the last, and a shuffle;
+ * loads of one statement that differ by a constant share the wide loads. Lanes farther apart in scratch are columns of
+ * rows (llvm_turn.c). The rest are scalar accesses at constant places, or gathers. Under a mask only the lanes that
+ * take part touch memory. Stores of several lanes into one element happen in lane order. */
 #include "codegen/llvm.h"
 
-enum { MOST_WIDE = 8 };         /* how many vectors the wide loads for one vector may be */
+enum { MOST_WIDE = 8 }; /* how many vectors the wide loads for one vector may be */
 
 LLVMValueRef buffer_base(Gen *g, const Buffer *b)
 {
@@ -15,7 +17,8 @@ LLVMValueRef buffer_base(Gen *g, const Buffer *b)
     if (b->kind == BUFFER_SCRATCH)
         gen_fail(g, "the lowered program uses `%s` outside its allocation", b->name);
     at_level(g, g->f->base);
-    LLVMValueRef at = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used, (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 0) }, 2, "");
+    LLVMValueRef at = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
+                                            (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 0) }, 2, "");
     state->base     = LLVMBuildLoad2(g->b, g->t.ptr, at, b->name);
     state->level    = g->f->base;
     return state->base;
@@ -48,15 +51,17 @@ LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef
 /* The masked accesses of LLVM. Before version 22 their alignment is an operand. */
 typedef enum MaskedKind { MASKED_LOAD, MASKED_STORE, MASKED_GATHER, MASKED_SCATTER } MaskedKind;
 
-static LLVMValueRef masked_access(Gen *g, MaskedKind kind, const Buffer *b, LLVMTypeRef element, LLVMValueRef v, LLVMValueRef ptr)
+static LLVMValueRef masked_access(Gen *g, MaskedKind kind, const Buffer *b, LLVMTypeRef element, LLVMValueRef v,
+                                  LLVMValueRef ptr)
 {
-    static const char *const names[] = { "llvm.masked.load", "llvm.masked.store", "llvm.masked.gather", "llvm.masked.scatter" };
-    const bool   store    = kind == MASKED_STORE || kind == MASKED_SCATTER;
-    LLVMTypeRef  type     = with_lanes(element, g->lanes);
-    LLVMTypeRef  types[2] = { type, LLVMTypeOf(ptr) };
-    LLVMValueRef mask     = g->mask ? g->mask : LLVMConstAllOnes(LLVMVectorType(g->t.i1, (unsigned)g->lanes));
-    LLVMValueRef args[4];
-    int          n = 0;
+    static const char *const names[]  = { "llvm.masked.load", "llvm.masked.store", "llvm.masked.gather",
+                                          "llvm.masked.scatter" };
+    const bool               store    = kind == MASKED_STORE || kind == MASKED_SCATTER;
+    LLVMTypeRef              type     = with_lanes(element, g->lanes);
+    LLVMTypeRef              types[2] = { type, LLVMTypeOf(ptr) };
+    LLVMValueRef             mask = g->mask ? g->mask : LLVMConstAllOnes(LLVMVectorType(g->t.i1, (unsigned)g->lanes));
+    LLVMValueRef             args[4];
+    int                      n = 0;
     if (store)
         args[n++] = v;
     args[n++] = ptr;
@@ -136,10 +141,10 @@ static int64_t round_up(int64_t n, int64_t to)
 /* The loads that fit into as many vectors as this one needs alone. */
 static void form_group(Gen *g, int leader)
 {
-    Strided *s = &g->strided[leader];
-    s->group   = leader;
-    s->from    = s->first;
-    s->to      = s->last;
+    Strided *s         = &g->strided[leader];
+    s->group           = leader;
+    s->from            = s->first;
+    s->to              = s->last;
     const int64_t room = round_up(s->last - s->first + 1, g->lanes);
     for (int i = 0; i < g->strided_count; i++) {
         Strided *m = &g->strided[i];
@@ -154,8 +159,8 @@ static void form_group(Gen *g, int leader)
     }
 }
 
-/* Loads what the group needs: `body` elements from the first in one piece and, where that is not all, the last `chunk` elements.
- * Behind scratch there is room to read. */
+/* Loads what the group needs: `body` elements from the first in one piece and, where that is not all, the last `chunk`
+ * elements. Behind scratch there is room to read. */
 static void load_wide(Gen *g, Strided *s)
 {
     const Buffer *b     = s->address.buffer;
@@ -165,10 +170,10 @@ static void load_wide(Gen *g, Strided *s)
         chunk *= 2;
     const int64_t beyond = round_up(span, chunk) - span;
     const bool    whole  = beyond * (int64_t)kn_type_size(b->type) <= 64 && b->kind == BUFFER_SCRATCH;
-    s->chunk = chunk;
-    s->body  = (int)(whole ? round_up(span, chunk) : span - span % chunk);
-    LLVMTypeRef  type = memory_type(g, b->type);
-    LLVMValueRef ptr  = address_pointer(g, &s->address, s->from - s->address.constant);
+    s->chunk             = chunk;
+    s->body              = (int)(whole ? round_up(span, chunk) : span - span % chunk);
+    LLVMTypeRef  type    = memory_type(g, b->type);
+    LLVMValueRef ptr     = address_pointer(g, &s->address, s->from - s->address.constant);
     here(g);
     s->wide = load_element(g, b, ptr, LLVMVectorType(type, (unsigned)s->body));
     if (s->body >= span)
@@ -178,7 +183,8 @@ static void load_wide(Gen *g, Strided *s)
     LLVMValueRef tail = load_element(g, b, ptr, LLVMVectorType(type, (unsigned)chunk)), places[MOST_LANES * MOST_WIDE];
     for (int i = 0; i < s->body; i++)
         places[i] = i < chunk ? i32_const(g, i) : LLVMGetPoison(g->t.i32);
-    s->tail = LLVMBuildShuffleVector(g->b, tail, LLVMGetPoison(LLVMTypeOf(tail)), LLVMConstVector(places, (unsigned)s->body), "");
+    s->tail = LLVMBuildShuffleVector(g->b, tail, LLVMGetPoison(LLVMTypeOf(tail)),
+                                     LLVMConstVector(places, (unsigned)s->body), "");
 }
 
 static LLVMValueRef load_strided(Gen *g, const Address *a, int at)
@@ -192,10 +198,11 @@ static LLVMValueRef load_strided(Gen *g, const Address *a, int at)
     const int64_t tail = s->to - s->chunk + 1;
     for (int i = 0; i < g->lanes; i++) {
         const int64_t place = a->constant + a->offsets[i];
-        places[i] = i32_const(g, place - s->from < s->body ? place - s->from : s->body + place - tail);
+        places[i]           = i32_const(g, place - s->from < s->body ? place - s->from : s->body + place - tail);
     }
     here(g);
-    return LLVMBuildShuffleVector(g->b, s->wide, s->tail ? s->tail : LLVMGetPoison(LLVMTypeOf(s->wide)), LLVMConstVector(places, (unsigned)g->lanes), "");
+    return LLVMBuildShuffleVector(g->b, s->wide, s->tail ? s->tail : LLVMGetPoison(LLVMTypeOf(s->wide)),
+                                  LLVMConstVector(places, (unsigned)g->lanes), "");
 }
 
 /* ---- Loads ---- */
@@ -212,8 +219,9 @@ static LLVMValueRef load_each(Gen *g, const Address *a)
     return all;
 }
 
-/* Lanes (phase + step*i) / phases. The elements up to that of the last lane in phase 0 are needed in every phase: one load; the last one of all, which may be
- * one more, by itself. Each phase is a shuffle of them, and the phase chooses. */
+/* Lanes (phase + step*i) / phases. The elements up to that of the last lane in phase 0 are needed in every phase: one
+ * load; the last one of all, which may be one more, by itself. Each phase is a shuffle of them, and the phase
+ * chooses. */
 static LLVMValueRef load_phases(Gen *g, const Address *a)
 {
     const Buffer *b    = a->buffer;
@@ -222,26 +230,29 @@ static LLVMValueRef load_phases(Gen *g, const Address *a)
     const int     sure  = (int)(reach / a->phases) + 1;
     LLVMValueRef  first = address_pointer(g, a, 0);
     here(g);
-    LLVMValueRef  last  = LLVMBuildUDiv(g->b, LLVMBuildAdd(g->b, a->phase, int_like(index, reach), ""), int_like(index, a->phases), "");
-    LLVMValueRef  wide  = load_element(g, b, first, LLVMVectorType(type, (unsigned)sure));
-    LLVMValueRef  extra = load_element(g, b, LLVMBuildGEP2(g->b, type, first, &last, 1, ""), type);
-    LLVMValueRef  rest  = LLVMBuildInsertElement(g->b, LLVMGetPoison(LLVMTypeOf(wide)), extra, i32_const(g, 0), "");
-    LLVMValueRef  r     = NULL;
+    LLVMValueRef last =
+        LLVMBuildUDiv(g->b, LLVMBuildAdd(g->b, a->phase, int_like(index, reach), ""), int_like(index, a->phases), "");
+    LLVMValueRef wide  = load_element(g, b, first, LLVMVectorType(type, (unsigned)sure));
+    LLVMValueRef extra = load_element(g, b, LLVMBuildGEP2(g->b, type, first, &last, 1, ""), type);
+    LLVMValueRef rest  = LLVMBuildInsertElement(g->b, LLVMGetPoison(LLVMTypeOf(wide)), extra, i32_const(g, 0), "");
+    LLVMValueRef r     = NULL;
     for (int phase = 0; phase < a->phases; phase++) {
         LLVMValueRef places[MOST_LANES];
         for (int i = 0; i < g->lanes; i++)
             places[i] = i32_const(g, (phase + a->step * i) / a->phases);
         LLVMValueRef one = LLVMBuildShuffleVector(g->b, wide, rest, LLVMConstVector(places, (unsigned)g->lanes), "");
         LLVMValueRef now = LLVMBuildICmp(g->b, LLVMIntEQ, a->phase, int_like(index, phase), "");
-        r = r ? LLVMBuildSelect(g->b, now, one, r, "") : one;
+        r                = r ? LLVMBuildSelect(g->b, now, one, r, "") : one;
     }
     return r;
 }
 
-/* Is there an instruction for a gather of small elements? With AVX-512 there is for 32 bits, and behind scratch there is room to read. */
+/* Is there an instruction for a gather of small elements? With AVX-512 there is for 32 bits, and behind scratch there
+ * is room to read. */
 static bool can_gather_wide(const Gen *g, const Address *a)
 {
-    return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 && target_word_bits(g->target) >= 512;
+    return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 &&
+           target_word_bits(g->target) >= 512;
 }
 
 /* The 32 bits that begin at each lane's place; of these the first. */
@@ -257,7 +268,8 @@ static LLVMValueRef gather_wide(Gen *g, const Address *a)
 static bool has_narrow_lanes(const Address *a)
 {
     const OwnTerm *t = &a->own[0];
-    return a->own_count == 1 && !a->offsets && !t->by && t->factor == 1 && (t->atom->type == KN_I32 || (t->atom->op == EX_CAST && t->atom->args[0]->type == KN_I32));
+    return a->own_count == 1 && !a->offsets && !t->by && t->factor == 1 &&
+           (t->atom->type == KN_I32 || (t->atom->op == EX_CAST && t->atom->args[0]->type == KN_I32));
 }
 
 static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
@@ -292,7 +304,7 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
 Value gen_load(Gen *g, const Expr *e)
 {
     const Address a = address_of(g, e->u.buffer, e->args[0], true);
-    Value v = { .level = g->depth, .named = g->depth, .pure = a.pure && a.buffer->kind == BUFFER_INPUT };
+    Value         v = { .level = g->depth, .named = g->depth, .pure = a.pure && a.buffer->kind == BUFFER_INPUT };
     address_check(g, &a);
     if (a.lanes || a.offsets || a.phases) {
         v.shape = LANES;
@@ -310,15 +322,16 @@ Value gen_load(Gen *g, const Expr *e)
 
 /* ---- Stores ---- */
 
-/* The bits of an address below `align`, by integers from where this block begins to add to it: what a loop adds in whole vectors is then seen not to matter. */
+/* The bits of an address below `align`, by integers from where this block begins to add to it: what a loop adds in
+ * whole vectors is then seen not to matter. */
 static LLVMValueRef low_bits(Gen *g, LLVMValueRef ptr, uint64_t align)
 {
     LLVMValueRef      sum   = i64_const(g, 0);
     LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
     while (LLVMIsAGetElementPtrInst(ptr) && LLVMGetNumOperands(ptr) == 2 && LLVMGetInstructionParent(ptr) == block) {
         const uint64_t bytes = LLVMABISizeOfType(g->layout, LLVMGetGEPSourceElementType(ptr));
-        sum                  = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, LLVMGetOperand(ptr, 1), i64_const(g, (int64_t)bytes), ""), "");
-        ptr                  = LLVMGetOperand(ptr, 0);
+        sum = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, LLVMGetOperand(ptr, 1), i64_const(g, (int64_t)bytes), ""), "");
+        ptr = LLVMGetOperand(ptr, 0);
     }
     sum = LLVMBuildAdd(g->b, sum, LLVMBuildPtrToInt(g->b, ptr, g->t.i64, ""), "");
     return LLVMBuildAnd(g->b, sum, i64_const(g, (int64_t)align - 1), "");

@@ -22,7 +22,8 @@ static void add_text_attribute(Gen *g, LLVMValueRef f, const char *name, const c
 
 static void add_attribute(Gen *g, LLVMValueRef f, unsigned index, const char *name, uint64_t value)
 {
-    LLVMAddAttributeAtIndex(f, index, LLVMCreateEnumAttribute(g->cx, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
+    LLVMAddAttributeAtIndex(f, index,
+                            LLVMCreateEnumAttribute(g->cx, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
 }
 
 LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type)
@@ -43,8 +44,8 @@ Function *function_begin(Gen *g, const char *name, LLVMTypeRef type)
     f->f        = add_function(g, name, type);
     f->buffers  = gen_alloc(g, (g->program->buffers.count + 1) * sizeof *f->buffers);
     LLVMSetLinkage(f->f, LLVMInternalLinkage);
-    g->f     = f;
-    f->entry = block_new(g, "entry");
+    g->f                    = f;
+    f->entry                = block_new(g, "entry");
     LLVMBasicBlockRef start = block_new(g, "start");
     LLVMPositionBuilderAtEnd(g->b, f->entry);
     LLVMBuildBr(g->b, start);
@@ -128,7 +129,7 @@ static void find_produced(void *user, const Stmt *s)
 {
     Gen *g = user;
     if (s->kind == STMT_PRODUCE && produced_index(g, s->produce.func) < 0) {
-        g->funcs = gen_grow(g, g->funcs, (size_t)g->func_count + 1, sizeof *g->funcs);
+        g->funcs                  = gen_grow(g, g->funcs, (size_t)g->func_count + 1, sizeof *g->funcs);
         g->funcs[g->func_count++] = s->produce.func;
     }
     stmt_children(s, NULL, find_produced, g);
@@ -175,20 +176,25 @@ static LLVMValueRef share(LLVMValueRef global)
 static LLVMValueRef make_rt_program(Gen *g)
 {
     const Program *p    = g->program;
-    LLVMTypeRef    port = LLVMStructTypeInContext(g->cx, (LLVMTypeRef[]){ g->t.ptr, g->t.i32, g->t.i32, g->t.i32, g->t.i32, g->t.ptr }, 6, false);
-    LLVMValueRef  *rows = gen_alloc(g, (size_t)(p->port_count + 1) * sizeof *rows);
+    LLVMTypeRef    port = LLVMStructTypeInContext(
+           g->cx, (LLVMTypeRef[]){ g->t.ptr, g->t.i32, g->t.i32, g->t.i32, g->t.i32, g->t.ptr }, 6, false);
+    LLVMValueRef *rows = gen_alloc(g, (size_t)(p->port_count + 1) * sizeof *rows);
     for (int i = 0; i < p->port_count; i++) {
         const Buffer *b        = p->buffers.at[i];
-        LLVMValueRef  fields[] = { text_const(g, b->name, strlen(b->name) + 1), i32_const(g, b->type), i32_const(g, b->rank), i32_const(g, b->dense),
-                                   i32_const(g, b->kind == BUFFER_OUTPUT), dims_text(g, b) };
-        rows[i] = LLVMConstStructInContext(g->cx, fields, 6, false);
+        LLVMValueRef  fields[] = { text_const(g, b->name, strlen(b->name) + 1),
+                                   i32_const(g, b->type),
+                                   i32_const(g, b->rank),
+                                   i32_const(g, b->dense),
+                                   i32_const(g, b->kind == BUFFER_OUTPUT),
+                                   dims_text(g, b) };
+        rows[i]                = LLVMConstStructInContext(g->cx, fields, 6, false);
     }
-    LLVMValueRef ports  = constant_global(g, LLVMConstArray2(port, rows, (uint64_t)p->port_count), "ports");
-    const char  *title  = p->title ? p->title : p->name;
-    LLVMValueRef name   = text_const(g, title, strlen(title) + 1);
-    LLVMValueRef funcs  = constant_global(g, profiled_names(g), "funcs");
+    LLVMValueRef ports    = constant_global(g, LLVMConstArray2(port, rows, (uint64_t)p->port_count), "ports");
+    const char  *title    = p->title ? p->title : p->name;
+    LLVMValueRef name     = text_const(g, title, strlen(title) + 1);
+    LLVMValueRef funcs    = constant_global(g, profiled_names(g), "funcs");
     LLVMValueRef fields[] = { name, i32_const(g, p->port_count), ports, i32_const(g, g->func_count), funcs };
-    char full[512];
+    char         full[512];
     snprintf(full, sizeof full, "%.400s.program", p->name);
     return constant_global(g, LLVMConstStructInContext(g->cx, fields, 5, false), full);
 }
@@ -214,10 +220,11 @@ static LLVMMetadataRef distinct_node(Gen *g, LLVMMetadataRef second)
 /* Each buffer is memory of its own: a scope for each, and for each the list of the others. */
 static void make_alias_scopes(Gen *g)
 {
-    const size_t     n      = g->program->buffers.count;
-    LLVMMetadataRef  domain = distinct_node(g, NULL), *scopes = gen_alloc(g, (n + 1) * sizeof *scopes), *others = gen_alloc(g, (n + 1) * sizeof *others);
-    g->alias_scope  = gen_alloc(g, (n + 1) * sizeof *g->alias_scope);
-    g->alias_others = gen_alloc(g, (n + 1) * sizeof *g->alias_others);
+    const size_t    n      = g->program->buffers.count;
+    LLVMMetadataRef domain = distinct_node(g, NULL), *scopes = gen_alloc(g, (n + 1) * sizeof *scopes),
+                    *others = gen_alloc(g, (n + 1) * sizeof *others);
+    g->alias_scope          = gen_alloc(g, (n + 1) * sizeof *g->alias_scope);
+    g->alias_others         = gen_alloc(g, (n + 1) * sizeof *g->alias_others);
     for (size_t i = 0; i < n; i++) {
         scopes[i]         = distinct_node(g, domain);
         g->alias_scope[i] = LLVMMDNodeInContext2(g->cx, &scopes[i], 1);
@@ -234,11 +241,18 @@ static void make_alias_scopes(Gen *g)
 static void make_types(Gen *g)
 {
     LLVMContextRef cx = g->cx;
-    g->t = (Types){ .i1 = LLVMInt1TypeInContext(cx), .i8 = LLVMInt8TypeInContext(cx), .i16 = LLVMInt16TypeInContext(cx),
-                    .i32 = LLVMInt32TypeInContext(cx), .i64 = LLVMInt64TypeInContext(cx), .f32 = LLVMFloatTypeInContext(cx),
-                    .f64 = LLVMDoubleTypeInContext(cx), .ptr = LLVMPointerTypeInContext(cx, 0), .none = LLVMVoidTypeInContext(cx) };
-    g->t.dim    = LLVMStructTypeInContext(cx, (LLVMTypeRef[]){ g->t.i32, g->t.i32, g->t.i64 }, 3, false);
-    g->t.buffer = LLVMStructTypeInContext(cx, (LLVMTypeRef[]){ g->t.ptr, g->t.i32, g->t.i32, LLVMArrayType2(g->t.dim, KN_MAX_RANK) }, 4, false);
+    g->t              = (Types){ .i1   = LLVMInt1TypeInContext(cx),
+                                 .i8   = LLVMInt8TypeInContext(cx),
+                                 .i16  = LLVMInt16TypeInContext(cx),
+                                 .i32  = LLVMInt32TypeInContext(cx),
+                                 .i64  = LLVMInt64TypeInContext(cx),
+                                 .f32  = LLVMFloatTypeInContext(cx),
+                                 .f64  = LLVMDoubleTypeInContext(cx),
+                                 .ptr  = LLVMPointerTypeInContext(cx, 0),
+                                 .none = LLVMVoidTypeInContext(cx) };
+    g->t.dim          = LLVMStructTypeInContext(cx, (LLVMTypeRef[]){ g->t.i32, g->t.i32, g->t.i64 }, 3, false);
+    g->t.buffer       = LLVMStructTypeInContext(
+              cx, (LLVMTypeRef[]){ g->t.ptr, g->t.i32, g->t.i32, LLVMArrayType2(g->t.dim, KN_MAX_RANK) }, 4, false);
     g->kind_alias       = LLVMGetMDKindIDInContext(cx, "alias.scope", 11);
     g->kind_noalias     = LLVMGetMDKindIDInContext(cx, "noalias", 7);
     g->kind_nontemporal = LLVMGetMDKindIDInContext(cx, "nontemporal", 11);
@@ -276,12 +290,14 @@ static LLVMValueRef call_body(Gen *g, LLVMValueRef entry, LLVMValueRef body, LLV
 }
 
 /* The variant for this CPU. */
-static LLVMValueRef call_chosen(Gen *g, LLVMValueRef entry, LLVMValueRef *bodies, LLVMValueRef used, LLVMValueRef choose)
+static LLVMValueRef call_chosen(Gen *g, LLVMValueRef entry, LLVMValueRef *bodies, LLVMValueRef used,
+                                LLVMValueRef choose)
 {
     const int         count = g->options->target_count;
-    LLVMBasicBlockRef first = LLVMAppendBasicBlockInContext(g->cx, entry, "baseline"), after = LLVMAppendBasicBlockInContext(g->cx, entry, "after");
-    LLVMValueRef      which = LLVMBuildCall2(g->b, LLVMFunctionType(g->t.i32, NULL, 0, false), choose, NULL, 0, "");
-    LLVMValueRef      go    = LLVMBuildSwitch(g->b, which, first, (unsigned)count);
+    LLVMBasicBlockRef first = LLVMAppendBasicBlockInContext(g->cx, entry, "baseline"),
+                      after = LLVMAppendBasicBlockInContext(g->cx, entry, "after");
+    LLVMValueRef which      = LLVMBuildCall2(g->b, LLVMFunctionType(g->t.i32, NULL, 0, false), choose, NULL, 0, "");
+    LLVMValueRef go         = LLVMBuildSwitch(g->b, which, first, (unsigned)count);
     LLVMPositionBuilderAtEnd(g->b, after);
     LLVMValueRef status = LLVMBuildPhi(g->b, g->t.i32, "status");
     for (int i = 0; i < count; i++) {
@@ -299,12 +315,13 @@ static LLVMValueRef call_chosen(Gen *g, LLVMValueRef entry, LLVMValueRef *bodies
 
 static void make_entry(Gen *g, LLVMValueRef *bodies)
 {
-    const int    ports   = g->program->port_count;
-    LLVMTypeRef  args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
-    LLVMValueRef choose  = g->options->target_count > 1 ? dispatch_function(g) : NULL;
-    LLVMValueRef f       = add_function(g, g->program->name, LLVMFunctionType(g->t.i32, args, 3, false));
-    LLVMValueRef rt = LLVMGetParam(f, 0), given = LLVMGetParam(f, 1);
-    LLVMBasicBlockRef begin = LLVMAppendBasicBlockInContext(g->cx, f, "begin"), run = LLVMAppendBasicBlockInContext(g->cx, f, "run"),
+    const int         ports   = g->program->port_count;
+    LLVMTypeRef       args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
+    LLVMValueRef      choose  = g->options->target_count > 1 ? dispatch_function(g) : NULL;
+    LLVMValueRef      f       = add_function(g, g->program->name, LLVMFunctionType(g->t.i32, args, 3, false));
+    LLVMValueRef      rt = LLVMGetParam(f, 0), given = LLVMGetParam(f, 1);
+    LLVMBasicBlockRef begin  = LLVMAppendBasicBlockInContext(g->cx, f, "begin"),
+                      run    = LLVMAppendBasicBlockInContext(g->cx, f, "run"),
                       refuse = LLVMAppendBasicBlockInContext(g->cx, f, "refuse");
     LLVMPositionBuilderAtEnd(g->b, begin);
     LLVMValueRef used   = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t.buffer, (uint64_t)(ports ? ports : 1)), "used");
@@ -314,7 +331,8 @@ static void make_entry(Gen *g, LLVMValueRef *bodies)
     LLVMBuildRet(g->b, status);
     LLVMPositionBuilderAtEnd(g->b, run);
     status = choose ? call_chosen(g, f, bodies, used, choose) : call_body(g, f, bodies[0], used);
-    LLVMBuildRet(g->b, rt_call(g, "kn_rt_leave", g->t.i32, 5, (LLVMValueRef[]){ rt, g->rt_program, given, used, status }));
+    LLVMBuildRet(g->b,
+                 rt_call(g, "kn_rt_leave", g->t.i32, 5, (LLVMValueRef[]){ rt, g->rt_program, given, used, status }));
 }
 
 /* The program for each target. */

@@ -1,9 +1,11 @@
-/* Loads of one statement that are at a place of their own in each lane, but near each other: f(z) and f(z + 1), or the channels of a pixel.
+/* Loads of one statement that are at a place of their own in each lane, but near each other: f(z) and f(z + 1), or the
+ * channels of a pixel.
  *
- * Each lane reads 2 or 4 elements at once, beginning at the place of one of these loads, the base, and the lanes' elements are transposed: element k of all lanes is a vector. A
- * gather takes more than a cycle for each lane and element; this half of one.
- * Indices made of data are clamped to the box that is stored, so clamp(z) and clamp(z + 1) are 0 or 1 apart: where the distance is not the same in all lanes, each one chooses.
- * What is loaded for real has coordinates that do not wrap, so that a distance of i32 is one of numbers; of what is not, any element will do.
+ * Each lane reads 2 or 4 elements at once, beginning at the place of one of these loads, the base, and the lanes'
+ * elements are transposed: element k of all lanes is a vector. A gather takes more than a cycle for each lane and
+ * element; this half of one. Indices made of data are clamped to the box that is stored, so clamp(z) and clamp(z + 1)
+ * are 0 or 1 apart: where the distance is not the same in all lanes, each one chooses. What is loaded for real has
+ * coordinates that do not wrap, so that a distance of i32 is one of numbers; of what is not, any element will do.
  * Behind scratch there is room to read; of inputs only what lies between the loads is read. */
 #include "codegen/llvm.h"
 
@@ -12,7 +14,7 @@ enum { MOST_WINDOW = 4, MOST_NEAR = 256, MOST_DEPTH = 8, BLOCK = 4 };
 /* The distance of one index from another: from low to high, in steps. */
 typedef struct Distance {
     int64_t     low, high, step;
-    const Expr *from, *to;      /* where low < high: (to - from) * step is the distance from `zero` */
+    const Expr *from, *to; /* where low < high: (to - from) * step is the distance from `zero` */
     int64_t     zero;
 } Distance;
 
@@ -50,8 +52,10 @@ static bool is_between(const Expr *a, const Expr *b, int depth, int64_t *low, in
         if (x->op != y->op || x->type != y->type || depth == MOST_DEPTH)
             return false;
         const bool clamp = x->op == EX_MIN || x->op == EX_MAX, sum = x->op == EX_ADD || x->op == EX_SUB;
-        const bool wider = x->op == EX_CAST && x->type == KN_I64 && x->args[0]->type == KN_I32 && y->args[0]->type == KN_I32;
-        if (!(clamp || sum ? others_between(x, y, depth, low, high) : wider && is_between(x->args[0], y->args[0], depth + 1, low, high)))
+        const bool wider =
+            x->op == EX_CAST && x->type == KN_I64 && x->args[0]->type == KN_I32 && y->args[0]->type == KN_I32;
+        if (!(clamp || sum ? others_between(x, y, depth, low, high)
+                           : wider && is_between(x->args[0], y->args[0], depth + 1, low, high)))
             return false;
         *low  = clamp && *low > 0 ? 0 : *low;
         *high = clamp && *high < 0 ? 0 : *high;
@@ -91,7 +95,8 @@ static bool distance(const Address *a, const Address *b, Distance *d)
 
 void near_collect(Gen *g, const Expr *load, const Address *a)
 {
-    if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || type_bits(a->buffer->type) != 32 || g->lanes % BLOCK || g->near_count == MOST_NEAR || is_table(g, a))
+    if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || type_bits(a->buffer->type) != 32 ||
+        g->lanes % BLOCK || g->near_count == MOST_NEAR || is_table(g, a))
         return;
     if (g->near_count == g->near_capacity) {
         g->near_capacity = g->near_capacity ? 2 * g->near_capacity : 16;
@@ -113,7 +118,8 @@ static void form_window(Gen *g, int at)
     Distance d;
     int      first = at;
     for (int i = 0; i < g->near_count; i++)
-        if (g->near[i].base < 0 && is_served(&g->near[i], &g->near[first], &d) && d.high > 0 && is_served(&g->near[i], &g->near[at], &d))
+        if (g->near[i].base < 0 && is_served(&g->near[i], &g->near[first], &d) && d.high > 0 &&
+            is_served(&g->near[i], &g->near[at], &d))
             first = i;
     Near   *base = &g->near[first];
     int64_t last = 0;
@@ -136,7 +142,7 @@ static LLVMValueRef block_shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const 
     LLVMValueRef all[MOST_LANES];
     for (int i = 0; i < g->lanes; i++) {
         const int place = places[i % BLOCK];
-        all[i] = i32_const(g, i / BLOCK * BLOCK + (place < BLOCK ? place : g->lanes + place - BLOCK));
+        all[i]          = i32_const(g, i / BLOCK * BLOCK + (place < BLOCK ? place : g->lanes + place - BLOCK));
     }
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(all, (unsigned)g->lanes), "");
 }
@@ -150,7 +156,8 @@ static LLVMValueRef concatenated(Gen *g, LLVMValueRef *v, int count, int size)
             places[i] = i32_const(g, i);
         LLVMValueRef all = LLVMConstVector(places, 2 * (unsigned)size);
         for (int i = 0; i < count; i += 2)
-            v[i / 2] = LLVMBuildShuffleVector(g->b, v[i], i + 1 < count ? v[i + 1] : LLVMGetPoison(LLVMTypeOf(v[i])), all, "");
+            v[i / 2] =
+                LLVMBuildShuffleVector(g->b, v[i], i + 1 < count ? v[i + 1] : LLVMGetPoison(LLVMTypeOf(v[i])), all, "");
     }
     return v[0];
 }
@@ -167,16 +174,18 @@ static LLVMValueRef blocks(Gen *g, LLVMValueRef const *lane, int width, int from
     LLVMValueRef all = concatenated(g, parts, n, width), places[MOST_LANES];
     for (int i = 0; i < g->lanes; i++)
         places[i] = i32_const(g, i);
-    return LLVMBuildShuffleVector(g->b, all, LLVMGetPoison(LLVMTypeOf(all)), LLVMConstVector(places, (unsigned)g->lanes), "");
+    return LLVMBuildShuffleVector(g->b, all, LLVMGetPoison(LLVMTypeOf(all)),
+                                  LLVMConstVector(places, (unsigned)g->lanes), "");
 }
 
 /* Reads `width` elements for each lane; window[k] is element k of all. */
 static void load_window(Gen *g, Near *base)
 {
     static const int halves[2][BLOCK] = { { 0, 2, 4, 6 }, { 1, 3, 5, 7 } };
-    static const int mixed[2][BLOCK]  = { { 0, 4, 1, 5 }, { 2, 6, 3, 7 } }, joined[2][BLOCK] = { { 0, 1, 4, 5 }, { 2, 3, 6, 7 } };
-    const Buffer *b = base->address.buffer;
-    LLVMTypeRef   type = LLVMVectorType(memory_type(g, b->type), (unsigned)base->width);
+    static const int mixed[2][BLOCK]  = { { 0, 4, 1, 5 }, { 2, 6, 3, 7 } },
+                     joined[2][BLOCK] = { { 0, 1, 4, 5 }, { 2, 3, 6, 7 } };
+    const Buffer *b                   = base->address.buffer;
+    LLVMTypeRef   type                = LLVMVectorType(memory_type(g, b->type), (unsigned)base->width);
     LLVMValueRef  lane[MOST_LANES], v[MOST_WINDOW];
     for (int i = 0; i < g->lanes; i++) {
         LLVMValueRef ptr = address_lane(g, &base->address, i);
@@ -189,8 +198,9 @@ static void load_window(Gen *g, Near *base)
         if (base->width == 2) {
             base->window[k] = block_shuffle(g, v[0], v[1], halves[k]);
         } else {
-            LLVMValueRef low = block_shuffle(g, v[0], v[1], mixed[k / 2]), high = block_shuffle(g, v[2], v[3], mixed[k / 2]);
-            base->window[k] = block_shuffle(g, low, high, joined[k % 2]);
+            LLVMValueRef low  = block_shuffle(g, v[0], v[1], mixed[k / 2]),
+                         high = block_shuffle(g, v[2], v[3], mixed[k / 2]);
+            base->window[k]   = block_shuffle(g, low, high, joined[k % 2]);
         }
 }
 
@@ -206,7 +216,8 @@ static LLVMValueRef chosen(Gen *g, const Near *base, const Distance *d)
     here(g);
     LLVMValueRef apart = LLVMBuildSub(g->b, to, from, "");
     for (int64_t at = d->low; at < d->high; at += d->step) {
-        LLVMValueRef now = LLVMBuildICmp(g->b, LLVMIntEQ, apart, int_like(LLVMTypeOf(apart), (at - d->zero) / d->step), "");
+        LLVMValueRef now =
+            LLVMBuildICmp(g->b, LLVMIntEQ, apart, int_like(LLVMTypeOf(apart), (at - d->zero) / d->step), "");
         r = LLVMBuildSelect(g->b, now, base->window[at], r, "");
     }
     return r;

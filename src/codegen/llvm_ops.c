@@ -1,7 +1,7 @@
 /* The operators on scalars or lanes: a table of builders. Each gives the bits that interp/ops.c gives.
  *
- * Float operators of f16 and bf16 are built in f32. Where the program is not strict, sums and products may be contracted to fused ones; nothing is ever
- * reordered, and NaN and signed zeros keep their meaning. */
+ * Float operators of f16 and bf16 are built in f32. Where the program is not strict, sums and products may be
+ * contracted to fused ones; nothing is ever reordered, and NaN and signed zeros keep their meaning. */
 #include "codegen/llvm.h"
 
 /* ---- Floats ---- */
@@ -39,9 +39,18 @@ static LLVMValueRef arithmetic(Gen *g, const Expr *e, LLVMValueRef *a, Build2 *i
     return narrow_float(g, contractable(g, e, r), e->type);
 }
 
-static LLVMValueRef build_add(Gen *g, const Expr *e, LLVMValueRef *a) { return arithmetic(g, e, a, LLVMBuildAdd, LLVMBuildFAdd); }
-static LLVMValueRef build_sub(Gen *g, const Expr *e, LLVMValueRef *a) { return arithmetic(g, e, a, LLVMBuildSub, LLVMBuildFSub); }
-static LLVMValueRef build_mul(Gen *g, const Expr *e, LLVMValueRef *a) { return arithmetic(g, e, a, LLVMBuildMul, LLVMBuildFMul); }
+static LLVMValueRef build_add(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return arithmetic(g, e, a, LLVMBuildAdd, LLVMBuildFAdd);
+}
+static LLVMValueRef build_sub(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return arithmetic(g, e, a, LLVMBuildSub, LLVMBuildFSub);
+}
+static LLVMValueRef build_mul(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return arithmetic(g, e, a, LLVMBuildMul, LLVMBuildFMul);
+}
 
 static LLVMValueRef build_neg(Gen *g, const Expr *e, LLVMValueRef *a)
 {
@@ -51,8 +60,8 @@ static LLVMValueRef build_neg(Gen *g, const Expr *e, LLVMValueRef *a)
 }
 
 static const char *const float_functions[EX_COUNT] = {
-    [EX_FLOOR] = "llvm.floor", [EX_CEIL] = "llvm.ceil", [EX_ROUND] = "llvm.rint", [EX_TRUNC] = "llvm.trunc", [EX_SQRT] = "llvm.sqrt",
-    [EX_ABS] = "llvm.fabs",
+    [EX_FLOOR] = "llvm.floor", [EX_CEIL] = "llvm.ceil", [EX_ROUND] = "llvm.rint",
+    [EX_TRUNC] = "llvm.trunc", [EX_SQRT] = "llvm.sqrt", [EX_ABS] = "llvm.fabs",
 };
 
 static LLVMValueRef build_float_function(Gen *g, const Expr *e, LLVMValueRef *a)
@@ -104,8 +113,8 @@ static Quotient divide_constant(Gen *g, LLVMValueRef x, int64_t c, int bits)
 /* By anything: 0 and -1 are divided by 1 instead and put right afterwards, so that nothing traps. */
 static Quotient divide_signed(Gen *g, LLVMValueRef x, LLVMValueRef y)
 {
-    LLVMTypeRef  type    = LLVMTypeOf(x);
-    LLVMValueRef zero    = LLVMConstNull(type), one = int_like(type, 1);
+    LLVMTypeRef  type = LLVMTypeOf(x);
+    LLVMValueRef zero = LLVMConstNull(type), one = int_like(type, 1);
     LLVMValueRef special = LLVMBuildICmp(g->b, LLVMIntULE, LLVMBuildAdd(g->b, y, one, ""), one, "");
     LLVMValueRef by      = LLVMBuildSelect(g->b, special, one, y, "");
     LLVMValueRef q       = LLVMBuildSDiv(g->b, x, by, "");
@@ -114,9 +123,10 @@ static Quotient divide_signed(Gen *g, LLVMValueRef x, LLVMValueRef y)
     LLVMValueRef upward  = LLVMBuildICmp(g->b, LLVMIntSGT, by, zero, "");
     LLVMValueRef step    = LLVMBuildSelect(g->b, upward, one, int_like(type, -1), "");
     LLVMValueRef size    = LLVMBuildSelect(g->b, upward, by, LLVMBuildNeg(g->b, by, ""), "");
-    q = LLVMBuildSub(g->b, q, LLVMBuildSelect(g->b, below, step, zero, ""), "");
-    r = LLVMBuildAdd(g->b, r, LLVMBuildSelect(g->b, below, size, zero, ""), "");
-    return (Quotient){ LLVMBuildSelect(g->b, special, LLVMBuildMul(g->b, x, y, ""), q, ""), LLVMBuildSelect(g->b, special, zero, r, "") };
+    q                    = LLVMBuildSub(g->b, q, LLVMBuildSelect(g->b, below, step, zero, ""), "");
+    r                    = LLVMBuildAdd(g->b, r, LLVMBuildSelect(g->b, below, size, zero, ""), "");
+    return (Quotient){ LLVMBuildSelect(g->b, special, LLVMBuildMul(g->b, x, y, ""), q, ""),
+                       LLVMBuildSelect(g->b, special, zero, r, "") };
 }
 
 static Quotient divide_unsigned(Gen *g, LLVMValueRef x, LLVMValueRef y)
@@ -125,7 +135,7 @@ static Quotient divide_unsigned(Gen *g, LLVMValueRef x, LLVMValueRef y)
     LLVMValueRef zero = LLVMConstNull(type);
     LLVMValueRef none = LLVMBuildICmp(g->b, LLVMIntEQ, y, zero, "");
     LLVMValueRef by   = LLVMBuildSelect(g->b, none, int_like(type, 1), y, "");
-    LLVMValueRef q    = LLVMBuildUDiv(g->b, x, by, ""), r = LLVMBuildURem(g->b, x, by, "");
+    LLVMValueRef q = LLVMBuildUDiv(g->b, x, by, ""), r = LLVMBuildURem(g->b, x, by, "");
     return (Quotient){ LLVMBuildSelect(g->b, none, zero, q, ""), LLVMBuildSelect(g->b, none, zero, r, "") };
 }
 
@@ -154,31 +164,46 @@ static LLVMValueRef build_mod(Gen *g, const Expr *e, LLVMValueRef *a)
 
 /* ---- Order ---- */
 
-static LLVMValueRef compare(Gen *g, const Expr *e, LLVMValueRef *a, LLVMIntPredicate s, LLVMIntPredicate u, LLVMRealPredicate f)
+static LLVMValueRef compare(Gen *g, const Expr *e, LLVMValueRef *a, LLVMIntPredicate s, LLVMIntPredicate u,
+                            LLVMRealPredicate f)
 {
     if (on_floats(e))
         return LLVMBuildFCmp(g->b, f, wide(g, e, a[0]), wide(g, e, a[1]), "");
     return LLVMBuildICmp(g->b, on_signed(e) ? s : u, a[0], a[1], "");
 }
 
-static LLVMValueRef build_lt(Gen *g, const Expr *e, LLVMValueRef *a) { return compare(g, e, a, LLVMIntSLT, LLVMIntULT, LLVMRealOLT); }
-static LLVMValueRef build_le(Gen *g, const Expr *e, LLVMValueRef *a) { return compare(g, e, a, LLVMIntSLE, LLVMIntULE, LLVMRealOLE); }
-static LLVMValueRef build_eq(Gen *g, const Expr *e, LLVMValueRef *a) { return compare(g, e, a, LLVMIntEQ, LLVMIntEQ, LLVMRealOEQ); }
-static LLVMValueRef build_ne(Gen *g, const Expr *e, LLVMValueRef *a) { return compare(g, e, a, LLVMIntNE, LLVMIntNE, LLVMRealUNE); }
+static LLVMValueRef build_lt(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return compare(g, e, a, LLVMIntSLT, LLVMIntULT, LLVMRealOLT);
+}
+static LLVMValueRef build_le(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return compare(g, e, a, LLVMIntSLE, LLVMIntULE, LLVMRealOLE);
+}
+static LLVMValueRef build_eq(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return compare(g, e, a, LLVMIntEQ, LLVMIntEQ, LLVMRealOEQ);
+}
+static LLVMValueRef build_ne(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return compare(g, e, a, LLVMIntNE, LLVMIntNE, LLVMRealUNE);
+}
 
 /* a < b ? a : b, and the same with >: what NaN gives follows from that. */
 static LLVMValueRef build_min(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     if (!on_floats(e))
         return intrinsic2(g, on_signed(e) ? "llvm.smin" : "llvm.umin", a[0], a[1]);
-    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, wide(g, e, a[0]), wide(g, e, a[1]), ""), a[0], a[1], "");
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, wide(g, e, a[0]), wide(g, e, a[1]), ""), a[0], a[1],
+                           "");
 }
 
 static LLVMValueRef build_max(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     if (!on_floats(e))
         return intrinsic2(g, on_signed(e) ? "llvm.smax" : "llvm.umax", a[0], a[1]);
-    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, wide(g, e, a[0]), wide(g, e, a[1]), ""), a[0], a[1], "");
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, wide(g, e, a[0]), wide(g, e, a[1]), ""), a[0], a[1],
+                           "");
 }
 
 static LLVMValueRef build_abs(Gen *g, const Expr *e, LLVMValueRef *a)
@@ -203,10 +228,26 @@ static LLVMValueRef build_select(Gen *g, const Expr *e, LLVMValueRef *a)
 
 /* ---- Bits ---- */
 
-static LLVMValueRef build_and(Gen *g, const Expr *e, LLVMValueRef *a) { (void)e; return LLVMBuildAnd(g->b, a[0], a[1], ""); }
-static LLVMValueRef build_or(Gen *g, const Expr *e, LLVMValueRef *a)  { (void)e; return LLVMBuildOr(g->b, a[0], a[1], ""); }
-static LLVMValueRef build_xor(Gen *g, const Expr *e, LLVMValueRef *a) { (void)e; return LLVMBuildXor(g->b, a[0], a[1], ""); }
-static LLVMValueRef build_not(Gen *g, const Expr *e, LLVMValueRef *a) { (void)e; return LLVMBuildNot(g->b, a[0], ""); }
+static LLVMValueRef build_and(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    (void)e;
+    return LLVMBuildAnd(g->b, a[0], a[1], "");
+}
+static LLVMValueRef build_or(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    (void)e;
+    return LLVMBuildOr(g->b, a[0], a[1], "");
+}
+static LLVMValueRef build_xor(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    (void)e;
+    return LLVMBuildXor(g->b, a[0], a[1], "");
+}
+static LLVMValueRef build_not(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    (void)e;
+    return LLVMBuildNot(g->b, a[0], "");
+}
 
 static LLVMValueRef build_popcount(Gen *g, const Expr *e, LLVMValueRef *a)
 {
@@ -219,7 +260,8 @@ static LLVMValueRef build_clz(Gen *g, const Expr *e, LLVMValueRef *a)
     return convert(g, zeros, type_table[e->args[0]->type].as_unsigned, e->type, false);
 }
 
-/* (a + b + 1) >> 1 in a wider type is an instruction for unsigned bytes and words; elsewhere a + b = 2*(a | b) - (a ^ b). */
+/* (a + b + 1) >> 1 in a wider type is an instruction for unsigned bytes and words; elsewhere a + b = 2*(a | b) - (a ^
+ * b). */
 static LLVMValueRef build_avg_up(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     LLVMTypeRef type = LLVMTypeOf(a[0]);
@@ -228,12 +270,14 @@ static LLVMValueRef build_avg_up(Gen *g, const Expr *e, LLVMValueRef *a)
         if (whole)
             return whole;
         LLVMTypeRef  more = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)type_bits(e->type)), a[0]);
-        LLVMValueRef sum  = LLVMBuildAdd(g->b, LLVMBuildZExt(g->b, a[0], more, ""), LLVMBuildZExt(g->b, a[1], more, ""), "");
+        LLVMValueRef sum =
+            LLVMBuildAdd(g->b, LLVMBuildZExt(g->b, a[0], more, ""), LLVMBuildZExt(g->b, a[1], more, ""), "");
         sum = LLVMBuildAdd(g->b, sum, int_like(more, 1), "");
         return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, sum, int_like(more, 1), ""), type, "");
     }
     LLVMValueRef half = LLVMBuildXor(g->b, a[0], a[1], "");
-    half = on_signed(e) ? LLVMBuildAShr(g->b, half, int_like(type, 1), "") : LLVMBuildLShr(g->b, half, int_like(type, 1), "");
+    half              = on_signed(e) ? LLVMBuildAShr(g->b, half, int_like(type, 1), "")
+                                     : LLVMBuildLShr(g->b, half, int_like(type, 1), "");
     return LLVMBuildSub(g->b, LLVMBuildOr(g->b, a[0], a[1], ""), half, "");
 }
 
@@ -241,7 +285,8 @@ static LLVMValueRef build_avg_down(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     LLVMTypeRef  type = LLVMTypeOf(a[0]);
     LLVMValueRef half = LLVMBuildXor(g->b, a[0], a[1], "");
-    half = on_signed(e) ? LLVMBuildAShr(g->b, half, int_like(type, 1), "") : LLVMBuildLShr(g->b, half, int_like(type, 1), "");
+    half              = on_signed(e) ? LLVMBuildAShr(g->b, half, int_like(type, 1), "")
+                                     : LLVMBuildLShr(g->b, half, int_like(type, 1), "");
     return LLVMBuildAdd(g->b, LLVMBuildAnd(g->b, a[0], a[1], ""), half, "");
 }
 
@@ -263,17 +308,21 @@ static LLVMValueRef shift_constant(Gen *g, LLVMValueRef x, int64_t s, int bits, 
 /* An amount of any integer type brought into -limit .. limit, as an integer like x. */
 static LLVMValueRef shift_amount(Gen *g, LLVMValueRef s, kn_type t, LLVMValueRef x, int limit)
 {
-    LLVMTypeRef  type = LLVMTypeOf(s), to = LLVMTypeOf(x);
-    const int    most = limit < type_max(t) ? limit : (int)type_max(t);
-    LLVMTypeRef  scalar = LLVMGetTypeKind(to) == LLVMVectorTypeKind ? LLVMGetElementType(to) : to;
-    const int    bits = (int)LLVMGetIntTypeWidth(scalar);
+    LLVMTypeRef type = LLVMTypeOf(s), to = LLVMTypeOf(x);
+    const int   most   = limit < type_max(t) ? limit : (int)type_max(t);
+    LLVMTypeRef scalar = LLVMGetTypeKind(to) == LLVMVectorTypeKind ? LLVMGetElementType(to) : to;
+    const int   bits   = (int)LLVMGetIntTypeWidth(scalar);
     if (type_is_signed(t)) {
         s = intrinsic2(g, "llvm.smin", s, int_like(type, most));
         s = intrinsic2(g, "llvm.smax", s, int_like(type, -most));
-        return type_bits(t) < bits ? LLVMBuildSExt(g->b, s, to, "") : type_bits(t) > bits ? LLVMBuildTrunc(g->b, s, to, "") : s;
+        return type_bits(t) < bits   ? LLVMBuildSExt(g->b, s, to, "")
+               : type_bits(t) > bits ? LLVMBuildTrunc(g->b, s, to, "")
+                                     : s;
     }
     s = intrinsic2(g, "llvm.umin", s, int_like(type, most));
-    return type_bits(t) < bits ? LLVMBuildZExt(g->b, s, to, "") : type_bits(t) > bits ? LLVMBuildTrunc(g->b, s, to, "") : s;
+    return type_bits(t) < bits   ? LLVMBuildZExt(g->b, s, to, "")
+           : type_bits(t) > bits ? LLVMBuildTrunc(g->b, s, to, "")
+                                 : s;
 }
 
 /* x << s for 0 <= s; 0 from `bits` on. */
@@ -327,8 +376,14 @@ static LLVMValueRef build_shift(Gen *g, const Expr *e, LLVMValueRef *a, bool lef
     return left ? shift_left(g, a[0], n, bits) : shift_right(g, a[0], n, bits, on_signed(e));
 }
 
-static LLVMValueRef build_shl(Gen *g, const Expr *e, LLVMValueRef *a) { return build_shift(g, e, a, true); }
-static LLVMValueRef build_shr(Gen *g, const Expr *e, LLVMValueRef *a) { return build_shift(g, e, a, false); }
+static LLVMValueRef build_shl(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return build_shift(g, e, a, true);
+}
+static LLVMValueRef build_shr(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    return build_shift(g, e, a, false);
+}
 
 /* (a * b) >> s with the whole product, of twice the width. */
 static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
@@ -338,7 +393,7 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
     LLVMTypeRef  type      = LLVMTypeOf(a[0]);
     LLVMTypeRef  more      = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)bits), a[0]);
     int64_t      s;
-    const bool   constant  = constant_amount(e->args[2], 2 * bits, &s);
+    const bool   constant = constant_amount(e->args[2], 2 * bits, &s);
     LLVMValueRef x[2], high = bits == 16 && constant ? upper_product_x86(g, e->type, a[0], a[1], (int)s) : NULL;
     if (high)
         return high;
@@ -348,8 +403,9 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
     if (constant)
         return LLVMBuildTrunc(g->b, shift_constant(g, product, -s, 2 * bits, is_signed), type, "");
     LLVMValueRef n = shift_amount(g, a[2], e->args[2]->type, product, 2 * bits);
-    product = type_is_signed(e->args[2]->type) ? shift_either(g, product, LLVMBuildNeg(g->b, n, ""), 2 * bits, is_signed)
-                                               : shift_right(g, product, n, 2 * bits, is_signed);
+    product        = type_is_signed(e->args[2]->type)
+                         ? shift_either(g, product, LLVMBuildNeg(g->b, n, ""), 2 * bits, is_signed)
+                         : shift_right(g, product, n, 2 * bits, is_signed);
     return LLVMBuildTrunc(g->b, product, type, "");
 }
 
@@ -376,9 +432,11 @@ static LLVMValueRef build_reinterpret(Gen *g, const Expr *e, LLVMValueRef *a)
     return from_memory(g, LLVMBuildBitCast(g->b, v, like(memory_type(g, e->type), v), ""), e->type);
 }
 
+/* clang-format off */
 Operator *const operator_table[EX_COUNT] = {
     [EX_CAST] = build_cast, [EX_SAT_CAST] = build_sat_cast, [EX_REINTERPRET] = build_reinterpret,
-    [EX_NEG] = build_neg, [EX_ADD] = build_add, [EX_SUB] = build_sub, [EX_MUL] = build_mul, [EX_DIV] = build_div, [EX_MOD] = build_mod,
+    [EX_NEG] = build_neg, [EX_ADD] = build_add, [EX_SUB] = build_sub, [EX_MUL] = build_mul, [EX_DIV] = build_div,
+    [EX_MOD] = build_mod,
     [EX_MIN] = build_min, [EX_MAX] = build_max, [EX_ABS] = build_abs, [EX_ABSD] = build_absd,
     [EX_AVG_UP] = build_avg_up, [EX_AVG_DOWN] = build_avg_down, [EX_MUL_SHIFT] = build_mul_shift,
     [EX_POPCOUNT] = build_popcount, [EX_CLZ] = build_clz, [EX_SHL] = build_shl, [EX_SHR] = build_shr,
@@ -388,3 +446,4 @@ Operator *const operator_table[EX_COUNT] = {
     [EX_LT] = build_lt, [EX_LE] = build_le, [EX_EQ] = build_eq, [EX_NE] = build_ne,
     [EX_AND] = build_and, [EX_OR] = build_or, [EX_SELECT] = build_select,
 };
+/* clang-format on */

@@ -1,18 +1,19 @@
-/* Parallel loops, and parts of large functions: the body becomes a function of its own, which gets what it uses from outside in a closure. */
+/* Parallel loops, and parts of large functions: the body becomes a function of its own, which gets what it uses from
+ * outside in a closure. */
 #include "codegen/llvm.h"
 
 #include <stdio.h>
 
-enum { MOST_STORES = 64 };      /* of a function that is made in one piece */
+enum { MOST_STORES = 64 }; /* of a function that is made in one piece */
 
 /* What the body uses of the function around it. */
 typedef struct Captured {
-    Gen     *g;
-    Binding *names;
-    int      name_count, name_capacity;
+    Gen           *g;
+    Binding       *names;
+    int            name_count, name_capacity;
     const Buffer **buffers;
-    int      buffer_count;
-    bool    *has_buffer;        /* by id */
+    int            buffer_count;
+    bool          *has_buffer; /* by id */
 } Captured;
 
 static void capture_buffer(Captured *c, const Buffer *b)
@@ -78,7 +79,9 @@ static void capture_stmt(void *user, const Stmt *s)
 static Captured capture(Gen *g, const Stmt *body)
 {
     const size_t n = g->program->buffers.count;
-    Captured     c = { .g = g, .buffers = gen_alloc(g, n * sizeof *c.buffers), .has_buffer = gen_alloc(g, n * sizeof *c.has_buffer) };
+    Captured     c = { .g          = g,
+                       .buffers    = gen_alloc(g, n * sizeof *c.buffers),
+                       .has_buffer = gen_alloc(g, n * sizeof *c.has_buffer) };
     statement_begin(g);
     if (body)
         capture_stmt(&c, body);
@@ -90,8 +93,8 @@ static LLVMTypeRef closure_type(Gen *g, const Captured *c)
 {
     LLVMTypeRef *types = gen_alloc(g, (size_t)(2 + c->name_count + 2 * c->buffer_count) * sizeof *types);
     unsigned     n     = 0;
-    types[n++] = g->t.ptr;
-    types[n++] = g->t.ptr;
+    types[n++]         = g->t.ptr;
+    types[n++]         = g->t.ptr;
     for (int i = 0; i < c->name_count; i++)
         types[n++] = LLVMTypeOf(c->names[i].value.v);
     for (int i = 0; i < c->buffer_count; i++) {
@@ -130,7 +133,7 @@ static LLVMValueRef make_closure(Gen *g, const Captured *c, LLVMTypeRef type)
 static void open_closure(Gen *g, const Captured *c, LLVMTypeRef type, LLVMValueRef closure)
 {
     here(g);
-    unsigned n = 0;
+    unsigned n   = 0;
     g->f->used   = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "used");
     g->f->params = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "params");
     for (int i = 0; i < c->name_count; i++) {
@@ -140,25 +143,28 @@ static void open_closure(Gen *g, const Captured *c, LLVMTypeRef type, LLVMValueR
         bind(g, b->name, value_constant(g, v), b->coordinate)->captured = true;
     }
     for (int i = 0; i < c->buffer_count; i++) {
-        const Buffer *b  = c->buffers[i];
-        LLVMValueRef  at = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), b->name);
-        LLVMValueRef  high = LLVMBuildLoad2(g->b, g->t.i64, closure_field(g, type, closure, n++), "");
-        g->f->buffers[b->id] = (BufferState){ .base = at, .low = i64_const(g, 0), .high = high, .level = g->f->base,
-                                               .elements = g->f->outer->buffers[b->id].elements };
+        const Buffer *b      = c->buffers[i];
+        LLVMValueRef  at     = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), b->name);
+        LLVMValueRef  high   = LLVMBuildLoad2(g->b, g->t.i64, closure_field(g, type, closure, n++), "");
+        g->f->buffers[b->id] = (BufferState){ .base     = at,
+                                              .low      = i64_const(g, 0),
+                                              .high     = high,
+                                              .level    = g->f->base,
+                                              .elements = g->f->outer->buffers[b->id].elements };
     }
 }
 
 void gen_parallel(Gen *g, const Stmt *s)
 {
-    char         name[512];
-    Captured     c    = capture(g, s->loop.body);
-    LLVMTypeRef  type = closure_type(g, &c);
-    LLVMTypeRef  args[3] = { g->t.ptr, g->t.i32, g->t.ptr };
+    char        name[512];
+    Captured    c       = capture(g, s->loop.body);
+    LLVMTypeRef type    = closure_type(g, &c);
+    LLVMTypeRef args[3] = { g->t.ptr, g->t.i32, g->t.ptr };
     snprintf(name, sizeof name, "%.200s%s.%.200s.%d", g->program->name, g->suffix, s->loop.name, g->parallel_count++);
     Function *f = function_begin(g, name, LLVMFunctionType(g->t.i32, args, 3, false));
     f->rt       = LLVMGetParam(f->f, 0);
     open_closure(g, &c, type, LLVMGetParam(f->f, 2));
-    Value v  = value_constant(g, LLVMGetParam(f->f, 1));
+    Value    v  = value_constant(g, LLVMGetParam(f->f, 1));
     Binding *b  = bind(g, s->loop.name, v, true);
     b->captured = true;
     function_measure(g, s->loop.body);
@@ -169,19 +175,21 @@ void gen_parallel(Gen *g, const Stmt *s)
     statement_begin(g);
     LLVMValueRef min = gen_uniform(g, s->loop.min), extent = gen_uniform(g, s->loop.extent);
     LLVMValueRef closure = make_closure(g, &c, type);
-    fail_unless_zero(g, rt_call(g, "kn_rt_parallel", g->t.i32, 5, (LLVMValueRef[]){ g->f->rt, body, min, extent, closure }));
+    fail_unless_zero(
+        g, rt_call(g, "kn_rt_parallel", g->t.i32, 5, (LLVMValueRef[]){ g->f->rt, body, min, extent, closure }));
 }
 
 /* ---- Large functions ---- */
 
-/* Stores of a statement, and loops around loops that are as long as sizes make them, without those of parallel loops, which are functions anyway. */
+/* Stores of a statement, and loops around loops that are as long as sizes make them, without those of parallel loops,
+ * which are functions anyway. */
 typedef struct Measure {
     int stores, loops, long_loops;
 } Measure;
 
 static void measure(void *user, const Stmt *s)
 {
-    Measure  *m = user;
+    Measure  *m      = user;
     const int before = m->loops;
     int64_t   extent;
     m->stores += s->kind == STMT_STORE;
@@ -201,10 +209,11 @@ void function_measure(Gen *g, const Stmt *body)
     g->f->large = m.stores > MOST_STORES;
 }
 
-/* Does the statement write vectors into a tile of the function around it, which LLVM keeps in registers as long as no other function has its address? */
+/* Does the statement write vectors into a tile of the function around it, which LLVM keeps in registers as long as no
+ * other function has its address? */
 typedef struct TileSearch {
     const Gen *g;
-    int        vectors;         /* vector loops around */
+    int        vectors; /* vector loops around */
     bool       found;
 } TileSearch;
 

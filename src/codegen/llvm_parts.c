@@ -43,7 +43,7 @@ bool emit_parts(const Program *program, const CodegenOptions *options, Emitted *
     const int count = options->target_count;
     PartCall  calls[MOST_TARGETS];
     Emitted   objects[MOST_TARGETS] = { 0 };
-    bool      done = true;
+    bool      done                  = true;
     for (int i = 0; i < count; i++)
         calls[i] = (PartCall){ .program = program, .options = options, .index = i };
     emit_all(calls, count);

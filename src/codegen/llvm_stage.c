@@ -1,6 +1,7 @@
 /* Calls of extern stages: kn_buffers of the storage are made on the stack and handed to the runtime.
  *
- * The stage's C function is the external symbol of its name. The pointer that was given with it is the address of the weak symbol NAME.user: NULL where nobody defines it. */
+ * The stage's C function is the external symbol of its name. The pointer that was given with it is the address of the
+ * weak symbol NAME.user: NULL where nobody defines it. */
 #include "codegen/llvm.h"
 #include "pipeline/pipeline.h"
 
@@ -45,10 +46,11 @@ static void store_buffer(Gen *g, LLVMValueRef at, const StageOperand *o, const E
     LLVMValueRef data = buffer_base(g, o->buffer);
     for (int d = 0; d < o->rank; d++) {
         LLVMValueRef min = gen_uniform(g, o->min[d]), stride = gen_uniform(g, o->stride[d]);
-        LLVMValueRef first = box_min ? gen_uniform(g, box_min[d]) : min;
+        LLVMValueRef first  = box_min ? gen_uniform(g, box_min[d]) : min;
         LLVMValueRef extent = gen_uniform(g, box_extent ? box_extent[d] : o->extent[d]);
         here(g);
-        LLVMValueRef skip = LLVMBuildSub(g->b, LLVMBuildSExt(g->b, first, g->t.i64, ""), LLVMBuildSExt(g->b, min, g->t.i64, ""), "");
+        LLVMValueRef skip =
+            LLVMBuildSub(g->b, LLVMBuildSExt(g->b, first, g->t.i64, ""), LLVMBuildSExt(g->b, min, g->t.i64, ""), "");
         skip = LLVMBuildMul(g->b, skip, stride, "");
         data = LLVMBuildGEP2(g->b, memory_type(g, o->buffer->type), data, &skip, 1, "");
         store_dim(g, at, d, 0, first);
@@ -64,7 +66,7 @@ static void store_scalar(Gen *g, LLVMValueRef at, const Expr *e)
     const bool   is_float = type_is_float(e->type);
     LLVMValueRef v        = gen_uniform(g, e);
     here(g);
-    v = is_float ? convert(g, v, e->type, KN_F64, false) : convert(g, v, e->type, KN_I64, false);
+    v                  = is_float ? convert(g, v, e->type, KN_F64, false) : convert(g, v, e->type, KN_I64, false);
     LLVMValueRef eight = i64_const(g, 8);
     LLVMBuildStore(g->b, LLVMConstInt(g->t.i8, is_float, false), at);
     LLVMBuildStore(g->b, v, LLVMBuildInBoundsGEP2(g->b, g->t.i8, at, &eight, 1, ""));
@@ -134,15 +136,21 @@ void gen_stage(Gen *g, const StageCall *call)
             store_scalar(g, at, call->operands[i].value);
     }
     const char  *symbol = call->func->symbol;
-    LLVMValueRef user = stage_user(g, symbol), stage = extern_function(g, symbol, LLVMFunctionType(g->t.i32, NULL, 0, true));
+    LLVMValueRef user   = stage_user(g, symbol),
+                 stage  = extern_function(g, symbol, LLVMFunctionType(g->t.i32, NULL, 0, true));
     here(g);
-    LLVMValueRef args[11] = { g->f->rt, text_const(g, symbol, strlen(symbol) + 1), stage, user, inputs, i32_const(g, b), values, i32_const(g, v), output };
+    LLVMValueRef args[11] = { g->f->rt, text_const(g, symbol, strlen(symbol) + 1),
+                              stage,    user,
+                              inputs,   i32_const(g, b),
+                              values,   i32_const(g, v),
+                              output };
     if (call->table) {
         args[9]  = ranks_const(g, call);
         args[10] = buffer_base(g, call->table);
     }
     here(g);
-    fail_unless_zero(g, call->table ? rt_call(g, "kn_rt_stage_query", g->t.i32, 11, args) : rt_call(g, "kn_rt_stage", g->t.i32, 9, args));
+    fail_unless_zero(g, call->table ? rt_call(g, "kn_rt_stage_query", g->t.i32, 11, args)
+                                    : rt_call(g, "kn_rt_stage", g->t.i32, 9, args));
     here(g);
     LLVMBuildBr(g->b, after);
     scope_pop(g);

@@ -1,13 +1,14 @@
-/* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch that is taken if any lane takes part. */
+/* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
+ * that is taken if any lane takes part. */
 #include "codegen/llvm.h"
 #include "pipeline/pipeline.h"
 
 #include <string.h>
 
 enum {
-    MOST_AUTO_STACK = 64 << 10,     /* bytes of AUTO scratch that one function keeps on its stack */
-    MOST_STACK      = 1 << 20,      /* of all scratch, however it was asked for */
-    ALIGNMENT       = 64,           /* of scratch, and what may be read behind its end */
+    MOST_AUTO_STACK = 64 << 10, /* bytes of AUTO scratch that one function keeps on its stack */
+    MOST_STACK      = 1 << 20,  /* of all scratch, however it was asked for */
+    ALIGNMENT       = 64,       /* of scratch, and what may be read behind its end */
 };
 
 /* ---- Ending with an error ---- */
@@ -77,8 +78,8 @@ static void gen_let(Gen *g, const Stmt *s)
     const bool lasts =
         v.pure; /* else the memory it is made of may be written in the body: what it was has this name alone */
     scope_push(g, NULL);
-    v.named = g->depth;
-    v.pure  = true;
+    v.named                                  = g->depth;
+    v.pure                                   = true;
     bind(g, s->let.name, v, coordinate)->sum = coordinate && lasts && s->let.value->op != EX_VAR ? s->let.value : NULL;
     gen_stmt(g, s->let.body);
     unbind(g, s->let.name);
@@ -96,7 +97,8 @@ static LLVMValueRef bound64(Gen *g, const Expr *e, int *level)
     return e->type == KN_I64 ? v.v : LLVMBuildSExt(g->b, v.v, g->t.i64, "");
 }
 
-/* What stands in a loop, but not in another serial loop: the lanes of its vectors, and the constant factors of its variable. */
+/* What stands in a loop, but not in another serial loop: the lanes of its vectors, and the constant factors of its
+ * variable. */
 typedef struct Multiples {
     Gen        *g;
     const char *name;
@@ -127,8 +129,8 @@ static void find_vectors(void *user, const Stmt *s)
     stmt_children(s, find_multiples, find_vectors, m);
 }
 
-/* By what a loop around vectors counts: the power of two that divides their lanes and all factors of its variable. Then the addresses of
- * its vectors are a pointer and what it counts, in elements, which is an addressing mode. */
+/* By what a loop around vectors counts: the power of two that divides their lanes and all factors of its variable. Then
+ * the addresses of its vectors are a pointer and what it counts, in elements, which is an addressing mode. */
 static int64_t counting_step(Gen *g, const Stmt *s)
 {
     Multiples m = { .g = g, .name = s->loop.name };
@@ -137,8 +139,8 @@ static int64_t counting_step(Gen *g, const Stmt *s)
     return m.factors && m.lanes ? (int64_t)(all & (0 - all)) : 1;
 }
 
-/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in 64 bits and multiples of `step`. (That the addition
- * does not wrap is not said: LLVM would then compare what was before it, and keep both.) */
+/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in 64 bits and multiples of `step`.
+ * (That the addition does not wrap is not said: LLVM would then compare what was before it, and keep both.) */
 static void gen_serial(Gen *g, const Stmt *s)
 {
     statement_begin(g);
@@ -146,7 +148,7 @@ static void gen_serial(Gen *g, const Stmt *s)
     int           level = g->f->base;
     LLVMValueRef  first = bound64(g, s->loop.min, &level), extent = bound64(g, s->loop.extent, &level);
     at_level(g, level);
-    LLVMValueRef      end  = LLVMBuildMul(g->b, LLVMBuildAdd(g->b, first, extent, ""), i64_const(g, step), "");
+    LLVMValueRef end       = LLVMBuildMul(g->b, LLVMBuildAdd(g->b, first, extent, ""), i64_const(g, step), "");
     first                  = LLVMBuildMul(g->b, first, i64_const(g, step), "");
     LLVMBasicBlockRef body = block_new(g, s->loop.name), after = block_new(g, "after");
     here(g);
@@ -166,7 +168,7 @@ static void gen_serial(Gen *g, const Stmt *s)
     gen_stmt(g, s->loop.body);
     unbind(g, s->loop.name);
     here(g);
-    LLVMValueRef next = LLVMBuildAdd(g->b, i, i64_const(g, step), "");
+    LLVMValueRef      next = LLVMBuildAdd(g->b, i, i64_const(g, step), "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, next, end, ""), body, after);
     LLVMAddIncoming(i, (LLVMValueRef[]){ first, next }, (LLVMBasicBlockRef[]){ before, last }, 2);
@@ -179,7 +181,8 @@ static void gen_vector(Gen *g, const Stmt *s)
 {
     int64_t lanes;
     if (!expr_is_int(s->loop.extent, &lanes) || lanes < 1 || lanes > MOST_LANES)
-        gen_fail(g, "the vector loop over `%s` has no constant number of lanes between 1 and %d", s->loop.name, MOST_LANES);
+        gen_fail(g, "the vector loop over `%s` has no constant number of lanes between 1 and %d", s->loop.name,
+                 MOST_LANES);
     if (g->lanes)
         gen_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
     statement_begin(g);
@@ -233,7 +236,8 @@ static void gen_arm(Gen *g, const Stmt *s, GenStmt *gen, LLVMBasicBlockRef block
 
 static void gen_branch(Gen *g, const Stmt *s, GenStmt *gen, LLVMValueRef condition)
 {
-    LLVMBasicBlockRef yes = block_new(g, "yes"), no = s->branch.no ? block_new(g, "no") : NULL, after = block_new(g, "after");
+    LLVMBasicBlockRef yes = block_new(g, "yes"), no = s->branch.no ? block_new(g, "no") : NULL,
+                      after = block_new(g, "after");
     here(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, condition, yes, no ? no : after);
@@ -311,7 +315,8 @@ static void gen_prefetch(Gen *g, const Stmt *s)
     const Address a   = address_of(g, s->prefetch.buffer, s->prefetch.index, false);
     LLVMValueRef  ptr = address_pointer(g, &a, a.offsets ? a.offsets[0] : 0);
     here(g);
-    intrinsic(g, "llvm.prefetch", 1, &g->t.ptr, 4, (LLVMValueRef[]){ ptr, i32_const(g, 0), i32_const(g, 3), i32_const(g, 1) });
+    intrinsic(g, "llvm.prefetch", 1, &g->t.ptr, 4,
+              (LLVMValueRef[]){ ptr, i32_const(g, 0), i32_const(g, 3), i32_const(g, 1) });
 }
 
 /* ---- Allocations ---- */
@@ -322,7 +327,8 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
     int64_t       n;
     const int64_t size = (int64_t)kn_type_size(b->type), pad = ALIGNMENT / size;
     const int64_t most = b->memory == MEMORY_AUTO ? MOST_AUTO_STACK : MOST_STACK;
-    if (b->memory == MEMORY_HEAP || !expr_is_int(count, &n) || n > most / size || (int64_t)g->f->stack_used + n * size > most)
+    if (b->memory == MEMORY_HEAP || !expr_is_int(count, &n) || n > most / size ||
+        (int64_t)g->f->stack_used + n * size > most)
         return NULL;
     n = n < 1 ? 1 : n;
     g->f->stack_used += (size_t)(n * size + ALIGNMENT);
@@ -343,8 +349,8 @@ static bool fits_registers(const Gen *g, const Buffer *b, int64_t elements)
 static LLVMValueRef alloc_on_heap(Gen *g, const Buffer *b, LLVMValueRef count)
 {
     here(g);
-    LLVMValueRef n = intrinsic2(g, "llvm.smax", count, i64_const(g, 1));
-    n = intrinsic2(g, "llvm.smin", n, i64_const(g, (int64_t)1 << 58));
+    LLVMValueRef n     = intrinsic2(g, "llvm.smax", count, i64_const(g, 1));
+    n                  = intrinsic2(g, "llvm.smin", n, i64_const(g, (int64_t)1 << 58));
     LLVMValueRef bytes = LLVMBuildMul(g->b, n, i64_const(g, (int64_t)kn_type_size(b->type)), "");
     LLVMValueRef at    = rt_call(g, "kn_rt_alloc", g->t.ptr, 2, (LLVMValueRef[]){ g->f->rt, bytes });
     LLVMValueRef none  = LLVMBuildICmp(g->b, LLVMIntEQ, at, LLVMConstNull(g->t.ptr), "");
@@ -368,7 +374,10 @@ static void gen_alloc_stmt(Gen *g, const Stmt *s)
     int64_t elements = 0;
     if (!expr_is_int(s->alloc.count, &elements))
         elements = 0;
-    *state = (BufferState){ .base = at, .level = heap ? g->depth : g->f->base, .elements = elements, .tile = !heap && fits_registers(g, b, elements) };
+    *state = (BufferState){ .base     = at,
+                            .level    = heap ? g->depth : g->f->base,
+                            .elements = elements,
+                            .tile     = !heap && fits_registers(g, b, elements) };
     here(g);
     state->low  = i64_const(g, 0);
     state->high = LLVMBuildSub(g->b, count, i64_const(g, 1), "");
@@ -396,7 +405,9 @@ static void gen_need(Gen *g, const Stmt *s)
     const Func  *reader = s->need.reader;
     here(g);
     LLVMValueRef name   = reader ? text_const(g, reader->name, strlen(reader->name) + 1) : LLVMConstNull(g->t.ptr);
-    LLVMValueRef args[] = { g->f->rt, g->rt_program, i32_const(g, s->need.buffer->id), i32_const(g, s->need.dim), min, max, g->f->used, name };
+    LLVMValueRef args[] = {
+        g->f->rt, g->rt_program, i32_const(g, s->need.buffer->id), i32_const(g, s->need.dim), min, max, g->f->used, name
+    };
     fail_unless_zero(g, rt_call(g, "kn_rt_need", g->t.i32, 8, args));
 }
 
@@ -447,13 +458,20 @@ static void gen_produce(Gen *g, const Stmt *s)
     rt_call(g, "kn_rt_profile_leave", g->t.none, 3, args);
 }
 
-static void gen_stage_stmt(Gen *g, const Stmt *s) { gen_stage(g, s->stage); }
+static void gen_stage_stmt(Gen *g, const Stmt *s)
+{
+    gen_stage(g, s->stage);
+}
 
+/* clang-format off */
 static GenStmt *const stmt_table[] = {
-    [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if, [STMT_PRODUCE] = gen_produce,
-    [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = gen_store, [STMT_ALLOC] = gen_alloc_stmt, [STMT_NEED] = gen_need,
+    [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if,
+    [STMT_PRODUCE] = gen_produce,
+    [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = gen_store, [STMT_ALLOC] = gen_alloc_stmt,
+    [STMT_NEED] = gen_need,
     [STMT_CHECK] = gen_check, [STMT_STAGE] = gen_stage_stmt, [STMT_PREFETCH] = gen_prefetch,
 };
+/* clang-format on */
 
 void gen_stmt(Gen *g, const Stmt *s)
 {

@@ -7,11 +7,12 @@
 #include <llvm-c/Support.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char           host_text[4096];         /* "CPU FEATURES"; written once */
+static char           host_text[4096]; /* "CPU FEATURES"; written once */
 
-/* Two passes of LLVM that cost more than they give, which no other switch turns off; the switches are the whole process's, and only leave something out:
- * X86DomainReassignment (masks of AVX-512 from general registers into mask registers) takes time in the square of the size of a function;
- * loop strength reduction took half of the time of code generation, and the addresses are a row's pointer and a counter already. */
+/* Two passes of LLVM that cost more than they give, which no other switch turns off; the switches are the whole
+ * process's, and only leave something out: X86DomainReassignment (masks of AVX-512 from general registers into mask
+ * registers) takes time in the square of the size of a function; loop strength reduction took half of the time of code
+ * generation, and the addresses are a row's pointer and a counter already. */
 static void leave_out_slow_passes(void)
 {
     const char *const arguments[] = { "kiln", "-disable-lsr", "-disable-x86-domain-reassignment" };
@@ -57,7 +58,10 @@ bool target_has_byte_tables(const Target *t)
 
 int target_word_bits(const Target *t)
 {
-    static const struct { const char *feature, *cpu; int bits; } rows[] = { { "+avx512bw", "x86-64-v4", 512 }, { "+avx2", "x86-64-v3", 256 }, { "+sse2", "x86-64", 128 } };
+    static const struct {
+        const char *feature, *cpu;
+        int         bits;
+    } rows[] = { { "+avx512bw", "x86-64-v4", 512 }, { "+avx2", "x86-64-v3", 256 }, { "+sse2", "x86-64", 128 } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (t->triple ? !strcmp(t->cpu, rows[i].cpu) : strstr(target_host(), rows[i].feature) != NULL)
             return rows[i].bits;
@@ -66,16 +70,17 @@ int target_word_bits(const Target *t)
 
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
 {
-    char *triple = t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();
-    char *cpu = t->triple ? LLVMCreateMessage(t->cpu) : LLVMGetHostCPUName();
-    char *features = t->triple ? LLVMCreateMessage(t->features) : LLVMGetHostCPUFeatures();
-    char *why = NULL;
-    LLVMTargetRef        target  = NULL;
-    LLVMTargetMachineRef machine = NULL;
+    char                *triple   = t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();
+    char                *cpu      = t->triple ? LLVMCreateMessage(t->cpu) : LLVMGetHostCPUName();
+    char                *features = t->triple ? LLVMCreateMessage(t->features) : LLVMGetHostCPUFeatures();
+    char                *why      = NULL;
+    LLVMTargetRef        target   = NULL;
+    LLVMTargetMachineRef machine  = NULL;
     if (LLVMGetTargetFromTriple(triple, &target, &why))
         error_set(error, "this LLVM makes no code for %s: %s", triple, why);
     else
-        machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+        machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                          LLVMCodeModelSmall);
     if (target && !machine)
         error_set(error, "this LLVM makes no code for %s", triple);
     LLVMDisposeMessage(why);

@@ -1,9 +1,11 @@
 /* Loads along a column of scratch: lanes a constant distance apart, too far for wide loads.
  *
- * Where a column is read its neighbours are, as a rule, in the next copies of an unrolled loop: a transposed tile. So every lane's row is read at that place, 16 bytes (P elements) of it, and the
- * rows become P columns in registers. Row r + P*k is put into piece k of vector r, by loads alone; then log2(P) rounds of interleaving vector i with vector i + P/2,
- * piece by piece, transpose each piece: one instruction a vector and round on any machine with vectors of 128 bits. The columns are kept for the loads that follow in the
- * same block of code, until the buffer is written. A single column costs no more than its elements one by one. Behind scratch there is room to read. */
+ * Where a column is read its neighbours are, as a rule, in the next copies of an unrolled loop: a transposed tile. So
+ * every lane's row is read at that place, 16 bytes (P elements) of it, and the rows become P columns in registers. Row
+ * r + P*k is put into piece k of vector r, by loads alone; then log2(P) rounds of interleaving vector i with vector i +
+ * P/2, piece by piece, transpose each piece: one instruction a vector and round on any machine with vectors of 128
+ * bits. The columns are kept for the loads that follow in the same block of code, until the buffer is written. A single
+ * column costs no more than its elements one by one. Behind scratch there is room to read. */
 #include "codegen/llvm.h"
 
 enum { PIECE_BYTES = 16, MOST_COLUMNS = PIECE_BYTES };
@@ -38,7 +40,8 @@ static int column_count(const Gen *g, const Buffer *b)
 bool is_column(const Gen *g, const Address *a)
 {
     const int count = column_count(g, a->buffer);
-    return a->buffer->kind == BUFFER_SCRATCH && !g->f->buffers[a->buffer->id].tile && !g->mask && !(g->lanes & (g->lanes - 1)) && count > 1 && lane_step(a, g->lanes);
+    return a->buffer->kind == BUFFER_SCRATCH && !g->f->buffers[a->buffer->id].tile && !g->mask &&
+           !(g->lanes & (g->lanes - 1)) && count > 1 && lane_step(a, g->lanes);
 }
 
 /* Vectors joined two by two. */
@@ -87,13 +90,14 @@ static void turn(Gen *g, const Address *a, Turned *t)
 
 LLVMValueRef load_column(Gen *g, const Address *a)
 {
-    const uint32_t    writes = g->f->buffers[a->buffer->id].writes;
-    const int64_t     step   = lane_step(a, g->lanes);
+    const uint32_t writes = g->f->buffers[a->buffer->id].writes;
+    const int64_t  step   = lane_step(a, g->lanes);
     here(g);
     LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
     for (int i = 0; i < g->turned_count; i++) {
         const Turned *t = &g->turned[i];
-        if (t->block == block && t->ptr == a->ptr && t->buffer == a->buffer && t->writes == writes && t->lanes == g->lanes && t->step == step && a->constant >= t->constant &&
+        if (t->block == block && t->ptr == a->ptr && t->buffer == a->buffer && t->writes == writes &&
+            t->lanes == g->lanes && t->step == step && a->constant >= t->constant &&
             a->constant - t->constant < t->count)
             return t->columns[a->constant - t->constant];
     }
@@ -104,7 +108,14 @@ LLVMValueRef load_column(Gen *g, const Address *a)
         g->turned          = gen_grow(g, g->turned, (size_t)g->turned_capacity, sizeof *g->turned);
     }
     Turned *t = &g->turned[g->turned_count++];
-    *t = (Turned){ .block = block, .ptr = a->ptr, .buffer = a->buffer, .writes = writes, .lanes = g->lanes, .count = column_count(g, a->buffer), .constant = a->constant, .step = step };
+    *t        = (Turned){ .block    = block,
+                          .ptr      = a->ptr,
+                          .buffer   = a->buffer,
+                          .writes   = writes,
+                          .lanes    = g->lanes,
+                          .count    = column_count(g, a->buffer),
+                          .constant = a->constant,
+                          .step     = step };
     turn(g, a, t);
     return t->columns[0];
 }

@@ -10,7 +10,9 @@ LLVMTypeRef with_lanes(LLVMTypeRef scalar, int lanes)
 
 LLVMTypeRef value_type(Gen *g, kn_type t, int lanes)
 {
-    LLVMTypeRef scalar = t == KN_F32 ? g->t.f32 : t == KN_F64 ? g->t.f64 : LLVMIntTypeInContext(g->cx, (unsigned)type_bits(t));
+    LLVMTypeRef scalar = t == KN_F32   ? g->t.f32
+                         : t == KN_F64 ? g->t.f64
+                                       : LLVMIntTypeInContext(g->cx, (unsigned)type_bits(t));
     return with_lanes(scalar, lanes);
 }
 
@@ -33,7 +35,7 @@ LLVMTypeRef like(LLVMTypeRef scalar, LLVMValueRef v)
 /* A constant of every lane. */
 static LLVMValueRef repeated(LLVMTypeRef type, LLVMValueRef element)
 {
-    LLVMValueRef all[MOST_LANES];
+    LLVMValueRef   all[MOST_LANES];
     const unsigned n = LLVMGetVectorSize(type);
     for (unsigned i = 0; i < n; i++)
         all[i] = element;
@@ -60,7 +62,8 @@ LLVMValueRef splat(Gen *g, LLVMValueRef scalar, int lanes)
     if (LLVMIsConstant(scalar))
         return repeated(type, scalar);
     LLVMValueRef one = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), scalar, i32_const(g, 0), "");
-    return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(type), LLVMConstNull(LLVMVectorType(g->t.i32, (unsigned)lanes)), "");
+    return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(type),
+                                  LLVMConstNull(LLVMVectorType(g->t.i32, (unsigned)lanes)), "");
 }
 
 LLVMValueRef i32_const(Gen *g, int64_t v)
@@ -116,9 +119,10 @@ LLVMValueRef extern_function(Gen *g, const char *name, LLVMTypeRef type)
 {
     LLVMValueRef f = LLVMGetNamedFunction(g->module, name);
     if (!f) {
-        f = LLVMAddFunction(g->module, name, type);
+        f                       = LLVMAddFunction(g->module, name, type);
         const unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(g->cx, nounwind, 0));
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(g->cx, nounwind, 0));
     }
     return f;
 }

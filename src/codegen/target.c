@@ -5,14 +5,22 @@
 
 #define LINUX_X86 "x86_64-unknown-linux-gnu"
 
+/* clang-format off */
 const Target target_table[] = {
-    /* name            triple                       cpu              features                                              bits */
-    { "host",          NULL,                        NULL,            NULL,                                                 256 },
-    { "x86-64",        LINUX_X86,                   "x86-64",        "",                                                   128 },
-    { "x86-64-avx2",   LINUX_X86,                   "x86-64-v3",     "",                                                   256 },
-    { "x86-64-avx512", LINUX_X86,                   "x86-64-v4",     "",                                                   512 },
-    { "aarch64-linux", "aarch64-unknown-linux-gnu", "generic",       "+neon",                                              128 },
+    /* name            triple                       cpu              features
+     *                   bits */
+    { "host",          NULL,                        NULL,            NULL,
+                                                      256 },
+    { "x86-64",        LINUX_X86,                   "x86-64",        "",
+                                                        128 },
+    { "x86-64-avx2",   LINUX_X86,                   "x86-64-v3",     "",
+                                                        256 },
+    { "x86-64-avx512", LINUX_X86,                   "x86-64-v4",     "",
+                                                        512 },
+    { "aarch64-linux", "aarch64-unknown-linux-gnu", "generic",       "+neon",
+                                                   128 },
 };
+/* clang-format on */
 const int target_count = sizeof target_table / sizeof *target_table;
 
 const Target *target_find(const char *name)

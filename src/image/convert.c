@@ -26,7 +26,7 @@ typedef struct ConvertCall {
     bool             as_is;     /* nothing has to be converted */
     kn_buffer        source;    /* `from` at the rank asked for */
     Conversion       how;
-    int64_t          outside;   /* values that were clamped */
+    int64_t          outside; /* values that were clamped */
     kn_buffer        result;
     Text             words;
 } ConvertCall;
@@ -65,7 +65,7 @@ static bool drop_channels(ConvertCall *call)
         s->type == KN_BOOL)
         return false;
     call->how.luma = channels >= 3;
-    s->rank    = 2;
+    s->rank        = 2;
     if (call->how.luma)
         NOTE(call, "3 channels were made 1 by luma 0.299 R + 0.587 G + 0.114 B");
     if (channels == 2 || channels == 4)

@@ -43,7 +43,7 @@ bool type_holds(kn_type to, kn_type from)
 /* Integers to integers: those in lo .. hi are kept. Returns how many are, up to the first that is not. */
 static int64_t keep_integers(const ConvertWalk *w, const Block *b)
 {
-    const __int128 top = w->to == KN_U64 ? (__int128)UINT64_MAX : (__int128)type_max(w->to);
+    const __int128 top  = w->to == KN_U64 ? (__int128)UINT64_MAX : (__int128)type_max(w->to);
     const __int128 most = w->from == KN_U64 ? (__int128)UINT64_MAX : (__int128)type_max(w->from);
     const int64_t  low  = type_min(w->from) > type_min(w->to) ? type_min(w->from) : type_min(w->to);
     const uint64_t span = (uint64_t)(int64_t)((top < most ? top : most) - low);
@@ -88,10 +88,10 @@ static void load_numbers(const ConvertWalk *w, const Block *b, double *v)
 /* Numbers that are kept: between floats they are rounded, else they must be whole and of the type. */
 static int64_t keep_numbers(const ConvertWalk *w, const Block *b)
 {
-    double        v[ROW_BLOCK];
-    int64_t       kept = 0;
-    const bool    real = type_is_float(w->to);
-    const double  top  = ldexp(1, type_bits(w->to) - type_is_signed(w->to)), low = type_is_signed(w->to) ? -top : 0;
+    double       v[ROW_BLOCK];
+    int64_t      kept = 0;
+    const bool   real = type_is_float(w->to);
+    const double top = ldexp(1, type_bits(w->to) - type_is_signed(w->to)), low = type_is_signed(w->to) ? -top : 0;
     load_numbers(w, b, v);
     for (int64_t i = 0; w->how->luma && !real && i < b->count; i++)
         v[i] = floor(v[i] + 0.5);
@@ -108,7 +108,7 @@ static int64_t clamp_and_round(double *v, int64_t count, double top)
     for (int64_t i = 0; i < count; i++) {
         outside += !(v[i] >= 0 && v[i] <= top);
         const double low = v[i] > 0 ? v[i] : 0, in = low < top ? low : top;
-        v[i]             = (double)(int32_t)(in + 0.5);
+        v[i] = (double)(int32_t)(in + 0.5);
     }
     return outside;
 }
@@ -145,7 +145,7 @@ static bool convert_row(void *arg, int part, const RowPair *row)
     for (int64_t done = 0; done < row->count; done += ROW_BLOCK) {
         const int64_t left = row->count - done;
         const Block   b    = { row->a + done * row->a_step, row->b + done * row->b_step, row->a_step, row->b_step,
-                               left < ROW_BLOCK ? left : ROW_BLOCK };
+                          left < ROW_BLOCK ? left : ROW_BLOCK };
         const int64_t good = convert_block(w, part, &b);
         if (good < b.count) {
             w->bad[part] = b.from + good * b.from_step;

@@ -31,7 +31,10 @@ static const char *format_words(char *words, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < FORMATS && n < size; i++)
-        n += (size_t)snprintf(words + n, size - n, "%s%s", i == 0 ? "" : i + 1 < FORMATS ? ", " : " and ",
+        n += (size_t)snprintf(words + n, size - n, "%s%s",
+                              i == 0            ? ""
+                              : i + 1 < FORMATS ? ", "
+                                                : " and ",
                               formats[i]->name);
     return words;
 }
@@ -123,9 +126,8 @@ bool format_holds(kn_context *cx, const char *path, const ImageFormat *format, c
                            ".npy file holds any rank",
                            path, format->name, b->rank) == KN_OK;
     if (!buffer_count(b))
-        return diag_status(cx, KN_ERROR_ARGUMENT,
-                           "%s: a %s file cannot hold a picture of zero size; a .npy file can", path,
-                           format->name) == KN_OK;
+        return diag_status(cx, KN_ERROR_ARGUMENT, "%s: a %s file cannot hold a picture of zero size; a .npy file can",
+                           path, format->name) == KN_OK;
     if (channels > 63 || !(format->channels >> channels & 1))
         return diag_status(cx, KN_ERROR_ARGUMENT,
                            "%s: a %s file cannot hold %d channels, only %s; kn_image_convert makes one of three, and a "
@@ -136,7 +138,7 @@ bool format_holds(kn_context *cx, const char *path, const ImageFormat *format, c
 
 #define SWAP(T, swap)                                                                                                  \
     for (size_t i = 0; i < count; i++)                                                                                 \
-        ((T *)elements)[i] = swap(((T *)elements)[i])
+    ((T *)elements)[i] = swap(((T *)elements)[i])
 
 void swap_bytes(void *elements, size_t count, size_t size)
 {

@@ -106,7 +106,7 @@ bool save_write(Save *save, const void *bytes, size_t size);
 void swap_bytes(void *elements, size_t count, size_t size);
 
 #define IS_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-#define TYPE_BIT(t) (1u << (t))
+#define TYPE_BIT(t)   (1u << (t))
 
 enum { CHANNELS_1 = 1 << 1, CHANNELS_2 = 1 << 2, CHANNELS_3 = 1 << 3, CHANNELS_4 = 1 << 4 };
 

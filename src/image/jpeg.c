@@ -12,7 +12,7 @@ enum { QUALITY = 95, MOST_SCANS = 500 };
 
 /* Samples of one byte: a block of 64 takes at least one bit of Huffman code. An arithmetic code has no such bound; this
  * is what a picture of one colour reaches that is large enough to be worth its header. */
-#define MOST_INFLATION 512.0
+#define MOST_INFLATION            512.0
 #define MOST_ARITHMETIC_INFLATION 16384.0
 
 /* One run of libjpeg. The error manager comes first: libjpeg hands its address back. */

@@ -164,7 +164,7 @@ static bool read_and_decode(Load *load)
         return load_fail(load, "is a folder, not an image file");
     if (!grow(load, HEAD) || !read_bytes(load, (char *)(uintptr_t)load->bytes, HEAD, &got))
         return false;
-    load->had = load->size = got;
+    load->had = load->size    = got;
     const ImageFormat *format = format_of_content(load);
     if (!format)
         return false;

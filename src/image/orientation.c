@@ -50,7 +50,7 @@ int exif_orientation(const unsigned char *bytes, size_t size)
 /* The dimension walked through from its end. */
 static void flip(kn_buffer *b, int d)
 {
-    b->data = (char *)b->data + (b->dim[d].extent - 1) * b->dim[d].stride * (int64_t)kn_type_size(b->type);
+    b->data          = (char *)b->data + (b->dim[d].extent - 1) * b->dim[d].stride * (int64_t)kn_type_size(b->type);
     b->dim[d].stride = -b->dim[d].stride;
 }
 

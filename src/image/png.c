@@ -120,8 +120,8 @@ static bool read_header(PngRun *run)
     leave_out_chunks(run);
     png_read_info(run->png, run->info);
     const uint32_t width = png_get_image_width(run->png, run->info), height = png_get_image_height(run->png, run->info);
-    const double   raw   = ((double)png_get_rowbytes(run->png, run->info) + 1) * height;
-    const size_t   bits  = png_get_bit_depth(run->png, run->info) == 16 ? 16 : 8;
+    const double   raw  = ((double)png_get_rowbytes(run->png, run->info) + 1) * height;
+    const size_t   bits = png_get_bit_depth(run->png, run->info) == 16 ? 16 : 8;
     if (!load_believes(load, width, height, png_get_channels(run->png, run->info), raw / MOST_INFLATION))
         return false;
     ask_for_plain_pixels(run);
@@ -134,7 +134,7 @@ static bool read_header(PngRun *run)
 
 static bool read_rows(PngRun *run)
 {
-    Load         *load = run->load;
+    Load         *load  = run->load;
     const int32_t width = load->image.dim[0].extent, height = load->image.dim[1].extent;
     const int32_t channels   = load->image.rank == 2 ? 1 : load->image.dim[2].extent;
     const bool    interlaced = png_get_interlace_type(run->png, run->info) != PNG_INTERLACE_NONE;

@@ -104,8 +104,10 @@ static void read_byte_row(PnmFile *f, kn_type type, char *row, size_t samples)
             row[i] = (T)((row[i] * top + white / 2) / white);                                                          \
         return most <= white;                                                                                          \
     }
+/* clang-format off */
 SCALE_ROW(uint8_t)
 SCALE_ROW(uint16_t)
+/* clang-format on */
 
 static bool read_samples(PnmFile *f)
 {

@@ -4,7 +4,7 @@
 #include <float.h>
 
 /* The element at `at`, wherever that is. */
-#define LOAD(T, at) (((const struct { T v; } __attribute__((packed, may_alias)) *)(const void *)(at))->v)
+#define LOAD(T, at)     (((const struct { T v; } __attribute__((packed, may_alias)) *)(const void *)(at))->v)
 #define STORE(T, at, x) (((struct { T v; } __attribute__((packed, may_alias)) *)(void *)(at))->v = (x))
 
 /* A loop over a row, twice: dense rows have a step that the compiler knows, and become vectors. */
@@ -78,6 +78,7 @@ static uint16_t bfloat_of_double(double v)
 }
 
 /* The types in memory: how they become a double and come from one. */
+/* clang-format off */
 #define ROW_TYPES(X)                                                                                                   \
     X(KN_BOOL, uint8_t, (double)(v != 0), (uint8_t)(d != 0))                                                           \
     X(KN_U8, uint8_t, (double)v, (uint8_t)(int32_t)d)                                                                  \
@@ -92,17 +93,26 @@ static uint16_t bfloat_of_double(double v)
     X(KN_BF16, uint16_t, bfloat_to_double(v), bfloat_of_double(d))                                                     \
     X(KN_F32, float, (double)v, (float)d)                                                                              \
     X(KN_F64, double, v, d)
+/* clang-format on */
 
 #define ROW_LOOPS(type, T, load, store)                                                                                \
     static void load_##type(const char *from, int64_t step, int64_t count, double *to)                                 \
     {                                                                                                                  \
-        EACH(step, sizeof(T), { const T v = LOAD(T, from + at); to[i] = load; })                                       \
+        EACH(step, sizeof(T), {                                                                                        \
+            const T v = LOAD(T, from + at);                                                                            \
+            to[i]     = load;                                                                                          \
+        })                                                                                                             \
     }                                                                                                                  \
     static void store_##type(char *to, int64_t step, int64_t count, const double *from)                                \
     {                                                                                                                  \
-        EACH(step, sizeof(T), { const double d = from[i]; STORE(T, to + at, store); })                                 \
+        EACH(step, sizeof(T), {                                                                                        \
+            const double d = from[i];                                                                                  \
+            STORE(T, to + at, store);                                                                                  \
+        })                                                                                                             \
     }
+/* clang-format off */
 ROW_TYPES(ROW_LOOPS)
+/* clang-format on */
 
 #define ROW_ENTRY(type, T, load, store) [type] = { load_##type, store_##type },
 static const struct {
@@ -121,7 +131,12 @@ void row_from_doubles(kn_type t, char *to, int64_t step, int64_t count, const do
 }
 
 #define LOAD_INTEGERS(type, T, mean)                                                                                   \
-    case type: EACH(step, sizeof(T), { const T v = LOAD(T, from + at); to[i] = (int64_t)(mean); }) break;
+    case type:                                                                                                         \
+        EACH(step, sizeof(T), {                                                                                        \
+            const T v = LOAD(T, from + at);                                                                            \
+            to[i]     = (int64_t)(mean);                                                                               \
+        })                                                                                                             \
+        break;
 
 void row_to_integers(kn_type t, const char *from, int64_t step, int64_t count, int64_t *to)
 {
@@ -133,8 +148,7 @@ void row_to_integers(kn_type t, const char *from, int64_t step, int64_t count, i
         LOAD_INTEGERS(KN_I8, int8_t, v)
         LOAD_INTEGERS(KN_I16, int16_t, v)
         LOAD_INTEGERS(KN_I32, int32_t, v)
-    default:
-        EACH(step, sizeof(int64_t), to[i] = LOAD(int64_t, from + at))
+    default: EACH(step, sizeof(int64_t), to[i] = LOAD(int64_t, from + at))
     }
 }
 
@@ -150,7 +164,7 @@ void row_from_integers(kn_type t, char *to, int64_t step, int64_t count, const i
 
 #define COPY(T)                                                                                                        \
     for (int64_t i = 0; i < count; i++)                                                                                \
-        STORE(T, to + i * to_step, LOAD(T, from + i * from_step))
+    STORE(T, to + i * to_step, LOAD(T, from + i * from_step))
 
 void row_copy(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count, size_t size)
 {

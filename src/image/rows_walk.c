@@ -55,14 +55,18 @@ static void walk_range(const Walk *w, int part, int64_t begin, int64_t end)
     const int64_t a_size = (int64_t)kn_type_size(w->a.type), b_size = (int64_t)kn_type_size(w->b.type);
     for (bool more = true; more && begin < end;) {
         int32_t index[KN_MAX_RANK] = { 0 };
-        int64_t rest = begin;
+        int64_t rest               = begin;
         for (int d = 0; d < w->a.rank; d++) {
             index[d] = (int32_t)(rest % w->a.dim[d].extent);
             rest /= w->a.dim[d].extent;
         }
         const int64_t left = w->a.dim[0].extent - index[0];
-        const RowPair row  = { buffer_address(&w->a, index), buffer_address(&w->b, index), w->a.dim[0].stride * a_size,
-                               w->b.dim[0].stride * b_size, left < end - begin ? left : end - begin, begin };
+        const RowPair row  = { buffer_address(&w->a, index),
+                               buffer_address(&w->b, index),
+                               w->a.dim[0].stride * a_size,
+                               w->b.dim[0].stride * b_size,
+                              left < end - begin ? left : end - begin,
+                               begin };
         more               = w->work(w->arg, part, &row);
         begin += row.count;
     }

@@ -41,14 +41,9 @@ static const struct {
     uint16_t code;
     double   inflation;
 } compressions[] = {
-    { COMPRESSION_NONE, 1 },
-    { COMPRESSION_PACKBITS, 64 },
-    { COMPRESSION_LZW, 4096 },
-    { COMPRESSION_DEFLATE, 1032 },
-    { COMPRESSION_ADOBE_DEFLATE, 1032 },
-    { COMPRESSION_JPEG, 1536 },
-    { COMPRESSION_LZMA, 16384 },
-    { COMPRESSION_ZSTD, 32768 },
+    { COMPRESSION_NONE, 1 },       { COMPRESSION_PACKBITS, 64 },        { COMPRESSION_LZW, 4096 },
+    { COMPRESSION_DEFLATE, 1032 }, { COMPRESSION_ADOBE_DEFLATE, 1032 }, { COMPRESSION_JPEG, 1536 },
+    { COMPRESSION_LZMA, 16384 },   { COMPRESSION_ZSTD, 32768 },
 };
 enum { COMPRESSIONS = sizeof compressions / sizeof *compressions };
 

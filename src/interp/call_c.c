@@ -4,7 +4,7 @@
 #include <ffi.h>
 
 struct CCall {
-    void    (*function)(void);
+    void (*function)(void);
     int       count;
     kn_type   type;
     kn_type   arg_types[C_CALL_MAX];
@@ -13,19 +13,24 @@ struct CCall {
 };
 
 /* What C passes for each type; f16 and bf16 have no C type. */
+/* clang-format off */
 static ffi_type *const ffi_table[KN_TYPE_COUNT] = {
     [KN_BOOL] = &ffi_type_uint8,  [KN_U8] = &ffi_type_uint8,   [KN_U16] = &ffi_type_uint16, [KN_U32] = &ffi_type_uint32,
     [KN_U64] = &ffi_type_uint64,  [KN_I8] = &ffi_type_sint8,   [KN_I16] = &ffi_type_sint16, [KN_I32] = &ffi_type_sint32,
     [KN_I64] = &ffi_type_sint64,  [KN_F32] = &ffi_type_float,  [KN_F64] = &ffi_type_double,
 };
+/* clang-format on */
 
 CCall *c_call_new(kn_context *cx, Arena *arena, const Expr *e)
 {
     const Extern *known = map_get(&cx->externs, e->u.name);
     if (!known || !known->function)
-        context_bail(cx, KN_ERROR_ARGUMENT,
-                     arena_printf(&cx->call, "the C function `%s` is not there; give it with kn_extern_function, or `kiln run --load LIBRARY`",
-                                  e->u.name));
+        context_bail(
+            cx, KN_ERROR_ARGUMENT,
+            arena_printf(
+                &cx->call,
+                "the C function `%s` is not there; give it with kn_extern_function, or `kiln run --load LIBRARY`",
+                e->u.name));
     CCall *call    = ARENA_NEW(arena, CCall);
     call->function = known->function;
     call->count    = (int)e->count;
@@ -37,9 +42,12 @@ CCall *c_call_new(kn_context *cx, Arena *arena, const Expr *e)
         callable           = call->ffi_args[i] != NULL;
     }
     if (!callable || ffi_prep_cif(&call->cif, FFI_DEFAULT_ABI, e->count, ffi_table[e->type], call->ffi_args) != FFI_OK)
-        context_bail(cx, KN_ERROR_PROGRAM,
-                     arena_printf(&cx->call, "the C function `%s` cannot be called: it may have %d arguments at most, and none is f16 or bf16",
-                                  e->u.name, C_CALL_MAX));
+        context_bail(
+            cx, KN_ERROR_PROGRAM,
+            arena_printf(
+                &cx->call,
+                "the C function `%s` cannot be called: it may have %d arguments at most, and none is f16 or bf16",
+                e->u.name, C_CALL_MAX));
     return call;
 }
 
@@ -59,7 +67,7 @@ Lane c_call(const CCall *call, const Lane *operands)
         at[i] = &memory[i];
         lane_store(call->arg_types[i], at[i], operands[i]);
     }
-    CResult r = { 0 };
+    CResult r   = { 0 };
     ffi_cif cif = call->cif;
     ffi_call(&cif, call->function, &r, at);
     if (call->type == KN_F32)
@@ -105,9 +113,10 @@ void run_stage(Run *run, const Func *f)
     if (!output.data)
         return;
     if (!known || !known->stage)
-        refuse_stage(run, f, KN_ERROR_ARGUMENT, "is not there; give it with kn_extern_stage, or `kiln run --load LIBRARY`");
-    kn_buffer *inputs = ARENA_ARRAY(&run->scratch, kn_buffer, (size_t)f->stage_arg_count);
-    kn_scalar *values = ARENA_ARRAY(&run->scratch, kn_scalar, (size_t)f->stage_arg_count);
+        refuse_stage(run, f, KN_ERROR_ARGUMENT,
+                     "is not there; give it with kn_extern_stage, or `kiln run --load LIBRARY`");
+    kn_buffer *inputs      = ARENA_ARRAY(&run->scratch, kn_buffer, (size_t)f->stage_arg_count);
+    kn_scalar *values      = ARENA_ARRAY(&run->scratch, kn_scalar, (size_t)f->stage_arg_count);
     int        input_count = 0, value_count = 0;
     for (int i = 0; i < f->stage_arg_count; i++) {
         const StageArg *a = &f->stage_args[i];

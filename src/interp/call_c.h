@@ -4,12 +4,12 @@
 
 #include "interp/eval.h"
 
-enum { C_CALL_MAX = 16 };       /* arguments of a scalar function */
+enum { C_CALL_MAX = 16 }; /* arguments of a scalar function */
 
 typedef struct CCall CCall;
 
-/* The call that an EX_EXTERN node makes, ready to be repeated, in `arena`. Bails out, saying what to do, if the program has not
- * given the function. */
+/* The call that an EX_EXTERN node makes, ready to be repeated, in `arena`. Bails out, saying what to do, if the program
+ * has not given the function. */
 CCall *c_call_new(kn_context *cx, Arena *arena, const Expr *e);
 Lane   c_call(const CCall *call, const Lane *operands);
 

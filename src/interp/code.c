@@ -1,36 +1,38 @@
 /* Expressions of lowered code, as lists of instructions over lanes.
  *
  * Takes   the expressions of one statement: a graph of shared nodes.
- * Gives   one instruction per distinct node, operands first; constants and variables of full width are values without one.
- * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value is bad follows the one
- *         that is taken, so reading what was never written is fine where the result does not depend on it. So is reading what another iteration of a parallel
- *         loop changes: after the instructions have run, they are walked backwards, and only loads in lanes that were used count as reads. */
+ * Gives   one instruction per distinct node, operands first; constants and variables of full width are values without
+ *         one.
+ * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value is
+ *         bad follows the one that is taken, so reading what was never written is fine where the result does not depend
+ *         on it. So is reading what another iteration of a parallel loop changes: after the instructions have run, they
+ *         are walked backwards, and only loads in lanes that were used count as reads. */
 #include "interp/machine.h"
 #include "ir/math.h"
 
 typedef struct Instr Instr;
-typedef void Operation(Machine *m, const Instr *in, int width, const uint8_t *active);
+typedef void         Operation(Machine *m, const Instr *in, int width, const uint8_t *active);
 
 struct Instr {
     Operation   *run;
     const Expr  *expr;
     Value        r;
     const Value *args;
-    const int   *from;          /* the instruction of each argument; -1: it has none */
-    uint8_t     *used;          /* lanes whose result matters, in parallel loops and where the code has choices */
-    bool         is_root;       /* a statement asked for it */
+    const int   *from;    /* the instruction of each argument; -1: it has none */
+    uint8_t     *used;    /* lanes whose result matters, in parallel loops and where the code has choices */
+    bool         is_root; /* a statement asked for it */
     Kernel      *kernel;
     Finish      *finish;
-    const Slot  *slot;          /* EX_VAR */
-    const Store *store;         /* EX_LOAD */
-    const CCall *c_call;        /* EX_EXTERN */
-    Formula     *formula;       /* EX_EXP … */
+    const Slot  *slot;    /* EX_VAR */
+    const Store *store;   /* EX_LOAD */
+    const CCall *c_call;  /* EX_EXTERN */
+    Formula     *formula; /* EX_EXP … */
 };
 
 struct Code {
-    int        width;
-    bool       chooses;         /* has an `if`, && or || */
-    Map        values;          /* Expr -> CodeNode */
+    int  width;
+    bool chooses; /* has an `if`, && or || */
+    Map  values;  /* Expr -> CodeNode */
     VEC(Instr) instrs;
 };
 
@@ -67,11 +69,11 @@ static void run_decide(Machine *m, const Instr *in, int width, const uint8_t *ac
 {
     (void)m, (void)active;
     const int64_t stop = in->expr->op == EX_OR;
-    const Value  *a    = &in->args[0], *b = &in->args[1];
+    const Value  *a = &in->args[0], *b = &in->args[1];
     for (int l = 0; l < width; l++) {
         const bool decided = a->lane[l].i == stop;
-        in->r.lane[l].i = decided ? stop : b->lane[l].i;
-        in->r.bad[l]    = a->bad[l] || (!decided && b->bad[l]);
+        in->r.lane[l].i    = decided ? stop : b->lane[l].i;
+        in->r.bad[l]       = a->bad[l] || (!decided && b->bad[l]);
     }
 }
 
@@ -80,8 +82,8 @@ static void run_select(Machine *m, const Instr *in, int width, const uint8_t *ac
     (void)m, (void)active;
     for (int l = 0; l < width; l++) {
         const Value *taken = &in->args[in->args[0].lane[l].i ? 1 : 2];
-        in->r.lane[l] = taken->lane[l];
-        in->r.bad[l]  = in->args[0].bad[l] || taken->bad[l];
+        in->r.lane[l]      = taken->lane[l];
+        in->r.bad[l]       = in->args[0].bad[l] || taken->bad[l];
     }
 }
 
@@ -99,7 +101,7 @@ static void run_spread(Machine *m, const Instr *in, int width, const uint8_t *ac
 static void run_load(Machine *m, const Instr *in, int width, const uint8_t *active)
 {
     for (int l = 0; l < width; l++) {
-        in->r.bad[l] = in->args[0].bad[l];
+        in->r.bad[l]    = in->args[0].bad[l];
         in->r.lane[l].i = 0;
         if (active[l])
             in->r.lane[l] = memory_load(m, in->store, l, width, in->args[0].lane[l].i, &in->r.bad[l]);
@@ -192,7 +194,8 @@ static Instr instruction(Machine *m, const Expr *e)
         in.kernel = e->count ? operator_kernel(e->op, e->args[0]->type, e->type) : NULL;
         in.finish = operator_finish(e->type);
         if (!in.kernel)
-            machine_mistake(m, "`%s` of %s is no part of lowered code", expr_op_table[e->op].name, kn_type_name(e->type));
+            machine_mistake(m, "`%s` of %s is no part of lowered code", expr_op_table[e->op].name,
+                            kn_type_name(e->type));
     }
     return in;
 }
@@ -223,8 +226,8 @@ static Value add_node(Machine *m, Code *code, const Expr *e)
         int   *from = ARENA_ARRAY(&m->arena, int, e->count + (size_t)1);
         for (uint32_t i = 0; i < e->count; i++) {
             const CodeNode *arg = code_node(m, code, e->args[i]);
-            args[i]         = arg->value;
-            from[i]         = arg->instr;
+            args[i]             = arg->value;
+            from[i]             = arg->instr;
         }
         in      = instruction(m, e);
         in.args = args;
@@ -241,10 +244,10 @@ static const CodeNode *code_node(Machine *m, Code *code, const Expr *e)
 {
     CodeNode *known = map_get_mutable(&code->values, e);
     if (!known) {
-        known         = ARENA_NEW(&m->arena, CodeNode);
+        known              = ARENA_NEW(&m->arena, CodeNode);
         const size_t count = code->instrs.count;
-        known->value  = add_node(m, code, e);
-        known->instr  = code->instrs.count > count ? (int)code->instrs.count - 1 : -1;
+        known->value       = add_node(m, code, e);
+        known->instr       = code->instrs.count > count ? (int)code->instrs.count - 1 : -1;
         map_set_mutable(&code->values, e, known);
     }
     return known;

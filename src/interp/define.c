@@ -1,4 +1,5 @@
-/* Running one definition: step by step over its reduction variables, all at once over its free variables, in rows of lanes.
+/* Running one definition: step by step over its reduction variables, all at once over its free variables, in rows of
+ * lanes.
  *
  * The pure definition is an update in which every variable is free. At a step, each point of the free variables is
  * looked at in this order: is it in the bounds of the reduction variables, does `where` hold, is the place written to
@@ -17,37 +18,37 @@ enum { LONG_ROW = 64, SHORT_ROW = 16 };
 typedef enum Form { FORM_PLAIN, FORM_SELF_FIRST, FORM_SELF_SECOND, FORM_OTHER } Form;
 
 typedef struct Definition {
-    const Func         *func;
-    const Expr *const  *args;       /* NULL: the free variables */
-    const bool         *is_free;    /* NULL: all are */
-    const Expr *const  *values;
-    int                 rvar_count;
-    const RVar         *rvars;
-    const Expr         *where;
-    UpdateRegion        region;
+    const Func        *func;
+    const Expr *const *args;    /* NULL: the free variables */
+    const bool        *is_free; /* NULL: all are */
+    const Expr *const *values;
+    int                rvar_count;
+    const RVar        *rvars;
+    const Expr        *where;
+    UpdateRegion       region;
 } Definition;
 
 /* Coordinates in lexicographic order, the last one fastest: lo <= at < hi. */
 typedef struct Walk {
-    int     count;
-    int64_t lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];
+    int      count;
+    int64_t  lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];
     int64_t *at[KN_MAX_RANK * 2];
 } Walk;
 
 /* A definition made ready. */
 typedef struct Plan {
     const Definition *def;
-    Run        *run;
-    const View *views;
-    Eval        ev;
-    Variable   *dim[KN_MAX_RANK];           /* the free variables; NULL where not free */
-    Variable   *rvar[KN_MAX_RANK * 2];
-    int         lane_dim, lane_rvar;        /* what the lanes run along, or -1 */
-    Node       *args[KN_MAX_RANK];          /* where not free */
-    Node       *lo[KN_MAX_RANK * 2], *hi[KN_MAX_RANK * 2];
-    Node       *where;
-    Node      **values;                     /* per component: the value, or the operand of its form */
-    Form       *forms;
+    Run              *run;
+    const View       *views;
+    Eval              ev;
+    Variable         *dim[KN_MAX_RANK]; /* the free variables; NULL where not free */
+    Variable         *rvar[KN_MAX_RANK * 2];
+    int               lane_dim, lane_rvar; /* what the lanes run along, or -1 */
+    Node             *args[KN_MAX_RANK];   /* where not free */
+    Node             *lo[KN_MAX_RANK * 2], *hi[KN_MAX_RANK * 2];
+    Node             *where;
+    Node            **values; /* per component: the value, or the operand of its form */
+    Form             *forms;
 } Plan;
 
 static void walk_add(Walk *w, int64_t *at, int64_t lo, int64_t hi)
@@ -115,8 +116,8 @@ static Form form_of(Run *run, const Definition *def, int c)
     return FORM_OTHER;
 }
 
-/* A definition is separable if what it does at one step depends on other steps only through the old value at the place it
- * writes, by one of the forms. Then every place has its own history, and only the order within it matters. */
+/* A definition is separable if what it does at one step depends on other steps only through the old value at the place
+ * it writes, by one of the forms. Then every place has its own history, and only the order within it matters. */
 static bool separable(Run *run, const Definition *def, Form *forms)
 {
     const Func *f    = def->func;
@@ -172,16 +173,16 @@ static Node *plan_value(Plan *p, int c)
 {
     const Expr *e = p->def->values[c];
     switch (p->forms[c]) {
-    case FORM_SELF_FIRST:  return eval_node(&p->ev, e->args[1]);
+    case FORM_SELF_FIRST: return eval_node(&p->ev, e->args[1]);
     case FORM_SELF_SECOND: return eval_node(&p->ev, e->args[0]);
-    default:               return eval_node(&p->ev, e);
+    default: return eval_node(&p->ev, e);
     }
 }
 
 static void plan_init(Plan *p, Run *run, const Definition *def)
 {
     const Func *f = def->func;
-    *p = (Plan){ .def = def, .run = run, .views = run->storage[f->id].views };
+    *p            = (Plan){ .def = def, .run = run, .views = run->storage[f->id].views };
     eval_init(&p->ev, run, f);
     p->values = ARENA_ARRAY(&run->scratch, Node *, (size_t)f->component_count);
     p->forms  = ARENA_ARRAY(&run->scratch, Form, (size_t)f->component_count);

@@ -197,8 +197,9 @@ __attribute__((noreturn, noinline)) static void refuse_access(Eval *ev, const No
     }
     run_refuse(ev->run, KN_ERROR_BOUNDS,
                "`%s` reads `%s` at (%s), but %s%s%s of it is there; this is a mistake in Kiln: please report it",
-               ev->func->name, e->expr->u.call.func->name, text_string(&at), e->view->data ? "only the box (" : "nothing",
-               e->view->data ? text_string(&box) : "", e->view->data ? ")" : "");
+               ev->func->name, e->expr->u.call.func->name, text_string(&at),
+               e->view->data ? "only the box (" : "nothing", e->view->data ? text_string(&box) : "",
+               e->view->data ? ")" : "");
 }
 
 /* Adds what dimension d contributes to the offset of every lane; says whether any is outside. */
@@ -216,7 +217,8 @@ static bool add_steps(const View *v, int d, const Lane *at, int n, int64_t *offs
 }
 
 /* The values at the coordinates that the arguments have. Every lane's offset is found and checked; a lane outside reads
- * the first element, unless it is one that was asked for. Coordinates that are the same in all lanes are checked once. */
+ * the first element, unless it is one that was asked for. Coordinates that are the same in all lanes are checked
+ * once. */
 __attribute__((noinline)) static void read_view(Eval *ev, Node *e, const Mask *need)
 {
     const View *v    = e->view;
@@ -293,8 +295,8 @@ static void plan_dim_min(Eval *ev, Node *e)
 
 static void plan_dim_extent(Eval *ev, Node *e)
 {
-    const Box *box = &ev->run->binding->input[e->expr->u.call.func->id];
-    const uint32_t d = e->expr->u.call.index;
+    const Box     *box = &ev->run->binding->input[e->expr->u.call.func->id];
+    const uint32_t d   = e->expr->u.call.index;
     plan_constant(ev, e, lane_from_scalar(e->expr->type, kn_int(box->max[d] - box->min[d] + 1)));
 }
 
@@ -307,17 +309,19 @@ static void plan_variable(Eval *ev, Node *e)
             e->clock    = e->varies ? &ev->chunk : &ev->row;
             return;
         }
-    run_refuse(ev->run, KN_ERROR_PROGRAM, "the definition of `%s` has no variable `%s`", ev->func->name, e->expr->u.name);
+    run_refuse(ev->run, KN_ERROR_PROGRAM, "the definition of `%s` has no variable `%s`", ev->func->name,
+               e->expr->u.name);
 }
 
-/* A function that stores nothing has a view that refuses every access; the function's own values change between chunks. */
+/* A function that stores nothing has a view that refuses every access; the function's own values change between
+ * chunks. */
 static void plan_call(Eval *ev, Node *e)
 {
     static const View nothing = { 0 };
-    const Func *f = e->expr->u.call.func;
-    const View *views = ev->run->storage[f->id].views;
-    e->view  = views ? &views[e->expr->u.call.index] : &nothing;
-    e->total = false;
+    const Func       *f       = e->expr->u.call.func;
+    const View       *views   = ev->run->storage[f->id].views;
+    e->view                   = views ? &views[e->expr->u.call.index] : &nothing;
+    e->total                  = false;
     if (f == ev->func) {
         e->varies = true;
         e->clock  = &ev->chunk;
@@ -387,12 +391,12 @@ Node *eval_node(Eval *ev, const Expr *expr)
     if (e)
         return e;
     Arena *arena = &ev->run->scratch;
-    e        = ARENA_NEW(arena, Node);
-    e->expr  = expr;
-    e->lanes = ARENA_ARRAY(arena, Lane, (size_t)ev->width);
-    e->args  = ARENA_ARRAY(arena, Node *, expr->count);
-    e->clock = &ev->never;
-    e->total = true;
+    e            = ARENA_NEW(arena, Node);
+    e->expr      = expr;
+    e->lanes     = ARENA_ARRAY(arena, Lane, (size_t)ev->width);
+    e->args      = ARENA_ARRAY(arena, Node *, expr->count);
+    e->clock     = &ev->never;
+    e->total     = true;
     for (uint32_t i = 0; i < expr->count; i++) {
         const Node *a = e->args[i] = eval_node(ev, expr->args[i]);
         e->varies |= a->varies;
@@ -400,7 +404,7 @@ Node *eval_node(Eval *ev, const Expr *expr)
         e->clock = faster(ev, e->clock, a->clock);
     }
     const struct NodeKind *kind = &node_kind_table[expr->op];
-    e->evaluate = kind->evaluate ? kind->evaluate : evaluate_operator;
+    e->evaluate                 = kind->evaluate ? kind->evaluate : evaluate_operator;
     if (kind->plan)
         kind->plan(ev, e);
     else if (!kind->evaluate)

@@ -1,8 +1,9 @@
-/* Rows of lanes: the expressions of one definition, evaluated at up to LANES consecutive values of one variable at a time.
+/* Rows of lanes: the expressions of one definition, evaluated at up to LANES consecutive values of one variable at a
+ * time.
  *
- * Lazy as the language is: an operand of &&, || or `if` is looked at only in the lanes that need it, so a guarded access
- * never happens. What cannot fail may be computed in more lanes than were asked for. A value that does not depend on the lane
- * variable is computed once per row, one that depends on no variable once. */
+ * Lazy as the language is: an operand of &&, || or `if` is looked at only in the lanes that need it, so a guarded
+ * access never happens. What cannot fail may be computed in more lanes than were asked for. A value that does not
+ * depend on the lane variable is computed once per row, one that depends on no variable once. */
 #ifndef KILN_INTERP_EVAL_H
 #define KILN_INTERP_EVAL_H
 
@@ -12,7 +13,7 @@
 /* A run of a pipeline. */
 typedef struct Storage {
     Arena arena;
-    View *views;                /* per component; NULL if nothing is stored (any more) */
+    View *views; /* per component; NULL if nothing is stored (any more) */
 } Storage;
 
 typedef struct Run {
@@ -20,10 +21,10 @@ typedef struct Run {
     const Binding    *binding;
     const Regions    *regions;
     kn_buffer *const *inputs, *const *outputs;
-    Arena             arena;    /* lives through the run */
-    Arena             scratch;  /* lives through one definition */
-    Storage          *storage;  /* per function id */
-    Formula          *formulas[EX_COUNT][KN_TYPE_COUNT];    /* made when first used */
+    Arena    arena;                             /* lives through the run */
+    Arena    scratch;                           /* lives through one definition */
+    Storage *storage;                           /* per function id */
+    Formula *formulas[EX_COUNT][KN_TYPE_COUNT]; /* made when first used */
 } Run;
 
 /* Leaves the run with an error. */
@@ -34,39 +35,39 @@ typedef struct Node Node;
 
 /* An expression of the definition, and its value in each lane. */
 struct Node {
-    const Expr     *expr;
-    Node          **args;
-    void          (*evaluate)(Eval *ev, Node *e, const Mask *need);    /* fills the lanes `need`; may fill others */
+    const Expr *expr;
+    Node      **args;
+    void (*evaluate)(Eval *ev, Node *e, const Mask *need); /* fills the lanes `need`; may fill others */
     Kernel         *kernel;
     Finish         *finish;
-    const View     *view;       /* EX_CALL */
-    struct CCall   *c_call;     /* EX_EXTERN */
-    Formula        *formula;    /* math_has(): exp and the like */
-    const int64_t  *variable;   /* EX_VAR */
-    const uint64_t *clock;      /* when this moves on, what is done is done no more */
+    const View     *view;     /* EX_CALL */
+    struct CCall   *c_call;   /* EX_EXTERN */
+    Formula        *formula;  /* math_has(): exp and the like */
+    const int64_t  *variable; /* EX_VAR */
+    const uint64_t *clock;    /* when this moves on, what is done is done no more */
     uint64_t        stamp;
-    bool            varies;     /* from lane to lane */
-    bool            total;      /* no access and no foreign code below: any lane may be computed */
+    bool            varies; /* from lane to lane */
+    bool            total;  /* no access and no foreign code below: any lane may be computed */
     Mask            done;
     Lane           *lanes;
 };
 
 typedef struct Variable {
     const char *name;
-    int64_t     value;          /* the lane variable's: in lane 0 */
+    int64_t     value; /* the lane variable's: in lane 0 */
 } Variable;
 
 struct Eval {
     Run        *run;
-    const Func *func;           /* whose definition it is */
-    Map         nodes;          /* Expr -> Node */
+    const Func *func;  /* whose definition it is */
+    Map         nodes; /* Expr -> Node */
     Variable    variables[KN_MAX_RANK * 3];
     int         variable_count;
-    Variable   *lane;           /* the variable that runs along the lanes, or NULL: then there is one lane */
-    int         width;          /* lanes in use */
-    int         n;              /* of this chunk */
-    Mask        all;            /* the first n */
-    uint64_t    never, row, chunk;  /* the clocks */
+    Variable   *lane;              /* the variable that runs along the lanes, or NULL: then there is one lane */
+    int         width;             /* lanes in use */
+    int         n;                 /* of this chunk */
+    Mask        all;               /* the first n */
+    uint64_t    never, row, chunk; /* the clocks */
 };
 
 /* An evaluator in the run's scratch arena, with no variables yet. */

@@ -7,22 +7,22 @@
 enum { MOST_LANES = 1 << 16 };
 
 typedef struct Step Step;
-typedef void Action(Machine *m, const Step *s, const uint8_t *active);
+typedef void        Action(Machine *m, const Step *s, const uint8_t *active);
 
 /* A statement in a place of `width` lanes. Which of the fields mean something, the statement says. */
 struct Step {
-    Action           *run;
-    const Stmt       *stmt;
-    int               width;
-    Code             *code;     /* for the values below */
-    Value             a, b;     /* let: value; loop: min, extent; if, check: condition; alloc: count; need: min, max */
-    Value            *values;   /* store: index and value of each place; stage: see add_stage */
-    Slot             *slot;     /* let, loop */
-    const Step       *body, *no;
-    int               count;
-    const Step      **items;
-    uint8_t          *mask, *other;     /* room for sets of lanes: of the body, of `no` */
-    int               definition;
+    Action      *run;
+    const Stmt  *stmt;
+    int          width;
+    Code        *code;   /* for the values below */
+    Value        a, b;   /* let: value; loop: min, extent; if, check: condition; alloc: count; need: min, max */
+    Value       *values; /* store: index and value of each place; stage: see add_stage */
+    Slot        *slot;   /* let, loop */
+    const Step  *body, *no;
+    int          count;
+    const Step **items;
+    uint8_t     *mask, *other; /* room for sets of lanes: of the body, of `no` */
+    int          definition;
 };
 
 void machine_mistake(Machine *m, const char *format, ...)
@@ -32,7 +32,8 @@ void machine_mistake(Machine *m, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    context_bail(m->cx, KN_ERROR_PROGRAM, arena_printf(&m->cx->call, "%s; this is a mistake in Kiln: please report it", message));
+    context_bail(m->cx, KN_ERROR_PROGRAM,
+                 arena_printf(&m->cx->call, "%s; this is a mistake in Kiln: please report it", message));
 }
 
 static bool any_active(const uint8_t *active, int width)
@@ -89,7 +90,7 @@ static void run_if(Machine *m, const Step *s, const uint8_t *active)
 static void run_produce(Machine *m, const Step *s, const uint8_t *active)
 {
     DefinitionCounts *outer = m->producing;
-    m->producing = &m->counts->definitions[s->definition];
+    m->producing            = &m->counts->definitions[s->definition];
     s->body->run(m, s->body, active);
     m->producing = outer;
 }
@@ -181,7 +182,8 @@ static void store_lanes(Machine *m, const Step *s, const uint8_t *active)
         const Store *to = &m->stores[s->stmt->store.places[i].buffer->id];
         for (int l = 0; l < s->width; l++)
             if (active[l])
-                memory_store(m, to, l, s->width, s->values[2 * i].lane[l].i, s->values[2 * i + 1].lane[l], s->values[2 * i + 1].bad[l]);
+                memory_store(m, to, l, s->width, s->values[2 * i].lane[l].i, s->values[2 * i + 1].lane[l],
+                             s->values[2 * i + 1].bad[l]);
     }
 }
 
@@ -218,8 +220,8 @@ static int64_t allocate_rooms(Machine *m, const Step *s, const uint8_t *active, 
 {
     const int64_t size  = (int64_t)kn_type_size(store->buffer->type);
     int64_t       bytes = 0;
-    store->width = s->width;
-    store->rooms = ARENA_ARRAY(arena, Room, (size_t)s->width);
+    store->width        = s->width;
+    store->rooms        = ARENA_ARRAY(arena, Room, (size_t)s->width);
     for (int l = 0; l < s->width; l++) {
         const int64_t count = active[l] && s->a.lane[l].i > 0 ? s->a.lane[l].i : 0;
         if (count > INT64_MAX / 64)
@@ -280,11 +282,13 @@ static void run_need(Machine *m, const Step *s, const uint8_t *active)
         if (!active[l] || lo > hi || (lo >= min && hi <= max))
             continue;
         const Func *reader = s->stmt->need.reader;
-        const char *given  = max >= min ? arena_printf(&m->cx->call, "%lld..%lld", (long long)min, (long long)max) : "nothing";
+        const char *given =
+            max >= min ? arena_printf(&m->cx->call, "%lld..%lld", (long long)min, (long long)max) : "nothing";
         context_bail(m->cx, KN_ERROR_BOUNDS,
-                     arena_printf(&m->cx->call, "`%s` has %s along `%s` (dimension %d), but %lld..%lld is needed: `%s` %s it", b->name, given,
-                                  b->func ? b->func->args[dim] : "?", dim, (long long)lo, (long long)hi, reader ? reader->name : b->name,
-                                  reader ? "reads" : "writes"));
+                     arena_printf(&m->cx->call,
+                                  "`%s` has %s along `%s` (dimension %d), but %lld..%lld is needed: `%s` %s it",
+                                  b->name, given, b->func ? b->func->args[dim] : "?", dim, (long long)lo, (long long)hi,
+                                  reader ? reader->name : b->name, reader ? "reads" : "writes"));
     }
 }
 
@@ -307,7 +311,8 @@ static kn_buffer operand_buffer(Machine *m, const Step *s, const StageOperand *o
     int64_t      low = 0, high = 0;
     bool         empty = !store->rooms;
     for (int d = 0; d < o->rank; d++) {
-        b.dim[d] = (kn_dim){ (int32_t)values[3 * d].lane[lane].i, (int32_t)values[3 * d + 1].lane[lane].i, values[3 * d + 2].lane[lane].i };
+        b.dim[d]            = (kn_dim){ (int32_t)values[3 * d].lane[lane].i, (int32_t)values[3 * d + 1].lane[lane].i,
+                                        values[3 * d + 2].lane[lane].i };
         const int64_t reach = (b.dim[d].extent - (int64_t)1) * b.dim[d].stride;
         *(reach < 0 ? &low : &high) += reach;
         empty = empty || b.dim[d].extent <= 0;
@@ -316,7 +321,8 @@ static kn_buffer operand_buffer(Machine *m, const Step *s, const StageOperand *o
         return b;
     const Room *room = store_room(store, lane, s->width);
     if (low < room->low || high > room->high)
-        machine_mistake(m, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->func->name, o->buffer->name);
+        machine_mistake(m, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->func->name,
+                        o->buffer->name);
     b.data = room->data;
     return b;
 }
@@ -324,13 +330,13 @@ static kn_buffer operand_buffer(Machine *m, const Step *s, const StageOperand *o
 /* The part of the output that is to be computed; what it holds counts as written. */
 static kn_buffer output_buffer(Machine *m, const Step *s, const Value *values, int lane)
 {
-    const StageCall *call   = s->stmt->stage;
-    kn_buffer        whole  = operand_buffer(m, s, &call->output, values, lane), b = whole;
-    const Value     *box    = values + 3 * call->output.rank;
+    const StageCall *call  = s->stmt->stage;
+    kn_buffer        whole = operand_buffer(m, s, &call->output, values, lane), b = whole;
+    const Value     *box   = values + 3 * call->output.rank;
     int64_t          first = 0, points = 1;
     for (int d = 0; d < b.rank; d++) {
-        b.dim[d].min    = (int32_t)box[2 * d].lane[lane].i;
-        b.dim[d].extent = (int32_t)box[2 * d + 1].lane[lane].i;
+        b.dim[d].min       = (int32_t)box[2 * d].lane[lane].i;
+        b.dim[d].extent    = (int32_t)box[2 * d + 1].lane[lane].i;
         const int64_t skip = (int64_t)b.dim[d].min - whole.dim[d].min;
         if (b.dim[d].extent > 0 && (skip < 0 || skip + b.dim[d].extent > whole.dim[d].extent))
             machine_mistake(m, "the extern stage `%s` is to compute more than its storage holds", call->func->name);
@@ -342,7 +348,7 @@ static kn_buffer output_buffer(Machine *m, const Step *s, const Value *values, i
         int64_t at = first, rest = n;
         for (int d = 0; d < b.rank; d++, rest /= b.dim[d - 1].extent)
             at += rest % b.dim[d].extent * b.dim[d].stride;
-        const Room *room = store_room(&m->stores[call->output.buffer->id], lane, s->width);
+        const Room *room                     = store_room(&m->stores[call->output.buffer->id], lane, s->width);
         room->shadow[at - room->low].defined = true;
         room->shadow[at - room->low].writer  = m->strand;
     }
@@ -353,8 +359,9 @@ static const Extern *find_stage(Machine *m, const StageCall *call)
 {
     const Extern *known = map_get(&m->cx->externs, call->func->symbol);
     if (!known || !known->stage)
-        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` is not there; give it with kn_extern_stage",
-                                                            call->func->symbol));
+        context_bail(m->cx, KN_ERROR_ARGUMENT,
+                     arena_printf(&m->cx->call, "the extern stage `%s` is not there; give it with kn_extern_stage",
+                                  call->func->symbol));
     return known;
 }
 
@@ -370,8 +377,10 @@ static void take_answer(Machine *m, const Step *s, const StageOperand *o, const 
     bool        some = true;
     for (int d = 0; d < o->rank; d++) {
         if (b->rank != o->rank || b->dim[d].extent < 0)
-            context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` answered with a wrong rank or a negative extent",
-                                                                s->stmt->stage->func->symbol));
+            context_bail(m->cx, KN_ERROR_ARGUMENT,
+                         arena_printf(&m->cx->call,
+                                      "the extern stage `%s` answered with a wrong rank or a negative extent",
+                                      s->stmt->stage->func->symbol));
         some = some && b->dim[d].extent;
     }
     for (int d = 0; some && d < o->rank; d++) {
@@ -383,10 +392,10 @@ static void take_answer(Machine *m, const Step *s, const StageOperand *o, const 
 /* Asks a stage what it needs. The values: the box, then the scalars. */
 static void ask_stage(Machine *m, const Step *s, int lane)
 {
-    const StageCall *call    = s->stmt->stage;
-    const Extern    *known   = find_stage(m, call);
-    kn_buffer       *inputs  = ARENA_ARRAY(&m->arena, kn_buffer, (size_t)call->count + 1);
-    kn_scalar       *scalars = ARENA_ARRAY(&m->arena, kn_scalar, (size_t)call->count + 1);
+    const StageCall *call        = s->stmt->stage;
+    const Extern    *known       = find_stage(m, call);
+    kn_buffer       *inputs      = ARENA_ARRAY(&m->arena, kn_buffer, (size_t)call->count + 1);
+    kn_scalar       *scalars     = ARENA_ARRAY(&m->arena, kn_scalar, (size_t)call->count + 1);
     int              input_count = 0, scalar_count = 0;
     const Value     *values = s->values;
     kn_buffer        output = { .type = call->output.type, .rank = call->output.rank };
@@ -404,8 +413,10 @@ static void ask_stage(Machine *m, const Step *s, int lane)
     }
     const int failed = known->stage(true, inputs, input_count, scalars, scalar_count, &output, known->user);
     if (failed)
-        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` refused the query for its regions: it returned %d",
-                                                            call->func->symbol, failed));
+        context_bail(m->cx, KN_ERROR_ARGUMENT,
+                     arena_printf(&m->cx->call,
+                                  "the extern stage `%s` refused the query for its regions: it returned %d",
+                                  call->func->symbol, failed));
     int64_t at = 0;
     for (int i = 0, k = 0; i < call->count; i++)
         if (call->operands[i].func) {
@@ -416,10 +427,10 @@ static void ask_stage(Machine *m, const Step *s, int lane)
 
 static void call_stage(Machine *m, const Step *s, int lane)
 {
-    const StageCall *call   = s->stmt->stage;
-    const Value     *values = s->values;
-    kn_buffer       *inputs = ARENA_ARRAY(&m->arena, kn_buffer, (size_t)call->count + 1);
-    kn_scalar       *scalars = ARENA_ARRAY(&m->arena, kn_scalar, (size_t)call->count + 1);
+    const StageCall *call        = s->stmt->stage;
+    const Value     *values      = s->values;
+    kn_buffer       *inputs      = ARENA_ARRAY(&m->arena, kn_buffer, (size_t)call->count + 1);
+    kn_scalar       *scalars     = ARENA_ARRAY(&m->arena, kn_scalar, (size_t)call->count + 1);
     int              input_count = 0, scalar_count = 0;
     kn_buffer        output = output_buffer(m, s, values, lane);
     if (!output.data)
@@ -436,7 +447,9 @@ static void call_stage(Machine *m, const Step *s, int lane)
     }
     const int failed = known->stage(false, inputs, input_count, scalars, scalar_count, &output, known->user);
     if (failed)
-        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the extern stage `%s` stopped the run: it returned %d", call->func->name, failed));
+        context_bail(m->cx, KN_ERROR_ARGUMENT,
+                     arena_printf(&m->cx->call, "the extern stage `%s` stopped the run: it returned %d",
+                                  call->func->name, failed));
 }
 
 static void run_stage_call(Machine *m, const Step *s, const uint8_t *active)
@@ -467,13 +480,17 @@ static const Step *make_body(Machine *m, Step *step, const char *name, int width
 
 static void make_loop(Machine *m, Step *step, const Stmt *s)
 {
-    static Action *const actions[] = { [LOOP_SERIAL] = run_serial, [LOOP_PARALLEL] = run_parallel, [LOOP_VECTOR] = run_vector, [LOOP_UNROLL] = run_serial };
-    int     width  = step->width;
-    int64_t extent = 1;
-    step->run = actions[s->loop.kind];
-    step->a   = code_add(m, step->code, s->loop.min);
-    step->b   = code_add(m, step->code, s->loop.extent);
-    if (s->loop.kind == LOOP_VECTOR && (!expr_is_int(s->loop.extent, &extent) || extent <= 0 || extent > MOST_LANES / width))
+    static Action *const actions[] = { [LOOP_SERIAL]   = run_serial,
+                                       [LOOP_PARALLEL] = run_parallel,
+                                       [LOOP_VECTOR]   = run_vector,
+                                       [LOOP_UNROLL]   = run_serial };
+    int                  width     = step->width;
+    int64_t              extent    = 1;
+    step->run                      = actions[s->loop.kind];
+    step->a                        = code_add(m, step->code, s->loop.min);
+    step->b                        = code_add(m, step->code, s->loop.extent);
+    if (s->loop.kind == LOOP_VECTOR &&
+        (!expr_is_int(s->loop.extent, &extent) || extent <= 0 || extent > MOST_LANES / width))
         machine_mistake(m, "the vector loop `%s` has no constant extent, or too large a one", s->loop.name);
     width *= (int)extent;
     step->mask = ARENA_ARRAY(&m->arena, uint8_t, (size_t)width);
@@ -489,7 +506,8 @@ static void make_store(Machine *m, Step *step, const Stmt *s)
     for (int i = 0; i < step->count; i++) {
         const Place *place = &s->store.places[i];
         if (place->value->type != place->buffer->type)
-            machine_mistake(m, "a value of type %s is stored to `%s`", kn_type_name(place->value->type), place->buffer->name);
+            machine_mistake(m, "a value of type %s is stored to `%s`", kn_type_name(place->value->type),
+                            place->buffer->name);
         step->values[2 * i]     = code_add(m, step->code, place->index);
         step->values[2 * i + 1] = code_add(m, step->code, place->value);
     }
@@ -508,13 +526,14 @@ static void add_operand(Machine *m, Code *code, const StageOperand *o, Value **t
     }
 }
 
-/* The values of a stage: storage of the output, its box, then each operand; where it is only asked, the box and the scalars. */
+/* The values of a stage: storage of the output, its box, then each operand; where it is only asked, the box and the
+ * scalars. */
 static void make_stage(Machine *m, Step *step, const Stmt *s)
 {
     const StageCall *call = s->stage;
     Value           *to   = ARENA_ARRAY(&m->arena, Value, (size_t)(call->count + 2) * 3 * KN_MAX_RANK);
-    step->run    = run_stage_call;
-    step->values = to;
+    step->run             = run_stage_call;
+    step->values          = to;
     if (!call->table)
         add_operand(m, step->code, &call->output, &to);
     for (int d = 0; d < call->output.rank; d++) {
@@ -531,10 +550,12 @@ static int definition_of(Machine *m, const Stmt *s)
 {
     ExecuteCounts *c = m->counts;
     int            i = 0;
-    while (i < c->definition_count && (c->definitions[i].func != s->produce.func || c->definitions[i].update != s->produce.update))
+    while (i < c->definition_count &&
+           (c->definitions[i].func != s->produce.func || c->definitions[i].update != s->produce.update))
         i++;
     if (i == c->definition_count)
-        c->definitions[c->definition_count++] = (DefinitionCounts){ .func = s->produce.func, .update = s->produce.update };
+        c->definitions[c->definition_count++] =
+            (DefinitionCounts){ .func = s->produce.func, .update = s->produce.update };
     return i;
 }
 
@@ -588,18 +609,17 @@ static void make_other(Machine *m, Step *step, const Stmt *s)
         step->run = run_prefetch;
         code_add(m, step->code, s->prefetch.index);
         break;
-    default:
-        machine_mistake(m, "a statement of kind %d is no part of flattened code", (int)s->kind);
+    default: machine_mistake(m, "a statement of kind %d is no part of flattened code", (int)s->kind);
     }
 }
 
 static const Step *make_step(Machine *m, const Stmt *s, int width)
 {
-    static void (*const makers[])(Machine *m, Step *step, const Stmt *s) = {
-        [STMT_FOR] = make_loop, [STMT_BLOCK] = make_block, [STMT_IF] = make_branch, [STMT_STORE] = make_store, [STMT_STAGE] = make_stage,
-        [STMT_PREFETCH] = NULL,
+    static void (*const makers[])(Machine * m, Step * step, const Stmt *s) = {
+        [STMT_FOR] = make_loop,    [STMT_BLOCK] = make_block, [STMT_IF] = make_branch,
+        [STMT_STORE] = make_store, [STMT_STAGE] = make_stage, [STMT_PREFETCH] = NULL,
     };
-    Step *step = ARENA_NEW(&m->arena, Step);
+    Step *step  = ARENA_NEW(&m->arena, Step);
     step->stmt  = s;
     step->width = width;
     step->code  = code_new(m, width);
@@ -616,19 +636,21 @@ __attribute__((format(printf, 3, 4))) static void bind(Machine *m, int64_t value
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    Slot *slot  = ARENA_NEW(&m->arena, Slot);
-    slot->width = 1;
-    slot->value = value_new(m, 1);
+    Slot *slot            = ARENA_NEW(&m->arena, Slot);
+    slot->width           = 1;
+    slot->value           = value_new(m, 1);
     slot->value.lane[0].i = value;
     map_set(&m->slots, intern(m->cx, name), slot);
 }
 
-/* Copies every element of one buffer to the same coordinates of another of the same box, along the dimensions below `rank`. */
+/* Copies every element of one buffer to the same coordinates of another of the same box, along the dimensions below
+ * `rank`. */
 static void copy_elements(const kn_buffer *to, const kn_buffer *from, int rank, int64_t to_index, int64_t from_index)
 {
     const size_t size = kn_type_size(to->type);
     if (!rank) {
-        memcpy((char *)to->data + to_index * (int64_t)size, (const char *)from->data + from_index * (int64_t)size, size);
+        memcpy((char *)to->data + to_index * (int64_t)size, (const char *)from->data + from_index * (int64_t)size,
+               size);
         return;
     }
     const kn_dim *t = &to->dim[rank - 1], *f = &from->dim[rank - 1];
@@ -655,7 +677,8 @@ static kn_buffer *empty_port(Machine *m, const Buffer *buffer, const kn_buffer *
     return row;
 }
 
-/* The buffer that the code uses for a port: the one given, or a copy in which the dimension that the code takes for dense is. */
+/* The buffer that the code uses for a port: the one given, or a copy in which the dimension that the code takes for
+ * dense is. */
 static kn_buffer *dense_port(Machine *m, const Buffer *buffer, kn_buffer *given)
 {
     const int dense = buffer->dense;
@@ -663,7 +686,7 @@ static kn_buffer *dense_port(Machine *m, const Buffer *buffer, kn_buffer *given)
         return given;
     kn_buffer *copy   = ARENA_NEW(&m->arena, kn_buffer);
     int64_t    stride = given->dim[dense].extent, count = 1;
-    *copy = *given;
+    *copy                   = *given;
     copy->dim[dense].stride = 1;
     for (int d = 0; d < given->rank; d++) {
         count *= given->dim[d].extent > 0 ? given->dim[d].extent : 0;
@@ -682,7 +705,8 @@ static void enter_port(Machine *m, const Buffer *buffer, const kn_buffer *given)
 {
     Store *store = &m->stores[buffer->id];
     if (given->type != buffer->type || given->rank != buffer->rank)
-        context_bail(m->cx, KN_ERROR_ARGUMENT, arena_printf(&m->cx->call, "the buffer given as `%s` has another type or rank", buffer->name));
+        context_bail(m->cx, KN_ERROR_ARGUMENT,
+                     arena_printf(&m->cx->call, "the buffer given as `%s` has another type or rank", buffer->name));
     store->width = 1;
     store->rooms = ARENA_NEW(&m->arena, Room);
     if (buffer->kind == BUFFER_INPUT && is_empty(given)) {
@@ -716,7 +740,7 @@ static void run_program(void *arg)
     Machine *m        = &entry->machine;
     Program *p        = m->program;
     size_t   produces = 0;
-    m->stores = ARENA_ARRAY(&m->arena, Store, p->buffers.count);
+    m->stores         = ARENA_ARRAY(&m->arena, Store, p->buffers.count);
     map_init(&m->slots, &m->arena);
     vec_push(&m->arena, &m->strands, ((Strand){ 0, 0 }));
     *m->counts = (ExecuteCounts){ .buffers = ARENA_ARRAY(p->arena, BufferCounts, p->buffers.count) };
@@ -735,8 +759,8 @@ static void run_program(void *arg)
         return;
     count_produces(&produces, p->body);
     m->counts->definitions = ARENA_ARRAY(p->arena, DefinitionCounts, produces);
-    const Step   *step = make_step(m, p->body, 1);
-    const uint8_t all  = true;
+    const Step   *step     = make_step(m, p->body, 1);
+    const uint8_t all      = true;
     step->run(m, step, &all);
     for (int i = 0; i < p->port_count; i++)
         if (used[i] != entry->ports[i] && p->buffers.at[i]->kind == BUFFER_OUTPUT)
@@ -746,7 +770,8 @@ static void run_program(void *arg)
 kn_status execute(Program *p, kn_buffer *const *ports, const kn_scalar *params, ExecuteCounts *counts)
 {
     ExecuteCounts unwanted;
-    Entry entry = { .machine = { .cx = p->cx, .program = p, .params = params, .counts = counts ? counts : &unwanted }, .ports = ports };
+    Entry entry = { .machine = { .cx = p->cx, .program = p, .params = params, .counts = counts ? counts : &unwanted },
+                    .ports   = ports };
     arena_init(&entry.machine.arena, p->cx);
     const bool done = context_call(p->cx, run_program, &entry);
     arena_free(&entry.machine.arena);

@@ -1,11 +1,11 @@
 /* Formulas: from an expansion to steps, and running them.
  *
- * Each distinct node of the expansion is a step, operands first. A step's result has a row until its last reader has run; then the row is used
- * again. Constants have rows that are filled once. */
+ * Each distinct node of the expansion is a step, operands first. A step's result has a row until its last reader has
+ * run; then the row is used again. Constants have rows that are filled once. */
 #include "interp/formula.h"
 #include "ir/math.h"
 
-enum { LENGTH = 64 };       /* lanes of a row here: all rows of a formula together fit the first-level cache */
+enum { LENGTH = 64 }; /* lanes of a row here: all rows of a formula together fit the first-level cache */
 
 typedef struct Step {
     Kernel *kernel;
@@ -24,11 +24,11 @@ struct Formula {
 
 typedef struct Builder {
     Formula    *f;
-    Arena      *arena;          /* of the rows */
+    Arena      *arena; /* of the rows */
     const Expr *operands[2];
-    int        *readers;        /* by id: the steps that have yet to read the node */
-    Lane      **rows;           /* by id */
-    Lane      **unused;         /* a stack */
+    int        *readers; /* by id: the steps that have yet to read the node */
+    Lane      **rows;    /* by id */
+    Lane      **unused;  /* a stack */
     int         unused_count;
 } Builder;
 
@@ -54,7 +54,7 @@ static void count_node(const Expr *e, void *user)
 static void add_leaf(Builder *b, const Expr *e)
 {
     Lane *row = b->rows[e->id] = ARENA_ARRAY(b->arena, Lane, LENGTH);
-    b->readers[e->id] = -1;             /* its row is never free */
+    b->readers[e->id]          = -1; /* its row is never free */
     for (int i = 0; i < 2; i++)
         if (e == b->operands[i])
             b->f->operands[i] = row;
@@ -71,7 +71,7 @@ static void add_node(const Expr *e, void *user)
     }
     const uint32_t last = e->count - 1;
     Step          *step = &b->f->steps[b->f->step_count++];
-    Lane          *row  = b->rows[e->id] = take_row(b);
+    Lane          *row = b->rows[e->id] = take_row(b);
     step->kernel = e->op == EX_SELECT ? select_lanes : operator_kernel(e->op, e->args[0]->type, e->type);
     step->finish = e->op == EX_SELECT ? NULL : operator_finish(e->type);
     step->row    = (Row){ .r      = row,
@@ -94,12 +94,15 @@ Formula *formula_new(kn_context *cx, Arena *arena, ExprOp op, kn_type type)
     expr_pool_init(&pool, cx, &scratch);
     Formula *f       = ARENA_NEW(arena, Formula);
     f->operand_count = expr_op_table[op].arity;
-    Builder     b    = { .f = f, .arena = arena, .operands = { expr_var(&pool, type, intern(cx, "a")), expr_var(&pool, type, intern(cx, "b")) } };
-    const Expr *body = math_expand(&pool, f->operand_count == 1 ? expr_unary(&pool, op, type, b.operands[0])
-                                                                : expr_binary(&pool, op, type, b.operands[0], b.operands[1]));
-    b.readers = ARENA_ARRAY(&scratch, int, pool.count);
-    b.rows    = ARENA_ARRAY(&scratch, Lane *, pool.count);
-    b.unused  = ARENA_ARRAY(&scratch, Lane *, pool.count);
+    Builder     b    = { .f        = f,
+                         .arena    = arena,
+                         .operands = { expr_var(&pool, type, intern(cx, "a")), expr_var(&pool, type, intern(cx, "b")) } };
+    const Expr *body =
+        math_expand(&pool, f->operand_count == 1 ? expr_unary(&pool, op, type, b.operands[0])
+                                                 : expr_binary(&pool, op, type, b.operands[0], b.operands[1]));
+    b.readers           = ARENA_ARRAY(&scratch, int, pool.count);
+    b.rows              = ARENA_ARRAY(&scratch, Lane *, pool.count);
+    b.unused            = ARENA_ARRAY(&scratch, Lane *, pool.count);
     b.readers[body->id] = 1;
     expr_visit(&pool, body, count_node, &b);
     f->steps      = ARENA_ARRAY(arena, Step, (size_t)f->step_count);

@@ -1,7 +1,7 @@
 /* Formulas: the expansion of a mathematical function (ir/math.h) as a list of kernels over short rows.
  *
- * The operands of a node are computed first, then its formula in one go: no recursion over the expansion, and nothing of it is kept. So nesting
- * functions costs no stack, and the rows between two kernels stay in the fastest memory. */
+ * The operands of a node are computed first, then its formula in one go: no recursion over the expansion, and nothing
+ * of it is kept. So nesting functions costs no stack, and the rows between two kernels stay in the fastest memory. */
 #ifndef KILN_INTERP_FORMULA_H
 #define KILN_INTERP_FORMULA_H
 
@@ -10,7 +10,8 @@
 
 typedef struct Formula Formula;
 
-/* The formula of an operator that math_has(), on operands of a float type. It lives in the arena, and serves one thread. */
+/* The formula of an operator that math_has(), on operands of a float type. It lives in the arena, and serves one
+ * thread. */
 Formula *formula_new(kn_context *cx, Arena *arena, ExprOp op, kn_type type);
 
 /* r = op(a) or op(a, b) for n lanes; b is looked at only where op has two operands. */

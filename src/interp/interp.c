@@ -1,12 +1,12 @@
-/* The reference interpreter: storage for each function from its definition to its last reader, the functions in order, and
- * the outputs at the end. */
+/* The reference interpreter: storage for each function from its definition to its last reader, the functions in order,
+ * and the outputs at the end. */
 #include "interp/interp.h"
 #include "interp/call_c.h"
 #include "interp/define.h"
 
 /* Which storage is not read after each function: first[i] is one that function i reads last, next[] the others. */
 typedef struct Expiry {
-    int *first, *next;          /* -1: no more */
+    int *first, *next; /* -1: no more */
 } Expiry;
 
 static Expiry find_expiry(Run *run)
@@ -14,7 +14,7 @@ static Expiry find_expiry(Run *run)
     kn_pipeline *p     = run->p;
     const int    count = (int)p->funcs.count;
     int         *last  = ARENA_ARRAY(&run->arena, int, (size_t)count);
-    Expiry       x     = { ARENA_ARRAY(&run->arena, int, (size_t)count + 1), ARENA_ARRAY(&run->arena, int, (size_t)count) };
+    Expiry       x = { ARENA_ARRAY(&run->arena, int, (size_t)count + 1), ARENA_ARRAY(&run->arena, int, (size_t)count) };
     for (int i = 0; i < count; i++) {
         FuncList callees = { { 0 } };
         func_callees(&run->arena, p->funcs.at[i], &callees);
@@ -34,7 +34,7 @@ static Expiry find_expiry(Run *run)
 
 static void store_input(Run *run, const Func *f)
 {
-    Storage *s = &run->storage[f->id];
+    Storage *s  = &run->storage[f->id];
     s->views    = ARENA_NEW(&run->arena, View);
     s->views[0] = view_of_buffer(run->inputs[f->id]);
 }
@@ -78,7 +78,7 @@ static void copy_outputs(Run *run)
     kn_buffer *const *to = run->outputs;
     for (size_t i = 0; i < run->p->outputs.count; i++) {
         const Func *f     = run->p->outputs.at[i].func;
-        const View *views = run->storage[f->id].views;     /* none if no point was asked for */
+        const View *views = run->storage[f->id].views; /* none if no point was asked for */
         for (int c = 0; c < f->component_count; c++, to++)
             if (views)
                 view_copy(&views[c], *to);
@@ -93,7 +93,7 @@ static void run_pipeline(void *arg)
     Storage     *all   = ARENA_ARRAY(&run->arena, Storage, (size_t)count);
     for (int i = 0; i < count; i++)
         arena_init(&all[i].arena, p->cx);
-    run->storage         = all;
+    run->storage        = all;
     const Expiry expiry = find_expiry(run);
     for (int i = 0; i < count; i++) {
         run_function(run, p->funcs.at[i]);

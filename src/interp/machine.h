@@ -1,8 +1,8 @@
-/* The machine that runs lowered code (execute.h): values in lanes, code for the expressions of one statement, and memory that knows of every
- * element who touched it.
+/* The machine that runs lowered code (execute.h): values in lanes, code for the expressions of one statement, and
+ * memory that knows of every element who touched it.
  *
- * Outside vector loops there is one lane. A vector loop of n iterations in a place that has w lanes has w*n of them, its own fastest; what was
- * bound or allocated where there were fewer lanes is found by dividing. */
+ * Outside vector loops there is one lane. A vector loop of n iterations in a place that has w lanes has w*n of them,
+ * its own fastest; what was bound or allocated where there were fewer lanes is found by dividing. */
 #ifndef KILN_INTERP_MACHINE_H
 #define KILN_INTERP_MACHINE_H
 
@@ -24,32 +24,32 @@ typedef struct Slot {
 
 /* What is known of one element of memory. */
 typedef struct Shadow {
-    uint8_t  exists;            /* false between the elements of a port with gaps */
-    uint8_t  defined;           /* has a value that is one */
-    uint8_t  atomic;            /* the last store was atomic */
-    uint8_t  definitions;       /* who stored to it: bit 0 the pure definition, then the updates, modulo 8 */
-    uint32_t writer, reader;    /* the last strands that did */
-    uint32_t event;             /* the store statement, numbered as executed, that wrote it last */
+    uint8_t  exists;         /* false between the elements of a port with gaps */
+    uint8_t  defined;        /* has a value that is one */
+    uint8_t  atomic;         /* the last store was atomic */
+    uint8_t  definitions;    /* who stored to it: bit 0 the pure definition, then the updates, modulo 8 */
+    uint32_t writer, reader; /* the last strands that did */
+    uint32_t event;          /* the store statement, numbered as executed, that wrote it last */
 } Shadow;
 
 /* The elements low .. high of a buffer, as one lane sees it. */
 typedef struct Room {
-    char   *data;               /* of index 0 */
+    char   *data; /* of index 0 */
     int64_t low, high;
-    Shadow *shadow;             /* of index low */
+    Shadow *shadow; /* of index low */
 } Room;
 
 typedef struct Store {
     const Buffer *buffer;
     BufferCounts *counts;
     int           width;
-    Room         *rooms;        /* NULL where the buffer is not allocated */
+    Room         *rooms; /* NULL where the buffer is not allocated */
 } Store;
 
-/* Iterations of parallel loops form a tree: strand 0 is the function, each iteration a child of the strand that met the loop. Two
- * strands may run at the same time iff they descend from different iterations of one execution of a loop. */
+/* Iterations of parallel loops form a tree: strand 0 is the function, each iteration a child of the strand that met the
+ * loop. Two strands may run at the same time iff they descend from different iterations of one execution of a loop. */
 typedef struct Strand {
-    uint32_t parent, loop;      /* loop: numbers the executions of parallel loops, from 1 */
+    uint32_t parent, loop; /* loop: numbers the executions of parallel loops, from 1 */
 } Strand;
 
 typedef struct Code Code;
@@ -58,16 +58,16 @@ typedef struct Machine {
     kn_context      *cx;
     Program         *program;
     Arena            arena;
-    Store           *stores;    /* by Buffer.id */
-    Map              slots;     /* name -> Slot, of what is bound here */
+    Store           *stores; /* by Buffer.id */
+    Map              slots;  /* name -> Slot, of what is bound here */
     const kn_scalar *params;
     ExecuteCounts   *counts;
-    VEC(Strand)      strands;
-    uint32_t         strand, loop_count, event;
-    bool             in_atomic;
-    Formula         *formulas[EX_COUNT][KN_TYPE_COUNT];     /* of the mathematical functions that were met */
+    VEC(Strand) strands;
+    uint32_t          strand, loop_count, event;
+    bool              in_atomic;
+    Formula          *formulas[EX_COUNT][KN_TYPE_COUNT]; /* of the mathematical functions that were met */
     DefinitionCounts *producing;
-    int64_t          bytes;     /* allocated now */
+    int64_t           bytes; /* allocated now */
 } Machine;
 
 /* Ends the run. */
@@ -78,12 +78,13 @@ Value value_new(Machine *m, int width);
 
 /* ---- code.c: expressions ---- */
 
-/* Code for the expressions of one statement, in a place of `width` lanes. Each node is computed once, operands first. */
+/* Code for the expressions of one statement, in a place of `width` lanes. Each node is computed once, operands
+ * first. */
 Code *code_new(Machine *m, int width);
 /* The value that `e` has after code_run; it stays where it is. */
 Value code_add(Machine *m, Code *code, const Expr *e);
 /* Computes all of it. Memory is read in the lanes that are active; what lies in the others means nothing. */
-void  code_run(Machine *m, const Code *code, const uint8_t *active);
+void code_run(Machine *m, const Code *code, const uint8_t *active);
 
 /* ---- memory.c ---- */
 

@@ -1,7 +1,8 @@
 /* Memory of the machine: every access is checked for its place, its value and its company.
  *
- * A race is told by strands (machine.h): an element remembers the last strand that wrote it and the last that read it. A store that finds
- * the value it brings already there changes nothing and is no race: a tail that is shifted inward computes points twice. */
+ * A race is told by strands (machine.h): an element remembers the last strand that wrote it and the last that read it.
+ * A store that finds the value it brings already there changes nothing and is no race: a tail that is shifted inward
+ * computes points twice. */
 #include "interp/machine.h"
 
 /* ---- Rooms ------------------------------------------------------------------------------- */
@@ -46,10 +47,10 @@ void room_of_port(Machine *m, Room *room, const kn_buffer *b, bool is_output)
 void room_allocate(Arena *arena, Room *room, kn_type type, int64_t count)
 {
     const size_t bytes = (size_t)count * kn_type_size(type);
-    room->low    = 0;
-    room->high   = count - 1;
-    room->data   = arena_array(arena, (size_t)count, kn_type_size(type));
-    room->shadow = ARENA_ARRAY(arena, Shadow, (size_t)count);
+    room->low          = 0;
+    room->high         = count - 1;
+    room->data         = arena_array(arena, (size_t)count, kn_type_size(type));
+    room->shadow       = ARENA_ARRAY(arena, Shadow, (size_t)count);
     for (size_t i = 0; i < bytes; i++)
         room->data[i] = (char)(0xA5 ^ i * 0x3B);
     for (int64_t i = 0; i < count; i++)
@@ -76,8 +77,8 @@ static const char *producer(const Machine *m)
 
 __attribute__((noreturn)) static void refuse_race(Machine *m, const Store *s, int64_t index, const char *what)
 {
-    machine_mistake(m, "`%s` %s element %lld of `%s`, which another iteration of the same parallel loop %s", producer(m),
-                    what, (long long)index, s->buffer->name, "may be changing or reading at that moment");
+    machine_mistake(m, "`%s` %s element %lld of `%s`, which another iteration of the same parallel loop %s",
+                    producer(m), what, (long long)index, s->buffer->name, "may be changing or reading at that moment");
 }
 
 static Shadow *find(Machine *m, const Store *s, const Room *room, int64_t index, const char *what)
@@ -85,11 +86,12 @@ static Shadow *find(Machine *m, const Store *s, const Room *room, int64_t index,
     if (!s->rooms)
         machine_mistake(m, "`%s` %s `%s`, which is not allocated here", producer(m), what, s->buffer->name);
     if (index < room->low || index > room->high)
-        machine_mistake(m, "`%s` %s `%s` at index %lld, but it has %lld..%lld", producer(m), what, s->buffer->name, (long long)index,
-                        (long long)room->low, (long long)room->high);
+        machine_mistake(m, "`%s` %s `%s` at index %lld, but it has %lld..%lld", producer(m), what, s->buffer->name,
+                        (long long)index, (long long)room->low, (long long)room->high);
     Shadow *shadow = &room->shadow[index - room->low];
     if (!shadow->exists)
-        machine_mistake(m, "`%s` %s `%s` at index %lld, between its elements", producer(m), what, s->buffer->name, (long long)index);
+        machine_mistake(m, "`%s` %s `%s` at index %lld, between its elements", producer(m), what, s->buffer->name,
+                        (long long)index);
     return shadow;
 }
 
@@ -139,14 +141,16 @@ void memory_store(Machine *m, const Store *s, int lane, int width, int64_t index
     if (s->buffer->kind == BUFFER_INPUT)
         machine_mistake(m, "`%s` writes the input `%s`", producer(m), s->buffer->name);
     if (bad && s->buffer->kind == BUFFER_OUTPUT)
-        machine_mistake(m, "`%s` writes to `%s` at index %lld what comes from memory that was never written", producer(m), s->buffer->name, (long long)index);
+        machine_mistake(m, "`%s` writes to `%s` at index %lld what comes from memory that was never written",
+                        producer(m), s->buffer->name, (long long)index);
     lane_store(s->buffer->type, bytes, v);
     const bool changes = !shadow->defined || bad || memcmp(bytes, at, size) != 0;
     if (changes && shadow->event == m->event && !m->in_atomic)
-        machine_mistake(m, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`", producer(m), (long long)index,
-                        s->buffer->name);
-    if (changes && !(m->in_atomic && shadow->atomic)
-        && ((shadow->writer && are_concurrent(m, shadow->writer, m->strand)) || (shadow->reader && are_concurrent(m, shadow->reader, m->strand))))
+        machine_mistake(m, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`",
+                        producer(m), (long long)index, s->buffer->name);
+    if (changes && !(m->in_atomic && shadow->atomic) &&
+        ((shadow->writer && are_concurrent(m, shadow->writer, m->strand)) ||
+         (shadow->reader && are_concurrent(m, shadow->reader, m->strand))))
         refuse_race(m, s, index, "writes");
     count_point(m, s, shadow);
     memcpy(at, bytes, size);

@@ -1,9 +1,9 @@
 /* The operators on rows of lanes: one kernel per operator and kind of operand, and the table of them.
  *
- * Integers are carried sign- or zero-extended, so one kernel on int64_t is right for every integer type but u64, which has
- * its own column. Sums, differences, products, quotients and square roots of floats are computed in double and rounded once
- * more: for f32 that is the correctly rounded result (53 >= 2*24 + 2 bits; Figueroa, "When is double rounding innocuous?",
- * 1995), and f16 and bf16 are defined as computed in f32 and then rounded. */
+ * Integers are carried sign- or zero-extended, so one kernel on int64_t is right for every integer type but u64, which
+ * has its own column. Sums, differences, products, quotients and square roots of floats are computed in double and
+ * rounded once more: for f32 that is the correctly rounded result (53 >= 2*24 + 2 bits; Figueroa, "When is double
+ * rounding innocuous?", 1995), and f16 and bf16 are defined as computed in f32 and then rounded. */
 #include "interp/ops.h"
 
 #include <math.h>
@@ -11,35 +11,35 @@
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
 /* name: for each lane, r.to = expression of x (and y, z), which are the operands' field `from` as a T. */
-#define KERNEL1(name, T, from, to, expression)         \
-    static void name(const Row *row)                   \
-    {                                                  \
-        Lane *restrict r       = row->r;               \
-        const Lane *restrict a = row->a;               \
-        for (int i = 0; i < row->n; i++) {             \
-            const T x = (T)a[i].from;                  \
-            r[i].to   = (expression);                  \
-        }                                              \
+#define KERNEL1(name, T, from, to, expression)                                                                         \
+    static void name(const Row *row)                                                                                   \
+    {                                                                                                                  \
+        Lane *restrict r       = row->r;                                                                               \
+        const Lane *restrict a = row->a;                                                                               \
+        for (int i = 0; i < row->n; i++) {                                                                             \
+            const T x = (T)a[i].from;                                                                                  \
+            r[i].to   = (expression);                                                                                  \
+        }                                                                                                              \
     }
-#define KERNEL2(name, T, from, to, expression)         \
-    static void name(const Row *row)                   \
-    {                                                  \
-        Lane *restrict r       = row->r;               \
-        const Lane *restrict a = row->a;               \
-        const Lane *restrict b = row->b;               \
-        for (int i = 0; i < row->n; i++) {             \
-            const T x = (T)a[i].from, y = (T)b[i].from; \
-            r[i].to   = (expression);                  \
-        }                                              \
+#define KERNEL2(name, T, from, to, expression)                                                                         \
+    static void name(const Row *row)                                                                                   \
+    {                                                                                                                  \
+        Lane *restrict r       = row->r;                                                                               \
+        const Lane *restrict a = row->a;                                                                               \
+        const Lane *restrict b = row->b;                                                                               \
+        for (int i = 0; i < row->n; i++) {                                                                             \
+            const T x = (T)a[i].from, y = (T)b[i].from;                                                                \
+            r[i].to = (expression);                                                                                    \
+        }                                                                                                              \
     }
-#define KERNEL3(name, T, from, to, expression)                                  \
-    static void name(const Row *row)                                            \
-    {                                                                           \
-        for (int i = 0; i < row->n; i++) {                                      \
-            const T x = (T)row->a[i].from, y = (T)row->b[i].from;               \
-            const T z = (T)row->c[i].from;                                      \
-            row->r[i].to = (expression);                                        \
-        }                                                                       \
+#define KERNEL3(name, T, from, to, expression)                                                                         \
+    static void name(const Row *row)                                                                                   \
+    {                                                                                                                  \
+        for (int i = 0; i < row->n; i++) {                                                                             \
+            const T x = (T)row->a[i].from, y = (T)row->b[i].from;                                                      \
+            const T z    = (T)row->c[i].from;                                                                          \
+            row->r[i].to = (expression);                                                                               \
+        }                                                                                                              \
     }
 
 #define SIGNED1(name, e)   KERNEL1(name, int64_t, i, i, e)
@@ -48,13 +48,14 @@
 #define UNSIGNED2(name, e) KERNEL2(name, uint64_t, i, i, (int64_t)(e))
 #define FLOAT1(name, e)    KERNEL1(name, double, f, f, e)
 #define FLOAT2(name, e)    KERNEL2(name, double, f, f, e)
-#define COMPARE(name, operator_)                    \
-    SIGNED2(name##_i, x operator_ y)                \
-    UNSIGNED2(name##_u, x operator_ y)              \
+#define COMPARE(name, operator_)                                                                                       \
+    SIGNED2(name##_i, x operator_ y)                                                                                   \
+    UNSIGNED2(name##_u, x operator_ y)                                                                                 \
     KERNEL2(name##_f, double, f, i, x operator_ y)
-#define LIBM1(name)  FLOAT1(name##_f, name(x))
+#define LIBM1(name) FLOAT1(name##_f, name(x))
 
 /* Modulo 2^64, and so right modulo 2^n for every type once finished. */
+/* clang-format off */
 UNSIGNED1(neg_i, 0 - x)
 UNSIGNED2(add_i, x + y)
 UNSIGNED2(sub_i, x - y)
@@ -68,6 +69,7 @@ FLOAT2(add_f, x + y)
 FLOAT2(sub_f, x - y)
 FLOAT2(mul_f, x * y)
 FLOAT2(div_f, x / y)
+/* clang-format on */
 
 /* Euclidean: a = q*b + r with 0 <= r < |b|; both are 0 for b = 0. The least value by -1 wraps. */
 static int64_t euclidean_div(int64_t a, int64_t b)
@@ -85,29 +87,37 @@ static int64_t euclidean_mod(int64_t a, int64_t b)
     return r >= 0 ? r : b > 0 ? r + b : r - b;
 }
 
+/* clang-format off */
 SIGNED2(div_i, euclidean_div(x, y))
 SIGNED2(mod_i, euclidean_mod(x, y))
 UNSIGNED2(div_u, y ? x / y : 0)
 UNSIGNED2(mod_u, y ? x % y : 0)
+/* clang-format on */
 
+/* clang-format off */
 SIGNED2(min_i, x < y ? x : y)
 SIGNED2(max_i, x > y ? x : y)
 UNSIGNED2(min_u, x < y ? x : y)
 UNSIGNED2(max_u, x > y ? x : y)
 FLOAT2(min_f, x < y ? x : y)
 FLOAT2(max_f, x > y ? x : y)
+/* clang-format on */
 
+/* clang-format off */
 UNSIGNED1(abs_i, (int64_t)x < 0 ? 0 - x : x)
 UNSIGNED1(abs_u, x)
 FLOAT1(abs_f, fabs(x))
 UNSIGNED2(absd_i, (int64_t)x > (int64_t)y ? x - y : y - x)
 UNSIGNED2(absd_u, x > y ? x - y : y - x)
+/* clang-format on */
 
 /* a + b = 2*(a & b) + (a ^ b) = 2*(a | b) - (a ^ b), so halves need no wider sum. */
+/* clang-format off */
 UNSIGNED2(avg_up_i, (x | y) - (uint64_t)((int64_t)(x ^ y) >> 1))
 UNSIGNED2(avg_down_i, (x & y) + (uint64_t)((int64_t)(x ^ y) >> 1))
 UNSIGNED2(avg_up_u, (x | y) - ((x ^ y) >> 1))
 UNSIGNED2(avg_down_u, (x & y) + ((x ^ y) >> 1))
+/* clang-format on */
 
 /* The bits of a value as the type has them, zero-extended. */
 static uint64_t plain_bits(kn_type t, int64_t v)
@@ -115,7 +125,9 @@ static uint64_t plain_bits(kn_type t, int64_t v)
     return (uint64_t)v << (64 - type_bits(t)) >> (64 - type_bits(t));
 }
 
+/* clang-format off */
 SIGNED1(popcount_i, __builtin_popcountll(plain_bits(row->from, x)))
+/* clang-format on */
 
 static int leading_zeros(kn_type t, int64_t v)
 {
@@ -123,7 +135,9 @@ static int leading_zeros(kn_type t, int64_t v)
     return bits ? __builtin_clzll(bits) - (64 - type_bits(t)) : type_bits(t);
 }
 
+/* clang-format off */
 SIGNED1(clz_i, leading_zeros(row->from, x))
+/* clang-format on */
 
 /* A shift's amount, brought into -limit .. limit. */
 static int shift_amount(kn_type t, int64_t v, int limit)
@@ -148,10 +162,12 @@ static int64_t shifted_unsigned(int64_t v, int s)
     return s > -64 ? (int64_t)((uint64_t)v >> -s) : 0;
 }
 
+/* clang-format off */
 SIGNED2(shl_i, shifted_signed(x, shift_amount(row->amount, y, 64)))
 SIGNED2(shr_i, shifted_signed(x, -shift_amount(row->amount, y, 64)))
 SIGNED2(shl_u, shifted_unsigned(x, shift_amount(row->amount, y, 64)))
 SIGNED2(shr_u, shifted_unsigned(x, -shift_amount(row->amount, y, 64)))
+/* clang-format on */
 
 /* (a * b) >> s with the whole product. */
 static int64_t mul_shift_signed(int64_t a, int64_t b, int s)
@@ -170,14 +186,18 @@ static int64_t mul_shift_unsigned(uint64_t a, uint64_t b, int s)
     return s < 128 ? (int64_t)(uint64_t)(product >> s) : 0;
 }
 
+/* clang-format off */
 KERNEL3(mul_shift_i, int64_t, i, i, mul_shift_signed(x, y, shift_amount(row->amount, z, 128)))
 KERNEL3(mul_shift_u, int64_t, i, i, mul_shift_unsigned((uint64_t)x, (uint64_t)y, shift_amount(row->amount, z, 128)))
+/* clang-format on */
 
+/* clang-format off */
 LIBM1(floor)
 LIBM1(ceil)
 LIBM1(trunc)
 LIBM1(rint)
 LIBM1(sqrt)
+/* clang-format on */
 
 /* The type that an operation on t is computed in. */
 static double rounded_as_computed(kn_type t, double v)
@@ -185,14 +205,16 @@ static double rounded_as_computed(kn_type t, double v)
     return t == KN_F64 ? v : (double)(float)v;
 }
 
+/* clang-format off */
 FLOAT1(rsqrt_f, 1 / rounded_as_computed(row->type, sqrt(x)))
 KERNEL3(fma_f64, double, f, f, fma(x, y, z))
 KERNEL3(fma_f32, float, f, f, fmaf(x, y, z))
+/* clang-format on */
 
 /* The same where the CPU has the instruction: formulas are fma for the most part. */
 #ifdef __x86_64__
 __attribute__((target("fma"))) KERNEL3(fast_fma_f64, double, f, f, __builtin_fma(x, y, z))
-__attribute__((target("fma"))) KERNEL3(fast_fma_f32, float, f, f, __builtin_fmaf(x, y, z))
+    __attribute__((target("fma"))) KERNEL3(fast_fma_f32, float, f, f, __builtin_fmaf(x, y, z))
 #define FMA_IS_FAST __builtin_cpu_supports("fma")
 #else
 #define fast_fma_f64 fma_f64
@@ -200,7 +222,7 @@ __attribute__((target("fma"))) KERNEL3(fast_fma_f32, float, f, f, __builtin_fmaf
 #define FMA_IS_FAST  false
 #endif
 
-static Kernel *fma_kernel(kn_type type)
+        static Kernel *fma_kernel(kn_type type)
 {
     if (!type_is_float(type))
         return NULL;
@@ -209,10 +231,12 @@ static Kernel *fma_kernel(kn_type type)
     return type == KN_F64 ? fma_f64 : fma_f32;
 }
 
+/* clang-format off */
 COMPARE(lt, <)
 COMPARE(le, <=)
 COMPARE(eq, ==)
 COMPARE(ne, !=)
+/* clang-format on */
 
 /* ---- Conversions ----------------------------------------------------------------------------- */
 
@@ -246,6 +270,7 @@ static int64_t clamped(kn_type t, int64_t v)
     return v < type_min(t) ? type_min(t) : v > type_max(t) ? type_max(t) : v;
 }
 
+/* clang-format off */
 SIGNED1(keep_i, x)
 SIGNED1(i_to_bool, x != 0)
 KERNEL1(f_to_bool, double, f, i, x != 0)
@@ -257,6 +282,7 @@ FLOAT1(f_to_f, type_round(row->type, x))
 SIGNED1(sat_i_to_i, clamped(row->type, x))
 SIGNED1(sat_i_to_u, x < 0 ? 0 : x)
 UNSIGNED1(sat_u_to_i, x > (uint64_t)type_max(row->type) ? (uint64_t)type_max(row->type) : x)
+/* clang-format on */
 
 /* The same bits, read as another type of the same size. */
 static void reinterpret_any(const Row *row)
@@ -282,8 +308,10 @@ static int32_t bits_of(float v)
     return bits;
 }
 
+/* clang-format off */
 KERNEL1(bits_to_f32, uint32_t, i, f, float_of(x))
 KERNEL1(f32_to_bits, float, f, i, bits_of(x))
+/* clang-format on */
 
 /* In 64 bits the carriers have the bits already; those of an f32 are wrapped to their type by the finish. */
 static Kernel *reinterpret_kernel(kn_type from, kn_type to)
@@ -304,6 +332,7 @@ static Carrier carrier(kn_type t)
 }
 
 /* By the type of the first operand: integers and bool, u64, floats. */
+/* clang-format off */
 static Kernel *const kernel_table[EX_COUNT][3] = {
     [EX_NEG]         = { neg_i, neg_i, neg_f },
     [EX_ADD]         = { add_i, add_i, add_f },
@@ -337,6 +366,7 @@ static Kernel *const kernel_table[EX_COUNT][3] = {
     [EX_EQ]          = { eq_i, eq_u, eq_f },
     [EX_NE]          = { ne_i, ne_u, ne_f },
 };
+/* clang-format on */
 
 /* From integers and bool, u64, floats; to what the column says. */
 static Kernel *const cast_table[3][CARRIERS] = {
@@ -364,13 +394,14 @@ Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to)
     return kernel_table[op][row];
 }
 
-#define FINISH(name, field, expression)     \
-    static void name(Lane *r, int n)        \
-    {                                       \
-        for (int i = 0; i < n; i++)         \
-            r[i].field = (expression);      \
+#define FINISH(name, field, expression)                                                                                \
+    static void name(Lane *r, int n)                                                                                   \
+    {                                                                                                                  \
+        for (int i = 0; i < n; i++)                                                                                    \
+            r[i].field = (expression);                                                                                 \
     }
 
+/* clang-format off */
 FINISH(into_bool, i, r[i].i & 1)
 FINISH(into_u8, i, (uint8_t)r[i].i)
 FINISH(into_u16, i, (uint16_t)r[i].i)
@@ -381,6 +412,7 @@ FINISH(into_i32, i, (int32_t)r[i].i)
 FINISH(into_f16, f, type_round(KN_F16, (float)r[i].f))
 FINISH(into_bf16, f, type_round(KN_BF16, (float)r[i].f))
 FINISH(into_f32, f, (float)r[i].f)
+/* clang-format on */
 
 static Finish *const finish_table[KN_TYPE_COUNT] = {
     [KN_BOOL] = into_bool, [KN_U8] = into_u8,   [KN_U16] = into_u16, [KN_U32] = into_u32,   [KN_I8] = into_i8,

@@ -2,8 +2,8 @@
  *
  * A lane carries one value: an integer or bool as an int64_t wrapped to its type (u64: its bits), a float as a double
  * rounded to its type. A kernel computes one operator for a row of lanes, as exactly as the carrier allows; a finish
- * brings the results into their type. So an operator is one row of a table, whatever the number of types. Everything here
- * is total: no lane value can make it undefined. A NaN stays a NaN, but which one is not said. */
+ * brings the results into their type. So an operator is one row of a table, whatever the number of types. Everything
+ * here is total: no lane value can make it undefined. A NaN stays a NaN, but which one is not said. */
 #ifndef KILN_INTERP_OPS_H
 #define KILN_INTERP_OPS_H
 
@@ -19,16 +19,16 @@ typedef struct Row {
     Lane       *r;
     const Lane *a, *b, *c;
     int         n;
-    kn_type     type;       /* of the result */
-    kn_type     from;       /* of the first operand */
-    kn_type     amount;     /* of the last operand: a shift's may be of another type */
+    kn_type     type;   /* of the result */
+    kn_type     from;   /* of the first operand */
+    kn_type     amount; /* of the last operand: a shift's may be of another type */
 } Row;
 
 typedef void Kernel(const Row *row);
 typedef void Finish(Lane *r, int n);
 
-/* The kernel of an operator on operands of type `from` with a result of type `to`; NULL if it has no meaning there, or is
- * not an operator on values (leaves, calls, &&, ||, if; what ir/math.h expands, see formula.h). */
+/* The kernel of an operator on operands of type `from` with a result of type `to`; NULL if it has no meaning there, or
+ * is not an operator on values (leaves, calls, &&, ||, if; what ir/math.h expands, see formula.h). */
 Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to);
 /* What brings a kernel's results into a type; NULL if they are always in it. */
 Finish *operator_finish(kn_type type);

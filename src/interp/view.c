@@ -20,12 +20,13 @@ View view_alloc(Arena *arena, kn_type type, int rank, const Box *box)
         if (box->min[d] > box->max[d])
             return v;
     for (int d = 0; d < rank; d++) {
-        v.min[d] = box->min[d];
+        v.min[d]    = box->min[d];
         v.stride[d] = (int64_t)count;
         if (__builtin_sub_overflow(box->max[d], box->min[d], &v.extent[d]) ||
             __builtin_add_overflow(v.extent[d], 1, &v.extent[d]) ||
             __builtin_mul_overflow(count, (size_t)v.extent[d], &count))
-            context_bail(arena->cx, KN_ERROR_LIMIT, "out of memory: the box of a function is larger than the address space");
+            context_bail(arena->cx, KN_ERROR_LIMIT,
+                         "out of memory: the box of a function is larger than the address space");
     }
     v.data = arena_array(arena, count, kn_type_size(type));
     return v;
@@ -46,25 +47,26 @@ typedef void Gather(Lane *restrict to, const char *data, const int64_t *restrict
 typedef void Scatter(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, int n);
 
 /* gather_T and scatter_T for a type that C has; `value` makes the lane's field of what was read as v. */
-#define MOVE(name, T, field, value)                                                                                  \
-    static void gather_##name(Lane *restrict to, const char *data, const int64_t *restrict offset, int n)            \
-    {                                                                                                                \
-        for (int i = 0; i < n; i++) {                                                                                \
-            T v;                                                                                                     \
-            memcpy(&v, data + offset[i] * (int64_t)sizeof v, sizeof v);                                              \
-            to[i].field = (value);                                                                                   \
-        }                                                                                                            \
-    }                                                                                                                \
-    static void scatter_##name(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, \
-                               int n)                                                                                \
-    {                                                                                                                \
-        for (int i = 0; i < n; i++)                                                                                  \
-            if (mask_has(live, i)) {                                                                                 \
-                const T v = (T)from[i].field;                                                                        \
-                memcpy(data + offset[i] * (int64_t)sizeof v, &v, sizeof v);                                          \
-            }                                                                                                        \
+#define MOVE(name, T, field, value)                                                                                    \
+    static void gather_##name(Lane *restrict to, const char *data, const int64_t *restrict offset, int n)              \
+    {                                                                                                                  \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            T v;                                                                                                       \
+            memcpy(&v, data + offset[i] * (int64_t)sizeof v, sizeof v);                                                \
+            to[i].field = (value);                                                                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void scatter_##name(char       *data, const Lane *restrict from, const int64_t *restrict offset,            \
+                               const Mask *live, int n)                                                                \
+    {                                                                                                                  \
+        for (int i = 0; i < n; i++)                                                                                    \
+            if (mask_has(live, i)) {                                                                                   \
+                const T v = (T)from[i].field;                                                                          \
+                memcpy(data + offset[i] * (int64_t)sizeof v, &v, sizeof v);                                            \
+            }                                                                                                          \
     }
 
+/* clang-format off */
 MOVE(bool, uint8_t, i, v != 0)
 MOVE(u8, uint8_t, i, v)
 MOVE(u16, uint16_t, i, v)
@@ -76,42 +78,39 @@ MOVE(i32, int32_t, i, v)
 MOVE(i64, int64_t, i, v)
 MOVE(f32, float, f, v)
 MOVE(f64, double, f, v)
+/* clang-format on */
 
 /* The short floats, which C has not. */
-#define MOVE_SHORT(name, type)                                                                                       \
-    static void gather_##name(Lane *restrict to, const char *data, const int64_t *restrict offset, int n)            \
-    {                                                                                                                \
-        for (int i = 0; i < n; i++)                                                                                  \
-            to[i].f = type_load_float(type, data + 2 * offset[i]);                                                   \
-    }                                                                                                                \
-    static void scatter_##name(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, \
-                               int n)                                                                                \
-    {                                                                                                                \
-        for (int i = 0; i < n; i++)                                                                                  \
-            if (mask_has(live, i))                                                                                   \
-                type_store_float(type, data + 2 * offset[i], from[i].f);                                             \
+#define MOVE_SHORT(name, type)                                                                                         \
+    static void gather_##name(Lane *restrict to, const char *data, const int64_t *restrict offset, int n)              \
+    {                                                                                                                  \
+        for (int i = 0; i < n; i++)                                                                                    \
+            to[i].f = type_load_float(type, data + 2 * offset[i]);                                                     \
+    }                                                                                                                  \
+    static void scatter_##name(char       *data, const Lane *restrict from, const int64_t *restrict offset,            \
+                               const Mask *live, int n)                                                                \
+    {                                                                                                                  \
+        for (int i = 0; i < n; i++)                                                                                    \
+            if (mask_has(live, i))                                                                                     \
+                type_store_float(type, data + 2 * offset[i], from[i].f);                                               \
     }
 
+/* clang-format off */
 MOVE_SHORT(f16, KN_F16)
 MOVE_SHORT(bf16, KN_BF16)
+/* clang-format on */
 
 static const struct {
     Gather  *gather;
     Scatter *scatter;
 } move_table[KN_TYPE_COUNT] = {
-    [KN_BOOL] = { gather_bool, scatter_bool },
-    [KN_U8]   = { gather_u8, scatter_u8 },
-    [KN_U16]  = { gather_u16, scatter_u16 },
-    [KN_U32]  = { gather_u32, scatter_u32 },
-    [KN_U64]  = { gather_u64, scatter_u64 },
-    [KN_I8]   = { gather_i8, scatter_i8 },
-    [KN_I16]  = { gather_i16, scatter_i16 },
-    [KN_I32]  = { gather_i32, scatter_i32 },
-    [KN_I64]  = { gather_i64, scatter_i64 },
-    [KN_F16]  = { gather_f16, scatter_f16 },
-    [KN_BF16] = { gather_bf16, scatter_bf16 },
-    [KN_F32]  = { gather_f32, scatter_f32 },
-    [KN_F64]  = { gather_f64, scatter_f64 },
+    [KN_BOOL] = { gather_bool, scatter_bool }, [KN_U8] = { gather_u8, scatter_u8 },
+    [KN_U16] = { gather_u16, scatter_u16 },    [KN_U32] = { gather_u32, scatter_u32 },
+    [KN_U64] = { gather_u64, scatter_u64 },    [KN_I8] = { gather_i8, scatter_i8 },
+    [KN_I16] = { gather_i16, scatter_i16 },    [KN_I32] = { gather_i32, scatter_i32 },
+    [KN_I64] = { gather_i64, scatter_i64 },    [KN_F16] = { gather_f16, scatter_f16 },
+    [KN_BF16] = { gather_bf16, scatter_bf16 }, [KN_F32] = { gather_f32, scatter_f32 },
+    [KN_F64] = { gather_f64, scatter_f64 },
 };
 
 void view_gather(const View *v, Lane *to, const int64_t *offset, int n)

@@ -74,11 +74,11 @@ static inline void mask_remove(Mask *a, int lane)
 }
 
 typedef struct View {
-    char   *data;               /* the element at the mins; NULL if there is none at all */
+    char   *data; /* the element at the mins; NULL if there is none at all */
     kn_type type;
     int     rank;
-    int64_t min[KN_MAX_RANK], stride[KN_MAX_RANK];     /* strides in elements */
-    int64_t extent[KN_MAX_RANK];                       /* 0 in each dimension if empty */
+    int64_t min[KN_MAX_RANK], stride[KN_MAX_RANK]; /* strides in elements */
+    int64_t extent[KN_MAX_RANK];                   /* 0 in each dimension if empty */
 } View;
 
 /* The view of a buffer that was given. */

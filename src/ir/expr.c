@@ -23,27 +23,27 @@ static uint32_t mix(uint32_t h, uint64_t v)
 static uint64_t payload(const Expr *e)
 {
     switch ((ExprOp)e->op) {
-    case EX_INT:        return (uint64_t)e->u.i;
+    case EX_INT: return (uint64_t)e->u.i;
     case EX_FLOAT: {
         uint64_t bits;
         memcpy(&bits, &e->u.f, sizeof bits);
         return bits;
     }
     case EX_VAR:
-    case EX_EXTERN:     return (uintptr_t)e->u.name;
-    case EX_PARAM:      return (uintptr_t)e->u.param;
-    case EX_LOAD:       return (uintptr_t)e->u.buffer;
+    case EX_EXTERN: return (uintptr_t)e->u.name;
+    case EX_PARAM: return (uintptr_t)e->u.param;
+    case EX_LOAD: return (uintptr_t)e->u.buffer;
     case EX_DIM_MIN:
     case EX_DIM_EXTENT:
-    case EX_CALL:       return (uintptr_t)e->u.call.func * 31 + e->u.call.index;
-    default:            return 0;
+    case EX_CALL: return (uintptr_t)e->u.call.func * 31 + e->u.call.index;
+    default: return 0;
     }
 }
 
 static bool same(const Expr *a, const Expr *b, const Expr *const *args)
 {
-    if (a->hash != b->hash || a->op != b->op || a->type != b->type || a->strict != b->strict || a->count != b->count
-        || payload(a) != payload(b))
+    if (a->hash != b->hash || a->op != b->op || a->type != b->type || a->strict != b->strict || a->count != b->count ||
+        payload(a) != payload(b))
         return false;
     if (a->op == EX_CALL && (a->u.call.func != b->u.call.func || a->u.call.index != b->u.call.index))
         return false;
@@ -57,8 +57,8 @@ static void grow(ExprPool *pool)
 {
     const Expr **old = pool->table;
     const size_t had = pool->capacity, capacity = had ? had * 2 : 1024;
-    pool->table      = ARENA_ARRAY(pool->arena, const Expr *, capacity);
-    pool->capacity   = capacity;    /* only now: the allocation may bail out, and the pool lives on */
+    pool->table    = ARENA_ARRAY(pool->arena, const Expr *, capacity);
+    pool->capacity = capacity; /* only now: the allocation may bail out, and the pool lives on */
     for (size_t k = 0; k < had; k++)
         if (old[k]) {
             size_t i = old[k]->hash & (pool->capacity - 1);
@@ -77,8 +77,9 @@ static const Expr *make(ExprPool *pool, const Expr *like, uint32_t count, const 
         depth = args[i]->depth > depth ? args[i]->depth : depth;
     if (depth + 1 > EXPR_MAX_DEPTH) {
         pool->too_deep = true;
-        return key.type == args[0]->type ? args[0] : type_is_float(key.type) ? expr_float(pool, key.type, 0)
-                                                                             : expr_int(pool, key.type, 0);
+        return key.type == args[0]->type ? args[0]
+               : type_is_float(key.type) ? expr_float(pool, key.type, 0)
+                                         : expr_int(pool, key.type, 0);
     }
     context_spend(pool->cx, 1);
     key.depth = (uint16_t)(depth + 1);
@@ -105,8 +106,10 @@ static const Expr *make(ExprPool *pool, const Expr *like, uint32_t count, const 
 }
 
 /* A key for `make`: operator and type, strict where the pool says so and it makes a difference. */
-#define NODE(pool, op_, type_) \
-    ((Expr){ .op = (uint8_t)(op_), .type = (uint8_t)(type_), .strict = (pool)->strict && type_is_float(type_) && (op_) > EX_EXTERN })
+#define NODE(pool, op_, type_)                                                                                         \
+    ((Expr){ .op     = (uint8_t)(op_),                                                                                 \
+             .type   = (uint8_t)(type_),                                                                               \
+             .strict = (pool)->strict && type_is_float(type_) && (op_) > EX_EXTERN })
 
 const Expr *expr_int(ExprPool *pool, kn_type type, int64_t v)
 {
@@ -288,7 +291,8 @@ static const Expr *substitute(Substitution *s, const Expr *e)
     return result;
 }
 
-const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names, const Expr *const *values)
+const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names,
+                            const Expr *const *values)
 {
     Substitution s = { .pool = pool, .count = count, .names = names, .values = values };
     scratch_begin(&s.scratch, pool->cx);

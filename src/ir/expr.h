@@ -1,9 +1,9 @@
 /* Expressions: immutable, typed, hash-consed.
  *
- * One idea: an expression is made once. Two equal expressions of a pipeline are the same pointer, a shared part is stored
- * once, and a pass that remembers its answer per node (by `id`) is linear in what was written. All types are explicit: the
- * operands of an operator have one type, and conversions are nodes. What the language has and this file has not
- * (literals without a type, templates, boundaries, inline reductions, tuples) is gone when an Expr exists.
+ * One idea: an expression is made once. Two equal expressions of a pipeline are the same pointer, a shared part is
+ * stored once, and a pass that remembers its answer per node (by `id`) is linear in what was written. All types are
+ * explicit: the operands of an operator have one type, and conversions are nodes. What the language has and this file
+ * has not (literals without a type, templates, boundaries, inline reductions, tuples) is gone when an Expr exists.
  *
  * Meaning of every operator: docs/language.md; the interpreter (interp/) is its definition. */
 #ifndef KILN_IR_EXPR_H
@@ -12,83 +12,83 @@
 #include "base/context.h"
 #include "ir/type.h"
 
-typedef struct Expr  Expr;
-typedef struct Func  Func;      /* pipeline/pipeline.h */
-typedef struct Param Param;
-typedef struct Buffer Buffer;   /* ir/stmt.h */
+typedef struct Expr   Expr;
+typedef struct Func   Func; /* pipeline/pipeline.h */
+typedef struct Param  Param;
+typedef struct Buffer Buffer; /* ir/stmt.h */
 
 /* name, text, operands (-1: any number) */
-#define EXPR_OPS(X)                                                                            \
-    /* leaves */                                                                               \
-    X(INT, "int", 0)            /* u.i: wrapped to the type; also bool */                      \
-    X(FLOAT, "float", 0)        /* u.f: rounded to the type */                                 \
-    X(VAR, "var", 0)            /* u.name, i32: a function's argument or a reduction variable (i64 in kn_fill) */ \
-    X(PARAM, "param", 0)        /* u.param */                                                  \
-    X(DIM_MIN, "min", 0)        /* u.call.func is an input, u.call.index its dimension: i32 */ \
-    X(DIM_EXTENT, "extent", 0)  /* likewise */                                                 \
-    /* calls */                                                                                \
-    X(CALL, "call", -1)         /* u.call.func at args, component u.call.index; args are i32 */ \
-    X(LOAD, "load", 1)          /* lowered code only: the element of u.buffer at args[0], an i64 index from its first */ \
-    X(EXTERN, "extern", -1)     /* u.name: a pure C function of scalars */                     \
-    /* conversions: the type of the node is the target */                                      \
-    X(CAST, "cast", 1)                                                                         \
-    X(SAT_CAST, "sat", 1)                                                                      \
-    X(REINTERPRET, "reinterpret", 1)                                                           \
-    /* arithmetic: operands have the type of the node */                                       \
-    X(NEG, "-", 1)                                                                             \
-    X(ADD, "+", 2)                                                                             \
-    X(SUB, "-", 2)                                                                             \
-    X(MUL, "*", 2)                                                                             \
-    X(DIV, "/", 2)              /* integers: Euclidean, by zero 0 */                           \
-    X(MOD, "%", 2)              /* integers only */                                            \
-    X(MIN, "min", 2)            /* a < b ? a : b */                                            \
-    X(MAX, "max", 2)            /* a > b ? a : b */                                            \
-    X(ABS, "abs", 1)                                                                           \
-    X(ABSD, "absd", 2)          /* integers: the node has the unsigned type of the operands' width */ \
-    X(AVG_UP, "avg_up", 2)      /* integers: (a + b + 1) >> 1 without overflow */              \
-    X(AVG_DOWN, "avg_down", 2)                                                                 \
-    X(MUL_SHIFT, "mul_shift", 3) /* integers: (a * b) >> s, the product in double width; s of any integer type */ \
-    X(POPCOUNT, "popcount", 1)                                                                 \
-    X(CLZ, "clz", 1)                                                                           \
-    X(SHL, "<<", 2)             /* the amount has any integer type; a negative one shifts the other way */ \
-    X(SHR, ">>", 2)                                                                            \
-    X(BIT_AND, "&", 2)          /* integers and bool */                                        \
-    X(BIT_OR, "|", 2)                                                                          \
-    X(BIT_XOR, "^", 2)                                                                         \
-    X(BIT_NOT, "~", 1)          /* on bool: logical not */                                     \
-    /* floats */                                                                               \
-    X(FLOOR, "floor", 1)                                                                       \
-    X(CEIL, "ceil", 1)                                                                         \
-    X(ROUND, "round", 1)        /* ties to even */                                             \
-    X(TRUNC, "trunc", 1)                                                                       \
-    X(SQRT, "sqrt", 1)                                                                         \
-    X(RSQRT, "rsqrt", 1)                                                                       \
-    X(EXP, "exp", 1)                                                                           \
-    X(LOG, "log", 1)                                                                           \
-    X(POW, "pow", 2)                                                                           \
-    X(SIN, "sin", 1)                                                                           \
-    X(COS, "cos", 1)                                                                           \
-    X(TAN, "tan", 1)                                                                           \
-    X(ATAN2, "atan2", 2)                                                                       \
-    X(TANH, "tanh", 1)                                                                         \
-    X(ERF, "erf", 1)                                                                           \
-    X(FMA, "fma", 3)            /* a*b + c rounded once (f16, bf16: in f32, then rounded) */   \
-    /* comparisons: operands of one type, the node is bool */                                  \
-    X(LT, "<", 2)                                                                              \
-    X(LE, "<=", 2)                                                                             \
-    X(EQ, "==", 2)                                                                             \
-    X(NE, "!=", 2)                                                                             \
-    /* bool; the second operand is looked at only where the first does not decide */           \
-    X(AND, "&&", 2)                                                                            \
-    X(OR, "||", 2)                                                                             \
-    /* condition, then, else: the branch not taken is not looked at */                         \
+#define EXPR_OPS(X)                                                                                                    \
+    /* leaves */                                                                                                       \
+    X(INT, "int", 0)           /* u.i: wrapped to the type; also bool */                                               \
+    X(FLOAT, "float", 0)       /* u.f: rounded to the type */                                                          \
+    X(VAR, "var", 0)           /* u.name, i32: a function's argument or a reduction variable (i64 in kn_fill) */       \
+    X(PARAM, "param", 0)       /* u.param */                                                                           \
+    X(DIM_MIN, "min", 0)       /* u.call.func is an input, u.call.index its dimension: i32 */                          \
+    X(DIM_EXTENT, "extent", 0) /* likewise */                                                                          \
+    /* calls */                                                                                                        \
+    X(CALL, "call", -1)     /* u.call.func at args, component u.call.index; args are i32 */                            \
+    X(LOAD, "load", 1)      /* lowered code only: the element of u.buffer at args[0], an i64 index from its first */   \
+    X(EXTERN, "extern", -1) /* u.name: a pure C function of scalars */                                                 \
+    /* conversions: the type of the node is the target */                                                              \
+    X(CAST, "cast", 1)                                                                                                 \
+    X(SAT_CAST, "sat", 1)                                                                                              \
+    X(REINTERPRET, "reinterpret", 1)                                                                                   \
+    /* arithmetic: operands have the type of the node */                                                               \
+    X(NEG, "-", 1)                                                                                                     \
+    X(ADD, "+", 2)                                                                                                     \
+    X(SUB, "-", 2)                                                                                                     \
+    X(MUL, "*", 2)                                                                                                     \
+    X(DIV, "/", 2)   /* integers: Euclidean, by zero 0 */                                                              \
+    X(MOD, "%", 2)   /* integers only */                                                                               \
+    X(MIN, "min", 2) /* a < b ? a : b */                                                                               \
+    X(MAX, "max", 2) /* a > b ? a : b */                                                                               \
+    X(ABS, "abs", 1)                                                                                                   \
+    X(ABSD, "absd", 2)     /* integers: the node has the unsigned type of the operands' width */                       \
+    X(AVG_UP, "avg_up", 2) /* integers: (a + b + 1) >> 1 without overflow */                                           \
+    X(AVG_DOWN, "avg_down", 2)                                                                                         \
+    X(MUL_SHIFT, "mul_shift", 3) /* integers: (a * b) >> s, the product in double width; s of any integer type */      \
+    X(POPCOUNT, "popcount", 1)                                                                                         \
+    X(CLZ, "clz", 1)                                                                                                   \
+    X(SHL, "<<", 2) /* the amount has any integer type; a negative one shifts the other way */                         \
+    X(SHR, ">>", 2)                                                                                                    \
+    X(BIT_AND, "&", 2) /* integers and bool */                                                                         \
+    X(BIT_OR, "|", 2)                                                                                                  \
+    X(BIT_XOR, "^", 2)                                                                                                 \
+    X(BIT_NOT, "~", 1) /* on bool: logical not */                                                                      \
+    /* floats */                                                                                                       \
+    X(FLOOR, "floor", 1)                                                                                               \
+    X(CEIL, "ceil", 1)                                                                                                 \
+    X(ROUND, "round", 1) /* ties to even */                                                                            \
+    X(TRUNC, "trunc", 1)                                                                                               \
+    X(SQRT, "sqrt", 1)                                                                                                 \
+    X(RSQRT, "rsqrt", 1)                                                                                               \
+    X(EXP, "exp", 1)                                                                                                   \
+    X(LOG, "log", 1)                                                                                                   \
+    X(POW, "pow", 2)                                                                                                   \
+    X(SIN, "sin", 1)                                                                                                   \
+    X(COS, "cos", 1)                                                                                                   \
+    X(TAN, "tan", 1)                                                                                                   \
+    X(ATAN2, "atan2", 2)                                                                                               \
+    X(TANH, "tanh", 1)                                                                                                 \
+    X(ERF, "erf", 1)                                                                                                   \
+    X(FMA, "fma", 3) /* a*b + c rounded once (f16, bf16: in f32, then rounded) */                                      \
+    /* comparisons: operands of one type, the node is bool */                                                          \
+    X(LT, "<", 2)                                                                                                      \
+    X(LE, "<=", 2)                                                                                                     \
+    X(EQ, "==", 2)                                                                                                     \
+    X(NE, "!=", 2)                                                                                                     \
+    /* bool; the second operand is looked at only where the first does not decide */                                   \
+    X(AND, "&&", 2)                                                                                                    \
+    X(OR, "||", 2)                                                                                                     \
+    /* condition, then, else: the branch not taken is not looked at */                                                 \
     X(SELECT, "if", 3)
 
 typedef enum ExprOp {
 #define X(name, text, arity) EX_##name,
     EXPR_OPS(X)
 #undef X
-    EX_COUNT
+        EX_COUNT
 } ExprOp;
 
 typedef struct ExprOpInfo {
@@ -99,17 +99,17 @@ typedef struct ExprOpInfo {
 extern const ExprOpInfo expr_op_table[EX_COUNT];
 
 struct Expr {
-    uint8_t  op, type;      /* ExprOp, kn_type */
-    bool     strict;        /* under strict(…): a float operation that may not be contracted or reordered */
-    uint16_t depth;         /* 1 + the deepest operand's; at most EXPR_MAX_DEPTH */
-    uint32_t id;            /* dense from 0 in its pool: for tables of answers */
+    uint8_t  op, type; /* ExprOp, kn_type */
+    bool     strict;   /* under strict(…): a float operation that may not be contracted or reordered */
+    uint16_t depth;    /* 1 + the deepest operand's; at most EXPR_MAX_DEPTH */
+    uint32_t id;       /* dense from 0 in its pool: for tables of answers */
     uint32_t hash;
-    uint32_t count;         /* of args */
+    uint32_t count; /* of args */
     union {
-        int64_t      i;
-        double       f;
-        const char  *name;  /* interned */
-        const Param *param;
+        int64_t       i;
+        double        f;
+        const char   *name; /* interned */
+        const Param  *param;
         const Buffer *buffer;
         struct {
             const Func *func;
@@ -125,17 +125,17 @@ enum { EXPR_MAX_DEPTH = 2000 };
 typedef struct ExprPool {
     kn_context  *cx;
     Arena       *arena;
-    const Expr **table;     /* open addressed */
+    const Expr **table; /* open addressed */
     size_t       capacity;
-    uint32_t     count;     /* every id is smaller */
-    bool         strict;    /* marks the float operations made now */
-    bool         too_deep;  /* set when a node would have been deeper than EXPR_MAX_DEPTH; the node made is its first operand */
+    uint32_t     count;  /* every id is smaller */
+    bool         strict; /* marks the float operations made now */
+    bool too_deep; /* set when a node would have been deeper than EXPR_MAX_DEPTH; the node made is its first operand */
 } ExprPool;
 
 void expr_pool_init(ExprPool *pool, kn_context *cx, Arena *arena);
 
-const Expr *expr_int(ExprPool *pool, kn_type type, int64_t v);     /* wraps */
-const Expr *expr_float(ExprPool *pool, kn_type type, double v);    /* rounds */
+const Expr *expr_int(ExprPool *pool, kn_type type, int64_t v);  /* wraps */
+const Expr *expr_float(ExprPool *pool, kn_type type, double v); /* rounds */
 const Expr *expr_bool(ExprPool *pool, bool v);
 const Expr *expr_var(ExprPool *pool, kn_type type, const char *interned);
 const Expr *expr_param(ExprPool *pool, kn_type type, const Param *param);
@@ -148,13 +148,14 @@ const Expr *expr_binary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a, 
 const Expr *expr_ternary(ExprPool *pool, ExprOp op, kn_type type, const Expr *a, const Expr *b, const Expr *c);
 
 /* `e` with each variable named in `names` replaced. */
-const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names, const Expr *const *values);
+const Expr *expr_substitute(ExprPool *pool, const Expr *e, int count, const char *const *names,
+                            const Expr *const *values);
 
 /* A node like `like` (of this pool or another) with these operands, as many as it has. */
 const Expr *expr_rebuild(ExprPool *pool, const Expr *like, const Expr *const *args);
 
-/* Rewrites `e` from the leaves up: each distinct node once, after its operands, as it is with the new operands; change() returns what
- * stands in its place, or the node itself. */
+/* Rewrites `e` from the leaves up: each distinct node once, after its operands, as it is with the new operands;
+ * change() returns what stands in its place, or the node itself. */
 const Expr *expr_rewrite(ExprPool *pool, const Expr *e, const Expr *(*change)(void *user, const Expr *e), void *user);
 
 /* Calls visit(e, user) once for each node reachable from e, operands first. */
@@ -165,12 +166,12 @@ bool expr_reads(ExprPool *pool, const Expr *e, const Func *f);
 /* Value of an integer constant node. */
 bool expr_is_int(const Expr *e, int64_t *v);
 
-/* A linear form: constant + sum of coefficient * atom, over i32 expressions in which no step can be shown to wrap. Atoms are
- * expressions that are not sums, differences, negations or products with a constant. */
+/* A linear form: constant + sum of coefficient * atom, over i32 expressions in which no step can be shown to wrap.
+ * Atoms are expressions that are not sums, differences, negations or products with a constant. */
 typedef struct Linear {
     int64_t      constant;
     int          count;
-    const Expr **atoms;         /* in order of id, no coefficient is 0 */
+    const Expr **atoms; /* in order of id, no coefficient is 0 */
     int64_t     *coefficients;
 } Linear;
 

@@ -1,5 +1,6 @@
-/* Operators on constants: exactly what the language says (docs/language.md), for integers and bool; of floats what is exact or correctly rounded everywhere: conversions, the four basic
- * operators, the least and the greatest, comparisons. So the ends of a table that floats choose from are numbers, and its size is known.
+/* Operators on constants: exactly what the language says (docs/language.md), for integers and bool; of floats what is
+ * exact or correctly rounded everywhere: conversions, the four basic operators, the least and the greatest,
+ * comparisons. So the ends of a table that floats choose from are numbers, and its size is known.
  *
  * A constant is carried as the node has it: sign- or zero-extended to 64 bits, u64 as its bits. */
 #include "ir/fold.h"
@@ -69,12 +70,12 @@ static bool less(kn_type t, int64_t a, int64_t b)
 static bool unary(ExprOp op, kn_type t, int64_t a, int64_t *r)
 {
     switch (op) {
-    case EX_NEG:      *r = (int64_t)(0 - (uint64_t)a); return true;
-    case EX_ABS:      *r = type_is_signed(t) && a < 0 ? (int64_t)(0 - (uint64_t)a) : a; return true;
-    case EX_BIT_NOT:  *r = t == KN_BOOL ? !a : ~a; return true;
+    case EX_NEG: *r = (int64_t)(0 - (uint64_t)a); return true;
+    case EX_ABS: *r = type_is_signed(t) && a < 0 ? (int64_t)(0 - (uint64_t)a) : a; return true;
+    case EX_BIT_NOT: *r = t == KN_BOOL ? !a : ~a; return true;
     case EX_POPCOUNT: *r = __builtin_popcountll(plain_bits(t, a)); return true;
-    case EX_CLZ:      *r = leading_zeros(t, a); return true;
-    default:          return false;
+    case EX_CLZ: *r = leading_zeros(t, a); return true;
+    default: return false;
     }
 }
 
@@ -85,26 +86,26 @@ static bool binary(ExprOp op, kn_type t, int64_t a, int64_t b, int64_t *r)
     const bool     is_u64 = t == KN_U64;
     const int64_t  half   = is_u64 ? (int64_t)((x ^ y) >> 1) : (a ^ b) >> 1;
     switch (op) {
-    case EX_ADD:      *r = (int64_t)(x + y); return true;
-    case EX_SUB:      *r = (int64_t)(x - y); return true;
-    case EX_MUL:      *r = (int64_t)(x * y); return true;
-    case EX_DIV:      *r = !is_u64 ? floor_div(a, b) : b ? (int64_t)(x / y) : 0; return true;
-    case EX_MOD:      *r = !is_u64 ? floor_mod(a, b) : b ? (int64_t)(x % y) : 0; return true;
-    case EX_MIN:      *r = less(t, a, b) ? a : b; return true;
-    case EX_MAX:      *r = less(t, b, a) ? a : b; return true;
-    case EX_ABSD:     *r = (int64_t)(less(t, b, a) ? x - y : y - x); return true;
-    case EX_AVG_UP:   *r = (int64_t)((x | y) - (uint64_t)half); return true;
+    case EX_ADD: *r = (int64_t)(x + y); return true;
+    case EX_SUB: *r = (int64_t)(x - y); return true;
+    case EX_MUL: *r = (int64_t)(x * y); return true;
+    case EX_DIV: *r = !is_u64 ? floor_div(a, b) : b ? (int64_t)(x / y) : 0; return true;
+    case EX_MOD: *r = !is_u64 ? floor_mod(a, b) : b ? (int64_t)(x % y) : 0; return true;
+    case EX_MIN: *r = less(t, a, b) ? a : b; return true;
+    case EX_MAX: *r = less(t, b, a) ? a : b; return true;
+    case EX_ABSD: *r = (int64_t)(less(t, b, a) ? x - y : y - x); return true;
+    case EX_AVG_UP: *r = (int64_t)((x | y) - (uint64_t)half); return true;
     case EX_AVG_DOWN: *r = (int64_t)((x & y) + (uint64_t)half); return true;
     case EX_BIT_AND:
-    case EX_AND:      *r = a & b; return true;
+    case EX_AND: *r = a & b; return true;
     case EX_BIT_OR:
-    case EX_OR:       *r = a | b; return true;
-    case EX_BIT_XOR:  *r = a ^ b; return true;
-    case EX_LT:       *r = less(t, a, b); return true;
-    case EX_LE:       *r = !less(t, b, a); return true;
-    case EX_EQ:       *r = a == b; return true;
-    case EX_NE:       *r = a != b; return true;
-    default:          return false;
+    case EX_OR: *r = a | b; return true;
+    case EX_BIT_XOR: *r = a ^ b; return true;
+    case EX_LT: *r = less(t, a, b); return true;
+    case EX_LE: *r = !less(t, b, a); return true;
+    case EX_EQ: *r = a == b; return true;
+    case EX_NE: *r = a != b; return true;
+    default: return false;
     }
 }
 
@@ -135,11 +136,11 @@ static const Expr *fold_floats(ExprPool *pool, const Expr *e)
         break;
     case EX_MIN: r = a < b ? a : b; break;
     case EX_MAX: r = a > b ? a : b; break;
-    case EX_LT:  return expr_bool(pool, a < b);
-    case EX_LE:  return expr_bool(pool, a <= b);
-    case EX_EQ:  return expr_bool(pool, a == b);
-    case EX_NE:  return expr_bool(pool, a != b);
-    default:     return NULL;
+    case EX_LT: return expr_bool(pool, a < b);
+    case EX_LE: return expr_bool(pool, a <= b);
+    case EX_EQ: return expr_bool(pool, a == b);
+    case EX_NE: return expr_bool(pool, a != b);
+    default: return NULL;
     }
     return isfinite(r) ? expr_float(pool, (kn_type)e->type, r) : NULL;
 }
@@ -187,7 +188,7 @@ const Expr *fold_constant(ExprPool *pool, const Expr *e)
             return NULL;
     const ExprOp  op   = (ExprOp)e->op;
     const kn_type from = (kn_type)a[0]->type;
-    const bool    sign = from != KN_U64;     /* as carried, only u64 is not a signed number */
+    const bool    sign = from != KN_U64; /* as carried, only u64 is not a signed number */
     int64_t       r;
     if (op == EX_SHL || op == EX_SHR)
         r = shifted(a[0]->u.i, op == EX_SHL ? amount(a[1], 64) : -amount(a[1], 64), sign);
@@ -195,7 +196,8 @@ const Expr *fold_constant(ExprPool *pool, const Expr *e)
         r = mul_shift(a[0]->u.i, a[1]->u.i, amount(a[2], 128), sign);
     else if (op == EX_SELECT)
         return a[0]->u.i ? a[1] : a[2];
-    else if (e->count == 1 ? !unary(op, from, a[0]->u.i, &r) : e->count != 2 || !binary(op, from, a[0]->u.i, a[1]->u.i, &r))
+    else if (e->count == 1 ? !unary(op, from, a[0]->u.i, &r)
+                           : e->count != 2 || !binary(op, from, a[0]->u.i, a[1]->u.i, &r))
         return NULL;
     return expr_int(pool, (kn_type)e->type, e->type == KN_BOOL ? r & 1 : r);
 }

@@ -2,13 +2,16 @@
  *
  * Takes   a node exp, log, pow, sin, cos, tan, atan2, tanh or erf of a float type.
  * Gives   the same value from +, -, *, /, fma, comparisons, selects, and the bits of floats as unsigned integers.
- * Holds   within math_error() of the true value; for NaN, infinities, zeros of both signs and subnormals as in C (Annex F).
+ * Holds   within math_error() of the true value; for NaN, infinities, zeros of both signs and subnormals as in C (Annex
+ *         F).
  *
- * A function is written once for both formats, over a Format with the constants and polynomials of the type. The polynomials are minimax
- * (scripts/minimax.py); "rest" is what remains of a series when its first terms, which need no rounding, are taken away.
+ * A function is written once for both formats, over a Format with the constants and polynomials of the type. The
+ * polynomials are minimax (scripts/minimax.py); "rest" is what remains of a series when its first terms, which need no
+ * rounding, are taken away.
  *
- * From    Cody and Waite, "Software Manual for the Elementary Functions", 1980 (the reductions); Dekker, "A floating-point technique for
- *         extending the available precision", 1971 (pairs hi + lo, for pow and the reduction of angles).
+ * From    Cody and Waite, "Software Manual for the Elementary Functions", 1980 (the reductions); Dekker, "A
+ *         floating-point technique for extending the available precision", 1971 (pairs hi + lo, for pow and the
+ *         reduction of angles).
  */
 #include "ir/math.h"
 #include "ir/math_tables.h"
@@ -22,40 +25,80 @@ typedef struct Poly {
     int           count;
 } Poly;
 
-#define POLY(table) { table, sizeof table / sizeof *table }
+#define POLY(table)                                                                                                    \
+    {                                                                                                                  \
+        table, sizeof table / sizeof *table                                                                            \
+    }
 
 /* What the functions have to know of a type. */
 typedef struct Format {
-    kn_type real, word;             /* the float, and the unsigned integer of its size */
-    int     fraction, size;         /* bits */
-    int     bias;                   /* of the exponent */
-    double  least;                  /* smallest normal number */
+    kn_type real, word;     /* the float, and the unsigned integer of its size */
+    int     fraction, size; /* bits */
+    int     bias;           /* of the exponent */
+    double  least;          /* smallest normal number */
     double  log2e, ln2[2], two_thirds[2];
     double  two_over_pi, half_pi[3];
-    double  exp_low, exp_high;      /* beyond these exp is 0 or infinite */
-    double  pow_most;               /* with |y| as large, x^y is 0, 1 or infinite */
-    double  tanh_one, erf_one;      /* from here on the result is 1 */
-    double  reach;                  /* of sin and cos */
+    double  exp_low, exp_high; /* beyond these exp is 0 or infinite */
+    double  pow_most;          /* with |y| as large, x^y is 0, 1 or infinite */
+    double  tanh_one, erf_one; /* from here on the result is 1 */
+    double  reach;             /* of sin and cos */
     Poly    exp_rest, log_rest, sin_rest, cos_rest, atan_rest, tanh_rest, erf_rest, erfc_log;
 } Format;
 
 static const Format single = {
-    .real = KN_F32, .word = KN_U32, .fraction = 23, .size = 32, .bias = 127, .least = 0x1p-126,
-    .log2e = 0x1.715476p+0, .ln2 = { 0x1.62e43p-1, -0x1.05c61p-29 }, .two_thirds = { 0x1.555556p-1, -0x1.555556p-26 },
-    .two_over_pi = 0x1.45f306p-1, .half_pi = { 0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50 },
-    .exp_low = -104, .exp_high = 89, .pow_most = 0x1p40, .tanh_one = 10, .erf_one = 4, .reach = 0x1p17,
-    .exp_rest = POLY(exp_rest_f32), .log_rest = POLY(log_rest_f32), .sin_rest = POLY(sin_rest_f32), .cos_rest = POLY(cos_rest_f32),
-    .atan_rest = POLY(atan_rest_f32), .tanh_rest = POLY(tanh_rest_f32), .erf_rest = POLY(erf_rest_f32), .erfc_log = POLY(erfc_log_f32),
+    .real        = KN_F32,
+    .word        = KN_U32,
+    .fraction    = 23,
+    .size        = 32,
+    .bias        = 127,
+    .least       = 0x1p-126,
+    .log2e       = 0x1.715476p+0,
+    .ln2         = { 0x1.62e43p-1, -0x1.05c61p-29 },
+    .two_thirds  = { 0x1.555556p-1, -0x1.555556p-26 },
+    .two_over_pi = 0x1.45f306p-1,
+    .half_pi     = { 0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50 },
+    .exp_low     = -104,
+    .exp_high    = 89,
+    .pow_most    = 0x1p40,
+    .tanh_one    = 10,
+    .erf_one     = 4,
+    .reach       = 0x1p17,
+    .exp_rest    = POLY(exp_rest_f32),
+    .log_rest    = POLY(log_rest_f32),
+    .sin_rest    = POLY(sin_rest_f32),
+    .cos_rest    = POLY(cos_rest_f32),
+    .atan_rest   = POLY(atan_rest_f32),
+    .tanh_rest   = POLY(tanh_rest_f32),
+    .erf_rest    = POLY(erf_rest_f32),
+    .erfc_log    = POLY(erfc_log_f32),
 };
 
 static const Format twice = {
-    .real = KN_F64, .word = KN_U64, .fraction = 52, .size = 64, .bias = 1023, .least = 0x1p-1022,
-    .log2e = 0x1.71547652b82fep+0, .ln2 = { 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56 },
-    .two_thirds = { 0x1.5555555555555p-1, 0x1.5555555555555p-55 },
-    .two_over_pi = 0x1.45f306dc9c883p-1, .half_pi = { 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110 },
-    .exp_low = -746, .exp_high = 710, .pow_most = 0x1p70, .tanh_one = 20, .erf_one = 6, .reach = 0x1p40,
-    .exp_rest = POLY(exp_rest_f64), .log_rest = POLY(log_rest_f64), .sin_rest = POLY(sin_rest_f64), .cos_rest = POLY(cos_rest_f64),
-    .atan_rest = POLY(atan_rest_f64), .tanh_rest = POLY(tanh_rest_f64), .erf_rest = POLY(erf_rest_f64), .erfc_log = POLY(erfc_log_f64),
+    .real        = KN_F64,
+    .word        = KN_U64,
+    .fraction    = 52,
+    .size        = 64,
+    .bias        = 1023,
+    .least       = 0x1p-1022,
+    .log2e       = 0x1.71547652b82fep+0,
+    .ln2         = { 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56 },
+    .two_thirds  = { 0x1.5555555555555p-1, 0x1.5555555555555p-55 },
+    .two_over_pi = 0x1.45f306dc9c883p-1,
+    .half_pi     = { 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110 },
+    .exp_low     = -746,
+    .exp_high    = 710,
+    .pow_most    = 0x1p70,
+    .tanh_one    = 20,
+    .erf_one     = 6,
+    .reach       = 0x1p40,
+    .exp_rest    = POLY(exp_rest_f64),
+    .log_rest    = POLY(log_rest_f64),
+    .sin_rest    = POLY(sin_rest_f64),
+    .cos_rest    = POLY(cos_rest_f64),
+    .atan_rest   = POLY(atan_rest_f64),
+    .tanh_rest   = POLY(tanh_rest_f64),
+    .erf_rest    = POLY(erf_rest_f64),
+    .erfc_log    = POLY(erfc_log_f64),
 };
 
 /* Where nodes are made, and for which format. */
@@ -69,31 +112,90 @@ typedef struct Maker {
 /* A node, strict if it is a float. */
 static Value node(const Maker *m, ExprOp op, kn_type type, int count, Value a, Value b, Value c)
 {
-    const Expr like = { .op = (uint8_t)op, .type = (uint8_t)type, .strict = type_is_float(type), .count = (uint32_t)count };
+    const Expr like = {
+        .op = (uint8_t)op, .type = (uint8_t)type, .strict = type_is_float(type), .count = (uint32_t)count
+    };
     return expr_rebuild(m->pool, &like, (const Expr *[]){ a, b, c });
 }
 
-static Value real1(const Maker *m, ExprOp op, Value a) { return node(m, op, m->k->real, 1, a, NULL, NULL); }
-static Value real2(const Maker *m, ExprOp op, Value a, Value b) { return node(m, op, m->k->real, 2, a, b, NULL); }
-static Value word2(const Maker *m, ExprOp op, Value a, Value b) { return node(m, op, m->k->word, 2, a, b, NULL); }
-static Value test(const Maker *m, ExprOp op, Value a, Value b) { return node(m, op, KN_BOOL, 2, a, b, NULL); }
+static Value real1(const Maker *m, ExprOp op, Value a)
+{
+    return node(m, op, m->k->real, 1, a, NULL, NULL);
+}
+static Value real2(const Maker *m, ExprOp op, Value a, Value b)
+{
+    return node(m, op, m->k->real, 2, a, b, NULL);
+}
+static Value word2(const Maker *m, ExprOp op, Value a, Value b)
+{
+    return node(m, op, m->k->word, 2, a, b, NULL);
+}
+static Value test(const Maker *m, ExprOp op, Value a, Value b)
+{
+    return node(m, op, KN_BOOL, 2, a, b, NULL);
+}
 
-static Value add(const Maker *m, Value a, Value b) { return real2(m, EX_ADD, a, b); }
-static Value sub(const Maker *m, Value a, Value b) { return real2(m, EX_SUB, a, b); }
-static Value mul(const Maker *m, Value a, Value b) { return real2(m, EX_MUL, a, b); }
-static Value divide(const Maker *m, Value a, Value b) { return real2(m, EX_DIV, a, b); }
-static Value neg(const Maker *m, Value a) { return real1(m, EX_NEG, a); }
-static Value mul_add(const Maker *m, Value a, Value b, Value c) { return node(m, EX_FMA, m->k->real, 3, a, b, c); }
-static Value less(const Maker *m, Value a, Value b) { return test(m, EX_LT, a, b); }
-static Value both(const Maker *m, Value a, Value b) { return test(m, EX_BIT_AND, a, b); }
-static Value either(const Maker *m, Value a, Value b) { return test(m, EX_BIT_OR, a, b); }
-static Value is_nan(const Maker *m, Value a) { return test(m, EX_NE, a, a); }
-static Value equal(const Maker *m, Value a, Value b) { return test(m, EX_EQ, a, b); }
+static Value add(const Maker *m, Value a, Value b)
+{
+    return real2(m, EX_ADD, a, b);
+}
+static Value sub(const Maker *m, Value a, Value b)
+{
+    return real2(m, EX_SUB, a, b);
+}
+static Value mul(const Maker *m, Value a, Value b)
+{
+    return real2(m, EX_MUL, a, b);
+}
+static Value divide(const Maker *m, Value a, Value b)
+{
+    return real2(m, EX_DIV, a, b);
+}
+static Value neg(const Maker *m, Value a)
+{
+    return real1(m, EX_NEG, a);
+}
+static Value mul_add(const Maker *m, Value a, Value b, Value c)
+{
+    return node(m, EX_FMA, m->k->real, 3, a, b, c);
+}
+static Value less(const Maker *m, Value a, Value b)
+{
+    return test(m, EX_LT, a, b);
+}
+static Value both(const Maker *m, Value a, Value b)
+{
+    return test(m, EX_BIT_AND, a, b);
+}
+static Value either(const Maker *m, Value a, Value b)
+{
+    return test(m, EX_BIT_OR, a, b);
+}
+static Value is_nan(const Maker *m, Value a)
+{
+    return test(m, EX_NE, a, a);
+}
+static Value equal(const Maker *m, Value a, Value b)
+{
+    return test(m, EX_EQ, a, b);
+}
 
-static Value real(const Maker *m, double v) { return expr_float(m->pool, m->k->real, v); }
-static Value word(const Maker *m, uint64_t v) { return expr_int(m->pool, m->k->word, (int64_t)v); }
-static Value bits_of(const Maker *m, Value a) { return node(m, EX_REINTERPRET, m->k->word, 1, a, NULL, NULL); }
-static Value from_bits(const Maker *m, Value a) { return real1(m, EX_REINTERPRET, a); }
+static Value real(const Maker *m, double v)
+{
+    return expr_float(m->pool, m->k->real, v);
+}
+static Value word(const Maker *m, uint64_t v)
+{
+    return expr_int(m->pool, m->k->word, (int64_t)v);
+}
+static Value bits_of(const Maker *m, Value a)
+{
+    return node(m, EX_REINTERPRET, m->k->word, 1, a, NULL, NULL);
+}
+static Value from_bits(const Maker *m, Value a)
+{
+    return real1(m, EX_REINTERPRET, a);
+}
 
 static Value choose(const Maker *m, Value condition, Value yes, Value no)
 {
@@ -150,7 +252,8 @@ static double whole(const Maker *m)
     return ldexp(1.5, m->k->fraction);
 }
 
-/* 2^n for a whole number n with a normal 2^n: the biased exponent comes into the lowest bits, and is shifted to its place. */
+/* 2^n for a whole number n with a normal 2^n: the biased exponent comes into the lowest bits, and is shifted to its
+ * place. */
 static Value two_to(const Maker *m, Value n)
 {
     const Value biased = bits_of(m, add(m, n, real(m, whole(m) + m->k->bias)));
@@ -207,7 +310,7 @@ static Pair pair_product(const Maker *m, Pair a, Pair b)
 /* e^(x.hi + x.lo) = 2^n (1 + r + r^2 rest(r)): n = round(x/ln 2), r = x - n ln 2. x.lo may be NULL. x.hi is not beyond
  * what exp is clamped to. n*ln2[0] is subtracted exactly. */
 typedef struct Power {
-    Value n, counter, r, rest;      /* counter: a float whose lowest bits are n */
+    Value n, counter, r, rest; /* counter: a float whose lowest bits are n */
 } Power;
 
 static Power exp_parts(const Maker *m, Pair x)
@@ -222,7 +325,7 @@ static Power exp_parts(const Maker *m, Pair x)
 /* e^x where 2^n is normal. */
 static Value exp_inside(const Maker *m, Value x)
 {
-    const Power e = exp_parts(m, (Pair){ x, NULL });
+    const Power e     = exp_parts(m, (Pair){ x, NULL });
     const Value scale = two_to(m, e.n);
     return mul_add(m, mul_add(m, mul(m, e.r, e.r), e.rest, e.r), scale, scale);
 }
@@ -238,16 +341,16 @@ static Value exp_anywhere(const Maker *m, Pair x)
     const kn_type number = k->size == 32 ? KN_I32 : KN_I64;
     const double  unit   = ldexp(1, k->fraction);
     const Power   e      = exp_parts(m, x);
-    const Value   one    = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
+    const Value   one = real(m, 1), one_p = mul_add(m, e.r, mul_add(m, e.r, e.rest, one), one);
     const Value   sum =
         word2(m, EX_ADD, bits_of(m, one_p), word2(m, EX_SHL, bits_of(m, e.counter), word(m, (uint64_t)k->fraction)));
-    const Value   signed_sum = node(m, EX_REINTERPRET, number, 1, sum, NULL, NULL);
-    const Value   tiny   = less(m, signed_sum, expr_int(m->pool, number, (int64_t)1 << k->fraction));
+    const Value signed_sum = node(m, EX_REINTERPRET, number, 1, sum, NULL, NULL);
+    const Value tiny       = less(m, signed_sum, expr_int(m->pool, number, (int64_t)1 << k->fraction));
     const Value w = from_bits(m, word2(m, EX_ADD, sum, word(m, (uint64_t)(k->bias + k->fraction - 1) << k->fraction)));
     const Value fine =
         from_bits(m, word2(m, EX_SUB, bits_of(m, add(m, w, real(m, unit))), word(m, constant_bits(m, unit))));
-    const Value   normal = real2(m, EX_MIN, from_bits(m, sum), real(m, INFINITY));
-    return mul_add(m, x.hi, real(m, 0), choose(m, tiny, fine, normal));         /* NaN stays NaN */
+    const Value normal = real2(m, EX_MIN, from_bits(m, sum), real(m, INFINITY));
+    return mul_add(m, x.hi, real(m, 0), choose(m, tiny, fine, normal)); /* NaN stays NaN */
 }
 
 /* A subnormal x would make slow products. A number is added to it that changes no x for which e^x is not 1. */
@@ -268,24 +371,25 @@ typedef struct Scaled {
 
 static Scaled scaled(const Maker *m, Value x)
 {
-    const Format  *k      = m->k;
-    const int      up     = k->bias + k->fraction - 1;
-    const uint64_t root   = constant_bits(m, M_SQRT1_2), one = constant_bits(m, 1), counter = constant_bits(m, ldexp(1, k->fraction));
-    const Value    tiny   = less(m, x, real(m, k->least));
-    const Value    whole_x =
+    const Format  *k    = m->k;
+    const int      up   = k->bias + k->fraction - 1;
+    const uint64_t root = constant_bits(m, M_SQRT1_2), one = constant_bits(m, 1),
+                   counter = constant_bits(m, ldexp(1, k->fraction));
+    const Value tiny       = less(m, x, real(m, k->least));
+    const Value whole_x =
         sub(m, from_bits(m, word2(m, EX_BIT_OR, bits_of(m, x), word(m, counter))), real(m, ldexp(1, k->fraction)));
-    const Value    normal = choose(m, tiny, whole_x, x);
-    const Value    moved  = word2(m, EX_ADD, bits_of(m, normal), word(m, one - root));
-    const Value    biased = word2(m, EX_SHR, moved, word(m, (uint64_t)k->fraction));
-    const double   offset = ldexp(1, k->fraction) + k->bias;
-    const Value    count  = from_bits(m, word2(m, EX_BIT_OR, biased, word(m, counter)));
-    const Value    low    = word2(m, EX_BIT_AND, moved, word(m, ((uint64_t)1 << k->fraction) - 1));
+    const Value  normal = choose(m, tiny, whole_x, x);
+    const Value  moved  = word2(m, EX_ADD, bits_of(m, normal), word(m, one - root));
+    const Value  biased = word2(m, EX_SHR, moved, word(m, (uint64_t)k->fraction));
+    const double offset = ldexp(1, k->fraction) + k->bias;
+    const Value  count  = from_bits(m, word2(m, EX_BIT_OR, biased, word(m, counter)));
+    const Value  low    = word2(m, EX_BIT_AND, moved, word(m, ((uint64_t)1 << k->fraction) - 1));
     return (Scaled){ sub(m, count, choose(m, tiny, real(m, offset + up), real(m, offset))),
                      from_bits(m, word2(m, EX_ADD, low, word(m, root))) };
 }
 
-/* log(2^k (1 + f)) = k ln 2 + f - (h - s (h + R)), s = f/(2 + f), h = f^2/2, R = s^2 (2/3 + s^2 rest(s^2)): the terms of
- * log((1 + s)/(1 - s)) = 2s + sR, with 2s = f - s f taken so that f enters without error. */
+/* log(2^k (1 + f)) = k ln 2 + f - (h - s (h + R)), s = f/(2 + f), h = f^2/2, R = s^2 (2/3 + s^2 rest(s^2)): the terms
+ * of log((1 + s)/(1 - s)) = 2s + sR, with 2s = f - s f taken so that f enters without error. */
 static Value expand_log(const Maker *m, const Value *a)
 {
     const Value  x = a[0];
@@ -315,7 +419,8 @@ static Pair log_pair(const Maker *m, Value x)
     const Format *k = m->k;
     const Scaled  v = scaled(m, x);
     const Pair    s = ratio_pair(m, v.f), z = pair_product(m, s, s);
-    const Pair    c = pair_sum(m, real(m, k->two_thirds[0]), mul(m, z.hi, polynomial(m, k->log_rest, z.hi)), real(m, k->two_thirds[1]));
+    const Pair    c     = pair_sum(m, real(m, k->two_thirds[0]), mul(m, z.hi, polynomial(m, k->log_rest, z.hi)),
+                                   real(m, k->two_thirds[1]));
     const Pair    cubic = pair_product(m, s, pair_product(m, z, c));
     const Pair    log_f = pair_sum(m, add(m, s.hi, s.hi), cubic.hi, add(m, add(m, s.lo, s.lo), cubic.lo));
     const Pair    log_k = pair_scale(m, v.k, (Pair){ real(m, k->ln2[0]), real(m, k->ln2[1]) });
@@ -325,14 +430,14 @@ static Pair log_pair(const Maker *m, Value x)
 /* x^y for finite x > 0 and any y but NaN: e^(y log x), y and the product clamped to what makes a difference. */
 static Value pow_positive(const Maker *m, Value x, Value y)
 {
-    const Value flat = is_below(m, y, -m->k->fraction - 13);        /* |log x| < 2^10, so x^y = 1 */
+    const Value flat = is_below(m, y, -m->k->fraction - 13); /* |log x| < 2^10, so x^y = 1 */
     const Pair  p    = pair_scale(m, zero_if(m, flat, clamp(m, y, -m->k->pow_most, m->k->pow_most)), log_pair(m, x));
     const Value most = clamp(m, p.hi, m->k->exp_low, m->k->exp_high);
     return exp_anywhere(m, (Pair){ most, choose(m, equal(m, most, p.hi), p.lo, real(m, 0)) });
 }
 
-/* Is y a whole number, and is it odd? With 2^fraction added to |y| the lowest bit of y is the last one of the sum; from 2^fraction on it
- * is that already, and from twice that on there is none. */
+/* Is y a whole number, and is it odd? With 2^fraction added to |y| the lowest bit of y is the last one of the sum; from
+ * 2^fraction on it is that already, and from twice that on there is none. */
 typedef struct Parity {
     Value is_whole, is_odd;
 } Parity;
@@ -351,14 +456,14 @@ static Value expand_pow(const Maker *m, const Value *a)
 {
     const Value  x = a[0], y = a[1], zero = real(m, 0), one = real(m, 1), infinity = real(m, INFINITY);
     const Value  size = real1(m, EX_ABS, x), falls = less(m, y, zero);
-    const Parity of_y = parity(m, y);
-    Value        r    = pow_positive(m, size, y);
-    r = choose(m, equal(m, size, zero), choose(m, falls, infinity, zero), r);
-    r = choose(m, equal(m, size, infinity), choose(m, falls, zero, infinity), r);
-    r = choose(m, of_y.is_odd, flip_sign(m, r, sign_bit(m, x)), r);
+    const Parity of_y    = parity(m, y);
+    Value        r       = pow_positive(m, size, y);
+    r                    = choose(m, equal(m, size, zero), choose(m, falls, infinity, zero), r);
+    r                    = choose(m, equal(m, size, infinity), choose(m, falls, zero, infinity), r);
+    r                    = choose(m, of_y.is_odd, flip_sign(m, r, sign_bit(m, x)), r);
     const Value negative = both(m, less(m, x, zero), less(m, size, infinity));
-    r = choose(m, negative, choose(m, of_y.is_whole, r, real(m, NAN)), r);
-    r = choose(m, either(m, is_nan(m, x), is_nan(m, y)), add(m, x, y), r);
+    r                    = choose(m, negative, choose(m, of_y.is_whole, r, real(m, NAN)), r);
+    r                    = choose(m, either(m, is_nan(m, x), is_nan(m, y)), add(m, x, y), r);
     return choose(m, either(m, equal(m, x, one), equal(m, y, zero)), one, r);
 }
 
@@ -369,17 +474,17 @@ typedef struct Angle {
     Value sine, cosine, quadrant;
 } Angle;
 
-/* pi/2 is subtracted q times in three parts. The first difference is exact, the others are a pair. Beyond the reach r is anything: clamped,
- * sine and cosine stay within [-1, 1]. */
+/* pi/2 is subtracted q times in three parts. The first difference is exact, the others are a pair. Beyond the reach r
+ * is anything: clamped, sine and cosine stay within [-1, 1]. */
 static Angle angle(const Maker *m, Value x)
 {
-    const Format *k     = m->k;
-    const Value   magic = real(m, whole(m)), sum = mul_add(m, x, real(m, k->two_over_pi), magic), q = sub(m, sum, magic);
-    const Pair    small = pair_scale(m, q, (Pair){ real(m, k->half_pi[1]), real(m, k->half_pi[2]) });
-    const Value   a = mul_add(m, q, real(m, -k->half_pi[0]), x), b = sub(m, a, small.hi);
-    const Value   lost = add(m, sub(m, small.hi, sub(m, a, b)), small.lo);
-    const Value   r = clamp(m, sub(m, b, lost), -0.8, 0.8), z = mul(m, r, r);
-    const Value   sine = mul_add(m, mul(m, r, z), polynomial(m, k->sin_rest, z), r);
+    const Format *k   = m->k;
+    const Value magic = real(m, whole(m)), sum = mul_add(m, x, real(m, k->two_over_pi), magic), q = sub(m, sum, magic);
+    const Pair  small = pair_scale(m, q, (Pair){ real(m, k->half_pi[1]), real(m, k->half_pi[2]) });
+    const Value a = mul_add(m, q, real(m, -k->half_pi[0]), x), b = sub(m, a, small.hi);
+    const Value lost = add(m, sub(m, small.hi, sub(m, a, b)), small.lo);
+    const Value r = clamp(m, sub(m, b, lost), -0.8, 0.8), z = mul(m, r, r);
+    const Value sine = mul_add(m, mul(m, r, z), polynomial(m, k->sin_rest, z), r);
     return (Angle){ sine,
                     mul_add(m, mul(m, z, z), polynomial(m, k->cos_rest, z), mul_add(m, z, real(m, -0.5), real(m, 1))),
                     bits_of(m, sum) };
@@ -419,24 +524,24 @@ static Value expand_tan(const Maker *m, const Value *a)
 
 /* ---- atan2 ------------------------------------------------------------------------------ */
 
-/* With t = min(|x|,|y|)/max(|x|,|y|), atan t = t + t^3 rest(t^2); the eighth of the circle says what it is added to or subtracted from:
- * 0, pi/2 (as a pair) or pi. 0/0 counts as 0, inf/inf as 1. */
+/* With t = min(|x|,|y|)/max(|x|,|y|), atan t = t + t^3 rest(t^2); the eighth of the circle says what it is added to or
+ * subtracted from: 0, pi/2 (as a pair) or pi. 0/0 counts as 0, inf/inf as 1. */
 static Value expand_atan2(const Maker *m, const Value *a)
 {
     const Value y = a[0], x = a[1], zero = real(m, 0);
     const Value up = real1(m, EX_ABS, y), along = real1(m, EX_ABS, x), steep = less(m, along, up);
     const Value small = choose(m, steep, along, up), large = choose(m, steep, up, along);
     const Value safe = choose(m, equal(m, large, zero), real(m, 1), large);
-    const Value t = choose(m, equal(m, small, real(m, INFINITY)), real(m, 1), divide(m, small, safe));
+    const Value t    = choose(m, equal(m, small, real(m, INFINITY)), real(m, 1), divide(m, small, safe));
     const Value flat = is_small(m, t), root = zero_if(m, flat, t), z = mul(m, root, root);
     const Value eighth = choose(m, flat, t, mul_add(m, mul(m, root, z), polynomial(m, m->k->atan_rest, z), root));
 
-    const Value left = test(m, EX_NE, sign_bit(m, x), word(m, 0));
-    const Value turn = choose(m, test(m, EX_BIT_XOR, steep, left), neg(m, eighth), eighth);
+    const Value  left = test(m, EX_NE, sign_bit(m, x), word(m, 0));
+    const Value  turn = choose(m, test(m, EX_BIT_XOR, steep, left), neg(m, eighth), eighth);
     const double hi = m->k->half_pi[0], lo = m->k->half_pi[1];
-    const Value base_hi = choose(m, steep, real(m, hi), choose(m, left, real(m, 2 * hi), zero));
-    const Value base_lo = choose(m, steep, real(m, lo), choose(m, left, real(m, 2 * lo), zero));
-    const Value r = flip_sign(m, add(m, base_hi, add(m, turn, base_lo)), sign_bit(m, y));
+    const Value  base_hi = choose(m, steep, real(m, hi), choose(m, left, real(m, 2 * hi), zero));
+    const Value  base_lo = choose(m, steep, real(m, lo), choose(m, left, real(m, 2 * lo), zero));
+    const Value  r       = flip_sign(m, add(m, base_hi, add(m, turn, base_lo)), sign_bit(m, y));
     return choose(m, either(m, is_nan(m, x), is_nan(m, y)), add(m, x, y), r);
 }
 
@@ -469,15 +574,9 @@ static const struct Function {
     Value (*expand)(const Maker *m, const Value *args);
     double error_f32, error_f64;
 } function_table[EX_COUNT] = {
-    [EX_EXP]   = { expand_exp, 1.5, 1.5 },
-    [EX_LOG]   = { expand_log, 1, 1 },
-    [EX_POW]   = { expand_pow, 1.5, 1.5 },
-    [EX_SIN]   = { expand_sin, 2, 2 },
-    [EX_COS]   = { expand_cos, 2, 2 },
-    [EX_TAN]   = { expand_tan, 4, 4 },
-    [EX_ATAN2] = { expand_atan2, 2, 2 },
-    [EX_TANH]  = { expand_tanh, 2, 2 },
-    [EX_ERF]   = { expand_erf, 1.5, 1.5 },
+    [EX_EXP] = { expand_exp, 1.5, 1.5 }, [EX_LOG] = { expand_log, 1, 1 },   [EX_POW] = { expand_pow, 1.5, 1.5 },
+    [EX_SIN] = { expand_sin, 2, 2 },     [EX_COS] = { expand_cos, 2, 2 },   [EX_TAN] = { expand_tan, 4, 4 },
+    [EX_ATAN2] = { expand_atan2, 2, 2 }, [EX_TANH] = { expand_tanh, 2, 2 }, [EX_ERF] = { expand_erf, 1.5, 1.5 },
 };
 
 bool math_has(ExprOp op)
@@ -499,9 +598,9 @@ const Expr *math_expand(ExprPool *pool, const Expr *e)
 {
     if (!math_has(e->op))
         return e;
-    const Maker  m      = { pool, e->type == KN_F64 ? &twice : &single };
-    const bool   narrow = e->type != m.k->real;
-    Value        args[2] = { NULL };
+    const Maker m       = { pool, e->type == KN_F64 ? &twice : &single };
+    const bool  narrow  = e->type != m.k->real;
+    Value       args[2] = { NULL };
     for (uint32_t i = 0; i < e->count; i++)
         args[i] = narrow ? real1(&m, EX_CAST, e->args[i]) : e->args[i];
     const Value r = function_table[e->op].expand(&m, args);

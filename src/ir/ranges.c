@@ -1,22 +1,25 @@
 /* What is known of the value of each node: the interval it lies in, and its remainder modulo some number.
  *
- * Intervals are of integers, before wrapping: an operator's interval is computed as if it did not wrap, and where that leaves the type the whole
- * type is the answer. A remainder modulo m survives wrapping modulo 2^n as one modulo gcd(m, 2^n). Remainders as in Granger, "Static analysis of
- * arithmetical congruences", 1989. Answers are kept per node and scope. */
+ * Intervals are of integers, before wrapping: an operator's interval is computed as if it did not wrap, and where that
+ * leaves the type the whole type is the answer. A remainder modulo m survives wrapping modulo 2^n as one modulo gcd(m,
+ * 2^n). Remainders as in Granger, "Static analysis of arithmetical congruences", 1989. Answers are kept per node and
+ * scope. */
 #include "ir/simplify_parts.h"
 
-static const int64_t most_modulus = (int64_t)1 << 30;
-static const Wide    most_variable = (Wide)1 << 28;     /* of an i32 variable: a coordinate, checked when compiled code is called */
+static const int64_t most_modulus  = (int64_t)1 << 30;
+static const Wide    most_variable = (Wide)1
+                                  << 28; /* of an i32 variable: a coordinate, checked when compiled code is called */
 
 int64_t gcd(int64_t a, int64_t b)
 {
     uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
     while (y) {
         const uint64_t r = x % y;
-        x = y;
-        y = r;
+        x                = y;
+        y                = r;
     }
-    return x > INT64_MAX ? (int64_t)1 << 62 : (int64_t)x;      /* of the least value with itself or 0: half of it divides too */
+    return x > INT64_MAX ? (int64_t)1 << 62
+                         : (int64_t)x; /* of the least value with itself or 0: half of it divides too */
 }
 
 Wide floor_div_wide(Wide a, Wide b)
@@ -54,7 +57,7 @@ bool known_fits(Known k, kn_type t)
 static Known with_remainder(Known k, int64_t m, int64_t r)
 {
     if (m > most_modulus)
-        m = m & -m;                                     /* its power of two is the part worth keeping */
+        m = m & -m; /* its power of two is the part worth keeping */
     if (m > most_modulus)
         m = most_modulus;
     k.modulus   = m;
@@ -65,10 +68,10 @@ static Known with_remainder(Known k, int64_t m, int64_t r)
 /* A value of either. */
 static Known joined(Known a, Known b)
 {
-    Known         k = interval(wide_min(a.lo, b.lo), wide_max(a.hi, b.hi));
-    Wide          d = (Wide)a.remainder - b.remainder;
+    Known         k     = interval(wide_min(a.lo, b.lo), wide_max(a.hi, b.hi));
+    Wide          d     = (Wide)a.remainder - b.remainder;
     const int64_t apart = d >= INT64_MIN && d <= INT64_MAX ? (int64_t)d : 1;
-    const int64_t m = gcd(gcd(a.modulus, b.modulus), apart);
+    const int64_t m     = gcd(gcd(a.modulus, b.modulus), apart);
     return with_remainder(k, m, a.remainder);
 }
 
@@ -91,14 +94,15 @@ static Known product(Known a, Known b)
     const Wide p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, t = a.hi * b.hi;
     Known      k = interval(wide_min(wide_min(p, q), wide_min(r, t)), wide_max(wide_max(p, q), wide_max(r, t)));
     /* (ma*i + ra) * (mb*j + rb) = ra*rb modulo gcd(ma*mb, ma*rb, mb*ra) */
-    if (a.modulus > most_modulus || b.modulus > most_modulus || a.remainder > most_modulus || b.remainder > most_modulus
-        || a.remainder < -most_modulus || b.remainder < -most_modulus)
+    if (a.modulus > most_modulus || b.modulus > most_modulus || a.remainder > most_modulus ||
+        b.remainder > most_modulus || a.remainder < -most_modulus || b.remainder < -most_modulus)
         return k;
     const int64_t m = gcd(gcd(a.modulus * b.modulus, a.modulus * b.remainder), b.modulus * a.remainder);
     return with_remainder(k, m, a.remainder * b.remainder);
 }
 
-/* By any b: the quotient's absolute value is at most the dividend's plus one where negative; exact for positive constants. */
+/* By any b: the quotient's absolute value is at most the dividend's plus one where negative; exact for positive
+ * constants. */
 static Known quotient(Known a, Known b)
 {
     if (!known_constant(b) || b.lo <= 0) {
@@ -127,7 +131,7 @@ static Known modulo(Known a, Known b)
                    ? with_remainder(interval(a.lo - base, a.hi - base), a.modulus, a.remainder - (int64_t)base)
                    : interval(a.lo - base, a.hi - base);
     }
-    const int64_t m = gcd(a.modulus, c);                /* of the remainders only those that are r modulo m */
+    const int64_t m = gcd(a.modulus, c); /* of the remainders only those that are r modulo m */
     const int64_t r = m ? floor_mod(a.remainder, m) : 0;
     return with_remainder(interval(r, m ? c - m + r : c - 1), m, r);
 }
@@ -172,8 +176,8 @@ static Known sum(Simplifier *s, const Expr *e)
         const Known   a = known_of(s, f.terms[i].atom);
         const int64_t k = f.terms[i].k;
         int64_t       km, kr;
-        if (__builtin_mul_overflow(k, a.modulus, &km) || __builtin_mul_overflow(k, a.remainder, &kr) || __builtin_add_overflow(r, kr, &r)
-            || km == INT64_MIN)
+        if (__builtin_mul_overflow(k, a.modulus, &km) || __builtin_mul_overflow(k, a.remainder, &kr) ||
+            __builtin_add_overflow(r, kr, &r) || km == INT64_MIN)
             m = 1, r = 0;
         else
             m = gcd(m, km);
@@ -189,7 +193,7 @@ static Known sum(Simplifier *s, const Expr *e)
     if (f.count > 1 && s->ranging < RANGE_NESTED) {
         Form minus = { 0 };
         s->ranging++;
-        k.lo       = wide_max(k.lo, form_lower(s, &f, WIDE_MOST));
+        k.lo = wide_max(k.lo, form_lower(s, &f, WIDE_MOST));
         if (form_add(&minus, &f, -1))
             k.hi = wide_min(k.hi, -form_lower(s, &minus, WIDE_MOST));
         s->ranging--;
@@ -230,31 +234,31 @@ static Known compute(Simplifier *s, const Expr *e)
             b = known_of(s, e->args[1]);
     }
     switch ((ExprOp)e->op) {
-    case EX_INT:        return constant(t == KN_U64 ? (Wide)(uint64_t)e->u.i : e->u.i);
-    case EX_VAR:        return variable(s, e);
+    case EX_INT: return constant(t == KN_U64 ? (Wide)(uint64_t)e->u.i : e->u.i);
+    case EX_VAR: return variable(s, e);
     case EX_DIM_MIN:
     case EX_DIM_EXTENT: return interval(-most_variable, most_variable);
     case EX_ADD:
     case EX_SUB:
-    case EX_NEG:        return sum(s, e);
-    case EX_SHL:        return e->args[1]->op == EX_INT ? sum(s, e) : known_type(t);
+    case EX_NEG: return sum(s, e);
+    case EX_SHL: return e->args[1]->op == EX_INT ? sum(s, e) : known_type(t);
     case EX_MUL:
         if (e->args[0]->op == EX_INT || e->args[1]->op == EX_INT)
             return sum(s, e);
         return product(a, b);
-    case EX_DIV:        return quotient(a, b);
-    case EX_MOD:        return modulo(a, b);
-    case EX_MIN:        return extreme(false, a, b);
-    case EX_MAX:        return extreme(true, a, b);
-    case EX_ABS:        return absolute(a);
-    case EX_ABSD:       return interval(0, wide_max(a.hi - b.lo, b.hi - a.lo));
+    case EX_DIV: return quotient(a, b);
+    case EX_MOD: return modulo(a, b);
+    case EX_MIN: return extreme(false, a, b);
+    case EX_MAX: return extreme(true, a, b);
+    case EX_ABS: return absolute(a);
+    case EX_ABSD: return interval(0, wide_max(a.hi - b.lo, b.hi - a.lo));
     case EX_AVG_UP:
-    case EX_AVG_DOWN:   return interval(wide_min(a.lo, b.lo), wide_max(a.hi, b.hi));
+    case EX_AVG_DOWN: return interval(wide_min(a.lo, b.lo), wide_max(a.hi, b.hi));
     case EX_POPCOUNT:
-    case EX_CLZ:        return interval(0, type_bits((kn_type)e->args[0]->type));
-    case EX_SHR:        return shift_right(a, b, t);
-    case EX_BIT_AND:    return bit_and(a, b, t);
-    case EX_SELECT:     return joined(known_of(s, e->args[1]), known_of(s, e->args[2]));
+    case EX_CLZ: return interval(0, type_bits((kn_type)e->args[0]->type));
+    case EX_SHR: return shift_right(a, b, t);
+    case EX_BIT_AND: return bit_and(a, b, t);
+    case EX_SELECT: return joined(known_of(s, e->args[1]), known_of(s, e->args[2]));
     case EX_CAST:
         if (t == KN_BOOL)
             return known_type(t);
@@ -267,7 +271,7 @@ static Known compute(Simplifier *s, const Expr *e)
             return a;
         return interval(wide_min(wide_max(a.lo, all.lo), all.hi), wide_max(wide_min(a.hi, all.hi), all.lo));
     }
-    default:            return known_type(t);
+    default: return known_type(t);
     }
 }
 
@@ -289,9 +293,9 @@ Known known_of(Simplifier *s, const Expr *e)
     if (answer->known)
         return *answer->known;
     context_spend(s->pool->cx, 1);
-    const Known k    = narrowed(s, e, into_type(compute(s, e), (kn_type)e->type));
-    Known      *kept = ARENA_NEW(s->arena, Known);
-    *kept            = k;
+    const Known k           = narrowed(s, e, into_type(compute(s, e), (kn_type)e->type));
+    Known      *kept        = ARENA_NEW(s->arena, Known);
+    *kept                   = k;
     answer_for(s, e)->known = kept;
     return k;
 }

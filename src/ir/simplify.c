@@ -3,8 +3,9 @@
 
 /* ---- Answers ---------------------------------------------------------------------------- */
 
-/* Answers live as long as the scope they were made in, and those of the scopes around go on to hold: a new name changes nothing about expressions
- * that do not contain it. A new fact may say more about any of them, so it begins an epoch in which all is asked again; but for intervals, if it narrows none. */
+/* Answers live as long as the scope they were made in, and those of the scopes around go on to hold: a new name changes
+ * nothing about expressions that do not contain it. A new fact may say more about any of them, so it begins an epoch in
+ * which all is asked again; but for intervals, if it narrows none. */
 static void grow_answers(Simplifier *s)
 {
     const size_t capacity = 2 * (size_t)s->pool->count + 256;
@@ -32,10 +33,10 @@ Answer *answer_for(Simplifier *s, const Expr *e)
     Answer *a = s->answers[e->id];
     if (a && a->epoch == s->epoch)
         return a;
-    a                 = new_answer(s);
-    a->epoch          = s->epoch;
-    a->before         = s->answers[e->id];
-    a->known_epoch    = s->known_epoch;
+    a              = new_answer(s);
+    a->epoch       = s->epoch;
+    a->before      = s->answers[e->id];
+    a->known_epoch = s->known_epoch;
     if (a->before && a->before->known_epoch == s->known_epoch)
         a->known = a->before->known;
     s->answers[e->id] = a;
@@ -105,7 +106,8 @@ static void bind_name(Simplifier *s, const char *name, kn_type type, Binding *b)
 {
     const Expr *v = expr_var(s->pool, type, name);
     open_scope(s);
-    if (v->id < s->answer_capacity && s->answers[v->id] && (s->answers[v->id]->epoch == s->epoch || s->answers[v->id]->known_epoch == s->known_epoch))
+    if (v->id < s->answer_capacity && s->answers[v->id] &&
+        (s->answers[v->id]->epoch == s->epoch || s->answers[v->id]->known_epoch == s->known_epoch))
         refresh_known(s);
     set_until_pop(s, &s->bindings, name, b);
 }
@@ -169,7 +171,7 @@ static void add_form(Simplifier *s, Fact *fact)
     fact->has_form = true;
     narrow_atom(s, &fact->form);
     form_copy(&plain, &fact->form);
-    form_without_lets(s, &plain);           /* x.max - x.min >= 31 may be extent >= 32 */
+    form_without_lets(s, &plain); /* x.max - x.min >= 31 may be extent >= 32 */
     if (fact->form.count > 1)
         narrow_atom(s, &plain);
     vec_push(s->arena, &s->facts, *fact);
@@ -177,20 +179,21 @@ static void add_form(Simplifier *s, Fact *fact)
 
 void simplifier_push_range(Simplifier *s, const char *name, const Expr *min, const Expr *max)
 {
-    Binding *b = new_binding(s);
-    b->known   = known_of(s, expr_var(s->pool, KN_I32, name));
-    b->min     = min ? simplify(s, min) : NULL;
-    b->max     = max ? simplify(s, max) : NULL;
-    b->low     = b->min ? form_of_end(s, b->min) : NULL;
-    b->high    = b->max ? form_of_end(s, b->max) : NULL;
+    Binding *b    = new_binding(s);
+    b->known      = known_of(s, expr_var(s->pool, KN_I32, name));
+    b->min        = min ? simplify(s, min) : NULL;
+    b->max        = max ? simplify(s, max) : NULL;
+    b->low        = b->min ? form_of_end(s, b->min) : NULL;
+    b->high       = b->max ? form_of_end(s, b->max) : NULL;
     const Wide lo = b->min ? known_of(s, b->min).lo : b->known.lo, hi = b->max ? known_of(s, b->max).hi : b->known.hi;
-    if (lo <= hi && lo <= b->known.hi && hi >= b->known.lo) {        /* else nothing is ever computed here */
+    if (lo <= hi && lo <= b->known.hi && hi >= b->known.lo) { /* else nothing is ever computed here */
         b->known.lo = wide_max(b->known.lo, lo);
         b->known.hi = wide_min(b->known.hi, hi);
     }
     bind_name(s, name, KN_I32, b);
-    Fact some = { 0 };                                  /* a variable that has a value has a range: max - min >= 0 */
-    if (b->min && b->max && form_add_exact(s, &some.form, b->max, 1) && form_add_exact(s, &some.form, b->min, -1) && some.form.count)
+    Fact some = { 0 }; /* a variable that has a value has a range: max - min >= 0 */
+    if (b->min && b->max && form_add_exact(s, &some.form, b->max, 1) && form_add_exact(s, &some.form, b->min, -1) &&
+        some.form.count)
         add_form(s, &some);
     refresh(s);
 }
@@ -200,7 +203,8 @@ static void add_equality(Simplifier *s, Fact *fact)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
         fact->form = (Form){ 0 };
-        if (form_add_exact(s, &fact->form, fact->condition->args[0], sign) && form_add_exact(s, &fact->form, fact->condition->args[1], -sign))
+        if (form_add_exact(s, &fact->form, fact->condition->args[0], sign) &&
+            form_add_exact(s, &fact->form, fact->condition->args[1], -sign))
             add_form(s, fact);
     }
 }
@@ -275,12 +279,17 @@ static const Expr *step_float(const Expr *e)
 
 typedef const Expr *Step(Simplifier *s, const Expr *e);
 
+/* clang-format off */
 static Step *const steps[EX_COUNT] = {
-    [EX_ADD] = step_sum,     [EX_SUB] = step_sum,      [EX_NEG] = step_sum,       [EX_MUL] = step_product, [EX_SHL] = step_shift,
-    [EX_SHR] = step_shift,   [EX_DIV] = step_divide,   [EX_MOD] = step_modulo,    [EX_MIN] = step_extreme, [EX_MAX] = step_extreme,
-    [EX_LT] = step_compare,  [EX_LE] = step_compare,   [EX_EQ] = step_compare,    [EX_NE] = step_compare,  [EX_AND] = step_logic,
+    [EX_ADD] = step_sum,     [EX_SUB] = step_sum,      [EX_NEG] = step_sum,       [EX_MUL] = step_product,
+    [EX_SHL] = step_shift,
+    [EX_SHR] = step_shift,   [EX_DIV] = step_divide,   [EX_MOD] = step_modulo,    [EX_MIN] = step_extreme,
+    [EX_MAX] = step_extreme,
+    [EX_LT] = step_compare,  [EX_LE] = step_compare,   [EX_EQ] = step_compare,    [EX_NE] = step_compare,
+     [EX_AND] = step_logic,
     [EX_OR] = step_logic,    [EX_CAST] = step_cast,    [EX_SAT_CAST] = step_cast,
 };
+/* clang-format on */
 
 static const Expr *step_variable(Simplifier *s, const Expr *e)
 {
@@ -327,7 +336,8 @@ const Expr *simplify_top(Simplifier *s, const Expr *e)
     if (known)
         return known;
     context_spend(s->pool->cx, 1);
-    answer_for(s, e)->result = e;           /* until there is a better one: who comes back here while it is sought does not start again */
+    answer_for(s, e)->result =
+        e; /* until there is a better one: who comes back here while it is sought does not start again */
     const Expr *r = e;
     for (int n = 0; n < MOST_STEPS; n++) {
         const Expr *next = rewrite_once(s, r);
@@ -356,7 +366,7 @@ static const Expr *simplify_all(Simplifier *s, const Expr *e)
         args[i] = simplify_all(s, e->args[i]);
         changed |= args[i] != e->args[i];
     }
-    const Expr *r = simplify_top(s, changed ? expr_rebuild(s->pool, e, args) : e);
+    const Expr *r            = simplify_top(s, changed ? expr_rebuild(s->pool, e, args) : e);
     answer_for(s, e)->result = r;
     return r;
 }
@@ -367,7 +377,7 @@ const Expr *simplify(Simplifier *s, const Expr *e)
     const bool was     = s->pool->too_deep;
     s->pool->too_deep  = false;
     const Expr *r      = simplify_all(s, e);
-    const bool failed  = s->pool->too_deep;
+    const bool  failed = s->pool->too_deep;
     s->pool->too_deep  = was;
     if (!failed)
         return r;

@@ -1,16 +1,17 @@
 /* Conversions between integer types, of values whose interval is known.
  *
- * A conversion to a type that holds the interval does not change the number, so it moves inside sums, where index arithmetic in i64 meets
- * the terms it can be added to: i64(x + 3) = i64(x) + 3. */
+ * A conversion to a type that holds the interval does not change the number, so it moves inside sums, where index
+ * arithmetic in i64 meets the terms it can be added to: i64(x + 3) = i64(x) + 3. */
 #include "ir/simplify_parts.h"
 
-/* cast(k*a + … + c) = k*cast(a) + … + c for index types: to i64 of a sum that did not wrap; to i32 always, and done where every term is an i32 itself. */
+/* cast(k*a + … + c) = k*cast(a) + … + c for index types: to i64 of a sum that did not wrap; to i32 always, and done
+ * where every term is an i32 itself. */
 static const Expr *distributed(Simplifier *s, const Expr *e)
 {
-    const Expr   *a    = e->args[0];
-    const kn_type type = (kn_type)e->type;
+    const Expr   *a     = e->args[0];
+    const kn_type type  = (kn_type)e->type;
     const bool    widen = type == KN_I64 && a->type == KN_I32, narrow = type == KN_I32 && a->type == KN_I64;
-    Form          f, sum = { .bits = type_bits(type) };
+    Form          f, sum                                              = { .bits = type_bits(type) };
     if (!widen && !narrow)
         return e;
     if (narrow)
@@ -48,7 +49,8 @@ const Expr *step_cast(Simplifier *s, const Expr *e)
     if (to == from)
         return a;
     if (e->op == EX_SAT_CAST)
-        return type_is_int(to) && type_is_int(from) && known_fits(known_of(s, a), to) ? make_unary(s, EX_CAST, to, a) : e;
+        return type_is_int(to) && type_is_int(from) && known_fits(known_of(s, a), to) ? make_unary(s, EX_CAST, to, a)
+                                                                                      : e;
     if (a->op == EX_CAST) {
         const Expr *r = chained(s, e);
         if (r != e)

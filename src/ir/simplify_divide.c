@@ -5,10 +5,11 @@
  *     (d*a + r) / (d*m)   = (a + r/d) / m
  *     (d*a + r) % (d*m)   = d * ((a + r/d) % m) + r % d
  *
- *     (m + r) / c         = m/c + r/c                      of m = min(c*a, c*b) and whatever else is known to be a multiple; (m + r) % c = r % c
+ *     (m + r) / c         = m/c + r/c                      of m = min(c*a, c*b) and whatever else is known to be a
+ *     multiple; (m + r) % c = r % c
  *
- * A let is taken for what it stands for where that has a multiple of c in it: of x = 32*i + lane, x / 2 is 16*i + lane/2.
- * The constant in a dividend is brought into 0 .. c-1, so that (x + 8)/4 and (x/4) + 2 are one. */
+ * A let is taken for what it stands for where that has a multiple of c in it: of x = 32*i + lane, x / 2 is 16*i +
+ * lane/2. The constant in a dividend is brought into 0 .. c-1, so that (x + 8)/4 and (x/4) + 2 are one. */
 #include "ir/simplify_parts.h"
 
 static bool divisor(const Expr *e, int64_t *c)
@@ -90,8 +91,8 @@ static bool has_remainder(Simplifier *s, const Term *t, int64_t c, Wide *rest)
     return k.modulus % d == 0;
 }
 
-/* Takes from a sum of several terms those that are multiples of c for a reason of their own, like min(8*a, 8*b), and adds their quotients to `whole`: they and the rest
- * often change in different loops. */
+/* Takes from a sum of several terms those that are multiples of c for a reason of their own, like min(8*a, 8*b), and
+ * adds their quotients to `whole`: they and the rest often change in different loops. */
 static void take_multiples(Simplifier *s, Form *n, int64_t c, kn_type type, Form *whole)
 {
     for (int i = n->count - 1; i >= 0 && n->count > 1; i--) {
@@ -123,7 +124,7 @@ const Expr *step_divide(Simplifier *s, const Expr *e)
         }
     take_multiples(s, &n, c, type, &whole);
     whole.constant += floor_div_wide(n.constant, c);
-    n.constant     = modulo_wide(n.constant, c);
+    n.constant      = modulo_wide(n.constant, c);
     const int64_t d = common_factor(&n, c);
     divide_form(&n, d);
     if (!fits_type(s, &n, type))
@@ -179,7 +180,7 @@ const Expr *step_modulo(Simplifier *s, const Expr *e)
         } else if (n.terms[i].k >= c || n.terms[i].k <= -c) {
             n.terms[i].k = floor_mod(n.terms[i].k, c);
         }
-    n.constant = modulo_wide(n.constant, c);
+    n.constant         = modulo_wide(n.constant, c);
     const int64_t d    = exact ? common_factor(&n, c) : 1;
     const int64_t rest = (int64_t)modulo_wide(n.constant, d);
     divide_form(&n, d);

@@ -1,10 +1,11 @@
 /* Linear forms: constant + sum of k * atom.
  *
- * The language's integers wrap, so a sum is its form modulo 2^n whatever its values are. It is that form as an integer too where the interval of
- * the whole form, moved by some multiple of 2^n, lies within the type; how the sum is bracketed plays no part. */
+ * The language's integers wrap, so a sum is its form modulo 2^n whatever its values are. It is that form as an integer
+ * too where the interval of the whole form, moved by some multiple of 2^n, lies within the type; how the sum is
+ * bracketed plays no part. */
 #include "ir/simplify_parts.h"
 
-enum { WALK_STEPS = 96 };                   /* nodes of one sum that are walked, as a tree */
+enum { WALK_STEPS = 96 }; /* nodes of one sum that are walked, as a tree */
 static const int64_t most_factor = (int64_t)1 << 40;
 
 /* ---- Order ------------------------------------------------------------------------------ */
@@ -105,7 +106,8 @@ bool form_add(Form *f, const Form *g, int64_t k)
 
 /* ---- From expressions ------------------------------------------------------------------- */
 
-/* The constant that a term is multiplied by, and the term: e = *k * *rest, for products with constants and shifts by them. */
+/* The constant that a term is multiplied by, and the term: e = *k * *rest, for products with constants and shifts by
+ * them. */
 static bool scaled(const Expr *e, const Expr **rest, int64_t *k)
 {
     if (e->op == EX_MUL)
@@ -115,8 +117,8 @@ static bool scaled(const Expr *e, const Expr **rest, int64_t *k)
                 *rest = e->args[1 - i];
                 return true;
             }
-    if (e->op == EX_SHL && (e->type == KN_I32 || e->type == KN_I64) && e->args[1]->op == EX_INT && e->args[1]->u.i >= 0
-        && e->args[1]->u.i < type_bits((kn_type)e->type)) {
+    if (e->op == EX_SHL && (e->type == KN_I32 || e->type == KN_I64) && e->args[1]->op == EX_INT &&
+        e->args[1]->u.i >= 0 && e->args[1]->u.i < type_bits((kn_type)e->type)) {
         *k    = (int64_t)((uint64_t)1 << e->args[1]->u.i);
         *rest = e->args[0];
         return true;
@@ -134,7 +136,8 @@ static bool walk(Form *f, const Expr *e, int64_t k, int *steps)
     if (e->op == EX_INT)
         return add_constant(f, (Wide)k * e->u.i);
     if (e->op == EX_ADD || e->op == EX_SUB)
-        return walk(f, e->args[0], k, steps) && walk(f, e->args[1], e->op == EX_ADD ? k : (int64_t)(0 - (uint64_t)k), steps);
+        return walk(f, e->args[0], k, steps) &&
+               walk(f, e->args[1], e->op == EX_ADD ? k : (int64_t)(0 - (uint64_t)k), steps);
     if (e->op == EX_NEG)
         return walk(f, e->args[0], (int64_t)(0 - (uint64_t)k), steps);
     if (scaled(e, &rest, &factor))
@@ -287,14 +290,16 @@ const Expr *form_expr(Simplifier *s, const Form *f, kn_type type)
             const Term t = f->terms[i];
             if ((t.k < 0) != minus)
                 continue;
-            const bool     inside = !sum && t.k != -1;          /* -2*x: the sign goes with the factor */
+            const bool     inside = !sum && t.k != -1; /* -2*x: the sign goes with the factor */
             const uint64_t k      = minus && !inside ? 0 - (uint64_t)t.k : (uint64_t)t.k;
-            const Expr    *part   = k == 1 ? t.atom : expr_binary(pool, EX_MUL, type, t.atom, expr_int(pool, type, (int64_t)k));
+            const Expr    *part =
+                k == 1 ? t.atom : expr_binary(pool, EX_MUL, type, t.atom, expr_int(pool, type, (int64_t)k));
             sum = add_part(pool, type, sum, part, minus && !inside);
         }
     if (!sum || (constant && !leading)) {
         const bool minus = sum && constant < 0;
-        sum = add_part(pool, type, sum, expr_int(pool, type, minus ? (int64_t)(0 - (uint64_t)constant) : constant), minus);
+        sum = add_part(pool, type, sum, expr_int(pool, type, minus ? (int64_t)(0 - (uint64_t)constant) : constant),
+                       minus);
     }
     return sum;
 }

@@ -47,14 +47,15 @@ static void sort_operands(Operands *o)
         }
 }
 
-/* The terms, and the constant, that all the operands have alike; false if there are none or the operands without them might wrap. */
+/* The terms, and the constant, that all the operands have alike; false if there are none or the operands without them
+ * might wrap. */
 static bool common_part(Simplifier *s, const Operands *o, kn_type type, Form *common, Form *rest)
 {
     const Known all = known_type(type);
     for (int i = 0; i < o->count; i++)
         if (!form_exact(s, o->at[i], &rest[i]))
             return false;
-    *common = (Form){ 0 };
+    *common       = (Form){ 0 };
     bool constant = rest[0].constant != 0;
     for (int i = 0; i < o->count; i++)
         constant &= rest[i].constant == rest[0].constant && rest[i].count > 0;
@@ -91,7 +92,8 @@ static const Expr *nested(Simplifier *s, const Operands *o, ExprOp op, kn_type t
     return e;
 }
 
-/* Nested ones are one set of operands, in order, constants last, none of them provably needless; what all have in common stands outside. */
+/* Nested ones are one set of operands, in order, constants last, none of them provably needless; what all have in
+ * common stands outside. */
 const Expr *step_extreme(Simplifier *s, const Expr *e)
 {
     const ExprOp  op   = (ExprOp)e->op;
@@ -148,7 +150,8 @@ static const Expr *compare_forms(Simplifier *s, ExprOp op, const Form *left, con
     return expr_binary(s->pool, op, KN_BOOL, a, b);
 }
 
-/* d >= 0 as "terms <= terms + constant", with the largest common factor taken out: sum of k*x + c >= 0 iff sum of k/g*x + floor(c/g) >= 0. */
+/* d >= 0 as "terms <= terms + constant", with the largest common factor taken out: sum of k*x + c >= 0 iff sum of k/g*x
+ * + floor(c/g) >= 0. */
 static const Expr *reduced_order(Simplifier *s, const Expr *e, Form *d, kn_type type)
 {
     const int64_t g = common_factor(d);
@@ -156,7 +159,7 @@ static const Expr *reduced_order(Simplifier *s, const Expr *e, Form *d, kn_type 
         d->terms[i].k /= g;
     d->constant = floor_div_wide(d->constant, g);
     Form   left = side(d, false), right = side(d, true);
-    ExprOp op   = EX_LE;
+    ExprOp op = EX_LE;
     if (left.count && right.count && d->constant == -1)
         op = EX_LT;
     else if (right.count && !left.count)
@@ -166,7 +169,8 @@ static const Expr *reduced_order(Simplifier *s, const Expr *e, Form *d, kn_type 
     return fits(s, &left, type) && fits(s, &right, type) ? compare_forms(s, op, &left, &right, type) : e;
 }
 
-/* d == 0 as "terms == terms + constant", the first term positive. Modulo 2^n this needs no proof, but a common factor may be taken out of integers only. */
+/* d == 0 as "terms == terms + constant", the first term positive. Modulo 2^n this needs no proof, but a common factor
+ * may be taken out of integers only. */
 static const Expr *reduced_equality(Simplifier *s, const Expr *e, Form *d, kn_type type)
 {
     if (!d->bits) {
@@ -179,7 +183,7 @@ static const Expr *reduced_equality(Simplifier *s, const Expr *e, Form *d, kn_ty
     }
     const bool first = d->terms[0].k > 0;
     Form       left = side(d, first), right = side(d, !first);
-    right.constant  = first ? -d->constant : d->constant;
+    right.constant = first ? -d->constant : d->constant;
     left.bits = right.bits = type_bits(type);
     return compare_forms(s, (ExprOp)e->op, &left, &right, type);
 }
@@ -224,7 +228,8 @@ static int implied_by_any(Simplifier *s, const Expr *given, ExprOp op, const Exp
     return answer >= 0 ? answer : implied_by_any(s, given->args[0], op, asked, depth - 1);
 }
 
-/* Of two conditions joined by && (||): where one decides the other, one is enough. A first one that may guard reads of the second stays. */
+/* Of two conditions joined by && (||): where one decides the other, one is enough. A first one that may guard reads of
+ * the second stays. */
 const Expr *step_logic(Simplifier *s, const Expr *e)
 {
     const ExprOp op = (ExprOp)e->op;

@@ -11,16 +11,20 @@ typedef struct Reader {
 
 typedef struct Infix {
     const char *text;
-    int         binding;        /* larger binds tighter */
+    int         binding; /* larger binds tighter */
     ExprOp      op;
 } Infix;
 
 /* Longer texts first where one begins another. */
+/* clang-format off */
 static const Infix infixes[] = {
-    { "||", 1, EX_OR },  { "&&", 2, EX_AND },    { "==", 3, EX_EQ }, { "!=", 3, EX_NE },  { "<=", 4, EX_LE },  { "<", 4, EX_LT },
-    { "|", 5, EX_BIT_OR }, { "^", 6, EX_BIT_XOR }, { "&", 7, EX_BIT_AND }, { "+", 9, EX_ADD }, { "-", 9, EX_SUB }, { "*", 10, EX_MUL },
+    { "||", 1, EX_OR },  { "&&", 2, EX_AND },    { "==", 3, EX_EQ }, { "!=", 3, EX_NE },  { "<=", 4, EX_LE },  { "<",
+      4, EX_LT },
+    { "|", 5, EX_BIT_OR }, { "^", 6, EX_BIT_XOR }, { "&", 7, EX_BIT_AND }, { "+", 9, EX_ADD }, { "-", 9, EX_SUB },
+      { "*", 10, EX_MUL },
     { "/", 10, EX_DIV }, { "%", 10, EX_MOD },
 };
+/* clang-format on */
 
 typedef struct Function {
     const char *name;
@@ -41,11 +45,14 @@ typedef struct Letter {
 } Letter;
 
 /* c is followed by the digit of the constant. */
+/* clang-format off */
 static const Letter letters[] = {
-    { 'x', PATTERN_INT, 0 },       { 'y', PATTERN_INT, 1 },       { 'z', PATTERN_INT, 2 }, { 'w', PATTERN_INT, 3 }, { 'p', PATTERN_CONDITION, 4 },
+    { 'x', PATTERN_INT, 0 },       { 'y', PATTERN_INT, 1 },       { 'z', PATTERN_INT, 2 }, { 'w', PATTERN_INT, 3 },
+      { 'p', PATTERN_CONDITION, 4 },
     { 'q', PATTERN_CONDITION, 5 }, { 'a', PATTERN_ANY, 6 },       { 'b', PATTERN_ANY, 7 }, { 'd', PATTERN_ANY, 8 },
     { 'c', PATTERN_CONSTANT, 9 },
 };
+/* clang-format on */
 #define COUNT(table) (sizeof table / sizeof *table)
 
 static const Pattern *read_infix(Reader *r, int binding);

@@ -1,13 +1,14 @@
 /* Proofs about forms: numbers that they are never below.
  *
- * A form of integers is bounded below by its terms' intervals. It is also never below the form in which a term k * atom is replaced by something
- * not above it:
+ * A form of integers is bounded below by its terms' intervals. It is also never below the form in which a term k * atom
+ * is replaced by something not above it:
  *     min(a, b), if      with k > 0: the smaller of what a and b give;  with k < 0: the larger
  *     max(a, b)          the other way round
  *     n / c              (n - c + 1) / c for k > 0, n / c for k < 0, the form being multiplied by c
  *     a variable         the near end of its range, innermost scope first
- * and first of all, what a let stands for if that is a min or max: two of them may cancel. All of these are tried in this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0
- * if f - g >= 0 and g >= 0. */
+ * and first of all, what a let stands for if that is a min or max: two of them may cancel. All of these are tried in
+ * this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0 if
+ * f - g >= 0 and g >= 0. */
 #include "ir/simplify_parts.h"
 
 typedef struct Proof {
@@ -39,8 +40,9 @@ static Wide lower_of_choice(Proof *p, const Form *f, int i)
     const bool  any   = atom->op != EX_SELECT && (atom->op == EX_MAX) == (f->terms[i].k > 0);
     const int   first = atom->op == EX_SELECT;
     Form        a, b;
-    const bool  has_a = replaced(p->s, f, i, atom->args[first], &a), has_b = replaced(p->s, f, i, atom->args[first + 1], &b);
-    const Wide  la = has_a ? lower(p, &a) : -WIDE_MOST;
+    const bool  has_a = replaced(p->s, f, i, atom->args[first], &a),
+               has_b  = replaced(p->s, f, i, atom->args[first + 1], &b);
+    const Wide la     = has_a ? lower(p, &a) : -WIDE_MOST;
     if (any && la >= p->enough)
         return la;
     if (!any && la <= -WIDE_MOST)
@@ -49,7 +51,8 @@ static Wide lower_of_choice(Proof *p, const Form *f, int i)
     return any ? wide_max(la, lb) : wide_min(la, lb);
 }
 
-/* k * (n / c) for c > 0: c / g * f with g = gcd(c, k), in which the term is k / g * n, less k / g * (c - 1) if k > 0. */
+/* k * (n / c) for c > 0: c / g * f with g = gcd(c, k), in which the term is k / g * n, less k / g * (c - 1) if k >
+ * 0. */
 static Wide lower_of_quotient(Proof *p, const Form *f, int i)
 {
     const Expr   *atom = f->terms[i].atom;
@@ -82,18 +85,20 @@ static const Form *let_extreme(Simplifier *s, const Expr *atom)
     return NULL;
 }
 
-/* The term to be replaced next: by the form, if there is one, else in a way that its operator decides. -1: none. Lets come before quotients: these lose their remainder when they are
- * replaced, and one may cancel with what a let stands for. */
+/* The term to be replaced next: by the form, if there is one, else in a way that its operator decides. -1: none. Lets
+ * come before quotients: these lose their remainder when they are replaced, and one may cancel with what a let stands
+ * for. */
 static int next_term(Simplifier *s, const Form *f, const Form **by)
 {
     int  quotient = -1, variable = -1, level = -1;
-    bool exact    = false;
+    bool exact = false;
     for (int i = 0; i < f->count; i++)
         if ((*by = let_extreme(s, f->terms[i].atom)))
             return i;
     for (int i = 0; i < f->count; i++) {
         const Expr *atom = f->terms[i].atom;
-        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT || (atom->op == EX_CAST && is_same_value(s, atom))) {
+        if (atom->op == EX_MIN || atom->op == EX_MAX || atom->op == EX_SELECT ||
+            (atom->op == EX_CAST && is_same_value(s, atom))) {
             *by = NULL;
             return i;
         }
@@ -149,7 +154,10 @@ static Wide lower(Proof *p, const Form *whole)
     if (i < 0)
         return best;
     const ExprOp op = (ExprOp)f->terms[i].atom->op;
-    const Wide   l  = by ? lower_of_end(p, f, i, by) : op == EX_DIV ? lower_of_quotient(p, f, i) : op == EX_CAST ? lower_of_cast(p, f, i) : lower_of_choice(p, f, i);
+    const Wide   l  = by              ? lower_of_end(p, f, i, by)
+                      : op == EX_DIV  ? lower_of_quotient(p, f, i)
+                      : op == EX_CAST ? lower_of_cast(p, f, i)
+                                      : lower_of_choice(p, f, i);
     return wide_max(best, l);
 }
 
@@ -171,7 +179,8 @@ static bool prove_with_facts(Proof *p, const Form *f, int depth)
         if (!fact->has_form)
             continue;
         form_copy(&rest, f);
-        if (form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2 && prove_with_facts(p, &rest, depth - 1))
+        if (form_add(&rest, &fact->form, -1) && rest.count <= f->count + fact->form.count - 2 &&
+            prove_with_facts(p, &rest, depth - 1))
             return true;
     }
     return false;
@@ -277,7 +286,8 @@ bool form_condition(Simplifier *s, const Expr *condition, bool value, Form *f)
         return false;
     const int strict = condition->op == EX_LT;
     form_clear(f, 0);
-    if (!form_add_exact(s, f, condition->args[1], value ? 1 : -1) || !form_add_exact(s, f, condition->args[0], value ? -1 : 1))
+    if (!form_add_exact(s, f, condition->args[1], value ? 1 : -1) ||
+        !form_add_exact(s, f, condition->args[0], value ? -1 : 1))
         return false;
     f->constant -= value ? strict : 1 - strict;
     return true;
@@ -288,7 +298,8 @@ int implied(Simplifier *s, const Expr *given, bool value, const Expr *asked)
     Form g, yes, no;
     if (given == asked)
         return value;
-    if (!form_condition(s, given, value, &g) || !form_condition(s, asked, true, &yes) || !form_condition(s, asked, false, &no))
+    if (!form_condition(s, given, value, &g) || !form_condition(s, asked, true, &yes) ||
+        !form_condition(s, asked, false, &no))
         return -1;
     if (form_add(&yes, &g, -1) && form_lower(s, &yes, 0) >= 0)
         return 1;

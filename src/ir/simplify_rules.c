@@ -1,12 +1,13 @@
 /* The rules that are not about linear forms, as a table; the matcher.
  *
- * Each row descends in weight (rule_weight) and uses no variable more often on the right than on the left, or weighs the same and has a
- * root of smaller ExprOp; so rewriting by the table ends, whatever the order of application. */
+ * Each row descends in weight (rule_weight) and uses no variable more often on the right than on the left, or weighs
+ * the same and has a root of smaller ExprOp; so rewriting by the table ends, whatever the order of application. */
 #include "ir/simplify_rules.h"
 #include "ir/simplify_parts.h"
 
 const Rule rule_table[] = {
-    /* Conditions. What stands second in && and || may be guarded by the first, so the first only goes where it stands elsewhere before it. */
+    /* Conditions. What stands second in && and || may be guarded by the first, so the first only goes where it stands
+     * elsewhere before it. */
     { "!!p", "p", NULL, RULE_ALL },
     { "!(x < y)", "y <= x", NULL, RULE_ALL },
     { "!(x <= y)", "y < x", NULL, RULE_ALL },
@@ -106,8 +107,10 @@ const Rule rule_table[] = {
     { "(x / c0 + c2) / c1", "(x + c2 * c0) / (c0 * c1)",
       "0 < c0 && 0 < c1 && exact(c0 * c1) && exact(c2 * c0) && exact(x + c2 * c0) && exact(x / c0 + c2)", RULE_ALL },
     { "x % c0 % c1", "x % c1", "0 < c1 && 0 < c0 && c0 % c1 == 0", RULE_ALL },
-    { "(x % c0 + y) % c1", "(x + y) % c1", "0 < c1 && 0 < c0 && c0 % c1 == 0 && exact(x + y) && exact(x % c0 + y)", RULE_ALL },
-    { "(y - x % c0) % c1", "(y - x) % c1", "0 < c1 && 0 < c0 && c0 % c1 == 0 && exact(y - x) && exact(y - x % c0)", RULE_ALL },
+    { "(x % c0 + y) % c1", "(x + y) % c1", "0 < c1 && 0 < c0 && c0 % c1 == 0 && exact(x + y) && exact(x % c0 + y)",
+      RULE_ALL },
+    { "(y - x % c0) % c1", "(y - x) % c1", "0 < c1 && 0 < c0 && c0 % c1 == 0 && exact(y - x) && exact(y - x % c0)",
+      RULE_ALL },
     { "x & c0", "x % (c0 + 1)", "0 < c0 && exact(c0 + 1) && (c0 & (c0 + 1)) == 0", RULE_INDEX },
 
     /* Bits */
@@ -147,10 +150,10 @@ const int rule_count = sizeof rule_table / sizeof *rule_table;
 int rule_weight(ExprOp op)
 {
     switch (op) {
-    case EX_SELECT:  return 4;
+    case EX_SELECT: return 4;
     case EX_BIT_AND: return 3;
-    case EX_ABS:     return 2;
-    default:         return 1;
+    case EX_ABS: return 2;
+    default: return 1;
     }
 }
 
@@ -159,7 +162,7 @@ int rule_weight(ExprOp op)
 typedef struct ReadRule {
     const Pattern *pattern, *result, *condition;
     RuleTypes      types;
-    int            next;            /* of the same root, or -1 */
+    int            next; /* of the same root, or -1 */
 } ReadRule;
 
 struct RuleTable {
@@ -175,14 +178,14 @@ RuleTable *rules_read(Arena *arena, kn_context *cx)
         t->first[op] = -1;
     context_spend(cx, (uint64_t)rule_count);
     for (int i = rule_count - 1; i >= 0; i--) {
-        const Rule *from = &rule_table[i];
-        ReadRule   *r    = &t->rules[i];
-        r->pattern       = pattern_read(arena, from->pattern);
-        r->result        = pattern_read(arena, from->result);
-        r->condition     = from->condition ? pattern_read(arena, from->condition) : NULL;
-        r->types         = from->types;
-        r->next                    = t->first[r->pattern->op];
-        t->first[r->pattern->op]   = i;
+        const Rule *from         = &rule_table[i];
+        ReadRule   *r            = &t->rules[i];
+        r->pattern               = pattern_read(arena, from->pattern);
+        r->result                = pattern_read(arena, from->result);
+        r->condition             = from->condition ? pattern_read(arena, from->condition) : NULL;
+        r->types                 = from->types;
+        r->next                  = t->first[r->pattern->op];
+        t->first[r->pattern->op] = i;
     }
     return t;
 }
@@ -194,7 +197,7 @@ enum { MOST_GOALS = 16 };
 typedef struct Match {
     Simplifier *s;
     const Expr *bound[PATTERN_VARIABLES];
-    kn_type     type;               /* of the integers; KN_NONE: none is bound yet */
+    kn_type     type; /* of the integers; KN_NONE: none is bound yet */
     RuleTypes   types;
 } Match;
 
@@ -231,10 +234,16 @@ static bool bind(Match *m, const Pattern *p, const Expr *e)
 static bool may_swap(const Pattern *p)
 {
     switch (p->op) {
-    case EX_ADD: case EX_MUL: case EX_MIN: case EX_MAX: case EX_BIT_AND: case EX_BIT_OR: case EX_BIT_XOR: case EX_EQ: case EX_NE:
-        return true;
-    default:
-        return false;
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MIN:
+    case EX_MAX:
+    case EX_BIT_AND:
+    case EX_BIT_OR:
+    case EX_BIT_XOR:
+    case EX_EQ:
+    case EX_NE: return true;
+    default: return false;
     }
 }
 
@@ -247,8 +256,8 @@ static bool match_operands(Match *m, const Goals *rest, const Pattern *p, const 
     if (g.count + p->count > MOST_GOALS)
         return false;
     for (int i = p->count - 1; i >= 0; i--) {
-        g.pattern[g.count]  = p->args[i];
-        g.expr[g.count++]   = e->args[swap ? 1 - i : i];
+        g.pattern[g.count] = p->args[i];
+        g.expr[g.count++]  = e->args[swap ? 1 - i : i];
     }
     if (match_goals(m, g))
         return true;
@@ -266,9 +275,10 @@ static bool match_goals(Match *m, Goals g)
                 return false;
             return match_operands(m, &g, p, e, false) || (may_swap(p) && match_operands(m, &g, p, e, true));
         }
-        if (p->kind == PATTERN_NUMBER ? !is_integer(e) || e->op != EX_INT || e->u.i != type_wrap((kn_type)e->type, p->value)
-          : p->kind == PATTERN_TRUTH  ? e->type != KN_BOOL || e->op != EX_INT || e->u.i != p->value
-                                      : !bind(m, p, e))
+        if (p->kind == PATTERN_NUMBER
+                ? !is_integer(e) || e->op != EX_INT || e->u.i != type_wrap((kn_type)e->type, p->value)
+            : p->kind == PATTERN_TRUTH ? e->type != KN_BOOL || e->op != EX_INT || e->u.i != p->value
+                                       : !bind(m, p, e))
             return false;
     }
     return true;
@@ -290,9 +300,9 @@ static const Expr *build(Match *m, const Pattern *p)
         args[i] = build(m, p->args[i]);
     const bool    is_condition = p->op >= EX_LT && p->op <= EX_OR;
     const kn_type type         = is_condition ? KN_BOOL : (kn_type)args[p->op == EX_SELECT]->type;
-    const Expr   *e = p->count == 1   ? expr_unary(s->pool, p->op, type, args[0])
-                      : p->count == 2 ? expr_binary(s->pool, p->op, type, args[0], args[1])
-                                      : expr_ternary(s->pool, p->op, type, args[0], args[1], args[2]);
+    const Expr   *e            = p->count == 1   ? expr_unary(s->pool, p->op, type, args[0])
+                                 : p->count == 2 ? expr_binary(s->pool, p->op, type, args[0], args[1])
+                                                 : expr_ternary(s->pool, p->op, type, args[0], args[1], args[2]);
     return simplify_top(s, e);
 }
 
@@ -301,8 +311,8 @@ static void reach(Match *m, const Pattern *p, Wide *lo, Wide *hi)
 {
     if (p->kind != PATTERN_OP || (p->op != EX_ADD && p->op != EX_SUB && p->op != EX_MUL)) {
         const Known k = known_of(m->s, build(m, p));
-        *lo = k.lo;
-        *hi = k.hi;
+        *lo           = k.lo;
+        *hi           = k.hi;
         return;
     }
     Wide al, ah, bl, bh;

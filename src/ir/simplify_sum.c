@@ -1,9 +1,8 @@
 /* Sums: one form, in order, in which quotients meet their remainders and min and max meet what they are compared with.
  *
- *     k*n - k*c*(n/c)            = k*(n%c)           for any n: that is what % means
- *     k*c*(n/c) + k*(n%c)        = k*n
- *     k*min(a+d, b+d) - k*min(a, b) = k*d            where nothing wraps
- *     r + min(a, b)              = min(r+a, r+b)     where nothing wraps and fewer terms are left: min(x + 7, n - 1) - x = min(n - x - 1, 7) */
+ *     k*n - k*c*(n/c)            = k*(n%c)           for any n: that is what % means k*c*(n/c) + k*(n%c)        = k*n
+ *     k*min(a+d, b+d) - k*min(a, b) = k*d            where nothing wraps r + min(a, b)              = min(r+a, r+b)
+ *     where nothing wraps and fewer terms are left: min(x + 7, n - 1) - x = min(n - x - 1, 7) */
 #include "ir/simplify_parts.h"
 
 static int64_t coefficient(const Form *f, const Expr *atom)
@@ -27,8 +26,8 @@ static bool join_parts(Form *f, int i)
     for (int j = 0; j < f->count; j++) {
         const Expr *div = f->terms[j].atom;
         int64_t     kc;
-        if (!is_by_constant(div, EX_DIV) || div->args[0] != mod->args[0] || div->args[1] != mod->args[1]
-            || __builtin_mul_overflow(k, mod->args[1]->u.i, &kc) || f->terms[j].k != kc)
+        if (!is_by_constant(div, EX_DIV) || div->args[0] != mod->args[0] || div->args[1] != mod->args[1] ||
+            __builtin_mul_overflow(k, mod->args[1]->u.i, &kc) || f->terms[j].k != kc)
             continue;
         Form g;
         form_copy(&g, f);
@@ -59,8 +58,8 @@ static bool make_remainder(Simplifier *s, Form *f, int i)
             return false;
     }
     form_remove(&g, i);
-    if (!n.count || !form_add(&g, &n, -k)
-        || !form_add_value(&g, make_binary(s, EX_MOD, (kn_type)div->type, div->args[0], div->args[1]), k))
+    if (!n.count || !form_add(&g, &n, -k) ||
+        !form_add_value(&g, make_binary(s, EX_MOD, (kn_type)div->type, div->args[0], div->args[1]), k))
         return false;
     form_copy(f, &g);
     return true;
@@ -191,7 +190,7 @@ static bool add_inside(Simplifier *s, Choices *c, const Form *r, int64_t k, kn_t
 static const Expr *move_inside(Simplifier *s, const Form *sum, int i, bool constant, kn_type type)
 {
     const Expr   *in[MOST_OPERANDS], *atom = sum->terms[i].atom, *result = NULL;
-    const int64_t k    = sum->terms[i].k;
+    const int64_t k = sum->terms[i].k;
     Choices       c;
     Form          rest, outside;
     c.count = operands(atom, (ExprOp)atom->op, in, 0);
@@ -202,7 +201,8 @@ static const Expr *move_inside(Simplifier *s, const Form *sum, int i, bool const
         form_exact(s, in[n], &c.at[n]);
     for (int n = 0; n < sum->count; n++)
         if (n != i)
-            form_add_term(!constant && occurs(&c, sum->terms[n].atom) ? &rest : &outside, sum->terms[n].atom, sum->terms[n].k);
+            form_add_term(!constant && occurs(&c, sum->terms[n].atom) ? &rest : &outside, sum->terms[n].atom,
+                          sum->terms[n].k);
     if (!c.count || (!rest.count && !rest.constant) || !form_add_term(&rest, atom, k) || !form_fit(s, &rest, type))
         return NULL;
     form_add_term(&rest, atom, -k);

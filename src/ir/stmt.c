@@ -60,7 +60,8 @@ const Stmt *stmt_block(Arena *a, int count, const Stmt *const *items)
         if (!items[i])
             continue;
         if (items[i]->kind == STMT_BLOCK) {
-            memcpy(&s->block.items[s->block.count], items[i]->block.items, (size_t)items[i]->block.count * sizeof *items);
+            memcpy(&s->block.items[s->block.count], items[i]->block.items,
+                   (size_t)items[i]->block.count * sizeof *items);
             s->block.count += items[i]->block.count;
         } else {
             s->block.items[s->block.count++] = items[i];
@@ -81,7 +82,7 @@ const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt
         return v ? yes : no;
     if (!yes && !no)
         return NULL;
-    Stmt *s             = make(a, STMT_IF);
+    Stmt *s = make(a, STMT_IF);
     if (!yes) {
         Stmt *nothing = make(a, STMT_BLOCK);
         yes           = nothing;
@@ -99,9 +100,9 @@ const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *bod
 
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value)
 {
-    Stmt *s         = make(a, STMT_STORE);
-    s->store.count  = 1;
-    s->store.places = ARENA_NEW(a, Place);
+    Stmt *s          = make(a, STMT_STORE);
+    s->store.count   = 1;
+    s->store.places  = ARENA_NEW(a, Place);
     *s->store.places = (Place){ buffer, index, value };
     return s;
 }
@@ -150,9 +151,9 @@ static const Stmt *map_store(const StmtMap *m, const Stmt *s)
     c.store.places = ARENA_ARRAY(m->arena, Place, (size_t)s->store.count);
     bool changed   = false;
     for (int i = 0; i < s->store.count; i++) {
-        const Place *p      = &s->store.places[i];
-        c.store.places[i]   = (Place){ p->buffer, map_expr(m, p->index), map_expr(m, p->value) };
-        changed            |= c.store.places[i].index != p->index || c.store.places[i].value != p->value;
+        const Place *p    = &s->store.places[i];
+        c.store.places[i] = (Place){ p->buffer, map_expr(m, p->index), map_expr(m, p->value) };
+        changed |= c.store.places[i].index != p->index || c.store.places[i].value != p->value;
     }
     return changed ? copy(m->arena, &c) : s;
 }
@@ -287,7 +288,8 @@ static void stage_children(const Children *c, const StageCall *call)
         operand(c, &call->operands[i]);
 }
 
-void stmt_children(const Stmt *s, void (*expr)(void *user, const Expr *e), void (*stmt)(void *user, const Stmt *s), void *user)
+void stmt_children(const Stmt *s, void (*expr)(void *user, const Expr *e), void (*stmt)(void *user, const Stmt *s),
+                   void       *user)
 {
     const Children c = { expr, stmt, user };
     switch (s->kind) {
@@ -361,7 +363,8 @@ static const Stmt *substitute_stmt(void *user, const Stmt *s)
     return stmt_map(&((Substitution *)user)->map, s);
 }
 
-const Stmt *stmt_substitute(ExprPool *pool, Arena *a, const Stmt *s, int count, const char *const *names, const Expr *const *values)
+const Stmt *stmt_substitute(ExprPool *pool, Arena *a, const Stmt *s, int count, const char *const *names,
+                            const Expr *const *values)
 {
     Substitution sub_ = { { a, substitute_stmt, substitute_expr, NULL }, pool, count, names, values };
     sub_.map.user     = &sub_;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+/* clang-format off */
 const TypeInfo type_table[KN_TYPE_COUNT] = {
     /*            name    bits float  signed unsigned   mantissa */
     [KN_NONE] = { NULL,   0,   false, false, KN_NONE,   0 },
@@ -21,6 +22,7 @@ const TypeInfo type_table[KN_TYPE_COUNT] = {
     [KN_F32]  = { "f32",  32,  true,  true,  KN_F32,    24 },
     [KN_F64]  = { "f64",  64,  true,  true,  KN_F64,    53 },
 };
+/* clang-format on */
 
 static bool is_type(kn_type t)
 {
@@ -55,7 +57,7 @@ kn_type type_meet(kn_type a, kn_type b)
     if (ta->is_float != tb->is_float)
         return ta->is_float ? a : b;
     if (ta->is_float && ta->bits == tb->bits)
-        return KN_F32;                                  /* f16 and bf16: neither holds the other */
+        return KN_F32; /* f16 and bf16: neither holds the other */
     const bool wider_a = ta->bits > tb->bits;
     if (ta->is_float || ta->is_signed == tb->is_signed)
         return wider_a ? a : b;
@@ -83,26 +85,26 @@ int64_t type_wrap(kn_type t, int64_t v)
     return type_is_signed(t) ? (int64_t)low >> unused : (int64_t)(low >> unused);
 }
 
-/* Rounding to a short mantissa, ties to even, with the exponent range of f16 (bf16's is f32's): scale so that one unit in the
- * last place is 1, round, scale back. Subnormals have the fixed unit of the smallest exponent. */
+/* Rounding to a short mantissa, ties to even, with the exponent range of f16 (bf16's is f32's): scale so that one unit
+ * in the last place is 1, round, scale back. Subnormals have the fixed unit of the smallest exponent. */
 static double round_short(double v, int mantissa, int min_exponent, int max_exponent)
 {
     if (v == 0 || !isfinite(v))
         return v;
     int exponent;
-    frexp(v, &exponent);                                /* |v| in [2^(e-1), 2^e) */
-    const int unit = (exponent < min_exponent ? min_exponent : exponent) - mantissa;
-    const double r = ldexp(rint(ldexp(v, -unit)), unit);
+    frexp(v, &exponent); /* |v| in [2^(e-1), 2^e) */
+    const int    unit = (exponent < min_exponent ? min_exponent : exponent) - mantissa;
+    const double r    = ldexp(rint(ldexp(v, -unit)), unit);
     return fabs(r) >= ldexp(1, max_exponent) ? copysign(INFINITY, v) : r;
 }
 
 double type_round(kn_type t, double v)
 {
     switch (t) {
-    case KN_F32:  return (float)v;
-    case KN_F16:  return round_short(v, 11, -13, 16);
+    case KN_F32: return (float)v;
+    case KN_F16: return round_short(v, 11, -13, 16);
     case KN_BF16: return round_short(v, 8, -125, 128);
-    default:      return v;
+    default: return v;
     }
 }
 
@@ -124,9 +126,9 @@ static uint16_t to_half(double v)
 static double from_half(uint16_t h)
 {
     const int    exponent = h >> 10 & 31, fraction = h & 0x3FF;
-    const double v = exponent == 31 ? (fraction ? NAN : INFINITY)
-                   : exponent == 0  ? ldexp(fraction, -24)
-                                    : ldexp(fraction + 1024, exponent - 25);
+    const double v = exponent == 31  ? (fraction ? NAN : INFINITY)
+                     : exponent == 0 ? ldexp(fraction, -24)
+                                     : ldexp(fraction + 1024, exponent - 25);
     return h & 0x8000 ? -v : v;
 }
 
@@ -150,9 +152,24 @@ int64_t type_load_int(kn_type t, const void *at)
 {
     int64_t v = 0;
     switch (kn_type_size(t)) {
-    case 1: { uint8_t  w; memcpy(&w, at, sizeof w); v = w; break; }
-    case 2: { uint16_t w; memcpy(&w, at, sizeof w); v = w; break; }
-    case 4: { uint32_t w; memcpy(&w, at, sizeof w); v = w; break; }
+    case 1: {
+        uint8_t w;
+        memcpy(&w, at, sizeof w);
+        v = w;
+        break;
+    }
+    case 2: {
+        uint16_t w;
+        memcpy(&w, at, sizeof w);
+        v = w;
+        break;
+    }
+    case 4: {
+        uint32_t w;
+        memcpy(&w, at, sizeof w);
+        v = w;
+        break;
+    }
     default: memcpy(&v, at, sizeof v);
     }
     return t == KN_BOOL ? v != 0 : type_wrap(t, v);
@@ -161,9 +178,21 @@ int64_t type_load_int(kn_type t, const void *at)
 void type_store_int(kn_type t, void *at, int64_t v)
 {
     switch (kn_type_size(t)) {
-    case 1: { const uint8_t  w = (uint8_t)v;  memcpy(at, &w, sizeof w); break; }
-    case 2: { const uint16_t w = (uint16_t)v; memcpy(at, &w, sizeof w); break; }
-    case 4: { const uint32_t w = (uint32_t)v; memcpy(at, &w, sizeof w); break; }
+    case 1: {
+        const uint8_t w = (uint8_t)v;
+        memcpy(at, &w, sizeof w);
+        break;
+    }
+    case 2: {
+        const uint16_t w = (uint16_t)v;
+        memcpy(at, &w, sizeof w);
+        break;
+    }
+    case 4: {
+        const uint32_t w = (uint32_t)v;
+        memcpy(at, &w, sizeof w);
+        break;
+    }
     default: memcpy(at, &v, sizeof v);
     }
 }

@@ -6,21 +6,33 @@
 
 typedef struct TypeInfo {
     const char *name;
-    int         bits;           /* 1 for bool */
+    int         bits; /* 1 for bool */
     bool        is_float, is_signed;
-    kn_type     as_unsigned;    /* the unsigned type of the same width, for integers; itself otherwise */
-    int         mantissa;       /* bits of precision of a float, hidden bit included */
+    kn_type     as_unsigned; /* the unsigned type of the same width, for integers; itself otherwise */
+    int         mantissa;    /* bits of precision of a float, hidden bit included */
 } TypeInfo;
 
 extern const TypeInfo type_table[KN_TYPE_COUNT];
 
-static inline int  type_bits(kn_type t) { return type_table[t].bits; }
-static inline bool type_is_float(kn_type t) { return type_table[t].is_float; }
-static inline bool type_is_signed(kn_type t) { return type_table[t].is_signed; }
-static inline bool type_is_int(kn_type t) { return t != KN_BOOL && t != KN_NONE && !type_table[t].is_float; }
+static inline int type_bits(kn_type t)
+{
+    return type_table[t].bits;
+}
+static inline bool type_is_float(kn_type t)
+{
+    return type_table[t].is_float;
+}
+static inline bool type_is_signed(kn_type t)
+{
+    return type_table[t].is_signed;
+}
+static inline bool type_is_int(kn_type t)
+{
+    return t != KN_BOOL && t != KN_NONE && !type_table[t].is_float;
+}
 
-/* The type two operands meet at: the float if one is a float (the wider; f16 and bf16 meet at f32), the wider of two of equal
- * signedness, signed of the larger width for a mix. KN_NONE if they do not meet (bool with another). */
+/* The type two operands meet at: the float if one is a float (the wider; f16 and bf16 meet at f32), the wider of two of
+ * equal signedness, signed of the larger width for a mix. KN_NONE if they do not meet (bool with another). */
 kn_type type_meet(kn_type a, kn_type b);
 
 /* The smallest and largest value of an integer type or bool, as i64; u64's largest is given as INT64_MAX. */
@@ -33,9 +45,9 @@ int64_t type_wrap(kn_type t, int64_t v);
 double type_round(kn_type t, double v);
 
 /* The bits of a value of type t in memory, from and to its 64-bit carrier (wrapped integer, or double in *f). */
-int64_t  type_load_int(kn_type t, const void *at);
-double   type_load_float(kn_type t, const void *at);
-void     type_store_int(kn_type t, void *at, int64_t v);
-void     type_store_float(kn_type t, void *at, double v);
+int64_t type_load_int(kn_type t, const void *at);
+double  type_load_float(kn_type t, const void *at);
+void    type_store_int(kn_type t, void *at, int64_t v);
+void    type_store_float(kn_type t, void *at, double v);
 
 #endif

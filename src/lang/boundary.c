@@ -14,10 +14,13 @@
 typedef struct Boundary {
     const char *name;
     const Expr *(*index)(Elab *el, const Expr *x, const Expr *min, const Expr *extent);
-    bool        has_value;
+    bool has_value;
 } Boundary;
 
-static const Expr *i32(Elab *el, int64_t v) { return expr_int(el->pool, KN_I32, v); }
+static const Expr *i32(Elab *el, int64_t v)
+{
+    return expr_int(el->pool, KN_I32, v);
+}
 
 /* a o b, with the zeros of a box that begins at 0 left out. */
 static const Expr *op(Elab *el, ExprOp o, const Expr *a, const Expr *b)
@@ -46,7 +49,8 @@ static const Expr *wrap_index(Elab *el, const Expr *x, const Expr *min, const Ex
 }
 
 /* min + min(t, last - t) with t = (x - min) mod period */
-static const Expr *fold_back(Elab *el, const Expr *x, const Expr *min, const Expr *extent, const Expr *period, const Expr *last)
+static const Expr *fold_back(Elab *el, const Expr *x, const Expr *min, const Expr *extent, const Expr *period,
+                             const Expr *last)
 {
     const Expr *t = op(el, EX_MOD, op(el, EX_SUB, x, min), period);
     return edge_index(el, op(el, EX_ADD, min, op(el, EX_MIN, t, op(el, EX_SUB, last, t))), min, extent);
@@ -65,8 +69,9 @@ static const Expr *interior_index(Elab *el, const Expr *x, const Expr *min, cons
 }
 
 static const Boundary boundaries[] = {
-    { "edge", edge_index, false },     { "constant", edge_index, true },  { "mirror", mirror_index, false },
-    { "mirror_interior", interior_index, false }, { "wrap", wrap_index, false },
+    { "edge", edge_index, false },     { "constant", edge_index, true },
+    { "mirror", mirror_index, false }, { "mirror_interior", interior_index, false },
+    { "wrap", wrap_index, false },
 };
 
 static const Boundary *boundary_find(const char *name)
@@ -100,7 +105,7 @@ Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args)
         const Expr *moved[KN_MAX_RANK];
         for (int d = 0; d < func->rank; d++)
             moved[d] = f->extent[d] ? f->boundary->index(el, args[d], f->min[d], f->extent[d]) : args[d];
-        Value v = call_ref(el, f->base, moved);
+        Value       v      = call_ref(el, f->base, moved);
         const Expr *within = f->boundary->has_value ? inside(el, f, args) : NULL;
         if (!within)
             return v;
@@ -112,7 +117,9 @@ Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args)
     }
     if (func->component_count == 1)
         return value_expr(expr_call(el->pool, func, 0, func->types[0], func->rank, args));
-    Value t = { .kind = VAL_TUPLE, .count = func->component_count, .items = ARENA_ARRAY(el->arena, Value, (size_t)func->component_count) };
+    Value t = { .kind  = VAL_TUPLE,
+                .count = func->component_count,
+                .items = ARENA_ARRAY(el->arena, Value, (size_t)func->component_count) };
     for (int i = 0; i < t.count; i++)
         t.items[i] = value_expr(expr_call(el->pool, func, i, func->types[i], func->rank, args));
     return t;
@@ -123,7 +130,8 @@ static bool named_range(Elab *el, const Env *env, FuncRef *r, const Ast *label, 
 {
     int d = 0;
     if (range->kind != AST_RANGE || !label || label->kind != AST_NAME) {
-        diag_error(el->cx, range->loc, "the region is given as edge(f, x: 0..w, y: 0..h); coordinates stand behind: edge(in)(x, y)",
+        diag_error(el->cx, range->loc,
+                   "the region is given as edge(f, x: 0..w, y: 0..h); coordinates stand behind: edge(in)(x, y)",
                    "the range of a dimension is needed here");
         return false;
     }
@@ -146,8 +154,9 @@ static bool named_range(Elab *el, const Env *env, FuncRef *r, const Ast *label, 
         diag_error(el->cx, range->loc, NULL, "this range is empty: a boundary needs at least one point to repeat");
         return false;
     }
-    r->min[d]    = from;
-    r->extent[d] = binary_value(el, T_SUB, value_expr(to), range->kids[1]->loc, value_expr(from), range->kids[0]->loc).expr;
+    r->min[d] = from;
+    r->extent[d] =
+        binary_value(el, T_SUB, value_expr(to), range->kids[1]->loc, value_expr(from), range->kids[0]->loc).expr;
     r->extent[d] = from->op == EX_INT && from->u.i == 0 ? to : r->extent[d];
     return true;
 }
@@ -165,7 +174,8 @@ static bool outside_value(Elab *el, const Env *env, FuncRef *r, const Ast *a)
     }
     r->outside = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
     for (int i = 0; i < n; i++) {
-        r->outside[i] = value_to_type(el, v.kind == VAL_TUPLE ? v.items[i] : v, r->func->types[i], a->loc, "the function");
+        r->outside[i] =
+            value_to_type(el, v.kind == VAL_TUPLE ? v.items[i] : v, r->func->types[i], a->loc, "the function");
         if (!r->outside[i])
             return false;
     }
@@ -178,7 +188,8 @@ Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b
     if (f.kind == VAL_ERROR)
         return f;
     if (f.kind != VAL_FUNC || call->labels[1]) {
-        diag_error(el->cx, call->kids[1]->loc, "as in edge(in)(x, y)", "`%s` goes around a function, this is %s", b->name, value_describe(el, f));
+        diag_error(el->cx, call->kids[1]->loc, "as in edge(in)(x, y)", "`%s` goes around a function, this is %s",
+                   b->name, value_describe(el, f));
         return ERROR_VALUE;
     }
     FuncRef r = { .boundary = boundary_find(b->name), .func = f.func->func, .base = f.func };
@@ -188,7 +199,8 @@ Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b
     const bool  ranges = i < call->count;
     const Func *in     = ref_input(f.func);
     if (!ranges && !in) {
-        diag_error(el->cx, call->loc, arena_printf(el->arena, "give it: %s(%s, x: 0..w, y: 0..h)", b->name, r.func->name),
+        diag_error(el->cx, call->loc,
+                   arena_printf(el->arena, "give it: %s(%s, x: 0..w, y: 0..h)", b->name, r.func->name),
                    "`%s` is not an input: its boundary needs a region", r.func->name);
         return ERROR_VALUE;
     }

@@ -1,4 +1,5 @@
-/* The builder: pipelines from calls. It makes the syntax tree that the parser would make, so everything after is the same. */
+/* The builder: pipelines from calls. It makes the syntax tree that the parser would make, so everything after is the
+ * same. */
 #include "lang/elab.h"
 
 struct kn_expr {
@@ -9,7 +10,7 @@ struct kn_expr {
 struct kn_func {
     kn_pipeline *p;
     const char  *name;
-    Ast         *ast;           /* what stands before the arguments of a call: its name, or a boundary around it */
+    Ast         *ast; /* what stands before the arguments of a call: its name, or a boundary around it */
     int          rank;
     const char **args;
 };
@@ -18,30 +19,30 @@ struct kn_func {
 
 /* A node to be made: what it is, and its operands. */
 typedef struct Make {
-    kn_pipeline     *p;
-    AstKind          kind;
-    TokenKind        op;
-    const char      *name;
-    __int128         integer;
-    double           real;
-    Ast             *callee;
-    int              count;
-    kn_expr *const  *kids;
-    kn_expr         *result;
+    kn_pipeline    *p;
+    AstKind         kind;
+    TokenKind       op;
+    const char     *name;
+    __int128        integer;
+    double          real;
+    Ast            *callee;
+    int             count;
+    kn_expr *const *kids;
+    kn_expr        *result;
 } Make;
 
 static void make_node(void *arg)
 {
-    Make *m   = arg;
-    Arena *ar = &m->p->arena;
+    Make     *m    = arg;
+    Arena    *ar   = &m->p->arena;
     const int head = m->callee != NULL;
-    Ast *a    = ast_new(ar, m->kind, (Loc){ 0 }, head + m->count);
-    a->op     = m->op;
-    a->name   = m->name ? intern(m->p->cx, m->name) : NULL;
-    a->integer = (unsigned __int128)m->integer;
-    a->real   = m->real;
-    a->real32 = (float)m->real;
-    a->labels = ARENA_ARRAY(ar, Ast *, (size_t)a->count);
+    Ast      *a    = ast_new(ar, m->kind, (Loc){ 0 }, head + m->count);
+    a->op          = m->op;
+    a->name        = m->name ? intern(m->p->cx, m->name) : NULL;
+    a->integer     = (unsigned __int128)m->integer;
+    a->real        = m->real;
+    a->real32      = (float)m->real;
+    a->labels      = ARENA_ARRAY(ar, Ast *, (size_t)a->count);
     if (head)
         a->kids[0] = m->callee;
     for (int i = 0; i < m->count; i++)
@@ -72,7 +73,8 @@ static kn_expr *make(Make m)
         return NULL;
     for (int i = 0; i < m.count; i++)
         if (!m.kids || !m.kids[i] || m.kids[i]->p != m.p)
-            return mistake(m.p, m.kids && m.kids[i] ? "an expression of another pipeline was used" : "a NULL was used as an expression");
+            return mistake(m.p, m.kids && m.kids[i] ? "an expression of another pipeline was used"
+                                                    : "a NULL was used as an expression");
     return context_try(m.p->cx, make_node, &m) ? m.result : mistake(m.p, "out of memory");
 }
 
@@ -91,8 +93,10 @@ kn_expr *kn_var(kn_pipeline *p, const char *name)
 kn_expr *kn_const(kn_pipeline *p, kn_scalar value)
 {
     const bool negative = value.is_float ? value.as.f < 0 : value.as.i < 0;
-    kn_expr   *e = value.is_float ? make((Make){ .p = p, .kind = AST_FLOAT, .real = negative ? -value.as.f : value.as.f })
-                                  : make((Make){ .p = p, .kind = AST_INT, .integer = negative ? -(__int128)value.as.i : value.as.i });
+    kn_expr   *e =
+        value.is_float
+              ? make((Make){ .p = p, .kind = AST_FLOAT, .real = negative ? -value.as.f : value.as.f })
+              : make((Make){ .p = p, .kind = AST_INT, .integer = negative ? -(__int128)value.as.i : value.as.i });
     return negative && e ? make((Make){ .p = p, .kind = AST_UNARY, .op = T_SUB, .count = 1, .kids = &e }) : e;
 }
 
@@ -107,7 +111,8 @@ kn_expr *kn_component(kn_expr *tuple, int index)
 {
     if (!tuple)
         return NULL;
-    return make((Make){ .p = tuple->p, .kind = AST_FIELD, .integer = index < 0 ? 1000 : index, .count = 1, .kids = &tuple });
+    return make(
+        (Make){ .p = tuple->p, .kind = AST_FIELD, .integer = index < 0 ? 1000 : index, .count = 1, .kids = &tuple });
 }
 
 kn_expr *kn_extent(kn_func *input, int dim)
@@ -116,7 +121,7 @@ kn_expr *kn_extent(kn_func *input, int dim)
         return NULL;
     if (dim < 0 || dim >= input->rank)
         return mistake(input->p, "kn_extent was asked for a dimension that the input has not");
-    kn_expr whole = { input->p, input->ast }, *kid = &whole;
+    kn_expr  whole = { input->p, input->ast }, *kid = &whole;
     kn_expr *d = make((Make){ .p = input->p, .kind = AST_FIELD, .name = input->args[dim], .count = 1, .kids = &kid });
     return d ? make((Make){ .p = input->p, .kind = AST_FIELD, .name = "extent", .count = 1, .kids = &d }) : NULL;
 }
@@ -124,7 +129,9 @@ kn_expr *kn_extent(kn_func *input, int dim)
 kn_expr *kn_apply(kn_pipeline *p, const char *name, int count, kn_expr *const *args)
 {
     kn_expr *callee = make_name(p, name);
-    return callee ? make((Make){ .p = p, .kind = AST_CALL, .callee = callee->ast, .count = count < 0 ? 0 : count, .kids = args }) : NULL;
+    return callee ? make((Make){
+                        .p = p, .kind = AST_CALL, .callee = callee->ast, .count = count < 0 ? 0 : count, .kids = args })
+                  : NULL;
 }
 
 kn_expr *kn_cast(kn_type type, kn_expr *e)
@@ -144,10 +151,13 @@ kn_expr *kn_if(kn_expr *condition, kn_expr *yes, kn_expr *no)
 kn_expr *kn_binary(const char *operator_, kn_expr *a, kn_expr *b)
 {
     if (!a || !b)
-        return a ? mistake(a->p, "a NULL was used as an expression") : b ? mistake(b->p, "a NULL was used as an expression") : NULL;
+        return a   ? mistake(a->p, "a NULL was used as an expression")
+               : b ? mistake(b->p, "a NULL was used as an expression")
+                   : NULL;
     for (int k = 0; operator_ && k < T_COUNT; k++)
         if (binary_binding((TokenKind)k) && !strcmp(token_text((TokenKind)k), operator_))
-            return make((Make){ .p = a->p, .kind = AST_BINARY, .op = (TokenKind)k, .count = 2, .kids = (kn_expr *[]){ a, b } });
+            return make(
+                (Make){ .p = a->p, .kind = AST_BINARY, .op = (TokenKind)k, .count = 2, .kids = (kn_expr *[]){ a, b } });
     return mistake(a->p, "kn_binary was given something that is no operator");
 }
 
@@ -162,11 +172,26 @@ kn_expr *kn_unary(const char *operator_, kn_expr *a)
     return mistake(a->p, "kn_unary was given something that is no operator");
 }
 
-kn_expr *kn_add(kn_expr *a, kn_expr *b) { return kn_binary("+", a, b); }
-kn_expr *kn_sub(kn_expr *a, kn_expr *b) { return kn_binary("-", a, b); }
-kn_expr *kn_mul(kn_expr *a, kn_expr *b) { return kn_binary("*", a, b); }
-kn_expr *kn_div(kn_expr *a, kn_expr *b) { return kn_binary("/", a, b); }
-kn_expr *kn_mod(kn_expr *a, kn_expr *b) { return kn_binary("%", a, b); }
+kn_expr *kn_add(kn_expr *a, kn_expr *b)
+{
+    return kn_binary("+", a, b);
+}
+kn_expr *kn_sub(kn_expr *a, kn_expr *b)
+{
+    return kn_binary("-", a, b);
+}
+kn_expr *kn_mul(kn_expr *a, kn_expr *b)
+{
+    return kn_binary("*", a, b);
+}
+kn_expr *kn_div(kn_expr *a, kn_expr *b)
+{
+    return kn_binary("/", a, b);
+}
+kn_expr *kn_mod(kn_expr *a, kn_expr *b)
+{
+    return kn_binary("%", a, b);
+}
 
 /* ---- Items ------------------------------------------------------------------------------ */
 
@@ -177,9 +202,9 @@ typedef struct MakeItem {
     const char        *name;
     kn_type            type;
     int                rank;
-    const char *const *args;        /* plain arguments … */
-    kn_expr *const    *indices;     /* … or any */
-    int                count;       /* of values: more than one make a tuple */
+    const char *const *args;    /* plain arguments … */
+    kn_expr *const    *indices; /* … or any */
+    int                count;   /* of values: more than one make a tuple */
     kn_expr *const    *values;
     int                range_count;
     const kn_range    *ranges;
@@ -197,8 +222,8 @@ static Ast *name_node(kn_pipeline *p, const char *name, Loc loc)
 /* name(args), with plain names or any expressions for arguments. */
 static Ast *call_node(const MakeItem *m, const char *name, Loc loc)
 {
-    Ast *call    = ast_new(&m->p->arena, AST_CALL, loc, m->rank + 1);
-    call->labels = ARENA_ARRAY(&m->p->arena, Ast *, (size_t)m->rank + 1);
+    Ast *call     = ast_new(&m->p->arena, AST_CALL, loc, m->rank + 1);
+    call->labels  = ARENA_ARRAY(&m->p->arena, Ast *, (size_t)m->rank + 1);
     call->kids[0] = name_node(m->p, name, loc);
     for (int i = 0; i < m->rank; i++)
         call->kids[i + 1] = m->indices ? m->indices[i]->ast : name_node(m->p, m->args[i], loc);
@@ -212,7 +237,12 @@ static Clause *clause_node(const MakeItem *m, Loc loc)
     Arena       *ar = &m->p->arena;
     const size_t n  = (size_t)m->range_count;
     Clause      *c  = ARENA_NEW(ar, Clause);
-    *c = (Clause){ loc, m->range_count, ARENA_ARRAY(ar, const char *, n), ARENA_ARRAY(ar, Loc, n), ARENA_ARRAY(ar, Ast *, n), ARENA_ARRAY(ar, Ast *, n),
+    *c              = (Clause){ loc,
+                                m->range_count,
+                                ARENA_ARRAY(ar, const char *, n),
+                                ARENA_ARRAY(ar, Loc, n),
+                                ARENA_ARRAY(ar, Ast *, n),
+                                ARENA_ARRAY(ar, Ast *, n),
                    m->where ? m->where->ast : NULL };
     for (size_t i = 0; i < n; i++) {
         c->names[i] = intern(m->p->cx, m->ranges[i].name);
@@ -225,10 +255,12 @@ static Clause *clause_node(const MakeItem *m, Loc loc)
 
 static Loc item_place(const MakeItem *m)
 {
-    static const char *const words[] = { [ITEM_INPUT] = "input ", [ITEM_PARAM] = "param ", [ITEM_OUTPUT] = "output ", [ITEM_DEFINE] = "" };
+    static const char *const words[] = {
+        [ITEM_INPUT] = "input ", [ITEM_PARAM] = "param ", [ITEM_OUTPUT] = "output ", [ITEM_DEFINE] = ""
+    };
     Source *s = ARENA_NEW(&m->p->arena, Source);
     s->name   = m->p->name;
-    s->text   = arena_printf(&m->p->arena, "%s%s%s", words[m->kind], m->name, m->kind == ITEM_DEFINE ? "(…) = …" : "");
+    s->text = arena_printf(&m->p->arena, "%s%s%s", words[m->kind], m->name, m->kind == ITEM_DEFINE ? "(…) = …" : "");
     s->length = strlen(s->text);
     return (Loc){ s, 0, (uint32_t)s->length };
 }
@@ -247,24 +279,25 @@ static Ast *value_node(const MakeItem *m, Loc loc)
 
 static void make_item(void *arg)
 {
-    MakeItem    *m  = arg;
-    Arena       *ar = &m->p->arena;
-    const Loc    loc = item_place(m);
-    Item        *it = ARENA_NEW(ar, Item);
-    it->kind   = m->kind;
-    it->loc    = loc;
-    it->name   = intern(m->p->cx, m->name);
-    it->op     = T_SET;
-    it->value  = value_node(m, loc);
-    it->clause = clause_node(m, loc);
+    MakeItem *m   = arg;
+    Arena    *ar  = &m->p->arena;
+    const Loc loc = item_place(m);
+    Item     *it  = ARENA_NEW(ar, Item);
+    it->kind      = m->kind;
+    it->loc       = loc;
+    it->name      = intern(m->p->cx, m->name);
+    it->op        = T_SET;
+    it->value     = value_node(m, loc);
+    it->clause    = clause_node(m, loc);
     if (m->kind == ITEM_INPUT)
         it->type = call_node(m, kn_type_name(m->type), loc);
     else if (m->kind == ITEM_PARAM)
         it->type = name_node(m->p, kn_type_name(m->type), loc);
     else
         it->target = m->kind == ITEM_DEFINE ? call_node(m, m->name, loc) : name_node(m->p, m->name, loc);
-    m->func       = ARENA_NEW(ar, kn_func);
-    *m->func      = (kn_func){ m->p, it->name, name_node(m->p, m->name, loc), m->rank, ARENA_ARRAY(ar, const char *, (size_t)m->rank) };
+    m->func  = ARENA_NEW(ar, kn_func);
+    *m->func = (kn_func){ m->p, it->name, name_node(m->p, m->name, loc), m->rank,
+                          ARENA_ARRAY(ar, const char *, (size_t)m->rank) };
     for (int i = 0; m->args && i < m->rank; i++)
         m->func->args[i] = intern(m->p->cx, m->args[i]);
     vec_push(ar, &m->p->program->built, it);
@@ -288,9 +321,11 @@ static kn_func *add_item(MakeItem m)
         if (!m.args[i])
             return mistake(m.p, "the name of an argument is NULL");
     for (int i = 0; i < m.range_count; i++)
-        if (!m.ranges || !m.ranges[i].name || !expressions_ok(m.p, 1, &m.ranges[i].from) || !expressions_ok(m.p, 1, &m.ranges[i].to))
+        if (!m.ranges || !m.ranges[i].name || !expressions_ok(m.p, 1, &m.ranges[i].from) ||
+            !expressions_ok(m.p, 1, &m.ranges[i].to))
             return mistake(m.p, "a range lacks its name or a bound");
-    if (!expressions_ok(m.p, m.count, m.values) || (m.indices && !expressions_ok(m.p, m.rank, m.indices)) || (m.where && !expressions_ok(m.p, 1, &m.where)))
+    if (!expressions_ok(m.p, m.count, m.values) || (m.indices && !expressions_ok(m.p, m.rank, m.indices)) ||
+        (m.where && !expressions_ok(m.p, 1, &m.where)))
         return NULL;
     return context_try(m.p->cx, make_item, &m) ? m.func : mistake(m.p, "out of memory");
 }
@@ -307,7 +342,9 @@ kn_expr *kn_param(kn_pipeline *p, const char *name, kn_type type, kn_scalar valu
     if (!kn_type_name(type))
         return mistake(p, "a parameter has no such type");
     kn_expr *v = type == KN_BOOL ? make_name(p, value.as.i ? "true" : "false") : kn_const(p, value);
-    return v && add_item((MakeItem){ .p = p, .kind = ITEM_PARAM, .name = name, .type = type, .count = 1, .values = &v }) ? make_name(p, name) : NULL;
+    return v && add_item((MakeItem){ .p = p, .kind = ITEM_PARAM, .name = name, .type = type, .count = 1, .values = &v })
+               ? make_name(p, name)
+               : NULL;
 }
 
 kn_status kn_output(kn_func *f)
@@ -317,19 +354,30 @@ kn_status kn_output(kn_func *f)
     return add_item((MakeItem){ .p = f->p, .kind = ITEM_OUTPUT, .name = f->name }) ? KN_OK : KN_ERROR_ARGUMENT;
 }
 
-kn_func *kn_define_func(kn_pipeline *p, const char *name, int rank, const char *const *args, int count, kn_expr *const *values)
+kn_func *kn_define_func(kn_pipeline *p, const char *name, int rank, const char *const *args, int count,
+                        kn_expr *const *values)
 {
     if (count < 1)
         return mistake(p, "a function has at least one value");
-    return add_item((MakeItem){ .p = p, .kind = ITEM_DEFINE, .name = name, .rank = rank, .args = args, .count = count, .values = values });
+    return add_item((MakeItem){
+        .p = p, .kind = ITEM_DEFINE, .name = name, .rank = rank, .args = args, .count = count, .values = values });
 }
 
-kn_status kn_update(kn_func *f, kn_expr *const *args, int count, kn_expr *const *values, int range_count, const kn_range *ranges, kn_expr *where)
+kn_status kn_update(kn_func *f, kn_expr *const *args, int count, kn_expr *const *values, int range_count,
+                    const kn_range *ranges, kn_expr *where)
 {
     if (!f || count < 1)
         return KN_ERROR_ARGUMENT;
-    const MakeItem m = { .p = f->p, .kind = ITEM_DEFINE, .name = f->name, .rank = f->rank, .indices = args, .count = count, .values = values,
-                         .range_count = range_count, .ranges = ranges, .where = where };
+    const MakeItem m = { .p           = f->p,
+                         .kind        = ITEM_DEFINE,
+                         .name        = f->name,
+                         .rank        = f->rank,
+                         .indices     = args,
+                         .count       = count,
+                         .values      = values,
+                         .range_count = range_count,
+                         .ranges      = ranges,
+                         .where       = where };
     return add_item(m) ? KN_OK : KN_ERROR_ARGUMENT;
 }
 
@@ -341,7 +389,7 @@ typedef struct MakeFunc {
 
 static void make_func(void *arg)
 {
-    MakeFunc *m   = arg;
+    MakeFunc *m    = arg;
     m->result      = ARENA_NEW(&m->like->p->arena, kn_func);
     *m->result     = *m->like;
     m->result->ast = m->ast;

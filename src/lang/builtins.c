@@ -8,13 +8,17 @@ static Value argument(Elab *el, const Env *env, const Ast *call, int i)
 {
     const Ast *a = call->kids[i + 1];
     if (call->labels[i + 1]) {
-        diag_error(el->cx, call->labels[i + 1]->loc, NULL, "the arguments of this function are given in order, without names");
+        diag_error(el->cx, call->labels[i + 1]->loc, NULL,
+                   "the arguments of this function are given in order, without names");
         return ERROR_VALUE;
     }
     return elab_expr(el, env, a);
 }
 
-static Loc arg_loc(const Ast *call, int i) { return call->kids[i + 1]->loc; }
+static Loc arg_loc(const Ast *call, int i)
+{
+    return call->kids[i + 1]->loc;
+}
 
 /* The type where all arguments meet: of the typed ones, then of the literals; KN_NONE after a diagnostic. */
 static kn_type meeting_type(Elab *el, const Ast *call, int n, const Value *v, const char *name)
@@ -26,8 +30,8 @@ static kn_type meeting_type(Elab *el, const Ast *call, int n, const Value *v, co
             return KN_NONE;
         const kn_type next = !e ? t : t == KN_NONE ? (kn_type)e->type : type_meet(t, (kn_type)e->type);
         if (e && next == KN_NONE) {
-            diag_error(el->cx, arg_loc(call, i), "convert it, as in u8(c)", "`%s` has no meaning for %s and %s", name, type_table[t].name,
-                       type_table[e->type].name);
+            diag_error(el->cx, arg_loc(call, i), "convert it, as in u8(c)", "`%s` has no meaning for %s and %s", name,
+                       type_table[t].name, type_table[e->type].name);
             return KN_NONE;
         }
         t = next;
@@ -39,7 +43,8 @@ static kn_type meeting_type(Elab *el, const Ast *call, int n, const Value *v, co
 }
 
 /* All arguments at the type where they meet; at a float type if `as_float` (integers become f32). */
-static kn_type meet_arguments(Elab *el, const Ast *call, int n, const Value *v, bool as_float, const char *name, const Expr **out)
+static kn_type meet_arguments(Elab *el, const Ast *call, int n, const Value *v, bool as_float, const char *name,
+                              const Expr **out)
 {
     kn_type t = meeting_type(el, call, n, v, name);
     if (t == KN_NONE)
@@ -95,7 +100,7 @@ static Value apply_float(Elab *el, const Env *env, const Ast *call, const Builti
 {
     const Expr *e[3];
     const int   n = call->count - 1;
-    Value *v = arguments(el, env, call);
+    Value      *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     if (b->fold && all_weak(v, n))
@@ -103,8 +108,9 @@ static Value apply_float(Elab *el, const Env *env, const Ast *call, const Builti
     const kn_type t = meet_arguments(el, call, n, v, true, b->name, e);
     if (t == KN_NONE)
         return ERROR_VALUE;
-    return value_expr(n == 1 ? expr_unary(el->pool, b->op, t, e[0])
-                    : n == 2 ? expr_binary(el->pool, b->op, t, e[0], e[1]) : expr_ternary(el->pool, b->op, t, e[0], e[1], e[2]));
+    return value_expr(n == 1   ? expr_unary(el->pool, b->op, t, e[0])
+                      : n == 2 ? expr_binary(el->pool, b->op, t, e[0], e[1])
+                               : expr_ternary(el->pool, b->op, t, e[0], e[1], e[2]));
 }
 
 /* floor, ceil, round, trunc: an integer is its own. */
@@ -131,7 +137,7 @@ static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Buil
     if (call->clause)
         return apply_reduction(el, env, call, b);
     const int n = call->count - 1;
-    Value *v = arguments(el, env, call);
+    Value    *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     Value m = v[0];
@@ -143,7 +149,8 @@ static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Buil
             m = value_float(b->op == EX_MIN ? (x < y ? x : y) : (x > y ? x : y));
         } else {
             const Expr   *x, *y;
-            const kn_type t = values_meet(el, m, arg_loc(call, 0), v[i], arg_loc(call, i), arena_printf(el->arena, "`%s`", b->name), &x, &y);
+            const kn_type t = values_meet(el, m, arg_loc(call, 0), v[i], arg_loc(call, i),
+                                          arena_printf(el->arena, "`%s`", b->name), &x, &y);
             if (t == KN_BOOL)
                 diag_error(el->cx, call->loc, "use && or ||", "`%s` has no meaning for bool", b->name);
             if (t == KN_NONE || t == KN_BOOL)
@@ -158,7 +165,7 @@ static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Buil
 static Value apply_clamp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
-    Value *v = arguments(el, env, call);
+    Value      *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     if (v[0].kind == VAL_INT && v[1].kind == VAL_INT && v[2].kind == VAL_INT) {
@@ -175,14 +182,15 @@ static Value apply_clamp(Elab *el, const Env *env, const Ast *call, const Builti
 static Value apply_lerp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
-    Value *v = arguments(el, env, call);
+    Value      *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 3, v, true, b->name, e);
     if (t == KN_NONE)
         return ERROR_VALUE;
     const Expr *rest = expr_binary(el->pool, EX_SUB, t, expr_float(el->pool, t, 1), e[2]);
-    return value_expr(expr_binary(el->pool, EX_ADD, t, expr_binary(el->pool, EX_MUL, t, e[0], rest), expr_binary(el->pool, EX_MUL, t, e[1], e[2])));
+    return value_expr(expr_binary(el->pool, EX_ADD, t, expr_binary(el->pool, EX_MUL, t, e[0], rest),
+                                  expr_binary(el->pool, EX_MUL, t, e[1], e[2])));
 }
 
 static Value apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin *b)
@@ -206,7 +214,7 @@ static Value apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin 
 static Value apply_absd(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
-    Value *v = arguments(el, env, call);
+    Value      *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 2, v, false, b->name, e);
@@ -222,7 +230,7 @@ static Value apply_integer(Elab *el, const Env *env, const Ast *call, const Buil
 {
     const Expr *e[3];
     const int   n = call->count - 1;
-    Value *v = arguments(el, env, call);
+    Value      *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, n, v, false, b->name, e);
@@ -239,7 +247,7 @@ static Value apply_integer(Elab *el, const Env *env, const Ast *call, const Buil
 static Value apply_mul_shift(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[2];
-    Value *v = arguments(el, env, call);
+    Value      *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 2, v, false, b->name, e);
@@ -264,7 +272,8 @@ static Value apply_select(Elab *el, const Env *env, const Ast *call, const Built
         const bool is_else = label && label->kind == AST_NAME && !strcmp(label->name, "else");
         if (!label || is_else != (i == last)) {
             diag_error(el->cx, label ? label->loc : call->kids[i]->loc, "select(c1: e1, c2: e2, else: e3)",
-                       i == last ? "the last choice of `select` is `else: value`" : "a choice of `select` is `condition: value`");
+                       i == last ? "the last choice of `select` is `else: value`"
+                                 : "a choice of `select` is `condition: value`");
             return ERROR_VALUE;
         }
         if (i == last)
@@ -297,7 +306,8 @@ static Value apply_reinterpret(Elab *el, const Env *env, const Ast *call, const 
     if (!e)
         return ERROR_VALUE;
     if (t == KN_BOOL || e->type == KN_BOOL || type_bits(t) != type_bits((kn_type)e->type)) {
-        diag_error(el->cx, call->loc, NULL, "%s and %s do not have the same number of bits", type_table[e->type].name, type_table[t].name);
+        diag_error(el->cx, call->loc, NULL, "%s and %s do not have the same number of bits", type_table[e->type].name,
+                   type_table[t].name);
         return ERROR_VALUE;
     }
     return value_expr(e->type == t ? e : expr_unary(el->pool, EX_REINTERPRET, t, e));
@@ -319,12 +329,29 @@ static Value apply_saturate(Elab *el, const Env *env, const Ast *call, const Bui
 
 /* ---- The table -------------------------------------------------------------------------- */
 
-#define FOLD1(name, f) static double fold_##name(double a, double b) { (void)b; return f(a); }
+#define FOLD1(name, f)                                                                                                 \
+    static double fold_##name(double a, double b)                                                                      \
+    {                                                                                                                  \
+        (void)b;                                                                                                       \
+        return f(a);                                                                                                   \
+    }
+/* clang-format off */
 FOLD1(floor, floor) FOLD1(ceil, ceil) FOLD1(round, rint) FOLD1(trunc, trunc) FOLD1(sqrt, sqrt) FOLD1(exp, exp) FOLD1(log, log)
 FOLD1(sin, sin) FOLD1(cos, cos) FOLD1(tan, tan) FOLD1(tanh, tanh) FOLD1(erf, erf)
-static double fold_rsqrt(double a, double b) { (void)b; return 1 / sqrt(a); }
-static double fold_pow(double a, double b) { return pow(a, b); }
-static double fold_atan2(double a, double b) { return atan2(a, b); }
+    /* clang-format on */
+    static double fold_rsqrt(double a, double b)
+{
+    (void)b;
+    return 1 / sqrt(a);
+}
+static double fold_pow(double a, double b)
+{
+    return pow(a, b);
+}
+static double fold_atan2(double a, double b)
+{
+    return atan2(a, b);
+}
 
 static const Builtin builtins[] = {
     { "abs", 1, 1, apply_abs, EX_ABS, NULL },
@@ -389,7 +416,10 @@ const Builtin *builtin_find(const char *name)
 
 bool builtin_constant(Elab *el, const char *name, Value *out)
 {
-    static const struct { const char *name; double value; } numbers[] = { { "pi", 3.14159265358979323846 }, { "inf", INFINITY }, { "nan", NAN } };
+    static const struct {
+        const char *name;
+        double      value;
+    } numbers[] = { { "pi", 3.14159265358979323846 }, { "inf", INFINITY }, { "nan", NAN } };
     if (!strcmp(name, "true") || !strcmp(name, "false")) {
         *out = value_expr(expr_bool(el->pool, name[0] == 't'));
         return true;

@@ -3,7 +3,8 @@
 
 enum { DEFINABLE = 1 << ENTRY_CONST | 1 << ENTRY_TYPE, EXTERNAL = 1 << ENTRY_EXTERN | 1 << ENTRY_STAGE };
 
-/* The index-th entry of these kinds (bits) at the top of the program; NULL beyond the last. *count, if given, gets how many there are. */
+/* The index-th entry of these kinds (bits) at the top of the program; NULL beyond the last. *count, if given, gets how
+ * many there are. */
 static const Entry *declared(const kn_pipeline *p, unsigned kinds, int index, int *count)
 {
     const Entry *found = NULL;

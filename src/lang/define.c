@@ -21,20 +21,22 @@ static bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *co
 {
     const Ast *call = find_rest(value);
     if (!call) {
-        diag_error(el->cx, loc, "call a function with `..` too: f(x, y, ..)", "`..` stands for nothing: the value does not use it");
+        diag_error(el->cx, loc, "call a function with `..` too: f(x, y, ..)",
+                   "`..` stands for nothing: the value does not use it");
         return false;
     }
     Value f = elab_expr(el, env, call->kids[0]);
     if (f.kind != VAL_FUNC) {
         if (f.kind != VAL_ERROR)
-            diag_error(el->cx, call->kids[0]->loc, NULL, "`..` is an argument of functions, this is %s", value_describe(el, f));
+            diag_error(el->cx, call->kids[0]->loc, NULL, "`..` is an argument of functions, this is %s",
+                       value_describe(el, f));
         return false;
     }
     const int given = call->count - 2;
     *count          = ref_rank(f.func) - given;
     if (*count < 0) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is called with %d", f.func->func->name, ref_rank(f.func),
-                   ref_rank(f.func) == 1 ? "" : "s", given);
+        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is called with %d", f.func->func->name,
+                   ref_rank(f.func), ref_rank(f.func) == 1 ? "" : "s", given);
         return false;
     }
     for (int i = 0; i < *count; i++)
@@ -145,13 +147,14 @@ void define_pure(Elab *el, Entry *e)
         return;
     }
     if (d.item->clause) {
-        diag_error(el->cx, d.item->clause->loc,
-                   arena_printf(el->arena, "begin with %s(…) = 0 everywhere, then the update; or use sum(… for …)", e->name),
-                   "the first definition of `%s` has no reduction variables", e->name);
+        diag_error(
+            el->cx, d.item->clause->loc,
+            arena_printf(el->arena, "begin with %s(…) = 0 everywhere, then the update; or use sum(… for …)", e->name),
+            "the first definition of `%s` has no reduction variables", e->name);
         return;
     }
     const int errors = el->cx->error_count;
-    e->func          = define_function(el, d.env, unique_name(el, e->full_name), d.item->loc, d.item->target, d.item->value);
+    e->func = define_function(el, d.env, unique_name(el, e->full_name), d.item->loc, d.item->target, d.item->value);
     note_definition(el, d.item, errors);
 }
 
@@ -184,7 +187,8 @@ static bool uses_variable(Elab *el, Value v, const char *name)
     return s.found;
 }
 
-/* Does a value of this environment use a variable of that name (as it is called in the pipeline)? A new one must not be taken for it. */
+/* Does a value of this environment use a variable of that name (as it is called in the pipeline)? A new one must not be
+ * taken for it. */
 static bool is_variable(Elab *el, const Env *env, const char *name)
 {
     for (; !env->scope; env = env->up)
@@ -242,16 +246,18 @@ static bool is_free_variable(const Env *env, const Clause *c, const Func *f, int
 }
 
 /* Pushes the free variables of the left side, under the names written, as the function's own. */
-static const Env *push_free(Elab *el, const Env *env, const Func *f, const Ast *const *args, const Clause *c, bool *is_free)
+static const Env *push_free(Elab *el, const Env *env, const Func *f, const Ast *const *args, const Clause *c,
+                            bool *is_free)
 {
     const Env *outer = env;
     for (int d = 0; d < f->rank; d++) {
         is_free[d] = !args[d] || is_free_variable(outer, c, f, d, args[d]);
-        for (int k = 0; k < d && args[d]; k++)          /* f(x, x): the second is an index that uses the first */
+        for (int k = 0; k < d && args[d]; k++) /* f(x, x): the second is an index that uses the first */
             if (is_free[k] && args[k] && args[d]->kind == AST_NAME && args[k]->name == args[d]->name)
                 is_free[d] = false;
         if (is_free[d])
-            env = env_push(el, env, args[d] ? args[d]->name : f->args[d], value_expr(expr_var(el->pool, KN_I32, f->args[d])));
+            env = env_push(el, env, args[d] ? args[d]->name : f->args[d],
+                           value_expr(expr_var(el->pool, KN_I32, f->args[d])));
     }
     return env;
 }
@@ -264,7 +270,8 @@ static bool left_arguments(Elab *el, const Ast *call, const Func *f, const Ast *
     const int  plain = given - dots;
     *rest            = dots ? f->rank - plain : 0;
     if (dots ? plain > f->rank : plain != f->rank) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is given %d", f->name, f->rank, f->rank == 1 ? "" : "s", plain);
+        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is given %d", f->name, f->rank,
+                   f->rank == 1 ? "" : "s", plain);
         if (f->loc.source)
             diag_note(el->cx, f->loc, "`%s` is defined here", f->name);
         return false;
@@ -274,8 +281,14 @@ static bool left_arguments(Elab *el, const Ast *call, const Func *f, const Ast *
     return true;
 }
 
-static const struct { TokenKind set; ExprOp op; } assignments[] = {
-    { T_ADD_SET, EX_ADD }, { T_MUL_SET, EX_MUL }, { T_MIN_SET, EX_MIN }, { T_MAX_SET, EX_MAX },
+static const struct {
+    TokenKind set;
+    ExprOp    op;
+} assignments[] = {
+    { T_ADD_SET, EX_ADD },
+    { T_MUL_SET, EX_MUL },
+    { T_MIN_SET, EX_MIN },
+    { T_MAX_SET, EX_MAX },
 };
 
 /* The new value of component i: the value itself, or the old one with it. */
@@ -286,7 +299,8 @@ static const Expr *new_value(Elab *el, const Func *f, int i, TokenKind set, Valu
     if (!e || set == T_SET)
         return e;
     if (f->types[i] == KN_BOOL) {
-        diag_error(el->cx, loc, "write the choice: f(x) = if … then … else …, or f(x) = f(x) && …", "`%s` has no meaning for bool", token_text(set));
+        diag_error(el->cx, loc, "write the choice: f(x) = if … then … else …, or f(x) = f(x) && …",
+                   "`%s` has no meaning for bool", token_text(set));
         return NULL;
     }
     const Expr *old = expr_call(el->pool, f, i, f->types[i], f->rank, args);
@@ -311,9 +325,9 @@ static void add_update(Elab *el, Func *f, Update u)
 
 static void make_update(Elab *el, Entry *e, const Definition *def)
 {
-    Func       *f    = e->func;
-    const Item *it   = def->item;
-    const Env  *env  = def->env;
+    Func       *f   = e->func;
+    const Item *it  = def->item;
+    const Env  *env = def->env;
     const Ast  *args[KN_MAX_RANK];
     Update      u    = { .loc = it->loc };
     int         rest = 0;
@@ -323,10 +337,12 @@ static void make_update(Elab *el, Entry *e, const Definition *def)
     u.is_free = ARENA_ARRAY(el->arena, bool, (size_t)f->rank);
     env       = push_free(el, env, f, args, it->clause, u.is_free);
     for (int i = 0; i < rest; i++)
-        env = env_push(el, env, intern(el->cx, arena_printf(el->arena, "..%d", i)), value_expr(expr_var(el->pool, KN_I32, f->args[f->rank - rest + i])));
+        env = env_push(el, env, intern(el->cx, arena_printf(el->arena, "..%d", i)),
+                       value_expr(expr_var(el->pool, KN_I32, f->args[f->rank - rest + i])));
     bool ok = !it->clause || elab_clause(el, &env, it->clause, &u.rvar_count, &u.rvars, &u.where);
     for (int d = 0; d < f->rank; d++) {
-        u.args[d] = u.is_free[d] ? expr_var(el->pool, KN_I32, f->args[d]) : value_to_index(el, elab_expr(el, env, args[d]), args[d]->loc);
+        u.args[d] = u.is_free[d] ? expr_var(el->pool, KN_I32, f->args[d])
+                                 : value_to_index(el, elab_expr(el, env, args[d]), args[d]->loc);
         ok &= u.args[d] != NULL;
     }
     Value v = elab_expr(el, env, it->value);

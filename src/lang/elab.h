@@ -1,8 +1,8 @@
 /* Elaboration: from the syntax tree to the pipeline.
  *
- * The one idea: first every item is filed under its name (entries; `repeat` is unrolled, includes are read), then entries are
- * resolved when somebody first asks for them. So order does not matter, a family may refer forwards, templates are
- * instantiated by need, and a question asked while it is being answered is a cycle.
+ * The one idea: first every item is filed under its name (entries; `repeat` is unrolled, includes are read), then
+ * entries are resolved when somebody first asks for them. So order does not matter, a family may refer forwards,
+ * templates are instantiated by need, and a question asked while it is being answered is a cycle.
  *
  *     program.c    items to entries          names.c     scopes and lookup        order.c  what first
  *     value.c      literals, types, meeting  expr.c      expressions
@@ -19,7 +19,7 @@
 #include "lang/ast.h"
 #include "pipeline/pipeline.h"
 
-typedef struct Elab    Elab;      /* kn_pipeline.program */
+typedef struct Elab    Elab; /* kn_pipeline.program */
 typedef struct Entry   Entry;
 typedef struct Scope   Scope;
 typedef struct Env     Env;
@@ -30,14 +30,14 @@ typedef struct Builtin Builtin;
 /* ---- Values ----------------------------------------------------------------------------- */
 
 typedef enum ValueKind {
-    VAL_ERROR,      /* was diagnosed; whatever is made of it is an error too, silently */
-    VAL_INT,        /* a weak integer: a literal, or made of literals */
-    VAL_FLOAT,      /* a weak float */
-    VAL_EXPR,       /* a typed expression */
+    VAL_ERROR, /* was diagnosed; whatever is made of it is an error too, silently */
+    VAL_INT,   /* a weak integer: a literal, or made of literals */
+    VAL_FLOAT, /* a weak float */
+    VAL_EXPR,  /* a typed expression */
     VAL_TUPLE,
     VAL_FUNC,
     VAL_TYPE,
-    VAL_DIM,        /* in.x */
+    VAL_DIM, /* in.x */
     VAL_TEMPLATE,
     VAL_EXTERN,
     VAL_BUILTIN
@@ -47,26 +47,29 @@ struct Value {
     ValueKind kind;
     __int128  integer;
     double    real;
-    float     real32;           /* of a single literal: the f32 nearest to its digits */
+    float     real32; /* of a single literal: the f32 nearest to its digits */
     union {
         const Expr    *expr;
         FuncRef       *func;
         kn_type        type;
-        const Entry   *entry;   /* VAL_TEMPLATE, VAL_EXTERN */
+        const Entry   *entry; /* VAL_TEMPLATE, VAL_EXTERN */
         const Builtin *builtin;
-        struct { const Func *input; int dim; } of;
+        struct {
+            const Func *input;
+            int         dim;
+        } of;
     };
-    Value *items;               /* VAL_TUPLE */
+    Value *items; /* VAL_TUPLE */
     int    count;
 };
 
 /* Something that can be called with coordinates: a function, or a boundary around one. Equal ones are one pointer. */
 struct FuncRef {
-    const struct Boundary *boundary;    /* NULL: func itself */
-    Func        *func;
-    FuncRef     *base, *next;           /* next: of the same key */
-    const Expr  *min[KN_MAX_RANK], *extent[KN_MAX_RANK];    /* NULL: this dimension has no boundary */
-    const Expr **outside;               /* constant(f, v): per component */
+    const struct Boundary *boundary; /* NULL: func itself */
+    Func                  *func;
+    FuncRef               *base, *next;                            /* next: of the same key */
+    const Expr            *min[KN_MAX_RANK], *extent[KN_MAX_RANK]; /* NULL: this dimension has no boundary */
+    const Expr           **outside;                                /* constant(f, v): per component */
 };
 
 #define ERROR_VALUE ((Value){ .kind = VAL_ERROR })
@@ -83,15 +86,16 @@ bool value_known_bool(Value v, bool *out);
 
 /* As an expression of its own type (weak: i32 or f32); NULL after a diagnostic, and for errors. */
 const Expr *value_to_expr(Elab *el, Value v, Loc loc);
-/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a diagnostic. `what` names
- * what has that type; NULL if it is the other operands. */
+/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a
+ * diagnostic. `what` names what has that type; NULL if it is the other operands. */
 const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what);
 /* A condition. */
 const Expr *value_to_bool(Elab *el, Value v, Loc loc);
 /* An index or bound: i32. */
 const Expr *value_to_index(Elab *el, Value v, Loc loc);
 /* Both operands at the type they meet at; KN_NONE after a diagnostic. `what` names the operation. */
-kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea, const Expr **eb);
+kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea,
+                    const Expr **eb);
 
 /* A conversion node, or the operand itself, or a folded constant. */
 const Expr *convert(Elab *el, const Expr *e, kn_type t);
@@ -105,7 +109,15 @@ const void *hash_key(const uintptr_t *parts, size_t count);
 /* ---- Names ------------------------------------------------------------------------------ */
 
 typedef enum EntryKind {
-    ENTRY_CONST, ENTRY_TYPE, ENTRY_PARAM, ENTRY_INPUT, ENTRY_EXTERN, ENTRY_STAGE, ENTRY_TEMPLATE, ENTRY_FUNC, ENTRY_ALIAS
+    ENTRY_CONST,
+    ENTRY_TYPE,
+    ENTRY_PARAM,
+    ENTRY_INPUT,
+    ENTRY_EXTERN,
+    ENTRY_STAGE,
+    ENTRY_TEMPLATE,
+    ENTRY_FUNC,
+    ENTRY_ALIAS
 } EntryKind;
 
 typedef enum EntryState { ENTRY_NEW, ENTRY_BUSY, ENTRY_DONE } EntryState;
@@ -119,23 +131,23 @@ typedef struct Definition {
 struct Entry {
     EntryKind   kind;
     EntryState  state;
-    bool        queued;         /* order.c has seen it */
-    bool        asked;          /* somebody has used its name */
-    const char *name;           /* "g[2]" */
-    const char *full_name;      /* with the template instance it belongs to: "l[1].dx" */
+    bool        queued;    /* order.c has seen it */
+    bool        asked;     /* somebody has used its name */
+    const char *name;      /* "g[2]" */
+    const char *full_name; /* with the template instance it belongs to: "l[1].dx" */
     Loc         loc;
     const Item *item;
     const Env  *env;
-    int         file;           /* which file it is from: a const of the main file is no default */
-    Value       value;          /* once done */
-    Func       *func;           /* ENTRY_FUNC, ENTRY_INPUT, ENTRY_STAGE */
+    int         file;            /* which file it is from: a const of the main file is no default */
+    Value       value;           /* once done */
+    Func       *func;            /* ENTRY_FUNC, ENTRY_INPUT, ENTRY_STAGE */
     VEC(Definition) definitions; /* ENTRY_FUNC: the first is the pure one */
 };
 
 struct Scope {
     Scope      *up;
-    const char *prefix;         /* of full names: "" or "g[2]." */
-    Map         entries;        /* interned name -> Entry */
+    const char *prefix;  /* of full names: "" or "g[2]." */
+    Map         entries; /* interned name -> Entry */
     VEC(Entry *) order;
 };
 
@@ -144,49 +156,57 @@ struct Env {
     const Env  *up;
     const char *name;
     Value       value;
-    Scope      *scope;          /* of the last one */
+    Scope      *scope; /* of the last one */
 };
 
 struct Elab {
-    kn_context  *cx;
-    kn_pipeline *p;
-    Arena       *arena;
-    ExprPool    *pool;
-    const Source *main;         /* the program's own text */
-    Scope       *global;
-    const Env   *global_env;
-    VEC(Entry *) funcs;         /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
-    VEC(Definition) schedules;  /* schedule blocks */
+    kn_context   *cx;
+    kn_pipeline  *p;
+    Arena        *arena;
+    ExprPool     *pool;
+    const Source *main; /* the program's own text */
+    Scope        *global;
+    const Env    *global_env;
+    VEC(Entry *) funcs;        /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
+    VEC(Definition) schedules; /* schedule blocks */
     VEC(Definition) outputs, estimates;
-    Map          includes;      /* Item -> a copy with its path and what the file holds */
+    Map includes; /* Item -> a copy with its path and what the file holds */
     VEC(const char *) included, including;
-    Map          refs, instances, reductions;   /* what was made already, by hash_key; those with one key are a list */
+    Map refs, instances, reductions; /* what was made already, by hash_key; those with one key are a list */
     VEC(const char *) used_defines;
-    Map          name_counts;   /* interned full name -> how often it was asked for */
-    int          file, file_count; /* being filed: 0 the main one, then a number per include */
-    VEC(Entry *) busy;          /* being resolved, outermost first */
-    int          entry_count;   /* of all scopes */
-    bool         lost;          /* a part of the program could not be read: an unknown name may be defined there */
-    int          generic;       /* formulas being applied, one inside the other: written for any type */
-    struct Simplifier *simplifier;      /* for warnings, once one needs it */
-    int          templates;     /* instances being made, one inside the other */
-    int          depth;         /* of recursion */
-    bool         too_deep;      /* has been said */
-    const Func  *updating;      /* whose update is being elaborated: a reduction that reads it is written out */
-    const char  *current;       /* full name of the function being defined, for names of hidden ones */
-    kn_type      var_type;      /* of coordinates: i32, or i64 in a formula */
-    bool         in_formula;
-    VEC(Item *)  built;         /* by the builder, filed when it is finished */
-    const char  *build_error;   /* the builder's first mistake */
+    Map name_counts;                /* interned full name -> how often it was asked for */
+    int file, file_count;           /* being filed: 0 the main one, then a number per include */
+    VEC(Entry *) busy;              /* being resolved, outermost first */
+    int                entry_count; /* of all scopes */
+    bool               lost;        /* a part of the program could not be read: an unknown name may be defined there */
+    int                generic;     /* formulas being applied, one inside the other: written for any type */
+    struct Simplifier *simplifier;  /* for warnings, once one needs it */
+    int                templates;   /* instances being made, one inside the other */
+    int                depth;       /* of recursion */
+    bool               too_deep;    /* has been said */
+    const Func        *updating;    /* whose update is being elaborated: a reduction that reads it is written out */
+    const char        *current;     /* full name of the function being defined, for names of hidden ones */
+    kn_type            var_type;    /* of coordinates: i32, or i64 in a formula */
+    bool               in_formula;
+    VEC(Item *) built;       /* by the builder, filed when it is finished */
+    const char *build_error; /* the builder's first mistake */
 };
 
-enum { ELAB_MAX_DEPTH = 1500, REPEAT_MAX = 100000, REPEAT_COST = 100, EXPR_COST = 10, INSTANCE_COST = 500, ENTRY_MAX = 200000, TUPLE_MAX = 16 };
+enum {
+    ELAB_MAX_DEPTH = 1500,
+    REPEAT_MAX     = 100000,
+    REPEAT_COST    = 100,
+    EXPR_COST      = 10,
+    INSTANCE_COST  = 500,
+    ENTRY_MAX      = 200000,
+    TUPLE_MAX      = 16
+};
 
-Scope *scope_new(Elab *el, Scope *up, const char *prefix);
-Entry *scope_find(const Scope *s, const char *name);
+Scope     *scope_new(Elab *el, Scope *up, const char *prefix);
+Entry     *scope_find(const Scope *s, const char *name);
 const Env *env_push(Elab *el, const Env *up, const char *name, Value v);
 const Env *env_root(Elab *el, Scope *scope);
-Scope *env_scope(const Env *env);
+Scope     *env_scope(const Env *env);
 
 /* What a name means here; ERROR_VALUE after a diagnostic with the near miss. */
 Value lookup(Elab *el, const Env *env, const char *name, Loc loc);
@@ -226,25 +246,25 @@ const char *formula_meant(Elab *el, const Entry *template_);
 
 Value elab_expr(Elab *el, const Env *env, const Ast *a);
 /* An integer known now. */
-bool elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out);
-kn_type elab_type(Elab *el, const Env *env, const Ast *a);
-Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
-int   ref_rank(const FuncRef *f);
-FuncRef *ref_of(Elab *el, Func *f);
-FuncRef *ref_intern(Elab *el, const FuncRef *like);
-const Func *ref_input(const FuncRef *f);         /* the input it is or wraps, or NULL */
+bool        elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out);
+kn_type     elab_type(Elab *el, const Env *env, const Ast *a);
+Value       call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
+int         ref_rank(const FuncRef *f);
+FuncRef    *ref_of(Elab *el, Func *f);
+FuncRef    *ref_intern(Elab *el, const FuncRef *like);
+const Func *ref_input(const FuncRef *f); /* the input it is or wraps, or NULL */
 
 /* A function of the language. */
 struct Builtin {
     const char *name;
-    int         min_args, max_args;     /* max -1: any number */
+    int         min_args, max_args; /* max -1: any number */
     Value (*apply)(Elab *el, const Env *env, const Ast *call, const Builtin *b);
-    ExprOp      op;
+    ExprOp op;
     double (*fold)(double a, double b); /* of weak values */
 };
 const Builtin *builtin_find(const char *name);
-bool  builtin_constant(Elab *el, const char *name, Value *out);
-size_t builtin_names(const char **out, size_t most);
+bool           builtin_constant(Elab *el, const char *name, Value *out);
+size_t         builtin_names(const char **out, size_t most);
 
 /* Handlers of the table that live in other files. */
 Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b);

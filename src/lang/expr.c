@@ -15,8 +15,9 @@ static bool same_outside(const FuncRef *a, const FuncRef *b)
 
 static bool same_ref(const FuncRef *a, const FuncRef *b)
 {
-    return a->boundary == b->boundary && a->func == b->func && a->base == b->base && !memcmp(a->min, b->min, sizeof a->min)
-        && !memcmp(a->extent, b->extent, sizeof a->extent) && same_outside(a, b);
+    return a->boundary == b->boundary && a->func == b->func && a->base == b->base &&
+           !memcmp(a->min, b->min, sizeof a->min) && !memcmp(a->extent, b->extent, sizeof a->extent) &&
+           same_outside(a, b);
 }
 
 FuncRef *ref_intern(Elab *el, const FuncRef *like)
@@ -77,7 +78,8 @@ static bool add_rest(Elab *el, const Env *env, const Ast *a, int rank, int *n, c
         const Env *b = rest_binding(env, rest_name(el, i));
         if (!b) {
             diag_error(el->cx, a->loc, "`..` stands for the arguments of the definition that its `..` stands for",
-                       i ? "`..` stands for %d here, but %d arguments are missing" : "the definition around this has no `..` among its arguments",
+                       i ? "`..` stands for %d here, but %d arguments are missing"
+                         : "the definition around this has no `..` among its arguments",
                        i, missing);
             return false;
         }
@@ -100,8 +102,10 @@ static Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *ca
             continue;
         }
         if (call->labels[i] || a->kind == AST_RANGE || a->kind == AST_REST) {
-            diag_error(el->cx, call->labels[i] ? call->labels[i]->loc : a->loc, a->kind == AST_REST ? "`..` is the last argument" : NULL,
-                       call->labels[i] ? "coordinates are given in order, without names" : "a coordinate is needed here, not a range");
+            diag_error(el->cx, call->labels[i] ? call->labels[i]->loc : a->loc,
+                       a->kind == AST_REST ? "`..` is the last argument" : NULL,
+                       call->labels[i] ? "coordinates are given in order, without names"
+                                       : "a coordinate is needed here, not a range");
             return ERROR_VALUE;
         }
         const Expr *e = value_to_index(el, elab_expr(el, env, a), a->loc);
@@ -144,7 +148,10 @@ static Value component(Elab *el, Value v, const Ast *a)
     return v.items[(int)a->integer];
 }
 
-static const struct { const char *name; int dim; } extents[] = { { "width", 0 }, { "height", 1 }, { "channels", 2 } };
+static const struct {
+    const char *name;
+    int         dim;
+} extents[] = { { "width", 0 }, { "height", 1 }, { "channels", 2 } };
 
 static Value input_field(Elab *el, const Func *in, const Ast *a)
 {
@@ -160,19 +167,22 @@ static Value input_field(Elab *el, const Func *in, const Ast *a)
         text_printf(&t, "%s.%s", d ? ", " : "", in->args[d]);
     for (size_t i = 0; i < sizeof extents / sizeof *extents && extents[i].dim < in->rank; i++)
         text_printf(&t, ", .%s", extents[i].name);
-    diag_error(el->cx, a->loc, arena_printf(el->arena, "it has %s", text_string(&t)), "the input `%s` has no `.%s`", in->name, a->name);
+    diag_error(el->cx, a->loc, arena_printf(el->arena, "it has %s", text_string(&t)), "the input `%s` has no `.%s`",
+               in->name, a->name);
     return ERROR_VALUE;
 }
 
 static Value dim_field(Elab *el, Value v, const Ast *a)
 {
-    const Expr *min = expr_dim(el->pool, EX_DIM_MIN, v.of.input, v.of.dim), *extent = expr_dim(el->pool, EX_DIM_EXTENT, v.of.input, v.of.dim);
+    const Expr *min    = expr_dim(el->pool, EX_DIM_MIN, v.of.input, v.of.dim),
+               *extent = expr_dim(el->pool, EX_DIM_EXTENT, v.of.input, v.of.dim);
     if (!strcmp(a->name, "min"))
         return value_expr(min);
     if (!strcmp(a->name, "extent"))
         return value_expr(extent);
     if (!strcmp(a->name, "max"))
-        return value_expr(expr_binary(el->pool, EX_SUB, KN_I32, expr_binary(el->pool, EX_ADD, KN_I32, min, extent), expr_int(el->pool, KN_I32, 1)));
+        return value_expr(expr_binary(el->pool, EX_SUB, KN_I32, expr_binary(el->pool, EX_ADD, KN_I32, min, extent),
+                                      expr_int(el->pool, KN_I32, 1)));
     diag_error(el->cx, a->loc, "it has .min, .extent and .max", "a dimension has no `.%s`", a->name);
     return ERROR_VALUE;
 }
@@ -190,7 +200,8 @@ static Value elab_field(Elab *el, const Env *env, const Ast *a)
         diag_error(el->cx, a->loc, "a function is defined everywhere; the sizes of an input are in.width, in.x.min …",
                    "`%s` is not an input and has no `.%s`", v.func->func->name, a->name);
     else if (v.kind != VAL_ERROR)
-        diag_error(el->cx, a->loc, NULL, "%s%s has no `.%s`", v.kind == VAL_EXPR ? "a value of type " : "", value_describe(el, v), a->name);
+        diag_error(el->cx, a->loc, NULL, "%s%s has no `.%s`", v.kind == VAL_EXPR ? "a value of type " : "",
+                   value_describe(el, v), a->name);
     return ERROR_VALUE;
 }
 
@@ -200,7 +211,8 @@ static Value call_extern(Elab *el, const Env *env, const Entry *x, const Ast *ca
     const kn_type result = elab_type(el, x->env, x->item->type);
     const Expr  **args   = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
     if (call->count - 1 != n) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is called with %d", x->name, n, n == 1 ? "" : "s", call->count - 1);
+        diag_error(el->cx, call->loc, NULL, "`%s` has %d argument%s, but is called with %d", x->name, n,
+                   n == 1 ? "" : "s", call->count - 1);
         return ERROR_VALUE;
     }
     bool ok = result != KN_NONE;
@@ -209,10 +221,12 @@ static Value call_extern(Elab *el, const Env *env, const Entry *x, const Ast *ca
         if (t == KN_NONE)
             return ERROR_VALUE;
         if (t == KN_F16 || t == KN_BF16 || result == KN_F16 || result == KN_BF16) {
-            diag_error(el->cx, x->loc, "use f32", "a C function takes and returns no %s", t == KN_F16 || result == KN_F16 ? "f16" : "bf16");
+            diag_error(el->cx, x->loc, "use f32", "a C function takes and returns no %s",
+                       t == KN_F16 || result == KN_F16 ? "f16" : "bf16");
             return ERROR_VALUE;
         }
-        args[i] = value_to_type(el, elab_expr(el, env, call->kids[i + 1]), t, call->kids[i + 1]->loc, "the argument of the C function");
+        args[i] = value_to_type(el, elab_expr(el, env, call->kids[i + 1]), t, call->kids[i + 1]->loc,
+                                "the argument of the C function");
         ok &= args[i] != NULL;
     }
     return ok ? value_expr(expr_extern(el->pool, x->name, result, n, args)) : ERROR_VALUE;
@@ -227,7 +241,8 @@ static Value call_type(Elab *el, const Env *env, kn_type t, const Ast *call)
     }
     Value v = elab_expr(el, env, call->kids[1]);
     if (v.kind == VAL_INT && !type_is_float(t))
-        return value_expr(t == KN_BOOL ? expr_bool(el->pool, v.integer != 0) : expr_int(el->pool, t, (int64_t)v.integer));
+        return value_expr(t == KN_BOOL ? expr_bool(el->pool, v.integer != 0)
+                                       : expr_int(el->pool, t, (int64_t)v.integer));
     if (value_is_weak(v) && type_is_float(t))
         return value_expr(value_to_type(el, v, t, call->loc, "the conversion"));
     const Expr *e = value_to_expr(el, v, call->kids[1]->loc);
@@ -238,12 +253,15 @@ static Value call_builtin(Elab *el, const Env *env, const Builtin *b, const Ast 
 {
     const int n = call->count - 1;
     if (!call->clause && (n < b->min_args || (b->max_args >= 0 && n > b->max_args))) {
-        diag_error(el->cx, call->loc, NULL, b->min_args == b->max_args ? "`%s` takes %d argument%s, not %d" : "`%s` takes at least %d argument%s, not %d",
+        diag_error(el->cx, call->loc, NULL,
+                   b->min_args == b->max_args ? "`%s` takes %d argument%s, not %d"
+                                              : "`%s` takes at least %d argument%s, not %d",
                    b->name, b->min_args, b->min_args == 1 ? "" : "s", n);
         return ERROR_VALUE;
     }
     if (call->clause && b->apply != apply_reduction && strcmp(b->name, "min") && strcmp(b->name, "max")) {
-        diag_error(el->cx, call->clause->loc, "sum, product, min, max, all, any, argmin and argmax do", "`%s` takes no `for`", b->name);
+        diag_error(el->cx, call->clause->loc, "sum, product, min, max, all, any, argmin and argmax do",
+                   "`%s` takes no `for`", b->name);
         return ERROR_VALUE;
     }
     return b->apply(el, env, call, b);
@@ -253,19 +271,20 @@ static Value elab_call(Elab *el, const Env *env, const Ast *a)
 {
     Value f = elab_expr(el, env, a->kids[0]);
     if (a->clause && f.kind != VAL_BUILTIN && f.kind != VAL_ERROR) {
-        diag_error(el->cx, a->clause->loc, "sum, product, min, max, all, any, argmin and argmax do", "%s takes no `for`", value_describe(el, f));
+        diag_error(el->cx, a->clause->loc, "sum, product, min, max, all, any, argmin and argmax do",
+                   "%s takes no `for`", value_describe(el, f));
         return ERROR_VALUE;
     }
     switch (f.kind) {
-    case VAL_FUNC:     return call_func(el, env, f.func, a);
-    case VAL_TYPE:     return call_type(el, env, f.type, a);
-    case VAL_BUILTIN:  return call_builtin(el, env, f.builtin, a);
-    case VAL_EXTERN:   return call_extern(el, env, f.entry, a);
+    case VAL_FUNC: return call_func(el, env, f.func, a);
+    case VAL_TYPE: return call_type(el, env, f.type, a);
+    case VAL_BUILTIN: return call_builtin(el, env, f.builtin, a);
+    case VAL_EXTERN: return call_extern(el, env, f.entry, a);
     case VAL_TEMPLATE: return instantiate(el, env, f.entry, a, NULL);
-    case VAL_ERROR:    return f;
+    case VAL_ERROR: return f;
     default:
-        diag_error(el->cx, a->loc, value_is_weak(f) || f.kind == VAL_EXPR ? "write * to multiply" : NULL, "%s%s cannot be called",
-                   f.kind == VAL_EXPR ? "a value of type " : "", value_describe(el, f));
+        diag_error(el->cx, a->loc, value_is_weak(f) || f.kind == VAL_EXPR ? "write * to multiply" : NULL,
+                   "%s%s cannot be called", f.kind == VAL_EXPR ? "a value of type " : "", value_describe(el, f));
         return ERROR_VALUE;
     }
 }
@@ -277,7 +296,8 @@ static Value select_value(Elab *el, const Expr *c, Value a, Loc loc_a, Value b, 
         return ERROR_VALUE;
     if (a.kind == VAL_TUPLE || b.kind == VAL_TUPLE) {
         if (a.kind != b.kind || a.count != b.count) {
-            diag_error(el->cx, loc_join(loc_a, loc_b), NULL, "the branches do not match: %s and %s", value_describe(el, a), value_describe(el, b));
+            diag_error(el->cx, loc_join(loc_a, loc_b), NULL, "the branches do not match: %s and %s",
+                       value_describe(el, a), value_describe(el, b));
             return ERROR_VALUE;
         }
         Value t = { .kind = VAL_TUPLE, .count = a.count, .items = ARENA_ARRAY(el->arena, Value, (size_t)a.count) };
@@ -366,22 +386,26 @@ static Value elab_misplaced(Elab *el, const Env *env, const Ast *a)
 {
     (void)env;
     if (a->kind != AST_ERROR)
-        diag_error(el->cx, a->loc, NULL, a->kind == AST_REST ? "`..` stands only among the arguments of a call" : "a range has no meaning here");
+        diag_error(el->cx, a->loc, NULL,
+                   a->kind == AST_REST ? "`..` stands only among the arguments of a call"
+                                       : "a range has no meaning here");
     return ERROR_VALUE;
 }
 
+/* clang-format off */
 static Value (*const elab_kind[])(Elab *el, const Env *env, const Ast *a) = {
     [AST_ERROR] = elab_misplaced, [AST_INT] = elab_int,     [AST_FLOAT] = elab_float,   [AST_NAME] = elab_name,
     [AST_INDEX] = elab_index,     [AST_FIELD] = elab_field, [AST_CALL] = elab_call,     [AST_UNARY] = elab_unary,
     [AST_BINARY] = elab_binary,   [AST_IF] = elab_if,       [AST_BLOCK] = elab_block,   [AST_TUPLE] = elab_tuple,
     [AST_RANGE] = elab_misplaced, [AST_REST] = elab_misplaced,
 };
+/* clang-format on */
 
 Value elab_expr(Elab *el, const Env *env, const Ast *a)
 {
     context_spend(el->cx, EXPR_COST);
     if (el->depth > ELAB_MAX_DEPTH) {
-        if (!el->too_deep)                              /* it is so in many places */
+        if (!el->too_deep) /* it is so in many places */
             diag_error(el->cx, a->loc, "name parts of it as functions", "this expression is too deep");
         el->too_deep = true;
         return ERROR_VALUE;
@@ -391,7 +415,8 @@ Value elab_expr(Elab *el, const Env *env, const Ast *a)
     el->depth--;
     if (el->pool->too_deep) {
         el->pool->too_deep = false;
-        diag_error(el->cx, a->loc, "make a function of a part of it", "this expression is more than %d operations deep", EXPR_MAX_DEPTH);
+        diag_error(el->cx, a->loc, "make a function of a part of it", "this expression is more than %d operations deep",
+                   EXPR_MAX_DEPTH);
         return ERROR_VALUE;
     }
     return v;
@@ -402,7 +427,8 @@ bool elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __
     Value v = elab_expr(el, env, a);
     if (v.kind == VAL_ERROR || value_known_int(v, out))
         return v.kind != VAL_ERROR;
-    diag_error(el->cx, a->loc, "it may use literals, constants and the variables of `repeat`", "%s must be an integer that is known here", what);
+    diag_error(el->cx, a->loc, "it may use literals, constants and the variables of `repeat`",
+               "%s must be an integer that is known here", what);
     return false;
 }
 
@@ -412,8 +438,9 @@ kn_type elab_type(Elab *el, const Env *env, const Ast *a)
         return KN_NONE;
     if (a->kind == AST_NAME && !is_known(env, a->name) && kn_type_from_name(a->name) == KN_NONE) {
         const char *near = type_meant(a->name);
-        diag_error(el->cx, a->loc, near ? arena_printf(el->arena, "did you mean `%s`?", near)
-                                        : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
+        diag_error(el->cx, a->loc,
+                   near ? arena_printf(el->arena, "did you mean `%s`?", near)
+                        : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
                    "`%s` is not a type", a->name);
         return KN_NONE;
     }

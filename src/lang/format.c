@@ -1,19 +1,19 @@
 /* kiln fmt: the same tokens and comments, in the standard layout.
  *
- * Works on tokens, line by line: a person's line breaks stay, everything inside a line is set. Lines that begin an item are indented by
- * the braces around them; lines that go on an item keep their place relative to its first line. The `=` of definitions on consecutive
- * lines are aligned. Formatting twice is the same as formatting once. */
+ * Works on tokens, line by line: a person's line breaks stay, everything inside a line is set. Lines that begin an item
+ * are indented by the braces around them; lines that go on an item keep their place relative to its first line. The `=`
+ * of definitions on consecutive lines are aligned. Formatting twice is the same as formatting once. */
 #include "lang/ast.h"
 #include "base/text.h"
 
 typedef struct Line {
-    size_t      first, end;     /* tokens */
-    bool        begins;         /* begins an item, or is a comment, or closes a brace */
-    int         depth;          /* of braces around it */
-    int         column;         /* where it stood */
+    size_t      first, end; /* tokens */
+    bool        begins;     /* begins an item, or is a comment, or closes a brace */
+    int         depth;      /* of braces around it */
+    int         column;     /* where it stood */
     int         blank_before;
     const char *text;
-    int         set_at;         /* where the first `=`, `+=` … of a definition stands in text; -1: none */
+    int         set_at; /* where the first `=`, `+=` … of a definition stands in text; -1: none */
     int         set_length;
 } Line;
 
@@ -21,7 +21,7 @@ typedef struct Format {
     Arena       *arena;
     const Token *tokens;
     size_t       count;
-    VEC(Line)    lines;
+    VEC(Line) lines;
 } Format;
 
 static bool is_one_of(const Token *t, const char *const *words)
@@ -41,7 +41,8 @@ static bool ends_operand(const Format *f, size_t at);
 /* Is the name at `at` a word of the language here? Words that join two operands stand after one; a name never does. */
 static bool is_word(const Format *f, size_t at)
 {
-    return is_one_of(&f->tokens[at], leading) || (is_one_of(&f->tokens[at], joining) && at > 0 && ends_operand(f, at - 1));
+    return is_one_of(&f->tokens[at], leading) ||
+           (is_one_of(&f->tokens[at], joining) && at > 0 && ends_operand(f, at - 1));
 }
 
 static bool is_assignment(TokenKind k)
@@ -53,7 +54,8 @@ static bool is_assignment(TokenKind k)
 static bool ends_operand(const Format *f, size_t at)
 {
     const TokenKind k = f->tokens[at].kind;
-    return k == T_INT || k == T_FLOAT || k == T_RPAREN || k == T_RBRACKET || k == T_RBRACE || k == T_STRING || (k == T_NAME && !is_word(f, at));
+    return k == T_INT || k == T_FLOAT || k == T_RPAREN || k == T_RBRACKET || k == T_RBRACE || k == T_STRING ||
+           (k == T_NAME && !is_word(f, at));
 }
 
 static bool apart(const Token *a, const Token *b)
@@ -65,7 +67,8 @@ static bool apart(const Token *a, const Token *b)
 static bool operator_spaced(const Format *f, size_t at)
 {
     const int b = binary_binding(f->tokens[at].kind);
-    return b <= 4 || f->tokens[at].first || apart(&f->tokens[at - 1], &f->tokens[at]) || apart(&f->tokens[at], &f->tokens[at + 1]);
+    return b <= 4 || f->tokens[at].first || apart(&f->tokens[at - 1], &f->tokens[at]) ||
+           apart(&f->tokens[at], &f->tokens[at + 1]);
 }
 
 static bool is_binary(const Format *f, size_t at)
@@ -141,11 +144,13 @@ static void split_lines(Format *f)
 {
     int depth = 0, parens = 0;
     for (size_t i = 0; i < f->count;) {
-        Line line = { .first = i, .set_at = -1, .column = source_column(&f->tokens[i]), .blank_before = f->tokens[i].newlines > 1 };
-        line.begins = begins_item(f, i, parens);
-        line.depth  = depth - (f->tokens[i].kind == T_RBRACE && depth > 0);
+        Line line = {
+            .first = i, .set_at = -1, .column = source_column(&f->tokens[i]), .blank_before = f->tokens[i].newlines > 1
+        };
+        line.begins     = begins_item(f, i, parens);
+        line.depth      = depth - (f->tokens[i].kind == T_RBRACE && depth > 0);
         const int outer = parens;
-        Text text;
+        Text      text;
         text_init(&text, f->arena);
         do {
             const Token *t = &f->tokens[i];
@@ -155,7 +160,8 @@ static void split_lines(Format *f)
                 line.set_at = (int)text.count, line.set_length = (int)(t->loc.end - t->loc.start);
             text_add_n(&text, t->loc.source->text + t->loc.start, t->loc.end - t->loc.start);
             depth += (t->kind == T_LBRACE) - (t->kind == T_RBRACE && depth > 0);
-            parens += (t->kind == T_LPAREN || t->kind == T_LBRACKET) - ((t->kind == T_RPAREN || t->kind == T_RBRACKET) && parens > 0);
+            parens += (t->kind == T_LPAREN || t->kind == T_LBRACKET) -
+                      ((t->kind == T_RPAREN || t->kind == T_RBRACKET) && parens > 0);
             i++;
         } while (i < f->count && !f->tokens[i].first);
         while (text.count && (text.at[text.count - 1] == ' ' || text.at[text.count - 1] == '\r'))
@@ -190,7 +196,8 @@ static void move_set(Format *f, Line *l, int column)
     l->set_at    = at;
 }
 
-/* Puts the signs of the definitions among lines [from, to) under each other, unless they are so already or far apart. */
+/* Puts the signs of the definitions among lines [from, to) under each other, unless they are so already or far
+ * apart. */
 static void align_group(Format *f, size_t from, size_t to)
 {
     enum { FAR = 16 };
@@ -217,10 +224,11 @@ static void align_group(Format *f, size_t from, size_t to)
 /* Groups are definitions on consecutive lines; lines that go on a definition do not part it from the next. */
 static void align_lines(Format *f)
 {
-    for (size_t i = 0, end; i < f->lines.count; i = end > i ? end : i + 1)
+    for (size_t i = 0, end; i<f->lines.count; i = end> i ? end : i + 1)
         for (end = i; end < f->lines.count; end++) {
-            const Line *l    = &f->lines.at[end];
-            const bool  part = l->begins && !(aligns(f, l) && l->depth == f->lines.at[i].depth && (end == i || !l->blank_before));
+            const Line *l = &f->lines.at[end];
+            const bool  part =
+                l->begins && !(aligns(f, l) && l->depth == f->lines.at[i].depth && (end == i || !l->blank_before));
             if (part || end + 1 == f->lines.count) {
                 end += !part;
                 align_group(f, i, end);
@@ -231,7 +239,7 @@ static void align_lines(Format *f)
 
 static void write_lines(const Format *f, Text *out)
 {
-    int from = 0, to = 0;           /* where the `=` (or the beginning) of the current item stood, and where it stands now */
+    int from = 0, to = 0; /* where the `=` (or the beginning) of the current item stood, and where it stands now */
     for (size_t i = 0; i < f->lines.count; i++) {
         const Line *l      = &f->lines.at[i];
         int         indent = l->depth * 4;
@@ -261,9 +269,9 @@ typedef struct FormatCall {
 
 static void format(void *arg)
 {
-    FormatCall  *call   = arg;
-    Arena       *arena  = &call->cx->call;
-    Source      *source = ARENA_NEW(arena, Source);
+    FormatCall *call   = arg;
+    Arena      *arena  = &call->cx->call;
+    Source     *source = ARENA_NEW(arena, Source);
     *source = (Source){ arena_strdup(arena, call->name), arena_strndup(arena, call->text, call->length), call->length };
     parse_program(call->cx, arena, source);
     if (call->cx->error_count)

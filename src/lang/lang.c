@@ -79,8 +79,9 @@ kn_status kn_schedule_parse(kn_pipeline *p, const char *name, const char *text, 
         return KN_ERROR_ARGUMENT;
     context_begin(p->cx);
     if (!name || !text || !p->finished)
-        return diag_status(p->cx, KN_ERROR_ARGUMENT, p->finished ? "kn_schedule_parse needs a name and a text"
-                                                                 : "a schedule is added to a pipeline that is finished");
+        return diag_status(p->cx, KN_ERROR_ARGUMENT,
+                           p->finished ? "kn_schedule_parse needs a name and a text"
+                                       : "a schedule is added to a pipeline that is finished");
     ParseCall call = { p, name, text, text_length(text, length), false };
     context_call(p->cx, parse_sched, &call);
     return p->cx->status;
@@ -114,7 +115,7 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
         return NULL;
     Value       v = elab_expr(el, env, a);
     const Expr *e = NULL;
-    if (v.kind == VAL_INT && type != KN_BOOL)                       /* a bare literal may be of any size: it is converted like i64 */
+    if (v.kind == VAL_INT && type != KN_BOOL) /* a bare literal may be of any size: it is converted like i64 */
         e = convert(el, expr_int(el->pool, KN_I64, (int64_t)v.integer), type);
     else if (value_is_weak(v) && type_is_float(type))
         e = value_to_type(el, v, type, a->loc, "the formula");
@@ -122,7 +123,7 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
         e = convert(el, e, type);
     if (!e)
         return NULL;
-    Func *f            = pipeline_add_func(p, FUNC_DEFINED, intern(p->cx, "formula"), (Loc){ source, 0, 0 }, rank, names);
+    Func *f = pipeline_add_func(p, FUNC_DEFINED, intern(p->cx, "formula"), (Loc){ source, 0, 0 }, rank, names);
     f->component_count = 1;
     f->types           = ARENA_NEW(&p->arena, kn_type);
     f->values          = ARENA_NEW(&p->arena, const Expr *);

@@ -1,14 +1,17 @@
 /* The lexer: bytes to tokens.
  *
  * Takes   any bytes.
- * Gives   tokens with their places; what is no token is diagnosed, a run of bad bytes once, and becomes a T_BAD, about which the parser
- *         says nothing more.
+ * Gives   tokens with their places; what is no token is diagnosed, a run of bad bytes once, and becomes a T_BAD, about
+ *         which the parser says nothing more.
  * Holds   a name or number never ends in the middle of a word: `12ab` is one error, not two tokens. */
 #include "lang/lexer.h"
 
 #include <stdlib.h>
 
-static const struct { const char *text; size_t length; } operators[T_COUNT] = {
+static const struct {
+    const char *text;
+    size_t      length;
+} operators[T_COUNT] = {
 #define X(name, text) [T_##name] = { text, sizeof text - 1 },
     TOKEN_OPS(X)
 #undef X
@@ -26,8 +29,8 @@ typedef struct Lexer {
     const char   *text;
     size_t        at, length;
     bool          keep_comments;
-    int           newlines;         /* since the last token */
-    TokenKind     last;             /* the last token that is no comment */
+    int           newlines; /* since the last token */
+    TokenKind     last;     /* the last token that is no comment */
     Tokens       *out;
 } Lexer;
 
@@ -41,11 +44,20 @@ static Loc loc_from(const Lexer *lx, size_t start)
     return (Loc){ lx->source, (uint32_t)start, (uint32_t)lx->at };
 }
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_word(char c) { return is_letter(c) || is_digit(c); }
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_word(char c)
+{
+    return is_letter(c) || is_digit(c);
+}
 
-enum { TOKEN_COST = 20 };       /* with the default quota: five million tokens */
+enum { TOKEN_COST = 20 }; /* with the default quota: five million tokens */
 
 static void push(Lexer *lx, Token t, size_t start)
 {
@@ -63,13 +75,17 @@ static size_t utf8_length(const unsigned char *s, size_t left)
 {
     if (s[0] < 0x80)
         return 1;
-    const size_t n = s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
+    const size_t n = s[0] >= 0xC2 && s[0] < 0xE0   ? 2
+                     : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
+                     : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
+                                                   : 0;
     if (!n || left < n)
         return 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80)
             return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
+        (s[0] == 0xF4 && s[1] > 0x8F))
         return 0;
     return n;
 }
@@ -114,7 +130,8 @@ static bool block_comment(Lexer *lx)
     if (ends)
         lx->at += 2;
     else
-        diag_error(lx->cx, (Loc){ lx->source, (uint32_t)start, (uint32_t)start + 2 }, "close it with */", "this comment has no end");
+        diag_error(lx->cx, (Loc){ lx->source, (uint32_t)start, (uint32_t)start + 2 }, "close it with */",
+                   "this comment has no end");
     return ends;
 }
 
@@ -132,7 +149,8 @@ static void comment(Lexer *lx)
     if (!ends)
         push(lx, (Token){ .kind = T_BAD }, start);
     else if (lx->keep_comments)
-        push(lx, (Token){ .kind = T_COMMENT, .name = arena_strndup(lx->arena, lx->text + start, lx->at - start) }, start);
+        push(lx, (Token){ .kind = T_COMMENT, .name = arena_strndup(lx->arena, lx->text + start, lx->at - start) },
+             start);
 }
 
 /* A string with an error in it, which was diagnosed, is a T_BAD. */
@@ -160,15 +178,15 @@ static int digit_value(char c)
 /* The digits of an integer, `_` allowed between them. false if there are none or one is too large for the base. */
 static bool integer_value(const char *s, const char *end, unsigned base, unsigned __int128 *out)
 {
-    unsigned __int128 v = 0;
-    bool any = false;
+    unsigned __int128 v   = 0;
+    bool              any = false;
     for (; s < end; s++) {
         if (*s == '_' && any)
             continue;
         const unsigned d = (unsigned)digit_value(*s);
         if (d >= base)
             return false;
-        v   = v >> 100 ? v : v * base + d;                 /* saturates far above every type */
+        v   = v >> 100 ? v : v * base + d; /* saturates far above every type */
         any = true;
     }
     *out = v;
@@ -180,7 +198,7 @@ static void bad_number(Lexer *lx, size_t start)
     while (is_word(peek(lx, 0)))
         lx->at++;
     const char last = lx->text[lx->at - 1];
-    if ((last == 'e' || last == 'E') && (peek(lx, 0) == '+' || peek(lx, 0) == '-'))     /* 1e+ */
+    if ((last == 'e' || last == 'E') && (peek(lx, 0) == '+' || peek(lx, 0) == '-')) /* 1e+ */
         lx->at++;
     diag_error(lx->cx, loc_from(lx, start), "numbers are written 12, 1_000, 0xFF, 0b101, 0.5 or 1e-3",
                "`%.*s` is not a number", (int)(lx->at - start), lx->text + start);
@@ -189,9 +207,9 @@ static void bad_number(Lexer *lx, size_t start)
 
 static void integer(Lexer *lx, size_t start)
 {
-    const char  second = lx->text[start] == '0' && start + 1 < lx->length ? lx->text[start + 1] : 0;
-    const unsigned base = second == 'x' || second == 'X' ? 16 : second == 'b' || second == 'B' ? 2 : 10;
-    Token t = { .kind = T_INT };
+    const char     second = lx->text[start] == '0' && start + 1 < lx->length ? lx->text[start + 1] : 0;
+    const unsigned base   = second == 'x' || second == 'X' ? 16 : second == 'b' || second == 'B' ? 2 : 10;
+    Token          t      = { .kind = T_INT };
     if (!integer_value(lx->text + start + (base == 10 ? 0 : 2), lx->text + lx->at, base, &t.integer)) {
         lx->at = start;
         bad_number(lx, start);
@@ -218,13 +236,14 @@ static void real(Lexer *lx, size_t start)
     push(lx, t, start);
 }
 
-/* digits [. digits] [e [+-] digits]; `1..5` is a range and `t.0` a component, so a dot belongs to a number only before a digit. */
+/* digits [. digits] [e [+-] digits]; `1..5` is a range and `t.0` a component, so a dot belongs to a number only before
+ * a digit. */
 static void number(Lexer *lx)
 {
     const size_t start        = lx->at;
     const bool   is_component = lx->out->items.count && lx->out->items.at[lx->out->items.count - 1].kind == T_DOT;
-    const bool   prefixed     = peek(lx, 0) == '0' && (is_letter(peek(lx, 1)) && peek(lx, 1) != 'e' && peek(lx, 1) != 'E');
-    bool         is_real      = false;
+    const bool   prefixed = peek(lx, 0) == '0' && (is_letter(peek(lx, 1)) && peek(lx, 1) != 'e' && peek(lx, 1) != 'E');
+    bool         is_real  = false;
     if (prefixed) {
         while (is_word(peek(lx, 0)))
             lx->at++;
@@ -260,7 +279,8 @@ static bool operator_token(Lexer *lx)
 {
     const size_t start = lx->at;
     for (int k = T_COMMENT + 1; k < T_COUNT; k++)
-        if (lx->length - lx->at >= operators[k].length && !memcmp(lx->text + lx->at, operators[k].text, operators[k].length)) {
+        if (lx->length - lx->at >= operators[k].length &&
+            !memcmp(lx->text + lx->at, operators[k].text, operators[k].length)) {
             lx->at += operators[k].length;
             push(lx, (Token){ .kind = (TokenKind)k }, start);
             return true;
@@ -269,6 +289,7 @@ static bool operator_token(Lexer *lx)
 }
 
 /* Characters of other languages, and those that look like one of ours. */
+/* clang-format off */
 static const struct { const char *seen, *remedy; } strangers[] = {
     { ";", "a definition ends where the next begins: nothing stands between them" },
     { "?", "a choice is written: if c then a else b" },
@@ -279,6 +300,7 @@ static const struct { const char *seen, *remedy; } strangers[] = {
     { "\u2260", "did you mean !=?" }, { "\u201C", "did you mean \"?" }, { "\u201D", "did you mean \"?" },
     { "\u2026", "did you mean ..?" }, { "\u00A0", "did you mean a plain space?" },
 };
+/* clang-format on */
 
 static const char *stranger_remedy(const char *at, size_t n)
 {
@@ -292,7 +314,7 @@ static const char *stranger_remedy(const char *at, size_t n)
 static void bad_characters(Lexer *lx)
 {
     const size_t start = lx->at, n = character(lx, lx->at);
-    const char   c     = lx->text[start];
+    const char   c = lx->text[start];
     lx->at += n;
     if (!n) {
         bad_bytes(lx);
@@ -301,8 +323,8 @@ static void bad_characters(Lexer *lx)
             lx->at++;
         diag_error(lx->cx, loc_from(lx, start), NULL, "a control character (code %d) stands here", c);
     } else {
-        diag_error(lx->cx, loc_from(lx, start), stranger_remedy(lx->text + start, n), "`%.*s` has no meaning outside comments", (int)n,
-                   lx->text + start);
+        diag_error(lx->cx, loc_from(lx, start), stranger_remedy(lx->text + start, n),
+                   "`%.*s` has no meaning outside comments", (int)n, lx->text + start);
     }
     if (c != ';')
         push(lx, (Token){ .kind = T_BAD }, start);
@@ -320,8 +342,8 @@ static size_t foreign_letter(const Lexer *lx)
 /* min= and max= are one token where an update may stand: behind the arguments of a function. */
 static bool extreme_set(Lexer *lx, size_t start)
 {
-    const char *s  = lx->text + start;
-    const bool set = lx->at - start == 3 && peek(lx, 0) == '=' && peek(lx, 1) != '=' && lx->last == T_RPAREN;
+    const char *s   = lx->text + start;
+    const bool  set = lx->at - start == 3 && peek(lx, 0) == '=' && peek(lx, 1) != '=' && lx->last == T_RPAREN;
     if (!set || (strncmp(s, "min", 3) && strncmp(s, "max", 3)))
         return false;
     lx->at++;
@@ -337,7 +359,8 @@ static void word(Lexer *lx)
         foreign |= n > 1;
     const size_t length = lx->at - start;
     if (foreign)
-        diag_error(lx->cx, loc_from(lx, start), NULL, "`%.*s` is not a name: a name has the letters a-z and A-Z, digits and _",
+        diag_error(lx->cx, loc_from(lx, start), NULL,
+                   "`%.*s` is not a name: a name has the letters a-z and A-Z, digits and _",
                    length > 200 ? 200 : (int)length, lx->text + start);
     if (!extreme_set(lx, start))
         push(lx, (Token){ .kind = T_NAME, .name = intern_n(lx->cx, lx->text + start, length) }, start);
@@ -364,19 +387,24 @@ static void next(Lexer *lx)
 
 void lex(kn_context *cx, Arena *arena, const Source *source, bool keep_comments, Tokens *out)
 {
-    Lexer lx = { .cx = cx, .arena = arena, .source = source, .text = source->text, .length = source->length,
-                 .keep_comments = keep_comments, .out = out };
+    Lexer lx = { .cx            = cx,
+                 .arena         = arena,
+                 .source        = source,
+                 .text          = source->text,
+                 .length        = source->length,
+                 .keep_comments = keep_comments,
+                 .out           = out };
     if (source->length > KN_MAX_TEXT) {
         diag_error(cx, (Loc){ 0 }, NULL, "%s is too large: a program has at most %d MiB", source->name,
                    KN_MAX_TEXT >> 20);
         lx.length = 0;
     }
     if (lx.length >= 3 && !memcmp(lx.text, "\xEF\xBB\xBF", 3))
-        lx.at = 3;                                          /* a byte order mark */
+        lx.at = 3; /* a byte order mark */
     while (lx.at < lx.length) {
         next(&lx);
     }
-    if (out->items.count)                                   /* the text ends behind its last token */
+    if (out->items.count) /* the text ends behind its last token */
         lx.at = out->items.at[out->items.count - 1].loc.end;
     push(&lx, (Token){ .kind = T_END }, lx.at);
 }

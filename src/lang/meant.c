@@ -12,8 +12,8 @@ typedef struct Coordinates {
 static bool is_unknown(Elab *el, const Env *env, const char *name)
 {
     Value v;
-    return !is_known(env, name) && kn_type_from_name(name) == KN_NONE && !builtin_constant(el, name, &v)
-        && !builtin_find(name);
+    return !is_known(env, name) && kn_type_from_name(name) == KN_NONE && !builtin_constant(el, name, &v) &&
+           !builtin_find(name);
 }
 
 static void add_coordinate(Coordinates *c, const Env *env, const char *name, bool in_call)
@@ -93,7 +93,8 @@ const char *number_meant(Elab *el, const char *name, Loc value)
 {
     return arena_printf(el->arena,
                         "a number that follows from sizes, parameters or data is a function without arguments: "
-                        "`%s() = %s`, read as `%s()`", name, text_of(el, value), name);
+                        "`%s() = %s`, read as `%s()`",
+                        name, text_of(el, value), name);
 }
 
 /* ---- Formulas --------------------------------------------------------------------------- */

@@ -47,13 +47,18 @@ const char *unique_name(Elab *el, const char *wanted)
 /* ---- Near misses ------------------------------------------------------------------------ */
 
 /* What other languages call our types. */
+/* clang-format off */
 static const struct { const char *theirs, *ours; } foreign_types[] = {
-    { "float", "f32" },   { "double", "f64" },  { "half", "f16" },    { "bfloat16", "bf16" }, { "int", "i32" },    { "uint", "u32" },
-    { "float16", "f16" }, { "float32", "f32" }, { "float64", "f64" }, { "int8", "i8" },       { "int16", "i16" },  { "int32", "i32" },
-    { "int64", "i64" },   { "uint8", "u8" },    { "uint16", "u16" },  { "uint32", "u32" },    { "uint64", "u64" }, { "byte", "u8" },
+    { "float", "f32" },   { "double", "f64" },  { "half", "f16" },    { "bfloat16", "bf16" }, { "int", "i32" },
+         { "uint", "u32" },
+    { "float16", "f16" }, { "float32", "f32" }, { "float64", "f64" }, { "int8", "i8" },       { "int16", "i16" },
+       { "int32", "i32" },
+    { "int64", "i64" },   { "uint8", "u8" },    { "uint16", "u16" },  { "uint32", "u32" },    { "uint64", "u64" },
+      { "byte", "u8" },
     { "int8_t", "i8" },   { "int16_t", "i16" }, { "int32_t", "i32" }, { "int64_t", "i64" },   { "uint8_t", "u8" },
     { "uint16_t", "u16" }, { "uint32_t", "u32" }, { "uint64_t", "u64" },
 };
+/* clang-format on */
 
 const char *type_meant(const char *name)
 {
@@ -87,7 +92,7 @@ const char *name_meant(Elab *el, const Env *env, const char *name)
 /* "the family has g[0], g[1]" if the name is a family's, or a member of which others exist. */
 static const char *family_members(Elab *el, const Env *env, const char *name)
 {
-    const size_t base  = strcspn(name, "[");
+    const size_t base = strcspn(name, "[");
     Text         text;
     int          count = 0;
     text_init(&text, el->arena);
@@ -138,12 +143,13 @@ static const char *formula_variables(Elab *el, const Env *env)
 
 static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
 {
-    const size_t base   = strcspn(name, "[");
-    if (el->cx->error_count > el->cx->config.max_errors) {      /* nobody will read the remedy */
+    const size_t base = strcspn(name, "[");
+    if (el->cx->error_count > el->cx->config.max_errors) { /* nobody will read the remedy */
         diag_error(el->cx, loc, NULL, "unknown name `%s`", name);
         return;
     }
-    const char  *remedy = !strcmp(name, "not") ? "the opposite of a condition is written !c" : family_members(el, env, name);
+    const char *remedy =
+        !strcmp(name, "not") ? "the opposite of a condition is written !c" : family_members(el, env, name);
     const Entry *single = name[base] ? find_entry(env, intern_n(el->cx, name, base)) : NULL;
     if (single && single->item->broken)
         return;
@@ -154,8 +160,11 @@ static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
     if (!remedy && el->in_formula)
         remedy = formula_variables(el, env);
     if (!remedy && el->current && !name[base])
-        remedy = arena_printf(el->arena, "it is no function, constant or parameter, and neither an argument of `%s` nor a reduction "
-                                         "variable (for %s in a..b)", el->current, name);
+        remedy =
+            arena_printf(el->arena,
+                         "it is no function, constant or parameter, and neither an argument of `%s` nor a reduction "
+                         "variable (for %s in a..b)",
+                         el->current, name);
     diag_error(el->cx, loc, remedy, "unknown name `%s`", name);
 }
 
@@ -204,7 +213,8 @@ const char *family_name(Elab *el, const Env *env, const Ast *a)
     if (a->kind == AST_INDEX)
         return member_name(el, env, family_name(el, env, a->kids[0]), a->kids[1]);
     if (a->kind != AST_ERROR)
-        diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)", "the name of a function is needed here");
+        diag_error(el->cx, a->loc, "a family is indexed by its name, as in g[2](x, y)",
+                   "the name of a function is needed here");
     return NULL;
 }
 
@@ -218,10 +228,14 @@ static void report_cycle(Elab *el, const Entry *e, Loc loc)
     while (from > 0 && el->busy.at[from - 1] != e)
         from--;
     if (from == el->busy.count && e->kind == ENTRY_FUNC) {
-        diag_error(el->cx, loc,
-                   arena_printf(el->arena, "begin with its values before the recursion, `%s(…) = 0`, then write the recursion as an update: "
-                                           "`%s(…) = … for k in a..b`", e->name, e->name),
-                   "the first definition of `%s` reads `%s` itself", e->name, e->name);
+        diag_error(
+            el->cx, loc,
+            arena_printf(
+                el->arena,
+                "begin with its values before the recursion, `%s(…) = 0`, then write the recursion as an update: "
+                "`%s(…) = … for k in a..b`",
+                e->name, e->name),
+            "the first definition of `%s` reads `%s` itself", e->name, e->name);
         return;
     }
     text_init(&chain, el->arena);
@@ -246,7 +260,7 @@ static const Ast *override_of(Elab *el, const Entry *e)
 static Value const_value(Elab *el, const Entry *e)
 {
     const Ast *given = override_of(el, e), *a = given ? given : e->item->value;
-    Value      v     = elab_expr(el, given ? el->global_env : e->env, a);
+    Value      v = elab_expr(el, given ? el->global_env : e->env, a);
     if (v.kind != VAL_EXPR && !value_is_weak(v)) {
         if (v.kind != VAL_ERROR)
             diag_error(el->cx, a->loc, v.kind == VAL_TUPLE ? no_lists : NULL, "a constant is a number, this is %s",
@@ -293,7 +307,9 @@ static bool known_scalar(Elab *el, const Env *env, const char *name, const Ast *
 
 static bool scalar_less(kn_type t, kn_scalar a, kn_scalar b)
 {
-    return type_is_float(t) ? a.as.f < b.as.f : type_is_signed(t) ? a.as.i < b.as.i : (uint64_t)a.as.i < (uint64_t)b.as.i;
+    return type_is_float(t)    ? a.as.f < b.as.f
+           : type_is_signed(t) ? a.as.i < b.as.i
+                               : (uint64_t)a.as.i < (uint64_t)b.as.i;
 }
 
 static Value param_value(Elab *el, const Entry *e)
@@ -307,13 +323,14 @@ static Value param_value(Elab *el, const Entry *e)
     if (e->item->value)
         p->has_default = known_scalar(el, e->env, e->name, e->item->value, p->type, &p->value);
     if (e->item->lo)
-        p->has_range = known_scalar(el, e->env, e->name, e->item->lo, p->type, &p->lo)
-                    && known_scalar(el, e->env, e->name, e->item->hi, p->type, &p->hi);
+        p->has_range = known_scalar(el, e->env, e->name, e->item->lo, p->type, &p->lo) &&
+                       known_scalar(el, e->env, e->name, e->item->hi, p->type, &p->hi);
     if (p->has_range && (p->type == KN_BOOL || scalar_less(p->type, p->hi, p->lo)))
         diag_error(el->cx, e->item->lo->loc, NULL, p->type == KN_BOOL ? "a bool has no range" : "this range is empty");
-    else if (p->has_range && p->has_default
-             && (scalar_less(p->type, p->value, p->lo) || (type_is_float(p->type) ? scalar_less(p->type, p->hi, p->value)
-                                                                                  : !scalar_less(p->type, p->value, p->hi))))
+    else if (p->has_range && p->has_default &&
+             (scalar_less(p->type, p->value, p->lo) ||
+              (type_is_float(p->type) ? scalar_less(p->type, p->hi, p->value)
+                                      : !scalar_less(p->type, p->value, p->hi))))
         diag_error(el->cx, e->item->value->loc, NULL, "the default of `%s` lies outside its own range", e->name);
     vec_push(el->arena, &el->p->params, p);
     return value_expr(expr_param(el->pool, p->type, p));
@@ -371,7 +388,8 @@ static bool known_before_run(Elab *el, const Expr *e, Loc loc)
     bool reads = false;
     expr_visit(el->pool, e, find_call, &reads);
     if (reads)
-        diag_error(el->cx, loc, "pass the function itself", "a number given to an extern stage is made of constants, parameters and sizes of inputs");
+        diag_error(el->cx, loc, "pass the function itself",
+                   "a number given to an extern stage is made of constants, parameters and sizes of inputs");
     return !reads;
 }
 
@@ -420,7 +438,7 @@ static const char *alias_remedy(Elab *el, const Entry *e, Value v)
 
 static Value alias_value(Elab *el, Entry *e)
 {
-    const Ast  *a = e->item->value;
+    const Ast  *a           = e->item->value;
     const char *coordinates = coordinates_meant(el, e->env, a);
     Value       v;
     if (coordinates) {
@@ -438,7 +456,8 @@ static Value alias_value(Elab *el, Entry *e)
     }
     if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
         diag_error(el->cx, a->loc, alias_remedy(el, e, v),
-                   "`%s` is given no arguments, so a function is needed here; this is %s", e->name, value_describe(el, v));
+                   "`%s` is given no arguments, so a function is needed here; this is %s", e->name,
+                   value_describe(el, v));
         return ERROR_VALUE;
     }
     return v;
@@ -454,17 +473,15 @@ static Value resolve(Elab *el, Entry *e)
     if (e->item->broken)
         return ERROR_VALUE;
     switch (e->kind) {
-    case ENTRY_CONST:    return const_value(el, e);
-    case ENTRY_TYPE:     return type_value(el, e);
-    case ENTRY_PARAM:    return param_value(el, e);
-    case ENTRY_INPUT:    return func_value(el, e->func = typed_function(el, e, FUNC_INPUT));
-    case ENTRY_STAGE:    return func_value(el, e->func = stage_function(el, e));
-    case ENTRY_EXTERN:   return (Value){ .kind = VAL_EXTERN, .entry = e };
+    case ENTRY_CONST: return const_value(el, e);
+    case ENTRY_TYPE: return type_value(el, e);
+    case ENTRY_PARAM: return param_value(el, e);
+    case ENTRY_INPUT: return func_value(el, e->func = typed_function(el, e, FUNC_INPUT));
+    case ENTRY_STAGE: return func_value(el, e->func = stage_function(el, e));
+    case ENTRY_EXTERN: return (Value){ .kind = VAL_EXTERN, .entry = e };
     case ENTRY_TEMPLATE: return (Value){ .kind = VAL_TEMPLATE, .entry = e };
-    case ENTRY_ALIAS:    return alias_value(el, e);
-    default:
-        define_pure(el, e);
-        return func_value(el, e->func);
+    case ENTRY_ALIAS: return alias_value(el, e);
+    default: define_pure(el, e); return func_value(el, e->func);
     }
 }
 
@@ -477,7 +494,8 @@ Value entry_value(Elab *el, Entry *e, Loc loc)
         return ERROR_VALUE;
     }
     if (el->depth > ELAB_MAX_DEPTH) {
-        diag_error(el->cx, loc, "define functions before the ones that read them", "too many definitions refer forwards through each other");
+        diag_error(el->cx, loc, "define functions before the ones that read them",
+                   "too many definitions refer forwards through each other");
         return ERROR_VALUE;
     }
     const char *current = el->current;
@@ -487,7 +505,7 @@ Value entry_value(Elab *el, Entry *e, Loc loc)
     el->generic         = 0;
     el->pool->strict    = false;
     e->state            = ENTRY_BUSY;
-    el->depth += 10;                                    /* a definition takes as much stack as a nest of expressions */
+    el->depth += 10; /* a definition takes as much stack as a nest of expressions */
     vec_push(el->arena, &el->busy, e);
     e->value = resolve(el, e);
     el->busy.count--;

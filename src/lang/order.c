@@ -1,8 +1,8 @@
 /* Resolving in order: what a definition names by a plain name is resolved before it.
  *
- * Resolving recurses from a definition into those it reads. A program written top down would recurse as deep as it is long;
- * walking the names first, with a stack of its own, keeps the recursion shallow whatever the order of the text. What is not a plain
- * name (a family, a template's inside) is left to the recursion. */
+ * Resolving recurses from a definition into those it reads. A program written top down would recurse as deep as it is
+ * long; walking the names first, with a stack of its own, keeps the recursion shallow whatever the order of the text.
+ * What is not a plain name (a family, a template's inside) is left to the recursion. */
 #include "lang/elab.h"
 
 typedef struct Visit {
@@ -23,7 +23,7 @@ static void add_reads(Elab *el, const Scope *scope, const Ast *a, Visit *v)
 void resolve_in_order(Elab *el, Entry *root)
 {
     VEC(Visit *) stack = { 0 };
-    Entry *next = root->state == ENTRY_NEW ? root : NULL;
+    Entry *next        = root->state == ENTRY_NEW ? root : NULL;
     while (next || stack.count) {
         if (next) {
             Visit *v     = ARENA_NEW(el->arena, Visit);

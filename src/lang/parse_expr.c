@@ -14,11 +14,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* clang-format off */
 static const int bindings[T_COUNT] = {
     [T_OROR] = 1, [T_ANDAND] = 2, [T_EQ] = 3,  [T_NE] = 3,  [T_LT] = 4,  [T_LE] = 4,   [T_GT] = 4,   [T_GE] = 4,
     [T_OR] = 5,   [T_XOR] = 6,    [T_AND] = 7, [T_SHL] = 8, [T_SHR] = 8, [T_ADD] = 9,  [T_SUB] = 9,
     [T_MUL] = 10, [T_DIV] = 10,   [T_MOD] = 10,
 };
+/* clang-format on */
 
 int binary_binding(TokenKind kind)
 {
@@ -77,8 +79,8 @@ const char *found(Parser *ps)
     if (t->kind == T_END)
         return "the text ends";
     int n = (int)(t->loc.end - t->loc.start);
-    return arena_printf(ps->arena, "`%.*s%s` %s", n > 40 ? 40 : n, t->loc.source->text + t->loc.start, n > 40 ? "…" : "",
-                        begins_line(ps, t) ? "follows" : "stands here");
+    return arena_printf(ps->arena, "`%.*s%s` %s", n > 40 ? 40 : n, t->loc.source->text + t->loc.start,
+                        n > 40 ? "…" : "", begins_line(ps, t) ? "follows" : "stands here");
 }
 
 static uint32_t column(const Token *t)
@@ -165,7 +167,7 @@ bool deeper(Parser *ps)
 {
     if (++ps->depth <= PARSE_MAX_DEPTH)
         return true;
-    ps->panic |= ps->too_deep;                      /* said once: what is nested too deep is so in many places */
+    ps->panic |= ps->too_deep; /* said once: what is nested too deep is so in many places */
     ps->too_deep = true;
     parse_error(ps, "name parts of it: { let a = …  a + 1 }", "this is nested more than %d deep", PARSE_MAX_DEPTH);
     return false;
@@ -266,8 +268,10 @@ static Ast *parse_block(Parser *ps)
         vec_push(ps->arena, &kids, parse_expr(ps));
     }
     if (at_kind(ps, T_RBRACE))
-        parse_error(ps, "end the block with the expression that is its value: { let a = f(x)  a*a }; one that begins with `(` is read as "
-                        "arguments of what stands before it: name it too",
+        parse_error(ps,
+                    "end the block with the expression that is its value: { let a = f(x)  a*a }; one that begins with "
+                    "`(` is read as "
+                    "arguments of what stands before it: name it too",
                     "this block has no value");
     vec_push(ps->arena, &kids, parse_expr(ps));
     const Loc close = look(ps, 0)->loc;
@@ -341,7 +345,7 @@ Clause *parse_clause(Parser *ps)
     NameVec names = { 0 };
     AstVec  lo = { 0 }, hi = { 0 };
     VEC(Loc) locs = { 0 };
-    c->loc = take(ps)->loc;
+    c->loc        = take(ps)->loc;
     do {
         Loc         loc  = { 0 };
         const char *name = expect_name(ps, "the name of a reduction variable", &loc);
@@ -366,7 +370,7 @@ Clause *parse_clause(Parser *ps)
 
 static Ast *parse_argument(Parser *ps, Ast **label)
 {
-    *label = NULL;
+    *label                = NULL;
     const TokenKind after = look(ps, 1)->kind;
     if (at_kind(ps, T_REST) && (after == T_COMMA || after == T_RPAREN))
         return ast_new(ps->arena, AST_REST, take(ps)->loc, 0);
@@ -426,7 +430,7 @@ Ast *parse_postfix(Parser *ps)
         if (accept(ps, T_LPAREN)) {
             a = parse_arguments(ps, a);
         } else if (accept(ps, T_LBRACKET)) {
-            a = node2(ps, AST_INDEX, T_LBRACKET, a, parse_expr(ps));
+            a      = node2(ps, AST_INDEX, T_LBRACKET, a, parse_expr(ps));
             a->loc = loc_join(a->loc, look(ps, 0)->loc);
             expect(ps, T_RBRACKET, "to close the index of a family");
         } else if (accept(ps, T_DOT)) {
@@ -483,7 +487,8 @@ static Ast *parse_binary(Parser *ps, int least)
         if (!b || b < least)
             break;
         if (length == 1000)
-            parse_error(ps, "split it: { let a = …  a + … }, or use sum(…)", "this expression has more than 1000 operators in a row");
+            parse_error(ps, "split it: { let a = …  a + … }, or use sum(…)",
+                        "this expression has more than 1000 operators in a row");
         take(ps);
         a        = node2(ps, AST_BINARY, t->kind, a, parse_binary(ps, b + 1));
         previous = b;

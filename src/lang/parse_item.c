@@ -1,9 +1,9 @@
 /* The items of a program: declarations, definitions, templates, schedules.
  *
- * Newlines mean nothing: an item ends where the next begins. A word is a word of the language only where it begins an item and
- * what follows could not follow the name of a function: `input in : u8(x)` declares, `input(x) = 1` defines. After an
- * error the parser goes on at the next line that is indented no more than the item it was in; the item stays, broken, so that its name is
- * known. */
+ * Newlines mean nothing: an item ends where the next begins. A word is a word of the language only where it begins an
+ * item and what follows could not follow the name of a function: `input in : u8(x)` declares, `input(x) = 1` defines.
+ * After an error the parser goes on at the next line that is indented no more than the item it was in; the item stays,
+ * broken, so that its name is known. */
 #include "lang/parser.h"
 #include "base/text.h"
 
@@ -166,7 +166,7 @@ static void parse_def(Parser *ps, Loc loc, ItemVec *out)
     Item *it     = item_new(ps, ITEM_TEMPLATE, loc);
     Ast  *callee = ast_new(ps->arena, AST_NAME, look(ps, 0)->loc, 0);
     callee->name = it->name = expect_name(ps, "the name of the template", &it->loc);
-    const bool inner = ps->in_template;
+    const bool inner        = ps->in_template;
     if (inner)
         diag_error(ps->cx, it->loc, "put it beside the other", "a template cannot be defined inside a template");
     vec_push(ps->arena, out, it);
@@ -222,9 +222,9 @@ static void parse_schedule_block(Parser *ps, Loc loc, ItemVec *out)
     if (at_kind(ps, T_NAME) && !(at_word(ps, "for") && look(ps, 1)->kind == T_NAME))
         it->name = take(ps)->name;
     if (accept_word(ps, "for")) {
-        const Loc from   = look(ps, 0)->loc;
-        it->target_name  = expect_name(ps, "the target of the schedule", &(Loc){ 0 });
-        while (accept(ps, T_SUB)) {                                  /* x86-64, aarch64-linux */
+        const Loc from  = look(ps, 0)->loc;
+        it->target_name = expect_name(ps, "the target of the schedule", &(Loc){ 0 });
+        while (accept(ps, T_SUB)) { /* x86-64, aarch64-linux */
             const Loc to = look(ps, 0)->loc;
             if (!accept(ps, T_INT))
                 expect_name(ps, "the rest of the target", &(Loc){ 0 });
@@ -283,7 +283,9 @@ static const char *assignment_hint(Parser *ps)
         return "a definition has one `=`";
     if (look(ps, 1)->kind != T_SET)
         return NULL;
-    return op == T_SUB ? "write f(x) += -(…)" : op == T_DIV ? "write f(x) = f(x) / (…)" : "updates are =, +=, *=, min= and max=";
+    return op == T_SUB   ? "write f(x) += -(…)"
+           : op == T_DIV ? "write f(x) = f(x) / (…)"
+                         : "updates are =, +=, *=, min= and max=";
 }
 
 /* Behind a definition begins the next item, or the body ends. */
@@ -318,9 +320,17 @@ static const struct {
     const char *word;
     void (*parse)(Parser *ps, Loc loc, ItemVec *out);
 } words[] = {
-    { "include", parse_include }, { "type", parse_type_item }, { "const", parse_const },       { "param", parse_param },
-    { "input", parse_input },     { "output", parse_output },  { "estimate", parse_estimate }, { "extern", parse_extern },
-    { "def", parse_def },         { "repeat", parse_repeat },  { "schedule", parse_schedule_block },
+    { "include", parse_include },
+    { "type", parse_type_item },
+    { "const", parse_const },
+    { "param", parse_param },
+    { "input", parse_input },
+    { "output", parse_output },
+    { "estimate", parse_estimate },
+    { "extern", parse_extern },
+    { "def", parse_def },
+    { "repeat", parse_repeat },
+    { "schedule", parse_schedule_block },
 };
 enum { WORD_COUNT = sizeof words / sizeof *words };
 
@@ -341,7 +351,8 @@ static bool follows_defined_name(TokenKind k)
 /* What to do about a word of the language that stands where an item begins; NULL for other words. */
 static const char *misplaced_word(const char *word)
 {
-    static const struct { const char *word, *remedy;
+    static const struct {
+        const char *word, *remedy;
     } misplaced[] = {
         { "let", "`let` stands only inside { … }; elsewhere write const a = …, or a(x) = …; a formula has it so: def "
                  "f(x) = { let a = …  a*a }" },
@@ -368,15 +379,18 @@ static void unknown_word(Parser *ps)
     else if (near)
         parse_error(ps, arena_printf(ps->arena, "did you mean `%s`?", near), "`%s` begins no item", name);
     else
-        parse_error(ps, "items are definitions such as f(x, y) = …, and input, output, param, const, type, include, estimate, "
-                        "extern, def, repeat, schedule", "`%s` begins no item", name);
+        parse_error(
+            ps,
+            "items are definitions such as f(x, y) = …, and input, output, param, const, type, include, estimate, "
+            "extern, def, repeat, schedule",
+            "`%s` begins no item", name);
 }
 
 static void parse_program_item(Parser *ps, ItemVec *out)
 {
     const Token *t = look(ps, 0), *after = look(ps, 1);
     if (t->kind != T_NAME) {
-        ps->panic |= ps->lost && t->kind == T_RBRACE;           /* the end of what was lost */
+        ps->panic |= ps->lost && t->kind == T_RBRACE; /* the end of what was lost */
         parse_error(ps, NULL, "expected a definition or a declaration, but %s", found(ps));
         return;
     }
@@ -400,11 +414,12 @@ static void parse_program_item(Parser *ps, ItemVec *out)
 
 /* ---- Going on after an error ------------------------------------------------------------ */
 
-/* Where to go on: the next line that is indented no more than the item, or the `}` that ends the body. An error at the `=` of the next
- * definition, or at the second word of the next declaration, was found too late: then back to its first word. */
+/* Where to go on: the next line that is indented no more than the item, or the `}` that ends the body. An error at the
+ * `=` of the next definition, or at the second word of the next declaration, was found too late: then back to its first
+ * word. */
 static void recover(Parser *ps, bool in_body)
 {
-    const Token *t = look(ps, 0);
+    const Token *t    = look(ps, 0);
     size_t       line = ps->at;
     while (line > ps->item && !begins_line(ps, &ps->tokens[line]))
         line--;
@@ -428,7 +443,7 @@ static void recover(Parser *ps, bool in_body)
 static void parse_one(Parser *ps, ItemVec *items, void (*one)(Parser *ps, ItemVec *out), bool in_body)
 {
     const size_t had = items->count, outer = ps->item;
-    ps->item         = ps->at;
+    ps->item = ps->at;
     one(ps, items);
     if (ps->panic) {
         for (size_t i = had; i < items->count; i++)
@@ -449,8 +464,8 @@ static void skip_block(Parser *ps)
 
 static void parse_body(Parser *ps, Item *owner, void (*one)(Parser *ps, ItemVec *out))
 {
-    ItemVec items = { 0 };
-    const Loc open = look(ps, 0)->loc;
+    ItemVec   items = { 0 };
+    const Loc open  = look(ps, 0)->loc;
     if (ps->panic || !expect(ps, T_LBRACE, "to begin the body"))
         return;
     if (!deeper(ps)) {

@@ -24,19 +24,24 @@ Elab *elab_new(kn_pipeline *p)
 
 /* ---- Entries ---------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const char *const kind_words[] = {
-    [ENTRY_CONST] = "a constant", [ENTRY_TYPE] = "a type",        [ENTRY_PARAM] = "a parameter",   [ENTRY_INPUT] = "an input",
-    [ENTRY_EXTERN] = "a C function", [ENTRY_STAGE] = "an extern stage", [ENTRY_TEMPLATE] = "a template", [ENTRY_FUNC] = "a function",
+    [ENTRY_CONST] = "a constant", [ENTRY_TYPE] = "a type",        [ENTRY_PARAM] = "a parameter",
+      [ENTRY_INPUT] = "an input",
+    [ENTRY_EXTERN] = "a C function", [ENTRY_STAGE] = "an extern stage", [ENTRY_TEMPLATE] = "a template",
+    [ENTRY_FUNC] = "a function",
     [ENTRY_ALIAS] = "a function",
 };
+/* clang-format on */
 
-/* Diagnoses a second meaning of a name, at the later place of the two. If the two are of different kinds, nothing more is said about the
- * name: nobody knows which was meant. */
+/* Diagnoses a second meaning of a name, at the later place of the two. If the two are of different kinds, nothing more
+ * is said about the name: nobody knows which was meant. */
 static void already(Elab *el, Entry *old, EntryKind kind, const char *name, Loc loc)
 {
     const bool is_default = (old->kind == ENTRY_CONST || old->kind == ENTRY_TYPE) && old->file > el->file;
     const bool swapped    = old->loc.source == loc.source && old->loc.start > loc.start;
-    diag_error(el->cx, swapped ? old->loc : loc, is_default ? "to replace a default of an included file, set it before the include" : NULL,
+    diag_error(el->cx, swapped ? old->loc : loc,
+               is_default ? "to replace a default of an included file, set it before the include" : NULL,
                "`%s` is already %s", name, kind_words[swapped ? kind : old->kind]);
     if (old->loc.source)
         diag_note(el->cx, swapped ? loc : old->loc, "it is defined here");
@@ -56,7 +61,8 @@ static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *n
         return NULL;
     }
     if (kn_type_from_name(name) != KN_NONE || !strcmp(name, "if")) {
-        diag_error(el->cx, loc, "choose another name", "`%s` is %s of the language", name, kn_type_from_name(name) ? "a type" : "a word");
+        diag_error(el->cx, loc, "choose another name", "`%s` is %s of the language", name,
+                   kn_type_from_name(name) ? "a type" : "a word");
         return NULL;
     }
     if (++el->entry_count > ENTRY_MAX)
@@ -80,17 +86,21 @@ static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *n
 static void file_default(Elab *el, const Env *env, const Item *it)
 {
     const Entry *old = it->name ? scope_find(env_scope(env), it->name) : NULL;
-    if (!it->name || (old && el->file > 0 && old->file != el->file && (old->kind == ENTRY_CONST || old->kind == ENTRY_TYPE)))
+    if (!it->name ||
+        (old && el->file > 0 && old->file != el->file && (old->kind == ENTRY_CONST || old->kind == ENTRY_TYPE)))
         return;
     file_entry(el, env, it->kind == ITEM_CONST ? ENTRY_CONST : ENTRY_TYPE, it->name, it->loc, it);
 }
 
 static void file_named(Elab *el, const Env *env, const Item *it)
 {
-    static const EntryKind   kinds[] = { [ITEM_PARAM] = ENTRY_PARAM, [ITEM_INPUT] = ENTRY_INPUT, [ITEM_EXTERN] = ENTRY_EXTERN };
+    static const EntryKind kinds[] = {
+        [ITEM_PARAM] = ENTRY_PARAM, [ITEM_INPUT] = ENTRY_INPUT, [ITEM_EXTERN] = ENTRY_EXTERN
+    };
     static const char *const words[] = { [ITEM_PARAM] = "param", [ITEM_INPUT] = "input", [ITEM_EXTERN] = "extern" };
     if (env_scope(env) != el->global)
-        diag_error(el->cx, it->loc, "give it to the template as an argument", "`%s` stands at the top of a program", words[it->kind]);
+        diag_error(el->cx, it->loc, "give it to the template as an argument", "`%s` stands at the top of a program",
+                   words[it->kind]);
     else if (it->name)
         file_entry(el, env, kinds[it->kind], it->name, it->loc, it);
 }
@@ -110,8 +120,8 @@ static void file_template(Elab *el, const Env *env, const Item *it)
 /* f(x) = … begins a function or adds to it; f = … names one. */
 static void file_define(Elab *el, const Env *env, const Item *it)
 {
-    const bool  call = it->target->kind == AST_CALL;
-    const Ast  *head = call ? it->target->kids[0] : it->target;
+    const bool call = it->target->kind == AST_CALL;
+    const Ast *head = call ? it->target->kids[0] : it->target;
     if (head->kind == AST_FIELD) {
         diag_error(el->cx, head->loc, "a name has letters, digits and _", "a function is defined under a plain name");
         el->lost = true;
@@ -149,7 +159,8 @@ static void file_output(Elab *el, const Env *env, const Item *it)
     if (it->broken)
         el->lost |= it->kind == ITEM_OUTPUT;
     else if (env_scope(env) != el->global)
-        diag_error(el->cx, it->loc, NULL, "`%s` stands at the top of a program", it->kind == ITEM_OUTPUT ? "output" : "estimate");
+        diag_error(el->cx, it->loc, NULL, "`%s` stands at the top of a program",
+                   it->kind == ITEM_OUTPUT ? "output" : "estimate");
     else if (it->kind == ITEM_OUTPUT)
         vec_push(el->arena, &el->outputs, ((Definition){ it, env }));
     else
@@ -165,13 +176,15 @@ static void file_schedule(Elab *el, const Env *env, const Item *it)
 static void file_repeat(Elab *el, const Env *env, const Item *it)
 {
     __int128 lo, hi;
-    if (!it->name || !elab_known_int(el, env, it->lo, "the bound of `repeat`", &lo) || !elab_known_int(el, env, it->hi, "the bound of `repeat`", &hi)) {
+    if (!it->name || !elab_known_int(el, env, it->lo, "the bound of `repeat`", &lo) ||
+        !elab_known_int(el, env, it->hi, "the bound of `repeat`", &hi)) {
         el->lost = true;
         return;
     }
     if (hi - lo > REPEAT_MAX) {
         el->lost = true;
-        diag_error(el->cx, loc_join(it->lo->loc, it->hi->loc), NULL, "`repeat` would not end: at most %d times are possible", REPEAT_MAX);
+        diag_error(el->cx, loc_join(it->lo->loc, it->hi->loc), NULL,
+                   "`repeat` would not end: at most %d times are possible", REPEAT_MAX);
         return;
     }
     for (__int128 i = lo; i < hi; i++) {
@@ -186,9 +199,10 @@ static void file_repeat(Elab *el, const Env *env, const Item *it)
 const char *join_path(Elab *el, const char *from, const char *name)
 {
     const char *slash = strrchr(from, '/');
-    const char *path  = name[0] == '/' || !slash ? name : arena_printf(el->arena, "%.*s/%s", (int)(slash - from), from, name);
-    char       *out   = arena_alloc(el->arena, strlen(path) + 1);
-    size_t      n     = 0;
+    const char *path =
+        name[0] == '/' || !slash ? name : arena_printf(el->arena, "%.*s/%s", (int)(slash - from), from, name);
+    char  *out = arena_alloc(el->arena, strlen(path) + 1);
+    size_t n   = 0;
     for (const char *s = path; *s;) {
         const size_t part = strcspn(s, "/");
         size_t       last = n;
@@ -217,7 +231,8 @@ static bool has_path(const char *const *paths, size_t count, const char *path)
     return false;
 }
 
-/* Reads the file that `it` names, by its path now; what is in it becomes the body of the include. False after a diagnostic. */
+/* Reads the file that `it` names, by its path now; what is in it becomes the body of the include. False after a
+ * diagnostic. */
 static bool read_include(Elab *el, Item *it, Item *(*parse)(kn_context *cx, Arena *arena, const Source *source))
 {
     if (has_path(el->including.at, el->including.count, it->name)) {
@@ -235,14 +250,15 @@ static bool read_include(Elab *el, Item *it, Item *(*parse)(kn_context *cx, Aren
     size_t      size = 0;
     const char *text = pipeline_read_file(el->p, it->name, &size);
     if (!text) {
-        diag_error(el->cx, it->loc, "an include is looked for beside the file it stands in", "cannot read `%s`", it->name);
+        diag_error(el->cx, it->loc, "an include is looked for beside the file it stands in", "cannot read `%s`",
+                   it->name);
         return false;
     }
-    Source *s = ARENA_NEW(el->arena, Source);
-    *s        = (Source){ it->name, text, size };
+    Source *s       = ARENA_NEW(el->arena, Source);
+    *s              = (Source){ it->name, text, size };
     const Item *all = parse(el->cx, el->arena, s);
-    it->body  = all->body;
-    it->count = all->count;
+    it->body        = all->body;
+    it->count       = all->count;
     return !all->broken;
 }
 
@@ -260,7 +276,8 @@ static const Item *file_include(Elab *el, const Item *it)
 {
     Item *own = own_include(el, it);
     map_set(&el->includes, it, own);
-    if (has_path(el->included.at, el->included.count, own->name) && !has_path(el->including.at, el->including.count, own->name))
+    if (has_path(el->included.at, el->included.count, own->name) &&
+        !has_path(el->including.at, el->including.count, own->name))
         return own;
     el->lost |= !read_include(el, own, parse_program);
     vec_push(el->arena, &el->included, own->name);
@@ -281,6 +298,7 @@ typedef void FileItem(Elab *el, const Env *env, const Item *it);
 static FileItem file_include_first, file_include_second, file_misplaced;
 
 /* What each pass does with an item. */
+/* clang-format off */
 static const struct { FileItem *first, *second; } filing[] = {
     [ITEM_INCLUDE] = { file_include_first, file_include_second },
     [ITEM_TYPE] = { file_default, NULL },
@@ -298,6 +316,7 @@ static const struct { FileItem *first, *second; } filing[] = {
     [ITEM_DIRECTIVE] = { file_misplaced, NULL },
     [ITEM_DEFINE] = { NULL, file_define },
 };
+/* clang-format on */
 
 static void file_pass(Elab *el, const Env *env, Item *const *items, int count, bool second)
 {
@@ -403,7 +422,8 @@ static void resolve_output(Elab *el, const Definition *d)
         }
     Func *f = v.func->func;
     if (!v.func->boundary && f->kind == FUNC_INPUT && !strcmp(f->name, name)) {
-        diag_error(el->cx, d->item->loc, arena_printf(el->arena, "give it another name: output out, and out = %s", name),
+        diag_error(el->cx, d->item->loc,
+                   arena_printf(el->arena, "give it another name: output out, and out = %s", name),
                    "`%s` is an input: an output has a name of its own", name);
         return;
     }
@@ -445,7 +465,8 @@ static void resolve_estimate(Elab *el, const Definition *d)
         return;
     }
     if (call->count - 1 != o->func->rank) {
-        diag_error(el->cx, call->loc, NULL, "`%s` has %d dimension%s, the estimate %d", name, o->func->rank, o->func->rank == 1 ? "" : "s", call->count - 1);
+        diag_error(el->cx, call->loc, NULL, "`%s` has %d dimension%s, the estimate %d", name, o->func->rank,
+                   o->func->rank == 1 ? "" : "s", call->count - 1);
         return;
     }
     int32_t *extents = ARENA_ARRAY(el->arena, int32_t, (size_t)o->func->rank);
@@ -474,8 +495,10 @@ void elab_check_defines(Elab *el)
             continue;
         const char  *near = text_near_miss(m->keys[i], known.at, known.count);
         const Entry *e    = scope_find(el->global, m->keys[i]);
-        diag_error(el->cx, (Loc){ 0 }, e && e->kind == ENTRY_PARAM ? "a parameter is given without -D: name=VALUE"
-                                       : near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
+        diag_error(el->cx, (Loc){ 0 },
+                   e && e->kind == ENTRY_PARAM ? "a parameter is given without -D: name=VALUE"
+                   : near                      ? arena_printf(el->arena, "did you mean `%s`?", near)
+                                               : NULL,
                    "-D %s: the program has no constant or type of that name", (const char *)m->keys[i]);
     }
 }
@@ -488,5 +511,6 @@ void elab_finish(Elab *el)
     for (size_t i = 0; i < el->estimates.count; i++)
         resolve_estimate(el, &el->estimates.at[i]);
     if (!el->outputs.count && !el->cx->error_count)
-        diag_error(el->cx, (Loc){ el->main, 0, 0 }, "say which function is the result: output out", "the program has no output");
+        diag_error(el->cx, (Loc){ el->main, 0, 0 }, "say which function is the result: output out",
+                   "the program has no output");
 }

@@ -3,9 +3,10 @@
  *     sum(e for i in a..b where c)   becomes   out.sum(x, y) = 0
  *                                              out.sum(x, y) += e    for i in a..b where c
  *
- * over the variables x, y that e, the bounds and the condition use. One mechanism then gives all reductions their meaning, their order and
- * their schedules. Only in an update that reduces over its own function, a(x, t) = sum(a(x+i, t-1) for i in -1..2) for t in …, a function
- * beside it would see it half done: there the terms are written out, in the same order. */
+ * over the variables x, y that e, the bounds and the condition use. One mechanism then gives all reductions their
+ * meaning, their order and their schedules. Only in an update that reduces over its own function, a(x, t) = sum(a(x+i,
+ * t-1) for i in -1..2) for t in …, a function beside it would see it half done: there the terms are written out, in the
+ * same order. */
 #include "lang/elab.h"
 
 static bool is_arg(const Builtin *b)
@@ -16,7 +17,7 @@ static bool is_arg(const Builtin *b)
 /* A reduction already made: the same one again is the same function. */
 typedef struct Reduction Reduction;
 struct Reduction {
-    Reduction  *next;           /* of the same value */
+    Reduction  *next; /* of the same value */
     const char *kind;
     Func       *func;
     const Expr *where;
@@ -50,7 +51,8 @@ static void order_as_written(FreeVars *fv, const Env *env)
     int done = fv->count;
     for (; !env->scope; env = env->up)
         for (int i = 0; i < done; i++)
-            if (env->value.kind == VAL_EXPR && env->value.expr->op == EX_VAR && env->value.expr->u.name == fv->names[i]) {
+            if (env->value.kind == VAL_EXPR && env->value.expr->op == EX_VAR &&
+                env->value.expr->u.name == fv->names[i]) {
                 const char *name = fv->names[i];
                 memmove(&fv->names[i], &fv->names[i + 1], (size_t)(done - i - 1) * sizeof *fv->names);
                 fv->names[--done] = name;
@@ -64,9 +66,11 @@ static const Expr *identity(Elab *el, ExprOp op, kn_type t)
     case EX_ADD: return type_is_float(t) ? expr_float(el->pool, t, 0) : expr_int(el->pool, t, 0);
     case EX_MUL: return type_is_float(t) ? expr_float(el->pool, t, 1) : expr_int(el->pool, t, 1);
     case EX_AND: return expr_bool(el->pool, true);
-    case EX_OR:  return expr_bool(el->pool, false);
-    case EX_MIN: return type_is_float(t) ? expr_float(el->pool, t, __builtin_inf()) : expr_int(el->pool, t, t == KN_U64 ? -1 : type_max(t));
-    default:     return type_is_float(t) ? expr_float(el->pool, t, -__builtin_inf()) : expr_int(el->pool, t, type_min(t));
+    case EX_OR: return expr_bool(el->pool, false);
+    case EX_MIN:
+        return type_is_float(t) ? expr_float(el->pool, t, __builtin_inf())
+                                : expr_int(el->pool, t, t == KN_U64 ? -1 : type_max(t));
+    default: return type_is_float(t) ? expr_float(el->pool, t, -__builtin_inf()) : expr_int(el->pool, t, type_min(t));
     }
 }
 
@@ -80,8 +84,8 @@ static bool same_domain(const Update *u, int count, const RVar *rvars)
     return true;
 }
 
-/* The components of a reduction: one, or for argmin and argmax the reduction variables and the extreme. Where a condition may leave out the
- * first point, one more that nobody sees: whether any was taken yet. */
+/* The components of a reduction: one, or for argmin and argmax the reduction variables and the extreme. Where a
+ * condition may leave out the first point, one more that nobody sees: whether any was taken yet. */
 static int visible_count(const Builtin *b, const FreeVars *fv)
 {
     return is_arg(b) ? fv->rvar_count + 1 : 1;
@@ -104,8 +108,10 @@ static const Expr *is_better(Elab *el, const Builtin *b, const Expr *extreme, co
     return expr_binary(el->pool, EX_OR, KN_BOOL, better, first);
 }
 
-/* One step: the old values with one more, or for argmin and argmax the reduction variables and the extreme where it is better. */
-static void step(Elab *el, const Builtin *b, int visible, int n, const Expr *const *old, const Expr *const *vars, const Expr *value, const Expr **out)
+/* One step: the old values with one more, or for argmin and argmax the reduction variables and the extreme where it is
+ * better. */
+static void step(Elab *el, const Builtin *b, int visible, int n, const Expr *const *old, const Expr *const *vars,
+                 const Expr *value, const Expr **out)
 {
     const int last = visible - 1;
     if (!is_arg(b)) {
@@ -120,7 +126,8 @@ static void step(Elab *el, const Builtin *b, int visible, int n, const Expr *con
 }
 
 /* What the components begin with. */
-static void initial(Elab *el, const Builtin *b, int visible, int n, const RVar *rvars, const Expr *value, const Expr **out)
+static void initial(Elab *el, const Builtin *b, int visible, int n, const RVar *rvars, const Expr *value,
+                    const Expr **out)
 {
     for (int i = 0; i + 1 < visible; i++)
         out[i] = rvars[i].lo;
@@ -129,11 +136,12 @@ static void initial(Elab *el, const Builtin *b, int visible, int n, const RVar *
         out[visible] = expr_bool(el->pool, false);
 }
 
-static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value, const Expr *where)
+static Func *make_function(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value,
+                           const Expr *where)
 {
-    const int visible = visible_count(b, fv), n = component_count(b, fv, where);
-    Func     *f = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, arena_printf(el->arena, "%s.%s", el->current ? el->current : "", b->name)),
-                                    loc, fv->count, fv->names);
+    const int   visible = visible_count(b, fv), n = component_count(b, fv, where);
+    const char *name   = arena_printf(el->arena, "%s.%s", el->current ? el->current : "", b->name);
+    Func       *f      = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, name), loc, fv->count, fv->names);
     f->component_count = n;
     f->types           = ARENA_ARRAY(el->arena, kn_type, (size_t)n);
     f->values          = ARENA_ARRAY(el->arena, const Expr *, (size_t)n);
@@ -195,8 +203,10 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
         at[i]            = known ? lo[i] : 0;
     }
     if (terms > MOST_TERMS) {
-        diag_error(el->cx, loc, "reduce over another function, or write it as an update with one more reduction variable",
-                   "a reduction over `%s` inside its own update has constant bounds and at most %d terms", el->updating->name, MOST_TERMS);
+        diag_error(el->cx, loc,
+                   "reduce over another function, or write it as an update with one more reduction variable",
+                   "a reduction over `%s` inside its own update has constant bounds and at most %d terms",
+                   el->updating->name, MOST_TERMS);
         return ERROR_VALUE;
     }
     initial(el, b, visible, n, fv->rvars, value, old);
@@ -218,14 +228,15 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
     return v;
 }
 
-/* The result of argmin is a tuple. Its first components begin at the lower bounds, which may use earlier reduction variables: those are not
- * known then. */
+/* The result of argmin is a tuple. Its first components begin at the lower bounds, which may use earlier reduction
+ * variables: those are not known then. */
 static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc loc)
 {
     if (!is_arg(b))
         return true;
     if (fv->rvar_count > TUPLE_MAX - 2) {
-        diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme", b->name, TUPLE_MAX - 2);
+        diag_error(el->cx, loc, NULL, "`%s` has at most %d variables: its value is a tuple of them and the extreme",
+                   b->name, TUPLE_MAX - 2);
         return false;
     }
     FreeVars used = { 0 };
@@ -234,7 +245,8 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
     for (int i = 0; i < fv->rvar_count; i++)
         for (int k = 0; k < used.count; k++)
             if (used.names[k] == fv->rvars[i].name) {
-                diag_error(el->cx, loc, "use `where` for the triangular part", "the lower bounds of `%s` may not use its own variables", b->name);
+                diag_error(el->cx, loc, "use `where` for the triangular part",
+                           "the lower bounds of `%s` may not use its own variables", b->name);
                 return false;
             }
     return true;
@@ -252,11 +264,13 @@ static Value visible_part(Elab *el, const Builtin *b, const FreeVars *fv, Func *
 Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     if (!call->clause) {
-        diag_error(el->cx, call->loc, arena_printf(el->arena, "%s(e for i in -1..2)", b->name), "`%s` needs a `for`", b->name);
+        diag_error(el->cx, call->loc, arena_printf(el->arena, "%s(e for i in -1..2)", b->name), "`%s` needs a `for`",
+                   b->name);
         return ERROR_VALUE;
     }
     if (el->in_formula || call->count != 2 || call->labels[1]) {
-        diag_error(el->cx, call->loc, NULL, el->in_formula ? "a formula has no reductions" : "`%s` takes one value before its `for`", b->name);
+        diag_error(el->cx, call->loc, NULL,
+                   el->in_formula ? "a formula has no reductions" : "`%s` takes one value before its `for`", b->name);
         return ERROR_VALUE;
     }
     FreeVars    fv    = { 0 };
@@ -264,8 +278,8 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
     const Expr *where = NULL;
     if (!elab_clause(el, &env, call->clause, &fv.rvar_count, &rvars, &where))
         return ERROR_VALUE;
-    fv.rvars      = rvars;
-    Value       v = elab_expr(el, env, call->kids[1]);
+    fv.rvars          = rvars;
+    Value       v     = elab_expr(el, env, call->kids[1]);
     const bool  logic = b->op == EX_AND || b->op == EX_OR;
     const Expr *value = logic ? value_to_bool(el, v, call->kids[1]->loc) : value_to_expr(el, v, call->kids[1]->loc);
     if (!value)

@@ -1,10 +1,10 @@
 /* Schedules: names and shapes of arguments are checked against the table of directives, and the directives kept.
  *
- * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not a
- * loop at that moment is an error here. After `specialize` a chain is about that version of the definition, whose loops begin
- * as those of the moment; after `stage`, `rfactor` and `separate` about the function that these make (schedule_made.c), which later
- * statements may name too. A loop of another function (compute_at) is looked for when the whole schedule has been read,
- * because the statements of a schedule may come in any order. */
+ * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not
+ * a loop at that moment is an error here. After `specialize` a chain is about that version of the definition, whose
+ * loops begin as those of the moment; after `stage`, `rfactor` and `separate` about the function that these make
+ * (schedule_made.c), which later statements may name too. A loop of another function (compute_at) is looked for when
+ * the whole schedule has been read, because the statements of a schedule may come in any order. */
 #include "lang/scheduling.h"
 
 enum { MOST_LOOPS = 100 };
@@ -63,7 +63,8 @@ static const char *path_name(Elab *el, const Env *env, const Ast *a)
     const char *base = path_name(el, env, a->kids[0]);
     if (!base)
         return NULL;
-    return a->name ? arena_printf(el->arena, "%s.%s", base, a->name) : arena_printf(el->arena, "%s.%llu", base, (unsigned long long)a->integer);
+    return a->name ? arena_printf(el->arena, "%s.%s", base, a->name)
+                   : arena_printf(el->arena, "%s.%llu", base, (unsigned long long)a->integer);
 }
 
 static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
@@ -82,7 +83,8 @@ static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
     for (size_t i = 0; i < el->p->funcs.count; i++)
         vec_push(el->arena, &known, el->p->funcs.at[i]->name);
     const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(el->cx, a->loc, near ? arena_printf(el->arena, "did you mean `%s`?", near) : "`kiln show --funcs` lists them",
+    diag_error(el->cx, a->loc,
+               near ? arena_printf(el->arena, "did you mean `%s`?", near) : "`kiln show --funcs` lists them",
                "there is no function `%s`", name);
     return NULL;
 }
@@ -101,11 +103,13 @@ static bool find_definition(Scheduling *s, const Env *env, const Ast *a, Func **
     Elab    *el = s->el;
     __int128 k;
     *update = -1;
-    const bool is_update = a->kind == AST_CALL && a->kids[0]->kind == AST_FIELD && a->kids[0]->name && !strcmp(a->kids[0]->name, "update");
+    const bool is_update =
+        a->kind == AST_CALL && a->kids[0]->kind == AST_FIELD && a->kids[0]->name && !strcmp(a->kids[0]->name, "update");
     if (!is_update)
         return (*f = find_function(s, env, a)) != NULL;
     if (a->kids[0]->kids[0]->kind == AST_CALL) {
-        diag_error(el->cx, directive_loc(a), "begin a new statement: f.update(0).parallel(y)", "`update` stands directly behind the function");
+        diag_error(el->cx, directive_loc(a), "begin a new statement: f.update(0).parallel(y)",
+                   "`update` stands directly behind the function");
         return false;
     }
     *f = find_function(s, env, a->kids[0]->kids[0]);
@@ -120,7 +124,8 @@ static bool find_definition(Scheduling *s, const Env *env, const Ast *a, Func **
     if (k < 0 || k >= (*f)->update_count) {
         const int n = (*f)->update_count;
         if (n)
-            diag_error(el->cx, a->kids[1]->loc, "they count from 0", "`%s` has %d update%s", (*f)->name, n, n == 1 ? "" : "s");
+            diag_error(el->cx, a->kids[1]->loc, "they count from 0", "`%s` has %d update%s", (*f)->name, n,
+                       n == 1 ? "" : "s");
         else
             diag_error(el->cx, a->kids[1]->loc, NULL, "`%s` has no updates", (*f)->name);
         return false;
@@ -149,7 +154,8 @@ static bool read_loop(Scheduling *s, const Ast *a, ScheduleArg *out)
         return false;
     if (loop_index(l, out->name) >= 0)
         return true;
-    diag_error(s->el->cx, a->loc, arena_printf(s->el->arena, "its loops are %s", name_list(s->el, l->names.at, l->names.count)),
+    diag_error(s->el->cx, a->loc,
+               arena_printf(s->el->arena, "its loops are %s", name_list(s->el, l->names.at, l->names.count)),
                "`%s` has no loop `%s` here", s->func->name, out->name);
     return false;
 }
@@ -169,8 +175,10 @@ static bool read_dimension(Scheduling *s, const Ast *a, ScheduleArg *out)
         if (s->func->args[d] == out->name)
             return true;
     if (out->name)
-        diag_error(s->el->cx, a->loc, arena_printf(s->el->arena, "its arguments are %s", name_list(s->el, s->func->args, (size_t)s->func->rank)),
-                   "`%s` has no argument `%s`", s->func->name, out->name);
+        diag_error(
+            s->el->cx, a->loc,
+            arena_printf(s->el->arena, "its arguments are %s", name_list(s->el, s->func->args, (size_t)s->func->rank)),
+            "`%s` has no argument `%s`", s->func->name, out->name);
     return false;
 }
 
@@ -220,11 +228,13 @@ static bool read_word(Scheduling *s, const Ast *a, const char *const *words, con
         if (out->name && !strcmp(words[count], out->name))
             return true;
     if (out->name)
-        diag_error(s->el->cx, a->loc, arena_printf(s->el->arena, "it is one of %s", name_list(s->el, words, count)), "`%s` is not %s", out->name, what);
+        diag_error(s->el->cx, a->loc, arena_printf(s->el->arena, "it is one of %s", name_list(s->el, words, count)),
+                   "`%s` is not %s", out->name, what);
     return false;
 }
 
-static bool read_argument(Scheduling *s, const Env *env, char letter, const Ast *a, const ScheduleArg *before, ScheduleArg *out)
+static bool read_argument(Scheduling *s, const Env *env, char letter, const Ast *a, const ScheduleArg *before,
+                          ScheduleArg *out)
 {
     out->loc = a->loc;
     switch (letter) {
@@ -236,7 +246,7 @@ static bool read_argument(Scheduling *s, const Env *env, char letter, const Ast 
     case 'c': return read_expr(s, env, a, true, out);
     case 'f': return read_function(s, env, a, out);
     case 'l': return read_other_loop(s, a, before, out);
-    default:  return read_word(s, a, memory_names, "a memory", out);
+    default: return read_word(s, a, memory_names, "a memory", out);
     }
 }
 
@@ -245,8 +255,11 @@ static bool read_argument(Scheduling *s, const Env *env, char letter, const Ast 
 /* The shape in words: split(loop, new loop, new loop, factor). */
 static const char *usage(Elab *el, const DirectiveInfo *info)
 {
-    static const char *const words[128] = { ['v'] = "loop", ['n'] = "new loop", ['d'] = "argument", ['i'] = "factor", ['e'] = "expression",
-                                            ['c'] = "condition", ['f'] = "function", ['l'] = "its loop", ['m'] = "stack, heap or register" };
+    static const char *const words[128] = {
+        ['v'] = "loop",     ['n'] = "new loop",   ['d'] = "argument",
+        ['i'] = "factor",   ['e'] = "expression", ['c'] = "condition",
+        ['f'] = "function", ['l'] = "its loop",   ['m'] = "stack, heap or register"
+    };
     Text t;
     text_init(&t, el->arena);
     text_printf(&t, "%s(", info->name);
@@ -299,7 +312,8 @@ static bool check_names(Scheduling *s, const Directive *d)
             for (int k = 0; k < i; k++)
                 clash |= d->info->shape[k] == 'n' && d->args[k].name == d->args[i].name;
             if (clash) {
-                diag_error(s->el->cx, d->args[i].loc, "choose another name", "`%s` already has a loop `%s`", s->func->name, d->args[i].name);
+                diag_error(s->el->cx, d->args[i].loc, "choose another name", "`%s` already has a loop `%s`",
+                           s->func->name, d->args[i].name);
                 return false;
             }
         }
@@ -335,7 +349,7 @@ static bool count_fits(const char *shape, int count)
 static bool check_shape(Scheduling *s, const DirectiveInfo *info, const Ast *call)
 {
     int  plain = 0, labelled = 0;
-    bool ok    = !call->clause;
+    bool ok = !call->clause;
     for (int i = 1; i < call->count; i++) {
         const AstKind kind = call->kids[i]->kind;
         ok &= kind != AST_RANGE && kind != AST_REST && (call->labels[i] || !labelled);
@@ -375,14 +389,17 @@ static bool check_place(Scheduling *s, const Directive *d, const Ast *call)
     Elab       *el   = s->el;
     const char *name = d->info->name;
     if (s->func->kind == FUNC_INPUT && strcmp(name, "stage")) {
-        diag_error(el->cx, call->loc, "an input can only be staged: in.stage(consumer)", "`%s` is an input: there is nothing to compute", s->func->name);
+        diag_error(el->cx, call->loc, "an input can only be staged: in.stage(consumer)",
+                   "`%s` is an input: there is nothing to compute", s->func->name);
         return false;
     }
     if (d->info->whole && s->update >= 0) {
-        diag_error(el->cx, d->loc, arena_printf(el->arena, "%s.%s(…)", s->func->name, name), "`%s` is about the function as a whole, not one update", name);
+        diag_error(el->cx, d->loc, arena_printf(el->arena, "%s.%s(…)", s->func->name, name),
+                   "`%s` is about the function as a whole, not one update", name);
         return false;
     }
-    if (s->version && (d->info->whole || !strcmp(name, "compute_with") || !strcmp(name, "rfactor") || !strcmp(name, "separate"))) {
+    if (s->version &&
+        (d->info->whole || !strcmp(name, "compute_with") || !strcmp(name, "rfactor") || !strcmp(name, "separate"))) {
         diag_error(el->cx, d->loc, "put it before specialize", "`%s` is about all versions of the definition", name);
         return false;
     }
@@ -399,8 +416,8 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
         for (int i = 0; i < directive_count; i++)
             vec_push(el->arena, &known, directive_table[i].name);
         const char *near = text_near_miss(name, known.at, known.count);
-        diag_error(el->cx, directive_loc(call), near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL, "there is no directive `%s`",
-                   name);
+        diag_error(el->cx, directive_loc(call), near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
+                   "there is no directive `%s`", name);
         return;
     }
     if (!check_place(s, &d, call) || !read_arguments(s, env, call, &d) || !check_names(s, &d))
@@ -419,7 +436,8 @@ static bool read_chain(Scheduling *s, const Env *env, const Ast *a)
 {
     context_spend(s->el->cx, 1);
     if (a->kind != AST_CALL || a->kids[0]->kind != AST_FIELD || !a->kids[0]->name) {
-        diag_error(s->el->cx, a->loc, "f.compute_root().vectorize(x, 8)", "a statement of a schedule is a function and its directives");
+        diag_error(s->el->cx, a->loc, "f.compute_root().vectorize(x, 8)",
+                   "a statement of a schedule is a function and its directives");
         return false;
     }
     const char *name  = a->kids[0]->name;
@@ -465,10 +483,11 @@ static void read_items(Scheduling *s, const Env *env, Item *const *items, int co
             read_included(s, env, it);
         } else if (it->kind == ITEM_SCHEDULE) {
             diag_error(s->el->cx, it->loc, "put it beside the other", "a schedule cannot stand inside a schedule");
-        } else if (it->name && elab_known_int(s->el, env, it->lo, "the bound of `repeat`", &lo)
-                   && elab_known_int(s->el, env, it->hi, "the bound of `repeat`", &hi)) {
+        } else if (it->name && elab_known_int(s->el, env, it->lo, "the bound of `repeat`", &lo) &&
+                   elab_known_int(s->el, env, it->hi, "the bound of `repeat`", &hi)) {
             if (hi - lo > REPEAT_MAX)
-                diag_error(s->el->cx, it->loc, NULL, "`repeat` would not end: at most %d times are possible", REPEAT_MAX);
+                diag_error(s->el->cx, it->loc, NULL, "`repeat` would not end: at most %d times are possible",
+                           REPEAT_MAX);
             else
                 for (__int128 k = lo; k < hi; k++) {
                     context_spend(s->el->cx, REPEAT_COST);
@@ -488,7 +507,8 @@ static void check_pending(Scheduling *s)
             found |= loop_index(loops_of(s, p->func, u), p->name) >= 0;
         const Loops *l = loops_of(s, p->func, p->update);
         if (!found)
-            diag_error(s->el->cx, p->loc, arena_printf(s->el->arena, "its loops are %s", name_list(s->el, l->names.at, l->names.count)),
+            diag_error(s->el->cx, p->loc,
+                       arena_printf(s->el->arena, "its loops are %s", name_list(s->el, l->names.at, l->names.count)),
                        "`%s` has no loop `%s`", p->func->name, p->name);
     }
 }
@@ -496,7 +516,7 @@ static void check_pending(Scheduling *s)
 /* The directives of a schedule's items, added to the pipeline. */
 static void elab_schedule(Elab *el, const Item *it, const Env *env)
 {
-    Scheduling s = { .el = el, .schedule = ARENA_NEW(el->arena, Schedule) };
+    Scheduling s       = { .el = el, .schedule = ARENA_NEW(el->arena, Schedule) };
     s.schedule->name   = it->name;
     s.schedule->target = it->target_name;
     s.schedule->loc    = it->loc;

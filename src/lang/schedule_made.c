@@ -1,7 +1,9 @@
-/* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's (stage, rfactor, separate).
+/* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's
+ * (stage, rfactor, separate).
  *
- * Their names, arguments and loops are known here, so that the rest of the schedule can be checked against them; what the functions of rfactor
- * and separate compute is worked out where the schedule is obeyed (plan/derive.c, plan/separate.c). */
+ * Their names, arguments and loops are known here, so that the rest of the schedule can be checked against them; what
+ * the functions of rfactor and separate compute is worked out where the schedule is obeyed (plan/derive.c,
+ * plan/separate.c). */
 #include "lang/scheduling.h"
 
 /* A function beside the pipeline's, of a name that is new: "in.stage", "hist.rfactor.2". */
@@ -12,7 +14,13 @@ static Func *make_function(Scheduling *s, const Directive *d, const char *base, 
     for (int i = 2; map_get(&s->functions, name); i++)
         name = intern(el->cx, arena_printf(el->arena, "%s.%d", base, i));
     Func *f = ARENA_NEW(el->arena, Func);
-    *f      = (Func){ .name = name, .loc = d->loc, .kind = FUNC_DEFINED, .id = -1, .rank = rank, .component_count = d->func->component_count, .types = d->func->types };
+    *f      = (Func){ .name            = name,
+                      .loc             = d->loc,
+                      .kind            = FUNC_DEFINED,
+                      .id              = -1,
+                      .rank            = rank,
+                      .component_count = d->func->component_count,
+                      .types           = d->func->types };
     f->args = ARENA_ARRAY(el->arena, const char *, (size_t)rank);
     for (int k = 0; k < d->func->rank; k++)
         f->args[k] = d->func->args[k];
@@ -65,10 +73,14 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
         while (at < out->names.count && b->arg_count && out->names.at[at] != b->args[0].name)
             at++;
         if (!splits || strcmp(b->info->name, "split") || at == out->names.count) {
-            diag_error(el->cx, d->loc,
-                       arena_printf(el->arena, "begin the update's directives with %s; the others then go to the two functions it makes", d->info->name),
-                       splits ? "only splits of reduction variables may come before `%s`, not `%s`" : "nothing may come before `%s`: there is `%s`", d->info->name,
-                       b->info->name);
+            diag_error(
+                el->cx, d->loc,
+                arena_printf(el->arena,
+                             "begin the update's directives with %s; the others then go to the two functions it makes",
+                             d->info->name),
+                splits ? "only splits of reduction variables may come before `%s`, not `%s`"
+                       : "nothing may come before `%s`: there is `%s`",
+                d->info->name, b->info->name);
             return false;
         }
         out->names.at[at] = b->args[1].name;
@@ -79,7 +91,8 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
     return true;
 }
 
-/* The place of `r` among the reduction loops; -1, with a diagnostic, if it is none of them or the directive is not for an update. */
+/* The place of `r` among the reduction loops; -1, with a diagnostic, if it is none of them or the directive is not for
+ * an update. */
 static int reduction_loop(Scheduling *s, const Directive *d, const char *usage, NameList *loops)
 {
     Elab       *el = s->el;
@@ -93,18 +106,19 @@ static int reduction_loop(Scheduling *s, const Directive *d, const char *usage, 
     for (size_t i = 0; i < loops->names.count; i++)
         if (loops->names.at[i] == r)
             return (int)i;
-    diag_error(el->cx, d->args[0].loc, arena_printf(el->arena, "these do: %s", name_list(el, loops->names.at, loops->names.count)),
+    diag_error(el->cx, d->args[0].loc,
+               arena_printf(el->arena, "these do: %s", name_list(el, loops->names.at, loops->names.count)),
                "the loop `%s` does not run over the reduction", r);
     return -1;
 }
 
-/* A function with an update over the loops but the one at `at`, which alone is left to the update of the directive. Its arguments are free where
- * the update's are, and those beyond. */
+/* A function with an update over the loops but the one at `at`, which alone is left to the update of the directive. Its
+ * arguments are free where the update's are, and those beyond. */
 static Func *make_partial(Scheduling *s, const Directive *d, const char *name, int rank, const NameList *loops, int at)
 {
-    Elab   *el = s->el;
-    Func   *f  = make_function(s, d, name, rank);
-    Update *u  = ARENA_NEW(el->arena, Update);
+    Elab   *el      = s->el;
+    Func   *f       = make_function(s, d, name, rank);
+    Update *u       = ARENA_NEW(el->arena, Update);
     f->update_count = 1;
     f->updates      = u;
     u->loc          = d->loc;
@@ -133,7 +147,8 @@ static Func *make_rfactor(Scheduling *s, Directive *d)
     if (at < 0)
         return NULL;
     if (d->func->rank == KN_MAX_RANK) {
-        diag_error(el->cx, d->loc, NULL, "`%s` has %d dimensions already: there is no room for another", d->func->name, KN_MAX_RANK);
+        diag_error(el->cx, d->loc, NULL, "`%s` has %d dimensions already: there is no room for another", d->func->name,
+                   KN_MAX_RANK);
         return NULL;
     }
     bool clash = false;
@@ -150,7 +165,8 @@ static Func *make_rfactor(Scheduling *s, Directive *d)
     return f;
 }
 
-/* f.update(k).separate(r): f.separate.sum over all other reduction variables, and f.separate, which is that; f's own update goes on over r alone. */
+/* f.update(k).separate(r): f.separate.sum over all other reduction variables, and f.separate, which is that; f's own
+ * update goes on over r alone. */
 static Func *make_separate(Scheduling *s, Directive *d)
 {
     NameList    loops = { { 0 } };
@@ -166,12 +182,13 @@ static Func *make_separate(Scheduling *s, Directive *d)
 static bool begin_version(Scheduling *s, Directive *d)
 {
     if (s->version) {
-        diag_error(s->el->cx, d->loc, "begin a new statement, or write both conditions with &&", "a chain has one `specialize`");
+        diag_error(s->el->cx, d->loc, "begin a new statement, or write both conditions with &&",
+                   "a chain has one `specialize`");
         return false;
     }
-    const Loops *now = loops_of(s, s->func, s->update);
-    s->version       = ARENA_NEW(s->el->arena, Loops);
-    s->version->func = now->func;
+    const Loops *now   = loops_of(s, s->func, s->update);
+    s->version         = ARENA_NEW(s->el->arena, Loops);
+    s->version->func   = now->func;
     s->version->update = now->update;
     for (size_t i = 0; i < now->names.count; i++)
         vec_push(s->el->arena, &s->version->names, now->names.at[i]);
@@ -193,7 +210,7 @@ bool schedule_move_on(Scheduling *s, Directive *d)
         const char *name;
         Func *(*make)(Scheduling *s, Directive *d);
     } makers[] = { { "stage", make_stage }, { "rfactor", make_rfactor }, { "separate", make_separate } };
-    size_t k = 0;
+    size_t k   = 0;
     while (k < sizeof makers / sizeof *makers && strcmp(d->info->name, makers[k].name))
         k++;
     if (k == sizeof makers / sizeof *makers)

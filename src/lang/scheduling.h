@@ -23,13 +23,13 @@ typedef struct Pending {
 typedef struct Scheduling {
     Elab     *el;
     Schedule *schedule;
-    Map       functions;    /* interned name -> Func */
-    Map       loops;        /* Func or Update -> Loops */
-    VEC(Pending)  pending;
-    Func     *func;         /* what the current chain is about */
-    int       update;
-    Loops    *version;      /* the loops of the specialization that it is about; NULL: of the definition itself */
-    int       version_number;
+    Map       functions; /* interned name -> Func */
+    Map       loops;     /* Func or Update -> Loops */
+    VEC(Pending) pending;
+    Func  *func; /* what the current chain is about */
+    int    update;
+    Loops *version; /* the loops of the specialization that it is about; NULL: of the definition itself */
+    int    version_number;
 } Scheduling;
 
 /* The loops of a definition at this moment. */
@@ -37,7 +37,8 @@ Loops *loops_of(Scheduling *s, const Func *f, int update);
 /* "a, b, c" */
 const char *name_list(Elab *el, const char *const *names, size_t count);
 
-/* schedule_made.c: after `specialize`, `stage` and `rfactor` the chain is about what these have made. False after a diagnostic. */
+/* schedule_made.c: after `specialize`, `stage` and `rfactor` the chain is about what these have made. False after a
+ * diagnostic. */
 bool schedule_move_on(Scheduling *s, Directive *d);
 
 #endif

@@ -1,14 +1,14 @@
 /* Templates: a `def` makes functions of functions, or is a formula with holes.
  *
- * A formula, def mean(a, b) = (a + b) / 2, stands for its value with the arguments, whatever they are, put in. The other kind has a body:
- * an instance is the body filed once more, in a scope of its own, with the arguments bound. The same template with the same
- * arguments is the same instance, so `up(f)(x, y) + up(f)(x+1, y)` computes up(f) once. An instance is named after what it
- * defines: g[2] = down(g[1]) gives g[2] and its inner stage g[2].dx. */
+ * A formula, def mean(a, b) = (a + b) / 2, stands for its value with the arguments, whatever they are, put in. The
+ * other kind has a body: an instance is the body filed once more, in a scope of its own, with the arguments bound. The
+ * same template with the same arguments is the same instance, so `up(f)(x, y) + up(f)(x+1, y)` computes up(f) once. An
+ * instance is named after what it defines: g[2] = down(g[1]) gives g[2] and its inner stage g[2].dx. */
 #include "lang/elab.h"
 
 typedef struct Instance Instance;
 struct Instance {
-    Instance    *next;          /* of the same key */
+    Instance    *next; /* of the same key */
     const Entry *template_;
     Value       *args;
     Value        result;
@@ -20,12 +20,12 @@ static uintptr_t value_hash(Value v)
 {
     uint64_t bits = 0;
     switch (v.kind) {
-    case VAL_INT:   return (uintptr_t)v.integer;
+    case VAL_INT: return (uintptr_t)v.integer;
     case VAL_FLOAT: memcpy(&bits, &v.real, sizeof bits); return (uintptr_t)bits;
-    case VAL_EXPR:  return (uintptr_t)v.expr;
-    case VAL_FUNC:  return (uintptr_t)v.func;
-    case VAL_TYPE:  return (uintptr_t)v.type;
-    default:        return 0;
+    case VAL_EXPR: return (uintptr_t)v.expr;
+    case VAL_FUNC: return (uintptr_t)v.func;
+    case VAL_TYPE: return (uintptr_t)v.type;
+    default: return 0;
     }
 }
 
@@ -34,12 +34,14 @@ static bool same_value(Value a, Value b)
     if (a.kind != b.kind)
         return false;
     switch (a.kind) {
-    case VAL_INT:   return a.integer == b.integer;
-    case VAL_FLOAT: return !memcmp(&a.real, &b.real, sizeof a.real) && !memcmp(&a.real32, &b.real32, sizeof a.real32);     /* 0.0 is not -0.0 */
-    case VAL_EXPR:  return a.expr == b.expr;
-    case VAL_FUNC:  return a.func == b.func;
-    case VAL_TYPE:  return a.type == b.type;
-    default:        return false;
+    case VAL_INT: return a.integer == b.integer;
+    case VAL_FLOAT:
+        return !memcmp(&a.real, &b.real, sizeof a.real) &&
+               !memcmp(&a.real32, &b.real32, sizeof a.real32); /* 0.0 is not -0.0 */
+    case VAL_EXPR: return a.expr == b.expr;
+    case VAL_FUNC: return a.func == b.func;
+    case VAL_TYPE: return a.type == b.type;
+    default: return false;
     }
 }
 
@@ -99,7 +101,8 @@ static const Item *find_return(Elab *el, const Entry *t)
             return NULL;
         }
     if (!it->count || it->body[it->count - 1]->kind != ITEM_RETURN) {
-        diag_error(el->cx, t->loc, "end it with: return (x, y) = …", "the template `%s` does not end in `return`", t->name);
+        diag_error(el->cx, t->loc, "end it with: return (x, y) = …", "the template `%s` does not end in `return`",
+                   t->name);
         return NULL;
     }
     return it->body[it->count - 1];
@@ -146,11 +149,13 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
         return ERROR_VALUE;
     const char *current = el->current;
     const bool  strict  = el->pool->strict;
-    const char *name    = unique_name(el, wanted ? wanted : arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name));
-    Scope      *scope   = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
-    const Env  *env     = bind_arguments(el, t, env_root(el, scope), in->args);
-    el->current         = name;
-    el->pool->strict    = false;
+    if (!wanted)
+        wanted = arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name);
+    const char *name  = unique_name(el, wanted);
+    Scope      *scope = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
+    const Env  *env   = bind_arguments(el, t, env_root(el, scope), in->args);
+    el->current       = name;
+    el->pool->strict  = false;
     el->depth += 20;
     file_items(el, env, t->item->body, t->item->count - 1);
     Value v = returned(el, env, t, ret, name);
@@ -177,7 +182,8 @@ static Value *template_arguments(Elab *el, const Env *env, const Entry *t, const
 {
     const int n = t->item->target->count - 1;
     if (call->count - 1 != n) {
-        diag_error(el->cx, call->loc, NULL, "the template `%s` has %d argument%s, but is given %d", t->name, n, n == 1 ? "" : "s", call->count - 1);
+        diag_error(el->cx, call->loc, NULL, "the template `%s` has %d argument%s, but is given %d", t->name, n,
+                   n == 1 ? "" : "s", call->count - 1);
         return NULL;
     }
     Value *args = ARENA_ARRAY(el->arena, Value, (size_t)n + 1);
@@ -206,7 +212,8 @@ Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, con
     if (in)
         return in->result;
     if (el->depth > ELAB_MAX_DEPTH / 2) {
-        diag_error(el->cx, call->loc, "end the recursion with a condition on a constant", "templates are nested too deep");
+        diag_error(el->cx, call->loc, "end the recursion with a condition on a constant",
+                   "templates are nested too deep");
         return ERROR_VALUE;
     }
     in  = ARENA_NEW(el->arena, Instance);

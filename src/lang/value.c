@@ -1,17 +1,29 @@
 /* Values while elaborating: weak literals, typed expressions, and where they meet.
  *
- * A literal is weak: it takes the type of what it meets. Numbers made of literals alone stay weak, integers exact in 128 bits,
- * floats in f64. */
+ * A literal is weak: it takes the type of what it meets. Numbers made of literals alone stay weak, integers exact in
+ * 128 bits, floats in f64. */
 #include "lang/elab.h"
 
 #include <math.h>
 
 static const __int128 weak_most = (__int128)1 << 100;
 
-Value value_int(__int128 v) { return (Value){ .kind = VAL_INT, .integer = v }; }
-Value value_float(double v) { return (Value){ .kind = VAL_FLOAT, .real = v, .real32 = (float)v }; }
-Value value_expr(const Expr *e) { return e ? (Value){ .kind = VAL_EXPR, .expr = e } : ERROR_VALUE; }
-bool  value_is_weak(Value v) { return v.kind == VAL_INT || v.kind == VAL_FLOAT; }
+Value value_int(__int128 v)
+{
+    return (Value){ .kind = VAL_INT, .integer = v };
+}
+Value value_float(double v)
+{
+    return (Value){ .kind = VAL_FLOAT, .real = v, .real32 = (float)v };
+}
+Value value_expr(const Expr *e)
+{
+    return e ? (Value){ .kind = VAL_EXPR, .expr = e } : ERROR_VALUE;
+}
+bool value_is_weak(Value v)
+{
+    return v.kind == VAL_INT || v.kind == VAL_FLOAT;
+}
 
 static double weak_real(Value v)
 {
@@ -38,23 +50,24 @@ const void *hash_key(const uintptr_t *parts, size_t count)
         h = (h ^ parts[i]) * (uintptr_t)0x9E3779B97F4A7C15u;
         h ^= h >> 29;
     }
-    return (const void *)(h | 1);                       /* never NULL */
+    return (const void *)(h | 1); /* never NULL */
 }
 
 const char *value_describe(Elab *el, Value v)
 {
     switch (v.kind) {
-    case VAL_INT:      return arena_printf(el->arena, "the integer %s", weak_text(el, v.integer));
-    case VAL_FLOAT:    return arena_printf(el->arena, "the number %g", v.real);
-    case VAL_EXPR:     return type_table[v.expr->type].name;
-    case VAL_TUPLE:    return arena_printf(el->arena, "a tuple of %d", v.count);
-    case VAL_FUNC:     return v.func->boundary ? "a function" : arena_printf(el->arena, "the function `%s`", v.func->func->name);
-    case VAL_TYPE:     return arena_printf(el->arena, "the type %s", type_table[v.type].name);
-    case VAL_DIM:      return "a dimension of an input";
+    case VAL_INT: return arena_printf(el->arena, "the integer %s", weak_text(el, v.integer));
+    case VAL_FLOAT: return arena_printf(el->arena, "the number %g", v.real);
+    case VAL_EXPR: return type_table[v.expr->type].name;
+    case VAL_TUPLE: return arena_printf(el->arena, "a tuple of %d", v.count);
+    case VAL_FUNC:
+        return v.func->boundary ? "a function" : arena_printf(el->arena, "the function `%s`", v.func->func->name);
+    case VAL_TYPE: return arena_printf(el->arena, "the type %s", type_table[v.type].name);
+    case VAL_DIM: return "a dimension of an input";
     case VAL_TEMPLATE: return arena_printf(el->arena, "the template `%s`", v.entry->name);
-    case VAL_EXTERN:   return arena_printf(el->arena, "the C function `%s`", v.entry->name);
-    case VAL_BUILTIN:  return arena_printf(el->arena, "the function `%s` of the language", v.builtin->name);
-    default:           return "an error";
+    case VAL_EXTERN: return arena_printf(el->arena, "the C function `%s`", v.entry->name);
+    case VAL_BUILTIN: return arena_printf(el->arena, "the function `%s` of the language", v.builtin->name);
+    default: return "an error";
     }
 }
 
@@ -81,7 +94,7 @@ bool value_known_bool(Value v, bool *out)
 
 static bool weak_fits(__int128 v, kn_type t)
 {
-    const int bits = type_bits(t) - type_is_signed(t);
+    const int      bits = type_bits(t) - type_is_signed(t);
     const __int128 hi = ((__int128)1 << bits) - 1, lo = type_is_signed(t) ? -hi - 1 : 0;
     return t != KN_BOOL && v >= lo && v <= hi;
 }
@@ -113,7 +126,8 @@ static const char *range_of(Elab *el, kn_type t)
     return arena_printf(el->arena, "%s..%s", weak_text(el, type_is_signed(t) ? -hi - 1 : 0), weak_text(el, hi));
 }
 
-/* A weak value as a constant of type t; the type is a float if the value is one. `other_side` if it takes the type of another operand. */
+/* A weak value as a constant of type t; the type is a float if the value is one. `other_side` if it takes the type of
+ * another operand. */
 static const Expr *weak_to_type(Elab *el, Value v, kn_type t, Loc loc, bool other_side)
 {
     if (v.kind == VAL_FLOAT)
@@ -124,7 +138,8 @@ static const Expr *weak_to_type(Elab *el, Value v, kn_type t, Loc loc, bool othe
         return expr_int(el->pool, t, (int64_t)v.integer);
     const char *name = type_table[t].name;
     diag_error(el->cx, loc,
-               other_side ? arena_printf(el->arena, "%s holds %s; convert the other side first, as in i32(e)", name, range_of(el, t))
+               other_side ? arena_printf(el->arena, "%s holds %s; convert the other side first, as in i32(e)", name,
+                                         range_of(el, t))
                           : arena_printf(el->arena, "%s holds %s; to wrap it write %s(…)", name, range_of(el, t), name),
                "%s does not fit %s", value_describe(el, v), name);
     return NULL;
@@ -156,8 +171,8 @@ const Expr *value_to_expr(Elab *el, Value v, Loc loc)
     if (v.kind == VAL_INT && weak_fits(v.integer, KN_I32))
         return weak_to_type(el, v, KN_I32, loc, false);
     if (v.kind == VAL_INT)
-        diag_error(el->cx, loc, "give it a type, as in u32(4_000_000_000)", "%s does not fit i32, the type of a bare integer",
-                   value_describe(el, v));
+        diag_error(el->cx, loc, "give it a type, as in u32(4_000_000_000)",
+                   "%s does not fit i32, the type of a bare integer", value_describe(el, v));
     else if (v.kind != VAL_ERROR)
         not_a_number(el, v, loc);
     return NULL;
@@ -171,8 +186,8 @@ const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *wha
     if (!e)
         return NULL;
     if (type_meet((kn_type)e->type, t) != t) {
-        diag_error(el->cx, loc, arena_printf(el->arena, "convert it: %s(…)", type_table[t].name), "%s is %s, but this is %s", what,
-                   type_table[t].name, type_table[e->type].name);
+        diag_error(el->cx, loc, arena_printf(el->arena, "convert it: %s(…)", type_table[t].name),
+                   "%s is %s, but this is %s", what, type_table[t].name, type_table[e->type].name);
         return NULL;
     }
     return convert(el, e, t);
@@ -193,7 +208,8 @@ const Expr *value_to_bool(Elab *el, Value v, Loc loc)
 const Expr *value_to_index(Elab *el, Value v, Loc loc)
 {
     if (v.kind == VAL_FLOAT) {
-        diag_error(el->cx, loc, "convert it: i32(floor(e))", "coordinates are integers, this is %s", value_describe(el, v));
+        diag_error(el->cx, loc, "convert it: i32(floor(e))", "coordinates are integers, this is %s",
+                   value_describe(el, v));
         return NULL;
     }
     const Expr *e = value_to_expr(el, v, loc);
@@ -202,14 +218,15 @@ const Expr *value_to_index(Elab *el, Value v, Loc loc)
     const kn_type t = (kn_type)e->type;
     if (type_is_int(t) && (type_bits(t) < 32))
         return convert(el, e, KN_I32);
-    diag_error(el->cx, loc, type_is_float(t) ? "convert it: i32(floor(e))" : "convert it: i32(e)", "coordinates are i32, this is %s",
-               type_table[t].name);
+    diag_error(el->cx, loc, type_is_float(t) ? "convert it: i32(floor(e))" : "convert it: i32(e)",
+               "coordinates are i32, this is %s", type_table[t].name);
     return NULL;
 }
 
 /* ---- Meeting ---------------------------------------------------------------------------- */
 
-kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea, const Expr **eb)
+kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea,
+                    const Expr **eb)
 {
     *ea = *eb = NULL;
     if (a.kind == VAL_ERROR || b.kind == VAL_ERROR)
@@ -265,29 +282,32 @@ static __int128 weak_shift(__int128 a, __int128 by)
 {
     if (by < 0)
         return by < -126 ? (a < 0 ? -1 : 0) : a >> (int)-by;
-    return a == 0 ? 0 : by > 100 ? weak_most * 2 : (a < 0 ? -a : a) >> (120 - (int)by) ? weak_most * 2 : a * ((__int128)1 << (int)by);
+    return a == 0                                ? 0
+           : by > 100                            ? weak_most * 2
+           : (a < 0 ? -a : a) >> (120 - (int)by) ? weak_most * 2
+                                                 : a * ((__int128)1 << (int)by);
 }
 
 static Value weak_binary_int(Elab *el, TokenKind op, __int128 a, __int128 b, Loc loc)
 {
     __int128 v = 0;
     switch (op) {
-    case T_ADD:    v = a + b; break;
-    case T_SUB:    v = a - b; break;
-    case T_MUL:    v = __builtin_mul_overflow(a, b, &v) ? weak_most * 2 : v; break;
-    case T_DIV:    v = weak_div(a, b); break;
-    case T_MOD:    v = b == 0 ? 0 : a - weak_div(a, b) * b; break;
-    case T_SHL:    v = weak_shift(a, b); break;
-    case T_SHR:    v = weak_shift(a, -b); break;
-    case T_AND:    v = a & b; break;
-    case T_OR:     v = a | b; break;
-    case T_XOR:    v = a ^ b; break;
-    case T_LT:     return value_expr(expr_bool(el->pool, a < b));
-    case T_LE:     return value_expr(expr_bool(el->pool, a <= b));
-    case T_GT:     return value_expr(expr_bool(el->pool, a > b));
-    case T_GE:     return value_expr(expr_bool(el->pool, a >= b));
-    case T_EQ:     return value_expr(expr_bool(el->pool, a == b));
-    default:       return value_expr(expr_bool(el->pool, a != b));
+    case T_ADD: v = a + b; break;
+    case T_SUB: v = a - b; break;
+    case T_MUL: v = __builtin_mul_overflow(a, b, &v) ? weak_most * 2 : v; break;
+    case T_DIV: v = weak_div(a, b); break;
+    case T_MOD: v = b == 0 ? 0 : a - weak_div(a, b) * b; break;
+    case T_SHL: v = weak_shift(a, b); break;
+    case T_SHR: v = weak_shift(a, -b); break;
+    case T_AND: v = a & b; break;
+    case T_OR: v = a | b; break;
+    case T_XOR: v = a ^ b; break;
+    case T_LT: return value_expr(expr_bool(el->pool, a < b));
+    case T_LE: return value_expr(expr_bool(el->pool, a <= b));
+    case T_GT: return value_expr(expr_bool(el->pool, a > b));
+    case T_GE: return value_expr(expr_bool(el->pool, a >= b));
+    case T_EQ: return value_expr(expr_bool(el->pool, a == b));
+    default: return value_expr(expr_bool(el->pool, a != b));
     }
     return v > weak_most || v < -weak_most ? too_large(el, loc) : value_int(v);
 }
@@ -300,12 +320,12 @@ static Value weak_binary_float(Elab *el, TokenKind op, double a, double b, Loc l
     case T_MUL: return value_float(a * b);
     case T_DIV: return value_float(a / b);
     case T_MOD: return value_float(a - b * floor(a / b));
-    case T_LT:  return value_expr(expr_bool(el->pool, a < b));
-    case T_LE:  return value_expr(expr_bool(el->pool, a <= b));
-    case T_GT:  return value_expr(expr_bool(el->pool, a > b));
-    case T_GE:  return value_expr(expr_bool(el->pool, a >= b));
-    case T_EQ:  return value_expr(expr_bool(el->pool, a == b));
-    case T_NE:  return value_expr(expr_bool(el->pool, a != b));
+    case T_LT: return value_expr(expr_bool(el->pool, a < b));
+    case T_LE: return value_expr(expr_bool(el->pool, a <= b));
+    case T_GT: return value_expr(expr_bool(el->pool, a > b));
+    case T_GE: return value_expr(expr_bool(el->pool, a >= b));
+    case T_EQ: return value_expr(expr_bool(el->pool, a == b));
+    case T_NE: return value_expr(expr_bool(el->pool, a != b));
     default:
         diag_error(el->cx, loc, NULL, "`%s` works on integers, this is a float", token_text(op));
         return ERROR_VALUE;
@@ -332,11 +352,13 @@ static const struct {
 static bool works_on(Elab *el, TokenKind op, kn_type t, Loc loc)
 {
     const OperandClass on = typed_ops[op].on;
-    const bool ok = on == ON_ANY || (on == ON_NUMBERS && t != KN_BOOL) || (on == ON_INTS && type_is_int(t))
-                 || (on == ON_BITS && (type_is_int(t) || t == KN_BOOL));
+    const bool         ok = on == ON_ANY || (on == ON_NUMBERS && t != KN_BOOL) || (on == ON_INTS && type_is_int(t)) ||
+                    (on == ON_BITS && (type_is_int(t) || t == KN_BOOL));
     if (!ok)
-        diag_error(el->cx, loc, t == KN_BOOL ? (typed_ops[op].compares ? "compare two at a time: a < b && b < c" : "convert it, as in u8(c)")
-                                             : "convert it, as in i32(e)",
+        diag_error(el->cx, loc,
+                   t == KN_BOOL
+                       ? (typed_ops[op].compares ? "compare two at a time: a < b && b < c" : "convert it, as in u8(c)")
+                       : "convert it, as in i32(e)",
                    "`%s` has no meaning for %s", token_text(op), type_table[t].name);
     return ok;
 }
@@ -348,17 +370,17 @@ static const Expr *fold_ints(Elab *el, ExprOp op, const Expr *a, const Expr *b)
     if (!type_is_int((kn_type)a->type) || !expr_is_int(a, &x) || !expr_is_int(b, &y))
         return NULL;
     const uint64_t u = (uint64_t)x, v = (uint64_t)y;
-    const kn_type  t = (kn_type)a->type;
-    const bool  less = type_is_signed(t) ? x < y : u < v;
+    const kn_type  t    = (kn_type)a->type;
+    const bool     less = type_is_signed(t) ? x < y : u < v;
     switch (op) {
     case EX_ADD: return expr_int(el->pool, t, (int64_t)(u + v));
     case EX_SUB: return expr_int(el->pool, t, (int64_t)(u - v));
     case EX_MUL: return expr_int(el->pool, t, (int64_t)(u * v));
-    case EX_LT:  return expr_bool(el->pool, less);
-    case EX_LE:  return expr_bool(el->pool, less || x == y);
-    case EX_EQ:  return expr_bool(el->pool, x == y);
-    case EX_NE:  return expr_bool(el->pool, x != y);
-    default:     return NULL;
+    case EX_LT: return expr_bool(el->pool, less);
+    case EX_LE: return expr_bool(el->pool, less || x == y);
+    case EX_EQ: return expr_bool(el->pool, x == y);
+    case EX_NE: return expr_bool(el->pool, x != y);
+    default: return NULL;
     }
 }
 
@@ -410,7 +432,8 @@ Value binary_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_
         y             = z;
     }
     const Expr *folded = fold_ints(el, typed_ops[op].op, x, y);
-    return value_expr(folded ? folded : expr_binary(el->pool, typed_ops[op].op, typed_ops[op].compares ? KN_BOOL : t, x, y));
+    return value_expr(folded ? folded
+                             : expr_binary(el->pool, typed_ops[op].op, typed_ops[op].compares ? KN_BOOL : t, x, y));
 }
 
 Value unary_value(Elab *el, TokenKind op, Value a, Loc loc)
@@ -423,18 +446,21 @@ Value unary_value(Elab *el, TokenKind op, Value a, Loc loc)
         const Expr *c = value_to_bool(el, a, loc);
         if (!c)
             return ERROR_VALUE;
-        return value_expr(c->op == EX_INT ? expr_bool(el->pool, !c->u.i) : expr_unary(el->pool, EX_BIT_NOT, KN_BOOL, c));
+        return value_expr(c->op == EX_INT ? expr_bool(el->pool, !c->u.i)
+                                          : expr_unary(el->pool, EX_BIT_NOT, KN_BOOL, c));
     }
     const Expr *e = value_to_expr(el, a, loc);
     if (!e)
         return ERROR_VALUE;
     const kn_type t = (kn_type)e->type;
     if (op == T_SUB ? t == KN_BOOL : type_is_float(t)) {
-        diag_error(el->cx, loc, t == KN_BOOL ? "convert it, as in i32(c)" : "convert it, as in i32(e), or take its bits: reinterpret(u32, e)",
+        diag_error(el->cx, loc,
+                   t == KN_BOOL ? "convert it, as in i32(c)"
+                                : "convert it, as in i32(e), or take its bits: reinterpret(u32, e)",
                    "`%s` has no meaning for %s", token_text(op), type_table[t].name);
         return ERROR_VALUE;
     }
     if (op == T_SUB && e->op == EX_INT)
-        return value_expr(expr_int(el->pool, t, (int64_t)-(uint64_t)e->u.i));
+        return value_expr(expr_int(el->pool, t, (int64_t) - (uint64_t)e->u.i));
     return value_expr(expr_unary(el->pool, op == T_SUB ? EX_NEG : EX_BIT_NOT, t, e));
 }

@@ -63,8 +63,8 @@ static const char *wider(kn_type t)
 
 static void warn_sum(Elab *el, const Expr *e, Loc loc)
 {
-    const kn_type t    = (kn_type)e->type;
-    const Span    fits = { type_min(t), type_max(t) };
+    const kn_type t     = (kn_type)e->type;
+    const Span    fits  = { type_min(t), type_max(t) };
     int           nodes = MOST_NODES;
     Span          exact;
     if (!exact_span(e, &nodes, &exact) || (exact.lo >= fits.lo && exact.hi <= fits.hi))
@@ -138,7 +138,7 @@ static int decide(ExprOp op, Span a, Span b)
     case EX_LE: return a.hi <= b.lo ? 1 : a.lo > b.hi ? 0 : -1;
     case EX_EQ: return apart ? 0 : same ? 1 : -1;
     case EX_NE: return apart ? 1 : same ? 0 : -1;
-    default:    return -1;
+    default: return -1;
     }
 }
 
@@ -156,6 +156,6 @@ void warn_comparison(Elab *el, const Env *env, Value v, Loc loc)
     if (holds >= 0)
         diag_warning(el->cx, WARN_NEVER_TRUE, loc,
                      "leave the condition out, or convert to a wider type before the arithmetic that it is about",
-                     "this %s holds: the one side is %s, the other %s", holds ? "always" : "never",
-                     span_text(el, a), span_text(el, b));
+                     "this %s holds: the one side is %s, the other %s", holds ? "always" : "never", span_text(el, a),
+                     span_text(el, b));
 }

@@ -5,9 +5,9 @@
 
 typedef struct Needed {
     kn_pipeline *p;
-    bool        *func;          /* by id */
-    Map          params;        /* Param -> itself */
-    Map          families;      /* name without the index -> a member that is needed */
+    bool        *func;     /* by id */
+    Map          params;   /* Param -> itself */
+    Map          families; /* name without the index -> a member that is needed */
 } Needed;
 
 static void need_leaf(const Expr *e, void *user)

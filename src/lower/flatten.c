@@ -1,26 +1,28 @@
 /* Flattening: functions become buffers, coordinates become an index.
  *
  * Takes   loops over functions called by coordinates, and storage as boxes.
- * Gives   index = sum of (coordinate - min) * stride per dimension, in 64 bits; a folded dimension counts as coordinate % factor. The stride of the innermost
- *         dimension in memory is the constant 1, for ports too: the runtime sees to that.
- * Holds   coordinates themselves stay in 32 bits; where sizes are constants so are the strides, and the simplifier keeps constant offsets last.
+ * Gives   index = sum of (coordinate - min) * stride per dimension, in 64 bits; a folded dimension counts as coordinate
+ *         % factor. The stride of the innermost dimension in memory is the constant 1, for ports too: the runtime sees
+ *         to that.
+ * Holds   coordinates themselves stay in 32 bits; where sizes are constants so are the strides, and the simplifier
+ *         keeps constant offsets last.
  * From    Ragan-Kelley et al. 2013, section 4.4. */
 #include "lower/span.h"
 
 /* Where a function is stored at the moment. */
 typedef struct Storage {
     const Func    *func;
-    const Buffer **buffers;         /* per component */
+    const Buffer **buffers; /* per component */
     const Expr    *min[KN_MAX_RANK], *extent[KN_MAX_RANK];
-    const Expr   **stride[KN_MAX_RANK];     /* i64, per component (ports' components are laid out on their own) */
-    const int64_t *fold;            /* NULL: none */
+    const Expr   **stride[KN_MAX_RANK]; /* i64, per component (ports' components are laid out on their own) */
+    const int64_t *fold;                /* NULL: none */
 } Storage;
 
 typedef struct Flatten {
     Lower  *lw;
     StmtMap map;
-    VEC(Storage *) open;            /* the innermost last */
-    Map     done;                   /* expressions, while the same storage is open */
+    VEC(Storage *) open; /* the innermost last */
+    Map done;            /* expressions, while the same storage is open */
 } Flatten;
 
 static Storage *find(const Flatten *fl, const Func *f)
@@ -61,7 +63,7 @@ static const Expr *flatten_node(void *user, const Expr *e)
     const Storage *s    = find(fl, e->u.call.func);
     const int      c    = (int)e->u.call.index;
     const kn_type  type = (kn_type)e->type;
-    if (!s)         /* read only where nothing is ever computed: a reduction without steps, a branch that cannot be taken */
+    if (!s) /* read only where nothing is ever computed: a reduction without steps, a branch that cannot be taken */
         return type_is_float(type) ? expr_float(fl->lw->exprs, type, 0) : expr_int(fl->lw->exprs, type, 0);
     return expr_load(fl->lw->exprs, s->buffers[c], (kn_type)e->type, index_of(fl->lw, s, c, e->args));
 }
@@ -91,7 +93,8 @@ static const Stmt *flatten_provide(Flatten *fl, const Stmt *s)
     st->store.atomic = s->provide.atomic;
     st->store.stream = s->provide.func->id >= 0 && plan_func(lw->plan, s->provide.func)->stream;
     for (int c = 0; c < s->provide.count; c++)
-        st->store.places[c] = (Place){ at->buffers[c], index_of(lw, at, c, args), flatten_expr(fl, s->provide.values[c]) };
+        st->store.places[c] =
+            (Place){ at->buffers[c], index_of(lw, at, c, args), flatten_expr(fl, s->provide.values[c]) };
     return st;
 }
 
@@ -139,9 +142,10 @@ static const Stmt *flatten_prefetch(Flatten *fl, const Stmt *s)
     for (int d = 0; d < s->prefetch.rank; d++)
         args[d] = flatten_expr(fl, s->prefetch.args[d]);
     for (int c = 0; at && c < s->prefetch.func->component_count; c++) {
-        Stmt *one     = ARENA_NEW(lw->arena, Stmt);
-        *one          = (Stmt){ .kind = STMT_PREFETCH, .prefetch = { .buffer = at->buffers[c], .index = index_of(lw, at, c, args) } };
-        all           = stmt_pair(lw->arena, all, one);
+        Stmt *one = ARENA_NEW(lw->arena, Stmt);
+        *one      = (Stmt){ .kind     = STMT_PREFETCH,
+                            .prefetch = { .buffer = at->buffers[c], .index = index_of(lw, at, c, args) } };
+        all       = stmt_pair(lw->arena, all, one);
     }
     return all;
 }
@@ -175,22 +179,30 @@ static const Stmt *flatten_realize(Flatten *fl, const Stmt *s)
     const Expr     *size      = expr_int(lw->exprs, KN_I64, 1);
     st->fold                  = s->realize.fold;
     for (int i = 0; i < f->rank; i++) {
-        const int d     = pf->order[i];
-        st->min[d]      = s->realize.min[d];
-        st->extent[d]   = s->realize.extent[d];
+        const int d   = pf->order[i];
+        st->min[d]    = s->realize.min[d];
+        st->extent[d] = s->realize.extent[d];
         for (int c = 0; c < f->component_count; c++)
             st->stride[d][c] = size;
         size = x_op(lw, EX_MUL, size, x_cast(lw, KN_I64, st->extent[d]));
         if (pf->align[d] > 1) {
             const Expr *m = expr_int(lw->exprs, KN_I64, pf->align[d]);
-            size          = x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_add(lw, size, x_sub(lw, m, expr_int(lw->exprs, KN_I64, 1))), m), m);
+            size =
+                x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_add(lw, size, x_sub(lw, m, expr_int(lw->exprs, KN_I64, 1))), m), m);
         }
-        size = named(lw, lets, &let_count, arena_printf(lw->arena, "%s.stride", i + 1 < f->rank ? f->args[pf->order[i + 1]] : f->name), size);
+        size = named(lw, lets, &let_count,
+                     arena_printf(lw->arena, "%s.stride", i + 1 < f->rank ? f->args[pf->order[i + 1]] : f->name), size);
     }
     for (int c = 0; c < f->component_count; c++) {
         Buffer *b = ARENA_NEW(lw->arena, Buffer);
-        *b = (Buffer){ .name = component_name(lw, f, c), .id = (int)lw->program->buffers.count, .kind = BUFFER_SCRATCH, .type = f->types[c], .func = f,
-                       .component = c, .dense = -1, .memory = pf->memory };
+        *b        = (Buffer){ .name      = component_name(lw, f, c),
+                              .id        = (int)lw->program->buffers.count,
+                              .kind      = BUFFER_SCRATCH,
+                              .type      = f->types[c],
+                              .func      = f,
+                              .component = c,
+                              .dense     = -1,
+                              .memory    = pf->memory };
         if (pf->is_output)
             b->name = intern(lw->cx, arena_printf(lw->arena, "%s.stored", b->name));
         vec_push(lw->arena, &lw->program->buffers, b);
@@ -233,16 +245,18 @@ static void open_ports(Flatten *fl)
 {
     Lower *lw = fl->lw;
     for (int i = 0; i < lw->program->port_count; i++) {
-        const Buffer *b = lw->program->buffers.at[i];
-        Storage      *s = b->component ? find(fl, b->func) : new_storage(lw, b->func);
+        const Buffer *b          = lw->program->buffers.at[i];
+        Storage      *s          = b->component ? find(fl, b->func) : new_storage(lw, b->func);
         s->buffers[b->component] = b;
         for (int d = 0; d < b->rank; d++) {
             if (!b->component) {
                 s->min[d]    = x_var(lw, arena_printf(lw->arena, "%s.min.%d", b->name, d));
                 s->extent[d] = x_var(lw, arena_printf(lw->arena, "%s.extent.%d", b->name, d));
             }
-            s->stride[d][b->component] = d == b->dense ? expr_int(lw->exprs, KN_I64, 1)
-                                                       : expr_var(lw->exprs, KN_I64, intern(lw->cx, arena_printf(lw->arena, "%s.stride.%d", b->name, d)));
+            s->stride[d][b->component] =
+                d == b->dense
+                    ? expr_int(lw->exprs, KN_I64, 1)
+                    : expr_var(lw->exprs, KN_I64, intern(lw->cx, arena_printf(lw->arena, "%s.stride.%d", b->name, d)));
         }
         if (!b->component)
             vec_push(lw->arena, &fl->open, s);
@@ -251,8 +265,8 @@ static void open_ports(Flatten *fl)
 
 const Stmt *lower_flatten(Lower *lw, const Stmt *s)
 {
-    Flatten fl  = { .lw = lw };
-    fl.map      = (StmtMap){ lw->arena, flatten_stmt, flatten_expr, NULL };
+    Flatten fl = { .lw = lw };
+    fl.map     = (StmtMap){ lw->arena, flatten_stmt, flatten_expr, NULL };
     map_init(&fl.done, lw->arena);
     open_ports(&fl);
     fl.map.user = &fl;

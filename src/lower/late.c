@@ -58,7 +58,8 @@ bool varying_expr(Varying *v, const Expr *e)
     const char *known = map_get(&v->known, e);
     if (known)
         return known == yes;
-    bool varies = e->op == EX_LOAD ? v->reads || map_get(&v->names, e->u.buffer) == yes : e->op == EX_EXTERN && v->reads;
+    bool varies =
+        e->op == EX_LOAD ? v->reads || map_get(&v->names, e->u.buffer) == yes : e->op == EX_EXTERN && v->reads;
     for (uint32_t i = 0; i < e->count && !varies; i++)
         varies = varying_expr(v, e->args[i]);
     map_set(&v->known, e, (varies ? yes : no));
@@ -69,7 +70,7 @@ void varying_bind(Varying *v, const char *name, bool varies)
 {
     const char *before = map_get(&v->names, name), *now = varies ? yes : no;
     if (before && before != now)
-        map_init(&v->known, v->arena);      /* a sibling has bound it otherwise: what was found there does not hold here */
+        map_init(&v->known, v->arena); /* a sibling has bound it otherwise: what was found there does not hold here */
     map_set(&v->names, name, now);
 }
 
@@ -88,8 +89,8 @@ const Stmt *loop_as(Arena *a, const Stmt *loop, LoopKind kind)
 
 const Expr *index_add(ExprPool *pool, const Expr *a, const Expr *b)
 {
-    int64_t      x = 0, y = 0;
-    const bool   has_x = expr_is_int(a, &x), has_y = expr_is_int(b, &y);
+    int64_t       x = 0, y = 0;
+    const bool    has_x = expr_is_int(a, &x), has_y = expr_is_int(b, &y);
     const kn_type type = (kn_type)a->type;
     if (has_x && has_y)
         return expr_int(pool, type, (int64_t)((uint64_t)x + (uint64_t)y));
@@ -98,8 +99,8 @@ const Expr *index_add(ExprPool *pool, const Expr *a, const Expr *b)
 
 const Expr *index_sub(ExprPool *pool, const Expr *a, const Expr *b)
 {
-    int64_t      x = 0, y = 0;
-    const bool   has_x = expr_is_int(a, &x), has_y = expr_is_int(b, &y);
+    int64_t       x = 0, y = 0;
+    const bool    has_x = expr_is_int(a, &x), has_y = expr_is_int(b, &y);
     const kn_type type = (kn_type)a->type;
     if (has_x && has_y)
         return expr_int(pool, type, (int64_t)((uint64_t)x - (uint64_t)y));

@@ -1,9 +1,10 @@
 /* Loop synthesis: from the outputs back, every function in its place.
  *
  * Takes   a plan.
- * Gives   for each level the names of the boxes needed there, storage for what is stored there, the loops of what is computed there, producers first, then the
- *         level's own next loop. Functions are still called by coordinates.
- * The one idea: inside a level everything is alike. Root is the level without a loop; its "next loop" is nothing, or the copying of outputs that other functions read.
+ * Gives   for each level the names of the boxes needed there, storage for what is stored there, the loops of what is
+ *         computed there, producers first, then the level's own next loop. Functions are still called by coordinates.
+ * The one idea: inside a level everything is alike. Root is the level without a loop; its "next loop" is nothing, or
+ * the copying of outputs that other functions read.
  * From    Ragan-Kelley et al. 2013, sections 4.1 and 4.2. */
 #include "lower/build.h"
 
@@ -98,7 +99,11 @@ Buffer *build_scratch(Build *b, const char *name, kn_type type)
 {
     Lower  *lw     = b->lw;
     Buffer *buffer = ARENA_NEW(lw->arena, Buffer);
-    *buffer        = (Buffer){ .name = intern(lw->cx, name), .id = (int)lw->program->buffers.count, .kind = BUFFER_SCRATCH, .type = type, .dense = -1 };
+    *buffer        = (Buffer){ .name  = intern(lw->cx, name),
+                               .id    = (int)lw->program->buffers.count,
+                               .kind  = BUFFER_SCRATCH,
+                               .type  = type,
+                               .dense = -1 };
     vec_push(lw->arena, &lw->program->buffers, buffer);
     return buffer;
 }
@@ -115,8 +120,10 @@ const Stmt *build_store(Build *b, const Buffer *buffer, const Expr *index, const
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
-/* One side of what need not be computed: the pure definition over its box up to `last`, or from `first` on; the other is NULL. */
-static const Stmt *side_build(Build *b, const PlanDef *def, const FuncBoxes *boxes, int d, const Expr *first, const Expr *last)
+/* One side of what need not be computed: the pure definition over its box up to `last`, or from `first` on; the other
+ * is NULL. */
+static const Stmt *side_build(Build *b, const PlanDef *def, const FuncBoxes *boxes, int d, const Expr *first,
+                              const Expr *last)
 {
     Lower      *lw   = b->lw;
     FuncBoxes   side = *boxes;
@@ -195,7 +202,8 @@ static const Stmt *before_joined(Build *b, const PlanFunc *pf)
     return all;
 }
 
-/* The condition that anything is needed of a function whose box is widened, which may make something of nothing; NULL: it is not, or others run in its loops. */
+/* The condition that anything is needed of a function whose box is widened, which may make something of nothing; NULL:
+ * it is not, or others run in its loops. */
 static const Expr *widened_need(Build *b, const Func *f)
 {
     bool widens = false;
@@ -212,9 +220,11 @@ static const Expr *widened_need(Build *b, const Func *f)
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
 {
     const Func *f   = pf->func;
-    const Stmt *all = f->kind == FUNC_STAGE ? stage_build(b, f)
-                      : stmt_pair(b->lw->arena, before_joined(b, pf), definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
-    all = under(b, widened_need(b, f), all);
+    const Stmt *all = f->kind == FUNC_STAGE
+                          ? stage_build(b, f)
+                          : stmt_pair(b->lw->arena, before_joined(b, pf),
+                                      definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
+    all             = under(b, widened_need(b, f), all);
     if (!level_same(pf->compute, pf->store))
         all = slide_end(b, f, all);
     return under(b, together_alive(b, pf), all);
@@ -231,8 +241,8 @@ static const Expr *let_opened(const Build *b, const Expr *e)
     return e;
 }
 
-/* A number that max - min is never above. Of min(…, min + 31) the part that has a name in common with the other end is to be found here: a proof, which opens all lets,
- * loses the name. Looks `depth` deep. */
+/* A number that max - min is never above. Of min(…, min + 31) the part that has a name in common with the other end is
+ * to be found here: a proof, which opens all lets, loses the name. Looks `depth` deep. */
 static int64_t most_apart(Build *b, const Expr *min, const Expr *max, int depth)
 {
     int64_t    lo, hi, part;
@@ -245,8 +255,9 @@ static int64_t most_apart(Build *b, const Expr *min, const Expr *max, int depth)
     return hi;
 }
 
-/* Constant inside loops, where a tile is seldom much smaller than it may be: then strides are constants, and small storage is on the stack. At root what may be is what the ranges of
- * parameters allow, which can be any number of times what is needed: there it is constant if it is small. */
+/* Constant inside loops, where a tile is seldom much smaller than it may be: then strides are constants, and small
+ * storage is on the stack. At root what may be is what the ranges of parameters allow, which can be any number of times
+ * what is needed: there it is constant if it is small. */
 static const Expr *storage_extent(Build *b, bool root, const Expr *min, const Expr *max)
 {
     enum { SMALL = 16, DEPTH = 4 };
@@ -256,7 +267,7 @@ static const Expr *storage_extent(Build *b, bool root, const Expr *min, const Ex
     int64_t       lo, hi;
     simplifier_bounds(lw->simplifier, extent, &lo, &hi);
     const int64_t opened = hi <= SMALL ? hi : most_apart(b, let_opened(b, min), let_opened(b, max), DEPTH) + 1;
-    hi = opened >= 1 && opened < hi ? opened : hi;
+    hi                   = opened >= 1 && opened < hi ? opened : hi;
     return hi <= most || hi == lo ? x_int(lw, hi) : extent;
 }
 
@@ -267,7 +278,10 @@ static const Sliding *sliding_note(Build *b, const Func *f)
     if (!s->decided)
         return NULL;
     Sliding *note = ARENA_NEW(b->lw->arena, Sliding);
-    *note         = (Sliding){ .count = s->count, .dims = { s->dims[0], s->dims[1] }, .window = { s->window[0], s->window[1] }, .folded = s->count && b->fold[f->id][s->dims[0]] > 0 };
+    *note         = (Sliding){ .count  = s->count,
+                               .dims   = { s->dims[0], s->dims[1] },
+                               .window = { s->window[0], s->window[1] },
+                               .folded = s->count && b->fold[f->id][s->dims[0]] > 0 };
     return note;
 }
 
@@ -286,7 +300,8 @@ static const Stmt *size_check(Build *b, const Func *f, const Expr **extent)
     s->kind            = STMT_CHECK;
     s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = fits;
-    s->check.message   = arena_printf(lw->arena, "the box of `%s` has more elements than compiled code can store (2^%d)", f->name, MOST_BITS);
+    s->check.message = arena_printf(lw->arena, "the box of `%s` has more elements than compiled code can store (2^%d)",
+                                    f->name, MOST_BITS);
     return s;
 }
 
@@ -295,19 +310,21 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
     Arena *a = b->lw->arena;
     if (!body)
         return NULL;
-    Stmt *s           = ARENA_NEW(a, Stmt);
-    s->kind           = STMT_REALIZE;
-    s->realize.func   = f;
-    s->realize.rank   = f->rank;
-    s->realize.min    = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
-    s->realize.extent = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
-    s->realize.fold   = memcpy(ARENA_ARRAY(a, int64_t, KN_MAX_RANK), b->fold[f->id], sizeof b->fold[f->id]);
-    s->realize.body   = body;
+    Stmt *s            = ARENA_NEW(a, Stmt);
+    s->kind            = STMT_REALIZE;
+    s->realize.func    = f;
+    s->realize.rank    = f->rank;
+    s->realize.min     = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
+    s->realize.extent  = ARENA_ARRAY(a, const Expr *, (size_t)f->rank);
+    s->realize.fold    = memcpy(ARENA_ARRAY(a, int64_t, KN_MAX_RANK), b->fold[f->id], sizeof b->fold[f->id]);
+    s->realize.body    = body;
     s->realize.sliding = sliding_note(b, f);
     for (int d = 0; d < f->rank; d++) {
         const SymBox *box    = &b->stored[f->id];
         s->realize.min[d]    = box->min[d];
-        s->realize.extent[d] = b->fold[f->id][d] > 0 ? x_int(b->lw, b->fold[f->id][d]) : storage_extent(b, !plan_func(b->plan, f)->store.def, box->min[d], box->max[d]);
+        s->realize.extent[d] = b->fold[f->id][d] > 0
+                                   ? x_int(b->lw, b->fold[f->id][d])
+                                   : storage_extent(b, !plan_func(b->plan, f)->store.def, box->min[d], box->max[d]);
     }
     return stmt_pair(a, size_check(b, f, s->realize.extent), s);
 }
@@ -317,18 +334,21 @@ static bool is_direct(Build *b, const PlanFunc *pf)
     return pf->is_output && !b->ports[pf->func->id];
 }
 
-const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*core)(Build *b, Nest *nest, int loop), int loop)
+const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*core)(Build *b, Nest *nest, int loop),
+                        int loop)
 {
     const Plan *plan = b->plan;
     bool        any  = !level.def;
     for (int i = 0; i < plan->func_count; i++)
-        any |= plan->funcs[i].func->kind != FUNC_INPUT && (level_same(plan->funcs[i].compute, level) || level_same(plan->funcs[i].store, level));
+        any |= plan->funcs[i].func->kind != FUNC_INPUT &&
+               (level_same(plan->funcs[i].compute, level) || level_same(plan->funcs[i].store, level));
     if (!any || b->failed)
         return b->failed ? NULL : core(b, nest, loop);
     Wraps w = { 0 };
     wraps_open(b, &w);
     for (int i = 0; i < plan->func_count; i++)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && !level_same(plan->funcs[i].compute, level))
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) &&
+            !level_same(plan->funcs[i].compute, level))
             slide_begin(b, plan->funcs[i].func, &w);
     for (int i = 0; i < plan->func_count; i++)
         if (level_same(plan->funcs[i].compute, level))
@@ -336,11 +356,13 @@ const Stmt *level_build(Build *b, PlanLevel level, Nest *nest, const Stmt *(*cor
     regions_begin(b, level, nest, &w);
     const Stmt *body = NULL;
     for (int i = 0; i < plan->func_count && !b->failed; i++)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) && b->boxes[i].needed && (b->stored[i].known || is_direct(b, &plan->funcs[i])))
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].compute, level) &&
+            b->boxes[i].needed && (b->stored[i].known || is_direct(b, &plan->funcs[i])))
             body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
     body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
     for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
-        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && b->stored[i].known && !is_direct(b, &plan->funcs[i]))
+        if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && b->stored[i].known &&
+            !is_direct(b, &plan->funcs[i]))
             body = realize(b, plan->funcs[i].func, body);
     return wraps_close(b, &w, body);
 }
@@ -393,7 +415,13 @@ static Func *make_port(Build *b, const Func *f)
 {
     Lower *lw = b->lw;
     Func  *p  = ARENA_NEW(lw->arena, Func);
-    *p        = (Func){ .name = f->name, .loc = f->loc, .kind = FUNC_DEFINED, .id = -1, .rank = f->rank, .component_count = f->component_count, .types = f->types };
+    *p        = (Func){ .name            = f->name,
+                        .loc             = f->loc,
+                        .kind            = FUNC_DEFINED,
+                        .id              = -1,
+                        .rank            = f->rank,
+                        .component_count = f->component_count,
+                        .types           = f->types };
     p->args   = ARENA_ARRAY(lw->arena, const char *, (size_t)f->rank);
     p->values = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->component_count);
     const Expr *args[KN_MAX_RANK];
@@ -409,20 +437,29 @@ static Func *make_port(Build *b, const Func *f)
 /* Rows of vectors. */
 static PlanDef *copy_def(Build *b, const Func *port)
 {
-    Lower   *lw  = b->lw;
-    PlanDef *def = ARENA_NEW(lw->arena, PlanDef);
-    *def         = (PlanDef){ .func = port, .update = -1, .loop_count = port->rank ? port->rank + 1 : 0, .step_count = port->rank ? 1 : 0 };
-    def->loops   = ARENA_ARRAY(lw->arena, PlanLoop, (size_t)port->rank + 1);
-    def->steps   = ARENA_ARRAY(lw->arena, PlanStep, 1);
+    Lower   *lw     = b->lw;
+    PlanDef *def    = ARENA_NEW(lw->arena, PlanDef);
+    def->func       = port;
+    def->update     = -1;
+    def->loop_count = port->rank ? port->rank + 1 : 0;
+    def->step_count = port->rank ? 1 : 0;
+    def->loops      = ARENA_ARRAY(lw->arena, PlanLoop, (size_t)port->rank + 1);
+    def->steps      = ARENA_ARRAY(lw->arena, PlanStep, 1);
     for (int d = port->rank - 1; d > 0; d--)
         def->loops[port->rank - 1 - d] = (PlanLoop){ .name = port->args[d], .var = port->args[d], .kind = LOOP_SERIAL };
     if (!port->rank)
         return def;
-    const char *outer = intern(lw->cx, arena_printf(lw->arena, "%s.outer", port->args[0])), *inner = intern(lw->cx, arena_printf(lw->arena, "%s.lanes", port->args[0]));
-    const int   lanes = lw->vector_bits / (8 * (int)kn_type_size(port->types[0]));
+    const char *outer          = intern(lw->cx, arena_printf(lw->arena, "%s.outer", port->args[0])),
+               *inner          = intern(lw->cx, arena_printf(lw->arena, "%s.lanes", port->args[0]));
+    const int lanes            = lw->vector_bits / (8 * (int)kn_type_size(port->types[0]));
     def->loops[port->rank - 1] = (PlanLoop){ .name = outer, .var = outer, .kind = LOOP_SERIAL };
     def->loops[port->rank]     = (PlanLoop){ .name = inner, .var = inner, .kind = LOOP_VECTOR };
-    def->steps[0]              = (PlanStep){ .kind = STEP_SPLIT, .whole = port->args[0], .outer = outer, .inner = inner, .factor = lanes, .tail = TAIL_SHIFT_INWARD };
+    def->steps[0]              = (PlanStep){ .kind   = STEP_SPLIT,
+                                             .whole  = port->args[0],
+                                             .outer  = outer,
+                                             .inner  = inner,
+                                             .factor = lanes,
+                                             .tail   = TAIL_SHIFT_INWARD };
     return def;
 }
 
@@ -435,8 +472,8 @@ static const Stmt *copy_outputs(Build *b, Nest *none, int loop)
         const Func *f = b->plan->outputs[i], *port = b->ports[f->id];
         if (!port)
             continue;
-        FuncBoxes *boxes = ARENA_NEW(b->lw->arena, FuncBoxes);
-        boxes->pure      = port_box(b, f);
+        FuncBoxes *boxes   = ARENA_NEW(b->lw->arena, FuncBoxes);
+        boxes->pure        = port_box(b, f);
         const PlanDef *def = copy_def(b, port);
         all = stmt_pair(b->lw->arena, all, stmt_produce(b->lw->arena, port, -1, definition_build(b, def, boxes)));
     }
@@ -447,13 +484,19 @@ static const Stmt *copy_outputs(Build *b, Nest *none, int loop)
 
 static void add_port(Build *b, const Func *f, int component, BufferKind kind)
 {
-    Lower  *lw     = b->lw;
-    Buffer *buffer = ARENA_NEW(lw->arena, Buffer);
-    const PlanFunc *pf = plan_func(b->plan, f);
-    *buffer = (Buffer){ .name = f->component_count == 1 ? f->name : intern(lw->cx, arena_printf(lw->arena, "%s.%d", f->name, component)),
-                        .id = (int)lw->program->buffers.count, .kind = kind, .type = f->types[component], .component = component, .rank = f->rank,
-                        .func = b->ports[f->id] ? b->ports[f->id] : f, .dense = f->rank ? pf->order[0] : -1 };
-    buffer->name = intern(lw->cx, buffer->name);
+    Lower          *lw     = b->lw;
+    Buffer         *buffer = ARENA_NEW(lw->arena, Buffer);
+    const PlanFunc *pf     = plan_func(b->plan, f);
+    const char     *part   = arena_printf(lw->arena, "%s.%d", f->name, component);
+    *buffer                = (Buffer){ .name      = f->component_count == 1 ? f->name : intern(lw->cx, part),
+                                       .id        = (int)lw->program->buffers.count,
+                                       .kind      = kind,
+                                       .type      = f->types[component],
+                                       .component = component,
+                                       .rank      = f->rank,
+                                       .func      = b->ports[f->id] ? b->ports[f->id] : f,
+                                       .dense     = f->rank ? pf->order[0] : -1 };
+    buffer->name           = intern(lw->cx, buffer->name);
     vec_push(lw->arena, &lw->program->buffers, buffer);
     lw->program->port_count++;
 }

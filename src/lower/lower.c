@@ -24,7 +24,8 @@ static const char *identifier(Arena *a, const char *name)
     return s;
 }
 
-/* Is the value what its operators make of it, whatever is in memory? A function that is stored has other values where it was not computed. Not found out for large ones. */
+/* Is the value what its operators make of it, whatever is in memory? A function that is stored has other values where
+ * it was not computed. Not found out for large ones. */
 static bool stands_alone(const Expr *e, int *nodes)
 {
     if (--*nodes < 0 || (e->op == EX_CALL && e->u.call.func->kind != FUNC_INPUT))
@@ -41,8 +42,8 @@ static bool range_of_rounded(void *user, const Expr *e, int64_t *lo, int64_t *hi
     if (e->type != KN_I32 || !stands_alone(e, &nodes))
         return false;
     const Range r = value_range(user, e);
-    *lo = (int64_t)r.lo;
-    *hi = (int64_t)r.hi;
+    *lo           = (int64_t)r.lo;
+    *hi           = (int64_t)r.hi;
     return true;
 }
 
@@ -63,10 +64,18 @@ Simplifier *lower_knowledge(Lower *lw, Arena *arena)
 
 Program *lower(Plan *plan, const LowerOptions *options)
 {
-    Program *p = ARENA_NEW(plan->arena, Program);
-    Lower    lw = { .cx = plan->cx, .arena = plan->arena, .exprs = &plan->exprs, .plan = plan, .program = p,
+    Program *p  = ARENA_NEW(plan->arena, Program);
+    Lower    lw = { .cx          = plan->cx,
+                    .arena       = plan->arena,
+                    .exprs       = &plan->exprs,
+                    .plan        = plan,
+                    .program     = p,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
-    *p = (Program){ .cx = plan->cx, .arena = plan->arena, .exprs = lw.exprs, .name = identifier(plan->arena, plan->name), .strict_float = options->strict_float };
+    *p          = (Program){ .cx           = plan->cx,
+                             .arena        = plan->arena,
+                             .exprs        = lw.exprs,
+                             .name         = identifier(plan->arena, plan->name),
+                             .strict_float = options->strict_float };
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
     const int errors = plan->cx->error_count;

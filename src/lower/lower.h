@@ -5,18 +5,19 @@
 #include "ir/simplify.h"
 #include "plan/plan.h"
 
-/* A coordinate of lowered code lies within ±2^28 (checked when the function is called), so sums of a few of them never wrap. */
+/* A coordinate of lowered code lies within ±2^28 (checked when the function is called), so sums of a few of them never
+ * wrap. */
 enum { MOST_COORDINATE = 1 << 28 };
 
 typedef struct Lower {
-    kn_context *cx;
-    Arena      *arena;
-    ExprPool   *exprs;          /* the plan's */
-    const Plan *plan;
-    Program    *program;
-    Simplifier *simplifier;     /* knows no more than what always holds */
-    struct ValueRanges *values; /* values.c */
-    int         vector_bits;    /* of the target, for choices of shape */
+    kn_context         *cx;
+    Arena              *arena;
+    ExprPool           *exprs; /* the plan's */
+    const Plan         *plan;
+    Program            *program;
+    Simplifier         *simplifier;  /* knows no more than what always holds */
+    struct ValueRanges *values;      /* values.c */
+    int                 vector_bits; /* of the target, for choices of shape */
 } Lower;
 
 /* One pass: takes the body of the program, gives the next. */
@@ -30,8 +31,8 @@ extern const int       lower_pass_count;
 
 typedef struct LowerOptions {
     bool        strict_float;
-    int         vector_bits;    /* 0: 256 */
-    const char *until;          /* stop after this pass; NULL: all of them */
+    int         vector_bits; /* 0: 256 */
+    const char *until;       /* stop after this pass; NULL: all of them */
 } LowerOptions;
 
 /* A simplifier that knows what always holds: the ranges of parameters, and of what is made of them. */
@@ -41,13 +42,14 @@ Simplifier *lower_knowledge(Lower *lw, Arena *arena);
 Program *lower(Plan *plan, const LowerOptions *options);
 
 /* ---- The passes, in order; each in the file of its name ---- */
-const Stmt *lower_loops(Lower *lw, const Stmt *none);           /* loops.c: loops for every definition, with regions, realizations and sliding windows */
-const Stmt *lower_flatten(Lower *lw, const Stmt *s);            /* flatten.c: functions become buffers, calls loads */
-const Stmt *lower_unswitch(Lower *lw, const Stmt *s);           /* unswitch.c */
-const Stmt *lower_partition(Lower *lw, const Stmt *s);          /* partition.c */
-const Stmt *lower_unroll(Lower *lw, const Stmt *s);             /* unroll.c */
-const Stmt *lower_vectorize(Lower *lw, const Stmt *s);          /* vectorize.c: bodies of vector loops made fit for lanes */
-const Stmt *lower_simplify(Lower *lw, const Stmt *s);           /* simplify.c */
-const Stmt *lower_math(Lower *lw, const Stmt *s);               /* math.c: mathematical functions as their expansions */
+/* loops.c: loops for every definition, with regions, realizations and sliding windows. */
+const Stmt *lower_loops(Lower *lw, const Stmt *none);
+const Stmt *lower_flatten(Lower *lw, const Stmt *s);   /* flatten.c: functions become buffers, calls loads */
+const Stmt *lower_unswitch(Lower *lw, const Stmt *s);  /* unswitch.c */
+const Stmt *lower_partition(Lower *lw, const Stmt *s); /* partition.c */
+const Stmt *lower_unroll(Lower *lw, const Stmt *s);    /* unroll.c */
+const Stmt *lower_vectorize(Lower *lw, const Stmt *s); /* vectorize.c: bodies of vector loops made fit for lanes */
+const Stmt *lower_simplify(Lower *lw, const Stmt *s);  /* simplify.c */
+const Stmt *lower_math(Lower *lw, const Stmt *s);      /* math.c: mathematical functions as their expansions */
 
 #endif

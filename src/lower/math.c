@@ -1,4 +1,5 @@
-/* exp, log, pow, sin … become the sequences of basic operators that they are (ir/math.h): the same in every backend and in the interpreter. */
+/* exp, log, pow, sin … become the sequences of basic operators that they are (ir/math.h): the same in every backend and
+ * in the interpreter. */
 #include "ir/math.h"
 #include "lower/lower.h"
 

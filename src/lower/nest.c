@@ -1,10 +1,12 @@
 /* The loops of one definition.
  *
  * Takes   a definition with its loops and the steps that made them from its variables, and the box to be computed.
- * Gives   the loops, outermost first; after each, a `let` for every variable that has become known, and what is computed at that level.
- * Tails   A split inner loop is as long as is left. If it is a vector or unrolled, its length is fixed: SHIFT_INWARD begins the last one earlier, and keeps a
- *         plain copy of the loops for extents below the factor; GUARD tests whether a whole one is left and else runs a plain loop; PREDICATE runs the last one under a
- *         condition per lane. No region grows, so every size can be computed.
+ * Gives   the loops, outermost first; after each, a `let` for every variable that has become known, and what is
+ *         computed at that level.
+ * Tails   A split inner loop is as long as is left. If it is a vector or unrolled, its length is fixed: SHIFT_INWARD
+ *         begins the last one earlier, and keeps a plain copy of the loops for extents below the factor; GUARD tests
+ *         whether a whole one is left and else runs a plain loop; PREDICATE runs the last one under a condition per
+ *         lane. No region grows, so every size can be computed.
  * From    Ragan-Kelley et al. 2013, section 4.1. */
 #include "lower/build.h"
 
@@ -76,7 +78,8 @@ static bool is_hard(const Nest *n, const char *name)
     return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
 }
 
-/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what they compute has no meaning. */
+/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what
+ * they compute has no meaning. */
 static bool may_shift(const Nest *n, const PlanStep *s)
 {
     bool parallel = false;
@@ -96,18 +99,19 @@ void nest_init(Build *b, Nest *n, const PlanDef *def, const FuncBoxes *boxes)
     const Func   *f = def->func;
     Arena        *a = b->lw->arena;
     const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
-    *n              = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    *n = (Nest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
     const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
-    n->names        = ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
-    n->modes        = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
-    n->scalar       = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
+    n->names =
+        ARENA_ARRAY(a, NestName, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
+    n->modes  = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
+    n->scalar = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d]) {
             NestName *at = add_name(n, f->args[d]);
             if (u && boxes->tables[def->update].buffer)
-                continue;           /* known in each step */
-            at->min    = range.min[d];
-            at->extent = x_add(b->lw, x_sub(b->lw, range.max[d], range.min[d]), x_int(b->lw, 1));
+                continue; /* known in each step */
+            at->min      = range.min[d];
+            at->extent   = x_add(b->lw, x_sub(b->lw, range.max[d], range.min[d]), x_int(b->lw, 1));
             n->shared[d] = f->id >= 0 && box_widens(b, f, d);
             n->widened |= n->shared[d];
         }
@@ -127,7 +131,8 @@ Nest nest_copy(Build *b, const Nest *n)
 {
     Nest   c = *n;
     Arena *a = b->lw->arena;
-    c.names  = ARENA_ARRAY(a, NestName, (size_t)(n->def->func->rank + 3 * n->def->step_count + n->def->loop_count + 2 * KN_MAX_RANK + 2));
+    c.names  = ARENA_ARRAY(
+         a, NestName, (size_t)(n->def->func->rank + 3 * n->def->step_count + n->def->loop_count + 2 * KN_MAX_RANK + 2));
     c.modes  = ARENA_ARRAY(a, SplitMode, (size_t)n->def->step_count);
     c.scalar = ARENA_ARRAY(a, bool, (size_t)n->def->loop_count);
     memcpy(c.names, n->names, (size_t)n->name_count * sizeof *c.names);
@@ -135,8 +140,8 @@ Nest nest_copy(Build *b, const Nest *n)
     memcpy(c.scalar, n->scalar, (size_t)n->def->loop_count * sizeof *c.scalar);
     c.partners = ARENA_ARRAY(a, Nest *, (size_t)n->partner_count);
     for (int i = 0; i < n->partner_count; i++) {
-        c.partners[i]  = ARENA_NEW(a, Nest);
-        *c.partners[i] = nest_copy(b, n->partners[i]);
+        c.partners[i]       = ARENA_NEW(a, Nest);
+        *c.partners[i]      = nest_copy(b, n->partners[i]);
         c.partners[i]->lead = c.modes;
     }
     return c;
@@ -147,7 +152,8 @@ Nest nest_copy(Build *b, const Nest *n)
 static void        range_of(Build *b, Nest *n, const char *name);
 static const Expr *safe(Build *b, const Expr *e);
 
-/* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in them. */
+/* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in
+ * them. */
 static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
 {
     Lower        *lw = b->lw;
@@ -157,12 +163,12 @@ static void range_of_rvar(Build *b, Nest *n, NestName *at, const RVar *r)
     for (int i = 0; i < n->name_count; i++)
         if (!n->names[i].bound && &n->names[i] != at && n->names[i].min)
             spans_bind(&b->spans, n->names[i].name, nest_span(b, n, n->names[i].name));
-    for (int d = 0; d < n->def->func->rank; d++)        /* of a step table's nest: the most it can be */
+    for (int d = 0; d < n->def->func->rank; d++) /* of a step table's nest: the most it can be */
         if (u->is_free[d] && !nest_find(n, n->def->func->args[d])->min)
             spans_bind(&b->spans, n->def->func->args[d], (Span){ n->box.min[d], n->box.max[d] });
     const Span lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
-    at->min       = safe(b, lo.min ? lo.min : r->lo);
-    at->extent    = x_sub(lw, safe(b, hi.max ? hi.max : r->hi), at->min);
+    at->min    = safe(b, lo.min ? lo.min : r->lo);
+    at->extent = x_sub(lw, safe(b, hi.max ? hi.max : r->hi), at->min);
     if (lo.min != lo.max || hi.min != hi.max) {
         const Expr *v = var(b, r->name);
         n->guard      = x_and(lw, n->guard, x_and(lw, x_le(lw, r->lo, v), x_op(lw, EX_LT, v, r->hi)));
@@ -210,8 +216,9 @@ static void range_of(Build *b, Nest *n, const char *name)
     const PlanStep *s = split_of_outer(n, name, &index);
     if (s) {
         range_of(b, n, s->whole);
-        at->min    = x_int(lw, 0);
-        at->extent = x_op(lw, EX_DIV, x_add(lw, nest_find(n, s->whole)->extent, x_int(lw, s->factor - 1)), x_int(lw, s->factor));
+        at->min = x_int(lw, 0);
+        at->extent =
+            x_op(lw, EX_DIV, x_add(lw, nest_find(n, s->whole)->extent, x_int(lw, s->factor - 1)), x_int(lw, s->factor));
         return;
     }
     s = split_of_inner(n, name, &index);
@@ -261,7 +268,7 @@ Span nest_span_all(Build *b, Nest *n, const char *name)
         return (Span){ var(b, name), var(b, name) };
     if (!at->min)
         range_of(b, n, name);
-    for (int d = 0; !at->min; d++)          /* free in a step that is not known here: the most it can be */
+    for (int d = 0; !at->min; d++) /* free in a step that is not known here: the most it can be */
         if (n->def->func->args[d] == name)
             return (Span){ n->box.min[d], n->box.max[d] };
     const Expr *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
@@ -272,10 +279,11 @@ Span nest_span_all(Build *b, Nest *n, const char *name)
         const PlanStep *s = &n->def->steps[i];
         if (s->kind != STEP_SPLIT || s->whole != name)
             continue;
-        const Span outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
+        const Span  outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
         const Expr *low  = x_add(lw, piece(lw, s, mode_of(n, i), outer.min, at->extent), inner.min);
         const Expr *high = x_add(lw, piece(lw, s, mode_of(n, i), outer.max, at->extent), inner.max);
-        /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never empty */
+        /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never
+         * empty */
         const bool  guarded = mode_of(n, i) == SPLIT_GUARD || mode_of(n, i) == SPLIT_OPEN;
         const Expr *first   = x_add(lw, at->min, low);
         return (Span){ guarded ? x_min(lw, last, first) : first, x_min(lw, last, x_add(lw, at->min, high)) };
@@ -283,7 +291,8 @@ Span nest_span_all(Build *b, Nest *n, const char *name)
     return all;
 }
 
-/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions then. */
+/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions
+ * then. */
 Span nest_span(Build *b, Nest *n, const char *name)
 {
     Lower      *lw = b->lw;
@@ -313,7 +322,8 @@ static void bind_whole(Build *b, Nest *n, int index, Wraps *w)
     range_of(b, n, s->whole);
     range_of(b, n, s->inner);
     const NestName *whole = nest_find(n, s->whole);
-    const Expr     *value = x_add(lw, whole->min, x_add(lw, piece(lw, s, n->modes[index], var(b, s->outer), whole->extent), var(b, s->inner)));
+    const Expr     *begin = piece(lw, s, n->modes[index], var(b, s->outer), whole->extent);
+    const Expr     *value = x_add(lw, whole->min, x_add(lw, begin, var(b, s->inner)));
     const Expr     *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
     const bool      guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
     nest_bind(b, n, s->whole, value, w);
@@ -376,17 +386,21 @@ static void bind_known(Build *b, Nest *n, Wraps *w)
 
 /* ---- The innermost ----------------------------------------------------------------------- */
 
-/* An expression on its way to having all its marked calls clamped. Marked is what a call was before its own indices changed. */
+/* An expression on its way to having all its marked calls clamped. Marked is what a call was before its own indices
+ * changed. */
 typedef struct Clamping {
     Build         *b;
-    const PlanDef *def;         /* whose value it is; NULL: nobody's */
+    const PlanDef *def; /* whose value it is; NULL: nobody's */
     Map            done;
 } Clamping;
 
-/* The dimensions along which a call is of the place that the update itself writes, which its loops keep within the storage: an atomic update must find its own place. */
+/* The dimensions along which a call is of the place that the update itself writes, which its loops keep within the
+ * storage: an atomic update must find its own place. */
 static uintptr_t own_place(const Clamping *c, const Expr *call)
 {
-    const Update *u    = c->def && c->def->update >= 0 && call->u.call.func == c->def->func ? &c->def->func->updates[c->def->update] : NULL;
+    const Update *u    = c->def && c->def->update >= 0 && call->u.call.func == c->def->func
+                             ? &c->def->func->updates[c->def->update]
+                             : NULL;
     uintptr_t     dims = 0;
     for (int d = 0; u && d < c->def->func->rank; d++)
         if (u->is_free[d] && call->args[d] == u->args[d])
@@ -394,12 +408,13 @@ static uintptr_t own_place(const Clamping *c, const Expr *call)
     return dims;
 }
 
-/* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element for that. */
+/* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element
+ * for that. */
 static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
 {
     Lower       *lw  = b->lw;
     const SymBox box = f->kind == FUNC_INPUT ? port_box(b, f) : b->stored[f->id];
-    const bool   any = f->kind == FUNC_INPUT || box.known;           /* else it is read nowhere */
+    const bool   any = f->kind == FUNC_INPUT || box.known; /* else it is read nowhere */
     for (int d = 0; d < f->rank && any; d++)
         if (marked >> d & 1)
             args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
@@ -411,8 +426,8 @@ static const Expr *clamp_calls(Clamping *c, const Expr *e)
     const Expr *known = map_get(&c->done, e);
     if (known || !e->count)
         return known ? known : e;
-    const uintptr_t marked = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->unsafe, e) & ~own_place(c, e) : 0;
-    const Expr    **args   = ARENA_ARRAY(lw->arena, const Expr *, e->count);
+    const uintptr_t marked  = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->unsafe, e) & ~own_place(c, e) : 0;
+    const Expr    **args    = ARENA_ARRAY(lw->arena, const Expr *, e->count);
     bool            changed = marked;
     for (uint32_t i = 0; i < e->count; i++) {
         args[i] = clamp_calls(c, e->args[i]);
@@ -437,7 +452,8 @@ static const Expr *safe(Build *b, const Expr *e)
     return safe_in(b, NULL, e);
 }
 
-/* Does the place lie between two numbers, whatever is read to find it? Where a step happens, what it reads has been computed. */
+/* Does the place lie between two numbers, whatever is read to find it? Where a step happens, what it reads has been
+ * computed. */
 static bool is_within(Lower *lw, const Expr *place, const Expr *min, const Expr *max)
 {
     int64_t lo, hi;
@@ -447,7 +463,8 @@ static bool is_within(Lower *lw, const Expr *place, const Expr *min, const Expr 
     return lo <= r.lo && r.hi <= hi;
 }
 
-/* What is written outside the box is dropped: outside all that is stored, because a later step may read it, or where it is known, what this step is for. */
+/* What is written outside the box is dropped: outside all that is stored, because a later step may read it, or where it
+ * is known, what this step is for. */
 static const Expr *write_guard(Build *b, const Nest *n)
 {
     Lower        *lw = b->lw;
@@ -491,21 +508,23 @@ static const Expr *point_needed(Build *b, const Nest *n)
     const Expr *c  = NULL;
     for (int d = 0; n->widened && d < f->rank; d++)
         if (n->shared[d])
-            c = x_and(lw, c, x_and(lw, x_le(lw, n->box.min[d], var(b, f->args[d])), x_le(lw, var(b, f->args[d]), n->box.max[d])));
+            c = x_and(
+                lw, c,
+                x_and(lw, x_le(lw, n->box.min[d], var(b, f->args[d])), x_le(lw, var(b, f->args[d]), n->box.max[d])));
     return c;
 }
 
 static const Stmt *provide(Build *b, Nest *n)
 {
-    Lower        *lw = b->lw;
-    const Func   *f  = n->def->func;
-    const Update *u  = update_of(n);
+    Lower        *lw    = b->lw;
+    const Func   *f     = n->def->func;
+    const Update *u     = update_of(n);
     const Expr   *plain = NULL, *reading = NULL;
-    Stmt         *s  = ARENA_NEW(lw->arena, Stmt);
-    s->kind          = STMT_PROVIDE;
-    s->provide.func  = f;
-    s->provide.rank  = f->rank;
-    s->provide.count = f->component_count;
+    Stmt         *s   = ARENA_NEW(lw->arena, Stmt);
+    s->kind           = STMT_PROVIDE;
+    s->provide.func   = f;
+    s->provide.rank   = f->rank;
+    s->provide.count  = f->component_count;
     s->provide.atomic = n->def->atomic;
     s->provide.args   = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->rank);
     s->provide.values = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->component_count);
@@ -513,10 +532,11 @@ static const Stmt *provide(Build *b, Nest *n)
         s->provide.args[d] = u ? safe(b, u->args[d]) : var(b, f->args[d]);
     for (int c = 0; c < f->component_count; c++)
         s->provide.values[c] = safe_in(b, n->def, u ? u->values[c] : f->values[c]);
-    /* the place before what the condition reads: where a step writes nothing that is needed, that may not be there; and after the rest of the condition: where that does
-     * not hold, what the place reads may not be there. Neither may be there for points that nobody needs */
+    /* the place before what the condition reads: where a step writes nothing that is needed, that may not be there; and
+     * after the rest of the condition: where that does not hold, what the place reads may not be there. Neither may be
+     * there for points that nobody needs */
     const Stmt *result = s;
-    const Expr *at     = write_guard(b, n), *needed = point_needed(b, n);
+    const Expr *at = write_guard(b, n), *needed = point_needed(b, n);
     if (u && u->where)
         split_condition(lw, u->where, &plain, &reading);
     if (reading)
@@ -560,7 +580,9 @@ static const Stmt *next(Build *b, Nest *n, int i)
     const Stmt *body = n->partner_count && i == together_depth(n) ? own_part(b, n, i) : own(b, n, i);
     for (int k = 0; k < n->partner_count; k++)
         if (n->partners[k]->def->with.loop == i - 1)
-            body = stmt_pair(b->lw->arena, body, stmt_produce(b->lw->arena, n->partners[k]->def->func, n->partners[k]->def->update, own_part(b, n->partners[k], i)));
+            body = stmt_pair(b->lw->arena, body,
+                             stmt_produce(b->lw->arena, n->partners[k]->def->func, n->partners[k]->def->update,
+                                          own_part(b, n->partners[k], i)));
     return body;
 }
 
@@ -570,10 +592,10 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
     Lower          *lw   = b->lw;
     const PlanLoop *loop = &n->def->loops[i];
     range_of(b, n, loop->var);
-    NestName    *at     = nest_find(n, loop->var);
-    const Expr  *min = simplify(lw->simplifier, at->min), *extent = simplify(lw->simplifier, at->extent);
-    const Expr  *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
-    Wraps        w = { 0 };
+    NestName   *at  = nest_find(n, loop->var);
+    const Expr *min = simplify(lw->simplifier, at->min), *extent = simplify(lw->simplifier, at->extent);
+    const Expr *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
+    Wraps       w    = { 0 };
     wraps_open(b, &w);
     Scope scope = { loop->var, NULL };
     vec_push(lw->arena, &b->scopes, scope);
@@ -592,8 +614,8 @@ static const Stmt *plain_loop(Build *b, Nest *n, int i)
 static void make_scalar(Nest *n, const PlanStep *s, int index)
 {
     n->scalar[nest_loop(n->def, s->inner)] = true;
-    n->modes[index]                 = SPLIT_EXACT;
-    nest_find(n, s->inner)->min     = NULL;
+    n->modes[index]                        = SPLIT_EXACT;
+    nest_find(n, s->inner)->min            = NULL;
 }
 
 /* The loops for extents below the factor: at most one iteration of the outer one, and a plain inner one. */
@@ -610,7 +632,8 @@ static const Stmt *small_loops(Build *b, Nest *n, int i, const PlanStep *s, int 
     return result;
 }
 
-/* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two copies, the second for extents below the factor. */
+/* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two
+ * copies, the second for extents below the factor. */
 static const Stmt *twin_loops(Build *b, Nest *n, int i, const PlanStep *s, int index)
 {
     Lower *lw = b->lw;
@@ -631,9 +654,10 @@ static const Stmt *guarded_loop(Build *b, Nest *n, int i, const PlanStep *s, int
 {
     Lower      *lw     = b->lw;
     const Expr *extent = nest_find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
-    const Expr *whole  = simplify(lw->simplifier, x_le(lw, x_op(lw, EX_MUL, x_add(lw, var(b, s->outer), x_int(lw, 1)), factor), extent));
-    Nest        rest   = nest_copy(b, n);
-    n->modes[index]    = SPLIT_FULL;
+    const Expr *whole =
+        simplify(lw->simplifier, x_le(lw, x_op(lw, EX_MUL, x_add(lw, var(b, s->outer), x_int(lw, 1)), factor), extent));
+    Nest rest       = nest_copy(b, n);
+    n->modes[index] = SPLIT_FULL;
     simplifier_push_fact(lw->simplifier, whole);
     const Stmt *yes = plain_loop(b, n, i);
     simplifier_pop(lw->simplifier);
@@ -659,7 +683,8 @@ static const Stmt *open_loop(Build *b, Nest *n, int i)
     const char     *name = n->def->loops[i].var;
     int             index;
     const PlanStep *s = split_of_outer(n, name, &index);
-    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && may_shift(n, s) && count_twins(n) < MOST_TWINS)
+    if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, s->inner) && !is_bound(n, s->inner) && may_shift(n, s) &&
+        count_twins(n) < MOST_TWINS)
         return twin_loops(b, n, i, s, index);
     s = split_of_inner(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && is_hard(n, name) && is_bound(n, s->outer))

@@ -1,21 +1,23 @@
 /* Loop partitioning: boundary conditions and tails cost nothing where they decide nothing.
  *
  * Takes   a statement after flattening.
- * Gives   one that does the same, in which a serial loop `for v` whose body has conditions that v decides (see partition_claim.c) is
+ * Gives   one that does the same, in which a serial loop `for v` whose body has conditions that v decides (see
+ *         partition_claim.c) is
  *             let v.part.steady = …, v.part.edge = …
  *             for v from min to v.part.steady - 1:           the body without its tail guards
  *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
  *             for v from v.part.edge on:                     the body
- *         where each part may have no iterations, whatever the sizes. If the condition of a branch is all that ends the steady state, it has the other
- *         value in the last part. A guard is the condition of a branch that is all a vector loop
- *         does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors while the guard holds,
- *         and lanes one after the other for the rest, since masks are dear for small types.
- *         The side of a branch that images of a usual size do not come to is left as it is, and what is to be unrolled there is a loop. A loop around
- *         others, or of one iteration, is not copied to save it scalar operations.
- * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most four times its
- *         size. Left alone are bodies of more than MOST_NODES and loops of few iterations without vectors. Conditions are decided by
- *         innermost loops, and by outer ones where the innermost moves what is compared slower than they do (the taps of a filter within
- *         the vectors of a row); a loop that has a vector loop with a guard right inside it comes before the loops in it.
+ *         where each part may have no iterations, whatever the sizes. If the condition of a branch is all that ends the
+ *         steady state, it has the other value in the last part. A guard is the condition of a branch that is all a
+ *         vector loop does. Where one is there, and what is stored has less than 32 bits, the last part is two: vectors
+ *         while the guard holds, and lanes one after the other for the rest, since masks are dear for small types. The
+ *         side of a branch that images of a usual size do not come to is left as it is, and what is to be unrolled
+ *         there is a loop. A loop around others, or of one iteration, is not copied to save it scalar operations.
+ * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most
+ *         four times its size. Left alone are bodies of more than MOST_NODES and loops of few iterations without
+ *         vectors. Conditions are decided by innermost loops, and by outer ones where the innermost moves what is
+ *         compared slower than they do (the taps of a filter within the vectors of a row); a loop that has a vector
+ *         loop with a guard right inside it comes before the loops in it.
  * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/partition.h"
 
@@ -26,20 +28,22 @@ typedef struct Pass {
     Arena      *scratch;
     Simplifier *known;
     Typical     typical, sizes;
-    Map         reach;          /* see Partition.reach */
-    bool        partitioned;    /* something inside the statement looked at */
+    Map         reach;       /* see Partition.reach */
+    bool        partitioned; /* something inside the statement looked at */
 } Pass;
 
 /* ---- The steady state --------------------------------------------------------------------------- */
 
 /* A walk over the body of a loop. */
 typedef struct Steady {
-    Partition   p;
-    const Stmt *vector;         /* the vector loop in which the statement looked at stands alone, but for lets; NULL if there is none */
-    Varying     changed;        /* with what was decided: names whose value is another where it is not */
-    const Stmt *decided;        /* the branch whose condition is the first upper constraint, or the opposite, or NULL; */
-    bool        side;           /* its value in the steady state */
-    Map         guards;         /* branches whose condition always holds where the guards' constraints do, and the vector loops around them */
+    Partition p;
+    const Stmt *
+        vector; /* the vector loop in which the statement looked at stands alone, but for lets; NULL if there is none */
+    Varying     changed; /* with what was decided: names whose value is another where it is not */
+    const Stmt *decided; /* the branch whose condition is the first upper constraint, or the opposite, or NULL; */
+    bool        side;    /* its value in the steady state */
+    Map guards; /* branches whose condition always holds where the guards' constraints do, and the vector loops around
+                   them */
 } Steady;
 
 static const Stmt *steady(void *user, const Stmt *s);
@@ -72,7 +76,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
 }
 
 typedef struct LoopSearch {
-    unsigned kinds;             /* a bit each */
+    unsigned kinds; /* a bit each */
     bool     found;
 } LoopSearch;
 
@@ -120,12 +124,13 @@ static int count_vectors(const Stmt *s)
 
 static const Expr *last_of(Lower *lw, const Stmt *loop)
 {
-    return index_sub(lw->exprs, index_add(lw->exprs, loop->loop.min, loop->loop.extent), expr_int(lw->exprs, KN_I32, 1));
+    return index_sub(lw->exprs, index_add(lw->exprs, loop->loop.min, loop->loop.extent),
+                     expr_int(lw->exprs, KN_I32, 1));
 }
 
 static const Stmt *steady_loop(Steady *w, const Stmt *s)
 {
-    Partition *p      = &w->p;
+    Partition *p       = &w->p;
     const bool vector  = s->loop.kind == LOOP_VECTOR;
     bool       changed = varying_expr(&w->changed, s->loop.min) || varying_expr(&w->changed, s->loop.extent);
     if (!has_loop(s->loop.body)) {
@@ -168,8 +173,8 @@ static bool fetches(const Stmt *s)
     return !stores;
 }
 
-/* Keeps the branch if its condition, a comparison, was claimed by one constraint, the first on v from above, that is the same for all that the loop contains. There were so many
- * claims before it. */
+/* Keeps the branch if its condition, a comparison, was claimed by one constraint, the first on v from above, that is
+ * the same for all that the loop contains. There were so many claims before it. */
 static void note_decided(Steady *w, const Stmt *s, const Expr *condition, int claims, int high_claims)
 {
     const Partition *p     = &w->p;
@@ -188,16 +193,16 @@ static const Stmt *steady_if(Steady *w, const Stmt *s, const Stmt *around)
     Partition *p = &w->p;
     p->guard     = around && !s->branch.no && !varying_expr(&w->changed, s->branch.condition);
     p->guard_low = false;
-    p->branch    = !has_copies(s);         /* what is unrolled on one side and a loop on the other cannot stay in registers */
-    const int   claims    = p->claims, high_claims = p->high_claims;
+    p->branch    = !has_copies(s); /* what is unrolled on one side and a loop on the other cannot stay in registers */
+    const int   claims = p->claims, high_claims = p->high_claims;
     const Expr *condition = partition_expr(p, s->branch.condition);
-    p->branch    = false;
+    p->branch             = false;
     note_decided(w, s, condition, claims, high_claims);
     if (p->guard && condition == expr_bool(p->lw->exprs, true) && !p->guard_low) {
         map_set(&w->guards, s, s);
         map_set(&w->guards, around, around);
     }
-    p->guard = false;
+    p->guard        = false;
     const Stmt *yes = steady(w, s->branch.yes), *no = s->branch.no ? steady(w, s->branch.no) : NULL;
     return stmt_if(p->lw->arena, condition, yes, no);
 }
@@ -252,8 +257,8 @@ static void find_narrow(void *user, const Stmt *s)
 /* Vector loops with a guard, lane by lane if they store small types. */
 static const Stmt *by_lanes(void *user, const Stmt *s)
 {
-    Steady       *w = user;
-    const StmtMap m = { w->p.lw->arena, by_lanes, NULL, w };
+    Steady       *w     = user;
+    const StmtMap m     = { w->p.lw->arena, by_lanes, NULL, w };
     bool          small = false;
     if (s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR && map_get(&w->guards, s))
         find_narrow(&small, s);
@@ -272,30 +277,31 @@ typedef VEC(Stmt *) Lets;
 /* A name for a bound of the loop, and a let for it. */
 static const Expr *named(Steady *w, Lets *lets, const char *what, const Expr *value)
 {
-    Lower *lw        = w->p.lw;
-    Stmt  *s         = ARENA_NEW(lw->arena, Stmt);
-    s->kind          = STMT_LET;
-    s->let.name      = intern(lw->cx, arena_printf(w->p.scratch, "%s.part.%s", w->p.loop->loop.name, what));
-    s->let.value     = value;
+    Lower *lw    = w->p.lw;
+    Stmt  *s     = ARENA_NEW(lw->arena, Stmt);
+    s->kind      = STMT_LET;
+    s->let.name  = intern(lw->cx, arena_printf(w->p.scratch, "%s.part.%s", w->p.loop->loop.name, what));
+    s->let.value = value;
     vec_push(w->p.scratch, lets, s);
     return expr_var(lw->exprs, KN_I32, s->let.name);
 }
 
-/* The loop in parts. Where typical sizes have nothing before the steady state, and there is something, nothing is steady: that saves a copy. Else, with L the least v that
- * all lower constraints allow, G the first that a guard does not and H the first that an upper constraint or a guard
- * does not, all within min..end:  steady = min(L, G), edge = max(steady, H), guard = max(edge, G). If G < L nothing is steady: H <= G. */
+/* The loop in parts. Where typical sizes have nothing before the steady state, and there is something, nothing is
+ * steady: that saves a copy. Else, with L the least v that all lower constraints allow, G the first that a guard does
+ * not and H the first that an upper constraint or a guard does not, all within min..end:  steady = min(L, G), edge =
+ * max(steady, H), guard = max(edge, G). If G < L nothing is steady: H <= G. */
 static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
 {
-    Partition  *p    = &w->p;
-    Lower      *lw   = p->lw;
-    ExprPool   *pool = lw->exprs;
-    Lets        lets = { 0 };
+    Partition  *p       = &w->p;
+    Lower      *lw      = p->lw;
+    ExprPool   *pool    = lw->exprs;
+    Lets        lets    = { 0 };
     const bool  guarded = p->guards.count > 0, high = p->highs.count > 0;
     const bool  never = p->lows.count && p->typical_known && p->steady_min <= p->typical_min && high && !guarded;
-    const bool  low  = p->lows.count && !never;
-    const Expr *min  = named(w, &lets, "first", loop->loop.min);
-    const Expr *end  = named(w, &lets, "end", index_add(pool, loop->loop.min, loop->loop.extent));
-    const Expr *held = guarded ? named(w, &lets, "guard", partition_bound(p, &p->guards, min, end)) : NULL;
+    const bool  low   = p->lows.count && !never;
+    const Expr *min   = named(w, &lets, "first", loop->loop.min);
+    const Expr *end   = named(w, &lets, "end", index_add(pool, loop->loop.min, loop->loop.extent));
+    const Expr *held  = guarded ? named(w, &lets, "guard", partition_bound(p, &p->guards, min, end)) : NULL;
 
     const Expr *first = min;
     if (low) {
@@ -307,13 +313,14 @@ static const Stmt *parts(Steady *w, const Stmt *loop, const Stmt *body)
         edge = expr_binary(pool, EX_MIN, KN_I32, edge, held);
     edge = edge ? expr_binary(pool, EX_MAX, KN_I32, edge, first) : end;
     if (never)
-        edge = expr_ternary(pool, EX_SELECT, KN_I32, expr_binary(pool, EX_LE, KN_BOOL, partition_bound(p, &p->lows, min, end), min), edge, min);
+        edge = expr_ternary(pool, EX_SELECT, KN_I32,
+                            expr_binary(pool, EX_LE, KN_BOOL, partition_bound(p, &p->lows, min, end), min), edge, min);
     edge = edge == end ? end : named(w, &lets, "edge", edge);
 
-    const bool  over  = w->decided && p->high_claims == 1 && !guarded && !never;
-    const Stmt *free  = guarded ? unguarded(w, loop->loop.body) : loop->loop.body;
-    const Stmt *last  = guarded ? by_lanes(w, loop->loop.body) : over ? beyond(w, loop->loop.body) : loop->loop.body;
-    const bool  split = guarded && last != loop->loop.body && high;
+    const bool  over     = w->decided && p->high_claims == 1 && !guarded && !never;
+    const Stmt *free     = guarded ? unguarded(w, loop->loop.body) : loop->loop.body;
+    const Stmt *last     = guarded ? by_lanes(w, loop->loop.body) : over ? beyond(w, loop->loop.body) : loop->loop.body;
+    const bool  split    = guarded && last != loop->loop.body && high;
     const Stmt *items[4] = {
         low ? part(lw, loop, min, first, free) : NULL,
         part(lw, loop, first, edge, body),
@@ -344,12 +351,20 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
     Lower      *lw      = x->lw;
     const int   vectors = count_vectors(loop->loop.body);
-    const Expr *few     = expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
-    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES || (!vectors && simplifier_proves(x->known, few)))
+    const Expr *few =
+        expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
+    if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES ||
+        (!vectors && simplifier_proves(x->known, few)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Steady w = { .p = { .lw = lw, .scratch = &scratch, .known = x->known, .typical = &x->typical, .reach = &x->reach, .loop = loop, .vectors = vectors } };
+    Steady     w = { .p = { .lw      = lw,
+                            .scratch = &scratch,
+                            .known   = x->known,
+                            .typical = &x->typical,
+                            .reach   = &x->reach,
+                            .loop    = loop,
+                            .vectors = vectors } };
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);
     p->varying.reads = true;
@@ -360,15 +375,16 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     varying_init(&p->copies, lw->exprs, &scratch, NULL);
     varying_init(&w.changed, lw->exprs, &scratch, NULL);
     int64_t extent   = 0;
-    p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) && typical_value(&x->typical, loop->loop.extent, &extent)
-                       && extent > 0;
+    p->typical_known = typical_value(&x->typical, loop->loop.min, &p->typical_min) &&
+                       typical_value(&x->typical, loop->loop.extent, &extent) && extent > 0;
     p->steady_min = p->typical_min;
     p->steady_end = p->typical_end = p->typical_min + extent;
 
     simplifier_push_range(x->known, loop->loop.name, loop->loop.min, last_of(lw, loop));
     const Stmt *body = steady(&w, loop->loop.body);
     simplifier_pop(x->known);
-    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) && (p->worth || (p->often && is_tight(x, loop)))) {
+    if ((p->guards.count || (!tail && p->lows.count + p->highs.count)) &&
+        (p->worth || (p->often && is_tight(x, loop)))) {
         x->partitioned = true;
         loop           = parts(&w, loop, body);
     }
@@ -457,7 +473,8 @@ static const Stmt *partition(void *user, const Stmt *s)
         return partition_loop(x, s);
     if (s->kind == STMT_IF) {
         const Stmt *yes = partition_side(x, s->branch.condition, s->branch.yes);
-        const Stmt *no  = partition_side(x, expr_unary(x->lw->exprs, EX_BIT_NOT, KN_BOOL, s->branch.condition), s->branch.no);
+        const Stmt *no =
+            partition_side(x, expr_unary(x->lw->exprs, EX_BIT_NOT, KN_BOOL, s->branch.condition), s->branch.no);
         return stmt_if(x->lw->arena, s->branch.condition, yes, no);
     }
     if (s->kind != STMT_LET)
@@ -482,7 +499,7 @@ const Stmt *lower_partition(Lower *lw, const Stmt *s)
     typical_init(&x.typical, lw, &scratch);
     typical_init(&x.sizes, lw, &scratch);
     x.sizes.sizes = true;
-    s = partition(&x, s);
+    s             = partition(&x, s);
     scratch_end(&scratch);
     return s;
 }

@@ -6,10 +6,11 @@
  *     a == b          false where a - b - 1 >= 0    false where b - a - 1 >= 0     != likewise
  *     a % m           a where a >= 0 and m - 1 - a >= 0;   a / m is 0 there
  *     |a|             a where a >= 0                -a where -a >= 0
- * A motion that is linear in the loop's variable v is not negative for a half-line of v, an iteration being on it only if all its lanes and inner iterations
- * are. The side taken is the one with most iterations for typical sizes, and none is if less than half of the loop would be left steady: so the ends of a
- * clamp, the guard of a tail and the inside of an image become steady, and the modulo of a folded buffer does not. Operands come first: in
- * min(max(x, a), b) the outer node sees x. */
+ * A motion that is linear in the loop's variable v is not negative for a half-line of v, an iteration being on it only
+ * if all its lanes and inner iterations are. The side taken is the one with most iterations for typical sizes, and none
+ * is if less than half of the loop would be left steady: so the ends of a clamp, the guard of a tail and the inside of
+ * an image become steady, and the modulo of a folded buffer does not. Operands come first: in min(max(x, a), b) the
+ * outer node sees x. */
 #include "lower/partition.h"
 
 /* One side of a node: what it is, and the motions that are not negative there. */
@@ -17,13 +18,13 @@ typedef struct Side {
     const Expr *value;
     int         count;
     Constraint  needs[2];
-    bool        rare;           /* not taken unless sizes are known to favour it */
-    int64_t     min, end;       /* of the steady state with it, typically */
+    bool        rare;     /* not taken unless sizes are known to favour it */
+    int64_t     min, end; /* of the steady state with it, typically */
 } Side;
 
 static int64_t floor_ratio(int64_t a, int64_t b)
 {
-    return a / b - (a % b < 0);     /* b > 0 */
+    return a / b - (a % b < 0); /* b > 0 */
 }
 
 /* Narrows the typical steady state of a side to where the constraint holds; false if that is not known. */
@@ -34,10 +35,10 @@ static bool narrow(Partition *p, Side *s, const Constraint *c)
         return false;
     rest += c->constant;
     if (c->step > 0) {
-        const int64_t low = -floor_ratio(rest, c->step);        /* v >= -rest/step */
+        const int64_t low = -floor_ratio(rest, c->step); /* v >= -rest/step */
         s->min            = low > s->min ? low : s->min;
     } else {
-        const int64_t end = floor_ratio(rest, -c->step) + 1;    /* v <= rest/-step */
+        const int64_t end = floor_ratio(rest, -c->step) + 1; /* v <= rest/-step */
         s->end            = end < s->end ? end : s->end;
     }
     return true;
@@ -60,7 +61,7 @@ static void add_constraint(Partition *p, Constraint c)
     p->high_claims += list == &p->highs;
     if (c.rest && c.rest->op == EX_ADD && expr_is_int(c.rest->args[1], &k)) {
         c.constant += k;
-        c.rest      = c.rest->args[0];
+        c.rest = c.rest->args[0];
     }
     for (size_t i = 0; i < list->count; i++)
         if (list->at[i].step == c.step && list->at[i].rest == c.rest) {
@@ -71,7 +72,8 @@ static void add_constraint(Partition *p, Constraint c)
     vec_push(p->scratch, list, c);
 }
 
-/* What has one value for all lanes and all copies is one operation of a scalar, unless it chooses what lanes compute; of copies the vectors may have values in common. */
+/* What has one value for all lanes and all copies is one operation of a scalar, unless it chooses what lanes compute;
+ * of copies the vectors may have values in common. */
 static bool is_cheap(Partition *p, const Expr *e)
 {
     const bool scalar = p->branch ? p->vectors < 2 : e->op == EX_MIN || e->op == EX_MAX;
@@ -89,7 +91,7 @@ static const Expr *choose(Partition *p, const Expr *e, int count, Side *sides)
         s->end      = p->steady_end;
         for (int k = 0; k < s->count && known; k++)
             known = narrow(p, s, &s->needs[k]);
-        if (!known) {           /* the side named first, if any */
+        if (!known) { /* the side named first, if any */
             s->min = p->steady_min;
             s->end = p->steady_end;
         }
@@ -102,8 +104,8 @@ static const Expr *choose(Partition *p, const Expr *e, int count, Side *sides)
         return e;
     p->steady_min = best->min;
     p->steady_end = best->end;
-    p->worth     |= !is_cheap(p, e);
-    p->often     |= !p->unrolled;
+    p->worth |= !is_cheap(p, e);
+    p->often |= !p->unrolled;
     for (int k = 0; k < best->count; k++)
         add_constraint(p, best->needs[k]);
     return best->value;
@@ -114,7 +116,8 @@ static const Expr *truth(Partition *p, bool v)
     return expr_bool(p->lw->exprs, v);
 }
 
-/* min, max, < and <=: one order of the operands, or the other. Named first is true, and of a clamp the operand that moves. */
+/* min, max, < and <=: one order of the operands, or the other. Named first is true, and of a clamp the operand that
+ * moves. */
 static const Expr *claim_order(Partition *p, const Expr *e, const Motion *a, const Motion *b)
 {
     const bool strict = e->op == EX_LT, loose = e->op == EX_LE, value = !strict && !loose;
@@ -123,7 +126,7 @@ static const Expr *claim_order(Partition *p, const Expr *e, const Motion *a, con
     Side       sides[2];
     int        count = 0;
     for (int i = 0; i < 2; i++) {
-        const bool less = (i == 0) == first;        /* the side where a is the smaller one */
+        const bool less = (i == 0) == first; /* the side where a is the smaller one */
         Side       s    = { .value = value ? e->args[(e->op == EX_MIN) == less ? 0 : 1] : truth(p, less) };
         if (less ? need(p, &s, b, a, strict) : need(p, &s, a, b, loose))
             sides[count++] = s;
@@ -148,21 +151,21 @@ static const Expr *claim_apart(Partition *p, const Expr *e, const Motion *a, con
 static const Expr *claim_period(Partition *p, const Expr *e, const Motion *a, const Motion *m)
 {
     const Motion zero = { .denominator = 1 };
-    Side       s    = { .value = e->op == EX_MOD ? e->args[0] : expr_int(p->lw->exprs, (kn_type)e->type, 0) };
-    s.rare          = !m->step && !m->count;
-    const bool can  = need(p, &s, a, &zero, 0) && need(p, &s, m, a, 1);
+    Side         s    = { .value = e->op == EX_MOD ? e->args[0] : expr_int(p->lw->exprs, (kn_type)e->type, 0) };
+    s.rare            = !m->step && !m->count;
+    const bool can    = need(p, &s, a, &zero, 0) && need(p, &s, m, a, 1);
     return choose(p, e, can, &s);
 }
 
 static const Expr *claim_sign(Partition *p, const Expr *e, const Motion *a)
 {
     const Motion zero = { .denominator = 1 };
-    Side       sides[2];
-    int        count = 0;
-    sides[0] = (Side){ .value = e->args[0] };
-    count   += need(p, &sides[0], a, &zero, 0);
+    Side         sides[2];
+    int          count = 0;
+    sides[0]           = (Side){ .value = e->args[0] };
+    count += need(p, &sides[0], a, &zero, 0);
     sides[count] = (Side){ .value = expr_unary(p->lw->exprs, EX_NEG, (kn_type)e->type, e->args[0]) };
-    count   += need(p, &sides[count], &zero, a, 0);
+    count += need(p, &sides[count], &zero, a, 0);
     return choose(p, e, count, sides);
 }
 
@@ -183,7 +186,7 @@ static const Expr *fold(Partition *p, const Expr *e)
 static const Expr *claim(void *user, const Expr *e)
 {
     Partition *p = user;
-    Motion       a, b;
+    Motion     a, b;
     switch ((ExprOp)e->op) {
     case EX_SELECT:
     case EX_AND:
@@ -197,7 +200,9 @@ static const Expr *claim(void *user, const Expr *e)
     case EX_EQ:
     case EX_NE: break;
     case EX_MOD:
-    case EX_DIV: p->worth |= (e->type == KN_I32 || e->type == KN_I64) && varying_expr(&p->lanes, e); break;      /* of neighbours: easier where it is known where they begin */
+    case EX_DIV:
+        p->worth |= (e->type == KN_I32 || e->type == KN_I64) && varying_expr(&p->lanes, e);
+        break; /* of neighbours: easier where it is known where they begin */
     default: return e;
     }
     if (!varying_expr(&p->varying, e) || !motion_of(p, e->args[0], &a) || !motion_of(p, e->args[1], &b))
@@ -214,8 +219,8 @@ const Expr *partition_expr(Partition *p, const Expr *e)
 
 /* ---- Bounds ------------------------------------------------------------------------------------ */
 
-/* The least v with step*v + rest + constant >= 0 for step > 0, ceil(-(rest + constant)/step); the first without it for step < 0, floor((rest +
- * constant)/-step) + 1. */
+/* The least v with step*v + rest + constant >= 0 for step > 0, ceil(-(rest + constant)/step); the first without it for
+ * step < 0, floor((rest + constant)/-step) + 1. */
 static const Expr *threshold(Partition *p, const Constraint *c)
 {
     ExprPool     *pool = p->lw->exprs;
@@ -224,7 +229,8 @@ static const Expr *threshold(Partition *p, const Constraint *c)
     const kn_type type = c->rest ? (kn_type)c->rest->type : add == (int32_t)add ? KN_I32 : KN_I64;
     const Expr   *sum  = expr_int(pool, type, add);
     if (c->rest)
-        sum = c->step > 0 ? expr_binary(pool, EX_SUB, type, sum, c->rest) : expr_binary(pool, EX_ADD, type, c->rest, sum);
+        sum =
+            c->step > 0 ? expr_binary(pool, EX_SUB, type, sum, c->rest) : expr_binary(pool, EX_ADD, type, c->rest, sum);
     return size == 1 ? sum : expr_binary(pool, EX_DIV, type, sum, expr_int(pool, type, size));
 }
 
@@ -250,7 +256,7 @@ const Expr *partition_bound(Partition *p, const Constraints *list, const Expr *f
 {
     ExprPool   *pool   = p->lw->exprs;
     const bool  low    = list->at[0].step > 0;
-    const Expr *sum[2] = { NULL, NULL };        /* of those in i32, in i64 */
+    const Expr *sum[2] = { NULL, NULL }; /* of those in i32, in i64 */
     for (size_t i = 0; i < list->count; i++) {
         const Expr *e    = threshold(p, &list->at[i]);
         const int   wide = e->type != KN_I32;

@@ -1,11 +1,12 @@
 /* Motions: integer expressions of a loop's body as linear functions of the loop's variable.
  *
- * Lets of the body are looked through. A quotient by a constant k is (a - a%k) / k, where a%k lies in 0..k-1; so a motion is exact, with a denominator,
- * and what is not linear is a term between two bounds. Sums of integers are linear modulo 2^n whatever wraps on the way, so it is enough that the value of
- * the whole motion lies in the type: that is checked wherever order matters. */
+ * Lets of the body are looked through. A quotient by a constant k is (a - a%k) / k, where a%k lies in 0..k-1; so a
+ * motion is exact, with a denominator, and what is not linear is a term between two bounds. Sums of integers are linear
+ * modulo 2^n whatever wraps on the way, so it is enough that the value of the whole motion lies in the type: that is
+ * checked wherever order matters. */
 #include "lower/partition.h"
 
-static const int64_t most = (int64_t)1 << 32;       /* of coefficients and constants */
+static const int64_t most = (int64_t)1 << 32; /* of coefficients and constants */
 
 static bool fits(int64_t v)
 {
@@ -59,7 +60,7 @@ bool motion_add(Motion *f, int64_t factor, const Motion *g)
     bool fine = add_product(&f->constant, h.constant, factor) && add_product(&f->step, h.step, factor);
     for (int i = 0; i < h.count && fine; i++) {
         Term t = h.terms[i];
-        fine   = !__builtin_mul_overflow(t.coefficient, factor, &t.coefficient) && fits(t.coefficient) && add_term(f, t);
+        fine = !__builtin_mul_overflow(t.coefficient, factor, &t.coefficient) && fits(t.coefficient) && add_term(f, t);
     }
     return fine;
 }
@@ -143,7 +144,8 @@ static bool quotient_motion(Partition *p, const Expr *e, int64_t k, Motion *out)
 {
     const Expr  *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
     const Motion minus = remainder_motion(p, rest, k);
-    if (k > 1 << 16 || !motion_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) || !motion_add(out, -1, &minus))
+    if (k > 1 << 16 || !motion_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) ||
+        !motion_add(out, -1, &minus))
         return false;
     out->denominator *= k;
     return out->denominator <= 1 << 16;
@@ -169,7 +171,9 @@ static bool motion_of_atom(Partition *p, const Expr *e, Motion *out)
     }
     switch ((ExprOp)e->op) {
     case EX_VAR: return motion_of_name(p, e, out);
-    case EX_CAST: return motion_in(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) && in_type(p, out, (kn_type)e->type);
+    case EX_CAST:
+        return motion_in(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) &&
+               in_type(p, out, (kn_type)e->type);
     case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && quotient_motion(p, e, k, out);
     case EX_MOD:
         if (!expr_is_int(e->args[1], &k) || k <= 0 || !fits(k))
@@ -183,7 +187,7 @@ static bool motion_of_atom(Partition *p, const Expr *e, Motion *out)
 static bool motion_in(Partition *p, const Expr *e, Motion *out)
 {
     int64_t     k;
-    Motion        f;
+    Motion      f;
     const Expr *base;
     if (--p->budget < 0 || !is_index(e))
         return false;
@@ -191,7 +195,9 @@ static bool motion_in(Partition *p, const Expr *e, Motion *out)
     switch ((ExprOp)e->op) {
     case EX_INT: out->constant = e->u.i; return fits(e->u.i);
     case EX_ADD:
-    case EX_SUB: return motion_in(p, e->args[0], out) && motion_in(p, e->args[1], &f) && motion_add(out, e->op == EX_SUB ? -1 : 1, &f);
+    case EX_SUB:
+        return motion_in(p, e->args[0], out) && motion_in(p, e->args[1], &f) &&
+               motion_add(out, e->op == EX_SUB ? -1 : 1, &f);
     case EX_NEG: return motion_in(p, e->args[0], out) && scale(out, -1);
     case EX_MUL:
         base = multiplied(e, &k);
@@ -209,7 +215,7 @@ bool motion_of(Partition *p, const Expr *e, Motion *out)
 bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out)
 {
     ExprPool   *pool = p->lw->exprs;
-    const Expr *var  = expr_var(pool, KN_I32, loop->loop.name), *one = expr_int(pool, KN_I32, 1);
+    const Expr *var = expr_var(pool, KN_I32, loop->loop.name), *one = expr_int(pool, KN_I32, 1);
     if (varying_expr(&p->varying, loop->loop.extent))
         return false;
     const Expr *extent = partition_outside(p, loop->loop.extent);
@@ -218,7 +224,8 @@ bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out)
         *out            = between(var, min, index_sub(pool, index_add(pool, min, extent), one), true);
         return true;
     }
-    const Motion offset = between(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min), expr_int(pool, KN_I32, 0), index_sub(pool, extent, one), true);
+    const Motion offset = between(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min), expr_int(pool, KN_I32, 0),
+                                  index_sub(pool, extent, one), true);
     return motion_of(p, loop->loop.min, out) && motion_add(out, 1, &offset);
 }
 
@@ -248,7 +255,8 @@ static bool varies_inside(const Motion *f)
 /* The sum of the terms' worst values, in a type in which it does not wrap: KN_NONE if there is none. */
 static kn_type sum_type(Partition *p, const Motion *f)
 {
-    __int128 size = (f->constant < 0 ? -f->constant : f->constant) + (f->step < 0 ? -f->step : f->step) + f->denominator;
+    __int128 size =
+        (f->constant < 0 ? -f->constant : f->constant) + (f->step < 0 ? -f->step : f->step) + f->denominator;
     for (int i = 0; i < f->count; i++) {
         __int128 lo = 0, hi = 0;
         add_range(p, f->terms[i].coefficient > 0 ? f->terms[i].lo : f->terms[i].hi, f->terms[i].coefficient, &lo, &hi);
@@ -264,7 +272,8 @@ static const Expr *scaled(ExprPool *pool, kn_type type, const Expr *e, int64_t f
     return factor == 1 ? e : expr_binary(pool, EX_MUL, type, e, expr_int(pool, type, factor));
 }
 
-/* motion = n/d >= 0 for integers n that d divides is n + d - 1 >= 0; that holds for all values of the terms if it holds for the worst. */
+/* motion = n/d >= 0 for integers n that d divides is n + d - 1 >= 0; that holds for all values of the terms if it holds
+ * for the worst. */
 bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
 {
     ExprPool     *pool = p->lw->exprs;

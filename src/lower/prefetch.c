@@ -1,16 +1,18 @@
 /* Prefetch: asks for what a loop will need some iterations later.
  *
  * Takes   a nest in which the loop has just been opened, or one inside it, and a function that is stored outside it.
- * Gives   the hull of what is read of that function within one iteration of the loop last opened, by the definition itself, or else by what is computed for it inside
- *         the named loop, with i + ahead in the place of that loop's variable i, less what i + ahead - 1 has asked for, brought into the storage where that moves it: a prefetch
- *         for each cache line of it, up to a bound. Around vectors the loop last opened is the one just outside
- *         the vector: while a row is computed, a row to come is asked for, line by line.
+ * Gives   the hull of what is read of that function within one iteration of the loop last opened, by the definition
+ *         itself, or else by what is computed for it inside the named loop, with i + ahead in the place of that loop's
+ *         variable i, less what i + ahead - 1 has asked for, brought into the storage where that moves it: a prefetch
+ *         for each cache line of it, up to a bound. Around vectors the loop last opened is the one just outside the
+ *         vector: while a row is computed, a row to come is asked for, line by line.
  * Holds   nothing is read that would not be: an end of the box that depends on data is the end of the storage. */
 #include "lower/build.h"
 
 enum { LINE = 64, MOST_LINES = 16, MOST_ROWS = 16, MOST_PLANES = 4 };
 
-/* The loop of the nest in whose iterations the lines of a prefetch at `loop` are asked for: the innermost serial one around the vector, but none of a reduction. */
+/* The loop of the nest in whose iterations the lines of a prefetch at `loop` are asked for: the innermost serial one
+ * around the vector, but none of a reduction. */
 static int fetch_level(const Nest *n, int loop)
 {
     const PlanLoop *loops = n->def->loops;
@@ -30,7 +32,8 @@ static bool goes_on(const Nest *n, int loop)
     const PlanDef *def = n->def;
     for (int i = 0; i < def->step_count; i++)
         for (int k = loop + 1; k < def->loop_count; k++)
-            if (def->steps[i].kind == STEP_SPLIT && def->steps[i].outer == def->loops[loop].var && def->steps[i].inner == def->loops[k].var)
+            if (def->steps[i].kind == STEP_SPLIT && def->steps[i].outer == def->loops[loop].var &&
+                def->steps[i].inner == def->loops[k].var)
                 return def->loops[k].kind == LOOP_VECTOR;
     return false;
 }
@@ -83,14 +86,17 @@ static void read_over(Fetch *at, const Func *f, const SymBox *box)
                 spans_bind(&b->spans, f->args[d], (Span){ box->min[d], box->max[d] });
         for (int i = 0; u && i < u->rvar_count; i++) {
             const Expr *end = span_of(&b->spans, u->rvars[i].hi).max;
-            spans_bind(&b->spans, u->rvars[i].name, (Span){ span_of(&b->spans, u->rvars[i].lo).min, end ? x_sub(b->lw, end, x_int(b->lw, 1)) : NULL });
+            spans_bind(
+                &b->spans, u->rvars[i].name,
+                (Span){ span_of(&b->spans, u->rvars[i].lo).min, end ? x_sub(b->lw, end, x_int(b->lw, 1)) : NULL });
         }
         for (int c = 0; c < f->component_count; c++)
             spans_visit(&b->spans, u ? u->values[c] : f->values[c]);
     }
 }
 
-/* What is read of f in an iteration of the loop last opened: by the definition, or if it does not, by the functions that are computed inside `loop`, consumers first. */
+/* What is read of f in an iteration of the loop last opened: by the definition, or if it does not, by the functions
+ * that are computed inside `loop`, consumers first. */
 static Reads reads_of(Build *b, Nest *n, int loop, const Func *f)
 {
     Fetch at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
@@ -98,7 +104,8 @@ static Reads reads_of(Build *b, Nest *n, int loop, const Func *f)
     const bool itself = at.reads[f->id].any;
     for (int i = b->plan->func_count - 1; i >= 0 && !itself; i--) {
         const PlanFunc *pf = &b->plan->funcs[i];
-        if (at.reads[i].any && pf->func->kind == FUNC_DEFINED && pf->func != n->def->func && level_encloses(b->plan, (PlanLevel){ n->def, loop }, pf->compute))
+        if (at.reads[i].any && pf->func->kind == FUNC_DEFINED && pf->func != n->def->func &&
+            level_encloses(b->plan, (PlanLevel){ n->def, loop }, pf->compute))
             read_over(&at, pf->func, &at.reads[i].box);
     }
     return at.reads[f->id];
@@ -109,7 +116,8 @@ static void find_reads(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN;
 }
 
-/* The end of a box, `ahead` iterations of the loop later, by names from outside the loop; NULL where it is not known. */
+/* The end of a box, `ahead` iterations of the loop later, by names from outside the loop; NULL where it is not
+ * known. */
 static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
     Lower *lw    = b->lw;
@@ -159,7 +167,8 @@ static int64_t advance(Build *b, const Expr *end, const char *loop)
 {
     int64_t     by;
     const Expr *now = unclamped(b, end, loop, 0), *before = unclamped(b, end, loop, -1);
-    return now && before && expr_is_int(simplify(b->lw->simplifier, x_sub(b->lw, now, before)), &by) && by >= 0 ? by : -1;
+    return now && before && expr_is_int(simplify(b->lw->simplifier, x_sub(b->lw, now, before)), &by) && by >= 0 ? by
+                                                                                                                : -1;
 }
 
 /* Where a window moves along one dimension only, iterations before have asked for all of it but its end. */
@@ -211,9 +220,10 @@ static const Expr *length(Build *b, const SymBox *box, const SymBox *now, int d)
     return x_sub(lw, box->max[d], box->min[d]);
 }
 
-/* Loops over the lines, rows and planes of the box, whose lengths are those of `now` where these are numbers. A row may begin within a line, unless the next iteration
- * goes on where this one ends: then that line is for the next. */
-static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const SymBox *box, const SymBox *now, bool dense)
+/* Loops over the lines, rows and planes of the box, whose lengths are those of `now` where these are numbers. A row may
+ * begin within a line, unless the next iteration goes on where this one ends: then that line is for the next. */
+static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const SymBox *box, const SymBox *now,
+                             bool dense)
 {
     Lower      *lw = b->lw;
     const Expr *args[KN_MAX_RANK], *count[KN_MAX_RANK];
@@ -221,23 +231,30 @@ static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const 
     int64_t     n;
     for (int i = 0; i < f->rank; i++) {
         const int     d    = in_memory(b, f, i);
-        const int64_t step = i ? 1 : LINE / (int64_t)kn_type_size(f->types[0]), most = i == 0 ? MOST_LINES : i == 1 ? MOST_ROWS : MOST_PLANES;
+        const int64_t step = i ? 1 : LINE / (int64_t)kn_type_size(f->types[0]), most = i == 0   ? MOST_LINES
+                                                                                       : i == 1 ? MOST_ROWS
+                                                                                                : MOST_PLANES;
         const Expr   *last = x_op(lw, EX_DIV, length(b, box, now, d), x_int(lw, step));
-        names[d] = intern(lw->cx, arena_printf(lw->arena, "%s.fetch.%s", def->func->name, f->args[d]));
+        names[d]           = intern(lw->cx, arena_printf(lw->arena, "%s.fetch.%s", def->func->name, f->args[d]));
         count[d] = simplify(lw->simplifier, x_min(lw, x_add(lw, last, x_int(lw, i || dense ? 1 : 2)), x_int(lw, most)));
-        args[d]  = x_min(lw, x_add(lw, box->min[d], x_op(lw, EX_MUL, expr_var(lw->exprs, KN_I32, names[d]), x_int(lw, step))), box->max[d]);
+        args[d] =
+            x_min(lw, x_add(lw, box->min[d], x_op(lw, EX_MUL, expr_var(lw->exprs, KN_I32, names[d]), x_int(lw, step))),
+                  box->max[d]);
     }
     const Stmt *s = fetch_point(b, f, args);
     for (int i = 0; i < f->rank; i++) {
         const int d = in_memory(b, f, i);
-        s = stmt_for(lw->arena, names[d], expr_is_int(count[d], &n) ? LOOP_UNROLL : LOOP_SERIAL, x_int(lw, 0), count[d], s);
+        s = stmt_for(lw->arena, names[d], expr_is_int(count[d], &n) ? LOOP_UNROLL : LOOP_SERIAL, x_int(lw, 0), count[d],
+                     s);
     }
     return s;
 }
 
-/* The end of what is asked for, from the end of what is read. One that is the same in all iterations is read in this one too: it need not be brought into the
- * storage, and the loop has nothing to compare. `unknown` is the end where it depends on data. */
-static const Expr *fetched_end(Build *b, const Expr *end, const PlanPrefetch *p, const char *loop, const Expr *min, const Expr *max, const Expr *unknown)
+/* The end of what is asked for, from the end of what is read. One that is the same in all iterations is read in this
+ * one too: it need not be brought into the storage, and the loop has nothing to compare. `unknown` is the end where it
+ * depends on data. */
+static const Expr *fetched_end(Build *b, const Expr *end, const PlanPrefetch *p, const char *loop, const Expr *min,
+                               const Expr *max, const Expr *unknown)
 {
     const Expr *then = shifted(b, end, loop, p->ahead);
     return !then ? unknown : then == shifted(b, end, loop, 0) ? then : within(b, then, min, max);

@@ -1,19 +1,23 @@
 /* Regions at a level: the box of every function that is needed within one iteration of a loop.
  *
  * Takes   a level, with the loops around it open.
- * Gives   a `let` for each end of each box, consumers before producers, so that no definition contains another: linear in the pipeline.
- * How     The definition whose loop it is reads over what its inner loops run through; every function computed inside the level reads over its own box
- *         at this level. A box is the hull of what is read. Updates are taken from the last to the first, as in analysis/regions.c.
- * Holds   every access that can happen lies in the boxes; accesses whose spans rest on conditions, on data or on floats are marked, and get clamped.
+ * Gives   a `let` for each end of each box, consumers before producers, so that no definition contains another: linear
+ *         in the pipeline.
+ * How     The definition whose loop it is reads over what its inner loops run through; every function computed inside
+ *         the level reads over its own box at this level. A box is the hull of what is read. Updates are taken from the
+ *         last to the first, as in analysis/regions.c.
+ * Holds   every access that can happen lies in the boxes; accesses whose spans rest on conditions, on data or on floats
+ *         are marked, and get clamped.
  * From    Ragan-Kelley et al. 2013, section 4.2. */
 #include "lower/build.h"
 
-/* What is needed of a function, so far. A box is never empty but where a loop around it does not run; what is not read in fact (an empty output, a branch that is
- * never taken) makes boxes larger than need be, but asks nothing of inputs. */
+/* What is needed of a function, so far. A box is never empty but where a loop around it does not run; what is not read
+ * in fact (an empty output, a branch that is never taken) makes boxes larger than need be, but asks nothing of
+ * inputs. */
 typedef struct Need {
-    bool        any, certain;       /* certain: not only under conditions that may not hold when the code is called */
+    bool        any, certain; /* certain: not only under conditions that may not hold when the code is called */
     SymBox      box;
-    const Expr *alive;              /* at root: the condition that it is read at all; NULL: it always is */
+    const Expr *alive; /* at root: the condition that it is read at all; NULL: it always is */
 } Need;
 
 /* At root: what an access would ask for in a branch that is never taken. The same call may be made elsewhere; boxes in
@@ -22,24 +26,25 @@ typedef struct Dormant Dormant;
 struct Dormant {
     Span           index[KN_MAX_RANK];
     const Expr    *alive, *decided;
-    const Dormant *next;            /* of the same call */
+    const Dormant *next; /* of the same call */
 };
 
 typedef struct Regions {
-    Build      *b;
-    PlanLevel   level;
-    Need       *need;               /* per function id */
-    const Func *reader;
+    Build        *b;
+    PlanLevel     level;
+    Need         *need; /* per function id */
+    const Func   *reader;
     const Update *update;
-    bool        writing;
-    const Expr *when;               /* the condition that anything of the reader is computed (in loops that others share, or where its box may be empty); NULL: it is */
-    const Expr *missing;            /* of a reader that slides: the condition that any of it is missing; NULL: it does not slide */
-    Need       *self;               /* where accesses of the reader to itself go; NULL: nowhere */
+    bool          writing;
+    const Expr *when; /* the condition that anything of the reader is computed (in loops that others share, or where its
+                         box may be empty); NULL: it is */
+    const Expr *missing; /* of a reader that slides: the condition that any of it is missing; NULL: it does not slide */
+    Need       *self;    /* where accesses of the reader to itself go; NULL: nowhere */
     Wraps      *w;
     bool        root;
-    Map         alive;              /* conditions that have a name: condition -> its variable */
+    Map         alive; /* conditions that have a name: condition -> its variable */
     int         alive_count;
-    Map         dormant;            /* call -> its Dormant accesses */
+    Map         dormant; /* call -> its Dormant accesses */
 } Regions;
 
 const char *region_name(Build *b, const Func *f, int d, const char *what, PlanLevel level)
@@ -71,7 +76,8 @@ SymBox port_box(Build *b, const Func *f)
     SymBox      box  = { 0 };
     for (int d = 0; d < f->rank; d++) {
         box.min[d] = x_var(lw, arena_printf(lw->arena, "%s.min.%d", name, d));
-        box.max[d] = x_add(lw, box.min[d], x_sub(lw, x_var(lw, arena_printf(lw->arena, "%s.extent.%d", name, d)), x_int(lw, 1)));
+        box.max[d] =
+            x_add(lw, box.min[d], x_sub(lw, x_var(lw, arena_printf(lw->arena, "%s.extent.%d", name, d)), x_int(lw, 1)));
     }
     return box;
 }
@@ -96,7 +102,8 @@ static void fail_unbounded(Regions *r, const Expr *call, int d)
     text_init(&t, b->lw->arena);
     expr_print(&t, call->args[d]);
     diag_error(b->lw->cx, r->update ? r->update->loc : r->reader->loc, "clamp the index, or guard it with a condition",
-               "`%s` is read by `%s` with an index that has no bounds: %s", call->u.call.func->name, r->reader->name, text_string(&t));
+               "`%s` is read by `%s` with an index that has no bounds: %s", call->u.call.func->name, r->reader->name,
+               text_string(&t));
 }
 
 /* Adds a box to a need. */
@@ -129,7 +136,7 @@ void regions_clamp(Build *b, const Expr *call, unsigned dimensions)
 /* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
 static void need_inputs(Regions *r)
 {
-    Build *b = r->b;
+    Build *b  = r->b;
     Lower *lw = b->lw;
     for (int i = 0; i < b->plan->func_count; i++) {
         const Func *f = b->plan->funcs[i].func;
@@ -142,7 +149,8 @@ static void need_inputs(Regions *r)
             s->need.buffer = port_buffer(b, f, 0);
             s->need.dim    = d;
             s->need.min    = r->need[i].box.min[d];
-            s->need.max    = alive ? x_select(lw, alive, r->need[i].box.max[d], x_sub(lw, s->need.min, x_int(lw, 1))) : r->need[i].box.max[d];
+            s->need.max    = alive ? x_select(lw, alive, r->need[i].box.max[d], x_sub(lw, s->need.min, x_int(lw, 1)))
+                                   : r->need[i].box.max[d];
             s->need.reader = r->reader;
             wrap_before(b, r->w, s);
         }
@@ -157,13 +165,17 @@ static const Expr *name_alive(Regions *r, const Expr *alive)
     const Expr *known = map_get(&r->alive, alive);
     if (known || alive->op == EX_INT || alive->op == EX_VAR)
         return known ? known : alive;
-    known = wrap_let(b, r->w, arena_printf(b->lw->arena, "reads.%d@%s", r->alive_count++, r->root ? "root" : r->level.def->loops[r->level.loop].var), alive);
+    known = wrap_let(b, r->w,
+                     arena_printf(b->lw->arena, "reads.%d@%s", r->alive_count++,
+                                  r->root ? "root" : r->level.def->loops[r->level.loop].var),
+                     alive);
     map_set(&r->alive, alive, known);
     return known;
 }
 
-/* Does it only rise or only fall with each variable, by rules that keep to that? Then the span of an index over an empty range, whose begin is one past its end, lies in the
- * span over a range with that end. `nodes`: how many may still be looked at. */
+/* Does it only rise or only fall with each variable, by rules that keep to that? Then the span of an index over an
+ * empty range, whose begin is one past its end, lies in the span over a range with that end. `nodes`: how many may
+ * still be looked at. */
 static bool is_monotonic(const Expr *e, int *nodes)
 {
     int64_t value;
@@ -205,7 +217,8 @@ static void need_when(Regions *r, Need *n, const Func *f, const Span *index, con
         decided         = name_alive(r, decided);
         const Expr *far = x_int(lw, MOST_COORDINATE);
         for (int d = 0; d < f->rank; d++)
-            when[d] = (Span){ x_select(lw, decided, index[d].min, far), x_select(lw, decided, index[d].max, x_neg(lw, far)) };
+            when[d] =
+                (Span){ x_select(lw, decided, index[d].min, far), x_select(lw, decided, index[d].max, x_neg(lw, far)) };
     }
     need_add(lw, n, f->rank, decided ? when : index, alive);
 }
@@ -255,9 +268,9 @@ static void wake(Regions *r, const Expr *call)
     map_set(&r->b->live, call, r->b);
 }
 
-/* Is the call not made here, for all that root knows, nor anywhere else so far? Root keeps in mind what it would ask for.
- * What a definition reads of itself cannot wait: its box is used before the definitions before it are visited. Of inputs,
- * only root asks. */
+/* Is the call not made here, for all that root knows, nor anywhere else so far? Root keeps in mind what it would ask
+ * for. What a definition reads of itself cannot wait: its box is used before the definitions before it are visited. Of
+ * inputs, only root asks. */
 static bool stays_dormant(Regions *r, const Expr *call, const Span *index, const Expr *alive, const Expr *decided)
 {
     Build      *b     = r->b;
@@ -317,20 +330,21 @@ static void bind_rvars(Regions *r, const Update *u)
         const Span lo = span_of(&b->spans, u->rvars[i].lo), hi = span_of(&b->spans, u->rvars[i].hi);
         if ((!lo.min || !hi.max) && !b->failed) {
             b->failed = true;
-            diag_error(b->lw->cx, u->loc, "give it bounds that can be known before anything is computed", "the bounds of `%s` in an update of `%s` are unbounded",
-                       u->rvars[i].name, r->reader->name);
+            diag_error(b->lw->cx, u->loc, "give it bounds that can be known before anything is computed",
+                       "the bounds of `%s` in an update of `%s` are unbounded", u->rvars[i].name, r->reader->name);
         }
         if (b->failed)
             return;
-        const Span range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
-        const Expr *some = x_le(b->lw, range.min, range.max);
-        if (r->root || some->op == EX_INT)              /* there may be no steps: then nothing is read */
+        const Span  range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
+        const Expr *some  = x_le(b->lw, range.min, range.max);
+        if (r->root || some->op == EX_INT) /* there may be no steps: then nothing is read */
             b->spans.level[0].alive = x_and(b->lw, b->spans.level[0].alive, some);
         spans_bind(&b->spans, u->rvars[i].name, range);
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. `writing` is set where the place that is written is known to be needed. */
+/* Tells of all accesses of an update; its variables are bound. `writing` is set where the place that is written is
+ * known to be needed. */
 static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writing)
 {
     for (int i = 0; i < u->rvar_count; i++) {
@@ -338,7 +352,7 @@ static void visit_update(Spans *sp, const Func *f, const Update *u, bool *writin
         spans_visit(sp, u->rvars[i].hi);
     }
     bool entered = false;
-    *writing     = true;            /* the condition too is asked only at places that are needed */
+    *writing     = true; /* the condition too is asked only at places that are needed */
     if (u->where) {
         spans_visit(sp, u->where);
         entered = spans_enter(sp, u->where, true);
@@ -396,7 +410,8 @@ static const Update *update_of(const Nest *n)
     return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
 }
 
-/* What its reduction variables run through. To be asked for before the spans of anything else are begun: it takes spans to find out. */
+/* What its reduction variables run through. To be asked for before the spans of anything else are begun: it takes spans
+ * to find out. */
 static const Span *nest_reduction(Build *b, Nest *n)
 {
     const Update *u    = update_of(n);
@@ -449,12 +464,15 @@ static void name_box(Regions *r, const Func *f, SymBox *box, const char *suffix)
 {
     Build *b = r->b;
     for (int d = 0; d < f->rank; d++) {
-        box->min[d] = wrap_let(b, r->w, region_name(b, f, d, arena_printf(b->lw->arena, "min%s", suffix), r->level), box->min[d]);
-        box->max[d] = wrap_let(b, r->w, region_name(b, f, d, arena_printf(b->lw->arena, "max%s", suffix), r->level), box->max[d]);
+        box->min[d] =
+            wrap_let(b, r->w, region_name(b, f, d, arena_printf(b->lw->arena, "min%s", suffix), r->level), box->min[d]);
+        box->max[d] =
+            wrap_let(b, r->w, region_name(b, f, d, arena_printf(b->lw->arena, "max%s", suffix), r->level), box->max[d]);
     }
 }
 
-/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. Notes what it was, and the condition that it is not. */
+/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. Notes
+ * what it was, and the condition that it is not. */
 static void normalize_empty(Regions *r, const Func *f, FuncBoxes *boxes)
 {
     Lower  *lw  = r->b->lw;
@@ -480,22 +498,25 @@ static void check_bounds(Regions *r, const Func *f, const SymBox *box, const Exp
         const Expr *none = x_op(lw, EX_LT, box->max[d], box->min[d]);
         if (alive)
             none = x_op(lw, EX_OR, none, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, alive));
-        Stmt       *s    = ARENA_NEW(lw->arena, Stmt);
+        Stmt *s            = ARENA_NEW(lw->arena, Stmt);
         s->kind            = STMT_CHECK;
         s->check.status    = KN_ERROR_ARGUMENT; /* a mistake of the schedule, which the interpreter would hide */
         s->check.condition = x_op(lw, EX_OR, none, x_and(lw, x_le(lw, min, box->min[d]), x_le(lw, box->max[d], max)));
-        s->check.message   = arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name, pf->origin->args[d]);
+        s->check.message =
+            arena_printf(lw->arena, "more of `%s` is needed along %s than its schedule promises with `bound`", f->name,
+                         pf->origin->args[d]);
         wrap_before(r->b, r->w, s);
     }
 }
 
 bool box_widens(Build *b, const Func *f, int d)
 {
-    const PlanFunc *pf    = plan_func(b->plan, f);
+    const PlanFunc *pf = plan_func(b->plan, f);
     return (pf->bound_min[d] || pf->align_factor[d]) && !slide_moves(&b->slides[f->id], d);
 }
 
-/* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is held is computed. */
+/* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is
+ * held is computed. */
 SymBox box_widened(Build *b, const Func *f, SymBox box)
 {
     Lower          *lw = b->lw;
@@ -508,7 +529,8 @@ SymBox box_widened(Build *b, const Func *f, SymBox box)
             box.max[d] = x_sub(lw, x_add(lw, pf->bound_min[d], pf->bound_extent[d]), x_int(lw, 1));
         }
         if (pf->align_factor[d]) {
-            const Expr *m = x_int(lw, pf->align_factor[d]), *o = pf->align_offset[d] ? pf->align_offset[d] : x_int(lw, 0);
+            const Expr *m = x_int(lw, pf->align_factor[d]),
+                       *o = pf->align_offset[d] ? pf->align_offset[d] : x_int(lw, 0);
             box.min[d]    = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box.min[d], o), m), m), o);
             const Expr *n = x_add(lw, x_sub(lw, box.max[d], box.min[d]), m);
             box.max[d]    = x_sub(lw, x_add(lw, box.min[d], x_op(lw, EX_MUL, x_op(lw, EX_DIV, n, m), m)), x_int(lw, 1));
@@ -554,7 +576,7 @@ static bool same_box(const SymBox *a, const SymBox *b, int rank)
 /* The boxes of a function's definitions, from the last update to the pure one, and what they read. */
 static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
 {
-    Build *b = r->b;
+    Build *b       = r->b;
     boxes->updates = ARENA_ARRAY(b->lw->arena, SymBox, (size_t)f->update_count);
     boxes->tables  = ARENA_ARRAY(b->lw->arena, StepTable, (size_t)f->update_count);
     for (int u = f->update_count - 1; u >= 0 && !b->failed; u--) {
@@ -581,21 +603,23 @@ static void visit_function(Regions *r, const Func *f, FuncBoxes *boxes)
 /* What a stage needs of its arguments, by its own word. */
 static void visit_stage(Regions *r, const Func *f, const FuncBoxes *boxes)
 {
-    Build *b                  = r->b;
+    Build *b                 = r->b;
     Span(*need)[KN_MAX_RANK] = arena_array(b->lw->arena, (size_t)f->stage_arg_count + 1, sizeof *need);
     stage_ask(b, f, &boxes->pure, boxes->alive, r->level, r->w, need);
     r->reader = f;
     r->update = NULL;
     for (int i = 0; i < f->stage_arg_count; i++) {
         const Func *arg = f->stage_args[i].func;
-        if (arg && (arg->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, plan_func(b->plan, arg)->compute)))
+        if (arg &&
+            (arg->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, plan_func(b->plan, arg)->compute)))
             need_when(r, &r->need[arg->id], arg, need[i], boxes->alive, r->when);
     }
     if (r->root)
         need_inputs(r);
 }
 
-/* A box that may reach beyond all coordinates, for all that is known, is checked not to, if it is read at all: numbers that data or parameters decide. Sums that may wrap are checked by themselves. */
+/* A box that may reach beyond all coordinates, for all that is known, is checked not to, if it is read at all: numbers
+ * that data or parameters decide. Sums that may wrap are checked by themselves. */
 static void check_near(Regions *r, const SymBox *asked, const FuncBoxes *boxes, int rank)
 {
     enum { SURELY_NEAR = 1 << 30 };
@@ -607,7 +631,8 @@ static void check_near(Regions *r, const SymBox *asked, const FuncBoxes *boxes, 
         if (lo >= -SURELY_NEAR && hi <= SURELY_NEAR)
             continue;
         const Expr *far = x_int(lw, MOST_COORDINATE), *min = boxes->pure.min[d], *max = boxes->pure.max[d];
-        const Expr *ok  = x_op(lw, EX_OR, x_op(lw, EX_LT, max, min), x_and(lw, x_le(lw, x_neg(lw, far), min), x_le(lw, max, far)));
+        const Expr *ok =
+            x_op(lw, EX_OR, x_op(lw, EX_LT, max, min), x_and(lw, x_le(lw, x_neg(lw, far), min), x_le(lw, max, far)));
         if (boxes->alive)
             ok = x_op(lw, EX_OR, ok, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->alive));
         vec_push(lw->arena, &r->b->spans.checks, ok);
@@ -617,9 +642,9 @@ static void check_near(Regions *r, const SymBox *asked, const FuncBoxes *boxes, 
 /* Grown by updates first, so that slides know the whole of it. */
 static void region_of(Regions *r, const Func *f)
 {
-    Build          *b     = r->b;
-    const PlanFunc *pf    = plan_func(b->plan, f);
-    const bool      here  = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
+    Build          *b    = r->b;
+    const PlanFunc *pf   = plan_func(b->plan, f);
+    const bool      here = level_same(r->level, pf->compute), stored = level_same(r->level, pf->store);
     FuncBoxes       boxes = { .needed = true, .pure = r->need[f->id].box };
 
     if (!r->need[f->id].certain)
@@ -668,7 +693,8 @@ static void need_outputs(Regions *r)
         Span         index[KN_MAX_RANK];
         for (int d = 0; d < f->rank; d++)
             index[d] = (Span){ box.min[d], box.max[d] };
-        need_add(b->lw, &r->need[f->id], f->rank, index, b->plan->output_count > 1 && f->rank ? box_nonempty(b, &box, f->rank) : NULL);
+        need_add(b->lw, &r->need[f->id], f->rank, index,
+                 b->plan->output_count > 1 && f->rank ? box_nonempty(b, &box, f->rank) : NULL);
         r->need[f->id].certain = true;
     }
 }
@@ -676,8 +702,8 @@ static void need_outputs(Regions *r)
 /* Indices must not wrap: one check for all the sums with large factors. */
 static void add_checks(Regions *r)
 {
-    Build      *b = r->b;
-    Lower      *lw = b->lw;
+    Build      *b   = r->b;
+    Lower      *lw  = b->lw;
     const Expr *all = NULL;
     for (size_t i = 0; i < b->spans.checks.count; i++)
         all = x_and(lw, all, b->spans.checks.at[i]);
@@ -696,18 +722,19 @@ void regions_begin(Build *b, PlanLevel level, Nest *nest, Wraps *w)
     Regions r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.alive, b->lw->arena);
     map_init(&r.dormant, b->lw->arena);
-    r.need    = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
+    r.need = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
     if (nest)
         read_nest(&r, nest);
     else
         need_outputs(&r);
-    for (int i = 0; nest && i < nest->partner_count; i++)      /* they follow in how splits fit */
+    for (int i = 0; nest && i < nest->partner_count; i++) /* they follow in how splits fit */
         if (nest->partners[i]->def->with.loop >= level.loop)
             read_nest(&r, nest->partners[i]);
     for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
         const Func     *f  = b->plan->funcs[i].func;
         const PlanFunc *pf = &b->plan->funcs[i];
-        if (f->kind != FUNC_INPUT && r.need[i].any && (r.root || b->read[i]) && level_encloses(b->plan, level, pf->compute))
+        if (f->kind != FUNC_INPUT && r.need[i].any && (r.root || b->read[i]) &&
+            level_encloses(b->plan, level, pf->compute))
             region_of(&r, f);
     }
     if (r.root)

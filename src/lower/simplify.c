@@ -2,13 +2,13 @@
  *
  * Takes   a statement after flattening.
  * Gives   a statement that does the same, in which
- *           every expression is simplified under what encloses it: ranges of loops, lets, conditions of branches;
- *           a branch whose condition is decided there is the side taken, a check that always holds is gone;
- *           branches on one condition that follow each other are one;
- *           a branch that is all of a loop's body, with a condition that is the same in every iteration, is around the loop;
- *           a loop without iterations is gone, a loop of one iteration is its body with the variable bound by a let;
- *           a let that is not used, or whose value is a constant or a variable, is gone;
- *           blocks have no blocks in them and no branch, loop or let is around nothing.
+ *           every expression is simplified under what encloses it: ranges of loops, lets, conditions of branches; a
+ *           branch whose condition is decided there is the side taken, a check that always holds is gone; branches on
+ *           one condition that follow each other are one; a branch that is all of a loop's body, with a condition that
+ *           is the same in every iteration, is around the loop; a loop without iterations is gone, a loop of one
+ *           iteration is its body with the variable bound by a let; a let that is not used, or whose value is a
+ *           constant or a variable, is gone; blocks have no blocks in them and no branch, loop or let is around
+ *           nothing.
  * Holds   one walk: expressions are simplified on the way in, uses are counted on the way out. */
 #include "ir/simplify.h"
 #include "lower/lower.h"
@@ -16,7 +16,7 @@
 typedef struct Clean {
     Lower      *lw;
     Simplifier *known;
-    Map         used;       /* names in what was made of the statement so far, up to the let or loop that binds them */
+    Map         used; /* names in what was made of the statement so far, up to the let or loop that binds them */
 } Clean;
 
 static const Stmt *clean(void *user, const Stmt *s);
@@ -77,7 +77,8 @@ static void find_dependence(const Expr *e, void *user)
     d->found |= e->op == EX_LOAD || e->op == EX_EXTERN || (e->op == EX_VAR && e->u.name == d->name);
 }
 
-/* Is it a branch without another side, whose condition depends neither on what is in memory nor on this name (NULL: no name)? */
+/* Is it a branch without another side, whose condition depends neither on what is in memory nor on this name (NULL: no
+ * name)? */
 static bool is_plain_branch(Clean *c, const Stmt *s, const char *name)
 {
     Dependence d = { name, s->kind != STMT_IF || s->branch.no };
@@ -87,11 +88,13 @@ static bool is_plain_branch(Clean *c, const Stmt *s, const char *name)
 }
 
 /* A loop around a branch whose condition is the same in every iteration: the branch around the loop. */
-static const Stmt *loop_around(Clean *c, const char *name, LoopKind kind, const Expr *min, const Expr *extent, const Stmt *body)
+static const Stmt *loop_around(Clean *c, const char *name, LoopKind kind, const Expr *min, const Expr *extent,
+                               const Stmt *body)
 {
     if (!is_plain_branch(c, body, name))
         return stmt_for(c->lw->arena, name, kind, min, extent, body);
-    return stmt_if(c->lw->arena, body->branch.condition, loop_around(c, name, kind, min, extent, body->branch.yes), NULL);
+    return stmt_if(c->lw->arena, body->branch.condition, loop_around(c, name, kind, min, extent, body->branch.yes),
+                   NULL);
 }
 
 /* Branches on the same condition that follow each other are one. */
@@ -104,8 +107,10 @@ static const Stmt *joined_branches(Clean *c, const Stmt *s)
     int          count = 0;
     for (int i = 0; i < s->block.count; i++) {
         const Stmt *item = s->block.items[i], *last = count ? items[count - 1] : NULL;
-        if (last && is_plain_branch(c, last, NULL) && is_plain_branch(c, item, NULL) && last->branch.condition == item->branch.condition)
-            items[count - 1] = stmt_if(a, item->branch.condition, stmt_pair(a, last->branch.yes, item->branch.yes), NULL);
+        if (last && is_plain_branch(c, last, NULL) && is_plain_branch(c, item, NULL) &&
+            last->branch.condition == item->branch.condition)
+            items[count - 1] =
+                stmt_if(a, item->branch.condition, stmt_pair(a, last->branch.yes, item->branch.yes), NULL);
         else
             items[count++] = item;
     }
@@ -171,8 +176,7 @@ static const Stmt *clean(void *user, const Stmt *s)
     case STMT_LET: return clean_let(c, s->let.name, simplify(c->known, s->let.value), s->let.body);
     case STMT_FOR: return clean_loop(c, s);
     case STMT_IF: return clean_if(c, s);
-    case STMT_CHECK:
-        return simplifier_proves(c->known, s->check.condition) ? NULL : stmt_map(&m, s);
+    case STMT_CHECK: return simplifier_proves(c->known, s->check.condition) ? NULL : stmt_map(&m, s);
     case STMT_BLOCK: return s->block.count ? joined_branches(c, stmt_map(&m, s)) : NULL;
     default: return stmt_map(&m, s);
     }

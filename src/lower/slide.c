@@ -1,17 +1,25 @@
-/* Sliding windows: a function stored outside the loop it is computed in is computed only where its storage does not hold it already.
+/* Sliding windows: a function stored outside the loop it is computed in is computed only where its storage does not
+ * hold it already.
  *
- * Takes   at the compute level the box that one iteration needs, and a small buffer, filled at the store level, that says which boxes the storage holds.
- * Gives   the box to be computed: what is missing along one dimension, or along two, if all the rest is held, else all of it; and afterwards the new boxes held.
- * Two     dimensions, an outer loop moving along y and an inner one along x: one box holds the rows of former sweeps, the other what this sweep has of the rows after them. What is
- *         missing is a corner: beyond the first box along y, beyond the second along x. When a sweep is over its box joins the first: along y they meet, along the others both
- *         must have it.
- * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows larger than a tile. Nothing is proved, because
- *         nothing is assumed: what is held is known when the code runs. An iteration that needs nothing leaves it as it is.
- * Windows of windows: computed inside the loop of the function that reads it, not beside it, a function is asked for one piece of that function at a time, also before the first: how
+ * Takes   at the compute level the box that one iteration needs, and a small buffer, filled at the store level, that
+ *         says which boxes the storage holds.
+ * Gives   the box to be computed: what is missing along one dimension, or along two, if all the rest is held, else all
+ *         of it; and afterwards the new boxes held.
+ * Two     dimensions, an outer loop moving along y and an inner one along x: one box holds the rows of former sweeps,
+ *         the other what this sweep has of the rows after them. What is missing is a corner: beyond the first box along
+ *         y, beyond the second along x. When a sweep is over its box joins the first: along y they meet, along the
+ *         others both must have it.
+ * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows
+ *         larger than a tile. Nothing is proved, because nothing is assumed: what is held is known when the code runs.
+ *         An iteration that needs nothing leaves it as it is.
+ * Windows of windows: computed inside the loop of the function that reads it, not beside it, a function is asked for
+ * one piece of that function at a time, also before the first: how
  *         much is needed at a time, and so kept, does not grow with what the first iteration has to make up for.
- * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate % F. What is held is then no more than F of them. F is rounded up to
+ * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate %
+ * F. What is held is then no more than F of them. F is rounded up to
  *         a power of two. Not the dimension that is dense in memory, unless a schedule asks for it.
- * From    Ragan-Kelley et al. 2013, section 4.3, where the dimension is found by proof and the warm-up is a condition on the loop's first iteration. */
+ * From    Ragan-Kelley et al. 2013, section 4.3, where the dimension is found by proof and the warm-up is a condition
+ *         on the loop's first iteration. */
 #include "lower/build.h"
 
 enum { MOST_FOLD = 1 << 16 };
@@ -38,8 +46,9 @@ static void note_number(const Expr *e, void *user)
         note_name(e, user);
 }
 
-/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so one way outwards finds all. Not through conditions that have a
- * name: whether anything is needed, or missing, moves nothing. */
+/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so
+ * one way outwards finds all. Not through conditions that have a name: whether anything is needed, or missing, moves
+ * nothing. */
 static Map names_behind(Build *b, const Expr *e, size_t opened)
 {
     Map names;
@@ -133,8 +142,9 @@ static bool is_at_most(Build *b, const Expr *extent, int64_t most)
     return simplifier_proves(b->lw->simplifier, x_le(b->lw, extent, x_int(b->lw, most)));
 }
 
-/* A number that `extent` is never above. Lets are opened one after another, the newest first, and after each what both ends have in common cancels: of first + min(rest, 4) - first
- * nothing is left but the minimum. Intervals of what the lets at last stand for do not see that. */
+/* A number that `extent` is never above. Lets are opened one after another, the newest first, and after each what both
+ * ends have in common cancels: of first + min(rest, 4) - first nothing is left but the minimum. Intervals of what the
+ * lets at last stand for do not see that. */
 static int64_t opened_most(Build *b, const Expr *extent)
 {
     enum { MOST_OPENED = 8 };
@@ -154,7 +164,8 @@ static int64_t opened_most(Build *b, const Expr *extent)
     return most;
 }
 
-/* An interval is found with few steps, and often no interval at all where windows feed windows: then small numbers are tried, each of which is worth a proof. */
+/* An interval is found with few steps, and often no interval at all where windows feed windows: then small numbers are
+ * tried, each of which is worth a proof. */
 int64_t box_most(Build *b, const SymBox *box, int d)
 {
     enum { MOST_TRIED = 64 };
@@ -169,7 +180,8 @@ int64_t box_most(Build *b, const SymBox *box, int d)
     return hi <= MOST_TRIED ? hi : -1;
 }
 
-/* Folds the moving dimension as far as it can be shown that it may be; the largest factor of all the places where the function is computed counts. */
+/* Folds the moving dimension as far as it can be shown that it may be; the largest factor of all the places where the
+ * function is computed counts. */
 static void fold_moving(Build *b, const Func *f, int d, int64_t most)
 {
     const PlanFunc *pf   = plan_func(b->plan, f);
@@ -182,7 +194,7 @@ static void fold_moving(Build *b, const Func *f, int d, int64_t most)
 
 void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *boxes)
 {
-    const PlanFunc *pf   = plan_func(b->plan, f);
+    const PlanFunc *pf = plan_func(b->plan, f);
     int             scan;
     const int64_t   rows = scan_window(b, f, boxes, &scan);
     if (scan >= 0)
@@ -193,15 +205,20 @@ void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *box
         const int64_t most = d == scan ? rows : box_most(b, box, d);
         if ((most < 0 || most > pf->fold[d]) && !b->failed) {
             b->failed = true;
-            diag_error(b->lw->cx, f->loc, most < 0 ? "leave it out: storage that slides is folded by itself" : arena_printf(b->lw->arena, "%s.fold_storage(…, %lld) would do", f->name, (long long)most),
-                       "`%s` cannot be folded to %lld: more of it may be needed at a time along %s", f->name, (long long)pf->fold[d], f->args[d]);
+            diag_error(b->lw->cx, f->loc,
+                       most < 0
+                           ? "leave it out: storage that slides is folded by itself"
+                           : arena_printf(b->lw->arena, "%s.fold_storage(…, %lld) would do", f->name, (long long)most),
+                       "`%s` cannot be folded to %lld: more of it may be needed at a time along %s", f->name,
+                       (long long)pf->fold[d], f->args[d]);
         }
         b->fold[f->id][d] = pf->fold[d];
     }
 }
 
-/* What is known of the first coordinate to be computed along d: it is within the box, or one past it. Where the box has at most so many coordinates, its lower end is given by its
- * upper one: for windows that feed windows, lower ends are minima of minima, upper ends are not. */
+/* What is known of the first coordinate to be computed along d: it is within the box, or one past it. Where the box has
+ * at most so many coordinates, its lower end is given by its upper one: for windows that feed windows, lower ends are
+ * minima of minima, upper ends are not. */
 static const Expr *least_first(Build *b, const SymBox *box, int d, int64_t most)
 {
     return most < 0 ? box->min[d] : x_sub(b->lw, box->max[d], x_int(b->lw, most - 1));
@@ -254,8 +271,9 @@ static const Expr *covers(Lower *lw, int rank, const SymBox *h, const SymBox *bo
 {
     const Expr *c = NULL;
     for (int d = 0; d < rank; d++) {
-        const Expr *reach = d == moving ? x_le(lw, box->min[d], x_add(lw, h->max[d], x_int(lw, 1))) : x_le(lw, box->max[d], h->max[d]);
-        c                 = x_and(lw, c, x_and(lw, x_le(lw, h->min[d], box->min[d]), reach));
+        const Expr *reach =
+            d == moving ? x_le(lw, box->min[d], x_add(lw, h->max[d], x_int(lw, 1))) : x_le(lw, box->max[d], h->max[d]);
+        c = x_and(lw, c, x_and(lw, x_le(lw, h->min[d], box->min[d]), reach));
     }
     return c;
 }
@@ -267,14 +285,17 @@ static const Expr *first_missing(Lower *lw, const SymBox *h, const SymBox *box, 
     return x_select(lw, keep, x_min(lw, next, x_add(lw, box->max[d], one)), box->min[d]);
 }
 
-/* The first box once this sweep's has joined it, unless the sweep goes on. Where they do not meet, what is newer is kept. */
-static SymBox join_sweep(Build *b, const Func *f, const SymBox *first, const SymBox *sweep, const Expr *goes_on, Wraps *w)
+/* The first box once this sweep's has joined it, unless the sweep goes on. Where they do not meet, what is newer is
+ * kept. */
+static SymBox join_sweep(Build *b, const Func *f, const SymBox *first, const SymBox *sweep, const Expr *goes_on,
+                         Wraps *w)
 {
     Lower      *lw   = b->lw;
     const int   y    = b->slides[f->id].dims[0];
-    const Expr *meet = x_and(lw, x_le(lw, first->min[y], sweep->min[y]), x_le(lw, sweep->min[y], x_add(lw, first->max[y], x_int(lw, 1))));
+    const Expr *meet = x_and(lw, x_le(lw, first->min[y], sweep->min[y]),
+                             x_le(lw, sweep->min[y], x_add(lw, first->max[y], x_int(lw, 1))));
     SymBox      r    = { 0 };
-    meet = wrap_let(b, w, arena_printf(lw->arena, "%s.meet", f->name), meet);
+    meet             = wrap_let(b, w, arena_printf(lw->arena, "%s.meet", f->name), meet);
     for (int d = 0; d < f->rank; d++) {
         const Expr *min = d == y ? first->min[d] : x_max(lw, first->min[d], sweep->min[d]);
         const Expr *max = d == y ? x_max(lw, first->max[d], sweep->max[d]) : x_min(lw, first->max[d], sweep->max[d]);
@@ -292,11 +313,13 @@ static SymBox former_sweeps(Build *b, const Func *f, const SymBox *need, Wraps *
     Lower       *lw    = b->lw;
     const Slide *s     = &b->slides[f->id];
     const SymBox first = held(b, f, 0), sweep = held(b, f, 1);
-    SymBox       rest  = *need;
-    const int    y     = s->dims[0];
-    rest.min[y] = wrap_let(b, w, arena_printf(lw->arena, "%s.next", f->args[y]), first_missing(lw, &first, need, y, covers(lw, f->rank, &first, need, y)));
-    const Expr *goes_on = x_op(lw, EX_OR, x_op(lw, EX_LT, need->max[y], rest.min[y]), covers(lw, f->rank, &sweep, &rest, s->dims[1]));
-    goes_on             = wrap_let(b, w, arena_printf(lw->arena, "%s.goes_on", f->name), goes_on);
+    SymBox       rest = *need;
+    const int    y    = s->dims[0];
+    rest.min[y]       = wrap_let(b, w, arena_printf(lw->arena, "%s.next", f->args[y]),
+                                 first_missing(lw, &first, need, y, covers(lw, f->rank, &first, need, y)));
+    const Expr *goes_on =
+        x_op(lw, EX_OR, x_op(lw, EX_LT, need->max[y], rest.min[y]), covers(lw, f->rank, &sweep, &rest, s->dims[1]));
+    goes_on = wrap_let(b, w, arena_printf(lw->arena, "%s.goes_on", f->name), goes_on);
     return join_sweep(b, f, &first, &sweep, goes_on, w);
 }
 
@@ -306,13 +329,16 @@ static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBo
     Lower        *lw   = b->lw;
     const int     d    = b->slides[f->id].dims[i];
     const int64_t most = box_most(b, &boxes->asked, d);
-    boxes->keep[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->args[d]), covers(lw, f->rank, h, &boxes->pure, d));
+    boxes->keep[i] =
+        wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->args[d]), covers(lw, f->rank, h, &boxes->pure, d));
     if (i == 0)
         fold_moving(b, f, d, most);
-    const Expr *first  = first_missing(lw, h, &boxes->pure, d, boxes->keep[i]);
-    boxes->pure.min[d] = wrap_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first, least_first(b, &boxes->need, d, most),
-                                      x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
-    simplifier_push_fact(lw->simplifier, expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
+    const Expr *first = first_missing(lw, h, &boxes->pure, d, boxes->keep[i]);
+    boxes->pure.min[d] =
+        wrap_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first,
+                     least_first(b, &boxes->need, d, most), x_add(lw, boxes->pure.max[d], x_int(lw, 1)));
+    simplifier_push_fact(lw->simplifier,
+                         expr_binary(lw->exprs, EX_LE, KN_BOOL, boxes->need.min[d], boxes->pure.min[d]));
     w->pushed++;
     if (most > b->slides[f->id].window[i])
         b->slides[f->id].window[i] = most;
@@ -336,7 +362,8 @@ const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Wraps *w)
     s->decided = true;
     if (!s->count) {
         const SymBox h = held(b, f, 0);
-        const Expr  *c = f->rank ? covers(lw, f->rank, &h, &boxes->pure, -1) : x_le(lw, build_load(b, s->held, x_int(lw, 0)), x_int(lw, 0));
+        const Expr  *c = f->rank ? covers(lw, f->rank, &h, &boxes->pure, -1)
+                                 : x_le(lw, build_load(b, s->held, x_int(lw, 0)), x_int(lw, 0));
         boxes->keep[0] = wrap_let(b, w, arena_printf(lw->arena, "%s.keep", f->name), c);
         return NULL;
     }
@@ -396,9 +423,9 @@ static const Stmt *note_two(Build *b, const Func *f)
 {
     Lower           *lw    = b->lw;
     const FuncBoxes *boxes = &b->boxes[f->id];
-    const int        y     = b->slides[f->id].dims[0], x = b->slides[f->id].dims[1];
+    const int        y = b->slides[f->id].dims[0], x = b->slides[f->id].dims[1];
     const SymBox     sweep = held(b, f, 1);
-    SymBox           rows  = boxes->held, now = boxes->need;
+    SymBox           rows = boxes->held, now = boxes->need;
     for (int d = 0; d < f->rank; d++) {
         rows.min[d] = x_select(lw, boxes->keep[0], rows.min[d], x_int(lw, MOST_COORDINATE));
         rows.max[d] = x_select(lw, boxes->keep[0], rows.max[d], x_int(lw, -MOST_COORDINATE));
@@ -406,7 +433,8 @@ static const Stmt *note_two(Build *b, const Func *f)
     forget_folded(b, f, &rows, boxes->need.max[y], y);
     now.min[y] = boxes->pure.min[y];
     extend(lw, &now, &sweep, x, boxes->keep[1]);
-    const Expr *some = x_le(lw, boxes->pure.min[y], boxes->need.max[y]);        /* nothing missing along y: this sweep's box stays */
+    const Expr *some =
+        x_le(lw, boxes->pure.min[y], boxes->need.max[y]); /* nothing missing along y: this sweep's box stays */
     return stmt_pair(lw->arena, note_held(b, f, 0, &rows), stmt_if(lw->arena, some, note_held(b, f, 1, &now), NULL));
 }
 
@@ -418,8 +446,10 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     const Expr      *some  = any_missing(b, s, &boxes->pure);
     if (some) {
         const Stmt *note = s->count == 2 ? note_two(b, f) : note_one(b, f);
-        return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL), boxes->some ? stmt_if(lw->arena, boxes->some, note, NULL) : note);
+        return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL),
+                         boxes->some ? stmt_if(lw->arena, boxes->some, note, NULL) : note);
     }
     const Stmt *note = f->rank ? note_held(b, f, 0, &boxes->need) : build_store(b, s->held, x_int(lw, 0), x_int(lw, 0));
-    return stmt_if(lw->arena, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->keep[0]), stmt_pair(lw->arena, produce, note), NULL);
+    return stmt_if(lw->arena, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->keep[0]),
+                   stmt_pair(lw->arena, produce, note), NULL);
 }

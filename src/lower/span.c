@@ -104,8 +104,8 @@ static double magnitude(int64_t v)
     return v < 0 ? -(double)v : (double)v;
 }
 
-/* May the sum, or the number of coordinates between two of them, wrap, for all that is known of its terms? A coordinate lies within ±2^28, so those with small
- * factors do not. */
+/* May the sum, or the number of coordinates between two of them, wrap, for all that is known of its terms? A coordinate
+ * lies within ±2^28, so those with small factors do not. */
 static bool may_wrap(const Spans *sp, const Linear *form, const Span *atoms)
 {
     Lower *lw    = sp->lw;
@@ -130,8 +130,9 @@ static void check_sum(Spans *sp, const Linear *form, const Span *atoms)
     for (int side = 0; side < 2; side++) {
         const Expr *sum = expr_int(lw->exprs, KN_I64, form->constant);
         for (int i = 0; i < form->count; i++) {
-            const Expr *end = (form->coefficients[i] > 0) == (side == 0) ? atoms[i].min : atoms[i].max;
-            sum = x_add(lw, sum, x_op(lw, EX_MUL, x_cast(lw, KN_I64, end), expr_int(lw->exprs, KN_I64, form->coefficients[i])));
+            const Expr *end    = (form->coefficients[i] > 0) == (side == 0) ? atoms[i].min : atoms[i].max;
+            const Expr *factor = expr_int(lw->exprs, KN_I64, form->coefficients[i]);
+            sum                = x_add(lw, sum, x_op(lw, EX_MUL, x_cast(lw, KN_I64, end), factor));
         }
         const Expr *limit = expr_int(lw->exprs, KN_I64, side == 0 ? -most : most);
         vec_push(lw->arena, &sp->checks, side == 0 ? x_le(lw, limit, sum) : x_le(lw, sum, limit));
@@ -167,7 +168,9 @@ static int same_sum(const Linear *a, const Linear *b)
     for (int i = 0; i < a->count && sign; i++) {
         if (a->atoms[i] != b->atoms[i])
             return 0;
-        const int here = a->coefficients[i] == b->coefficients[i] ? 1 : a->coefficients[i] == -b->coefficients[i] ? -1 : 0;
+        const int here = a->coefficients[i] == b->coefficients[i]    ? 1
+                         : a->coefficients[i] == -b->coefficients[i] ? -1
+                                                                     : 0;
         sign           = i && here != sign ? 0 : here;
     }
     return sign;
@@ -186,8 +189,8 @@ static Span span_known_sum(Spans *sp, const Linear *sum, Span s)
             const Expr  *bound = sign > 0 ? k->bound : x_neg(lw, k->bound);
             const bool   low   = k->is_min == (sign > 0);
             const ExprOp op    = low ? EX_MAX : EX_MIN;
-            s.min = s.min ? x_op(lw, op, s.min, bound) : low ? bound : NULL;
-            s.max = s.max ? x_op(lw, op, s.max, bound) : low ? NULL : bound;
+            s.min              = s.min ? x_op(lw, op, s.min, bound) : low ? bound : NULL;
+            s.max              = s.max ? x_op(lw, op, s.max, bound) : low ? NULL : bound;
         }
     return s;
 }
@@ -196,9 +199,9 @@ static Span span_known_sum(Spans *sp, const Linear *sum, Span s)
 static void part_form(Spans *sp, const Linear *form, Linear *runs, Linear *rest)
 {
     Arena *a = sp->lw->arena;
-    *runs = *rest = (Linear){ 0 };
-    runs->atoms = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
-    rest->atoms = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
+    *runs = *rest      = (Linear){ 0 };
+    runs->atoms        = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
+    rest->atoms        = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
     runs->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
     rest->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
     rest->constant     = form->constant;
@@ -246,7 +249,7 @@ static bool span_linear(Spans *sp, const Expr *e, Span *out)
     Span       *atoms = atom_spans(sp, &runs, &whole), *fixed_atoms = atom_spans(sp, &rest, &whole);
     const Span  moved = span_known_sum(sp, &runs, span_sum(sp, &runs, atoms, -1));
     const Expr *base  = span_sum(sp, &rest, fixed_atoms, -1).min;
-    *out              = (Span){ moved.min ? x_add(lw, moved.min, base) : NULL, moved.max ? x_add(lw, moved.max, base) : NULL };
+    *out = (Span){ moved.min ? x_add(lw, moved.min, base) : NULL, moved.max ? x_add(lw, moved.max, base) : NULL };
     const Span *all = whole ? atom_spans(sp, &form, &whole) : NULL;
     if (whole && sp->clamped && may_be_anything(sp, &form, all))
         *out = (Span){ NULL, NULL };
@@ -357,8 +360,9 @@ static void narrow_parts(Spans *sp, const Expr *node, const Expr *min, const Exp
     }
 }
 
-/* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition holds, so that a span is never empty: where the condition holds
- * nowhere, one point too many is said to be read, and `alive` says that it is not. */
+/* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition
+ * holds, so that a span is never empty: where the condition holds nowhere, one point too many is said to be read, and
+ * `alive` says that it is not. */
 static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max)
 {
     if (!min && !max)
@@ -367,8 +371,9 @@ static void narrow(Spans *sp, const Expr *node, const Expr *min, const Expr *max
     const Span   was = span_of(sp, node);
     const ExprOp op  = min ? EX_MAX : EX_MIN;
     const Expr  *end = min ? min : max, *near = min ? was.min : was.max, *beyond = min ? was.max : was.min;
-    const Expr  *now_near = near ? x_op(lw, op, near, end) : end, *now_beyond = beyond ? x_op(lw, op, beyond, end) : NULL;
-    const Span   now = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
+    const Expr  *now_near  = near ? x_op(lw, op, near, end) : end,
+               *now_beyond = beyond ? x_op(lw, op, beyond, end) : NULL;
+    const Span now         = min ? (Span){ now_near, now_beyond } : (Span){ now_beyond, now_near };
     if (now.min != was.min || now.max != was.max) {
         know(sp, node, now);
         if (beyond && (sp->deriving || !has_calls(sp, node)) && !type_is_float((kn_type)node->type))
@@ -396,8 +401,8 @@ static void assume_form(Spans *sp, const Linear *form)
         else
             narrow(sp, runs.atoms[0], NULL, limit);
     } else if (runs.count > 1 && !sp->deriving) {
-        const Span    s   = span_known_sum(sp, &runs, span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1));
-        const SpanSum sum = { runs, x_neg(lw, base), true };
+        const Span    s     = span_known_sum(sp, &runs, span_sum(sp, &runs, atom_spans(sp, &runs, &whole), -1));
+        const SpanSum sum   = { runs, x_neg(lw, base), true };
         SpanLevel    *level = &sp->level[sp->depth];
         vec_push(lw->arena, &level->sums, sum);
         if (s.max)
@@ -455,8 +460,8 @@ static void exclude(Spans *sp, const Expr *node, const Expr *limit)
         return;
     const Expr *one = expr_int(lw->exprs, (kn_type)node->type, 1), *first = x_op(lw, EX_EQ, was.min, limit),
                *last = x_op(lw, EX_EQ, was.max, limit);
-    const Span  now = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
-                        x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
+    const Span now   = { x_select(lw, first, x_min(lw, x_add(lw, was.min, one), was.max), was.min),
+                         x_select(lw, last, x_max(lw, x_sub(lw, was.max, one), was.min), was.max) };
     note_possible(sp, node, x_op(lw, EX_OR, x_op(lw, EX_NE, was.min, limit), x_op(lw, EX_NE, was.max, limit)));
     if (now.min == was.min && now.max == was.max)
         return;
@@ -543,7 +548,7 @@ static void assume(Spans *sp, const Expr *c, bool truth)
             assume_other(sp, c->args[0], c->args[1]);
         }
         break;
-    case EX_CAST:                   /* bool(n) is n != 0 */
+    case EX_CAST: /* bool(n) is n != 0 */
         if (c->args[0]->type == KN_I32)
             assume(sp, expr_binary(sp->lw->exprs, EX_NE, KN_BOOL, c->args[0], x_int(sp->lw, 0)), truth);
         break;
@@ -611,7 +616,8 @@ static bool is_exact(Spans *sp, const Expr *e)
     }
 }
 
-/* The span where no condition is known. The levels of conditions that are entered for it take the place of those around. */
+/* The span where no condition is known. The levels of conditions that are entered for it take the place of those
+ * around. */
 static Span span_anywhere(Spans *sp, const Expr *e)
 {
     const int depth = sp->depth;
@@ -650,18 +656,18 @@ static bool is_guarded(Spans *sp, const Expr *call)
 /* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
 static void tell_access(Spans *sp, const Expr *call)
 {
-    Lower           *lw     = sp->lw;
-    const SpanLevel *now    = &sp->level[sp->depth];
-    const Expr      *alive  = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
-    const bool       input  = sp->checking && call->u.call.func->kind == FUNC_INPUT,
-               always       = !now->decided && alive == sp->level[0].alive;
-    Span             index[KN_MAX_RANK];
-    unsigned         unsafe = 0, loose = 0;
+    Lower           *lw    = sp->lw;
+    const SpanLevel *now   = &sp->level[sp->depth];
+    const Expr      *alive = x_and(lw, now->alive, sp->checking ? now->possible : NULL);
+    const bool       input = sp->checking && call->u.call.func->kind == FUNC_INPUT,
+               always      = !now->decided && alive == sp->level[0].alive;
+    Span     index[KN_MAX_RANK];
+    unsigned unsafe = 0, loose = 0;
     for (int d = 0; d < (int)call->count; d++) {
-        const Span base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
-        sp->deriving    = input;
-        index[d]        = span_of(sp, call->args[d]);
-        sp->deriving    = false;
+        const Span base  = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
+        sp->deriving     = input;
+        index[d]         = span_of(sp, call->args[d]);
+        sp->deriving     = false;
         const bool moved = base.min != index[d].min || base.max != index[d].max, exact = is_exact(sp, call->args[d]);
         unsafe |= (unsigned)(!always || moved || !exact) << d;
         loose |= (unsigned)!exact << d;

@@ -17,7 +17,7 @@ static Span span_numbers(Spans *sp, const Expr *e)
 {
     Lower        *lw   = sp->lw;
     const kn_type type = (kn_type)e->type;
-    const Range   r    = value_range(lw, e), all = range_of_type(type);
+    const Range   r = value_range(lw, e), all = range_of_type(type);
     if (type_is_float(type))
         return (Span){ r.flo == all.flo ? NULL : expr_float(lw->exprs, type, r.flo),
                        r.fhi == all.fhi ? NULL : expr_float(lw->exprs, type, r.fhi) };
@@ -72,15 +72,15 @@ static const Expr *make_wrapped(Lower *lw, const End *args)
 {
     static const kn_type types[2][65] = { { [8] = KN_U8, [16] = KN_U16, [32] = KN_U32, [64] = KN_U64 },
                                           { [8] = KN_I8, [16] = KN_I16, [32] = KN_I32, [64] = KN_I64 } };
-    const kn_type to = types[args[2].least][args[1].least];
+    const kn_type        to           = types[args[2].least][args[1].least];
     return args[1].least > 1 ? as_type(lw, to, args[0]) : NULL;
 }
 
 static const Expr *make_end(void *user, EndOp op, const End *args, Wide least, Wide most)
 {
-    Lower        *lw    = user;
-    const ExprOp  ex    = operators[op];
-    const int     first = op == END_SELECT, count = first + (op == END_ABS || op == END_LENGTH ? 1 : 2);
+    Lower       *lw    = user;
+    const ExprOp ex    = operators[op];
+    const int    first = op == END_SELECT, count = first + (op == END_ABS || op == END_LENGTH ? 1 : 2);
     if (op == END_AND || op == END_OR)
         return x_op(lw, ex, as_truth(lw, args[0]), as_truth(lw, args[1]));
     if (op == END_WRAP)
@@ -175,7 +175,7 @@ static Span span_narrow_sum(Spans *sp, const Expr *e)
         args[i] = x_cast(lw, KN_I32, e->args[i]);
     const Expr    *wide = e->count == 1 ? expr_unary(lw->exprs, (ExprOp)e->op, KN_I32, args[0])
                                         : expr_binary(lw->exprs, (ExprOp)e->op, KN_I32, args[0], args[1]);
-    const Interval r = operand(sp, wide);
+    const Interval r    = operand(sp, wide);
     return span_from(lw, (kn_type)e->type, interval_fit(&maker, (kn_type)e->type, r.lo, r.hi));
 }
 
@@ -199,8 +199,14 @@ static const Expr *both(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
     return a && b ? x_op(lw, op, a, b) : NULL;
 }
 
-static const Expr *least(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MIN, a, b); }
-static const Expr *most(Lower *lw, const Expr *a, const Expr *b) { return both(lw, EX_MAX, a, b); }
+static const Expr *least(Lower *lw, const Expr *a, const Expr *b)
+{
+    return both(lw, EX_MIN, a, b);
+}
+static const Expr *most(Lower *lw, const Expr *a, const Expr *b)
+{
+    return both(lw, EX_MAX, a, b);
+}
 
 static Span span_hull(Lower *lw, Span a, Span b)
 {
@@ -318,12 +324,12 @@ static const Expr *number_or(Lower *lw, const Expr *e, bool guard, double infini
 
 static Span span_float_sum(Spans *sp, const Expr *e)
 {
-    Lower       *lw    = sp->lw;
-    const bool   guard = may_be_nan(sp, e);
-    const Span a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
-    const bool   sum = e->op == EX_ADD;
-    const Expr  *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max),
-               *max  = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
+    Lower      *lw    = sp->lw;
+    const bool  guard = may_be_nan(sp, e);
+    const Span  a = span_of(sp, e->args[0]), b = span_of(sp, e->args[1]);
+    const bool  sum = e->op == EX_ADD;
+    const Expr *min = both(lw, (ExprOp)e->op, a.min, sum ? b.min : b.max),
+               *max = both(lw, (ExprOp)e->op, a.max, sum ? b.max : b.min);
     return (Span){ number_or(lw, min, guard, -INFINITY), number_or(lw, max, guard, INFINITY) };
 }
 
@@ -352,8 +358,8 @@ static Span span_float_product(Spans *sp, const Expr *e)
 static Span span_float_div(Spans *sp, const Expr *e)
 {
     Lower      *lw = sp->lw;
-    const Span  a = span_of(sp, e->args[0]);
-    const Expr *d = e->args[1];
+    const Span  a  = span_of(sp, e->args[0]);
+    const Expr *d  = e->args[1];
     if (!spans_fixed(sp, d) || !a.min || !a.max)
         return span_numbers(sp, e);
     if (d->op != EX_FLOAT || d->u.f == 0)
@@ -403,12 +409,14 @@ static Span span_from_float(Spans *sp, const Expr *e)
 /* ---- The tables --------------------------------------------------------------------------- */
 
 /* Integers for which there is more to say than the rule of the operator. */
+/* clang-format off */
 static Rule *const int_rules[EX_COUNT] = {
     [EX_ADD] = span_narrow_sum, [EX_SUB] = span_narrow_sum, [EX_NEG] = span_narrow_sum, [EX_MUL] = span_narrow_sum,
     [EX_SHL] = span_bits,       [EX_SHR] = span_bits,       [EX_BIT_AND] = span_bits,   [EX_BIT_OR] = span_bits,
     [EX_BIT_XOR] = span_bits,   [EX_SELECT] = span_select,  [EX_CALL] = span_call,      [EX_CAST] = span_cast,
     [EX_AND] = span_logic, [EX_OR] = span_logic,
 };
+/* clang-format on */
 static Rule *const float_rules[EX_COUNT] = {
     [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product,
     [EX_DIV] = span_float_div, [EX_MIN] = span_min,       [EX_MAX] = span_max,      [EX_FLOOR] = span_rising,
@@ -417,7 +425,8 @@ static Rule *const float_rules[EX_COUNT] = {
 };
 /* From floats to integers. */
 static Rule *const rounding_rules[EX_COUNT] = {
-    [EX_CAST] = span_from_float, [EX_SAT_CAST] = span_from_float,
+    [EX_CAST]     = span_from_float,
+    [EX_SAT_CAST] = span_from_float,
 };
 
 Span span_rule(Spans *sp, const Expr *e)

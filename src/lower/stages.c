@@ -1,10 +1,12 @@
 /* Extern stages: C functions that fill a box, and say before which boxes of their arguments they need for it.
  *
  * Takes   a stage and the box of it that is needed at a level.
- * Gives   at every level code that asks the stage, and keeps the answer in a small buffer: two numbers, min and max, for each dimension of each argument; the
- *         regions of the arguments follow from those. At the level where it is computed, the call that fills its storage.
- * Holds   where a stage needs nothing of an argument, min is beyond max. What it asks for a part of its box must lie in what it asked for the whole: that is checked
- *         where the argument is stored further out. Stages and their arguments are never folded. */
+ * Gives   at every level code that asks the stage, and keeps the answer in a small buffer: two numbers, min and max,
+ *         for each dimension of each argument; the regions of the arguments follow from those. At the level where it is
+ *         computed, the call that fills its storage.
+ * Holds   where a stage needs nothing of an argument, min is beyond max. What it asks for a part of its box must lie in
+ *         what it asked for the whole: that is checked where the argument is stored further out. Stages and their
+ *         arguments are never folded. */
 #include "lower/build.h"
 
 static const Expr *extent_of(Lower *lw, const SymBox *box, int d)
@@ -15,8 +17,8 @@ static const Expr *extent_of(Lower *lw, const SymBox *box, int d)
 /* The call without storage, which flattening adds. */
 static StageCall *make_call(Build *b, const Func *f, const SymBox *box)
 {
-    Lower     *lw   = b->lw;
-    StageCall *call = ARENA_NEW(lw->arena, StageCall);
+    Lower     *lw    = b->lw;
+    StageCall *call  = ARENA_NEW(lw->arena, StageCall);
     call->func       = f;
     call->output     = (StageOperand){ .func = f, .type = f->types[0], .rank = f->rank };
     call->box_min    = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->rank);
@@ -29,7 +31,10 @@ static StageCall *make_call(Build *b, const Func *f, const SymBox *box)
     call->operands = ARENA_ARRAY(lw->arena, StageOperand, (size_t)call->count);
     for (int i = 0; i < call->count; i++) {
         const StageArg *a = &f->stage_args[i];
-        call->operands[i] = (StageOperand){ .func = a->func, .value = a->value, .type = a->func ? a->func->types[0] : KN_NONE, .rank = a->func ? a->func->rank : 0 };
+        call->operands[i] = (StageOperand){ .func  = a->func,
+                                            .value = a->value,
+                                            .type  = a->func ? a->func->types[0] : KN_NONE,
+                                            .rank  = a->func ? a->func->rank : 0 };
     }
     return call;
 }
@@ -50,8 +55,8 @@ const Stmt *stage_build(Build *b, const Func *f)
 /* What a part asks for must be there. */
 static void check_stored(Build *b, const Func *f, const Func *arg, const Span *need, Wraps *w)
 {
-    Lower       *lw    = b->lw;
-    const SymBox box   = arg->kind == FUNC_INPUT ? port_box(b, arg) : b->stored[arg->id];
+    Lower       *lw   = b->lw;
+    const SymBox box  = arg->kind == FUNC_INPUT ? port_box(b, arg) : b->stored[arg->id];
     const Expr  *some = NULL, *inside = NULL;
     for (int d = 0; d < arg->rank; d++) {
         some   = x_and(lw, some, x_le(lw, need[d].min, need[d].max));
@@ -63,11 +68,16 @@ static void check_stored(Build *b, const Func *f, const Func *arg, const Span *n
     s->kind            = STMT_CHECK;
     s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = x_op(lw, EX_OR, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, some), inside);
-    s->check.message   = arena_printf(lw->arena, "the extern stage `%s` needs more of `%s` for a part of its box than it said for the whole; compute it at root", f->symbol, arg->name);
+    s->check.message =
+        arena_printf(lw->arena,
+                     "the extern stage `%s` needs more of `%s` for a part of its box than it said for the whole; "
+                     "compute it at root",
+                     f->symbol, arg->name);
     wrap_before(b, w, s);
 }
 
-void stage_ask(Build *b, const Func *f, const SymBox *box, const Expr *alive, PlanLevel level, Wraps *w, Span (*need)[KN_MAX_RANK])
+void stage_ask(Build *b, const Func *f, const SymBox *box, const Expr *alive, PlanLevel level, Wraps *w,
+               Span (*need)[KN_MAX_RANK])
 {
     Lower      *lw    = b->lw;
     const char *place = level.def ? level.def->loops[level.loop].var : "root";
@@ -78,17 +88,21 @@ void stage_ask(Build *b, const Func *f, const SymBox *box, const Expr *alive, Pl
     call->table = build_scratch(b, arena_printf(lw->arena, "%s.query@%s", f->name, place), KN_I32);
     wrap_alloc(b, w, call->table, expr_int(lw->exprs, KN_I64, count ? count : 1));
     for (int i = 0; i < count; i++)
-        wrap_before(b, w, build_store(b, call->table, x_int(lw, i), x_int(lw, i % 2 ? -MOST_COORDINATE : MOST_COORDINATE)));
+        wrap_before(b, w,
+                    build_store(b, call->table, x_int(lw, i), x_int(lw, i % 2 ? -MOST_COORDINATE : MOST_COORDINATE)));
     const Stmt *ask = call_stmt(b, call);
     wrap_before(b, w, alive ? stmt_if(lw->arena, alive, ask, NULL) : ask);
     for (int i = 0; i < call->count; i++) {
         const Func *arg = call->operands[i].func;
         for (int d = 0; arg && d < arg->rank; d++) {
             const char *name = arena_printf(lw->arena, "%s.%d.%d", f->name, i, d);
-            need[i][d].min   = wrap_let(b, w, arena_printf(lw->arena, "%s.min@%s", name, place), build_load(b, call->table, x_int(lw, at++)));
-            need[i][d].max   = wrap_let(b, w, arena_printf(lw->arena, "%s.max@%s", name, place), build_load(b, call->table, x_int(lw, at++)));
+            need[i][d].min   = wrap_let(b, w, arena_printf(lw->arena, "%s.min@%s", name, place),
+                                        build_load(b, call->table, x_int(lw, at++)));
+            need[i][d].max   = wrap_let(b, w, arena_printf(lw->arena, "%s.max@%s", name, place),
+                                        build_load(b, call->table, x_int(lw, at++)));
         }
-        if (arg && level.def && (arg->kind == FUNC_INPUT || !level_encloses(b->plan, level, plan_func(b->plan, arg)->store)))
+        if (arg && level.def &&
+            (arg->kind == FUNC_INPUT || !level_encloses(b->plan, level, plan_func(b->plan, arg)->store)))
             check_stored(b, f, arg, need[i], w);
     }
 }

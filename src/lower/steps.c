@@ -1,8 +1,10 @@
-/* Updates that read themselves beside the point they write (a time loop: a(x+1, t-1)): the free box differs from step to step.
+/* Updates that read themselves beside the point they write (a time loop: a(x+1, t-1)): the free box differs from step
+ * to step.
  *
  * Takes   the box needed after the last step.
- * Gives   code that walks the steps backwards and keeps in a table the box needed after each: entry n for the last step, entry 0 before the first. The box grows
- *         by what a step reads of the function itself, if the step writes into the box at all.
+ * Gives   code that walks the steps backwards and keeps in a table the box needed after each: entry n for the last
+ *         step, entry 0 before the first. The box grows by what a step reads of the function itself, if the step writes
+ *         into the box at all.
  * Holds   what analysis/regions.c walks with numbers, the compiled code walks when it is called: the same boxes. */
 #include "lower/build.h"
 
@@ -29,7 +31,7 @@ static Shifts find_shifts(Build *b, const Func *f, int update)
 
 bool update_shifts(Build *b, const Func *f, int update)
 {
-    const Shifts s = find_shifts(b, f, update);
+    const Shifts s     = find_shifts(b, f, update);
     bool         found = false;
     for (int d = 0; d < f->rank; d++)
         found |= s.u->is_free[d] && s.along[d];
@@ -62,7 +64,8 @@ static void self_read(void *user, const Expr *call, const Span *index, const Exp
     for (int d = 0; d < s->f->rank; d++) {
         if (!index[d].min || !index[d].max) {
             if (!s->b->failed)
-                diag_error(lw->cx, s->u->loc, "clamp the index, or guard it with a condition", "`%s` reads itself with an index that has no bounds", s->f->name);
+                diag_error(lw->cx, s->u->loc, "clamp the index, or guard it with a condition",
+                           "`%s` reads itself with an index that has no bounds", s->f->name);
             s->b->failed = true;
             return;
         }
@@ -80,7 +83,8 @@ static const Expr *entry(Build *b, const Func *f, const Expr *index, int d, int 
     return x_add(lw, x_op(lw, EX_MUL, index, x_int(lw, 2 * f->rank)), x_int(lw, 2 * d + end));
 }
 
-/* It is a coordinate, or the call ends with an error: said in a way that later passes see, for which a table could hold anything. */
+/* It is a coordinate, or the call ends with an error: said in a way that later passes see, for which a table could hold
+ * anything. */
 static const Expr *get(Build *b, const Func *f, const StepTable *t, const Expr *index, int d, int end)
 {
     Lower      *lw  = b->lw;
@@ -107,8 +111,10 @@ static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *i
             box.max[d] = t->need.max[d];
             continue;
         }
-        box.min[d] = wrap_let(b, w, arena_printf(b->lw->arena, "%s.min.%s", f->args[d], what), get(b, f, t, index, d, 0));
-        box.max[d] = wrap_let(b, w, arena_printf(b->lw->arena, "%s.max.%s", f->args[d], what), get(b, f, t, index, d, 1));
+        box.min[d] =
+            wrap_let(b, w, arena_printf(b->lw->arena, "%s.min.%s", f->args[d], what), get(b, f, t, index, d, 0));
+        box.max[d] =
+            wrap_let(b, w, arena_printf(b->lw->arena, "%s.max.%s", f->args[d], what), get(b, f, t, index, d, 1));
     }
     return box;
 }
@@ -117,7 +123,7 @@ static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *i
 static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, SelfReads *reads)
 {
     spans_reset(&b->spans, b->lw);
-    b->spans.checking = true;           /* a step that does not read must not grow the box */
+    b->spans.checking = true; /* a step that does not read must not grow the box */
     b->spans.access   = self_read;
     b->spans.user     = reads;
     for (int d = 0; d < f->rank; d++)
@@ -165,13 +171,13 @@ static const Stmt *step_back(Build *b, const Func *f, const Update *u, const Ste
         wrap_let(b, &w, u->rvars[i].name, x_add(lw, t->lo[i], x_op(lw, EX_MOD, rest, t->extent[i])));
         rest = x_op(lw, EX_DIV, rest, t->extent[i]);
     }
-    const SymBox after = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
-    SelfReads    reads = { b, f, u, after };
+    const SymBox after  = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
+    SelfReads    reads  = { b, f, u, after };
     const size_t checks = b->spans.checks.count;
     begin_step(b, f, u, &after, &reads);
     const Expr *matters = step_matters(b, f, u, &after);
     visit_step(b, f, u);
-    b->spans.checks.count = checks;         /* about names of this step; the whole update is checked at root */
+    b->spans.checks.count = checks; /* about names of this step; the whole update is checked at root */
     for (int d = 0; d < f->rank && matters; d++) {
         reads.box.min[d] = x_select(lw, matters, reads.box.min[d], after.min[d]);
         reads.box.max[d] = x_select(lw, matters, reads.box.max[d], after.max[d]);
@@ -180,51 +186,58 @@ static const Stmt *step_back(Build *b, const Func *f, const Update *u, const Ste
 }
 
 /* The range of each reduction variable, and the number of all steps. */
-static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox *need, const char *place, Wraps *w, StepTable *t)
+static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox *need, const char *place, Wraps *w,
+                               StepTable *t)
 {
-    Lower        *lw = b->lw;
-    const Update *u  = &f->updates[update];
-    SelfReads     none = { b, f, u, *need };
+    Lower        *lw     = b->lw;
+    const Update *u      = &f->updates[update];
+    SelfReads     none   = { b, f, u, *need };
     const size_t  checks = b->spans.checks.count;
     begin_step(b, f, u, need, &none);
     for (int d = 0; d < f->rank; d++)
         if (u->is_free[d] && !t->still[d])
-            spans_bind(&b->spans, f->args[d], (Span){ NULL, NULL });        /* its box grows on the way, though it may be one point now */
-    t->lo     = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
-    t->extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
+            spans_bind(&b->spans, f->args[d],
+                       (Span){ NULL, NULL }); /* its box grows on the way, though it may be one point now */
+    t->lo             = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
+    t->extent         = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
     const Expr *steps = x_int(lw, 1), *wide = expr_int(lw->exprs, KN_I64, 1);
     for (int i = 0; i < u->rvar_count; i++) {
         const Span lo = span_of(&b->spans, u->rvars[i].lo), hi = span_of(&b->spans, u->rvars[i].hi);
         if (!lo.min || !hi.max || lo.min != lo.max || hi.min != hi.max) {
             if (!b->failed)
                 diag_error(lw->cx, u->loc, "run it with --interpret, or give constant bounds and a `where`",
-                           "the steps of this update of `%s` have bounds that depend on the point or on other steps, and it reads its neighbours: this cannot be compiled", f->name);
+                           "the steps of this update of `%s` have bounds that depend on the point or on other steps, "
+                           "and it reads its neighbours: this cannot be compiled",
+                           f->name);
             b->failed = true;
             return steps;
         }
         t->lo[i]     = wrap_let(b, w, arena_printf(lw->arena, "%s.lo@%s", u->rvars[i].name, place), lo.min);
-        t->extent[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.extent@%s", u->rvars[i].name, place), x_max(lw, x_sub(lw, hi.max, lo.min), x_int(lw, 0)));
+        t->extent[i] = wrap_let(b, w, arena_printf(lw->arena, "%s.extent@%s", u->rvars[i].name, place),
+                                x_max(lw, x_sub(lw, hi.max, lo.min), x_int(lw, 0)));
         spans_bind(&b->spans, u->rvars[i].name, (Span){ lo.min, x_sub(lw, hi.max, x_int(lw, 1)) });
-        steps        = x_op(lw, EX_MUL, steps, t->extent[i]);
-        wide         = x_op(lw, EX_MUL, wide, x_cast(lw, KN_I64, t->extent[i]));
+        steps = x_op(lw, EX_MUL, steps, t->extent[i]);
+        wide  = x_op(lw, EX_MUL, wide, x_cast(lw, KN_I64, t->extent[i]));
     }
     b->spans.checks.count = checks;
-    Stmt *s            = ARENA_NEW(lw->arena, Stmt);
-    s->kind            = STMT_CHECK;
-    s->check.status    = KN_ERROR_BOUNDS;
-    s->check.condition = x_le(lw, wide, expr_int(lw->exprs, KN_I64, 1 << 24));
-    s->check.message   = arena_printf(lw->arena, "an update of `%s` that reads its neighbours has more than 2^24 steps", f->name);
+    Stmt *s               = ARENA_NEW(lw->arena, Stmt);
+    s->kind               = STMT_CHECK;
+    s->check.status       = KN_ERROR_BOUNDS;
+    s->check.condition    = x_le(lw, wide, expr_int(lw->exprs, KN_I64, 1 << 24));
+    s->check.message =
+        arena_printf(lw->arena, "an update of `%s` that reads its neighbours has more than 2^24 steps", f->name);
     wrap_before(b, w, s);
     return wrap_let(b, w, arena_printf(lw->arena, "%s.u%d.steps@%s", f->name, update, place), steps);
 }
 
-void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *t, SymBox *before, SymBox *after_first)
+void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLevel level, Wraps *w, StepTable *t,
+                 SymBox *before, SymBox *after_first)
 {
-    Lower        *lw = b->lw;
-    const Update *u  = &f->updates[update];
+    Lower        *lw    = b->lw;
+    const Update *u     = &f->updates[update];
     const char   *place = level.def ? level.def->loops[level.loop].var : "root";
     *before = *after_first = t->need = *need;
-    const Shifts shifts = find_shifts(b, f, update);
+    const Shifts shifts              = find_shifts(b, f, update);
     for (int d = 0; d < f->rank; d++)
         t->still[d] = u->is_free[d] && !shifts.along[d];
     t->buffer         = build_scratch(b, arena_printf(lw->arena, "%s.u%d.steps@%s", f->name, update, place), KN_I32);
@@ -232,13 +245,15 @@ void steps_table(Build *b, const Func *f, int update, const SymBox *need, PlanLe
     if (b->failed)
         return;
     const Expr *entries = x_add(lw, steps, x_int(lw, 1));
-    wrap_alloc(b, w, t->buffer, x_op(lw, EX_MUL, x_cast(lw, KN_I64, entries), expr_int(lw->exprs, KN_I64, 2 * f->rank)));
+    wrap_alloc(b, w, t->buffer,
+               x_op(lw, EX_MUL, x_cast(lw, KN_I64, entries), expr_int(lw->exprs, KN_I64, 2 * f->rank)));
     wrap_before(b, w, set(b, f, t, steps, need));
     const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.u%d.back", f->name, update));
     const Expr *at   = x_sub(lw, x_sub(lw, steps, x_int(lw, 1)), expr_var(lw->exprs, KN_I32, name));
     wrap_before(b, w, stmt_for(lw->arena, name, LOOP_SERIAL, x_int(lw, 0), steps, step_back(b, f, u, t, at)));
-    *before      = get_box(b, f, t, x_int(lw, 0), w, arena_printf(lw->arena, "u%d.before@%s", update, place));
-    *after_first = get_box(b, f, t, x_min(lw, steps, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.most@%s", update, place));
+    *before = get_box(b, f, t, x_int(lw, 0), w, arena_printf(lw->arena, "u%d.before@%s", update, place));
+    *after_first =
+        get_box(b, f, t, x_min(lw, steps, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.most@%s", update, place));
 }
 
 void steps_box(Build *b, const Func *f, int update, const StepTable *t, Wraps *w, SymBox *box)
@@ -247,6 +262,7 @@ void steps_box(Build *b, const Func *f, int update, const StepTable *t, Wraps *w
     const Update *u  = &f->updates[update];
     const Expr   *at = x_int(lw, 0);
     for (int i = 0; i < u->rvar_count; i++)
-        at = x_add(lw, x_op(lw, EX_MUL, at, t->extent[i]), x_sub(lw, expr_var(lw->exprs, KN_I32, u->rvars[i].name), t->lo[i]));
+        at = x_add(lw, x_op(lw, EX_MUL, at, t->extent[i]),
+                   x_sub(lw, expr_var(lw->exprs, KN_I32, u->rvars[i].name), t->lo[i]));
     *box = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.step", update));
 }

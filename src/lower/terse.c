@@ -1,9 +1,9 @@
 /* Making expressions that are small from the start.
  *
- * Lowering makes thousands of sums, minima and comparisons of linear forms. Each is put together here by rules that look at nothing but the linear forms of the operands:
- * a sum is one form; a minimum or a comparison of two forms that differ by a constant is decided. What needs to know more (ranges, facts) is left to the
- * simplifier, which sees every value once, when it gets its name.
- * All rules hold for coordinates, which do not wrap (lower.h). */
+ * Lowering makes thousands of sums, minima and comparisons of linear forms. Each is put together here by rules that
+ * look at nothing but the linear forms of the operands: a sum is one form; a minimum or a comparison of two forms that
+ * differ by a constant is decided. What needs to know more (ranges, facts) is left to the simplifier, which sees every
+ * value once, when it gets its name. All rules hold for coordinates, which do not wrap (lower.h). */
 #include "lower/span.h"
 
 const Expr *x_int(Lower *lw, int64_t v)
@@ -20,12 +20,14 @@ const Expr *x_var(Lower *lw, const char *name)
 static const Expr *from_linear(Lower *lw, kn_type type, const Linear *form)
 {
     const Expr *sum = NULL;
-    for (int pass = 0; pass < 2; pass++)            /* what is added comes before what is taken away */
+    for (int pass = 0; pass < 2; pass++) /* what is added comes before what is taken away */
         for (int i = 0; i < form->count; i++) {
             const int64_t k = form->coefficients[i], size = k < 0 ? -k : k;
             if ((k > 0) != (pass == 0))
                 continue;
-            const Expr *term = size == 1 ? form->atoms[i] : expr_binary(lw->exprs, EX_MUL, type, form->atoms[i], expr_int(lw->exprs, type, size));
+            const Expr *term =
+                size == 1 ? form->atoms[i]
+                          : expr_binary(lw->exprs, EX_MUL, type, form->atoms[i], expr_int(lw->exprs, type, size));
             if (!sum)
                 sum = k > 0 ? term : expr_binary(lw->exprs, EX_MUL, type, form->atoms[i], expr_int(lw->exprs, type, k));
             else
@@ -66,7 +68,10 @@ static const Expr *make_compare(Lower *lw, ExprOp op, const Expr *a, const Expr 
 {
     int64_t apart;
     if (type_is_int((kn_type)a->type) && expr_difference(a, b, &apart))
-        return expr_bool(lw->exprs, op == EX_LT ? apart < 0 : op == EX_LE ? apart <= 0 : op == EX_EQ ? apart == 0 : apart != 0);
+        return expr_bool(lw->exprs, op == EX_LT   ? apart < 0
+                                    : op == EX_LE ? apart <= 0
+                                    : op == EX_EQ ? apart == 0
+                                                  : apart != 0);
     return expr_binary(lw->exprs, op, KN_BOOL, a, b);
 }
 
@@ -94,10 +99,13 @@ const Expr *x_op(Lower *lw, ExprOp op, const Expr *a, const Expr *b)
 {
     switch (op) {
     case EX_ADD:
-    case EX_SUB: return type_is_float((kn_type)a->type) ? expr_binary(lw->exprs, op, (kn_type)a->type, a, b)
-                                                        : make_sum(lw, expr_binary(lw->exprs, op, (kn_type)a->type, a, b));
+    case EX_SUB:
+        return type_is_float((kn_type)a->type) ? expr_binary(lw->exprs, op, (kn_type)a->type, a, b)
+                                               : make_sum(lw, expr_binary(lw->exprs, op, (kn_type)a->type, a, b));
     case EX_MIN:
-    case EX_MAX: return type_is_float((kn_type)a->type) ? expr_binary(lw->exprs, op, (kn_type)a->type, a, b) : make_extreme(lw, op, a, b);
+    case EX_MAX:
+        return type_is_float((kn_type)a->type) ? expr_binary(lw->exprs, op, (kn_type)a->type, a, b)
+                                               : make_extreme(lw, op, a, b);
     case EX_LT:
     case EX_LE:
     case EX_EQ:

@@ -1,9 +1,11 @@
 /* compute_with: definitions that run in the loops of another, down to one of them.
  *
  * Takes   the nest of a definition, whose partners were found to have loops of the same shape.
- * Gives   a nest for each partner. The shared loops run over the hull of all their boxes; what is a variable of one is, by the same steps, a variable of the
- *         others. Inside the last shared loop each goes on alone, under the condition that it is in its own box.
- * Holds   whatever the boxes are: where they are the same, the conditions are known to be true and nothing is left of them. */
+ * Gives   a nest for each partner. The shared loops run over the hull of all their boxes; what is a variable of one is,
+ *         by the same steps, a variable of the others. Inside the last shared loop each goes on alone, under the
+ *         condition that it is in its own box.
+ * Holds   whatever the boxes are: where they are the same, the conditions are known to be true and nothing is left of
+ *         them. */
 #include "lower/build.h"
 
 bool together_joined(Build *b, const PlanDef *def)
@@ -26,7 +28,8 @@ const Expr *together_alive(Build *b, const PlanFunc *pf)
     for (int i = pf->func->id + 1; i < b->plan->func_count && alive; i++) {
         const PlanFunc *other = &b->plan->funcs[i];
         for (int k = 0; other->func->kind == FUNC_DEFINED && k <= other->func->update_count && alive; k++)
-            if (other->defs[k].with.def && other->defs[k].with.def->func == pf->func && together_joined(b, &other->defs[k]))
+            if (other->defs[k].with.def && other->defs[k].with.def->func == pf->func &&
+                together_joined(b, &other->defs[k]))
                 alive = b->alive[i] ? x_op(b->lw, EX_OR, alive, b->alive[i]) : NULL;
     }
     return alive;
@@ -41,9 +44,9 @@ static const char **same_of(const Nest *p, const char *name)
 
 static bool set_same(const Nest *p, const char *name, const char *same)
 {
-    const char **at  = same_of(p, name);
-    const bool   new = !*at;
-    *at              = same;
+    const char **at = same_of(p, name);
+    const bool new  = !*at;
+    *at             = same;
     return new;
 }
 
@@ -51,7 +54,7 @@ static bool set_same(const Nest *p, const char *name, const char *same)
 static bool carry(const Nest *p, const PlanStep *mine, const PlanStep *other)
 {
     const char *whole = *same_of(p, mine->whole), *outer = *same_of(p, mine->outer), *inner = *same_of(p, mine->inner);
-    const bool  like  = mine->kind == STEP_SPLIT ? outer == other->outer || inner == other->inner : whole == other->whole;
+    const bool like = mine->kind == STEP_SPLIT ? outer == other->outer || inner == other->inner : whole == other->whole;
     if (mine->kind != other->kind || !like)
         return false;
     bool more = set_same(p, mine->whole, other->whole);
@@ -97,7 +100,8 @@ static void match_steps(Build *b, Nest *p, const Nest *n)
         const PlanStep *mine = &p->def->steps[i];
         p->follows[i]        = -1;
         for (int k = 0; k < n->def->step_count; k++)
-            if (mine->kind == STEP_SPLIT && n->def->steps[k].kind == STEP_SPLIT && *same_of(p, mine->outer) == n->def->steps[k].outer && is_shared(p->def, mine->whole))
+            if (mine->kind == STEP_SPLIT && n->def->steps[k].kind == STEP_SPLIT &&
+                *same_of(p, mine->outer) == n->def->steps[k].outer && is_shared(p->def, mine->whole))
                 p->follows[i] = k;
     }
 }
@@ -190,7 +194,7 @@ void together_bind(Build *b, Nest *n, int loop, Wraps *w)
         for (int k = 0; loop <= p->def->with.loop && k < p->name_count; k++) {
             if (!p->same[k] || p->names[k].bound || !nest_find(n, p->same[k])->bound)
                 continue;
-            nest_span_all(b, p, p->names[k].name);      /* may add a condition: the bounds of a reduction */
+            nest_span_all(b, p, p->names[k].name); /* may add a condition: the bounds of a reduction */
             nest_bind(b, p, p->names[k].name, expr_var(b->lw->exprs, KN_I32, p->same[k]), w);
         }
     }

@@ -1,8 +1,8 @@
 /* Typical values of integer expressions; see typical.h. */
 #include "lower/typical.h"
 
-enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 1 << 20, TYPICAL_PARAM = 4, MANY = 8 };      /* MANY: iterations */
-static const int64_t most = (int64_t)1 << 40;      /* what is larger is not known */
+enum { TYPICAL_OUTPUT = 1000, TYPICAL_INPUT = 1 << 20, TYPICAL_PARAM = 4, MANY = 8 }; /* MANY: iterations */
+static const int64_t most = (int64_t)1 << 40;                                         /* what is larger is not known */
 
 static void set(Typical *t, const char *name, bool known, int64_t value)
 {
@@ -72,7 +72,7 @@ static bool leaf(Typical *t, const Expr *e, int64_t *out)
 {
     if (e->op == EX_VAR) {
         const int64_t *known = map_get(&t->names, e->u.name);
-        *out = known ? *known : 0;
+        *out                 = known ? *known : 0;
         return known != NULL;
     }
     *out = e->op == EX_INT ? e->u.i : TYPICAL_PARAM;

@@ -1,5 +1,6 @@
-/* Typical values: what an expression comes to when the function is called with images of a usual size and the loops are halfway; a loop of few iterations is
- * at its first, since the borders that this has are no exception then. A guess for choices of shape; nothing may be wrong where it is. */
+/* Typical values: what an expression comes to when the function is called with images of a usual size and the loops are
+ * halfway; a loop of few iterations is at its first, since the borders that this has are no exception then. A guess for
+ * choices of shape; nothing may be wrong where it is. */
 #ifndef KILN_LOWER_TYPICAL_H
 #define KILN_LOWER_TYPICAL_H
 
@@ -8,11 +9,12 @@
 typedef struct Typical {
     Lower *lw;
     Arena *arena;
-    Map    names;       /* -> int64_t; absent: not known */
-    bool   sizes;       /* only what the sizes of images decide is known: no parameter, and no loop that is not told */
+    Map    names; /* -> int64_t; absent: not known */
+    bool   sizes; /* only what the sizes of images decide is known: no parameter, and no loop that is not told */
 } Typical;
 
-/* Mins of ports are 0, outputs as large as their estimate, or of a usual size, and inputs as large as their reader wants them, even if it shrinks them. */
+/* Mins of ports are 0, outputs as large as their estimate, or of a usual size, and inputs as large as their reader
+ * wants them, even if it shrinks them. */
 void typical_init(Typical *t, Lower *lw, Arena *arena);
 void typical_let(Typical *t, const char *name, const Expr *value);
 void typical_loop(Typical *t, const Stmt *loop);

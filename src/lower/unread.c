@@ -1,19 +1,21 @@
-/* Values of a pure definition that the first update writes over before anything reads them; and how few of a scan's values are needed at a time.
+/* Values of a pure definition that the first update writes over before anything reads them; and how few of a scan's
+ * values are needed at a time.
  *
- * A scan, f(x, j) = f(x, j-1) + … for j in lo..hi, takes of f's own values only those before the first step: the rest of the pure definition, which is all of a picture but a
- * row, need not be computed. So it is where the update has one reduction variable r, writes at every step (it has no condition) along one dimension, at p(r) with
- * p(r + 1) = p(r) + 1 or p(r) - 1, at all points of the others; and where each read of f in it is at p(r - k) for some k > 0. The other coordinates of a read are as they
- * are, or the steps have boxes of their own (steps.c): each holds whatever later steps read. Then p(lo)..p(hi - 1) is left out, and the pure definition is computed on both
- * sides of that. */
+ * A scan, f(x, j) = f(x, j-1) + … for j in lo..hi, takes of f's own values only those before the first step: the rest
+ * of the pure definition, which is all of a picture but a row, need not be computed. So it is where the update has one
+ * reduction variable r, writes at every step (it has no condition) along one dimension, at p(r) with p(r + 1) = p(r) +
+ * 1 or p(r) - 1, at all points of the others; and where each read of f in it is at p(r - k) for some k > 0. The other
+ * coordinates of a read are as they are, or the steps have boxes of their own (steps.c): each holds whatever later
+ * steps read. Then p(lo)..p(hi - 1) is left out, and the pure definition is computed on both sides of that. */
 #include "lower/build.h"
 
 typedef struct Scan {
     const Func   *f;
     const Update *u;
-    int           dim;          /* along which it writes */
-    int64_t       step, back;   /* the furthest that it reads */
-    bool          boxes;        /* each step has its own */
-    bool          plain;        /* so far */
+    int           dim;        /* along which it writes */
+    int64_t       step, back; /* the furthest that it reads */
+    bool          boxes;      /* each step has its own */
+    bool          plain;      /* so far */
 } Scan;
 
 /* A read of the function itself must be of an earlier step. */
@@ -75,7 +77,9 @@ static bool covers(Build *b, const Scan *s, const FuncBoxes *boxes)
     bool            same = level_same(pf->compute, pf->store) && !pf->defs[0].with.def;
     for (int d = 0; d < s->f->rank; d++) {
         same = same && !box_widens(b, s->f, d);
-        same = same && (s->boxes || d == s->dim || (boxes->pure.min[d] == boxes->updates[0].min[d] && boxes->pure.max[d] == boxes->updates[0].max[d]));
+        same = same &&
+               (s->boxes || d == s->dim ||
+                (boxes->pure.min[d] == boxes->updates[0].min[d] && boxes->pure.max[d] == boxes->updates[0].max[d]));
     }
     return same;
 }
@@ -86,22 +90,28 @@ bool unread_find(Build *b, const Func *f, const FuncBoxes *boxes, Unread *gap)
     Lower *lw = b->lw;
     if (f->id < 0 || !find_scan(b, f, boxes, &s) || !covers(b, &s, boxes))
         return false;
-    const Expr *first = place_at(b, &s, s.u->rvars[0].lo), *last = place_at(b, &s, x_sub(lw, s.u->rvars[0].hi, x_int(lw, 1)));
-    *gap = (Unread){ .dim = s.dim, .first = s.step > 0 ? first : last, .last = s.step > 0 ? last : first, .back = s.back, .forward = s.step > 0 };
+    const Expr *first = place_at(b, &s, s.u->rvars[0].lo),
+               *last  = place_at(b, &s, x_sub(lw, s.u->rvars[0].hi, x_int(lw, 1)));
+    *gap              = (Unread){ .dim     = s.dim,
+                                  .first   = s.step > 0 ? first : last,
+                                  .last    = s.step > 0 ? last : first,
+                                  .back    = s.back,
+                                  .forward = s.step > 0 };
     return true;
 }
 
-/* f(x, t) = … f(x+1, t-1) … for t in lo..hi, of which nothing is read beyond the last step: step t needs what it reads and its own coordinate, and after the last step what is
- * asked for is needed. */
+/* f(x, t) = … f(x+1, t-1) … for t in lo..hi, of which nothing is read beyond the last step: step t needs what it reads
+ * and its own coordinate, and after the last step what is asked for is needed. */
 int64_t scan_window(Build *b, const Func *f, const FuncBoxes *boxes, int *dim)
 {
     Unread gap;
     *dim = -1;
     if (f->update_count != 1 || !boxes->tables[0].buffer || !unread_find(b, f, boxes, &gap))
         return -1;
-    *dim = gap.dim;
+    *dim               = gap.dim;
     const int64_t most = box_most(b, &boxes->need, gap.dim);
-    if (most < 0 || !gap.forward || !simplifier_proves(b->lw->simplifier, x_op(b->lw, EX_LE, boxes->need.max[gap.dim], gap.last)))
+    if (most < 0 || !gap.forward ||
+        !simplifier_proves(b->lw->simplifier, x_op(b->lw, EX_LE, boxes->need.max[gap.dim], gap.last)))
         return -1;
     return most > gap.back + 1 ? most : gap.back + 1;
 }

@@ -1,18 +1,19 @@
 /* Unrolling: a loop of a few iterations becomes its iterations.
  *
  * Takes   a statement after flattening.
- * Gives   the same statement in which each `unroll` loop of constant extent is a block of copies of its body, with the variable
- *         replaced by its value in each; inner loops first, so that what is counted is what is copied. A let that adds to the variable, as the coordinate
- *         that a split took apart does, is replaced too: so what copies have in common, the rows that two of them read, is seen to be the same.
- * Holds   the copies of one loop have at most MOST_NODES statements and expression nodes; a loop that would have more, or whose
- *         extent is not a constant, is a serial loop. No `unroll` loop is left. */
+ * Gives   the same statement in which each `unroll` loop of constant extent is a block of copies of its body, with the
+ *         variable replaced by its value in each; inner loops first, so that what is counted is what is copied. A let
+ *         that adds to the variable, as the coordinate that a split took apart does, is replaced too: so what copies
+ *         have in common, the rows that two of them read, is seen to be the same.
+ * Holds   the copies of one loop have at most MOST_NODES statements and expression nodes; a loop that would have more,
+ *         or whose extent is not a constant, is a serial loop. No `unroll` loop is left. */
 #include "lower/late.h"
 
 enum { MOST_NODES = 20000 };
 
 typedef struct Sum {
     const char *name;
-    bool        named, other;       /* the name is in it; so is what is no sum of variables and constants */
+    bool        named, other; /* the name is in it; so is what is no sum of variables and constants */
 } Sum;
 
 static void find_terms(const Expr *e, void *user)
@@ -38,7 +39,8 @@ static const Stmt *without_coordinates(void *user, const Stmt *s)
     expr_visit(c->lw->exprs, s->let.value, find_terms, &sum);
     if (!sum.named || sum.other)
         return stmt_map(&m, s);
-    return without_coordinates(c, stmt_substitute(c->lw->exprs, c->lw->arena, s->let.body, 1, &s->let.name, &s->let.value));
+    return without_coordinates(
+        c, stmt_substitute(c->lw->exprs, c->lw->arena, s->let.body, 1, &s->let.name, &s->let.value));
 }
 
 const Stmt *unroll_loop(Lower *lw, const Stmt *loop)

@@ -1,12 +1,12 @@
 /* Unswitching: what is the same for a whole row is asked once a row.
  *
  * Takes   a statement after flattening.
- * Gives   one in which a serial loop right around vectors, whose body chooses between two reads by a condition that is known before the
- *         loop (the colour of a mosaic's row), is
+ * Gives   one in which a serial loop right around vectors, whose body chooses between two reads by a condition that is
+ *         known before the loop (the colour of a mosaic's row), is
  *             if condition: the loop, choosing the first
  *             else:         the loop, choosing the second
- * Holds   a loop is in at most 2^MOST_CONDITIONS copies, and the copies have at most MOST_NODES nodes. Choices between values that need no
- *         reading are left: both sides cost less than a copy. */
+ * Holds   a loop is in at most 2^MOST_CONDITIONS copies, and the copies have at most MOST_NODES nodes. Choices between
+ *         values that need no reading are left: both sides cost less than a copy. */
 #include "lower/late.h"
 
 enum { MOST_CONDITIONS = 2, MOST_NODES = 4000 };
@@ -15,8 +15,8 @@ enum { MOST_CONDITIONS = 2, MOST_NODES = 4000 };
 
 typedef struct Search {
     Lower      *lw;
-    Varying     varying;        /* with the loop, and every name bound inside it */
-    int         vectors;        /* vector loops around the statement looked at */
+    Varying     varying; /* with the loop, and every name bound inside it */
+    int         vectors; /* vector loops around the statement looked at */
     const Expr *found;
 } Search;
 
@@ -120,13 +120,14 @@ static const Stmt *unswitch_loop(Lower *lw, const Stmt *loop, int most)
     if (!condition || stmt_size(lw->exprs, loop, MOST_NODES) == MOST_NODES)
         return loop;
     Decide yes = { lw, condition, true }, no = { lw, condition, false };
-    return stmt_if(lw->arena, condition, unswitch_loop(lw, decide(&yes, loop), most - 1), unswitch_loop(lw, decide(&no, loop), most - 1));
+    return stmt_if(lw->arena, condition, unswitch_loop(lw, decide(&yes, loop), most - 1),
+                   unswitch_loop(lw, decide(&no, loop), most - 1));
 }
 
 static const Stmt *unswitch(void *user, const Stmt *s)
 {
-    Lower        *lw = user;
-    const StmtMap m  = { lw->arena, unswitch, NULL, lw };
+    Lower        *lw      = user;
+    const StmtMap m       = { lw->arena, unswitch, NULL, lw };
     bool          vectors = false;
     if (s->kind != STMT_FOR || s->loop.kind != LOOP_SERIAL)
         return stmt_map(&m, s);

@@ -1,16 +1,17 @@
 /* The range of numbers that an expression's value lies in, whatever sizes, parameters and pixels are given.
  *
- * The rules are those of analysis/interval.c. A call is followed into the function: the range of its pure definition joined with those of its
- * updates, iterated a few times where they read the function itself; what does not settle is the whole type. Asked once per function. */
+ * The rules are those of analysis/interval.c. A call is followed into the function: the range of its pure definition
+ * joined with those of its updates, iterated a few times where they read the function itself; what does not settle is
+ * the whole type. Asked once per function. */
 #include "lower/span.h"
 
 enum { ROUNDS = 3 };
 
 struct ValueRanges {
-    Range **of;                 /* per function id, per component; NULL: not asked yet */
-    bool   *asking;
-    Map     memo;               /* node -> Range, of nodes that call nothing still being asked */
-    FunctionSpan **spans;       /* per function id, per component; NULL: not asked yet */
+    Range        **of; /* per function id, per component; NULL: not asked yet */
+    bool          *asking;
+    Map            memo;  /* node -> Range, of nodes that call nothing still being asked */
+    FunctionSpan **spans; /* per function id, per component; NULL: not asked yet */
 };
 
 static Range range_of(Lower *lw, Map *memo, const Expr *e);
@@ -58,8 +59,8 @@ static const Range *function_range(Lower *lw, const Func *f)
         return v->of[f->id];
     if (f->kind != FUNC_DEFINED || v->asking[f->id])
         return v->of[f->id] = whole_types(lw, f);
-    Range *r          = ARENA_ARRAY(lw->arena, Range, (size_t)f->component_count);
-    v->asking[f->id]  = true;
+    Range *r         = ARENA_ARRAY(lw->arena, Range, (size_t)f->component_count);
+    v->asking[f->id] = true;
     Map memo;
     map_init(&memo, lw->arena);
     for (int c = 0; c < f->component_count; c++)
@@ -68,7 +69,7 @@ static const Range *function_range(Lower *lw, const Func *f)
     bool settled = f->update_count == 0;
     for (int round = 0; round < ROUNDS && !settled; round++)
         settled = join_definitions(lw, f, r);
-    v->asking[f->id] = false;
+    v->asking[f->id]    = false;
     return v->of[f->id] = settled ? r : whole_types(lw, f);
 }
 
@@ -146,7 +147,8 @@ FunctionSpan function_span(Lower *lw, const Func *f, int component)
     if (f->kind != FUNC_DEFINED || f->update_count)
         return (FunctionSpan){ 0 };
     if (!v->spans[f->id]) {
-        v->spans[f->id] = ARENA_ARRAY(lw->arena, FunctionSpan, (size_t)f->component_count);     /* no bounds for who asks meanwhile */
+        v->spans[f->id] =
+            ARENA_ARRAY(lw->arena, FunctionSpan, (size_t)f->component_count); /* no bounds for who asks meanwhile */
         for (int c = 0; c < f->component_count; c++)
             v->spans[f->id][c] = span_everywhere(lw, f, f->values[c]);
     }

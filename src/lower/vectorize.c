@@ -2,21 +2,22 @@
  *
  * Takes   a statement after flattening.
  * Gives   one that does the same, in which the body of each vector loop is something that lanes can do together:
- *           a loop in it is serial and its bounds are the same for all lanes. Where they were not, it runs over all values that some lane
- *           needs, [min over lanes of min, max over lanes of max], and each lane takes part where the value is its own;
- *           scratch memory is allocated around the loop, `lanes` times as much: element i of lane l is i*lanes + l, so that lanes that
- *           address the same element touch neighbours.
- *         A loop for which that cannot be had is serial: one whose inner bounds have no ends that can be said beforehand (they are read from
- *         memory, say), one with scratch whose size the lanes do not agree on, one that checks, needs or calls a stage, and one of a single lane.
- *         Of nested vector loops the inner one stays; the outer is unrolled if that is small enough, and serial else.
+ *           a loop in it is serial and its bounds are the same for all lanes. Where they were not, it runs over all
+ *           values that some lane needs, [min over lanes of min, max over lanes of max], and each lane takes part where
+ *           the value is its own; scratch memory is allocated around the loop, `lanes` times as much: element i of lane
+ *           l is i*lanes + l, so that lanes that address the same element touch neighbours.
+ *         A loop for which that cannot be had is serial: one whose inner bounds have no ends that can be said
+ *         beforehand (they are read from memory, say), one with scratch whose size the lanes do not agree on, one that
+ *         checks, needs or calls a stage, and one of a single lane. Of nested vector loops the inner one stays; the
+ *         outer is unrolled if that is small enough, and serial else.
  * Holds   what shape a value has is the backend's business: shapes are not looked at here. */
 #include "ir/simplify.h"
 #include "lower/late.h"
 
 typedef struct Vectorize {
-    Lower             *lw;
-    Arena             *scratch;
-    VEC(const Stmt *)  around;      /* lets and loops around the statement looked at */
+    Lower *lw;
+    Arena *scratch;
+    VEC(const Stmt *) around; /* lets and loops around the statement looked at */
 } Vectorize;
 
 /* The least and the largest value an expression has in any lane, both the same for all lanes. */
@@ -37,18 +38,20 @@ typedef struct Lanes {
     const Stmt *loop;
     int64_t     count;
     Varying     varying;
-    Map         lets;       /* name of a varying let -> its value */
-    Simplifier *known;      /* what holds at the loop whose bounds are looked at */
-    Map         values;     /* name of an inner let that does not vary -> its value, in terms of what is bound outside the loop; absent if there is none */
-    Map         inner;      /* names bound inside the loop */
-    int         branches;   /* around the statement looked at, inside the loop */
-    bool        failed;
-    VEC(Moved)  moved;
+    Map         lets;  /* name of a varying let -> its value */
+    Simplifier *known; /* what holds at the loop whose bounds are looked at */
+    Map values;    /* name of an inner let that does not vary -> its value, in terms of what is bound outside the loop;
+                      absent if there is none */
+    Map  inner;    /* names bound inside the loop */
+    int  branches; /* around the statement looked at, inside the loop */
+    bool failed;
+    VEC(Moved) moved;
 } Lanes;
 
 static const Expr *last_of(Lower *lw, const Stmt *loop)
 {
-    return index_sub(lw->exprs, index_add(lw->exprs, loop->loop.min, loop->loop.extent), expr_int(lw->exprs, (kn_type)loop->loop.min->type, 1));
+    return index_sub(lw->exprs, index_add(lw->exprs, loop->loop.min, loop->loop.extent),
+                     expr_int(lw->exprs, (kn_type)loop->loop.min->type, 1));
 }
 
 /* ---- Spans -------------------------------------------------------------------------------- */
@@ -92,7 +95,8 @@ static const Expr *both(Lanes *l, ExprOp op, const Expr *a, const Expr *b)
 static bool span_sum(Lanes *l, const Expr *e, Span a, Span b, Span *out)
 {
     const bool minus = e->op == EX_SUB;
-    *out = (Span){ both(l, (ExprOp)e->op, a.lo, minus ? b.hi : b.lo), both(l, (ExprOp)e->op, a.hi, minus ? b.lo : b.hi) };
+    *out =
+        (Span){ both(l, (ExprOp)e->op, a.lo, minus ? b.hi : b.lo), both(l, (ExprOp)e->op, a.hi, minus ? b.lo : b.hi) };
     return never_wraps(l, e);
 }
 
@@ -102,12 +106,14 @@ static bool span_scaled(Lanes *l, const Expr *e, Span a, Span b, Span *out)
     int64_t k;
     if (e->op == EX_MUL && expr_is_int(a.lo, &k) && a.lo == a.hi) {
         const Span swap = a;
-        a = b;
-        b = swap;
+        a               = b;
+        b               = swap;
     }
-    if (b.lo != b.hi || !expr_is_int(b.lo, &k) || (e->op == EX_DIV && k <= 0) || (e->op == EX_MUL && !never_wraps(l, e)))
+    if (b.lo != b.hi || !expr_is_int(b.lo, &k) || (e->op == EX_DIV && k <= 0) ||
+        (e->op == EX_MUL && !never_wraps(l, e)))
         return false;
-    *out = (Span){ both(l, (ExprOp)e->op, k < 0 ? a.hi : a.lo, b.lo), both(l, (ExprOp)e->op, k < 0 ? a.lo : a.hi, b.lo) };
+    *out =
+        (Span){ both(l, (ExprOp)e->op, k < 0 ? a.hi : a.lo, b.lo), both(l, (ExprOp)e->op, k < 0 ? a.lo : a.hi, b.lo) };
     return true;
 }
 
@@ -121,10 +127,13 @@ static bool span_node(Lanes *l, const Expr *e, const Span *a, Span *out)
     case EX_MUL:
     case EX_DIV: return span_scaled(l, e, a[0], a[1], out);
     case EX_NEG:
-        *out = (Span){ expr_unary(pool, EX_NEG, (kn_type)e->type, a[0].hi), expr_unary(pool, EX_NEG, (kn_type)e->type, a[0].lo) };
+        *out = (Span){ expr_unary(pool, EX_NEG, (kn_type)e->type, a[0].hi),
+                       expr_unary(pool, EX_NEG, (kn_type)e->type, a[0].lo) };
         return never_wraps(l, e);
     case EX_MIN:
-    case EX_MAX: *out = (Span){ both(l, (ExprOp)e->op, a[0].lo, a[1].lo), both(l, (ExprOp)e->op, a[0].hi, a[1].hi) }; return true;
+    case EX_MAX:
+        *out = (Span){ both(l, (ExprOp)e->op, a[0].lo, a[1].lo), both(l, (ExprOp)e->op, a[0].hi, a[1].hi) };
+        return true;
     case EX_SELECT: *out = (Span){ both(l, EX_MIN, a[1].lo, a[2].lo), both(l, EX_MAX, a[1].hi, a[2].hi) }; return true;
     case EX_MOD:
         if (!expr_is_int(e->args[1], &k) || k <= 0)
@@ -132,9 +141,11 @@ static bool span_node(Lanes *l, const Expr *e, const Span *a, Span *out)
         *out = (Span){ expr_int(pool, (kn_type)e->type, 0), expr_int(pool, (kn_type)e->type, k - 1) };
         return true;
     case EX_CAST:
-        if (!type_is_signed((kn_type)e->args[0]->type) || type_bits((kn_type)e->args[0]->type) > type_bits((kn_type)e->type))
+        if (!type_is_signed((kn_type)e->args[0]->type) ||
+            type_bits((kn_type)e->args[0]->type) > type_bits((kn_type)e->type))
             return false;
-        *out = (Span){ expr_unary(pool, EX_CAST, (kn_type)e->type, a[0].lo), expr_unary(pool, EX_CAST, (kn_type)e->type, a[0].hi) };
+        *out = (Span){ expr_unary(pool, EX_CAST, (kn_type)e->type, a[0].lo),
+                       expr_unary(pool, EX_CAST, (kn_type)e->type, a[0].hi) };
         return true;
     default: return false;
     }
@@ -163,7 +174,8 @@ static bool span_known(Lanes *l, Map *done, const Expr *e, Span *out)
     return span_node(l, e, operands, out);
 }
 
-/* The span of an integer expression, by intervals from the leaves up; `done` has the spans of the nodes seen, empty where there is none. */
+/* The span of an integer expression, by intervals from the leaves up; `done` has the spans of the nodes seen, empty
+ * where there is none. */
 static bool span_of(Lanes *l, Map *done, const Expr *e, Span *out)
 {
     const Span *seen = map_get(done, e);
@@ -285,7 +297,7 @@ static const Stmt *fit_alloc(Lanes *l, const Stmt *s)
     int64_t     n;
     const Expr *count = varying_expr(&l->varying, s->alloc.count) ? NULL : outward(l, s->alloc.count);
     if (!count || (l->branches && !expr_is_int(count, &n))) {
-        l->failed = true;       /* also where a branch may be what keeps the size sensible */
+        l->failed = true; /* also where a branch may be what keeps the size sensible */
         return s;
     }
     const Moved *before = moved(l, s->alloc.buffer);
@@ -334,14 +346,14 @@ static const Stmt *fit_loop(Lanes *l, const Stmt *s)
 {
     Lower      *lw   = l->pass->lw;
     const bool  hull = varying_expr(&l->varying, s->loop.min) || varying_expr(&l->varying, s->loop.extent);
-    const Expr *min  = fit_expr(l, s->loop.min), *extent = fit_expr(l, s->loop.extent);
+    const Expr *min = fit_expr(l, s->loop.min), *extent = fit_expr(l, s->loop.extent);
     varying_bind(&l->varying, s->loop.name, false);
     map_set(&l->inner, s->loop.name, s);
     map_set(&l->values, s->loop.name, NULL);
     vec_push(l->pass->scratch, &l->pass->around, s);
-    l->branches     += hull;
+    l->branches += hull;
     const Stmt *body = fit_lanes(l, s->loop.body);
-    l->branches     -= hull;
+    l->branches -= hull;
     l->pass->around.count--;
     return hull ? fit_hull(l, s, body) : stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, min, extent, body);
 }
@@ -376,9 +388,9 @@ typedef struct Content {
 
 static void look(void *user, const Stmt *s)
 {
-    Content *c  = user;
+    Content *c = user;
     c->vectors |= s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
-    c->checks  |= s->kind == STMT_NEED || s->kind == STMT_CHECK || s->kind == STMT_STAGE;
+    c->checks |= s->kind == STMT_NEED || s->kind == STMT_CHECK || s->kind == STMT_STAGE;
     stmt_children(s, NULL, look, c);
 }
 
@@ -392,9 +404,10 @@ static const Stmt *allocate(Lanes *l, const Stmt *loop)
         Stmt *s         = ARENA_NEW(lw->arena, Stmt);
         s->kind         = STMT_ALLOC;
         s->alloc.buffer = l->moved.at[i].buffer;
-        s->alloc.count  = expr_binary(lw->exprs, EX_MUL, KN_I64, l->moved.at[i].count, expr_int(lw->exprs, KN_I64, l->count));
-        s->alloc.body   = loop;
-        loop            = s;
+        s->alloc.count =
+            expr_binary(lw->exprs, EX_MUL, KN_I64, l->moved.at[i].count, expr_int(lw->exprs, KN_I64, l->count));
+        s->alloc.body = loop;
+        loop          = s;
     }
     return loop;
 }
@@ -415,7 +428,8 @@ static const Stmt *fit_body(Vectorize *x, const Stmt *loop, int64_t count)
     x->around.count--;
     const Stmt *result = NULL;
     if (!l.failed)
-        result = allocate(&l, stmt_for(x->lw->arena, loop->loop.name, LOOP_VECTOR, loop->loop.min, loop->loop.extent, body));
+        result =
+            allocate(&l, stmt_for(x->lw->arena, loop->loop.name, LOOP_VECTOR, loop->loop.min, loop->loop.extent, body));
     scratch_end(&scratch);
     return result;
 }

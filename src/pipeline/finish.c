@@ -1,8 +1,8 @@
 /* What holds for a pipeline as a whole: no cycles, legal self references, an order, the ports.
  *
  * Gives   functions ordered so that each comes after those it reads; ids in that order.
- * Holds   an update that reads its own function sees only values that no other point of the same step is writing: then the points of
- *         a step may be computed in any order, or at once. */
+ * Holds   an update that reads its own function sees only values that no other point of the same step is writing: then
+ *         the points of a step may be computed in any order, or at once. */
 #include "pipeline/pipeline.h"
 
 /* ---- Order ------------------------------------------------------------------------------ */
@@ -10,11 +10,11 @@
 typedef struct Sort {
     kn_pipeline *p;
     Arena        scratch;
-    FuncList    *callees;       /* by id */
-    uint8_t     *state;         /* 0 new, 1 on the path, 2 done */
-    size_t      *next;          /* which callee to look at next */
-    VEC(Func *)  path, order;
-    bool         ok;
+    FuncList    *callees; /* by id */
+    uint8_t     *state;   /* 0 new, 1 on the path, 2 done */
+    size_t      *next;    /* which callee to look at next */
+    VEC(Func *) path, order;
+    bool ok;
 } Sort;
 
 static void report_cycle(Sort *s, const Func *to)
@@ -26,8 +26,9 @@ static void report_cycle(Sort *s, const Func *to)
     text_init(&t, &s->scratch);
     for (size_t i = from - 1; i < s->path.count; i++)
         text_printf(&t, "%s -> ", s->path.at[i]->name);
-    diag_error(s->p->cx, to->loc, "only the updates of a function may read it, and directly: not through another function or a sum(…)", "`%s` is defined in terms of itself: %s%s", to->name,
-               text_string(&t), to->name);
+    diag_error(s->p->cx, to->loc,
+               "only the updates of a function may read it, and directly: not through another function or a sum(…)",
+               "`%s` is defined in terms of itself: %s%s", to->name, text_string(&t), to->name);
     s->ok = false;
 }
 
@@ -64,7 +65,7 @@ static bool order_functions(kn_pipeline *p)
     s.next    = ARENA_ARRAY(&s.scratch, size_t, n);
     for (size_t i = 0; i < n; i++)
         func_callees(&s.scratch, p->funcs.at[i], &s.callees[i]);
-    for (int inputs = 1; inputs >= 0; inputs--)                 /* inputs first, in the order of their declarations */
+    for (int inputs = 1; inputs >= 0; inputs--) /* inputs first, in the order of their declarations */
         for (size_t i = 0; i < n; i++)
             if (s.state[i] == 0 && (p->funcs.at[i]->kind == FUNC_INPUT || !inputs))
                 visit_from(&s, p->funcs.at[i]);
@@ -100,8 +101,9 @@ static bool uses_free_variable(SelfCheck *c, const Expr *e)
     return found.ok;
 }
 
-/* A read of f at `args` while f(u->args) is written over all free variables at once. It is legal if it reads the point itself in every
- * free dimension, or if in some dimension it differs from every point written in this step by a constant that is not 0. */
+/* A read of f at `args` while f(u->args) is written over all free variables at once. It is legal if it reads the point
+ * itself in every free dimension, or if in some dimension it differs from every point written in this step by a
+ * constant that is not 0. */
 static void check_read(const Expr *e, void *user)
 {
     SelfCheck *c = user;
@@ -110,7 +112,8 @@ static void check_read(const Expr *e, void *user)
     int moved = -1;
     for (int d = 0; d < c->f->rank; d++) {
         int64_t    apart;
-        const bool fixed = !c->u->is_free[d] && !uses_free_variable(c, c->u->args[d]) && !uses_free_variable(c, e->args[d]);
+        const bool fixed =
+            !c->u->is_free[d] && !uses_free_variable(c, c->u->args[d]) && !uses_free_variable(c, e->args[d]);
         if (fixed && expr_difference(e->args[d], c->u->args[d], &apart) && apart != 0)
             return;
         if (c->u->is_free[d] && e->args[d] != c->u->args[d])
@@ -122,10 +125,15 @@ static void check_read(const Expr *e, void *user)
     text_init(&t, &c->p->arena);
     expr_print(&t, e);
     const char *v = c->f->args[moved];
-    diag_error(c->p->cx, c->u->loc,
-               arena_printf(&c->p->arena, "to go step by step along %s, make it a reduction variable: … for %s in a..b; to keep the old values, "
-                                          "read another function", v, v),
-               "this update of `%s` reads %s while that point is being written: its %s is free", c->f->name, text_string(&t), v);
+    diag_error(
+        c->p->cx, c->u->loc,
+        arena_printf(
+            &c->p->arena,
+            "to go step by step along %s, make it a reduction variable: … for %s in a..b; to keep the old values, "
+            "read another function",
+            v, v),
+        "this update of `%s` reads %s while that point is being written: its %s is free", c->f->name, text_string(&t),
+        v);
     c->ok = false;
 }
 
@@ -149,19 +157,31 @@ static void add_ports(kn_pipeline *p)
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func *f = p->funcs.at[i];
         if (f->kind == FUNC_INPUT)
-            vec_push(&p->arena, &p->ports, ((kn_port){ .kind = KN_INPUT, .name = f->name, .type = f->types[0], .rank = f->rank, .dims = f->args }));
+            vec_push(&p->arena, &p->ports,
+                     ((kn_port){
+                         .kind = KN_INPUT, .name = f->name, .type = f->types[0], .rank = f->rank, .dims = f->args }));
     }
     for (size_t i = 0; i < p->params.count; i++) {
         const Param *q = p->params.at[i];
         vec_push(&p->arena, &p->ports,
-                 ((kn_port){ .kind = KN_PARAM, .name = q->name, .type = q->type, .has_default = q->has_default, .value = q->value }));
+                 ((kn_port){ .kind        = KN_PARAM,
+                             .name        = q->name,
+                             .type        = q->type,
+                             .has_default = q->has_default,
+                             .value       = q->value }));
     }
     for (size_t i = 0; i < p->outputs.count; i++) {
         const Func *f = p->outputs.at[i].func;
         for (int c = 0; c < f->component_count; c++) {
-            const char *name = f->component_count == 1 ? p->outputs.at[i].name : arena_printf(&p->arena, "%s.%d", p->outputs.at[i].name, c);
-            vec_push(&p->arena, &p->ports, ((kn_port){ .kind = KN_OUTPUT, .name = name, .type = f->types[c], .rank = f->rank, .dims = f->args,
-                                                           .estimate = p->outputs.at[i].estimate }));
+            const char *name = f->component_count == 1 ? p->outputs.at[i].name
+                                                       : arena_printf(&p->arena, "%s.%d", p->outputs.at[i].name, c);
+            vec_push(&p->arena, &p->ports,
+                     ((kn_port){ .kind     = KN_OUTPUT,
+                                 .name     = name,
+                                 .type     = f->types[c],
+                                 .rank     = f->rank,
+                                 .dims     = f->args,
+                                 .estimate = p->outputs.at[i].estimate }));
         }
     }
 }

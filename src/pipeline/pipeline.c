@@ -45,7 +45,7 @@ void pipeline_free(kn_pipeline *p, bool keep)
 void kn_pipeline_free(kn_pipeline *p)
 {
     if (p)
-        pipeline_free(p, true);     /* the last errors may speak of its text */
+        pipeline_free(p, true); /* the last errors may speak of its text */
 }
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args)
@@ -78,13 +78,13 @@ bool pipeline_uses_size(const kn_pipeline *p, const Func *input)
 static const char *read_from_disk(kn_pipeline *p, const char *path, size_t *size)
 {
     struct stat about;
-    if (stat(path, &about) || !S_ISREG(about.st_mode))      /* a folder has no text, a pipe may never end */
+    if (stat(path, &about) || !S_ISREG(about.st_mode)) /* a folder has no text, a pipe may never end */
         return NULL;
     FILE *file = fopen(path, "rb");
     if (!file)
         return NULL;
     /* The size is taken first: nothing may bail out while the file is open. */
-    long       length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+    long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
     fclose(file);
     if (length < 0)
         return NULL;
@@ -153,7 +153,7 @@ typedef struct CalleeWalk {
     Arena      *arena;
     const Func *self;
     FuncList   *out;
-    Map         seen;       /* expressions and functions */
+    Map         seen; /* expressions and functions */
 } CalleeWalk;
 
 static bool first_time(CalleeWalk *w, const void *what)

@@ -9,46 +9,46 @@ typedef enum FuncKind { FUNC_DEFINED, FUNC_INPUT, FUNC_STAGE } FuncKind;
 
 /* A reduction variable: lo <= v < hi. */
 typedef struct RVar {
-    const char *name;           /* interned; no two of an update are equal, none is a free variable's */
-    const Expr *lo, *hi;        /* i32; may use free variables and the reduction variables before this one */
+    const char *name;    /* interned; no two of an update are equal, none is a free variable's */
+    const Expr *lo, *hi; /* i32; may use free variables and the reduction variables before this one */
 } RVar;
 
-/* An update: for every step of the reduction domain in lexicographic order (the first variable is outermost), at every point of the
- * free variables at once: f(args) = values, where `where` holds. A free variable has the name of the function's argument of its
- * position, and its arg there is just that variable. */
+/* An update: for every step of the reduction domain in lexicographic order (the first variable is outermost), at every
+ * point of the free variables at once: f(args) = values, where `where` holds. A free variable has the name of the
+ * function's argument of its position, and its arg there is just that variable. */
 typedef struct Update {
     Loc          loc;
-    const Expr **args;          /* rank of them, i32 */
-    const Expr **values;        /* one per component, of the component's type; may call the function itself */
+    const Expr **args;   /* rank of them, i32 */
+    const Expr **values; /* one per component, of the component's type; may call the function itself */
     int          rvar_count;
     RVar        *rvars;
-    const Expr  *where;         /* bool, or NULL */
-    bool        *is_free;       /* per dimension: args[d] is the free variable of d */
+    const Expr  *where;   /* bool, or NULL */
+    bool        *is_free; /* per dimension: args[d] is the free variable of d */
 } Update;
 
 /* An argument of an extern stage: a function read through a buffer, or a scalar. */
 typedef struct StageArg {
     const Func *func;
-    const Expr *value;          /* used where func is NULL; has no variables and no calls */
+    const Expr *value; /* used where func is NULL; has no variables and no calls */
 } StageArg;
 
 struct Func {
-    const char  *name;          /* "blurx", "g[2].dx" */
+    const char  *name; /* "blurx", "g[2].dx" */
     Loc          loc;
     FuncKind     kind;
-    int          id;            /* its place in pipeline->funcs */
+    int          id; /* its place in pipeline->funcs */
     int          rank;
-    const char **args;          /* interned names */
+    const char **args; /* interned names */
     int          component_count;
     kn_type     *types;
     /* FUNC_DEFINED */
-    const Expr **values;        /* one per component, over the variables named by args */
+    const Expr **values; /* one per component, over the variables named by args */
     int          update_count;
     Update      *updates;
     /* FUNC_STAGE */
-    const char  *symbol;
-    int          stage_arg_count;
-    StageArg    *stage_args;
+    const char *symbol;
+    int         stage_arg_count;
+    StageArg   *stage_args;
 };
 
 struct Param {
@@ -56,45 +56,47 @@ struct Param {
     Loc         loc;
     kn_type     type;
     bool        has_default, has_range;
-    kn_scalar   value, lo, hi;  /* allowed: lo <= v < hi for integers, lo <= v <= hi for floats */
+    kn_scalar   value, lo, hi; /* allowed: lo <= v < hi for integers, lo <= v <= hi for floats */
 };
 
 typedef struct Output {
     const char *name;
     Func       *func;
     Loc         loc;
-    int32_t    *estimate;       /* extents, or NULL */
+    int32_t    *estimate; /* extents, or NULL */
 } Output;
 
 /* An argument of a scheduling directive. */
 typedef enum ScheduleArgKind { ARG_VAR, ARG_FUNC, ARG_INT, ARG_EXPR, ARG_WORD } ScheduleArgKind;
 
 typedef struct ScheduleArg {
-    const char     *label;      /* "tail", or NULL */
+    const char     *label; /* "tail", or NULL */
     ScheduleArgKind kind;
-    const char     *name;       /* ARG_VAR, ARG_WORD: interned */
-    Func           *func;       /* ARG_FUNC */
-    int             update;     /* ARG_FUNC: -1 for the function itself */
-    int64_t         value;      /* ARG_INT */
-    const Expr     *expr;       /* ARG_EXPR */
+    const char     *name;   /* ARG_VAR, ARG_WORD: interned */
+    Func           *func;   /* ARG_FUNC */
+    int             update; /* ARG_FUNC: -1 for the function itself */
+    int64_t         value;  /* ARG_INT */
+    const Expr     *expr;   /* ARG_EXPR */
     Loc             loc;
 } ScheduleArg;
 
 typedef struct Directive {
     const struct DirectiveInfo *info;
-    Func        *func;
-    int          update;        /* -1 for the pure definition */
-    int          version;       /* which specialization of the definition it is about, counted from 0; -1: none. Of `specialize` itself: the one it begins */
-    Func        *made;          /* stage, rfactor, separate: the new function, that the rest of the chain is about. It is in no pipeline: its name, arguments and
-                                 * loops are known here, the expressions of updates are the plan's */
-    Func        *sums;          /* separate: what `made` is a copy of */
+    Func                       *func;
+    int                         update; /* -1 for the pure definition */
+    int version;       /* which specialization of the definition it is about, counted from 0; -1: none. Of `specialize`
+                          itself: the one it begins */
+    Func *made;        /* stage, rfactor, separate: the new function, that the rest of the chain is about. It is in no
+                        * pipeline: its name, arguments and loops are known here, the expressions of updates are the
+                        * plan's */
+    Func        *sums; /* separate: what `made` is a copy of */
     int          arg_count;
     ScheduleArg *args;
-    Loc          loc;           /* of its name */
+    Loc          loc; /* of its name */
 } Directive;
 
 typedef struct Schedule {
-    const char *name, *target;  /* NULL where not given */
+    const char *name, *target; /* NULL where not given */
     Loc         loc;
     VEC(Directive) directives;
 } Schedule;
@@ -108,18 +110,18 @@ struct OnFree {
 
 struct kn_pipeline {
     kn_context  *cx;
-    kn_pipeline *next;          /* in the context's list */
+    kn_pipeline *next; /* in the context's list */
     Arena        arena;
     ExprPool     exprs;
     const char  *name;
-    VEC(Func *)     funcs;      /* inputs and all that is defined; a function comes after those it reads, once finished */
-    VEC(Param *)    params;
-    VEC(Output)     outputs;
+    VEC(Func *) funcs; /* inputs and all that is defined; a function comes after those it reads, once finished */
+    VEC(Param *) params;
+    VEC(Output) outputs;
     VEC(Schedule *) schedules;
-    struct Elab    *program;    /* lang/: what it was made from, for schedules and the builder */
-    bool            finished;   /* checked and ordered: may run */
-    VEC(kn_port)    ports;
-    OnFree        *on_free;
+    struct Elab *program;  /* lang/: what it was made from, for schedules and the builder */
+    bool         finished; /* checked and ordered: may run */
+    VEC(kn_port) ports;
+    OnFree *on_free;
 };
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name);
@@ -130,14 +132,15 @@ void pipeline_on_free(kn_pipeline *p, OnFree *c);
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args);
 
-/* Checks what holds for the pipeline as a whole (no cycles, legal self references, outputs defined), orders the functions and
- * fills the ports. Errors are diagnosed; true if there are none. */
+/* Checks what holds for the pipeline as a whole (no cycles, legal self references, outputs defined), orders the
+ * functions and fills the ports. Errors are diagnosed; true if there are none. */
 bool pipeline_finish(kn_pipeline *p);
 
 /* Reads a file through the context's reader into the pipeline's memory; NULL if it cannot be read. */
 const char *pipeline_read_file(kn_pipeline *p, const char *path, size_t *size);
 
-/* Calls visit on every root expression of definition `update` (-1: the pure one). `bounds`: of the reduction variables and only those. */
+/* Calls visit on every root expression of definition `update` (-1: the pure one). `bounds`: of the reduction variables
+ * and only those. */
 void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user);
 /* Calls visit on every node of them, operands first. */
 void def_visit(ExprPool *pool, const Func *f, int update, void (*visit)(const Expr *e, void *user), void *user);

@@ -10,26 +10,26 @@
 static int binding(const Expr *e)
 {
     switch ((ExprOp)e->op) {
-    case EX_SELECT:  return 1;
-    case EX_OR:      return 2;
-    case EX_AND:     return 3;
+    case EX_SELECT: return 1;
+    case EX_OR: return 2;
+    case EX_AND: return 3;
     case EX_EQ:
-    case EX_NE:      return 4;
+    case EX_NE: return 4;
     case EX_LT:
-    case EX_LE:      return 5;
-    case EX_BIT_OR:  return 6;
+    case EX_LE: return 5;
+    case EX_BIT_OR: return 6;
     case EX_BIT_XOR: return 7;
     case EX_BIT_AND: return 8;
     case EX_SHL:
-    case EX_SHR:     return 9;
+    case EX_SHR: return 9;
     case EX_ADD:
-    case EX_SUB:     return 10;
+    case EX_SUB: return 10;
     case EX_MUL:
     case EX_DIV:
-    case EX_MOD:     return 11;
+    case EX_MOD: return 11;
     case EX_NEG:
     case EX_BIT_NOT: return 12;
-    default:         return 0;
+    default: return 0;
     }
 }
 
@@ -112,21 +112,14 @@ static void print(Text *out, const Expr *e, int context)
         return;
     }
     switch ((ExprOp)e->op) {
-    case EX_INT:
-        print_int(out, e);
-        break;
-    case EX_FLOAT:
-        print_float(out, e);
-        break;
-    case EX_VAR:
-        text_add(out, e->u.name);
-        break;
-    case EX_PARAM:
-        text_add(out, e->u.param->name);
-        break;
+    case EX_INT: print_int(out, e); break;
+    case EX_FLOAT: print_float(out, e); break;
+    case EX_VAR: text_add(out, e->u.name); break;
+    case EX_PARAM: text_add(out, e->u.param->name); break;
     case EX_DIM_MIN:
     case EX_DIM_EXTENT:
-        text_printf(out, "%s.%s.%s", e->u.call.func->name, e->u.call.func->args[e->u.call.index], expr_op_table[e->op].text);
+        text_printf(out, "%s.%s.%s", e->u.call.func->name, e->u.call.func->args[e->u.call.index],
+                    expr_op_table[e->op].text);
         break;
     case EX_LOAD:
         text_printf(out, "%s[", e->u.buffer->name);
@@ -146,13 +139,14 @@ static void print(Text *out, const Expr *e, int context)
     case EX_CAST:
     case EX_SAT_CAST:
     case EX_REINTERPRET:
-        text_printf(out, "%s%s", e->op == EX_SAT_CAST ? "sat_" : e->op == EX_REINTERPRET ? "reinterpret_" : "",
+        text_printf(out, "%s%s",
+                    e->op == EX_SAT_CAST      ? "sat_"
+                    : e->op == EX_REINTERPRET ? "reinterpret_"
+                                              : "",
                     type_table[e->type].name);
         print_args(out, e);
         break;
-    default:
-        text_add(out, expr_op_table[e->op].text);
-        print_args(out, e);
+    default: text_add(out, expr_op_table[e->op].text); print_args(out, e);
     }
 }
 

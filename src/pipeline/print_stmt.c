@@ -144,7 +144,8 @@ static void print(Printer *p, const Stmt *s)
         text_add(p->out, ")\n");
         break;
     case STMT_PREFETCH:
-        text_printf(p->out, s->prefetch.func ? "prefetch %s(" : "prefetch %s[", s->prefetch.func ? s->prefetch.func->name : s->prefetch.buffer->name);
+        text_printf(p->out, s->prefetch.func ? "prefetch %s(" : "prefetch %s[",
+                    s->prefetch.func ? s->prefetch.func->name : s->prefetch.buffer->name);
         for (int d = 0; d < s->prefetch.rank; d++) {
             text_add(p->out, d ? ", " : "");
             expr_print(p->out, s->prefetch.args[d]);

@@ -13,14 +13,14 @@
 typedef struct DirectiveInfo {
     const char *name;
     const char *shape;
-    bool        tail;           /* takes `tail: …` */
-    bool        whole;          /* of the function as a whole: not of an update */
-    bool        consumes;       /* its `v`s are gone afterwards */
+    bool        tail;     /* takes `tail: …` */
+    bool        whole;    /* of the function as a whole: not of an update */
+    bool        consumes; /* its `v`s are gone afterwards */
 } DirectiveInfo;
 
 extern const DirectiveInfo directive_table[];
 extern const int           directive_count;
-extern const char *const   tail_names[];        /* NULL at the end */
+extern const char *const   tail_names[]; /* NULL at the end */
 extern const char *const   memory_names[];
 
 const DirectiveInfo *directive_find(const char *name);

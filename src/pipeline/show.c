@@ -60,7 +60,10 @@ static bool is_output(const kn_pipeline *p, const Func *f)
 
 static void show_func(Text *t, const kn_pipeline *p, const Func *f)
 {
-    text_add(t, f->kind == FUNC_INPUT ? "input  " : is_output(p, f) ? "output " : f->kind == FUNC_STAGE ? "stage  " : "       ");
+    text_add(t, f->kind == FUNC_INPUT   ? "input  "
+                : is_output(p, f)       ? "output "
+                : f->kind == FUNC_STAGE ? "stage  "
+                                        : "       ");
     print_signature(t, f);
     text_add(t, " : ");
     print_types(t, f);
@@ -88,7 +91,8 @@ static void show_graph(Text *t, kn_pipeline *p)
     text_add(t, "digraph pipeline {\n    rankdir = TB\n    node [fontname = \"sans-serif\"]\n");
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func *f = p->funcs.at[i];
-        text_printf(t, "    \"%s\" [shape = %s%s, label = \"", f->name, shapes[f->kind], is_output(p, f) ? ", peripheries = 2" : "");
+        text_printf(t, "    \"%s\" [shape = %s%s, label = \"", f->name, shapes[f->kind],
+                    is_output(p, f) ? ", peripheries = 2" : "");
         print_signature(t, f);
         text_add(t, "\\n");
         print_types(t, f);
@@ -112,7 +116,7 @@ static void print_schedule_arg(Text *t, const ScheduleArg *a)
     switch (a->kind) {
     case ARG_VAR:
     case ARG_WORD: text_add(t, a->name); break;
-    case ARG_INT:  text_printf(t, "%" PRId64, a->value); break;
+    case ARG_INT: text_printf(t, "%" PRId64, a->value); break;
     case ARG_EXPR: expr_print(t, a->expr); break;
     case ARG_FUNC:
         text_add(t, a->func->name);
@@ -132,11 +136,12 @@ void directive_print(Text *t, const Directive *d)
     text_add(t, ")");
 }
 
-/* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage, rfactor or separate
- * is about what that has made, until the next line. */
+/* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage, rfactor
+ * or separate is about what that has made, until the next line. */
 static void show_schedule(Text *t, const Schedule *s)
 {
-    text_printf(t, "schedule%s%s%s%s {", s->name ? " " : "", s->name ? s->name : "", s->target ? " for " : "", s->target ? s->target : "");
+    text_printf(t, "schedule%s%s%s%s {", s->name ? " " : "", s->name ? s->name : "", s->target ? " for " : "",
+                s->target ? s->target : "");
     const Func *func   = NULL;
     int         update = -1, version = -1;
     for (size_t i = 0; i < s->directives.count; i++) {

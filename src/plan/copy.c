@@ -1,9 +1,10 @@
 /* Functions of the plan: copies with variables of their own.
  *
  * Takes   the functions of a pipeline.
- * Gives   drafts in the same order: expressions in the plan's pool; argument x of out named "out.x", reduction variable r of the
- *         update 0 of hist "hist.u0.r"; the sizes of inputs as the variables that lowered code has for them.
- * Holds   no two definitions share a variable, but for the arguments of one function, which its updates have as free variables. */
+ * Gives   drafts in the same order: expressions in the plan's pool; argument x of out named "out.x", reduction variable
+ *         r of the update 0 of hist "hist.u0.r"; the sizes of inputs as the variables that lowered code has for them.
+ * Holds   no two definitions share a variable, but for the arguments of one function, which its updates have as free
+ *         variables. */
 #include "plan/planner.h"
 
 const char *fresh_name(Planner *pl, const char *base)
@@ -48,10 +49,11 @@ static const Expr *copy_leaf(Copy *c, const Expr *e)
     case EX_DIM_MIN:
     case EX_DIM_EXTENT: {
         const char *part = e->op == EX_DIM_MIN ? "min" : "extent";
-        return expr_var(pool, KN_I32, intern(c->pl->cx, arena_printf(&c->scratch, "%s.%s.%u", e->u.call.func->name, part, e->u.call.index)));
+        return expr_var(
+            pool, KN_I32,
+            intern(c->pl->cx, arena_printf(&c->scratch, "%s.%s.%u", e->u.call.func->name, part, e->u.call.index)));
     }
-    default:
-        return expr_rebuild(pool, e, NULL);
+    default: return expr_rebuild(pool, e, NULL);
     }
 }
 
@@ -64,7 +66,8 @@ static const Expr *copy(Copy *c, const Expr *e)
     for (uint32_t i = 0; i < e->count; i++)
         args[i] = copy(c, e->args[i]);
     if (e->op == EX_CALL)
-        result = expr_call(&c->pl->plan->exprs, draft_of(c->pl, e->u.call.func)->func, (int)e->u.call.index, (kn_type)e->type, (int)e->count, args);
+        result = expr_call(&c->pl->plan->exprs, draft_of(c->pl, e->u.call.func)->func, (int)e->u.call.index,
+                           (kn_type)e->type, (int)e->count, args);
     else
         result = e->count ? expr_rebuild(&c->pl->plan->exprs, e, args) : copy_leaf(c, e);
     map_set(&c->done, e, result);
@@ -137,19 +140,22 @@ static void copy_func(Planner *pl, FuncDraft *draft)
     c.from  = (const char **)from->args;
     c.to    = ARENA_ARRAY(pl->arena, const char *, (size_t)from->rank);
     for (int d = 0; d < from->rank; d++)
-        c.to[d] = from->kind == FUNC_INPUT ? from->args[d] : fresh_name(pl, arena_printf(&c.scratch, "%s.%s", from->name, from->args[d]));
+        c.to[d] = from->kind == FUNC_INPUT
+                      ? from->args[d]
+                      : fresh_name(pl, arena_printf(&c.scratch, "%s.%s", from->name, from->args[d]));
     f->args = c.to;
     if (from->values)
         f->values = copy_all(&c, from->values, from->component_count);
     f->stage_args = ARENA_ARRAY(pl->arena, StageArg, (size_t)from->stage_arg_count);
     for (int i = 0; i < from->stage_arg_count; i++) {
-        const StageArg *a = &from->stage_args[i];
+        const StageArg *a      = &from->stage_args[i];
         f->stage_args[i].func  = a->func ? draft_of(pl, a->func)->func : NULL;
         f->stage_args[i].value = a->value ? copy(&c, a->value) : NULL;
     }
     scratch_end(&c.scratch);
     f->updates = ARENA_ARRAY(pl->arena, Update, (size_t)from->update_count);
-    for (int k = 0; from->values && k < from->update_count; k++)        /* the functions of rfactor and separate get their expressions later */
+    for (int k = 0; from->values && k < from->update_count;
+         k++) /* the functions of rfactor and separate get their expressions later */
         copy_update(pl, f, from, k);
 }
 
@@ -185,11 +191,11 @@ void plan_copy(Planner *pl)
 /* ---- Walks ------------------------------------------------------------------------------ */
 
 typedef struct CalleeWalk {
-    Planner *pl;
+    Planner    *pl;
     const Func *self;
-    DefDraft *def;
-    bool     bounds;
-    Map      seen;          /* expressions and functions */
+    DefDraft   *def;
+    bool        bounds;
+    Map         seen; /* expressions and functions */
 } CalleeWalk;
 
 static void add_callee(CalleeWalk *w, const Func *g)

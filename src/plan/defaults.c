@@ -1,7 +1,8 @@
 /* The default schedule: place and loops of what the schedule does not speak of.
  *
- * Every function that is not inlined (inline.c) is computed at root, rows in parallel, its first dimension as vectors. A reduction over each point of
- * its one reader, like the hidden out.sum of out, is computed beside that reader's vector loop instead: its values stay in cache. */
+ * Every function that is not inlined (inline.c) is computed at root, rows in parallel, its first dimension as vectors.
+ * A reduction over each point of its one reader, like the hidden out.sum of out, is computed beside that reader's
+ * vector loop instead: its values stay in cache. */
 #include "plan/planner.h"
 
 enum { MOST_DEFAULT_LANES = 64, SHORT_REDUCTION = 64 };
@@ -33,8 +34,9 @@ void default_place(Planner *pl, FuncDraft *f)
     if (f->plan->is_output || f->func->kind != FUNC_DEFINED || !f->func->update_count || f->readers.count != 1)
         return;
     const Reader r = f->readers.at[0];
-    if (r.update >= 0 || r.func->func->kind != FUNC_DEFINED || !r.func->func->rank || draft_def(r.func, -1)->versions.count || asked_together(r.func)
-        || !read_at_own_point(pl, f->func, r.func->func))
+    if (r.update >= 0 || r.func->func->kind != FUNC_DEFINED || !r.func->func->rank ||
+        draft_def(r.func, -1)->versions.count || asked_together(r.func) ||
+        !read_at_own_point(pl, f->func, r.func->func))
         return;
     for (int k = 0; k < f->func->update_count; k++) {
         for (int d = 0; d < f->func->rank; d++)
@@ -113,12 +115,13 @@ static bool is_short(const DefDraft *d)
     return steps <= SHORT_REDUCTION;
 }
 
-/* Nests the free loops outside the reduction loops; with `rows` also the one along dimension 0, else that one stays innermost. */
+/* Nests the free loops outside the reduction loops; with `rows` also the one along dimension 0, else that one stays
+ * innermost. */
 static void free_outside(Planner *pl, DefDraft *d, bool rows)
 {
-    int *loops = ARENA_ARRAY(pl->arena, int, d->loops.count), count = 0;
+    int      *loops = ARENA_ARRAY(pl->arena, int, d->loops.count), count = 0;
     const int n = (int)d->loops.count;
-    for (int i = n - 1; i >= 0; i--)            /* innermost first */
+    for (int i = n - 1; i >= 0; i--) /* innermost first */
         if (d->loops.at[i].vars == 1u && !rows)
             loops[count++] = i;
     for (int i = n - 1; i >= 0; i--)
@@ -152,19 +155,22 @@ static bool has_rows(Planner *pl, const DefDraft *d)
         return false;
     uint32_t bounds = 0;
     for (int i = 0; d->update && i < d->update->rvar_count; i++)
-        bounds |= update_variables(pl, d->def->func, d->update, d->update->rvars[i].lo) | update_variables(pl, d->def->func, d->update, d->update->rvars[i].hi);
+        bounds |= update_variables(pl, d->def->func, d->update, d->update->rvars[i].lo) |
+                  update_variables(pl, d->def->func, d->update, d->update->rvars[i].hi);
     return !(bounds & 1u);
 }
 
 static bool default_def(Planner *pl, FuncDraft *f, DefDraft *d)
 {
-    const Func *func  = f->func;
-    const bool  rows  = has_rows(pl, d);
-    const int   lanes = f->inside ? lanes_along_rows(f->inside) : choose_lanes(pl, func, d->update ? d->update->values : func->values);
-    const bool  inner = d->update && d->update->rvar_count && !d->self.other_points && is_short(d);
+    const Func *func = f->func;
+    const bool  rows = has_rows(pl, d);
+    const int   lanes =
+        f->inside ? lanes_along_rows(f->inside) : choose_lanes(pl, func, d->update ? d->update->values : func->values);
+    const bool inner = d->update && d->update->rvar_count && !d->self.other_points && is_short(d);
     if (d->update && !d->self.other_points)
         free_outside(pl, d, inner || !rows);
-    for (int dim = func->rank - 1, left = 2; dim >= 1 && left > 0 && !f->inside; dim--, left--) {      /* nested parallel loops are fine: planes and rows */
+    for (int dim = func->rank - 1, left = 2; dim >= 1 && left > 0 && !f->inside;
+         dim--, left--) { /* nested parallel loops are fine: planes and rows */
         const int at = loop_of_dimension(d, dim);
         if (at >= 0)
             d->loops.at[at].loop.kind = LOOP_PARALLEL;

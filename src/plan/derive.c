@@ -1,15 +1,17 @@
 /* Functions that directives make: stage and rfactor; separate is in separate.c.
  *
- *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f. Where f.stage is itself named as a consumer, of
+ *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f. Where f.stage is
+ *   itself named as a consumer, of
  *                                  what f reads, it is written out.
- *   f.update(k).rfactor(r, v)      with update k:  f(args) = f(args) op e  for q…, r in lo..hi  where c, op exact in any order:
+ *   f.update(k).rfactor(r, v)      with update k:  f(args) = f(args) op e  for q…, r in lo..hi  where c, op exact in
+ *   any order:
  *                                  f.rfactor(x, …, v)  = identity of op
  *                                  f.rfactor(args, v)  = f.rfactor(args, v) op e[r := v]  for q…  where c[r := v]
  *                                  f(x, …)             = f(x, …) op f.rfactor(x, …, r)  for r in lo..hi
  *
  * Holds   drafts stay in order: a stage comes just after its function, partial results just before theirs. Splits of
- *         reduction variables that come before rfactor are made in the update itself: r = lo + ro*factor + ri, where that
- *         is below hi; it is written as the smaller of that and hi - 1, so that nothing more is read. */
+ *         reduction variables that come before rfactor are made in the update itself: r = lo + ro*factor + ri, where
+ *         that is below hi; it is written as the smaller of that and hi - 1, so that nothing more is read. */
 #include "plan/planner.h"
 
 enum { MOST_RVARS = 16 };
@@ -92,7 +94,8 @@ static bool redirect_reader(Redirect *r, Func *f, int update)
     return r->any;
 }
 
-/* f(x, …) = g(x, …), as stage makes it: f becomes what g is, so that it reads what g reads. False where it is not one, or g has updates. */
+/* f(x, …) = g(x, …), as stage makes it: f becomes what g is, so that it reads what g reads. False where it is not one,
+ * or g has updates. */
 static bool write_out(ExprPool *pool, Func *f)
 {
     const Func *g = f->component_count && f->values[0]->op == EX_CALL ? f->values[0]->u.call.func : NULL;
@@ -102,7 +105,8 @@ static bool write_out(ExprPool *pool, Func *f)
         if (f->values[i]->op != EX_CALL || f->values[i]->u.call.func != g)
             return false;
     for (int i = 0; i < f->component_count; i++)
-        f->values[i] = expr_substitute(pool, g->values[f->values[i]->u.call.index], g->rank, g->args, f->values[i]->args);
+        f->values[i] =
+            expr_substitute(pool, g->values[f->values[i]->u.call.index], g->rank, g->args, f->values[i]->args);
     return true;
 }
 
@@ -123,21 +127,23 @@ static bool apply_stage(Planner *pl, const Directive *d)
         FuncDraft *reader = draft_of(pl, d->args[i].func);
         Redirect   r      = { &pl->plan->exprs, from->func, made->func, false };
         if (reader == from || reader == made || !redirect_copy(&r, reader->func, d->args[i].update))
-            return refuse(pl, d->args[i].loc, "name functions that read it; what they are inlined into reads it too", "`%s` does not read `%s`",
-                          reader->func->name, from->func->name);
+            return refuse(pl, d->args[i].loc, "name functions that read it; what they are inlined into reads it too",
+                          "`%s` does not read `%s`", reader->func->name, from->func->name);
     }
     return true;
 }
 
 /* ---- rfactor ---------------------------------------------------------------------------- */
 
-static void substitute_all(ExprPool *pool, const Expr **at, int count, int names, const char *const *from, const Expr *const *to)
+static void substitute_all(ExprPool *pool, const Expr **at, int count, int names, const char *const *from,
+                           const Expr *const *to)
 {
     for (int i = 0; i < count; i++)
         at[i] = expr_substitute(pool, at[i], names, from, to);
 }
 
-void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from, const Expr *const *to)
+void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from,
+                       const Expr *const *to)
 {
     substitute_all(pool, u->args, f->rank, names, from, to);
     substitute_all(pool, u->values, f->component_count, names, from, to);
@@ -150,10 +156,10 @@ void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, cons
 
 /* A reduction variable on the way, with the name that schedules know. */
 typedef struct Steps {
-    Func       *f;
-    Update     *u;
+    Func        *f;
+    Update      *u;
     const char **names;
-    const char *prefix;
+    const char  *prefix;
 } Steps;
 
 static int step_number(const Steps *s, const char *name)
@@ -194,7 +200,8 @@ static bool split_steps(Planner *pl, Steps *s, const Directive *d)
     const int64_t factor = d->args[3].value;
     int64_t       steps;
     if (at < 0 || u->rvar_count == MOST_RVARS)
-        return refuse(pl, d->loc, NULL, "`%s` cannot be split for rfactor: there are %d reduction variables", d->args[0].name, u->rvar_count);
+        return refuse(pl, d->loc, NULL, "`%s` cannot be split for rfactor: there are %d reduction variables",
+                      d->args[0].name, u->rvar_count);
     const RVar whole = u->rvars[at];
     const bool exact = expr_difference(whole.hi, whole.lo, &steps) && steps % factor == 0;
     memmove(&u->rvars[at + 1], &u->rvars[at], (size_t)(u->rvar_count - at) * sizeof *u->rvars);
@@ -202,12 +209,16 @@ static bool split_steps(Planner *pl, Steps *s, const Directive *d)
     u->rvar_count++;
     for (int k = 0; k < 2; k++) {
         s->names[at + k] = d->args[1 + k].name;
-        u->rvars[at + k] = (RVar){ fresh_name(pl, arena_printf(pl->arena, "%s%s", s->prefix, s->names[at + k])), expr_int(pool, KN_I32, 0),
+        u->rvars[at + k] = (RVar){ fresh_name(pl, arena_printf(pl->arena, "%s%s", s->prefix, s->names[at + k])),
+                                   expr_int(pool, KN_I32, 0),
                                    k ? expr_int(pool, KN_I32, factor) : count_blocks(pool, &whole, factor) };
     }
-    const Expr *outer = expr_var(pool, KN_I32, u->rvars[at].name), *inner = expr_var(pool, KN_I32, u->rvars[at + 1].name);
-    const Expr *r     = sum(pool, EX_ADD, sum(pool, EX_ADD, whole.lo, expr_binary(pool, EX_MUL, KN_I32, outer, expr_int(pool, KN_I32, factor))), inner);
-    const Expr *value = exact ? r : expr_binary(pool, EX_MIN, KN_I32, r, sum(pool, EX_SUB, whole.hi, expr_int(pool, KN_I32, 1)));
+    const Expr *outer = expr_var(pool, KN_I32, u->rvars[at].name),
+               *inner = expr_var(pool, KN_I32, u->rvars[at + 1].name);
+    const Expr *block = expr_binary(pool, EX_MUL, KN_I32, outer, expr_int(pool, KN_I32, factor));
+    const Expr *r     = sum(pool, EX_ADD, sum(pool, EX_ADD, whole.lo, block), inner);
+    const Expr *value =
+        exact ? r : expr_binary(pool, EX_MIN, KN_I32, r, sum(pool, EX_SUB, whole.hi, expr_int(pool, KN_I32, 1)));
     substitute_update(pool, s->f, u, 1, &whole.name, &value);
     if (!exact) {
         const Expr *in = expr_binary(pool, EX_LT, KN_BOOL, r, whole.hi);
@@ -220,12 +231,12 @@ const Expr *identity(ExprPool *pool, ExprOp op, kn_type t)
 {
     const int64_t ones = -1, most = type_is_signed(t) ? type_max(t) : ones;
     switch (op) {
-    case EX_MUL:     return expr_int(pool, t, 1);
-    case EX_MIN:     return expr_int(pool, t, most);
-    case EX_MAX:     return expr_int(pool, t, type_min(t));
+    case EX_MUL: return expr_int(pool, t, 1);
+    case EX_MIN: return expr_int(pool, t, most);
+    case EX_MAX: return expr_int(pool, t, type_min(t));
     case EX_BIT_AND:
-    case EX_AND:     return expr_int(pool, t, ones);
-    default:         return expr_int(pool, t, 0);
+    case EX_AND: return expr_int(pool, t, ones);
+    default: return expr_int(pool, t, 0);
     }
 }
 
@@ -249,18 +260,18 @@ const Expr *regather(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, co
 /* The partial results: pure definition and update. */
 static void make_partial(Planner *pl, const Steps *s, int r, const Directive *d, Func *g)
 {
-    ExprPool     *pool = &pl->plan->exprs;
-    const Func   *f    = s->f;
-    const Update *u    = s->u;
-    Update       *to   = &g->updates[0];
-    const char  **from = ARENA_ARRAY(pl->arena, const char *, (size_t)(f->rank + u->rvar_count));
-    const Expr  **with = ARENA_ARRAY(pl->arena, const Expr *, (size_t)(f->rank + u->rvar_count));
+    ExprPool     *pool  = &pl->plan->exprs;
+    const Func   *f     = s->f;
+    const Update *u     = s->u;
+    Update       *to    = &g->updates[0];
+    const char  **from  = ARENA_ARRAY(pl->arena, const char *, (size_t)(f->rank + u->rvar_count));
+    const Expr  **with  = ARENA_ARRAY(pl->arena, const Expr *, (size_t)(f->rank + u->rvar_count));
     int           count = 0, kept = 0;
-    *to        = *u;
+    *to         = *u;
     to->is_free = d->made->updates[0].is_free;
-    to->rvars  = ARENA_ARRAY(pl->arena, RVar, (size_t)u->rvar_count);
-    to->args   = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->rank);
-    to->values = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->component_count);
+    to->rvars   = ARENA_ARRAY(pl->arena, RVar, (size_t)u->rvar_count);
+    to->args    = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->rank);
+    to->values  = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->component_count);
     for (int k = 0; k < f->rank; k++) {
         from[count]   = f->args[k];
         with[count++] = expr_var(pool, KN_I32, g->args[k]);
@@ -292,25 +303,27 @@ static void make_partial(Planner *pl, const Steps *s, int r, const Directive *d,
 /* f's own update: over the one reduction variable, at every point. */
 static void make_merge(Planner *pl, Steps *s, int r, const Func *g)
 {
-    ExprPool   *pool = &pl->plan->exprs;
-    const Func *f    = s->f;
-    Update      u    = *s->u;
+    ExprPool    *pool = &pl->plan->exprs;
+    const Func  *f    = s->f;
+    Update       u    = *s->u;
     const Expr **args = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->rank);
-    u.is_free    = ARENA_ARRAY(pl->arena, bool, (size_t)f->rank);
-    u.args       = args;
-    u.values     = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->component_count);
-    u.rvars      = &s->u->rvars[r];
-    u.rvar_count = 1;
-    u.where      = NULL;
+    u.is_free         = ARENA_ARRAY(pl->arena, bool, (size_t)f->rank);
+    u.args            = args;
+    u.values          = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->component_count);
+    u.rvars           = &s->u->rvars[r];
+    u.rvar_count      = 1;
+    u.where           = NULL;
     for (int k = 0; k < f->rank; k++) {
         u.is_free[k] = true;
         args[k]      = expr_var(pool, KN_I32, f->args[k]);
     }
     args[f->rank] = expr_var(pool, KN_I32, u.rvars[0].name);
     for (int c = 0; c < f->component_count; c++) {
-        const Expr  *e  = s->u->values[c];
-        const ExprOp op = e->op == EX_SUB ? EX_ADD : (ExprOp)e->op;     /* the parts are sums of what is taken away, negated */
-        u.values[c]     = regather(pool, f, e, op, expr_call(pool, f, c, f->types[c], f->rank, args), expr_call(pool, g, c, f->types[c], g->rank, args));
+        const Expr  *e = s->u->values[c];
+        const ExprOp op =
+            e->op == EX_SUB ? EX_ADD : (ExprOp)e->op; /* the parts are sums of what is taken away, negated */
+        u.values[c] = regather(pool, f, e, op, expr_call(pool, f, c, f->types[c], f->rank, args),
+                               expr_call(pool, g, c, f->types[c], g->rank, args));
     }
     *s->u = u;
 }
@@ -336,16 +349,18 @@ static bool can_factor(Planner *pl, const Steps *s, const Directive *d, int r)
                       "`rfactor` would add floats in another order, which is another result");
     if (!self.combines)
         return refuse(pl, d->loc, "leave it out",
-                      "`rfactor` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation that is exact in any order");
+                      "`rfactor` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation "
+                      "that is exact in any order");
     if (update_variables(pl, s->f, s->u, s->u->rvars[r].lo) | update_variables(pl, s->f, s->u, s->u->rvars[r].hi))
-        return refuse(pl, d->args[0].loc, "rfactor an outer reduction variable", "the bounds of `%s` depend on other variables of the update", d->args[0].name);
+        return refuse(pl, d->args[0].loc, "rfactor an outer reduction variable",
+                      "the bounds of `%s` depend on other variables of the update", d->args[0].name);
     return true;
 }
 
 static bool apply_rfactor(Planner *pl, const Directive *d)
 {
-    FuncDraft *f = draft_of(pl, d->func);
-    Steps      s = { .f = f->func, .u = &f->func->updates[d->update] };
+    FuncDraft *f     = draft_of(pl, d->func);
+    Steps      s     = { .f = f->func, .u = &f->func->updates[d->update] };
     RVar      *rvars = ARENA_ARRAY(pl->arena, RVar, MOST_RVARS + 1);
     memcpy(rvars, s.u->rvars, (size_t)s.u->rvar_count * sizeof *rvars);
     s.u->rvars = rvars;
@@ -362,7 +377,9 @@ static bool apply_rfactor(Planner *pl, const Directive *d)
     use_up(pl, d);
     const int r = step_number(&s, d->args[0].name);
     if (r < 0 || !can_factor(pl, &s, d, r))
-        return r < 0 ? refuse(pl, d->args[0].loc, NULL, "`%s` is no reduction variable of %s", d->args[0].name, f->func->name) : false;
+        return r < 0 ? refuse(pl, d->args[0].loc, NULL, "`%s` is no reduction variable of %s", d->args[0].name,
+                              f->func->name)
+                     : false;
     FuncDraft *made = add_draft(pl, d->made);
     made->kept      = true;
     put_before(pl, f);

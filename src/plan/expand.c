@@ -1,9 +1,11 @@
 /* Expanding: a short reduction as one expression, so that it can be inlined like any other.
  *
- * Takes   a function whose updates write and read nothing of it but the point they are at, over reduction variables with constant bounds:
+ * Takes   a function whose updates write and read nothing of it but the point they are at, over reduction variables
+ *         with constant bounds:
  *             s(x) = a        s(x) = e(s(x), x, r)  for r in lo..hi
  * Gives   the value after the last step: e(… e(e(a, x, lo), x, lo+1) …, x, hi-1).
- * Holds   the steps keep their order, so not a bit of the result is another; MOST_STEPS bounds how large the expression gets. */
+ * Holds   the steps keep their order, so not a bit of the result is another; MOST_STEPS bounds how large the expression
+ *         gets. */
 #include "plan/planner.h"
 
 enum { MOST_STEPS = 64 };
@@ -45,7 +47,7 @@ bool can_expand(Planner *pl, const Func *f)
 
 typedef struct Expanding {
     const Func  *f;
-    const Expr **now;           /* its components before this step */
+    const Expr **now; /* its components before this step */
 } Expanding;
 
 static const Expr *value_before(void *user, const Expr *e)
@@ -58,7 +60,8 @@ static const Expr *value_before(void *user, const Expr *e)
 static void expand_step(Planner *pl, Expanding *x, const Update *u, int64_t step)
 {
     ExprPool    *pool   = &pl->plan->exprs;
-    const Expr **values = ARENA_ARRAY(pl->arena, const Expr *, u->rvar_count), **next = ARENA_ARRAY(pl->arena, const Expr *, x->f->component_count);
+    const Expr **values = ARENA_ARRAY(pl->arena, const Expr *, u->rvar_count),
+               **next   = ARENA_ARRAY(pl->arena, const Expr *, x->f->component_count);
     const char **names  = ARENA_ARRAY(pl->arena, const char *, u->rvar_count);
     for (int i = u->rvar_count - 1; i >= 0; i--) {
         int64_t lo = 0, hi = 1;
@@ -69,7 +72,8 @@ static void expand_step(Planner *pl, Expanding *x, const Update *u, int64_t step
         step /= hi - lo;
     }
     for (int c = 0; c < x->f->component_count; c++)
-        next[c] = expr_rewrite(pool, expr_substitute(pool, u->values[c], u->rvar_count, names, values), value_before, x);
+        next[c] =
+            expr_rewrite(pool, expr_substitute(pool, u->values[c], u->rvar_count, names, values), value_before, x);
     x->now = next;
 }
 

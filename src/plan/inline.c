@@ -6,9 +6,9 @@
  *             - cheap (MOST_POINTWISE operations) and read only at the reader's own point;
  *             - hardly more than a read (MOST_TRIVIAL).
  *         Reductions are inlined only if the schedule says so, and expand.c can write them as one expression.
- * Holds   nothing grows exponentially by default: a function read at several points is inlined only if it is cheap with all that is inlined into it.
- *         Where the schedule asks for growth, equal points are one node, because index arithmetic is brought into one form; the rest is
- *         the quota's. */
+ * Holds   nothing grows exponentially by default: a function read at several points is inlined only if it is cheap with
+ *         all that is inlined into it. Where the schedule asks for growth, equal points are one node, because index
+ *         arithmetic is brought into one form; the rest is the quota's. */
 #include "plan/planner.h"
 
 enum { MOST_POINTWISE = 8, MOST_TRIVIAL = 2, MOST_SINGLE = 400 };
@@ -16,9 +16,9 @@ enum { MOST_POINTWISE = 8, MOST_TRIVIAL = 2, MOST_SINGLE = 400 };
 /* ---- How a function is read ------------------------------------------------------------- */
 
 typedef struct Reads {
-    int  places;            /* distinct calls */
-    bool scattered;         /* some call is not at the reader's point */
-    bool repeated;          /* some call asks for a point more than once */
+    int  places;    /* distinct calls */
+    bool scattered; /* some call is not at the reader's point */
+    bool repeated;  /* some call asks for a point more than once */
     bool by_stage;
 } Reads;
 
@@ -28,12 +28,12 @@ static bool is_read(const Reads *r)
 }
 
 typedef struct ReadWalk {
-    Planner    *pl;
-    Reads      *reads;      /* by draft */
-    const Func *reader;
+    Planner      *pl;
+    Reads        *reads; /* by draft */
+    const Func   *reader;
     const Update *update;
-    Map         seen;
-    Arena       scratch;
+    Map           seen;
+    Arena         scratch;
 } ReadWalk;
 
 /* The number of a variable of the reading definition: dimension, or FIRST_RVAR + i; -1 if it is none. */
@@ -61,8 +61,8 @@ static uint32_t all_variables(const ReadWalk *w)
 
 static void note_call(ReadWalk *w, const Expr *e)
 {
-    Reads   *r    = &w->reads[e->u.call.func->id];
-    uint32_t used = 0;
+    Reads   *r         = &w->reads[e->u.call.func->id];
+    uint32_t used      = 0;
     bool     pointwise = true, linear = true;
     for (uint32_t i = 0; i < e->count; i++) {
         Linear     form;
@@ -119,9 +119,24 @@ static Reads *find_reads(Planner *pl)
 static int op_cost(const Expr *e)
 {
     switch ((ExprOp)e->op) {
-    case EX_INT: case EX_FLOAT: case EX_VAR: case EX_PARAM: return 0;
-    case EX_DIV: case EX_MOD: case EX_SQRT: case EX_RSQRT:   return 4;
-    case EX_EXP: case EX_LOG: case EX_POW: case EX_SIN: case EX_COS: case EX_TAN: case EX_ATAN2: case EX_TANH: case EX_ERF: case EX_EXTERN: return 16;
+    case EX_INT:
+    case EX_FLOAT:
+    case EX_VAR:
+    case EX_PARAM: return 0;
+    case EX_DIV:
+    case EX_MOD:
+    case EX_SQRT:
+    case EX_RSQRT: return 4;
+    case EX_EXP:
+    case EX_LOG:
+    case EX_POW:
+    case EX_SIN:
+    case EX_COS:
+    case EX_TAN:
+    case EX_ATAN2:
+    case EX_TANH:
+    case EX_ERF:
+    case EX_EXTERN: return 16;
     default: return 1;
     }
 }
@@ -161,8 +176,10 @@ const Expr *linear_sum(ExprPool *pool, const Linear *form)
     for (int i = 0; i < form->count; i++) {
         const int64_t c    = form->coefficients[i];
         const int64_t size = c < 0 && sum ? -c : c;
-        const Expr   *term = size == 1 ? form->atoms[i] : expr_binary(pool, EX_MUL, KN_I32, form->atoms[i], expr_int(pool, KN_I32, size));
-        sum                = sum ? expr_binary(pool, c < 0 ? EX_SUB : EX_ADD, KN_I32, sum, term) : term;
+        const Expr   *term = form->atoms[i];
+        if (size != 1)
+            term = expr_binary(pool, EX_MUL, KN_I32, term, expr_int(pool, KN_I32, size));
+        sum = sum ? expr_binary(pool, c < 0 ? EX_SUB : EX_ADD, KN_I32, sum, term) : term;
     }
     if (!sum)
         return expr_int(pool, KN_I32, form->constant);
@@ -187,7 +204,7 @@ typedef struct Inlining {
 /* A node whose operands are whole sums, with these in their one form. */
 static const Expr *tidy(void *user, const Expr *e)
 {
-    Inlining *in = user;
+    Inlining *in  = user;
     bool      any = false;
     for (uint32_t i = 0; i < e->count; i++)
         any |= is_sum(e->args[i]);
@@ -266,12 +283,15 @@ static bool choose(Planner *pl, FuncDraft *f, const Reads *r)
     const char      *why   = obstacle(pl, f, r);
     const Directive *asked = is_named(f->called_by, "inline") ? f->called_by : NULL;
     if (asked && why)
-        return refuse(pl, asked->loc, f->plan->is_output ? "leave the directive out" : "compute_root() or compute_at(f, loop)", "`%s` cannot be inlined: it %s",
-                      f->func->name, why);
+        return refuse(pl, asked->loc,
+                      f->plan->is_output ? "leave the directive out" : "compute_root() or compute_at(f, loop)",
+                      "`%s` cannot be inlined: it %s", f->func->name, why);
     if (asked && f->shaped_by)
         return refuse(pl, f->shaped_by->loc, "compute_root() or compute_at(f, loop) instead of inline()",
-                      "`%s` is inlined: it has no loops and no storage for `%s`", f->func->name, f->shaped_by->info->name);
-    f->inlined = asked || (!why && !f->spoken && !f->kept && !f->func->update_count && inlined_by_default(pl, f->func, r));
+                      "`%s` is inlined: it has no loops and no storage for `%s`", f->func->name,
+                      f->shaped_by->info->name);
+    f->inlined =
+        asked || (!why && !f->spoken && !f->kept && !f->func->update_count && inlined_by_default(pl, f->func, r));
     if (f->inlined)
         expand(pl, f->func);
     return true;
@@ -281,13 +301,15 @@ bool plan_inline(Planner *pl)
 {
     const Reads *reads = find_reads(pl);
     for (size_t i = 0; i < pl->drafts.count; i++) {
-        FuncDraft *f = pl->drafts.at[i];
-        f->by_stage  = reads[i].by_stage;
+        FuncDraft *f             = pl->drafts.at[i];
+        f->by_stage              = reads[i].by_stage;
         pl->plan->exprs.too_deep = false;
         inline_calls(pl, f->func);
         if (pl->plan->exprs.too_deep)
-            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root() for one of the functions between",
-                          "with what is inlined into it, `%s` is an expression deeper than %d operations", f->func->name, EXPR_MAX_DEPTH);
+            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc,
+                          "compute_root() for one of the functions between",
+                          "with what is inlined into it, `%s` is an expression deeper than %d operations",
+                          f->func->name, EXPR_MAX_DEPTH);
         if (is_read(&reads[i]) || f->plan->is_output)
             choose(pl, f, &reads[i]);
     }

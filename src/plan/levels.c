@@ -2,8 +2,9 @@
  *
  * Takes   drafts with their final loops.
  * Gives   a level for each: root, or inside one loop of one definition.
- * Holds   the level of a function belongs to a function after it, so levels nest; it is around every read of the function; storage is around
- *         it, with no parallel loop between, whose iterations would write to it at once. A level at a vector loop or inside one is just outside it. */
+ * Holds   the level of a function belongs to a function after it, so levels nest; it is around every read of the
+ *         function; storage is around it, with no parallel loop between, whose iterations would write to it at once. A
+ *         level at a vector loop or inside one is just outside it. */
 #include "plan/planner.h"
 
 bool level_encloses(const Plan *plan, PlanLevel outer, PlanLevel inner)
@@ -47,7 +48,9 @@ static DefDraft *def_with_loop(FuncDraft *g, int update, const char *name, int *
 /* A loop that is another's too is that one's. */
 static PlanLevel level_owner(PlanLevel level)
 {
-    return level.def && level.def->with.def && level.loop <= level.def->with.loop ? (PlanLevel){ level.def->with.def, level.loop } : level;
+    return level.def && level.def->with.def && level.loop <= level.def->with.loop
+               ? (PlanLevel){ level.def->with.def, level.loop }
+               : level;
 }
 
 /* The level that compute_at or store_at names. */
@@ -58,22 +61,28 @@ static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, Pl
     const char        *name = dir->args[1].name;
     int                loop = -1;
     if (g == f)
-        return refuse(pl, dir->loc, "name a loop of a function that reads it", "`%s` cannot be computed or stored inside its own loops", f->func->name);
+        return refuse(pl, dir->loc, "name a loop of a function that reads it",
+                      "`%s` cannot be computed or stored inside its own loops", f->func->name);
     if (g->inlined)
         return refuse(pl, to->loc,
-                      arena_printf(pl->arena, "name a loop of the function that `%s` is inlined into, or %s.compute_root()", g->func->name, g->func->name),
+                      arena_printf(pl->arena,
+                                   "name a loop of the function that `%s` is inlined into, or %s.compute_root()",
+                                   g->func->name, g->func->name),
                       "`%s` is inlined: it has no loops", g->func->name);
     if (!g->needed || !g->defs || g->func->kind != FUNC_DEFINED)
         return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` has no loops: %s", g->func->name,
-                      g->func->kind == FUNC_INPUT ? "it is an input" : g->func->kind == FUNC_STAGE ? "it is an extern stage" : "no output needs it");
+                      g->func->kind == FUNC_INPUT   ? "it is an input"
+                      : g->func->kind == FUNC_STAGE ? "it is an extern stage"
+                                                    : "no output needs it");
     if (g->func->id < f->func->id)
-        return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` cannot be inside a loop of `%s`, which does not read it",
-                      f->func->name, g->func->name);
+        return refuse(pl, to->loc, "name a loop of a function that reads it",
+                      "`%s` cannot be inside a loop of `%s`, which does not read it", f->func->name, g->func->name);
     const DefDraft *d = def_with_loop(g, to->update, name, &loop);
     if (!d)
         return refuse(pl, dir->args[1].loc, NULL, "`%s` has no loop `%s`", g->func->name, name);
     if (d->versions.count)
-        return refuse(pl, dir->args[1].loc, arena_printf(pl->arena, "compute_root(), or %s without specialize", g->func->name),
+        return refuse(pl, dir->args[1].loc,
+                      arena_printf(pl->arena, "compute_root(), or %s without specialize", g->func->name),
                       "nothing can be computed inside the loops of `%s`: they are specialized", g->func->name);
     *out = level_owner(outside_vectors(pl, (PlanLevel){ d->def, loop }));
     return true;
@@ -92,7 +101,8 @@ static const char *level_text(Planner *pl, PlanLevel level)
 {
     if (!level.def)
         return "root";
-    return arena_printf(pl->arena, "the loop `%s` of `%s`", loop_text(pl, &level.def->loops[level.loop]), level.def->func->name);
+    return arena_printf(pl->arena, "the loop `%s` of `%s`", loop_text(pl, &level.def->loops[level.loop]),
+                        level.def->func->name);
 }
 
 static int first_reduction(const PlanDef *def)
@@ -123,9 +133,10 @@ static bool check_uses(Planner *pl, const FuncDraft *f)
         if (encloses_use(pl, f->plan->compute, r))
             continue;
         const char *who = def_text(pl, draft_def(r->func, r->update));
-        return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it",
-                      "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
-                      level_text(pl, f->plan->compute), who, r->in_bounds ? "for the bounds of its reduction" : "outside");
+        return refuse(
+            pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it",
+            "`%s` cannot be computed inside %s: %s reads it %s", f->func->name, level_text(pl, f->plan->compute), who,
+            r->in_bounds ? "for the bounds of its reduction" : "outside");
     }
     return true;
 }
@@ -138,8 +149,10 @@ static bool check_between(Planner *pl, const FuncDraft *f)
         const PlanLoop *l = &at.def->loops[at.loop];
         if (l->kind == LOOP_PARALLEL)
             return refuse(pl, f->stored_by->loc,
-                          arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, at.def->func->name, loop_text(pl, l)),
-                          "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that run at once would share its storage",
+                          arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name,
+                                       at.def->func->name, loop_text(pl, l)),
+                          "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that "
+                          "run at once would share its storage",
                           f->func->name, loop_text(pl, l), at.def->func->name);
         if (at.def->with.def && at.loop == at.def->with.loop)
             at = at.def->with;
@@ -152,8 +165,8 @@ static bool check_storage(Planner *pl, const FuncDraft *f)
 {
     if (!level_encloses(pl->plan, f->plan->store, f->plan->compute))
         return refuse(pl, f->stored_by->loc, "store it at that level, or at a loop around it",
-                      "`%s` is computed at %s, which is not inside where it is stored, %s",
-                      f->func->name, level_text(pl, f->plan->compute), level_text(pl, f->plan->store));
+                      "`%s` is computed at %s, which is not inside where it is stored, %s", f->func->name,
+                      level_text(pl, f->plan->compute), level_text(pl, f->plan->store));
     return check_between(pl, f);
 }
 
@@ -185,11 +198,13 @@ static bool check_prefetches(Planner *pl, const DefDraft *d)
         const PlanPrefetch *p  = &d->def->prefetches[i];
         const PlanLevel     at = level_owner((PlanLevel){ d->def, p->loop });
         if (p->func->kind != FUNC_INPUT && level_encloses(pl->plan, at, plan_func(pl->plan, p->func)->store))
-            return refuse(pl, d->prefetches.at[i]->loc, "leave it out", "`%s` is stored inside the loop `%s`: there is nothing to fetch before it is computed",
+            return refuse(pl, d->prefetches.at[i]->loc, "leave it out",
+                          "`%s` is stored inside the loop `%s`: there is nothing to fetch before it is computed",
                           p->func->name, d->def->loops[p->loop].name);
         if (!is_read_within(pl, d, at, p->func))
-            return refuse(pl, d->prefetches.at[i]->args[0].loc, "name a function that it reads", "%s does not read `%s`, nor does anything that is computed in its loop `%s`",
-                          def_text(pl, d), p->func->name, d->def->loops[p->loop].name);
+            return refuse(pl, d->prefetches.at[i]->args[0].loc, "name a function that it reads",
+                          "%s does not read `%s`, nor does anything that is computed in its loop `%s`", def_text(pl, d),
+                          p->func->name, d->def->loops[p->loop].name);
     }
     return true;
 }
@@ -198,7 +213,9 @@ static bool check_prefetches(Planner *pl, const DefDraft *d)
 
 static bool check_output(Planner *pl, const FuncDraft *f)
 {
-    const Directive *at = is_named(f->called_by, "compute_at") ? f->called_by : is_named(f->stored_by, "store_at") ? f->stored_by : NULL;
+    const Directive *at = is_named(f->called_by, "compute_at") ? f->called_by
+                          : is_named(f->stored_by, "store_at") ? f->stored_by
+                                                               : NULL;
     if (!f->plan->is_output || !at)
         return true;
     return refuse(pl, at->loc, "compute_root(), or nothing: outputs are computed at root",
@@ -213,7 +230,8 @@ static bool find_levels(Planner *pl, FuncDraft *f)
     if (f->inside)
         pf->compute = pf->store = level_owner(default_level(pl, f));
     if (is_named(f->stored_by, "store_at") && !is_named(f->called_by, "compute_at"))
-        return refuse(pl, f->stored_by->loc, "compute_at(f, loop) beside it", "`%s` is stored inside a loop but computed at root", f->func->name);
+        return refuse(pl, f->stored_by->loc, "compute_at(f, loop) beside it",
+                      "`%s` is stored inside a loop but computed at root", f->func->name);
     if (!is_named(f->called_by, "compute_at"))
         return true;
     if (!find_level(pl, f, f->called_by, &pf->compute))
@@ -226,7 +244,7 @@ static bool find_levels(Planner *pl, FuncDraft *f)
 
 bool plan_levels(Planner *pl)
 {
-    for (size_t i = pl->drafts.count; i-- > 0;) {           /* readers first */
+    for (size_t i = pl->drafts.count; i-- > 0;) { /* readers first */
         FuncDraft *f = pl->drafts.at[i];
         if (!f->needed || f->func->kind == FUNC_INPUT)
             continue;

@@ -2,8 +2,9 @@
  *
  * Takes   a definition and its directives.
  * Gives   its loops, outermost first, and the steps (splits and fusions) by which they come from its variables.
- * Holds   the order of an update's reduction loops is followed through splits and fusions as a list of loop numbers; that the nest
- *         keeps it, or may leave it, is checked at the end (order.c), so directives may come in any order. */
+ * Holds   the order of an update's reduction loops is followed through splits and fusions as a list of loop numbers;
+ *         that the nest keeps it, or may leave it, is checked at the end (order.c), so directives may come in any
+ *         order. */
 #include "plan/planner.h"
 
 /* ---- Before any directive --------------------------------------------------------------- */
@@ -31,8 +32,10 @@ static void add_loop(Planner *pl, DefDraft *d, Loop l)
 
 static void add_free(Planner *pl, DefDraft *d, const FuncDraft *f, int dim)
 {
-    add_loop(pl, d, (Loop){ .loop = { .name = f->origin->args[dim], .var = f->func->args[dim] }, .vars = 1u << dim,
-                            .extent = constant_extent(f->plan->bound_extent[dim]) });
+    add_loop(pl, d,
+             (Loop){ .loop   = { .name = f->origin->args[dim], .var = f->func->args[dim] },
+                     .vars   = 1u << dim,
+                     .extent = constant_extent(f->plan->bound_extent[dim]) });
 }
 
 /* Free variables that bound a reduction: their loops are outside it. */
@@ -40,7 +43,8 @@ static uint32_t bounding(Planner *pl, const DefDraft *d, const Func *f)
 {
     uint32_t vars = 0;
     for (int i = 0; d->update && !d->self.other_points && i < d->update->rvar_count; i++)
-        vars |= update_variables(pl, f, d->update, d->update->rvars[i].lo) | update_variables(pl, f, d->update, d->update->rvars[i].hi);
+        vars |= update_variables(pl, f, d->update, d->update->rvars[i].lo) |
+                update_variables(pl, f, d->update, d->update->rvars[i].hi);
     return vars & ((1u << FIRST_RVAR) - 1);
 }
 
@@ -55,8 +59,12 @@ void begin_loops(Planner *pl, FuncDraft *f, DefDraft *d)
         int64_t steps;
         if (!expr_difference(u->rvars[i].hi, u->rvars[i].lo, &steps) || steps < 0)
             steps = 0;
-        add_loop(pl, d, (Loop){ .loop = { .name = f->origin->updates[d->def->update].rvars[i].name, .var = u->rvars[i].name, .is_reduction = true },
-                                .vars = 1u << (FIRST_RVAR + i), .extent = steps });
+        add_loop(pl, d,
+                 (Loop){ .loop   = { .name         = f->origin->updates[d->def->update].rvars[i].name,
+                                     .var          = u->rvars[i].name,
+                                     .is_reduction = true },
+                         .vars   = 1u << (FIRST_RVAR + i),
+                         .extent = steps });
     }
     for (int k = f->func->rank - 1; k >= 0; k--)
         if ((!u || u->is_free[k]) && !(outside & 1u << k))
@@ -73,12 +81,14 @@ int find_loop(const DefDraft *d, const char *name)
     return -1;
 }
 
-/* The loop that an argument names. The front end has seen that it is there; a schedule made otherwise is checked here. */
+/* The loop that an argument names. The front end has seen that it is there; a schedule made otherwise is checked
+ * here. */
 static int named_loop(Planner *pl, const DefDraft *d, const Directive *dir, int arg)
 {
     const int at = arg < dir->arg_count ? find_loop(d, dir->args[arg].name) : -1;
     if (at < 0)
-        refuse(pl, dir->loc, NULL, "%s has no loop `%s` here", def_text(pl, d), arg < dir->arg_count ? dir->args[arg].name : "");
+        refuse(pl, dir->loc, NULL, "%s has no loop `%s` here", def_text(pl, d),
+               arg < dir->arg_count ? dir->args[arg].name : "");
     return at;
 }
 
@@ -117,7 +127,8 @@ static void close_loop(DefDraft *d, int at)
 
 /* ---- Split ------------------------------------------------------------------------------ */
 
-/* Computing a point twice changes nothing in a pure definition, nor in an update that does not read itself; steps stay once each. */
+/* Computing a point twice changes nothing in a pure definition, nor in an update that does not read itself; steps stay
+ * once each. */
 static bool may_repeat(const DefDraft *d, const Loop *l)
 {
     return !d->update || (!d->self.any && !l->loop.is_reduction);
@@ -125,17 +136,18 @@ static bool may_repeat(const DefDraft *d, const Loop *l)
 
 static bool choose_tail(Planner *pl, const DefDraft *d, const Loop *l, const ScheduleArg *asked, Tail *out)
 {
-    static const Tail tails[] = { TAIL_ROUND_UP, TAIL_GUARD, TAIL_SHIFT_INWARD, TAIL_PREDICATE };     /* as tail_names */
-    *out = may_repeat(d, l) ? TAIL_SHIFT_INWARD : TAIL_GUARD;
+    static const Tail tails[] = { TAIL_ROUND_UP, TAIL_GUARD, TAIL_SHIFT_INWARD, TAIL_PREDICATE }; /* as tail_names */
+    *out                      = may_repeat(d, l) ? TAIL_SHIFT_INWARD : TAIL_GUARD;
     for (int i = 0; asked && tail_names[i]; i++)
         if (!strcmp(tail_names[i], asked->name))
             *out = tails[i];
     if (may_repeat(d, l))
         return true;
     if (*out == TAIL_SHIFT_INWARD)
-        return refuse(pl, asked->loc, "tail: guard, or tail: predicate", "shift_inward would run some of %s twice, and it %s", def_text(pl, d),
+        return refuse(pl, asked->loc, "tail: guard, or tail: predicate",
+                      "shift_inward would run some of %s twice, and it %s", def_text(pl, d),
                       d->self.any ? "reads itself" : "takes each step once");
-    if (*out == TAIL_ROUND_UP)      /* a permission to compute more, not used here */
+    if (*out == TAIL_ROUND_UP) /* a permission to compute more, not used here */
         *out = TAIL_GUARD;
     return true;
 }
@@ -150,31 +162,33 @@ static void split_order(Planner *pl, DefDraft *d, int whole, int outer, int inne
     d->order.at[at + 1] = inner;
 }
 
-bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char *inner, int64_t factor, const ScheduleArg *tail)
+bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char *inner, int64_t factor,
+                const ScheduleArg *tail)
 {
     const Loop whole = d->loops.at[at];
     Tail       how;
     if (!choose_tail(pl, d, &whole, tail, &how))
         return false;
     Loop o = whole, i = whole;
-    o.number      = d->numbers++;
-    i.number      = d->numbers++;
-    o.loop.name   = outer;
-    i.loop.name   = inner;
-    o.loop.var    = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, outer));
-    i.loop.var    = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, inner));
-    o.extent      = whole.extent ? (whole.extent + factor - 1) / factor : 0;
-    i.extent      = factor;
-    o.lineage     = descend(whole.lineage, (uint64_t)factor, 1);
-    i.lineage     = descend(whole.lineage, (uint64_t)factor, 2);
-    i.loop.kind   = LOOP_SERIAL;
-    i.by          = NULL;
+    o.number    = d->numbers++;
+    i.number    = d->numbers++;
+    o.loop.name = outer;
+    i.loop.name = inner;
+    o.loop.var  = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, outer));
+    i.loop.var  = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, inner));
+    o.extent    = whole.extent ? (whole.extent + factor - 1) / factor : 0;
+    i.extent    = factor;
+    o.lineage   = descend(whole.lineage, (uint64_t)factor, 1);
+    i.lineage   = descend(whole.lineage, (uint64_t)factor, 2);
+    i.loop.kind = LOOP_SERIAL;
+    i.by        = NULL;
     open_loop(pl, d, at);
     d->loops.at[at]     = o;
     d->loops.at[at + 1] = i;
     if (whole.loop.is_reduction)
         split_order(pl, d, whole.number, o.number, i.number);
-    vec_push(pl->arena, &d->steps, ((PlanStep){ STEP_SPLIT, whole.loop.var, o.loop.var, i.loop.var, factor, how, tail != NULL }));
+    vec_push(pl->arena, &d->steps,
+             ((PlanStep){ STEP_SPLIT, whole.loop.var, o.loop.var, i.loop.var, factor, how, tail != NULL }));
     return true;
 }
 
@@ -184,14 +198,16 @@ static bool divisible(Planner *pl, const DefDraft *d, const Directive *dir, int 
     const Loop *l = &d->loops.at[at];
     if (l->loop.kind != LOOP_VECTOR && l->loop.kind != LOOP_UNROLL)
         return true;
-    return refuse(pl, dir->loc, arena_printf(pl->arena, "%s before it", dir->info->name), "the loop `%s` of %s is %s already", l->loop.name, def_text(pl, d),
+    return refuse(pl, dir->loc, arena_printf(pl->arena, "%s before it", dir->info->name),
+                  "the loop `%s` of %s is %s already", l->loop.name, def_text(pl, d),
                   l->loop.kind == LOOP_VECTOR ? "vectorized" : "unrolled");
 }
 
 static bool on_split(Planner *pl, DefDraft *d, const Directive *dir)
 {
     const int at = named_loop(pl, d, dir, 0);
-    return at >= 0 && divisible(pl, d, dir, at) && split_loop(pl, d, at, dir->args[1].name, dir->args[2].name, dir->args[3].value, tail_of(dir));
+    return at >= 0 && divisible(pl, d, dir, at) &&
+           split_loop(pl, d, at, dir->args[1].name, dir->args[2].name, dir->args[3].value, tail_of(dir));
 }
 
 void reorder_loops(Planner *pl, DefDraft *d, int count, const int *loops)
@@ -222,11 +238,12 @@ static bool on_reorder(Planner *pl, DefDraft *d, const Directive *dir)
 /* tile(x, y, xo, yo, xi, yi, fx, fy): both split, the inner ones inside. */
 static bool on_tile(Planner *pl, DefDraft *d, const Directive *dir)
 {
-    static const int parts[] = { 4, 5, 2, 3 };      /* xi, yi, xo, yo: innermost first */
-    int loops[4];
+    static const int parts[] = { 4, 5, 2, 3 }; /* xi, yi, xo, yo: innermost first */
+    int              loops[4];
     for (int k = 0; k < 2; k++) {
         const int at = named_loop(pl, d, dir, k);
-        if (at < 0 || !divisible(pl, d, dir, at) || !split_loop(pl, d, at, dir->args[2 + k].name, dir->args[4 + k].name, dir->args[6 + k].value, tail_of(dir)))
+        if (at < 0 || !divisible(pl, d, dir, at) ||
+            !split_loop(pl, d, at, dir->args[2 + k].name, dir->args[4 + k].name, dir->args[6 + k].value, tail_of(dir)))
             return false;
     }
     for (int k = 0; k < 4; k++)
@@ -239,14 +256,15 @@ static bool on_tile(Planner *pl, DefDraft *d, const Directive *dir)
 
 /* ---- Fuse ------------------------------------------------------------------------------- */
 
-/* The two loops are one digit now; that keeps the order of the steps if the outer one came just before the inner one. */
+/* The two loops are one digit now; that keeps the order of the steps if the outer one came just before the inner
+ * one. */
 static void fuse_order(DefDraft *d, const Loop *outer, const Loop *inner, int fused)
 {
     const size_t o = order_place(d, outer->number), i = order_place(d, inner->number);
     if (!outer->loop.is_reduction && !inner->loop.is_reduction)
         return;
     if (!outer->loop.is_reduction || !inner->loop.is_reduction) {
-        d->mixed                                       = true;
+        d->mixed                                      = true;
         d->order.at[outer->loop.is_reduction ? o : i] = fused;
         return;
     }
@@ -264,8 +282,10 @@ static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
         return false;
     const Loop inner = d->loops.at[i], outer = d->loops.at[o];
     Loop       fused = { .number = d->numbers++, .vars = inner.vars | outer.vars, .by = outer.by };
-    fused.loop = (PlanLoop){ .name = dir->args[2].name, .kind = outer.loop.kind, .is_reduction = inner.loop.is_reduction || outer.loop.is_reduction };
-    fused.loop.var = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, fused.loop.name));
+    fused.loop       = (PlanLoop){ .name         = dir->args[2].name,
+                                   .kind         = outer.loop.kind,
+                                   .is_reduction = inner.loop.is_reduction || outer.loop.is_reduction };
+    fused.loop.var   = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, fused.loop.name));
     if (inner.extent && outer.extent && __builtin_mul_overflow(inner.extent, outer.extent, &fused.extent))
         fused.extent = 0;
     fused.lineage = descend(outer.lineage, inner.lineage, 3);
@@ -273,7 +293,9 @@ static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
     d->loops.at[i] = fused;
     close_loop(d, o);
     d->moved_by = dir;
-    vec_push(pl->arena, &d->steps, ((PlanStep){ .kind = STEP_FUSE, .whole = fused.loop.var, .outer = outer.loop.var, .inner = inner.loop.var }));
+    vec_push(
+        pl->arena, &d->steps,
+        ((PlanStep){ .kind = STEP_FUSE, .whole = fused.loop.var, .outer = outer.loop.var, .inner = inner.loop.var }));
     return true;
 }
 
@@ -283,8 +305,8 @@ static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
 typedef struct KindRow {
     const char *directive;
     LoopKind    kind;
-    const char *inner;      /* suffix of the inner loop's name */
-    bool        of_inner;   /* the inner part gets the kind, and needs a constant extent */
+    const char *inner;    /* suffix of the inner loop's name */
+    bool        of_inner; /* the inner part gets the kind, and needs a constant extent */
 } KindRow;
 
 static const KindRow kinds[] = {
@@ -304,17 +326,22 @@ static bool on_kind(Planner *pl, DefDraft *d, const Directive *dir)
     if (at < 0)
         return false;
     if (tail && !factor)
-        return refuse(pl, tail->loc, "give a factor too", "there is no tail: without a factor, `%s` takes the loop as it is", row->directive);
+        return refuse(pl, tail->loc, "give a factor too",
+                      "there is no tail: without a factor, `%s` takes the loop as it is", row->directive);
     if (row->kind == LOOP_VECTOR && factor && factor->value > MOST_LANES)
         return refuse(pl, factor->loc, NULL, "a vector has at most %d lanes", MOST_LANES);
     if (factor) {
         const char *name = d->loops.at[at].loop.name;
-        if (!divisible(pl, d, dir, at) || !split_loop(pl, d, at, name, intern(pl->cx, arena_printf(pl->arena, "%s.%s", name, row->inner)), factor->value, tail))
+        if (!divisible(pl, d, dir, at) ||
+            !split_loop(pl, d, at, name, intern(pl->cx, arena_printf(pl->arena, "%s.%s", name, row->inner)),
+                        factor->value, tail))
             return false;
         at += row->of_inner;
     } else if (row->of_inner && !d->loops.at[at].extent) {
-        return refuse(pl, dir->loc, arena_printf(pl->arena, "give a factor: %s(%s, 8)", row->directive, d->loops.at[at].loop.name),
-                      "the extent of the loop `%s` is not known, and `%s` needs it", d->loops.at[at].loop.name, row->directive);
+        return refuse(pl, dir->loc,
+                      arena_printf(pl->arena, "give a factor: %s(%s, 8)", row->directive, d->loops.at[at].loop.name),
+                      "the extent of the loop `%s` is not known, and `%s` needs it", d->loops.at[at].loop.name,
+                      row->directive);
     }
     d->loops.at[at].loop.kind = row->kind;
     d->loops.at[at].by        = dir;
@@ -331,7 +358,8 @@ static bool on_atomic(Planner *pl, DefDraft *d, const Directive *dir)
                       "`atomic` would add floats in any order, which is another result");
     if (!d->self.combines)
         return refuse(pl, dir->loc, "leave it out",
-                      "`atomic` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation that is exact in any order");
+                      "`atomic` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation "
+                      "that is exact in any order");
     d->def->atomic = true;
     return true;
 }
@@ -345,12 +373,12 @@ static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
     DefDraft   *copy      = ARENA_NEW(pl->arena, DefDraft);
     if (!condition)
         return false;
-    *copy          = *d;
-    copy->def      = ARENA_NEW(pl->arena, PlanDef);
-    *copy->def     = *d->def;
-    copy->loops.at = ARENA_ARRAY(pl->arena, Loop, d->loops.capacity);
-    copy->steps.at = ARENA_ARRAY(pl->arena, PlanStep, d->steps.capacity);
-    copy->order.at = ARENA_ARRAY(pl->arena, int, d->order.capacity);
+    *copy               = *d;
+    copy->def           = ARENA_NEW(pl->arena, PlanDef);
+    *copy->def          = *d->def;
+    copy->loops.at      = ARENA_ARRAY(pl->arena, Loop, d->loops.capacity);
+    copy->steps.at      = ARENA_ARRAY(pl->arena, PlanStep, d->steps.capacity);
+    copy->order.at      = ARENA_ARRAY(pl->arena, int, d->order.capacity);
     copy->prefetches.at = ARENA_ARRAY(pl->arena, const Directive *, d->prefetches.capacity);
     for (size_t i = 0; i < d->loops.count; i++)
         copy->loops.at[i] = d->loops.at[i];
@@ -361,7 +389,7 @@ static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
     for (size_t i = 0; i < d->prefetches.count; i++)
         copy->prefetches.at[i] = d->prefetches.at[i];
     copy->versions.count = copy->versions.capacity = 0;
-    copy->prefix         = arena_printf(pl->arena, "%sv%zu.", d->prefix, d->versions.count);
+    copy->prefix                                   = arena_printf(pl->arena, "%sv%zu.", d->prefix, d->versions.count);
     vec_push(pl->arena, &d->versions, ((Version){ condition, copy }));
     return true;
 }
@@ -370,7 +398,8 @@ static bool on_prefetch(Planner *pl, DefDraft *d, const Directive *dir)
 {
     const FuncDraft *g = draft_of(pl, dir->args[0].func);
     if (g->inlined)
-        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`, which is inlined", def_text(pl, d), g->func->name);
+        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`, which is inlined",
+                      def_text(pl, d), g->func->name);
     vec_push(pl->arena, &d->prefetches, dir);
     return true;
 }
@@ -385,11 +414,11 @@ static bool end_prefetches(Planner *pl, DefDraft *d)
         const int        loop = find_loop(d, dir->args[1].name);
         for (int k = 0; k <= loop; k++)
             if (d->loops.at[k].loop.kind == LOOP_VECTOR)
-                return refuse(pl, dir->args[1].loc, "name a loop outside it", "`%s` is the vector loop or inside it: a prefetch is once per vector",
-                              dir->args[1].name);
+                return refuse(pl, dir->args[1].loc, "name a loop outside it",
+                              "`%s` is the vector loop or inside it: a prefetch is once per vector", dir->args[1].name);
         if (loop < 0)
-            return refuse(pl, dir->args[1].loc, "put prefetch after the directives that change the loops", "%s has no loop `%s` in the end",
-                          def_text(pl, d), dir->args[1].name);
+            return refuse(pl, dir->args[1].loc, "put prefetch after the directives that change the loops",
+                          "%s has no loop `%s` in the end", def_text(pl, d), dir->args[1].name);
         def->prefetches[i] = (PlanPrefetch){ draft_of(pl, dir->args[0].func)->func, loop, dir->args[2].value };
     }
     return true;
@@ -403,8 +432,10 @@ typedef struct LoopDirective {
 } LoopDirective;
 
 static const LoopDirective loop_directives[] = {
-    { "split", on_split }, { "fuse", on_fuse }, { "tile", on_tile }, { "reorder", on_reorder }, { "vectorize", on_kind }, { "unroll", on_kind },
-    { "parallel", on_kind }, { "serial", on_kind }, { "atomic", on_atomic }, { "specialize", on_specialize }, { "prefetch", on_prefetch },
+    { "split", on_split },           { "fuse", on_fuse },         { "tile", on_tile },
+    { "reorder", on_reorder },       { "vectorize", on_kind },    { "unroll", on_kind },
+    { "parallel", on_kind },         { "serial", on_kind },       { "atomic", on_atomic },
+    { "specialize", on_specialize }, { "prefetch", on_prefetch },
 };
 
 bool apply_loops(Planner *pl, DefDraft *d, const Directive *dir)
@@ -428,20 +459,22 @@ static bool check_kinds(Planner *pl, DefDraft *d)
         const Loc   loc = l->by ? l->by->loc : d->def->func->loc;
         if (l->loop.kind == LOOP_VECTOR && vector) {
             const Loop *last = l->by && vector->by && vector->by > l->by ? vector : l, *first = last == l ? vector : l;
-            return refuse(pl, last->by ? last->by->loc : loc, "unroll it instead", "`%s` cannot be vectorized too: %s has a vector loop, `%s`",
-                          loop_text(pl, &last->loop),
+            return refuse(pl, last->by ? last->by->loc : loc, "unroll it instead",
+                          "`%s` cannot be vectorized too: %s has a vector loop, `%s`", loop_text(pl, &last->loop),
                           def_text(pl, d), loop_text(pl, &first->loop));
         }
         if (l->loop.kind == LOOP_VECTOR && l->extent > MOST_LANES)
-            return refuse(pl, loc, "give a factor", "the loop `%s` has %lld iterations: a vector has at most %d lanes", l->loop.name,
-                          (long long)l->extent, MOST_LANES);
+            return refuse(pl, loc, "give a factor", "the loop `%s` has %lld iterations: a vector has at most %d lanes",
+                          l->loop.name, (long long)l->extent, MOST_LANES);
         if (l->loop.kind == LOOP_PARALLEL && vector)
-            return refuse(pl, loc, "reorder the vector loop inside", "the parallel loop `%s` is inside the vector loop `%s`", loop_text(pl, &l->loop),
+            return refuse(pl, loc, "reorder the vector loop inside",
+                          "the parallel loop `%s` is inside the vector loop `%s`", loop_text(pl, &l->loop),
                           loop_text(pl, &vector->loop));
         if (l->loop.kind == LOOP_VECTOR)
             vector = l;
         if (l->loop.kind == LOOP_UNROLL && (copies > MOST_COPIES / l->extent))
-            return refuse(pl, loc, "smaller factors", "%s would be copied more than %d times", def_text(pl, d), MOST_COPIES);
+            return refuse(pl, loc, "smaller factors", "%s would be copied more than %d times", def_text(pl, d),
+                          MOST_COPIES);
         copies *= l->loop.kind == LOOP_UNROLL ? l->extent : 1;
     }
     return true;
@@ -453,7 +486,8 @@ static void settle_tails(PlanDef *def)
     for (int i = 0; i < def->step_count; i++) {
         bool hard = false;
         for (int k = 0; k < def->loop_count; k++)
-            hard |= def->loops[k].var == def->steps[i].inner && (def->loops[k].kind == LOOP_VECTOR || def->loops[k].kind == LOOP_UNROLL);
+            hard |= def->loops[k].var == def->steps[i].inner &&
+                    (def->loops[k].kind == LOOP_VECTOR || def->loops[k].kind == LOOP_UNROLL);
         if (!hard && !def->steps[i].asked)
             def->steps[i].tail = TAIL_GUARD;
     }

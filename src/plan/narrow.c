@@ -1,11 +1,13 @@
 /* Narrowing: what is stored has no more bits than are needed.
  *
  * Takes   functions as they will be computed: inlined ones are gone.
- * Gives   the same, but for components of integers of which every reader needs only the low 16 or 32 bits: those are of the unsigned type of that width, what
- *         is stored is converted to it, and what is read is converted back. u16(sum(w * in(x+r))) adds in i32; its sum needs 16 bits.
- * Holds   outputs, and what extern stages read, stay. Sums, differences, products and bit operations of wrapping integers need of their operands
- *         the bits that are needed of them, and no more; so do both branches of `if`, and conversions to integers. All other operations, indices, conditions and
- *         bounds need all bits. A function that reads itself is as wide as the widest of its reads. A conversion is passed down to the leaves, so that
+ * Gives   the same, but for components of integers of which every reader needs only the low 16 or 32 bits: those are of
+ *         the unsigned type of that width, what is stored is converted to it, and what is read is converted back.
+ *         u16(sum(w * in(x+r))) adds in i32; its sum needs 16 bits.
+ * Holds   outputs, and what extern stages read, stay. Sums, differences, products and bit operations of wrapping
+ *         integers need of their operands the bits that are needed of them, and no more; so do both branches of `if`,
+ *         and conversions to integers. All other operations, indices, conditions and bounds need all bits. A function
+ *         that reads itself is as wide as the widest of its reads. A conversion is passed down to the leaves, so that
  *         f(x) = f(x) + e stays of that form. Not below 16 bits: vectors have no products of bytes. */
 #include "plan/planner.h"
 
@@ -14,10 +16,10 @@ enum { LEAST_BITS = 16 };
 /* ---- How many bits are needed ----------------------------------------------------------- */
 
 typedef struct Needs {
-    Planner *pl;
-    uint8_t **bits;         /* by draft and component: 0 if nothing reads it */
-    Map      seen;          /* expression -> the bits that it was walked with */
-    bool     deep;          /* there is no room for conversions */
+    Planner  *pl;
+    uint8_t **bits; /* by draft and component: 0 if nothing reads it */
+    Map       seen; /* expression -> the bits that it was walked with */
+    bool      deep; /* there is no room for conversions */
 } Needs;
 
 /* 16, 32 or 64 bits that so many fit in. */
@@ -30,7 +32,14 @@ static int round_bits(int bits)
 static bool is_ring(const Expr *e)
 {
     switch ((ExprOp)e->op) {
-    case EX_ADD: case EX_SUB: case EX_MUL: case EX_NEG: case EX_BIT_AND: case EX_BIT_OR: case EX_BIT_XOR: case EX_BIT_NOT: return type_is_int((kn_type)e->type);
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MUL:
+    case EX_NEG:
+    case EX_BIT_AND:
+    case EX_BIT_OR:
+    case EX_BIT_XOR:
+    case EX_BIT_NOT: return type_is_int((kn_type)e->type);
     default: return false;
     }
 }
@@ -90,7 +99,7 @@ static bool is_read(const Needs *n, const Func *f)
 /* Once more for as long as its reads of itself need more: three widths, so a few times at most. */
 static void need_function(Needs *n, const FuncDraft *draft)
 {
-    const Func *f = draft->func;
+    const Func *f    = draft->func;
     uint8_t    *bits = n->bits[f->id];
     Arena       scratch;
     int         before, after;
@@ -142,11 +151,12 @@ static const Expr *low_bits(Narrowing *n, const Expr *e)
         result = expr_int(n->pool, n->type, e->u.i);
     } else if (is_int_cast(e) && type_bits((kn_type)e->type) >= bits) {
         const bool narrower = type_bits((kn_type)e->args[0]->type) < bits;
-        result = narrower ? expr_unary(n->pool, EX_CAST, n->type, e->args[0]) : low_bits(n, e->args[0]);
+        result              = narrower ? expr_unary(n->pool, EX_CAST, n->type, e->args[0]) : low_bits(n, e->args[0]);
     } else if (type_bits((kn_type)e->type) > bits && (is_ring(e) || e->op == EX_SELECT || is_plain_shift(e))) {
         const Expr *args[3];
         for (uint32_t i = 0; i < e->count; i++)
-            args[i] = (e->op == EX_SELECT && i == 0) || (e->op == EX_SHL && i == 1) ? e->args[i] : low_bits(n, e->args[i]);
+            args[i] =
+                (e->op == EX_SELECT && i == 0) || (e->op == EX_SHL && i == 1) ? e->args[i] : low_bits(n, e->args[i]);
         result = e->count == 1   ? expr_unary(n->pool, (ExprOp)e->op, n->type, args[0])
                  : e->count == 2 ? expr_binary(n->pool, (ExprOp)e->op, n->type, args[0], args[1])
                                  : expr_ternary(n->pool, (ExprOp)e->op, n->type, args[0], args[1], args[2]);
@@ -164,7 +174,8 @@ static const Expr *widen_call(void *user, const Expr *e)
     if (e->op != EX_CALL || e->u.call.func->types[e->u.call.index] == e->type)
         return e;
     const kn_type type = e->u.call.func->types[e->u.call.index];
-    return expr_unary(pool, EX_CAST, (kn_type)e->type, expr_call(pool, e->u.call.func, (int)e->u.call.index, type, (int)e->count, e->args));
+    return expr_unary(pool, EX_CAST, (kn_type)e->type,
+                      expr_call(pool, e->u.call.func, (int)e->u.call.index, type, (int)e->count, e->args));
 }
 
 static void widen_calls(ExprPool *pool, const Expr **at, int count)

@@ -1,13 +1,16 @@
 /* The order of an update's steps: what its loops may do without changing a result.
  *
- * The language runs an update step by step over its reduction variables, in lexicographic order, and at every point of the free variables at once. The
- * points of one step do not see each other (pipeline/finish.c). So loops over free variables may be nested in any order, and run at
- * once; and, with S the set of places that the update reads of its own function:
+ * The language runs an update step by step over its reduction variables, in lexicographic order, and at every point of
+ * the free variables at once. The points of one step do not see each other (pipeline/finish.c). So loops over free
+ * variables may be nested in any order, and run at once; and, with S the set of places that the update reads of its own
+ * function:
  *
- *   free outside reduction      each point goes through all its steps before the next: right iff every read in S is at the reader's own point
+ *   free outside reduction      each point goes through all its steps before the next: right iff every read in S is at
+ *   the reader's own point
  *                               of the free variables
- *   another order of steps      right iff f(args) = f(args) op e with op exact, associative and commutative, and nothing else reads f; or
- *   steps at once               iff no two of these steps touch a common place: f(… c*r …) with S nothing but the written place. Steps at
+ *   another order of steps      right iff f(args) = f(args) op e with op exact, associative and commutative, and
+ *   nothing else reads f; or steps at once               iff no two of these steps touch a common place: f(… c*r …)
+ *   with S nothing but the written place. Steps at
  *                               once that do touch one need `atomic` beside the first condition. */
 #include "plan/planner.h"
 
@@ -36,7 +39,15 @@ static void note_self_read(const Expr *e, void *user)
 static bool gathers(ExprOp op, bool self_first)
 {
     switch (op) {
-    case EX_ADD: case EX_MUL: case EX_MIN: case EX_MAX: case EX_BIT_AND: case EX_BIT_OR: case EX_BIT_XOR: case EX_AND: case EX_OR: return true;
+    case EX_ADD:
+    case EX_MUL:
+    case EX_MIN:
+    case EX_MAX:
+    case EX_BIT_AND:
+    case EX_BIT_OR:
+    case EX_BIT_XOR:
+    case EX_AND:
+    case EX_OR: return true;
     case EX_SUB: return self_first;
     default: return false;
     }
@@ -114,7 +125,7 @@ uint32_t update_variables(Planner *pl, const Func *f, const Update *u, const Exp
 /* Is e = c*v + something without the update's variables, c so small that nothing wraps, and v the variable of `bit`? */
 static bool moves_with(Planner *pl, const DefDraft *d, const Expr *e, uint32_t bit)
 {
-    enum { MOST_FACTOR = 4 };       /* extents are below 2^30 */
+    enum { MOST_FACTOR = 4 }; /* extents are below 2^30 */
     Arena  scratch;
     Linear form;
     bool   moves = false;
@@ -133,7 +144,8 @@ static bool moves_with(Planner *pl, const DefDraft *d, const Expr *e, uint32_t b
     return moves;
 }
 
-/* Do steps that differ in one of the reduction variables of `vars` write different places, and read none that another writes? */
+/* Do steps that differ in one of the reduction variables of `vars` write different places, and read none that another
+ * writes? */
 static bool steps_apart(Planner *pl, const DefDraft *d, uint32_t vars)
 {
     const Func *f = d->def->func;
@@ -177,7 +189,9 @@ static bool check_step_order(Planner *pl, DefDraft *d)
         return refuse(pl, moved_loc(d), "keep the reduction loops in their order, or let it add integers",
                       "%s takes its steps in another order: with floats that is another result", def_text(pl, d));
     return refuse(pl, moved_loc(d), "keep the reduction loops in their order",
-                  "%s takes its steps in another order, and its result may depend on it: it is not f(…) = f(…) op e with integers", def_text(pl, d));
+                  "%s takes its steps in another order, and its result may depend on it: it is not f(…) = f(…) op e "
+                  "with integers",
+                  def_text(pl, d));
 }
 
 static bool check_free_outside(Planner *pl, DefDraft *d)
@@ -193,11 +207,13 @@ static bool check_free_outside(Planner *pl, DefDraft *d)
     if (!d->self.other_points || (!inside && !d->mixed))
         return true;
     if (!inside)
-        return refuse(pl, moved_loc(d), "fuse loops of one kind",
-                      "%s reads other points of the step before: a loop cannot go through its steps and its points together",
-                      def_text(pl, d));
+        return refuse(
+            pl, moved_loc(d), "fuse loops of one kind",
+            "%s reads other points of the step before: a loop cannot go through its steps and its points together",
+            def_text(pl, d));
     return refuse(pl, moved_loc(d), "nest it inside",
-                  "%s reads other points of the step before: the loop `%s` over its points cannot be outside the loop `%s` over its steps",
+                  "%s reads other points of the step before: the loop `%s` over its points cannot be outside the loop "
+                  "`%s` over its steps",
                   def_text(pl, d), loop_text(pl, &outside->loop), loop_text(pl, &inside->loop));
 }
 
@@ -209,20 +225,22 @@ static const char *at_once(const Loop *l)
 static bool check_at_once(Planner *pl, DefDraft *d, const Loop *l)
 {
     const Loc loc = l->by ? l->by->loc : moved_loc(d);
-    if (!l->loop.is_reduction || (l->loop.kind != LOOP_PARALLEL && l->loop.kind != LOOP_VECTOR) || steps_apart(pl, d, l->vars)
-        || (d->def->atomic && d->self.combines))
+    if (!l->loop.is_reduction || (l->loop.kind != LOOP_PARALLEL && l->loop.kind != LOOP_VECTOR) ||
+        steps_apart(pl, d, l->vars) || (d->def->atomic && d->self.combines))
         return true;
     if (d->self.combines)
-        return refuse(pl, loc, "atomic() beside it; or rfactor", "the loop `%s` cannot be %s: steps of %s may write to the same place",
-                      loop_text(pl, &l->loop), at_once(l),
-                      def_text(pl, d));
+        return refuse(pl, loc, "atomic() beside it; or rfactor",
+                      "the loop `%s` cannot be %s: steps of %s may write to the same place", loop_text(pl, &l->loop),
+                      at_once(l), def_text(pl, d));
     if (d->self.inexact)
-        return refuse(pl, loc, "parallel or vectorize a loop over the function's arguments; atomic() and rfactor keep the result of integers only",
+        return refuse(pl, loc,
+                      "parallel or vectorize a loop over the function's arguments; atomic() and rfactor keep the "
+                      "result of integers only",
                       "the loop `%s` cannot be %s: the float result of %s depends on the order of its steps",
                       loop_text(pl, &l->loop), at_once(l), def_text(pl, d));
     return refuse(pl, loc, "parallel or vectorize a loop over the function's arguments",
-                  "the loop `%s` cannot be %s: a step of %s may need what another one writes",
-                  loop_text(pl, &l->loop), at_once(l), def_text(pl, d));
+                  "the loop `%s` cannot be %s: a step of %s may need what another one writes", loop_text(pl, &l->loop),
+                  at_once(l), def_text(pl, d));
 }
 
 /* The bounds of a reduction variable must be known where its loops begin. */
@@ -233,7 +251,7 @@ static bool check_bounds_of(Planner *pl, DefDraft *d, int r)
     const RVar    *v    = &d->update->rvars[r];
     uint32_t       over = update_variables(pl, f, d->update, v->lo) | update_variables(pl, f, d->update, v->hi);
     if (d->self.other_points)
-        over &= reduction_variables(d);             /* all steps are outside all points: lowering makes a condition of the rest */
+        over &= reduction_variables(d); /* all steps are outside all points: lowering makes a condition of the rest */
     const Loop *seen = NULL;
     for (size_t i = 0; i < d->loops.count; i++) {
         const Loop *l = &d->loops.at[i];
@@ -241,11 +259,13 @@ static bool check_bounds_of(Planner *pl, DefDraft *d, int r)
             seen = seen ? seen : l;
         if (seen && (l->vars & over))
             return refuse(pl, moved_loc(d), seen == l ? "fuse loops whose bounds are apart" : "nest it outside",
-                          seen == l ? "the loop `%s` of %s fuses variables of which one bounds the other" : "the loop `%s` of %s cannot be inside the loop `%s` that it bounds",
+                          seen == l ? "the loop `%s` of %s fuses variables of which one bounds the other"
+                                    : "the loop `%s` of %s cannot be inside the loop `%s` that it bounds",
                           loop_text(pl, &l->loop), def_text(pl, d), loop_text(pl, &seen->loop));
         if (l->loop.kind == LOOP_VECTOR && (l->vars & over))
             return refuse(pl, l->by ? l->by->loc : moved_loc(d), "vectorize another loop",
-                          "the loop `%s` cannot be vectorized: it bounds a reduction of %s, whose steps would differ between the lanes",
+                          "the loop `%s` cannot be vectorized: it bounds a reduction of %s, whose steps would differ "
+                          "between the lanes",
                           loop_text(pl, &l->loop), def_text(pl, d));
     }
     return true;

@@ -45,17 +45,21 @@ static bool is_gpu(const Directive *d)
     return !strncmp(d->info->name, "gpu_", 4);
 }
 
-/* Hands each directive to its function. A function that others are computed inside of is spoken of too: its loops stay as they are named. */
+/* Hands each directive to its function. A function that others are computed inside of is spoken of too: its loops stay
+ * as they are named. */
 static void distribute(Planner *pl)
 {
-    static const char *const call[] = { "inline", "compute_root", "compute_at", NULL }, *const store[] = { "store_root", "store_at", NULL };
+    static const char *const call[] = { "inline", "compute_root", "compute_at", NULL }, *const store[] = { "store_root",
+                                                                                                           "store_at",
+                                                                                                           NULL };
     for (size_t i = 0; pl->schedule && i < pl->schedule->directives.count; i++) {
         const Directive *d = &pl->schedule->directives.at[i];
         FuncDraft       *f = draft_of(pl, d->func);
         if (map_get(&pl->used, d))
             continue;
         if (is_gpu(d)) {
-            refuse(pl, d->loc, "parallel and vectorize are for CPUs", "`%s` is for GPUs: not for this target", d->info->name);
+            refuse(pl, d->loc, "parallel and vectorize are for CPUs", "`%s` is for GPUs: not for this target",
+                   d->info->name);
             continue;
         }
         f->spoken = true;
@@ -88,7 +92,8 @@ static void begin_defs(Planner *pl)
             d->def      = &f->plan->defs[k + 1];
             *d->def     = (PlanDef){ .func = f->func, .update = k };
             d->update   = k < 0 ? NULL : &f->func->updates[k];
-            d->prefix   = k < 0 ? arena_printf(pl->arena, "%s.", f->func->name) : arena_printf(pl->arena, "%s.u%d.", f->func->name, k);
+            d->prefix   = k < 0 ? arena_printf(pl->arena, "%s.", f->func->name)
+                                : arena_printf(pl->arena, "%s.u%d.", f->func->name, k);
             if (d->update)
                 d->self = self_reads(pl, f->func, d->update);
         }
@@ -132,9 +137,9 @@ static void number_functions(Planner *pl)
         FuncDraft *f = pl->drafts.at[i];
         if (!f->needed)
             continue;
-        f->func->id                     = plan->func_count;
-        plan->funcs[plan->func_count]   = *f->plan;
-        f->plan                         = &plan->funcs[plan->func_count++];
+        f->func->id                   = plan->func_count;
+        plan->funcs[plan->func_count] = *f->plan;
+        f->plan                       = &plan->funcs[plan->func_count++];
     }
     plan->inlined = ARENA_ARRAY(pl->arena, const Func *, pl->drafts.count);
     for (size_t i = 0; i < pl->drafts.count; i++)
@@ -154,8 +159,8 @@ static bool make_loops(Planner *pl, FuncDraft *f)
     for (size_t i = 0; i < f->directives.count; i++) {
         const Directive *d = f->directives.at[i];
         if (f->func->kind != FUNC_DEFINED && !d->info->whole)
-            return refuse(pl, d->loc, "compute_root() or compute_at(f, loop) are for it", "`%s` is an extern stage: it has no loops for `%s`",
-                          f->func->name, d->info->name);
+            return refuse(pl, d->loc, "compute_root() or compute_at(f, loop) are for it",
+                          "`%s` is an extern stage: it has no loops for `%s`", f->func->name, d->info->name);
         ok = apply_storage(pl, f, d) && ok;
     }
     if (f->func->kind != FUNC_DEFINED)
@@ -175,7 +180,7 @@ static bool make_loops(Planner *pl, FuncDraft *f)
 
 static bool plan_loops(Planner *pl)
 {
-    for (size_t i = pl->drafts.count; i-- > 0;)             /* readers first: defaults follow them */
+    for (size_t i = pl->drafts.count; i-- > 0;) /* readers first: defaults follow them */
         if (pl->drafts.at[i]->needed && pl->drafts.at[i]->func->kind != FUNC_INPUT)
             make_loops(pl, pl->drafts.at[i]);
     return !pl->failed;
@@ -186,7 +191,12 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     Plan *plan = ARENA_NEW(arena, Plan);
     *plan      = (Plan){ .cx = p->cx, .arena = arena, .pipeline = p, .name = p->name };
     expr_pool_init(&plan->exprs, p->cx, arena);
-    Planner pl = { .cx = p->cx, .arena = arena, .plan = plan, .pipeline = p, .schedule = schedule, .vector_bits = vector_bits ? vector_bits : 256 };
+    Planner pl = { .cx          = p->cx,
+                   .arena       = arena,
+                   .plan        = plan,
+                   .pipeline    = p,
+                   .schedule    = schedule,
+                   .vector_bits = vector_bits ? vector_bits : 256 };
     map_init(&pl.names, arena);
     map_init(&pl.drafts_of, arena);
     map_init(&pl.used, arena);
@@ -230,7 +240,8 @@ bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Sch
     if (!name || *out)
         return true;
     const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(p->cx, (Loc){ 0 }, near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them",
+    diag_error(p->cx, (Loc){ 0 },
+               near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them",
                "there is no schedule `%s`", name);
     return false;
 }

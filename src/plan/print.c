@@ -1,18 +1,21 @@
 /* A plan as the text of a schedule: read back, it makes the same plan.
  *
- * Every function is spoken of, so nothing is left to defaults. The loops on the way are named by their variables without the function's name; the
- * steps are written in their order, then the nest as one `reorder`, then the kinds. */
+ * Every function is spoken of, so nothing is left to defaults. The loops on the way are named by their variables
+ * without the function's name; the steps are written in their order, then the nest as one `reorder`, then the kinds. */
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
 
-static const char *const tails[] = { [TAIL_GUARD] = "guard", [TAIL_SHIFT_INWARD] = "shift_inward", [TAIL_ROUND_UP] = "round_up", [TAIL_PREDICATE] = "predicate" };
+static const char *const tails[] = { [TAIL_GUARD]        = "guard",
+                                     [TAIL_SHIFT_INWARD] = "shift_inward",
+                                     [TAIL_ROUND_UP]     = "round_up",
+                                     [TAIL_PREDICATE]    = "predicate" };
 
 typedef struct Names {
-    Text       *out;
-    const Plan *plan;
-    int         version;            /* -1: the definition itself */
-    size_t      count;
-    const char **vars, **names;     /* of the loops of one definition, those of now and those that steps have used up */
+    Text        *out;
+    const Plan  *plan;
+    int          version; /* -1: the definition itself */
+    size_t       count;
+    const char **vars, **names; /* of the loops of one definition, those of now and those that steps have used up */
 } Names;
 
 static const char *name_of(const Names *n, const char *var)
@@ -63,8 +66,11 @@ static void invent_name(Names *n, const PlanDef *def, const char *var)
 static Names names_of(Text *out, const Plan *plan, const PlanDef *def, int version)
 {
     const Func  *f = def->func, *origin = plan_func(plan, f)->origin;
-    const size_t most = KN_MAX_RANK + (size_t)(def->update < 0 ? 0 : f->updates[def->update].rvar_count) + 2 * (size_t)def->step_count;
-    Names        n    = { out, plan, version, 0, ARENA_ARRAY(out->arena, const char *, most), ARENA_ARRAY(out->arena, const char *, most) };
+    const size_t most =
+        KN_MAX_RANK + (size_t)(def->update < 0 ? 0 : f->updates[def->update].rvar_count) + 2 * (size_t)def->step_count;
+    Names n = {
+        out, plan, version, 0, ARENA_ARRAY(out->arena, const char *, most), ARENA_ARRAY(out->arena, const char *, most)
+    };
     for (int d = 0; d < f->rank; d++)
         add_name(&n, f->args[d], origin->args[d]);
     for (int i = 0; def->update >= 0 && i < f->updates[def->update].rvar_count; i++)
@@ -90,8 +96,8 @@ static void print_steps(const Names *n, const PlanDef *def)
         if (s->kind == STEP_FUSE)
             text_printf(n->out, ".fuse(%s, %s, %s)", name_of(n, s->inner), name_of(n, s->outer), name_of(n, s->whole));
         else
-            text_printf(n->out, ".split(%s, %s, %s, %lld, tail: %s)", name_of(n, s->whole), name_of(n, s->outer), name_of(n, s->inner), (long long)s->factor,
-                        tails[s->tail]);
+            text_printf(n->out, ".split(%s, %s, %s, %lld, tail: %s)", name_of(n, s->whole), name_of(n, s->outer),
+                        name_of(n, s->inner), (long long)s->factor, tails[s->tail]);
     }
 }
 
@@ -107,7 +113,9 @@ static bool is_default_order(const PlanDef *def)
 
 static void print_loops(const Names *n, const PlanDef *def)
 {
-    static const char *const kinds[] = { [LOOP_PARALLEL] = "parallel", [LOOP_VECTOR] = "vectorize", [LOOP_UNROLL] = "unroll" };
+    static const char *const kinds[] = {
+        [LOOP_PARALLEL] = "parallel", [LOOP_VECTOR] = "vectorize", [LOOP_UNROLL] = "unroll"
+    };
     if (!is_default_order(def)) {
         text_add(n->out, ".reorder(");
         for (int i = def->loop_count - 1; i >= 0; i--)
@@ -125,8 +133,8 @@ static void print_def(Text *out, const Plan *plan, const PlanDef *def, int versi
     print_steps(&n, def);
     print_loops(&n, def);
     for (int i = 0; i < def->prefetch_count; i++)
-        text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name, name_of(&n, def->loops[def->prefetches[i].loop].var),
-                    (long long)def->prefetches[i].ahead);
+        text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name,
+                    name_of(&n, def->loops[def->prefetches[i].loop].var), (long long)def->prefetches[i].ahead);
     if (def->with.def) {
         const Names of = names_of(out, plan, def->with.def, -1);
         text_printf(out, ".compute_with(%s", def->with.def->func->name);
@@ -173,7 +181,9 @@ static void print_size(Text *out, const Plan *plan, const Expr *e)
 
 static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
 {
-    static const char *const memories[] = { [MEMORY_STACK] = "stack", [MEMORY_HEAP] = "heap", [MEMORY_REGISTER] = "register" };
+    static const char *const memories[] = {
+        [MEMORY_STACK] = "stack", [MEMORY_HEAP] = "heap", [MEMORY_REGISTER] = "register"
+    };
     const char **args    = pf->origin->args;
     bool         ordered = true;
     for (int d = 0; d < pf->func->rank; d++) {
@@ -186,7 +196,8 @@ static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
             text_add(out, ")");
         }
         if (pf->align_factor[d]) {
-            text_printf(out, ".align_bounds(%s, %lld%s", args[d], (long long)pf->align_factor[d], pf->align_offset[d] ? ", " : "");
+            text_printf(out, ".align_bounds(%s, %lld%s", args[d], (long long)pf->align_factor[d],
+                        pf->align_offset[d] ? ", " : "");
             if (pf->align_offset[d])
                 print_size(out, plan, pf->align_offset[d]);
             text_add(out, ")");
@@ -197,7 +208,8 @@ static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
             text_printf(out, ".align_storage(%s, %lld)", args[d], (long long)pf->align[d]);
     }
     for (int d = 0; d < pf->func->rank && !ordered; d++)
-        text_printf(out, "%s%s%s", d ? ", " : ".reorder_storage(", args[pf->order[d]], d + 1 == pf->func->rank ? ")" : "");
+        text_printf(out, "%s%s%s", d ? ", " : ".reorder_storage(", args[pf->order[d]],
+                    d + 1 == pf->func->rank ? ")" : "");
     if (memories[pf->memory])
         text_printf(out, ".store_in(%s)", memories[pf->memory]);
     text_add(out, pf->stream ? ".stream()" : "");
@@ -230,13 +242,13 @@ static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
     print_def(out, plan, &pf->defs[0], -1);
     text_add(out, "\n");
     for (int k = 0; k < pf->func->update_count; k++) {
-        const PlanDef *def = &pf->defs[k + 1];
+        const PlanDef *def    = &pf->defs[k + 1];
         const size_t   before = out->count;
         text_printf(out, "%s.update(%d)", pf->func->name, k);
         const size_t name_end = out->count;
         print_def(out, plan, def, -1);
-        if (out->count == name_end) {           /* nothing to say */
-            out->count     = before;
+        if (out->count == name_end) { /* nothing to say */
+            out->count      = before;
             out->at[before] = '\0';
         } else {
             text_add(out, "\n");

@@ -6,30 +6,34 @@
  *                                  f.separate(x, t)     = f.separate.sum(x, t)
  *                                  f(x, y)              = f(x, y) + b(x, y, j) * f.separate(x, a*y + c*j)  for j
  *
- * A window whose weights are a product is summed along one side and then along the other: m + n steps, not m * n. Other operations that are exact in any
- * order are regrouped in the same way, without factors b.
+ * A window whose weights are a product is summed along one side and then along the other: m + n steps, not m * n. Other
+ * operations that are exact in any order are regrouped in the same way, without factors b.
  *
- * Takes   an update at every point, f(x, …) = f(x, …) op e, over a domain that is a box: no bound of a reduction variable is over another variable.
- * Gives   the functions above. f.separate is there, like f of f(x) = sum(…), so that what is stored can be computed in vectors at once, from sums in registers. A factor of e goes to the new function if it is over another reduction variable, or over j and y by t alone; else it stays.
- * Holds   integers wrap, so mod 2^n every product distributes over the sum. Conversions to a type that is not wider are factors' own:
- *         u16(a * b) = u16(a) * u16(b). In the new function j and y are replaced by t: each maximal i32 sum n*y + m*j + … of it has
- *         (n, m) = k * (a, c) with the same a, c, and becomes k*t + … What is read is the same, because boxes of a*y + c*j are. */
+ * Takes   an update at every point, f(x, …) = f(x, …) op e, over a domain that is a box: no bound of a reduction
+ *         variable is over another variable.
+ * Gives   the functions above. f.separate is there, like f of f(x) = sum(…), so that what is stored can be computed in
+ *         vectors at once, from sums in registers. A factor of e goes to the new function if it is over another
+ *         reduction variable, or over j and y by t alone; else it stays.
+ * Holds   integers wrap, so mod 2^n every product distributes over the sum. Conversions to a type that is not wider are
+ *         factors' own: u16(a * b) = u16(a) * u16(b). In the new function j and y are replaced by t: each maximal i32
+ *         sum n*y + m*j + … of it has (n, m) = k * (a, c) with the same a, c, and becomes k*t + … What is read is the
+ *         same, because boxes of a*y + c*j are. */
 #include "plan/planner.h"
 
 enum { MOST_FACTORS = 32 };
 
 /* One try, with the argument `dim` as y. */
 typedef struct Separation {
-    Planner    *pl;
-    const Func *f;
+    Planner      *pl;
+    const Func   *f;
     const Update *u;
-    int         rvar;           /* j */
-    const char *y, *j;
-    const Expr *t;              /* the variable of the new function */
-    Direction   by;             /* of the sums that y and j are in */
-    bool        failed;
-    Map         done;
-    Arena       scratch;
+    int           rvar; /* j */
+    const char   *y, *j;
+    const Expr   *t;  /* the variable of the new function */
+    Direction     by; /* of the sums that y and j are in */
+    bool          failed;
+    Map           done;
+    Arena         scratch;
 } Separation;
 
 /* ---- j and y as t ----------------------------------------------------------------------- */
@@ -45,10 +49,10 @@ static const Expr *replace(Separation *s, const Expr *e);
 /* A sum whose parts are done, and n*y + m*j with them. */
 static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
 {
-    int64_t n = 0, m = 0;
-    int     count = 0;
-    bool    same  = true;
-    const Expr **atoms = ARENA_ARRAY(&s->scratch, const Expr *, (size_t)form->count + 1);
+    int64_t      n = 0, m = 0;
+    int          count        = 0;
+    bool         same         = true;
+    const Expr **atoms        = ARENA_ARRAY(&s->scratch, const Expr *, (size_t)form->count + 1);
     int64_t     *coefficients = ARENA_ARRAY(&s->scratch, int64_t, (size_t)form->count + 1);
     for (int i = 0; i < form->count; i++) {
         const Expr *atom = form->atoms[i];
@@ -77,7 +81,8 @@ static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
 /* The form of an i32 sum, or of y or j alone; false if it is none. */
 static bool sum_form(Separation *s, const Expr *e, Linear *form)
 {
-    const bool may = is_moving(s, e) || (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
+    const bool may = is_moving(s, e) ||
+                     (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
     return may && expr_linear(&s->scratch, e, form) && (is_moving(s, e) || form->count != 1 || form->atoms[0] != e);
 }
 
@@ -121,7 +126,8 @@ static void add_factors(Separation *s, const Expr *e, int bits, Factors *out)
     } else if (room && e->op == EX_NEG) {
         vec_push(&s->scratch, &out->at, expr_int(&s->pl->plan->exprs, (kn_type)e->type, -1));
         add_factors(s, e->args[0], bits, out);
-    } else if (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) && type_bits((kn_type)e->args[0]->type) >= bits) {
+    } else if (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) &&
+               type_bits((kn_type)e->args[0]->type) >= bits) {
         add_factors(s, e->args[0], bits, out);
     } else {
         vec_push(&s->scratch, &out->at, e);
@@ -166,7 +172,7 @@ static void split_product(Separation *s, const Expr *e, const Expr **staying, co
     Factors       all  = { { 0 } };
     *staying = *moved = NULL;
     add_factors(s, e, type_bits(type), &all);
-    for (int goes = 1; goes >= 0; goes--)                   /* what must go says what t is */
+    for (int goes = 1; goes >= 0; goes--) /* what must go says what t is */
         for (size_t i = 0; i < all.at.count && !s->failed; i++) {
             const Expr *factor = all.at.at[i];
             if (must_go(s, factor) != goes)
@@ -214,20 +220,20 @@ static bool try_argument(Planner *pl, Separation *s, int dim, const Func *g, Par
 /* The new function: over the reduction variables but j. */
 static void make_sums(Separation *s, Func *g, const Parts *p)
 {
-    Planner     *pl    = s->pl;
-    ExprPool    *pool  = &pl->plan->exprs;
-    const Func  *f     = s->f;
-    Update      *to    = &g->updates[0];
-    const Update *names = &draft_of(pl, g)->origin->updates[0];         /* as schedules know them */
-    const int    most  = f->rank + s->u->rvar_count;
-    const char **from  = ARENA_ARRAY(pl->arena, const char *, (size_t)most);
-    const Expr **with  = ARENA_ARRAY(pl->arena, const Expr *, (size_t)most);
-    int          count = 0;
-    *to            = (Update){ .loc = names->loc, .is_free = names->is_free, .where = p->where };
-    to->rvars      = ARENA_ARRAY(pl->arena, RVar, (size_t)s->u->rvar_count);
-    to->args       = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->rank);
-    to->values     = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->component_count);
-    g->values      = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->component_count);
+    Planner      *pl    = s->pl;
+    ExprPool     *pool  = &pl->plan->exprs;
+    const Func   *f     = s->f;
+    Update       *to    = &g->updates[0];
+    const Update *names = &draft_of(pl, g)->origin->updates[0]; /* as schedules know them */
+    const int     most  = f->rank + s->u->rvar_count;
+    const char  **from  = ARENA_ARRAY(pl->arena, const char *, (size_t)most);
+    const Expr  **with  = ARENA_ARRAY(pl->arena, const Expr *, (size_t)most);
+    int           count = 0;
+    *to                 = (Update){ .loc = names->loc, .is_free = names->is_free, .where = p->where };
+    to->rvars           = ARENA_ARRAY(pl->arena, RVar, (size_t)s->u->rvar_count);
+    to->args            = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->rank);
+    to->values          = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->component_count);
+    g->values           = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->component_count);
     for (int k = 0; k < f->rank; k++) {
         from[count]   = f->args[k];
         with[count++] = to->args[k] = expr_var(pool, KN_I32, g->args[k]);
@@ -253,9 +259,10 @@ static void make_sums(Separation *s, Func *g, const Parts *p)
 /* f's own update: over j. */
 static void make_rest(Separation *s, int dim, const Func *g, const Parts *p, Update *to)
 {
-    ExprPool    *pool = &s->pl->plan->exprs;
-    const Func  *f    = s->f;
-    const Expr **args = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->rank), **values = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->component_count);
+    ExprPool    *pool           = &s->pl->plan->exprs;
+    const Func  *f              = s->f;
+    const Expr **args           = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->rank),
+               **values         = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->component_count);
     const Expr  *yj[]           = { to->args[dim], expr_var(pool, KN_I32, s->j) };
     int64_t      coefficients[] = { s->by.a, s->by.c };
     const Linear at             = { 0, s->by.c ? 2 : 1, yj, coefficients };
@@ -265,12 +272,12 @@ static void make_rest(Separation *s, int dim, const Func *g, const Parts *p, Upd
         const Expr *e    = to->values[c];
         const Expr *sums = expr_call(pool, g, c, f->types[c], g->rank, args);
         values[c]        = regather(pool, f, e, (ExprOp)e->op, expr_call(pool, f, c, f->types[c], f->rank, to->args),
-                                    p->staying[c] ? times(pool, f->types[c], p->staying[c], sums) : sums);
+                             p->staying[c] ? times(pool, f->types[c], p->staying[c], sums) : sums);
     }
-    to->values      = values;
-    to->rvars       = &to->rvars[s->rvar];
-    to->rvar_count  = 1;
-    to->where       = NULL;
+    to->values     = values;
+    to->rvars      = &to->rvars[s->rvar];
+    to->rvar_count = 1;
+    to->where      = NULL;
 }
 
 /* ---- All -------------------------------------------------------------------------------- */
@@ -280,43 +287,47 @@ static bool can_separate(Planner *pl, const Directive *d, const Func *f, const U
     const SelfReads self = self_reads(pl, f, u);
     bool            all  = true;
     if (self.inexact)
-        return refuse(pl, d->loc, "leave it out, or let it add integers", "`separate` would add floats in another order, which is another result");
+        return refuse(pl, d->loc, "leave it out, or let it add integers",
+                      "`separate` would add floats in another order, which is another result");
     for (int k = 0; k < f->rank; k++)
         all &= u->is_free[k];
     if (!self.combines || !all)
         return refuse(pl, d->loc, "leave it out",
-                      "`separate` needs an update f(x, …) = f(x, …) op e at every point that reads itself nowhere else, with an operation that is exact in any order");
+                      "`separate` needs an update f(x, …) = f(x, …) op e at every point that reads itself nowhere "
+                      "else, with an operation that is exact in any order");
     if (u->rvar_count < 2)
-        return refuse(pl, d->loc, "leave it out; `stage` keeps what is read", "`%s` is the only reduction variable: nothing is left to be summed before",
-                      d->args[0].name);
+        return refuse(pl, d->loc, "leave it out; `stage` keeps what is read",
+                      "`%s` is the only reduction variable: nothing is left to be summed before", d->args[0].name);
     for (int i = 0; i < u->rvar_count; i++)
         if (update_variables(pl, f, u, u->rvars[i].lo) | update_variables(pl, f, u, u->rvars[i].hi))
-            return refuse(pl, d->loc, "let the bounds be constants or sizes, with `where` for the rest", "the bounds of a reduction variable of `%s` depend on other variables of the update",
+            return refuse(pl, d->loc, "let the bounds be constants or sizes, with `where` for the rest",
+                          "the bounds of a reduction variable of `%s` depend on other variables of the update",
                           f->name);
     return true;
 }
 
 bool apply_separate(Planner *pl, const Directive *d)
 {
-    FuncDraft  *f = draft_of(pl, d->func);
-    Update     *u = &f->func->updates[d->update];
-    Separation  s = { .pl = pl, .f = f->func, .u = u };
+    FuncDraft  *f     = draft_of(pl, d->func);
+    Update     *u     = &f->func->updates[d->update];
+    Separation  s     = { .pl = pl, .f = f->func, .u = u };
     const RVar *known = f->origin->updates[d->update].rvars;
     use_up(pl, d);
     if (!can_separate(pl, d, f->func, u))
         return false;
     while (known[s.rvar].name != d->args[0].name)
         s.rvar++;
-    s.j = u->rvars[s.rvar].name;
+    s.j               = u->rvars[s.rvar].name;
     FuncDraft   *sums = add_draft(pl, d->sums);
     const size_t size = (size_t)f->func->component_count;
-    Parts        p    = { ARENA_ARRAY(pl->arena, const Expr *, size), ARENA_ARRAY(pl->arena, const Expr *, size), NULL };
-    int          dim  = 0;
+    Parts        p   = { ARENA_ARRAY(pl->arena, const Expr *, size), ARENA_ARRAY(pl->arena, const Expr *, size), NULL };
+    int          dim = 0;
     while (dim < f->func->rank && !try_argument(pl, &s, dim, sums->func, &p))
         dim++;
     if (dim == f->func->rank)
         return refuse(pl, d->args[0].loc, "separate another reduction variable, or leave it out",
-                      "`%s` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is not a sum), and h over `%s` only in "
+                      "`%s` cannot be separated: what is gathered has to be b * h, b over no other reduction variable "
+                      "(1 where it is not a sum), and h over `%s` only in "
                       "a*y + c*%s, with one argument y of `%s` that h is over in no other way",
                       d->args[0].name, d->args[0].name, d->args[0].name, f->func->name);
     put_before(pl, f);

@@ -1,10 +1,12 @@
 /* compute_with: a definition runs in the loops of another, down to one of them.
  *
  * Takes   f, or an update of it, asked to run with a definition of g.
- * Gives   the level in g's loops that is shared, and an order of functions in which f comes just after g: all that either reads comes before both.
- * Holds   iff neither depends on the other, directly or through others; both are computed at the same level; their loops down to the
- *         shared one have the same shape; g's definition is its last, so that the definitions of f before it can run before them; each is stored where it is
- *         computed, and no box changes from step to step. A loop of f that is shared is g's: what is to be computed in it, is in g's. */
+ * Gives   the level in g's loops that is shared, and an order of functions in which f comes just after g: all that
+ *         either reads comes before both.
+ * Holds   iff neither depends on the other, directly or through others; both are computed at the same level; their
+ *         loops down to the shared one have the same shape; g's definition is its last, so that the definitions of f
+ *         before it can run before them; each is stored where it is computed, and no box changes from step to step. A
+ *         loop of f that is shared is g's: what is to be computed in it, is in g's. */
 #include "plan/planner.h"
 
 /* The directive that asks it of f, the one after `after`. */
@@ -56,10 +58,12 @@ static size_t place_of(const Planner *pl, const FuncDraft *f)
 /* Puts f just after g: what the later of them needs from between goes before both, the rest after. */
 static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Directive *d)
 {
-    const size_t at_f = place_of(pl, f), at_g = place_of(pl, g), first = at_f < at_g ? at_f : at_g, last = at_f < at_g ? at_g : at_f;
-    const bool  *needs = mark_needs(pl, last);
+    const size_t at_f = place_of(pl, f), at_g = place_of(pl, g), first = at_f < at_g ? at_f : at_g,
+                 last = at_f < at_g ? at_g : at_f;
+    const bool *needs = mark_needs(pl, last);
     if (needs[first])
-        return refuse(pl, d->loc, "leave it out", "`%s` cannot be computed with `%s`: one of them needs the other", f->func->name, g->func->name);
+        return refuse(pl, d->loc, "leave it out", "`%s` cannot be computed with `%s`: one of them needs the other",
+                      f->func->name, g->func->name);
     FuncDraft **now = ARENA_ARRAY(pl->arena, FuncDraft *, last - first + 1);
     size_t      n   = 0;
     for (size_t i = first + 1; i < last; i++)
@@ -67,7 +71,8 @@ static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Direct
             now[n++] = pl->drafts.at[i];
     for (size_t i = 0; i < n; i++)
         if (asked_together(now[i]))
-            return refuse(pl, d->loc, "leave it out for one of them", "`%s` needs `%s`, which is computed with another function itself",
+            return refuse(pl, d->loc, "leave it out for one of them",
+                          "`%s` needs `%s`, which is computed with another function itself",
                           last == at_f ? f->func->name : g->func->name, now[i]->func->name);
     now[n++] = g;
     now[n++] = f;
@@ -81,14 +86,21 @@ static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Direct
 /* The function that f is to be computed with; NULL, refused, if that cannot be. */
 static FuncDraft *partner(Planner *pl, FuncDraft *f, const Directive *d)
 {
-    FuncDraft *g = draft_of(pl, d->args[0].func);
-    const char *why = g == f ? "it is the same function" : g->inlined ? "that is inlined" : g->func->kind != FUNC_DEFINED ? "that has no loops"
-                      : !g->needed ? "no output needs that" : asked_together(g) ? "that is computed with another function itself"
-                      : d->args[0].update >= 0 && d->args[0].update != g->func->update_count - 1 ? "that update is not its last" : NULL;
+    FuncDraft  *g   = draft_of(pl, d->args[0].func);
+    const char *why = g == f                          ? "it is the same function"
+                      : g->inlined                    ? "that is inlined"
+                      : g->func->kind != FUNC_DEFINED ? "that has no loops"
+                      : !g->needed                    ? "no output needs that"
+                      : asked_together(g)             ? "that is computed with another function itself"
+                      : d->args[0].update >= 0 && d->args[0].update != g->func->update_count - 1
+                          ? "that update is not its last"
+                          : NULL;
     if (!why && asked_after(f, d))
-        refuse(pl, asked_after(f, d)->loc, "leave one of them out", "`%s` is computed with another function already", f->func->name);
+        refuse(pl, asked_after(f, d)->loc, "leave one of them out", "`%s` is computed with another function already",
+               f->func->name);
     if (why)
-        refuse(pl, d->loc, "name a function with loops of its own", "`%s` cannot be computed with `%s`: %s", f->func->name, g->func->name, why);
+        refuse(pl, d->loc, "name a function with loops of its own", "`%s` cannot be computed with `%s`: %s",
+               f->func->name, g->func->name, why);
     return pl->failed ? NULL : g;
 }
 
@@ -111,7 +123,8 @@ bool order_together(Planner *pl)
 
 static bool same_shape(const Loop *a, const Loop *b)
 {
-    return a->loop.kind == b->loop.kind && a->lineage == b->lineage && a->extent == b->extent && a->loop.is_reduction == b->loop.is_reduction;
+    return a->loop.kind == b->loop.kind && a->lineage == b->lineage && a->extent == b->extent &&
+           a->loop.is_reduction == b->loop.is_reduction;
 }
 
 /* Do the reduction variables behind the loops down to `loop` run through the same? */
@@ -121,39 +134,49 @@ static bool same_bounds(const DefDraft *a, const DefDraft *b, int loop)
     for (int i = 0; i <= loop; i++)
         vars |= a->loops.at[i].vars;
     for (int i = 0; vars >> FIRST_RVAR && i < a->update->rvar_count; i++)
-        if (vars >> (FIRST_RVAR + i) & 1 && (a->update->rvars[i].lo != b->update->rvars[i].lo || a->update->rvars[i].hi != b->update->rvars[i].hi))
+        if (vars >> (FIRST_RVAR + i) & 1 &&
+            (a->update->rvars[i].lo != b->update->rvars[i].lo || a->update->rvars[i].hi != b->update->rvars[i].hi))
             return false;
     return true;
 }
 
 static bool check_pair(Planner *pl, FuncDraft *f, const Directive *d)
 {
-    FuncDraft *g    = draft_of(pl, d->args[0].func);
-    DefDraft  *own  = draft_def(f, d->update), *with = draft_def(g, g->func->update_count - 1);
+    FuncDraft *g   = draft_of(pl, d->args[0].func);
+    DefDraft  *own = draft_def(f, d->update), *with = draft_def(g, g->func->update_count - 1);
     int        loop = find_loop(with, d->args[1].name);
     if (own->versions.count || with->versions.count)
         return refuse(pl, d->loc, "leave out specialize", "a specialized definition cannot be computed with another");
     if (loop < 0)
         return refuse(pl, d->args[1].loc, NULL, "%s has no loop `%s`", def_text(pl, with), d->args[1].name);
     if (!level_same(f->plan->compute, g->plan->compute))
-        return refuse(pl, d->loc, "give both the same compute_at", "`%s` and `%s` are computed at different levels", f->func->name, g->func->name);
+        return refuse(pl, d->loc, "give both the same compute_at", "`%s` and `%s` are computed at different levels",
+                      f->func->name, g->func->name);
     while (loop >= 0 && with->loops.at[loop].loop.kind == LOOP_VECTOR)
         loop--;
     if (loop < 0)
-        return refuse(pl, d->args[1].loc, "name a loop outside it", "the vector loop `%s` cannot be shared", d->args[1].name);
+        return refuse(pl, d->args[1].loc, "name a loop outside it", "the vector loop `%s` cannot be shared",
+                      d->args[1].name);
     for (int i = 0; i <= loop; i++)
-        if (i >= (int)own->loops.count || !same_shape(&own->loops.at[i], &with->loops.at[i]) || with->loops.at[i].loop.kind == LOOP_VECTOR)
-            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops", "the loops of %s down to `%s` are not like those of %s",
-                          def_text(pl, own), d->args[1].name, def_text(pl, with));
+        if (i >= (int)own->loops.count || !same_shape(&own->loops.at[i], &with->loops.at[i]) ||
+            with->loops.at[i].loop.kind == LOOP_VECTOR)
+            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops",
+                          "the loops of %s down to `%s` are not like those of %s", def_text(pl, own), d->args[1].name,
+                          def_text(pl, with));
     if (!level_same(f->plan->store, f->plan->compute) || !level_same(g->plan->store, g->plan->compute))
-        return refuse(pl, d->loc, "leave out store_at and store_root", "`%s` cannot be computed with `%s`: storage outside the loop it is computed in keeps what "
-                      "it holds, and another part of each may be missing", f->func->name, g->func->name);
-    if (own->self.other_points || with->self.other_points)
-        return refuse(pl, d->loc, "leave it out", "`%s` cannot be computed with `%s`: an update that reads its neighbours has another box in each step",
+        return refuse(pl, d->loc, "leave out store_at and store_root",
+                      "`%s` cannot be computed with `%s`: storage outside the loop it is computed in keeps what "
+                      "it holds, and another part of each may be missing",
                       f->func->name, g->func->name);
+    if (own->self.other_points || with->self.other_points)
+        return refuse(
+            pl, d->loc, "leave it out",
+            "`%s` cannot be computed with `%s`: an update that reads its neighbours has another box in each step",
+            f->func->name, g->func->name);
     if (!same_bounds(own, with, loop))
-        return refuse(pl, d->loc, "name a loop further out", "the reduction loops of %s down to `%s` have not the bounds of those of %s",
-                      def_text(pl, own), d->args[1].name, def_text(pl, with));
+        return refuse(pl, d->loc, "name a loop further out",
+                      "the reduction loops of %s down to `%s` have not the bounds of those of %s", def_text(pl, own),
+                      d->args[1].name, def_text(pl, with));
     own->def->with = (PlanLevel){ with->def, loop };
     return true;
 }

@@ -1,9 +1,11 @@
 /* Calls of pipelines: the buffers given are checked, completely, before anything is computed.
  *
  * Takes   a program's ports and the user's buffers.
- * Gives   buffers that the code can use as they are: of the right type and rank, with coordinates within ±2^28, memory for every element, and stride 1 along the
- *         dimension that the code was vectorized for, through a dense copy where the user's has another.
- * Holds   an output shares no byte with another buffer, nor one element with two coordinates; inputs may repeat (stride 0) and share.
+ * Gives   buffers that the code can use as they are: of the right type and rank, with coordinates within ±2^28, memory
+ *         for every element, and stride 1 along the dimension that the code was vectorized for, through a dense copy
+ *         where the user's has another.
+ * Holds   an output shares no byte with another buffer, nor one element with two coordinates; inputs may repeat (stride
+ *         0) and share.
  */
 #include "runtime/copy.h"
 
@@ -31,7 +33,8 @@ static const char *dim_name(const kn_rt_port *port, int dim)
 /* As the program says it: "blur: input `in` is u16(x, y)". */
 static const char *port_text(const kn_rt_program *program, const kn_rt_port *port, char text[PART_SIZE])
 {
-    int n = snprintf(text, PART_SIZE, "%s: %s `%s` is %s(", program->name, port_kind(port), port->name, kn_rt_type_name(port->type));
+    int n = snprintf(text, PART_SIZE, "%s: %s `%s` is %s(", program->name, port_kind(port), port->name,
+                     kn_rt_type_name(port->type));
     for (int d = 0; d < port->rank && n < PART_SIZE; d++)
         n += snprintf(text + n, (size_t)(PART_SIZE - n), "%s%s", d ? ", " : "", dim_name(port, d));
     if (n < PART_SIZE)
@@ -64,11 +67,13 @@ static bool byte_range(const kn_buffer *b, uintptr_t *from, uintptr_t *to)
             __builtin_mul_overflow(reach, size, &reach) || __builtin_add_overflow(*end, reach, end))
             return false;
     }
-    return !__builtin_add_overflow((uintptr_t)b->data, low, from) && !__builtin_add_overflow((uintptr_t)b->data, high, to);
+    return !__builtin_add_overflow((uintptr_t)b->data, low, from) &&
+           !__builtin_add_overflow((uintptr_t)b->data, high, to);
 }
 
-/* Two coordinates may share an element unless, in order of |stride|, each stride passes what all smaller ones reach together:
- * |s_i| > sum over j < i of (extent_j - 1) |s_j|. A dimension that fails, or -1. No sum overflows where byte_range has succeeded. */
+/* Two coordinates may share an element unless, in order of |stride|, each stride passes what all smaller ones reach
+ * together: |s_i| > sum over j < i of (extent_j - 1) |s_j|. A dimension that fails, or -1. No sum overflows where
+ * byte_range has succeeded. */
 static int repeating_dimension(const kn_buffer *b)
 {
     int order[KN_MAX_RANK], n = 0;
@@ -98,15 +103,17 @@ static int check_kind(kn_rt *rt, const kn_rt_program *program, const kn_rt_port 
 {
     char text[PART_SIZE];
     if (!b)
-        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: no buffer is given for it (NULL)", port_text(program, port, text));
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: no buffer is given for it (NULL)",
+                           port_text(program, port, text));
     if (!kn_rt_type_name((int)b->type))
         return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s, the buffer's type is %d, which is none: use KN_BOOL … KN_F64",
                            port_text(program, port, text), (int)b->type);
     if ((int)b->type != port->type)
-        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s, the buffer holds %s", port_text(program, port, text), kn_rt_type_name((int)b->type));
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s, the buffer holds %s", port_text(program, port, text),
+                           kn_rt_type_name((int)b->type));
     if (b->rank != port->rank)
-        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s, the buffer has %d dimension%s", port_text(program, port, text), (int)b->rank,
-                           b->rank == 1 ? "" : "s");
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s, the buffer has %d dimension%s", port_text(program, port, text),
+                           (int)b->rank, b->rank == 1 ? "" : "s");
     return KN_OK;
 }
 
@@ -116,13 +123,15 @@ static int check_shape(kn_rt *rt, const kn_rt_program *program, const kn_rt_port
     for (int d = 0; d < b->rank; d++) {
         const kn_dim *dim = &b->dim[d];
         if (dim->extent < 0)
-            return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: dimension %s has the negative extent %d", program->name, port_kind(port),
-                               port->name, dim_name(port, d), (int)dim->extent);
+            return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: dimension %s has the negative extent %d",
+                               program->name, port_kind(port), port->name, dim_name(port, d), (int)dim->extent);
         if (dim->min < -most_coordinate || (int64_t)dim->min + dim->extent > most_coordinate)
             return kn_rt_error(rt, KN_ERROR_BOUNDS,
-                               "%s: %s `%s`: dimension %s has the coordinates %lld..%lld; those of compiled pipelines lie in %lld..%lld",
+                               "%s: %s `%s`: dimension %s has the coordinates %lld..%lld; those of compiled pipelines "
+                               "lie in %lld..%lld",
                                program->name, port_kind(port), port->name, dim_name(port, d), (long long)dim->min,
-                               (long long)dim->min + dim->extent, (long long)-most_coordinate, (long long)most_coordinate);
+                               (long long)dim->min + dim->extent, (long long)-most_coordinate,
+                               (long long)most_coordinate);
     }
     return KN_OK;
 }
@@ -133,17 +142,22 @@ static int check_memory(kn_rt *rt, const kn_rt_program *program, const kn_rt_por
     const char *kind = port_kind(port);
     uintptr_t   from, to;
     if (!b->data)
-        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: its data is NULL; point it at the element at the smallest coordinates",
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                           "%s: %s `%s`: its data is NULL; point it at the element at the smallest coordinates",
                            program->name, kind, port->name);
     if ((uintptr_t)b->data % (uintptr_t)kn_rt_type_size((int)b->type))
-        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: its data is misaligned: the address must be a multiple of %d, the size of %s",
-                           program->name, kind, port->name, (int)kn_rt_type_size((int)b->type), kn_rt_type_name((int)b->type));
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                           "%s: %s `%s`: its data is misaligned: the address must be a multiple of %d, the size of %s",
+                           program->name, kind, port->name, (int)kn_rt_type_size((int)b->type),
+                           kn_rt_type_name((int)b->type));
     if (!byte_range(b, &from, &to))
-        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: its strides reach beyond the address space", program->name, kind, port->name);
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: its strides reach beyond the address space",
+                           program->name, kind, port->name);
     const int d = port->is_output ? repeating_dimension(b) : -1;
     if (d >= 0)
         return kn_rt_error(rt, KN_ERROR_ARGUMENT,
-                           "%s: output `%s`: with stride %lld along %s two coordinates share an element, which an output must not; each stride "
+                           "%s: output `%s`: with stride %lld along %s two coordinates share an element, which an "
+                           "output must not; each stride "
                            "must pass what the smaller ones reach",
                            program->name, port->name, (long long)b->dim[d].stride, dim_name(port, d));
     return KN_OK;
@@ -164,7 +178,8 @@ static int check_buffer(kn_rt *rt, const kn_rt_program *program, const kn_rt_por
 static bool overlap(const kn_buffer *a, const kn_buffer *b)
 {
     uintptr_t a_from, a_to, b_from, b_to;
-    return !is_empty(a) && !is_empty(b) && byte_range(a, &a_from, &a_to) && byte_range(b, &b_from, &b_to) && a_from < b_to && b_from < a_to;
+    return !is_empty(a) && !is_empty(b) && byte_range(a, &a_from, &a_to) && byte_range(b, &b_from, &b_to) &&
+           a_from < b_to && b_from < a_to;
 }
 
 /* An output that shares memory would be read while it is written. */
@@ -174,9 +189,10 @@ static int check_overlaps(kn_rt *rt, const kn_rt_program *program, const kn_buff
     for (int i = 0; i < program->port_count; i++)
         for (int k = i + 1; k < program->port_count; k++)
             if ((program->ports[i].is_output || program->ports[k].is_output) && overlap(given[i], given[k]))
-                status = kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s` and %s `%s` share memory: an output needs memory of its own",
-                                     program->name, port_kind(&program->ports[i]), program->ports[i].name, port_kind(&program->ports[k]),
-                                     program->ports[k].name);
+                status = kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                                     "%s: %s `%s` and %s `%s` share memory: an output needs memory of its own",
+                                     program->name, port_kind(&program->ports[i]), program->ports[i].name,
+                                     port_kind(&program->ports[k]), program->ports[k].name);
     return status;
 }
 
@@ -270,7 +286,8 @@ static const char *range_text(char text[PART_SIZE], int64_t min, int64_t extent)
     return text;
 }
 
-int kn_rt_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t dim, int32_t min, int32_t max, const kn_buffer *used, const char *reader)
+int kn_rt_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t dim, int32_t min, int32_t max,
+               const kn_buffer *used, const char *reader)
 {
     const kn_dim *has = &used[port].dim[dim];
     if (min > max || (min >= has->min && max < (int64_t)has->min + has->extent))
@@ -278,7 +295,8 @@ int kn_rt_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t di
     const kn_rt_port *p = &program->ports[port];
     char              needed[PART_SIZE], given[PART_SIZE];
     kn_rt_thread()->reader = reader;
-    return kn_rt_error(kn_rt_of(rt), KN_ERROR_BOUNDS, "%s: %s `%s` is too small: %s %s is %s%s%s, %s is given", program->name, port_kind(p), p->name,
-                       dim_name(p, dim), range_text(needed, min, (int64_t)max - min + 1), reader ? "needed by `" : "written", reader ? reader : "",
-                       reader ? "`" : "", range_text(given, has->min, has->extent));
+    return kn_rt_error(kn_rt_of(rt), KN_ERROR_BOUNDS, "%s: %s `%s` is too small: %s %s is %s%s%s, %s is given",
+                       program->name, port_kind(p), p->name, dim_name(p, dim),
+                       range_text(needed, min, (int64_t)max - min + 1), reader ? "needed by `" : "written",
+                       reader ? reader : "", reader ? "`" : "", range_text(given, has->min, has->extent));
 }

@@ -1,7 +1,8 @@
 /* Dense copies of buffers, for compiled code that needs stride 1 along one dimension.
  *
- * A copy goes row by row along the dense dimension. Rows are visited with the smallest stride of the user's buffer fastest: of interleaved colours (x has stride
- * 3, c has 1), the three rows of a line come after each other and its memory is read once. Batches of rows are shared out to the pool.
+ * A copy goes row by row along the dense dimension. Rows are visited with the smallest stride of the user's buffer
+ * fastest: of interleaved colours (x has stride 3, c has 1), the three rows of a line come after each other and its
+ * memory is read once. Batches of rows are shared out to the pool.
  */
 #include "runtime/copy.h"
 
@@ -11,9 +12,10 @@ static const struct {
     const char *name;
     int32_t     size;
 } types[KN_TYPE_COUNT] = {
-    [KN_BOOL] = { "bool", 1 }, [KN_U8] = { "u8", 1 },   [KN_U16] = { "u16", 2 },   [KN_U32] = { "u32", 4 }, [KN_U64] = { "u64", 8 },
-    [KN_I8] = { "i8", 1 },     [KN_I16] = { "i16", 2 }, [KN_I32] = { "i32", 4 },   [KN_I64] = { "i64", 8 }, [KN_F16] = { "f16", 2 },
-    [KN_BF16] = { "bf16", 2 }, [KN_F32] = { "f32", 4 }, [KN_F64] = { "f64", 8 },
+    [KN_BOOL] = { "bool", 1 }, [KN_U8] = { "u8", 1 },   [KN_U16] = { "u16", 2 },   [KN_U32] = { "u32", 4 },
+    [KN_U64] = { "u64", 8 },   [KN_I8] = { "i8", 1 },   [KN_I16] = { "i16", 2 },   [KN_I32] = { "i32", 4 },
+    [KN_I64] = { "i64", 8 },   [KN_F16] = { "f16", 2 }, [KN_BF16] = { "bf16", 2 }, [KN_F32] = { "f32", 4 },
+    [KN_F64] = { "f64", 8 },
 };
 
 int64_t kn_rt_type_size(int type)
@@ -36,16 +38,16 @@ kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32_t *ext
         b.dim[d].extent = extent[d];
         b.dim[d].stride = stride;
         if (__builtin_mul_overflow(stride, (int64_t)extent[d], &stride))
-            stride = INT64_MAX;             /* which no buffer may reach: refused when it is used */
+            stride = INT64_MAX; /* which no buffer may reach: refused when it is used */
     }
     return b;
 }
 
 int kn_rt_copy_new(kn_rt *rt, const kn_buffer *b, int dense, kn_buffer *copy)
 {
-    int64_t count = b->dim[dense].extent, bytes;
-    *copy = *b;
-    copy->data = NULL;
+    int64_t count           = b->dim[dense].extent, bytes;
+    *copy                   = *b;
+    copy->data              = NULL;
     copy->dim[dense].stride = 1;
     for (int d = 0; d < b->rank; d++) {
         if (d == dense || b->dim[d].stride == 0)
@@ -55,7 +57,7 @@ int kn_rt_copy_new(kn_rt *rt, const kn_buffer *b, int dense, kn_buffer *copy)
             count = INT64_MAX;
     }
     if (__builtin_mul_overflow(count, kn_rt_type_size(b->type), &bytes))
-        bytes = -1;                         /* refused by kn_rt_alloc */
+        bytes = -1; /* refused by kn_rt_alloc */
     copy->data = kn_rt_alloc(rt, bytes);
     return copy->data ? KN_OK : KN_ERROR_LIMIT;
 }
@@ -64,18 +66,20 @@ int kn_rt_copy_new(kn_rt *rt, const kn_buffer *b, int dense, kn_buffer *copy)
 
 typedef void CopyRow(char *to, int64_t to_stride, const char *from, int64_t from_stride, int32_t n);
 
-#define COPY_ROW(bits)                                                                                                   \
-    static void copy_row_##bits(char *to, int64_t to_stride, const char *from, int64_t from_stride, int32_t n)           \
-    {                                                                                                                    \
-        uint##bits##_t       *t = (void *)to;                                                                            \
-        const uint##bits##_t *f = (const void *)from;                                                                    \
-        for (int64_t i = 0; i < n; i++)                                                                                  \
-            t[i * to_stride] = f[i * from_stride];                                                                       \
+#define COPY_ROW(bits)                                                                                                 \
+    static void copy_row_##bits(char *to, int64_t to_stride, const char *from, int64_t from_stride, int32_t n)         \
+    {                                                                                                                  \
+        uint##bits##_t       *t = (void *)to;                                                                          \
+        const uint##bits##_t *f = (const void *)from;                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            t[i * to_stride] = f[i * from_stride];                                                                     \
     }
+/* clang-format off */
 COPY_ROW(8)
 COPY_ROW(16)
 COPY_ROW(32)
 COPY_ROW(64)
+/* clang-format on */
 
 static CopyRow *const copy_row[9] = { [1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64 };
 
@@ -84,7 +88,7 @@ enum { ROWS_PER_TASK = 16 };
 typedef struct Copy {
     const kn_buffer *from, *to;
     int              dense;
-    int              order[KN_MAX_RANK], count;     /* the other dimensions, fastest first */
+    int              order[KN_MAX_RANK], count; /* the other dimensions, fastest first */
     int64_t          rows, rows_per_task;
 } Copy;
 
@@ -100,8 +104,9 @@ static void copy_one(const Copy *c, int64_t row)
         from += coordinate * c->from->dim[d].stride;
         to += coordinate * c->to->dim[d].stride;
     }
-    copy_row[size]((char *)c->to->data + to * size, c->to->dim[c->dense].stride, (const char *)c->from->data + from * size,
-                   c->from->dim[c->dense].stride, c->from->dim[c->dense].extent);
+    copy_row[size]((char *)c->to->data + to * size, c->to->dim[c->dense].stride,
+                   (const char *)c->from->data + from * size, c->from->dim[c->dense].stride,
+                   c->from->dim[c->dense].extent);
 }
 
 static int copy_task(kn_rt *rt, int32_t task, void *closure)

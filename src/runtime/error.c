@@ -1,4 +1,5 @@
-/* Errors: a text per thread, and the hook. A call of a pipeline begins with an empty text, and each error adds a line. */
+/* Errors: a text per thread, and the hook. A call of a pipeline begins with an empty text, and each error adds a
+ * line. */
 #include "runtime/internal.h"
 
 #include <stdio.h>

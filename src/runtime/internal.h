@@ -2,8 +2,10 @@
  *
  * There are three places for state.
  *   kn_rt        an instance; the process's own is a static one.
- *   Thread       what a thread is doing: the text of its last error, the loop it is in. Thread-local, no memory of its own.
- *   Local        what one thread keeps of one instance: scratch for reuse and profile counters. Used by its thread alone.
+ *   Thread       what a thread is doing: the text of its last error, the loop it is in. Thread-local, no memory of its
+ *                own.
+ *   Local        what one thread keeps of one instance: scratch for reuse and profile counters. Used by its thread
+ *                alone.
  * Instances and Locals are linked under one mutex of the process, the registry, taken when one of them comes or goes.
  *
  * Names shared between files begin with kn_rt_, so that the runtime's objects fit into any program. */
@@ -18,11 +20,11 @@
 
 enum {
     CACHE_LINE   = 64,
-    ERROR_SIZE   = 2048,    /* bytes of the text of an error */
+    ERROR_SIZE   = 2048, /* bytes of the text of an error */
     MOST_THREADS = 512,
     LOCK_COUNT   = 64,
-    CLASS_COUNT  = 168,     /* sizes of scratch, see memory.c */
-    MOST_NESTED  = 64       /* functions being profiled inside each other */
+    CLASS_COUNT  = 168, /* sizes of scratch, see memory.c */
+    MOST_NESTED  = 64   /* functions being profiled inside each other */
 };
 
 /* ---- Parallel loops: pool.c ---- */
@@ -30,16 +32,16 @@ enum {
 typedef struct Loop Loop;
 
 typedef struct Pool {
-    pthread_mutex_t lock;           /* of what follows */
-    pthread_cond_t  work;           /* there is a loop to help with, or `stop` was set */
-    Loop           *newest;         /* the loops that may have iterations left */
-    int             started;        /* threads made */
-    int             idle, busy;     /* those of them that sleep, and those that work */
+    pthread_mutex_t lock;       /* of what follows */
+    pthread_cond_t  work;       /* there is a loop to help with, or `stop` was set */
+    Loop           *newest;     /* the loops that may have iterations left */
+    int             started;    /* threads made */
+    int             idle, busy; /* those of them that sleep, and those that work */
     bool            stop;
-    atomic_int      threads;        /* that may work on a loop, its owner among them; read without the lock too */
-    bool            may_spin;       /* there is a CPU for each of them */
-    atomic_uint     published;      /* counts loops, for threads that look out for one before they sleep */
-    pthread_mutex_t control;        /* held while threads are being ended */
+    atomic_int      threads;   /* that may work on a loop, its owner among them; read without the lock too */
+    bool            may_spin;  /* there is a CPU for each of them */
+    atomic_uint     published; /* counts loops, for threads that look out for one before they sleep */
+    pthread_mutex_t control;   /* held while threads are being ended */
     pthread_t       worker[MOST_THREADS];
 } Pool;
 
@@ -50,7 +52,7 @@ void kn_rt_pool_init(Pool *pool, int threads);
 void kn_rt_pool_stop(Pool *pool, bool wait);
 void kn_rt_pool_destroy(Pool *pool);
 void kn_rt_pool_set_threads(Pool *pool, int threads);
-int kn_rt_pool_threads(Pool *pool);
+int  kn_rt_pool_threads(Pool *pool);
 /* In the child of a fork: the threads are gone. */
 void kn_rt_pool_forked(Pool *pool);
 
@@ -62,7 +64,7 @@ typedef struct Block Block;
 typedef struct Scratch {
     Block *free[CLASS_COUNT];
     Block *newest, *oldest;
-    size_t kept;                    /* bytes of them */
+    size_t kept; /* bytes of them */
 } Scratch;
 
 void kn_rt_scratch_drop(kn_rt *rt, Scratch *scratch);
@@ -70,7 +72,7 @@ void kn_rt_scratch_drop(kn_rt *rt, Scratch *scratch);
 void kn_rt_scratch_expire(kn_rt *rt);
 /* The allocator of an instance. */
 void *kn_rt_allocate(kn_rt *rt, size_t bytes);
-void kn_rt_release(kn_rt *rt, void *block);
+void  kn_rt_release(kn_rt *rt, void *block);
 
 /* ---- Profiles: profile.c ---- */
 
@@ -88,7 +90,7 @@ typedef struct Profile {
     Counts *counts;
     Frame   stack[MOST_NESTED];
     int     depth;
-    int64_t since;                  /* when the time began that the top of the stack has not been charged for */
+    int64_t since; /* when the time began that the top of the stack has not been charged for */
 } Profile;
 
 /* Adds a thread's counts to the instance's, and frees them. The registry is held. */
@@ -100,8 +102,8 @@ void kn_rt_profile_drop(kn_rt *rt);
 typedef struct Local Local;
 struct Local {
     kn_rt  *rt;
-    Local  *next, **link;           /* of the instance; *link is this */
-    Local  *thread_next, **thread_link;     /* of the thread */
+    Local  *next, **link;               /* of the instance; *link is this */
+    Local  *thread_next, **thread_link; /* of the thread */
     Scratch scratch;
     Profile profile;
 };
@@ -111,31 +113,32 @@ typedef struct Lock {
 } Lock;
 
 struct kn_rt {
-    kn_rt_hooks          hooks;     /* with the defaults filled in */
-    uint64_t             id;        /* never used twice */
-    atomic_uint_fast64_t calls;     /* pipelines called so far: the clock by which kept scratch ages */
+    kn_rt_hooks          hooks; /* with the defaults filled in */
+    uint64_t             id;    /* never used twice */
+    atomic_uint_fast64_t calls; /* pipelines called so far: the clock by which kept scratch ages */
     Pool                 pool;
     Lock                 locks[LOCK_COUNT];
-    Local               *locals;    /* under the registry */
-    Profiled            *profiled;  /* under the registry */
+    Local               *locals;   /* under the registry */
+    Profiled            *profiled; /* under the registry */
     kn_rt               *next, **link;
 };
 
 typedef struct Thread {
-    char     error[ERROR_SIZE];
-    size_t   error_length;
-    const char *reader;             /* kn_rt_last_reader */
-    Loop    *loop;                  /* whose iteration it is in; NULL if none */
-    uint64_t local_rt;              /* the id of the instance that `local` is of */
-    Local   *local;
-    Local   *locals;                /* all of them, under the registry */
+    char        error[ERROR_SIZE];
+    size_t      error_length;
+    const char *reader;   /* kn_rt_last_reader */
+    Loop       *loop;     /* whose iteration it is in; NULL if none */
+    uint64_t    local_rt; /* the id of the instance that `local` is of */
+    Local      *local;
+    Local      *locals; /* all of them, under the registry */
 } Thread;
 
 Thread *kn_rt_thread(void);
 /* `rt`, or the process's own for NULL. */
 kn_rt *kn_rt_of(kn_rt *rt);
 
-/* Calls of different pipelines on other threads apart, everything that changes a list of instances or Locals happens between these two. */
+/* Calls of different pipelines on other threads apart, everything that changes a list of instances or Locals happens
+ * between these two. */
 void kn_rt_registry_lock(void);
 void kn_rt_registry_unlock(void);
 /* Both under the registry. */

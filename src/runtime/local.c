@@ -1,12 +1,14 @@
 /* What threads keep of instances, and the registry of both.
  *
- * A Local is in two lists: that of its instance, which frees it when it is destroyed, and that of its thread, which frees it when it ends. Either may come
- * first, on any thread; so both lists change only under the registry's mutex. To find its Local a thread takes no lock: it remembers the last one together
- * with the id of the instance, and an id is never used twice.
+ * A Local is in two lists: that of its instance, which frees it when it is destroyed, and that of its thread, which
+ * frees it when it ends. Either may come first, on any thread; so both lists change only under the registry's mutex. To
+ * find its Local a thread takes no lock: it remembers the last one together with the id of the instance, and an id is
+ * never used twice.
  *
- * fork(): the child has the forking thread only. The registry is held across the fork, and in the child each pool begins anew and no lock is held. So pipelines
- * work in the child, unless it was forked from inside a pipeline's loop, or the parent ran one in another thread on the same instance at that moment and the child
- * needs what that thread left half done: nothing of the runtime is, but an instance's allocator may be.
+ * fork(): the child has the forking thread only. The registry is held across the fork, and in the child each pool
+ * begins anew and no lock is held. So pipelines work in the child, unless it was forked from inside a pipeline's loop,
+ * or the parent ran one in another thread on the same instance at that moment and the child needs what that thread left
+ * half done: nothing of the runtime is, but an instance's allocator may be.
  */
 #include "runtime/internal.h"
 
@@ -15,8 +17,8 @@ static kn_rt          *instances;
 static uint64_t        last_id;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t  key;          /* a thread's list of Locals */
-static atomic_bool    key_made;     /* and not deleted */
+static pthread_key_t  key;      /* a thread's list of Locals */
+static atomic_bool    key_made; /* and not deleted */
 
 void kn_rt_registry_lock(void)
 {
@@ -31,7 +33,7 @@ void kn_rt_registry_unlock(void)
 /* Takes it from both lists and frees it; the registry is held. */
 static void local_free(Local *local)
 {
-    kn_rt *rt = local->rt;
+    kn_rt *rt    = local->rt;
     *local->link = local->next;
     if (local->next)
         local->next->link = local->link;

@@ -1,4 +1,5 @@
-/* Locks for atomic stores that no instruction can do: spinlocks, chosen by the address, which different addresses may share. */
+/* Locks for atomic stores that no instruction can do: spinlocks, chosen by the address, which different addresses may
+ * share. */
 #include "runtime/internal.h"
 
 #include <sched.h>
@@ -12,7 +13,8 @@ static Lock *lock_of(kn_rt *rt, const void *address)
 
 _Static_assert(LOCK_COUNT == 64, "lock_of takes six bits");
 
-/* Spins on a read, so that the cache line is shared while waiting; the holder may have been put to sleep, so the CPU is offered after a while. */
+/* Spins on a read, so that the cache line is shared while waiting; the holder may have been put to sleep, so the CPU is
+ * offered after a while. */
 void kn_rt_lock(kn_rt *rt, const void *address)
 {
     Lock *lock = lock_of(kn_rt_of(rt), address);

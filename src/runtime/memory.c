@@ -1,26 +1,28 @@
-/* Scratch: blocks that a thread keeps for its next use of the same size, so that in the steady state nothing is allocated.
+/* Scratch: blocks that a thread keeps for its next use of the same size, so that in the steady state nothing is
+ * allocated.
  *
- * Sizes are rounded up to classes, four to an octave: class c has (4 + c % 4) * 2^(c/4 + 6) bytes, 256 at least, so at most a quarter is lost. A block
- * that is freed goes to its class's list, newest first, since that one is in the cache. What a thread keeps is bounded in two ways: in bytes, by
- * the hook scratch_limit; and in age, counted in calls of pipelines on the instance: what the last 64 did not use is given back.
+ * Sizes are rounded up to classes, four to an octave: class c has (4 + c % 4) * 2^(c/4 + 6) bytes, 256 at least, so at
+ * most a quarter is lost. A block that is freed goes to its class's list, newest first, since that one is in the cache.
+ * What a thread keeps is bounded in two ways: in bytes, by the hook scratch_limit; and in age, counted in calls of
+ * pipelines on the instance: what the last 64 did not use is given back.
  *
  * A block may be freed by another thread than the one that got it; that one keeps it then.
  */
 #include "runtime/internal.h"
 
 enum {
-    SPARE        = 64,      /* readable bytes behind the end */
-    MOST_BITS    = 48,      /* of a size that is asked for at all */
+    SPARE        = 64, /* readable bytes behind the end */
+    MOST_BITS    = 48, /* of a size that is asked for at all */
     SMALLEST_LOG = 8,
     MOST_AGE     = 64
 };
 
 /* What stands before the memory handed out. */
 struct Block {
-    void    *base;                  /* what the allocator gave */
+    void    *base; /* what the allocator gave */
     Block   *class_next, *class_previous;
     Block   *newer, *older;
-    uint64_t used;                  /* the instance's calls when it was freed */
+    uint64_t used; /* the instance's calls when it was freed */
     int32_t  size_class;
 };
 
@@ -41,7 +43,8 @@ static size_t class_size(int c)
     return (size_t)(4 + c % 4) << (c / 4 + SMALLEST_LOG - 2);
 }
 
-/* The smallest class of at least `bytes`: with 2^e < bytes <= 2^(e+1), the ceiling of (bytes - 2^e) / 2^(e-2) quarters above 2^e. */
+/* The smallest class of at least `bytes`: with 2^e < bytes <= 2^(e+1), the ceiling of (bytes - 2^e) / 2^(e-2) quarters
+ * above 2^e. */
 static int class_of(size_t bytes)
 {
     if (bytes <= (size_t)1 << SMALLEST_LOG)
@@ -79,11 +82,11 @@ static void scratch_add(Scratch *s, Block *b)
     b->class_next      = *class_list;
     if (b->class_next)
         b->class_next->class_previous = b;
-    *class_list = b;
-    b->newer    = NULL;
-    b->older    = s->newest;
+    *class_list                                 = b;
+    b->newer                                    = NULL;
+    b->older                                    = s->newest;
     *(b->older ? &b->older->newer : &s->oldest) = b;
-    s->newest = b;
+    s->newest                                   = b;
     s->kept += class_size(b->size_class);
 }
 
@@ -123,7 +126,9 @@ void *kn_rt_alloc(kn_rt *rt, int64_t bytes)
 {
     rt = kn_rt_of(rt);
     if (bytes < 0 || bytes >> MOST_BITS) {
-        kn_rt_error(rt, KN_ERROR_LIMIT, "out of memory: a function's values would take more than 2^%d bytes; ask for a smaller output", MOST_BITS);
+        kn_rt_error(rt, KN_ERROR_LIMIT,
+                    "out of memory: a function's values would take more than 2^%d bytes; ask for a smaller output",
+                    MOST_BITS);
         return NULL;
     }
     const int size_class = class_of((size_t)bytes + SPARE);

@@ -1,20 +1,23 @@
 /* The thread pool: parallel loops, shared out in chunks.
  *
- * A loop lives on the stack of the thread that called kn_rt_parallel, its owner. The owner publishes it in the pool's list, takes chunks of its iterations until
- * none is left, takes it out of the list, and waits for the threads that still are in a chunk. Idle threads of the pool help with the published loop that
- * has the fewest helpers. A chunk is a part of what is left, so chunks grow smaller towards the end (Polychronopoulos and Kuck 1987).
+ * A loop lives on the stack of the thread that called kn_rt_parallel, its owner. The owner publishes it in the pool's
+ * list, takes chunks of its iterations until none is left, takes it out of the list, and waits for the threads that
+ * still are in a chunk. Idle threads of the pool help with the published loop that has the fewest helpers. A chunk is a
+ * part of what is left, so chunks grow smaller towards the end (Polychronopoulos and Kuck 1987).
  *
- * Nesting: a body may call kn_rt_parallel. A thread that waits for its loop works only on loops begun by iterations of that loop. So whom one waits for is always
- * deeper in the nest, and nobody waits in a circle; and a stack is never deeper than the nest.
+ * Nesting: a body may call kn_rt_parallel. A thread that waits for its loop works only on loops begun by iterations of
+ * that loop. So whom one waits for is always deeper in the nest, and nobody waits in a circle; and a stack is never
+ * deeper than the nest.
  *
- * An error ends the loop: the first status is kept with its text, the rest of the iterations is not begun, nor that of loops inside. Its text goes to
- * the owner's thread.
+ * An error ends the loop: the first status is kept with its text, the rest of the iterations is not begun, nor that of
+ * loops inside. Its text goes to the owner's thread.
  *
- * Threads are made when a loop first needs them, with all signals blocked, so that the program's handlers run on the program's threads. A thread that cannot be
- * made is done without. Bodies run under the floating-point environment of the owner, on whichever thread.
+ * Threads are made when a loop first needs them, with all signals blocked, so that the program's handlers run on the
+ * program's threads. A thread that cannot be made is done without. Bodies run under the floating-point environment of
+ * the owner, on whichever thread.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE         /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity */
 #endif
 #include "runtime/internal.h"
 
@@ -26,26 +29,26 @@
 #include <unistd.h>
 
 struct Loop {
-    kn_rt         *rt;
-    kn_rt_body    *body;
-    void          *closure;
-    int32_t        min, extent;
-    int            shares;          /* a chunk is this part of what is left */
-    _Atomic int64_t next;           /* the first iteration that nobody has taken */
-    atomic_int     status;          /* the first that was not 0 */
-    atomic_int     helpers;         /* threads in it but the owner; changed under the pool's lock */
-    Loop          *parent;          /* whose iteration the owner was in */
-    Loop          *older, **link;   /* the pool's list; *link is this */
-    bool           is_waiting;      /* the owner waits on `done` */
-    pthread_cond_t done;            /* no helper is left, or there is a loop inside to help with */
-    fenv_t         env;
-    int            cpu;             /* where the owner was when it began; -1 if that cannot be told */
-    char           error[ERROR_SIZE];
+    kn_rt          *rt;
+    kn_rt_body     *body;
+    void           *closure;
+    int32_t         min, extent;
+    int             shares;        /* a chunk is this part of what is left */
+    _Atomic int64_t next;          /* the first iteration that nobody has taken */
+    atomic_int      status;        /* the first that was not 0 */
+    atomic_int      helpers;       /* threads in it but the owner; changed under the pool's lock */
+    Loop           *parent;        /* whose iteration the owner was in */
+    Loop           *older, **link; /* the pool's list; *link is this */
+    bool            is_waiting;    /* the owner waits on `done` */
+    pthread_cond_t  done;          /* no helper is left, or there is a loop inside to help with */
+    fenv_t          env;
+    int             cpu; /* where the owner was when it began; -1 if that cannot be told */
+    char            error[ERROR_SIZE];
 };
 
 enum {
     CHUNKS_PER_THREAD = 4,
-    SPINS             = 2000,       /* looks before a thread sleeps: some 50 µs */
+    SPINS             = 2000, /* looks before a thread sleeps: some 50 µs */
     STACK_BYTES       = 8 << 20
 };
 
@@ -85,7 +88,8 @@ static bool loop_take(Loop *loop, int64_t *from, int64_t *to)
         if (left <= 0)
             return false;
         chunk = left / loop->shares > 1 ? left / loop->shares : 1;
-    } while (!atomic_compare_exchange_weak_explicit(&loop->next, &next, next + chunk, memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&loop->next, &next, next + chunk, memory_order_relaxed,
+                                                    memory_order_relaxed));
     *from = next;
     *to   = next + chunk;
     return true;
@@ -141,7 +145,7 @@ static bool is_inside(const Loop *loop, const Loop *outer)
 /* The loop with work and the fewest helpers, the newest of them; only inside `outer` unless that is NULL. */
 static Loop *pool_pick(Pool *pool, const Loop *outer)
 {
-    Loop *best = NULL;
+    Loop *best   = NULL;
     int   fewest = 0;
     for (Loop *l = pool->newest; l; l = l->older) {
         const int helpers = atomic_load_explicit(&l->helpers, memory_order_relaxed);
@@ -162,8 +166,9 @@ static int this_cpu(void)
 #endif
 }
 
-/* Leaves the CPU `cpu`, on which another thread has work, for one of the others. The system puts a thread that wakes on an idle CPU as a rule, but
- * not while all are busy on the whole, and two threads on one CPU may then stay there for many runs of a loop. What the thread may use stays as it was. */
+/* Leaves the CPU `cpu`, on which another thread has work, for one of the others. The system puts a thread that wakes on
+ * an idle CPU as a rule, but not while all are busy on the whole, and two threads on one CPU may then stay there for
+ * many runs of a loop. What the thread may use stays as it was. */
 static void leave_cpu(int cpu)
 {
 #ifdef __linux__
@@ -179,7 +184,8 @@ static void leave_cpu(int cpu)
 #endif
 }
 
-/* Works on a loop of the list until it has no more; the lock is released meanwhile. What the owner looks at last is `helpers`. */
+/* Works on a loop of the list until it has no more; the lock is released meanwhile. What the owner looks at last is
+ * `helpers`. */
 static void pool_help(Pool *pool, Loop *loop)
 {
     atomic_fetch_add_explicit(&loop->helpers, 1, memory_order_relaxed);
@@ -262,7 +268,8 @@ static void pool_publish(Pool *pool, Loop *loop)
     pool->newest = loop;
     atomic_fetch_add_explicit(&pool->published, 1, memory_order_relaxed);
     int fresh = 0;
-    while (!pool->stop && pool->started < kn_rt_pool_threads(pool) - 1 && pool->idle + fresh < wanted && start_thread(&pool->worker[pool->started], pool)) {
+    while (!pool->stop && pool->started < kn_rt_pool_threads(pool) - 1 && pool->idle + fresh < wanted &&
+           start_thread(&pool->worker[pool->started], pool)) {
         pool->started++;
         fresh++;
     }
@@ -338,7 +345,7 @@ int kn_rt_parallel(kn_rt *given, kn_rt_body *body, int32_t min, int32_t extent, 
     if (extent <= 0)
         return KN_OK;
     const int threads = kn_rt_pool_threads(&rt->pool);
-    Loop      loop;         /* not initialized as a whole: its text is long and seldom used */
+    Loop      loop; /* not initialized as a whole: its text is long and seldom used */
     loop.rt         = rt;
     loop.body       = body;
     loop.closure    = closure;
@@ -413,7 +420,7 @@ void kn_rt_pool_forked(Pool *pool)
     pthread_cond_init(&pool->work, NULL);
     pool->newest  = NULL;
     pool->started = pool->idle = pool->busy = 0;
-    pool->stop    = false;
+    pool->stop                              = false;
 }
 
 void kn_rt_pool_stop(Pool *pool, bool wait)

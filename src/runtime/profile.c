@@ -1,8 +1,10 @@
-/* The profiler: for each function of a program, the time that threads spent in its own code, and how often it was computed.
+/* The profiler: for each function of a program, the time that threads spent in its own code, and how often it was
+ * computed.
  *
- * A thread has a stack of the functions it is computing; at each enter and leave, the time since the last is charged to the top. So times are exclusive, and
- * those of one thread add up. Counters belong to one thread, which changes them with plain loads and stores; a report reads those of all threads, and
- * sees each of them at some moment. When a thread ends, its counts are added to the program's.
+ * A thread has a stack of the functions it is computing; at each enter and leave, the time since the last is charged to
+ * the top. So times are exclusive, and those of one thread add up. Counters belong to one thread, which changes them
+ * with plain loads and stores; a report reads those of all threads, and sees each of them at some moment. When a thread
+ * ends, its counts are added to the program's.
  */
 #include "runtime/internal.h"
 
@@ -16,10 +18,10 @@ typedef struct Counter {
 } Counter;
 
 struct Profiled {
-    const kn_rt_program *program;       /* only compared */
+    const kn_rt_program *program; /* only compared */
     Profiled            *next;
     int                  count;
-    Counter             *past;          /* of threads that have ended */
+    Counter             *past; /* of threads that have ended */
     const char          *name;
     const char         **funcs;
 };
@@ -235,10 +237,11 @@ static void report_program(Report *r, const Profiled *p, const Row *rows)
     int64_t all = 0;
     for (int i = 0; i < p->count; i++)
         all += rows[i].ns;
-    report(r, "%s: %.3f ms, all threads together\n        ms      %%      calls  function\n", p->name, (double)all * 1e-6);
+    report(r, "%s: %.3f ms, all threads together\n        ms      %%      calls  function\n", p->name,
+           (double)all * 1e-6);
     for (int i = 0; i < p->count; i++)
-        report(r, "%10.3f  %5.1f  %9lld  %s\n", (double)rows[i].ns * 1e-6, all ? 100.0 * (double)rows[i].ns / (double)all : 0.0,
-               (long long)rows[i].calls, rows[i].name);
+        report(r, "%10.3f  %5.1f  %9lld  %s\n", (double)rows[i].ns * 1e-6,
+               all ? 100.0 * (double)rows[i].ns / (double)all : 0.0, (long long)rows[i].calls, rows[i].name);
 }
 
 size_t kn_rt_profile_report(kn_rt *rt, char *text, size_t size)

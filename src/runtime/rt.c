@@ -1,8 +1,9 @@
 /* Instances: made, ended, and the one of the process.
  *
- * The process's own is static, so that making it cannot fail; it is set up on first use. When the library or program that holds this code is unloaded
- * its threads are ended, if none is busy: a thread must not run code that is gone. Scratch that other threads of the program keep then stays: at the end of a
- * process they may still be using it. (Before dlclose() of a pipeline, kn_rt_trim in such threads gives it back.)
+ * The process's own is static, so that making it cannot fail; it is set up on first use. When the library or program
+ * that holds this code is unloaded its threads are ended, if none is busy: a thread must not run code that is gone.
+ * Scratch that other threads of the program keep then stays: at the end of a process they may still be using it.
+ * (Before dlclose() of a pipeline, kn_rt_trim in such threads gives it back.)
  */
 #include "runtime/internal.h"
 
@@ -120,7 +121,8 @@ static kn_status outside_loops(kn_rt *rt, const char *function)
     kn_rt_error_clear();
     if (!kn_rt_thread()->loop)
         return KN_OK;
-    return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: called from inside a parallel loop; call it between pipelines", function);
+    return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                                  "%s: called from inside a parallel loop; call it between pipelines", function);
 }
 
 kn_status kn_rt_set_threads(kn_rt *rt, int threads)

@@ -1,9 +1,12 @@
-/* The scheduler `auto`: asks all the others and takes the draft that the common cost model (cost.h) predicts to be fastest.
+/* The scheduler `auto`: asks all the others and takes the draft that the common cost model (cost.h) predicts to be
+ * fastest.
  *
- * The rows of the table before its own are asked in order, each with the whole budget, so that it drafts what it would by itself, as long as half of that is left; then with
- * what is left. Of two that are as good the first is taken; but the model is no better than a few percent, so of those so near to the best the one that moves far less between
- * its groups is: what goes to memory and comes back is what disturbs other threads and is disturbed by them. One that runs out of memory or of steps is passed over; so is one whose turn comes when the budget is spent: only
- * that makes the choice depend on the clock. The first, `plain`, is always asked. */
+ * The rows of the table before its own are asked in order, each with the whole budget, so that it drafts what it would
+ * by itself, as long as half of that is left; then with what is left. Of two that are as good the first is taken; but
+ * the model is no better than a few percent, so of those so near to the best the one that moves far less between its
+ * groups is: what goes to memory and comes back is what disturbs other threads and is disturbed by them. One that runs
+ * out of memory or of steps is passed over; so is one whose turn comes when the budget is spent: only that makes the
+ * choice depend on the clock. The first, `plain`, is always asked. */
 #include "schedulers/schedulers.h"
 
 #include <time.h>
@@ -69,7 +72,8 @@ static void least_moved_first(Candidate *at, int count, const Machine *m)
     at[0] = first;
 }
 
-int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena, Candidate *out)
+int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
+                         Candidate *out)
 {
     const double     end   = seconds() + options->budget;
     SchedulerOptions share = *options;

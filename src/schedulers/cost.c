@@ -2,45 +2,88 @@
  *
  * Takes   the boxes of a group at each of its loop levels (cost_tiles.c) and a machine.
  * Gives   points, bytes, and nanoseconds per term: arithmetic, the traffic of each level of memory, rows, tasks.
- * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is computed once between there and its compute level.
- * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j have in common stays, so everything is fetched once per
- *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded
- *         buffers count as they are folded.) But never more than each row of a reader reads by itself, nor than the code has loads; and where the rows that one row of a member reads do
- *         not fit, what they have in common with those of the next row does not stay either, however many rows are computed at a time.
- * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page: at each start of a run one waits as long as LINES_AHEAD lines
- *         take (equation 6), once for all runs that one step of a loop reads, which start together. So rows that are cut cost more to read than whole ones. What is fetched ahead is never waited
- *         for, and comes from memory while the caches move what was fetched before. Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is
- *         waited for, LINE_WAIT ns.
+ * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is
+ *         computed once between there and its compute level.
+ * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j
+ * have in common stays, so everything is fetched once per
+ *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing
+ *         is fetched. (Sioutas et al. 2019, equations 1 to 11; folded buffers count as they are folded.) But never more
+ *         than each row of a reader reads by itself, nor than the code has loads; and where the rows that one row of a
+ *         member reads do not fit, what they have in common with those of the next row does not stay either, however
+ *         many rows are computed at a time.
+ * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page:
+ *         at each start of a run one waits as long as LINES_AHEAD lines take (equation 6), once for all runs that one
+ *         step of a loop reads, which start together. So rows that are cut cost more to read than whole ones. What is
+ *         fetched ahead is never waited for, and comes from memory while the caches move what was fetched before. Lines
+ *         of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for,
+ *         LINE_WAIT ns.
  * Code    the instructions of the inner loops (cost_kernel.c).
- * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the loads and of the traffic of each level: a line that comes from memory
- *         passes all caches, one after the other, and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times better than maxima or plain sums). */
+ * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the
+ *         loads and of the traffic of each level: a line that comes from memory passes all caches, one after the other,
+ *         and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times
+ *         better than maxima or plain sums). */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/special.h"
 
-const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2", "L3", "memory", "rows", "ends", "tasks" };
+const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
+                                                  "memory",     "rows",  "ends",    "tasks" };
 
-enum { LINES_AHEAD = 18, PAGE = 4096, MOST_AT_ONCE = 12 /* lines that are asked for */, MOST_STREAMS = 32, LINE_WAIT = 10 };
+enum {
+    LINES_AHEAD  = 18,
+    PAGE         = 4096,
+    MOST_AT_ONCE = 12 /* lines that are asked for */,
+    MOST_STREAMS = 32,
+    LINE_WAIT    = 10
+};
 
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
-    StageCost     *stages;      /* by k */
-    KernelCost    *kernels;     /* by k: of heads and members */
-    int           *read_level;  /* by k */
-    double        *at_once;     /* by k: its rows that one step of its readers' loops along rows reads */
-    double        *streams;     /* by k: rows of it that one sum of a vector goes through, at a place each; 0: it is read row by row */
-    double         threads;     /* that work at a time */
+    StageCost     *stages;     /* by k */
+    KernelCost    *kernels;    /* by k: of heads and members */
+    int           *read_level; /* by k */
+    double        *at_once;    /* by k: its rows that one step of its readers' loops along rows reads */
+    double *
+        streams; /* by k: rows of it that one sum of a vector goes through, at a place each; 0: it is read row by row */
+    double threads; /* that work at a time */
 } Model;
 
-static const Stage *stage_at(const Model *c, int k) { return &c->tiles.graph->stages[c->tiles.stages[k]]; }
-static const Choice *choice_at(const Model *c, int k) { return &c->tiles.draft->choices[c->tiles.stages[k]]; }
-static bool is_head(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_HEAD; }
-static bool is_inlined(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INLINED; }
-static bool is_inside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_INSIDE; }
-static bool is_outside(const Model *c, int k) { return tiles_part(&c->tiles, k) == PART_OUTSIDE; }
-static bool is_fetched(const Model *c, int k) { return c->tiles.group.fetched == c->tiles.stages[k] + 1; }
-static int  compute_level(const Model *c, int k) { return tiles_compute_level(&c->tiles, k); }
-static int  store_level(const Model *c, int k) { return tiles_store_level(&c->tiles, k); }
+static const Stage *stage_at(const Model *c, int k)
+{
+    return &c->tiles.graph->stages[c->tiles.stages[k]];
+}
+static const Choice *choice_at(const Model *c, int k)
+{
+    return &c->tiles.draft->choices[c->tiles.stages[k]];
+}
+static bool is_head(const Model *c, int k)
+{
+    return tiles_part(&c->tiles, k) == PART_HEAD;
+}
+static bool is_inlined(const Model *c, int k)
+{
+    return tiles_part(&c->tiles, k) == PART_INLINED;
+}
+static bool is_inside(const Model *c, int k)
+{
+    return tiles_part(&c->tiles, k) == PART_INSIDE;
+}
+static bool is_outside(const Model *c, int k)
+{
+    return tiles_part(&c->tiles, k) == PART_OUTSIDE;
+}
+static bool is_fetched(const Model *c, int k)
+{
+    return c->tiles.group.fetched == c->tiles.stages[k] + 1;
+}
+static int compute_level(const Model *c, int k)
+{
+    return tiles_compute_level(&c->tiles, k);
+}
+static int store_level(const Model *c, int k)
+{
+    return tiles_store_level(&c->tiles, k);
+}
 
 /* ---- Points and bytes ------------------------------------------------------------------- */
 
@@ -52,21 +95,26 @@ static int64_t power_above(int64_t v)
     return p;
 }
 
-/* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two, but for the first, whose rows may begin at lines. */
+/* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two,
+ * but for the first, whose rows may begin at lines. */
 static int64_t held_bytes(const Model *c, int k)
 {
-    const Stage   *s     = stage_at(c, k);
-    const int64_t *store = tiles_box(&c->tiles, store_level(c, k), k)->most, *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
-    int64_t        bytes = s->bytes;
+    const Stage   *s       = stage_at(c, k);
+    const int64_t *store   = tiles_box(&c->tiles, store_level(c, k), k)->most,
+                  *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
+    int64_t bytes          = s->bytes;
     for (int d = 0; d < s->rank; d++) {
-        const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.stages[k]].chain ? LINK_ROWS : power_above(compute[d]);
+        const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.stages[k]].chain
+                                                ? LINK_ROWS
+                                                : power_above(compute[d]);
         const int64_t unit = d ? 1 : draft_row_unit(c->tiles.draft, c->tiles.stages[k]);
         bytes *= d > 0 && now < all ? now : (all + unit - 1) / unit * unit;
     }
     return bytes;
 }
 
-/* At every point of its readers: once per access of what is inlined, and once of a reduction that is computed beside its reader. */
+/* At every point of its readers: once per access of what is inlined, and once of a reduction that is computed beside
+ * its reader. */
 static double readers_points(const Model *c, int k)
 {
     const Stage *s      = stage_at(c, k);
@@ -78,21 +126,25 @@ static double readers_points(const Model *c, int k)
         const Stage *r    = &c->tiles.graph->stages[reader];
         const Work  *work = &r->defs[s->out[i]->update + 1];
         const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
-        points += is_inlined(c, k) ? c->stages[at].points * work->points / root * s->out[i]->accesses : c->stages[at].points;
+        points +=
+            is_inlined(c, k) ? c->stages[at].points * work->points / root * s->out[i]->accesses : c->stages[at].points;
     }
     return points;
 }
 
-/* A row whose length is no multiple of the vector's is computed in whole vectors, the last beginning earlier; a shorter one point by point. */
+/* A row whose length is no multiple of the vector's is computed in whole vectors, the last beginning earlier; a shorter
+ * one point by point. */
 static double with_tails(const Model *c, int k)
 {
-    const Box    *b     = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    const int64_t row   = stage_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
-    const int64_t lanes = choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.stages[k]);
+    const Box    *b   = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
+    const int64_t row = stage_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
+    const int64_t lanes =
+        choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.stages[k]);
     return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
 }
 
-/* What is inside the loops of another member is computed as often as these run: of one that slides only for what is new. */
+/* What is inside the loops of another member is computed as often as these run: of one that slides only for what is
+ * new. */
 static double host_part(const Model *c, int k)
 {
     if (!choice_at(c, k)->at)
@@ -121,7 +173,8 @@ static void count_stages(Model *c)
     }
 }
 
-/* Bytes that one iteration of a level touches: what is read from outside, the head's own, and of members what they hold. */
+/* Bytes that one iteration of a level touches: what is read from outside, the head's own, and of members what they
+ * hold. */
 static double level_bytes(const Model *c, int level)
 {
     double bytes = 0;
@@ -139,9 +192,9 @@ static double level_bytes(const Model *c, int level)
 
 typedef struct Traffic {
     double read, written;
-    double waited;              /* of those read: the first lines of each run */
-    double alone;               /* of those read: in lines that do not come by themselves */
-    double ahead;               /* of those read: what is fetched ahead */
+    double waited; /* of those read: the first lines of each run */
+    double alone;  /* of those read: in lines that do not come by themselves */
+    double ahead;  /* of those read: what is fetched ahead */
 } Traffic;
 
 /* Rows that one point of a reader reads through an edge. */
@@ -189,9 +242,10 @@ static void find_streams(Model *c)
 /* Elements that one row of the reader reads through an edge. */
 static double row_reads(const Model *c, const Edge *e, int reader)
 {
-    const Stage *s   = stage_at(c, reader);
-    Box          row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)->middle;
-    double       all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
+    const Stage *s = stage_at(c, reader);
+    Box row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)
+                  ->middle;
+    double all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
     for (int d = 1; d < s->rank; d++)
         row.max[d] = row.min[d];
     for (int d = 0; d < c->tiles.graph->stages[e->producer].rank; d++) {
@@ -202,7 +256,8 @@ static double row_reads(const Model *c, const Edge *e, int reader)
     return length > 0 ? all / length : all;
 }
 
-/* Bytes that must stay for the rows that one row of a reader reads to be there for the next one: those, and the one that it writes. */
+/* Bytes that must stay for the rows that one row of a reader reads to be there for the next one: those, and the one
+ * that it writes. */
 static double window_bytes(const Model *c, int reader)
 {
     const Stage *s     = stage_at(c, reader);
@@ -219,26 +274,30 @@ static double window_bytes(const Model *c, int reader)
     return bytes;
 }
 
-/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each access that the code makes. Of all readers, or of those only that are members
- * and whose window a cache of this size does not hold. */
+/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each
+ * access that the code makes. Of all readers, or of those only that are members and whose window a cache of this size
+ * does not hold. */
 static double fetched_by_rows(const Model *c, int k, double size)
 {
     const Stage *s   = stage_at(c, k);
     double       all = 0;
     for (int i = 0; i < s->out_count; i++) {
-        const Edge *e = s->out[i];
+        const Edge *e  = s->out[i];
         const int   at = tiles_find(&c->tiles, e->consumer);
-        if (c->tiles.stages[at] != e->consumer || is_outside(c, at) || (size > 0 && (!is_inside(c, at) || window_bytes(c, at) <= size)))
+        if (c->tiles.stages[at] != e->consumer || is_outside(c, at) ||
+            (size > 0 && (!is_inside(c, at) || window_bytes(c, at) <= size)))
             continue;
-        const Stage *r      = stage_at(c, at);
-        const double times  = r->defs[0].points > 0 ? c->stages[at].points / r->defs[0].points : 1;
-        const double rows   = c->stages[at].points * row_reads(c, e, at), code = r->defs[e->update + 1].points * times * e->accesses;
+        const Stage *r     = stage_at(c, at);
+        const double times = r->defs[0].points > 0 ? c->stages[at].points / r->defs[0].points : 1;
+        const double rows  = c->stages[at].points * row_reads(c, e, at),
+                     code  = r->defs[e->update + 1].points * times * e->accesses;
         all += rows < code ? rows : code;
     }
     return all;
 }
 
-/* The innermost level at which something of stage k is read: where its readers are computed, whose own loops are not asked about; of the head outside of what its registers hold. */
+/* The innermost level at which something of stage k is read: where its readers are computed, whose own loops are not
+ * asked about; of the head outside of what its registers hold. */
 static void find_read_levels(Model *c)
 {
     const Tiles *t    = &c->tiles;
@@ -269,7 +328,8 @@ static double rows_of_vector(const Model *c, int k)
     return all;
 }
 
-/* Readers come later than what they read. What is inlined is read by its readers' loops: of a head those of a vector. */
+/* Readers come later than what they read. What is inlined is read by its readers' loops: of a head those of a
+ * vector. */
 static void find_at_once(Model *c)
 {
     bool *by_head = ARENA_ARRAY(c->tiles.arena, bool, (size_t)c->tiles.stage_count);
@@ -278,14 +338,16 @@ static void find_at_once(Model *c)
         by_head[k] |= is_head(c, k);
         for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
             const int    at   = tiles_find(&c->tiles, s->in[i]->producer);
-            const double rows = by_head[k] ? rows_of_vector(c, at) : rows_of_point(c, s->in[i], k) * (is_inlined(c, k) ? c->at_once[k] : 1);
+            const double rows = by_head[k] ? rows_of_vector(c, at)
+                                           : rows_of_point(c, s->in[i], k) * (is_inlined(c, k) ? c->at_once[k] : 1);
             c->at_once[at]    = rows > c->at_once[at] ? rows : c->at_once[at];
             by_head[at] |= by_head[k] && is_inlined(c, at);
         }
     }
 }
 
-/* The part of the bytes that are read of stage k that one waits for: its runs are the rows of the box that is read at a time, where it is a part of them, and pages. */
+/* The part of the bytes that are read of stage k that one waits for: its runs are the rows of the box that is read at a
+ * time, where it is a part of them, and pages. */
 static double waited_part(const Model *c, int k)
 {
     const Stage *s   = stage_at(c, k);
@@ -298,12 +360,13 @@ static double waited_part(const Model *c, int k)
         run *= (double)(box->max[d] - box->min[d] + 1);
         all = box->min[d] == s->box.min[d] && box->max[d] == s->box.max[d];
     }
-    const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE ? run : PAGE, once = c->at_once[k] < MOST_AT_ONCE ? c->at_once[k] : MOST_AT_ONCE;
+    const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE ? run : PAGE,
+                 once = c->at_once[k] < MOST_AT_ONCE ? c->at_once[k] : MOST_AT_ONCE;
     return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
 }
 
-/* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what comes from outside and is needed again before it
- * can stay, each row that is computed fetches its own. */
+/* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what
+ * comes from outside and is needed again before it can stay, each row that is computed fetches its own. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int     j = 0;
@@ -317,8 +380,9 @@ static Traffic traffic_beyond(const Model *c, double size)
         const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
         const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
         if (is_outside(c, k) || large) {
-            const double by_rows = fetched_by_rows(c, k, 0), again = fetched_by_rows(c, k, size), least = again > by_tiles ? again : by_tiles;
-            const double read = bytes * (by_rows < least ? by_rows : least);
+            const double by_rows = fetched_by_rows(c, k, 0), again = fetched_by_rows(c, k, size),
+                         least = again > by_tiles ? again : by_tiles;
+            const double read  = bytes * (by_rows < least ? by_rows : least);
             t.read += read;
             t.waited += read * waited_part(c, k);
             t.alone += c->streams[k] > MOST_STREAMS ? read : 0;
@@ -332,7 +396,8 @@ static Traffic traffic_beyond(const Model *c, double size)
 
 /* ---- Time ------------------------------------------------------------------------------- */
 
-/* The instructions of all stages together. A point that is computed in whole vectors counts there as often as it is computed. */
+/* The instructions of all stages together. A point that is computed in whole vectors counts there as often as it is
+ * computed. */
 static KernelCost instructions(Model *c)
 {
     KernelCost all = { 0 };
@@ -340,8 +405,11 @@ static KernelCost instructions(Model *c)
         if (!is_head(c, k) && !is_inside(c, k))
             continue;
         const bool       tails = is_inside(c, k) && choice_at(c, k)->where == WHERE_INSIDE;
-        const KernelCost one   = c->kernels[k] = kernel_cost(&c->tiles, k, c->stages[k].points / (tails ? with_tails(c, k) : 1));
-        all = (KernelCost){ all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, 0, false };
+        const KernelCost one   = c->kernels[k] =
+            kernel_cost(&c->tiles, k, c->stages[k].points / (tails ? with_tails(c, k) : 1));
+        all = (KernelCost){
+            all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, 0, false
+        };
     }
     return all;
 }
@@ -354,7 +422,8 @@ static bool is_in_bulk(const Model *c, int k)
     return is_inside(c, k) && stage_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
 }
 
-/* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the others. */
+/* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the
+ * others. */
 static double rows_begun(const Model *c, bool bounded)
 {
     double rows = 0;
@@ -419,7 +488,8 @@ static double hidden_time(const double *term, double ahead)
 
 double cost_of_terms(const double *term)
 {
-    const double busy = term[TERM_OPS] + term[TERM_WAITS], moves = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3] + term[TERM_MEMORY];
+    const double busy  = term[TERM_OPS] + term[TERM_WAITS],
+                 moves = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3] + term[TERM_MEMORY];
     return (busy > moves ? busy : moves) + term[TERM_ROWS] + term[TERM_ENDS] + term[TERM_TASKS];
 }
 
@@ -428,21 +498,23 @@ static void find_terms(Model *c, GroupCost *out)
     const Machine *m     = c->m;
     const double   share = c->threads;
     const Traffic  l1 = traffic_beyond(c, (double)m->l1), l2 = traffic_beyond(c, machine_kept_l2(m));
-    const double   waves = out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
-    const double   all   = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
-    const Traffic  far   = traffic_beyond(c, machine_last_cache(m));
-    const KernelCost code  = instructions(c);
-    out->term[TERM_OPS]    = code.ops * m->op / share * waves;
-    out->term[TERM_LOADS]  = (code.loads + 2 * code.stores) * m->load / share * waves;
-    out->term[TERM_WAITS]  = code.waits * m->op / share * waves;
-    out->term[TERM_L2]     = cache_time(&l1, m->l2_rate * share) * waves;
-    out->term[TERM_L3]     = (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0) + l2.alone / (double)m->line * LINE_WAIT / share;
+    const double   waves =
+        out->tasks > share ? share * (double)(int64_t)((out->tasks + share - 1) / share) / out->tasks : 1;
+    const double     all  = m->memory_all < m->memory_rate * share ? m->memory_all : m->memory_rate * share;
+    const Traffic    far  = traffic_beyond(c, machine_last_cache(m));
+    const KernelCost code = instructions(c);
+    out->term[TERM_OPS]   = code.ops * m->op / share * waves;
+    out->term[TERM_LOADS] = (code.loads + 2 * code.stores) * m->load / share * waves;
+    out->term[TERM_WAITS] = code.waits * m->op / share * waves;
+    out->term[TERM_L2]    = cache_time(&l1, m->l2_rate * share) * waves;
+    out->term[TERM_L3] = (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0) +
+                         l2.alone / (double)m->line * LINE_WAIT / share;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.waited / m->memory_rate / share;
     out->term[TERM_MEMORY] -= hidden_time(out->term, far.ahead / 3 / all);
-    out->term[TERM_ROWS]   = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
-    out->term[TERM_ENDS]   = rows_begun(c, true) * m->parted / share;
-    out->term[TERM_TASKS]  = out->tasks > 1 ? out->tasks * m->task / share : 0;
-    out->ns                = cost_of_terms(out->term);
+    out->term[TERM_ROWS]  = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
+    out->term[TERM_ENDS]  = rows_begun(c, true) * m->parted / share;
+    out->term[TERM_TASKS] = out->tasks > 1 ? out->tasks * m->task / share : 0;
+    out->ns               = cost_of_terms(out->term);
 }
 
 /* The innermost level around which nothing is left but a row and its vectors. */
@@ -482,8 +554,8 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     scratch_begin(&scratch, d->graph->pipeline->cx);
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
     context_spend(scratch.cx, STEPS_PER_STAGE * (uint64_t)c.tiles.stage_count);
-    c.stages  = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
-    c.kernels = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
+    c.stages     = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
+    c.kernels    = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
     c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
     c.at_once    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
     c.streams    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);

@@ -1,35 +1,51 @@
 /* The instructions of a stage's inner loops.
  *
- * Takes   a stage that is computed (a head or a member) with its vector loop, the copies of unrolled loops, and all that is inlined into it.
+ * Takes   a stage that is computed (a head or a member) with its vector loop, the copies of unrolled loops, and all
+ *         that is inlined into it.
  * Gives   operations, loads and stores on vector registers, and the time that sums wait.
- * How     A row of w points is computed by ceil(w / lanes) vectors, or point by point if it is shorter than one. An inlined stage is computed as often as the text reads it, but for
- *         each place once: as often as the box has points that one point needs of it. Copies of unrolled loops are one expression: what two of them read or compute they have in common,
- *         so a tile of copies takes as much more than one point as its box is larger (the register tiles of matrix products and convolutions).
- *         A load takes as many turns as lines that it touches: where rows are read at all places, one of b bytes touches 1 + b / line. So half registers do not take twice as long.
- *         Loads that are not dense take more: every second element two registers and a shuffle; elements at places that data or another dimension decides a load each, and so those at half
- *         the pace, here more and there less, of what is inlined at half the pace. What is inlined has the pace of its reader, times that at which it is read.
- * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before, LATENCY operations' time, while there is room for
- *         the steps of others: the tile's other sums, and, where all steps of one are few, the next ones (WINDOW instructions are looked at ahead).
- *         A step that is not written out has a cost of its own, for all registers of the tile together: that of the loop, STEP operations, and where data says what it reads
- *         STEP_BY_DATA: it is found out anew, number by number. Written out it is found out once for a row. */
+ * How     A row of w points is computed by ceil(w / lanes) vectors, or point by point if it is shorter than one. An
+ *         inlined stage is computed as often as the text reads it, but for each place once: as often as the box has
+ *         points that one point needs of it. Copies of unrolled loops are one expression: what two of them read or
+ *         compute they have in common, so a tile of copies takes as much more than one point as its box is larger (the
+ *         register tiles of matrix products and convolutions). A load takes as many turns as lines that it touches:
+ *         where rows are read at all places, one of b bytes touches 1 + b / line. So half registers do not take twice
+ *         as long. Loads that are not dense take more: every second element two registers and a shuffle; elements at
+ *         places that data or another dimension decides a load each, and so those at half the pace, here more and there
+ *         less, of what is inlined at half the pace. What is inlined has the pace of its reader, times that at which it
+ *         is read.
+ * Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the one before,
+ *         LATENCY operations' time, while there is room for the steps of others: the tile's other sums, and, where all
+ *         steps of one are few, the next ones (WINDOW instructions are looked at ahead). A step that is not written out
+ *         has a cost of its own, for all registers of the tile together: that of the loop, STEP operations, and where
+ *         data says what it reads STEP_BY_DATA: it is found out anew, number by number. Written out it is found out
+ *         once for a row. */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
-enum { FAR = 1 << 16 /* apart is apart */, LINE = 64, LATENCY = 8, WINDOW = 200, STEP = 2, STEP_BY_DATA = 30, CONFLICT = 3, TILE_IN_REGISTERS = 28 };
+enum {
+    FAR               = 1 << 16 /* apart is apart */,
+    LINE              = 64,
+    LATENCY           = 8,
+    WINDOW            = 200,
+    STEP              = 2,
+    STEP_BY_DATA      = 30,
+    CONFLICT          = 3,
+    TILE_IN_REGISTERS = 28
+};
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
 typedef struct Shape {
-    int     dim;                /* of the vector loop; -1: none */
-    int     fast;               /* the dimension that is one loop with it, the faster one; -1: none */
-    double  lanes;              /* of it */
-    double  row;                /* points along it */
-    bool    whole;              /* these are all that the stage has */
-    double  registers;          /* that a vector takes */
-    int64_t copies[KN_MAX_RANK];/* of unrolled loops, by dimension */
-    double  copied;             /* their product */
-    bool    in_registers;       /* sums stay there over all steps */
+    int     dim;                 /* of the vector loop; -1: none */
+    int     fast;                /* the dimension that is one loop with it, the faster one; -1: none */
+    double  lanes;               /* of it */
+    double  row;                 /* points along it */
+    bool    whole;               /* these are all that the stage has */
+    double  registers;           /* that a vector takes */
+    int64_t copies[KN_MAX_RANK]; /* of unrolled loops, by dimension */
+    double  copied;              /* their product */
+    bool    in_registers;        /* sums stay there over all steps */
 } Shape;
 
 /* Unrolled loops among these, and the vector loop. */
@@ -68,7 +84,8 @@ static const Special *form_of(const Tiles *t, int stage)
     return &t->draft->specials[stage];
 }
 
-/* Bits of the widest type that is computed with: sums that are separated are of integers, and of no more bits than are stored. */
+/* Bits of the widest type that is computed with: sums that are separated are of integers, and of no more bits than are
+ * stored. */
 static int widest(const Tiles *t, int stage)
 {
     const Stage *s = &t->graph->stages[stage];
@@ -78,7 +95,8 @@ static int widest(const Tiles *t, int stage)
     return s->wide > 0 ? s->wide : 8;
 }
 
-/* The level around the vectors of the head: what is computed inside them is computed for all of a row, or of the part of one that a tile has. */
+/* The level around the vectors of the head: what is computed inside them is computed for all of a row, or of the part
+ * of one that a tile has. */
 static int row_level(const Tiles *t)
 {
     int level = 0;
@@ -105,22 +123,26 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->dim   = 0;
         sh->lanes = c->lanes ? c->lanes : draft_lanes(t->draft, stage);
     }
-    const bool   scans       = form_of(t, stage)->form == SPECIAL_SCAN;      /* in strips of whole vectors, step by step: no rows begin */
+    const bool scans =
+        form_of(t, stage)->form == SPECIAL_SCAN; /* in strips of whole vectors, step by step: no rows begin */
     const Box   *box         = scans ? &s->box : &tiles_box(t, level, k)->middle;
     const double in_register = (double)t->draft->vector_bits / widest(t, stage);
     if (scans) {
         sh->dim   = form_of(t, stage)->across;
         sh->lanes = in_register;
     }
-    sh->row          = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
+    sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
     if (sh->dim >= 0 && sh->dim < s->rank) {
         const Box *rows = scans || level <= row_level(t) ? box : &tiles_box(t, row_level(t), k)->middle;
-        sh->whole       = 1.25 * (double)(rows->max[sh->dim] - rows->min[sh->dim] + 1) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+        sh->whole       = 1.25 * (double)(rows->max[sh->dim] - rows->min[sh->dim] + 1) >
+                    (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     }
     if (sh->fast >= 0 && sh->fast < s->rank)
         sh->row *= (double)(box->max[sh->fast] - box->min[sh->fast] + 1);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
-    sh->in_registers = c->nest ? sums_in_nest(c->nest) : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE && s->kind == STAGE_REDUCTION && sh->row <= 4 * sh->lanes);
+    sh->in_registers = c->nest ? sums_in_nest(c->nest)
+                               : c->where == WHERE_DEFAULT || (tiles_part(t, k) == PART_INSIDE &&
+                                                               s->kind == STAGE_REDUCTION && sh->row <= 4 * sh->lanes);
 }
 
 /* Registers that are computed for each point: the inverse of the lanes that are in use. */
@@ -132,7 +154,8 @@ static double vectors_per_point(const Shape *sh)
     return vectors * sh->registers / sh->row;
 }
 
-/* Moves a scan along the dimension of its vectors, or does a scatter write where data says? Then one point comes after the other. */
+/* Moves a scan along the dimension of its vectors, or does a scatter write where data says? Then one point comes after
+ * the other. */
 static bool one_by_one(const Stage *s, int def, const Shape *sh)
 {
     if (def == 0 || (s->kind != STAGE_SCAN && s->kind != STAGE_SCATTER))
@@ -147,7 +170,8 @@ static bool is_clamped(const Reach *r, int dim)
     return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
 }
 
-/* The dimension of a producer whose elements lie side by side, as stage `reader` finds them: in a copy that was made for it, or where they are stored; of two that it runs over in one loop the slower one. */
+/* The dimension of a producer whose elements lie side by side, as stage `reader` finds them: in a copy that was made
+ * for it, or where they are stored; of two that it runs over in one loop the slower one. */
 static int dense_dim(const Draft *d, int producer, int reader, const Shape *sh)
 {
     for (int i = 0; i < d->copy_count; i++)
@@ -165,7 +189,7 @@ static double lines_touched(const Tiles *t, double bytes)
 }
 
 typedef struct Pace {
-    int64_t num, den;           /* places along the vectors for each of their points */
+    int64_t num, den; /* places along the vectors for each of their points */
 } Pace;
 
 /* The pace of what is read through an edge. What was divided is rounded: times a number it is not what it was. */
@@ -177,8 +201,10 @@ static Pace pace_of(const Pace *reader, const Reach *r)
     return p;
 }
 
-/* How many loads take the place of one dense one: see above. Reader: its pace, if it is inlined. By data: so is its place. */
-static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Pace *reader, bool by_data)
+/* How many loads take the place of one dense one: see above. Reader: its pace, if it is inlined. By data: so is its
+ * place. */
+static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Pace *reader,
+                          bool by_data)
 {
     const int    dim    = sh->dim;
     const Stage *p      = &t->graph->stages[e->producer];
@@ -187,9 +213,9 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
     for (int d = 0; d < p->rank; d++)
         across |= d != dense && e->reach[d].var == dim;
     if (form_of(t, t->stages[k])->form == SPECIAL_SCAN)
-        return 2;               /* a copy of it is dense */
+        return 2; /* a copy of it is dense */
     if (lanes > 1 && by_data && !e->gathers && !across)
-        return 0.75 * lanes;    /* where it is was found out before */
+        return 0.75 * lanes; /* where it is was found out before */
     if (lanes > 1 && (across || e->gathers || (!sh->whole && p->rank && is_clamped(&e->reach[dense], dim))))
         return 1.5 * lanes;
     if (!p->rank || e->reach[dense].var != dim || dim < 0 || lanes <= 1)
@@ -211,11 +237,11 @@ static double defs_ratio(const Stage *s, int def)
 static void unit_boxes(const Tiles *t, int k, const Shape *sh, Box *boxes)
 {
     const int stage = t->stages[k], head = t->group.head;
-    Box       unit  = tiles_box(t, 0, k)->middle;
+    Box       unit = tiles_box(t, 0, k)->middle;
     for (int d = 0; d < t->graph->stages[stage].rank; d++) {
         const int64_t middle = unit.min[d] + (unit.max[d] - unit.min[d]) / 2, copies = sh ? sh->copies[d] : 1;
-        unit.min[d]          = middle;
-        unit.max[d]          = middle + copies - 1 < unit.max[d] || middle == unit.max[d] ? middle + copies - 1 : unit.max[d];
+        unit.min[d] = middle;
+        unit.max[d] = middle + copies - 1 < unit.max[d] || middle == unit.max[d] ? middle + copies - 1 : unit.max[d];
     }
     for (int i = 0; i < t->stage_count; i++)
         boxes[t->stages[i]].max[0] = boxes[t->stages[i]].min[0] - 1;
@@ -236,12 +262,12 @@ typedef struct Walk {
     int          k;
     const Shape *sh;
     double       lanes;
-    double      *times;         /* by k: how often a stage is computed or read for each point */
-    double      *heavy;         /* the same for loads, with their weights */
-    Box         *one, *tile;    /* by stage of the graph; NULL: not needed */
-    Pace        *pace;          /* by k: of what is inlined */
-    uint32_t    *by_data;       /* by k: dimensions in which data decide the places, through what is inlined */
-    double       copied;        /* loads of copies of rows, and the stores into them */
+    double      *times;      /* by k: how often a stage is computed or read for each point */
+    double      *heavy;      /* the same for loads, with their weights */
+    Box         *one, *tile; /* by stage of the graph; NULL: not needed */
+    Pace        *pace;       /* by k: of what is inlined */
+    uint32_t    *by_data;    /* by k: dimensions in which data decide the places, through what is inlined */
+    double       copied;     /* loads of copies of rows, and the stores into them */
 } Walk;
 
 static bool inlines_any(const Tiles *t, int k)
@@ -256,8 +282,8 @@ static bool inlines_any(const Tiles *t, int k)
 /* The part of the accesses of a stage that is left: each place once, and copies share. */
 static double shared(const Walk *w, int j)
 {
-    const int    stage  = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
-    const double reads  = w->times[j], one = w->one ? (double)box_points(&w->one[stage], rank) : 0;
+    const int    stage = w->t->stages[j], rank = w->t->graph->stages[stage].rank;
+    const double reads = w->times[j], one = w->one ? (double)box_points(&w->one[stage], rank) : 0;
     double       places = one > 0 && one < reads ? one : reads;
     if (w->tile && one > 0) {
         const double copies = (double)box_points(&w->tile[stage], rank) / w->sh->copied;
@@ -298,14 +324,15 @@ static void read_of(Walk *w, int c)
 {
     const Stage *s = &w->t->graph->stages[w->t->stages[c]];
     for (int i = 0; i < s->in_count; i++) {
-        const Edge  *e     = s->in[i];
-        const int    j     = tiles_find(w->t, e->producer);
+        const Edge *e = s->in[i];
+        const int   j = tiles_find(w->t, e->producer);
         if (is_invariant(w->t, e))
             continue;
         const double   times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
-        const uint32_t by    = edge_by_data(w->t->graph, e, w->by_data[c]);
-        const double   chained = e->gathers && w->by_data[c] ? 2 : 1;        /* a table, at what was gathered: one waits for the other */
-        const double   weight  = chained * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c], by != 0);
+        const uint32_t by = edge_by_data(w->t->graph, e, w->by_data[c]);
+        const double   chained =
+            e->gathers && w->by_data[c] ? 2 : 1; /* a table, at what was gathered: one waits for the other */
+        const double weight = chained * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->pace[c], by != 0);
         w->by_data[j] |= by;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
             w->times[j] += times * row_copy_points(e);
@@ -313,13 +340,15 @@ static void read_of(Walk *w, int c)
             continue;
         }
         w->times[j] += reads;
-        if (w->sh->dim >= 0 && w->sh->dim < w->t->graph->stages[e->producer].rank && e->reach[w->sh->dim].var == w->sh->dim)
+        if (w->sh->dim >= 0 && w->sh->dim < w->t->graph->stages[e->producer].rank &&
+            e->reach[w->sh->dim].var == w->sh->dim)
             w->pace[j] = pace_of(&w->pace[c], &e->reach[w->sh->dim]);
         w->heavy[j] += reads * weight * for_all_registers(w, e);
     }
 }
 
-/* Loads from another cache where the rows that a point reads fall on the same lines of the first: those of a picture whose rows are whole pages long, and more than a cache keeps apart. */
+/* Loads from another cache where the rows that a point reads fall on the same lines of the first: those of a picture
+ * whose rows are whole pages long, and more than a cache keeps apart. */
 static double conflicts(const Walk *w, int j)
 {
     enum { PAGE = 4096, WAYS = 8 };
@@ -335,8 +364,14 @@ static double conflicts(const Walk *w, int j)
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->stage_count, all = (size_t)t->graph->stage_count;
-    Walk         w = { .t = t, .k = k, .sh = sh, .lanes = sh->row < sh->lanes ? 1 : sh->lanes / sh->registers, .times = ARENA_ARRAY(t->arena, double, n),
-                       .heavy = ARENA_ARRAY(t->arena, double, n), .pace = ARENA_ARRAY(t->arena, Pace, n), .by_data = ARENA_ARRAY(t->arena, uint32_t, n) };
+    Walk         w = { .t       = t,
+                       .k       = k,
+                       .sh      = sh,
+                       .lanes   = sh->row < sh->lanes ? 1 : sh->lanes / sh->registers,
+                       .times   = ARENA_ARRAY(t->arena, double, n),
+                       .heavy   = ARENA_ARRAY(t->arena, double, n),
+                       .pace    = ARENA_ARRAY(t->arena, Pace, n),
+                       .by_data = ARENA_ARRAY(t->arena, uint32_t, n) };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
         unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
@@ -369,7 +404,8 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 /* Operations' time that the steps of an update take beyond its own operations, for each point and register. */
 static double waits_of(const Stage *s, int def, const Shape *sh, const KernelCost *point)
 {
-    const double steps = defs_ratio(s, def), length = steps * (s->defs[def].ops + s->defs[def].loads + 1), serial = LATENCY * steps;
+    const double steps = defs_ratio(s, def), length = steps * (s->defs[def].ops + s->defs[def].loads + 1),
+                 serial = LATENCY * steps;
     const double ahead = length < WINDOW ? WINDOW / length : 1, chains = sh->registers * sh->copied * ahead;
     const double taken = serial / chains;
     return taken > point->ops ? taken - point->ops : 0;
@@ -401,13 +437,16 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     const double per    = vectors_per_point(&sh);
     KernelCost   c      = per_point(t, k, &sh);
     const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
-    c.stores            = s->begun * (sh.lanes > 1 && sh.registers <= 1 ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8) : narrow);
+    c.stores            = s->begun * (sh.lanes > 1 && sh.registers <= 1
+                                          ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8)
+                                          : narrow);
     double vectors      = per;
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
         if (one_by_one(s, i, &sh)) {
             const Special *form = form_of(t, t->stages[k]);
-            vectors             = form->form == SPECIAL_PARTS ? per : 1;        /* what is counted by parts is computed in vectors before */
+            vectors =
+                form->form == SPECIAL_PARTS ? per : 1; /* what is counted by parts is computed in vectors before */
             c.loads += steps / vectors;
             c.stores += steps / vectors;
             c.waits += LATENCY * steps / vectors / (form->form == SPECIAL_PARTS ? form->ways : 1);
@@ -420,5 +459,10 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
         }
     }
     const double at_once = sh.row * sh.copied;
-    return (KernelCost){ points * vectors * c.ops, points * vectors * c.loads, points * vectors * c.stores, points * vectors * c.waits, (at_once > 1 ? points / at_once : points) * s->begun, c.bounded };
+    return (KernelCost){ points * vectors * c.ops,
+                         points * vectors * c.loads,
+                         points * vectors * c.stores,
+                         points * vectors * c.waits,
+                         (at_once > 1 ? points / at_once : points) * s->begun,
+                         c.bounded };
 }

@@ -1,14 +1,18 @@
 /* The boxes of a group at every level of its loops.
  *
  * Takes   a group of a draft: a head with loops, members, and what they read.
- * Gives   per level and stage the box that a tile in the middle needs, and the number of points and of rows of the boxes of all tiles together.
- * How     A tile of level i is a product of ranges, one per dimension of the head, and a dimension of a member mostly depends on one of them. So the sum over all tiles of the
- *         product of extents is computed as the product over the head's dimensions of the mean extent along it, times the tiles:
+ * Gives   per level and stage the box that a tile in the middle needs, and the number of points and of rows of the
+ *         boxes of all tiles together.
+ * How     A tile of level i is a product of ranges, one per dimension of the head, and a dimension of a member mostly
+ *         depends on one of them. So the sum over all tiles of the product of extents is computed as the product over
+ *         the head's dimensions of the mean extent along it, times the tiles:
  *
- *             sum of points = tiles * product over e of (mean over the tiles along each dimension d of extent e, relative to the middle's)
+ *             sum of points = tiles * product over e of (mean over the tiles along each dimension d of extent e,
+ *             relative to the middle's)
  *
- *         Exact where the dimensions are separable. Tiles along a dimension are looked at one by one if they are few; else those at both ends, where clamps and tails
- *         are, and a sample of the others, in which a pyramid's halves are even and odd. */
+ *         Exact where the dimensions are separable. Tiles along a dimension are looked at one by one if they are few;
+ *         else those at both ends, where clamps and tails are, and a sample of the others, in which a pyramid's halves
+ *         are even and odd. */
 #include "schedulers/cost_tiles.h"
 
 #include <stdlib.h>
@@ -26,7 +30,10 @@ static int64_t extent_of(const Box *b, int d)
 static void default_loops(const Stage *head, const Machine *m, Group *g)
 {
     for (int d = head->rank - 1; d > 0; d--)
-        g->loops[g->loop_count++] = (GroupLoop){ .dim = d, .step = 1, .parallel = d == head->rank - 1 && head->kind != STAGE_SCAN && head->kind != STAGE_SCATTER };
+        g->loops[g->loop_count++] =
+            (GroupLoop){ .dim      = d,
+                         .step     = 1,
+                         .parallel = d == head->rank - 1 && head->kind != STAGE_SCAN && head->kind != STAGE_SCATTER };
     if (head->rank > 0) {
         const int lanes           = m->vector_bits / (head->wide > 0 ? head->wide : 8);
         g->loops[g->loop_count++] = (GroupLoop){ .dim = 0, .step = lanes > 0 ? lanes : 1, .vector = true };
@@ -49,7 +56,8 @@ static int64_t tiles_along(const Tiles *t, int level, int d)
     return (whole + tile - 1) / tile;
 }
 
-/* Tile number `at` along d: it ends where the whole does. (Loops of several steps whose inner step is no part of the outer one have a few more tiles than this says.) */
+/* Tile number `at` along d: it ends where the whole does. (Loops of several steps whose inner step is no part of the
+ * outer one have a few more tiles than this says.) */
 static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
 {
     const Box    *whole = &t->graph->stages[t->group.head].box;
@@ -77,13 +85,13 @@ static int compare_numbers(const void *a, const void *b)
 /* From the head to what it reads, and so on through the group. */
 static void find_stages(Tiles *t)
 {
-    const Graph *g = t->graph;
-    const size_t n = (size_t)g->stage_count;
-    t->given       = ARENA_ARRAY(t->arena, bool, n);
-    t->member      = ARENA_ARRAY(t->arena, bool, n);
-    t->joined      = ARENA_ARRAY(t->arena, bool, n);
-    t->inner       = ARENA_ARRAY(t->arena, int, n);
-    t->stages      = ARENA_ARRAY(t->arena, int, n);
+    const Graph *g          = t->graph;
+    const size_t n          = (size_t)g->stage_count;
+    t->given                = ARENA_ARRAY(t->arena, bool, n);
+    t->member               = ARENA_ARRAY(t->arena, bool, n);
+    t->joined               = ARENA_ARRAY(t->arena, bool, n);
+    t->inner                = ARENA_ARRAY(t->arena, int, n);
+    t->stages               = ARENA_ARRAY(t->arena, int, n);
     t->given[t->group.head] = t->joined[t->group.head] = t->member[t->group.head] = true;
     t->inner[t->inner_count++] = t->stages[t->stage_count++] = t->group.head;
     for (int i = 0; i < t->inner_count; i++) {
@@ -122,7 +130,9 @@ Part tiles_part(const Tiles *t, int k)
     const int stage = t->stages[k];
     if (!t->joined[stage])
         return PART_OUTSIDE;
-    return stage == t->group.head ? PART_HEAD : t->draft->choices[stage].where == WHERE_INLINE ? PART_INLINED : PART_INSIDE;
+    return stage == t->group.head                           ? PART_HEAD
+           : t->draft->choices[stage].where == WHERE_INLINE ? PART_INLINED
+                                                            : PART_INSIDE;
 }
 
 static int level_of(const Tiles *t, int k, bool store)
@@ -131,7 +141,10 @@ static int level_of(const Tiles *t, int k, bool store)
     const Choice *c     = &t->draft->choices[stage];
     int           level = t->level_count - 1;
     if (c->where == WHERE_INSIDE)
-        level = (c->at ? draft_head_level(t->draft, stage) : store || t->draft->graph->stages[stage].kind == STAGE_SCAN ? c->store : c->compute) + 1;
+        level = (c->at                                                        ? draft_head_level(t->draft, stage)
+                 : store || t->draft->graph->stages[stage].kind == STAGE_SCAN ? c->store
+                                                                              : c->compute) +
+                1;
     return level < t->level_count ? level : t->level_count - 1;
 }
 
@@ -183,7 +196,7 @@ static void note_most(LevelBox *b, int e, int64_t extent)
 /* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
 static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
-    const int64_t count = tiles_along(t, level, d);
+    const int64_t count       = tiles_along(t, level, d);
     double(*sum)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *sum);
     if (count == 1)
         return;
@@ -207,7 +220,7 @@ static void add_dimension(const Tiles *t, int level, int d, const Box *middle, B
 
 static void make_level(Tiles *t, int level, Box *boxes)
 {
-    const Stage *head = &t->graph->stages[t->group.head];
+    const Stage *head   = &t->graph->stages[t->group.head];
     Box         *middle = ARENA_ARRAY(t->arena, Box, (size_t)t->stage_count), tile = head->box;
     double(*mean)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *mean);
     t->tiles[level]            = 1;
@@ -220,7 +233,7 @@ static void make_level(Tiles *t, int level, Box *boxes)
     for (int k = 0; k < t->stage_count; k++) {
         middle[k] = t->boxes[level * t->stage_count + k].middle = boxes[t->stages[k]];
         for (int e = 0; e < KN_MAX_RANK; e++) {
-            mean[k][e]                                     = 1;
+            mean[k][e]                                   = 1;
             t->boxes[level * t->stage_count + k].most[e] = extent_of(&middle[k], e);
         }
     }
@@ -244,7 +257,9 @@ static void make_level(Tiles *t, int level, Box *boxes)
 
 void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quick, Arena *arena)
 {
-    *t = (Tiles){ .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .quick = quick, .arena = arena };
+    *t = (Tiles){
+        .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .quick = quick, .arena = arena
+    };
     if (t->group.loop_count == 0)
         default_loops(&d->graph->stages[t->group.head], m, &t->group);
     t->level_count = 1 + t->group.loop_count;

@@ -7,7 +7,7 @@ typedef struct Walk {
     const Func   *f;
     const Update *u;
     DefFacts      facts;
-    uint32_t      vars;         /* the free variables met */
+    uint32_t      vars; /* the free variables met */
 } Walk;
 
 static void note_node(const Expr *e, void *user)
@@ -83,8 +83,8 @@ static bool expands(const Func *f, const DefFacts *defs)
     for (int k = 0; k < f->update_count; k++) {
         const DefFacts *facts = &defs[k + 1];
         steps += facts->steps;
-        if (!facts->steps || steps > MOST_STEPS || !facts->own_place || facts->free != (1u << f->rank) - 1 || f->updates[k].where
-            || !has_constant_bounds(&f->updates[k]))
+        if (!facts->steps || steps > MOST_STEPS || !facts->own_place || facts->free != (1u << f->rank) - 1 ||
+            f->updates[k].where || !has_constant_bounds(&f->updates[k]))
             return false;
     }
     return true;
@@ -134,8 +134,8 @@ typedef struct Readers {
 
 static void add_reader(Readers *r, const Func *f)
 {
-    StageFacts *facts = &r->facts[f->id];
-    const TextReader *last = facts->readers.count ? &facts->readers.at[facts->readers.count - 1] : NULL;
+    StageFacts       *facts = &r->facts[f->id];
+    const TextReader *last  = facts->readers.count ? &facts->readers.at[facts->readers.count - 1] : NULL;
     if (f != r->now.func && !(last && last->func == r->now.func && last->update == r->now.update))
         vec_push(r->arena, &facts->readers, r->now);
 }

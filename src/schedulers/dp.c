@@ -1,10 +1,15 @@
 /* The scheduler `dp`: groups by dynamic programming, tiles by their cost.
  *
- * From    Jangda and Bondhugula 2020. Inlining first (section 5.1, Algorithm 3, as the plain draft has it: what costs nothing), so that groups are of what is left; then the groups
- *         (group.h: Algorithms 1 and 5 with the repair), whose cost is that of their best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are then done thoroughly.
- * Slices  A second draft has each set of stages that share slices (slices.h) as one group from the beginning; of the two the one with the least predicted time is taken.
- * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is what will be run. The cost is the common model's time.
- * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the dynamic program, or the cost. */
+ * From    Jangda and Bondhugula 2020. Inlining first (section 5.1, Algorithm 3, as the plain draft has it: what costs
+ *         nothing), so that groups are of what is left; then the groups (group.h: Algorithms 1 and 5 with the repair),
+ *         whose cost is that of their best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are then done
+ *         thoroughly.
+ * Slices  A second draft has each set of stages that share slices (slices.h) as one group from the beginning; of the
+ *         two the one with the least predicted time is taken.
+ * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is
+ *         what will be run. The cost is the common model's time.
+ * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the
+ *         dynamic program, or the cost. */
 #include "schedulers/group.h"
 #include "schedulers/slices.h"
 #include "schedulers/tile.h"
@@ -16,17 +21,17 @@ enum { STATES = 400, STAGES_PER_SECOND = 200000 };
 static const double far_more = 1.2;
 
 typedef struct Dp {
-    const Graph *g;
-    Draft        d;
-    TileSpace    tiles;
-    int         *stage_of;      /* of a node of the grouping */
-    int         *node_of;       /* of a stage; -1: it is inlined, or an input */
-    int         *stages;        /* room for a group's */
-    int          group;         /* a spare one, for what is being asked about */
-    double      *alone;         /* by node: its cost as a group of its own; 0: not asked yet */
-    double       left;          /* stages to look at */
-    const Slices **slices;      /* by stage: those that it is the head of; NULL: it is of none, or a member */
-    bool        *sliced;        /* by stage: it is a member of slices, and not the head */
+    const Graph   *g;
+    Draft          d;
+    TileSpace      tiles;
+    int           *stage_of; /* of a node of the grouping */
+    int           *node_of;  /* of a stage; -1: it is inlined, or an input */
+    int           *stages;   /* room for a group's */
+    int            group;    /* a spare one, for what is being asked about */
+    double        *alone;    /* by node: its cost as a group of its own; 0: not asked yet */
+    double         left;     /* stages to look at */
+    const Slices **slices;   /* by stage: those that it is the head of; NULL: it is of none, or a member */
+    bool          *sliced;   /* by stage: it is a member of slices, and not the head */
 } Dp;
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
@@ -37,7 +42,8 @@ static void make_node(Draft *d, int s)
     d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
 }
 
-/* What the plain draft inlines stays so, unless nothing is to be. A sum at the points of its one reader is written out if it is short; any other is a stage like others, for the search to place. */
+/* What the plain draft inlines stays so, unless nothing is to be. A sum at the points of its one reader is written out
+ * if it is short; any other is a stage like others, for the search to place. */
 static void choose_inlined(Draft *d, const SchedulerOptions *options)
 {
     for (int s = 0; s < d->graph->stage_count; s++) {
@@ -72,11 +78,12 @@ static int add_stages(Dp *dp, int s, int count)
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
-/* What may be spent is counted in stages looked at, so that the same pipeline always gets the same schedule. From a group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
+/* What may be spent is counted in stages looked at, so that the same pipeline always gets the same schedule. From a
+ * group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
 static double group_cost(void *user, const int *nodes, int count, bool *hopeless)
 {
-    Dp    *dp    = user;
-    double apart = 0;
+    Dp    *dp     = user;
+    double apart  = 0;
     int    stages = 0;
     for (int i = 0; i < count; i++) {
         stages = add_stages(dp, dp->stage_of[nodes[i]], stages);
@@ -87,7 +94,8 @@ static double group_cost(void *user, const int *nodes, int count, bool *hopeless
         *hopeless = true;
         return INFINITY;
     }
-    const double cost = tile_group(&dp->tiles, dp->stages, stages, dp->group, dp->slices[dp->stages[stages - 1]] ? TILE_SLICES : TILE_QUICK, hopeless);
+    const double cost = tile_group(&dp->tiles, dp->stages, stages, dp->group,
+                                   dp->slices[dp->stages[stages - 1]] ? TILE_SLICES : TILE_QUICK, hopeless);
     tile_apart(&dp->tiles, dp->stages, stages);
     if (count == 1)
         dp->alone[nodes[0]] = cost;
@@ -98,7 +106,8 @@ static double group_cost(void *user, const int *nodes, int count, bool *hopeless
 
 /* ---- The graph of what is not inlined ---------------------------------------------------- */
 
-/* Edges to the readers of s, and to those of what is inlined; seen[] says by which node each inlined stage was last met. */
+/* Edges to the readers of s, and to those of what is inlined; seen[] says by which node each inlined stage was last
+ * met. */
 static void add_readers(const Dp *dp, GroupGraph *gg, int node, int s, int *seen)
 {
     const Stage *st = &dp->g->stages[s];
@@ -117,7 +126,8 @@ static GroupGraph make_graph(Dp *dp, Arena *arena)
 {
     int count = 0;
     for (int s = 0; s < dp->g->stage_count; s++) {
-        dp->node_of[s] = dp->g->stages[s].kind != STAGE_INPUT && dp->d.choices[s].where == WHERE_ROOT && !dp->sliced[s] ? count : -1;
+        dp->node_of[s] =
+            dp->g->stages[s].kind != STAGE_INPUT && dp->d.choices[s].where == WHERE_ROOT && !dp->sliced[s] ? count : -1;
         if (dp->node_of[s] >= 0)
             dp->stage_of[count++] = s;
     }
@@ -145,7 +155,8 @@ static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int 
 
 /* ---- Groups that are best inlined ------------------------------------------------------------ */
 
-/* The predicted time of all groups that read a stage, by themselves or through what is inlined; each once: those with seen[] = mark are done. */
+/* The predicted time of all groups that read a stage, by themselves or through what is inlined; each once: those with
+ * seen[] = mark are done. */
 static double readers_cost(const Dp *dp, int s, int *seen, int mark)
 {
     const Stage *st = &dp->g->stages[s];
@@ -178,7 +189,8 @@ static int list_inlinable(const Dp *dp, int group)
     return count;
 }
 
-/* Algorithm 3 beyond a group: what several groups read is inlined into all of them where computing it again costs less than storing it. */
+/* Algorithm 3 beyond a group: what several groups read is inlined into all of them where computing it again costs less
+ * than storing it. */
 static void inline_groups(Dp *dp, int group_count, Arena *arena)
 {
     int    *seen = ARENA_ARRAY(arena, int, (size_t)group_count + 1);
@@ -189,7 +201,7 @@ static void inline_groups(Dp *dp, int group_count, Arena *arena)
             continue;
         const double before = cost_group_quick(&dp->d, k, dp->tiles.m) + readers_cost(dp, head, seen, 2 * k + 1);
         for (int i = 0; i < count; i++) {
-            had[i]                                = dp->d.choices[dp->stages[i]];
+            had[i]                             = dp->d.choices[dp->stages[i]];
             dp->d.choices[dp->stages[i]].where = WHERE_INLINE;
         }
         const bool better = readers_cost(dp, head, seen, 2 * k + 2) < 0.95 * before;
@@ -199,21 +211,33 @@ static void inline_groups(Dp *dp, int group_count, Arena *arena)
 }
 
 /* A draft in which these slices are groups. */
-static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions *options, const Slices *slices, int slice_count, Arena *arena)
+static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions *options, const Slices *slices,
+                        int slice_count, Arena *arena)
 {
     const size_t n  = (size_t)g->stage_count + 1;
-    Dp           dp = { .g = g, .d = draft_plain(g, m, arena), .stage_of = ARENA_ARRAY(arena, int, n), .node_of = ARENA_ARRAY(arena, int, n), .stages = ARENA_ARRAY(arena, int, n),
-                        .slices = ARENA_ARRAY(arena, const Slices *, n), .sliced = ARENA_ARRAY(arena, bool, n) };
+    Dp           dp = { .g        = g,
+                        .d        = draft_plain(g, m, arena),
+                        .stage_of = ARENA_ARRAY(arena, int, n),
+                        .node_of  = ARENA_ARRAY(arena, int, n),
+                        .stages   = ARENA_ARRAY(arena, int, n),
+                        .slices   = ARENA_ARRAY(arena, const Slices *, n),
+                        .sliced   = ARENA_ARRAY(arena, bool, n) };
     choose_inlined(&dp.d, options);
     for (int i = 0; i < slice_count; i++)
         keep_together(&dp, &slices[i]);
-    GroupGraph gg = make_graph(&dp, arena);
-    dp.tiles      = tile_space(&dp.d, m, options, arena);
-    dp.group      = dp.d.group_count;
-    dp.alone      = ARENA_ARRAY(arena, double, n);
-    dp.left       = options->budget / 2 * STAGES_PER_SECOND;
-    const GroupSearch search = { .cost = group_cost, .user = &dp, .from_readers = true, .unrepaired = options->no_repair, .states = STATES + 4 * gg.count, .seconds = options->budget / 2 };
-    const Grouping    found  = options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);
+    GroupGraph gg            = make_graph(&dp, arena);
+    dp.tiles                 = tile_space(&dp.d, m, options, arena);
+    dp.group                 = dp.d.group_count;
+    dp.alone                 = ARENA_ARRAY(arena, double, n);
+    dp.left                  = options->budget / 2 * STAGES_PER_SECOND;
+    const GroupSearch search = { .cost         = group_cost,
+                                 .user         = &dp,
+                                 .from_readers = true,
+                                 .unrepaired   = options->no_repair,
+                                 .states       = STATES + 4 * gg.count,
+                                 .seconds      = options->budget / 2 };
+    const Grouping    found =
+        options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);
     for (int k = 0; k < found.count; k++)
         take_group(&dp, &gg, &found, k);
     if (!options->no_inlining && !options->plain_cost)
@@ -231,7 +255,9 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
     const Draft plain = draft_with(g, m, options, NULL, 0, arena);
     const Draft begin = draft_plain(g, m, arena);
     Slices     *found = ARENA_ARRAY(arena, Slices, (size_t)g->stage_count + 1);
-    const int   count = options->no_slices || options->plain_cost || options->greedy_fusion ? 0 : slices_find(&begin, m->cores, found, arena);
+    const int   count = options->no_slices || options->plain_cost || options->greedy_fusion
+                            ? 0
+                            : slices_find(&begin, m->cores, found, arena);
     if (!count)
         return plain;
     const Draft sliced = draft_with(g, m, options, found, count, arena);

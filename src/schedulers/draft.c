@@ -21,8 +21,8 @@ int draft_main(const Draft *d, int s)
         if (work <= most)
             continue;
         const DefFacts *facts = &d->facts[s].defs[k + 1];
-        most = work;
-        main = facts->other_points || facts->free != (1u << st->rank) - 1 ? NO_DEF : k;
+        most                  = work;
+        main                  = facts->other_points || facts->free != (1u << st->rank) - 1 ? NO_DEF : k;
     }
     return main;
 }
@@ -38,7 +38,8 @@ static bool read_by_stage(const StageFacts *facts)
 bool draft_may_inline(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
-    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) && (d->facts[s].expands || d->specials[s].form == SPECIAL_SEPARATE);
+    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) &&
+           (d->facts[s].expands || d->specials[s].form == SPECIAL_SEPARATE);
 }
 
 int draft_host(const Draft *d, int s)
@@ -54,7 +55,8 @@ int draft_head_level(const Draft *d, int s)
     return d->choices[s].compute;
 }
 
-/* Are all definitions that read s, by themselves or by what is inlined into them, of the group, and inside the loops of its head? */
+/* Are all definitions that read s, by themselves or by what is inlined into them, of the group, and inside the loops of
+ * its head? */
 static bool readers_inside(const Draft *d, int s, int group)
 {
     const Graph *g    = d->graph;
@@ -63,7 +65,7 @@ static bool readers_inside(const Draft *d, int s, int group)
         const TextReader r  = d->facts[s].readers.at[i];
         const int        at = g->of_func[r.func->id];
         bool             ok;
-        if (at < 0)             /* no number needs it, but the text does: it is at root */
+        if (at < 0) /* no number needs it, but the text does: it is at root */
             return false;
         const Choice *c = &d->choices[at];
         if (c->where == WHERE_INLINE)
@@ -82,16 +84,18 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const Stage *st   = &d->graph->stages[s];
     const int    head = d->groups[group].head;
-    return is_defined(st) && special_may_join(d, s, head) && !st->is_output && st->out_count && s != head
-        && draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
+    return is_defined(st) && special_may_join(d, s, head) && !st->is_output && st->out_count && s != head &&
+           draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
 }
 
-/* Does it look up a table that lies in registers, whose places are bytes: a register full of places is looked up at once (codegen/llvm_table.c)? */
+/* Does it look up a table that lies in registers, whose places are bytes: a register full of places is looked up at
+ * once (codegen/llvm_table.c)? */
 static bool looks_up_bytes(const Graph *g, const Stage *st)
 {
     for (int i = 0; i < st->in_count && st->def_count == 1; i++) {
         const Stage *p = &g->stages[st->in[i]->producer];
-        if (st->in[i]->gathers && p->kind != STAGE_INPUT && p->rank == 1 && p->bytes <= 4 && box_points(&p->box, 1) <= 1 << 8)
+        if (st->in[i]->gathers && p->kind != STAGE_INPUT && p->rank == 1 && p->bytes <= 4 &&
+            box_points(&p->box, 1) <= 1 << 8)
             return true;
     }
     return false;
@@ -143,12 +147,13 @@ typedef struct Size {
     double nodes, depth;
 } Size;
 
-/* How large a stage is with all that is inlined into it: each access brings a copy of what is read, and a reduction is written out step by step, a separated one by what is left of them. */
+/* How large a stage is with all that is inlined into it: each access brings a copy of what is read, and a reduction is
+ * written out step by step, a separated one by what is left of them. */
 static Size grown(const Draft *d, const Size *sizes, int s)
 {
-    const Graph *g  = d->graph;
-    const Stage *st = &g->stages[s];
-    Size         at = { 0, 0 };
+    const Graph *g     = d->graph;
+    const Stage *st    = &g->stages[s];
+    Size         at    = { 0, 0 };
     double       steps = 1;
     for (int k = -1; k < st->func->update_count; k++) {
         const DefFacts *facts = &d->facts[s].defs[k + 1];
@@ -227,7 +232,8 @@ static Demand demand_of(const Draft *d, const Demand *demands, int s)
     for (int i = 0; i < g->stages[s].out_count; i++) {
         const Edge *e       = g->stages[s].out[i];
         const bool  through = d->choices[e->consumer].where == WHERE_INLINE;
-        demand.asked += e->accesses * (through ? demands[e->consumer].asked : g->stages[e->consumer].defs[e->update + 1].points);
+        demand.asked +=
+            e->accesses * (through ? demands[e->consumer].asked : g->stages[e->consumer].defs[e->update + 1].points);
         demand.pointwise &= e->pointwise && (!through || demands[e->consumer].pointwise);
     }
     return demand;
@@ -251,16 +257,19 @@ static bool is_read_slowly(const Stage *st)
     return false;
 }
 
-/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one, if they are dense. A sum is no element: it is best beside what reads it. */
+/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one, if they
+ * are dense. A sum is no element: it is best beside what reads it. */
 static bool is_trivial(const Graph *g, const Stage *st)
 {
     bool single = st->in_count <= (is_read_slowly(st) ? 1 : 2) && st->defs[0].ops <= FREE_OPS && !st->defs[0].gathers;
     for (int i = 0; i < st->in_count; i++)
-        single &= st->in[i]->accesses == 1 && g->stages[st->in[i]->producer].kind != STAGE_REDUCTION && !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
+        single &= st->in[i]->accesses == 1 && g->stages[st->in[i]->producer].kind != STAGE_REDUCTION &&
+                  !reads_apart(st->in[i], g->stages[st->in[i]->producer].rank);
     return single;
 }
 
-/* Several planes for each of its readers, of which each step takes one, and less work where it is read than to write all of them and read them again? */
+/* Several planes for each of its readers, of which each step takes one, and less work where it is read than to write
+ * all of them and read them again? */
 static bool is_needless_table(const Graph *g, const Stage *st, double asked)
 {
     const double work    = st->defs[0].ops + st->defs[0].loads;
@@ -270,43 +279,49 @@ static bool is_needless_table(const Graph *g, const Stage *st, double asked)
     return st->defs[0].points > MANY_PLANES * readers && asked * (work - 1) < st->defs[0].points * (work + 2);
 }
 
-/* Is it read by sums only that have no dimension of their own for vectors, and is it more than they can compute one by one beside adding? */
+/* Is it read by sums only that have no dimension of their own for vectors, and is it more than they can compute one by
+ * one beside adding? */
 static bool is_summed_singly(const Draft *d, const Stage *st)
 {
     enum { MUCH_OPS = 8, MANY_STEPS = 1024 };
     bool singly = st->out_count > 0 && st->rank > 0 && st->defs[0].ops >= MUCH_OPS;
     for (int i = 0; i < st->out_count; i++) {
         const Edge *e = st->out[i];
-        singly &= e->update >= 0 && d->graph->stages[e->consumer].kind == STAGE_REDUCTION && !d->facts[e->consumer].defs[e->update + 1].free
-               && d->graph->stages[e->consumer].defs[e->update + 1].steps >= MANY_STEPS;
+        singly &= e->update >= 0 && d->graph->stages[e->consumer].kind == STAGE_REDUCTION &&
+                  !d->facts[e->consumer].defs[e->update + 1].free &&
+                  d->graph->stages[e->consumer].defs[e->update + 1].steps >= MANY_STEPS;
     }
     return singly;
 }
 
-/* Inlining costs nothing where no point is computed more often than by itself, and hardly anything where it is cheap. */
+/* Inlining costs nothing where no point is computed more often than by itself, and hardly anything where it is
+ * cheap. */
 static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
 {
     const Stage *st    = &d->graph->stages[s];
     const double times = demand->asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
     if (st->def_count > 1 || !draft_may_inline(d, s) || is_summed_singly(d, st))
         return false;
-    return times <= 1.02 || is_needless_table(d->graph, st, demand->asked) || (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
+    return times <= 1.02 || is_needless_table(d->graph, st, demand->asked) ||
+           (times <= MOST_TIMES && (is_trivial(d->graph, st) || (demand->pointwise && st->defs[0].ops <= CHEAP_OPS)));
 }
 
-/* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else each of them would sum anew. */
+/* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else
+ * each of them would sum anew. */
 static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
 {
     const Stage *st = &g->stages[s];
-    return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->update < 0 && demand->pointwise;
+    return st->kind == STAGE_REDUCTION && !st->is_output && st->out_count == 1 && st->out[0]->update < 0 &&
+           demand->pointwise;
 }
 
 Draft draft_copy(const Draft *d, Arena *arena)
 {
     const size_t stages = (size_t)d->graph->stage_count, room = stages + 1;
-    Draft        copy   = *d;
-    copy.groups         = ARENA_ARRAY(arena, Group, room);
-    copy.choices        = ARENA_ARRAY(arena, Choice, room);
-    copy.specials       = special_new(d->graph, arena);
+    Draft        copy = *d;
+    copy.groups       = ARENA_ARRAY(arena, Group, room);
+    copy.choices      = ARENA_ARRAY(arena, Choice, room);
+    copy.specials     = special_new(d->graph, arena);
     memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
     memcpy(copy.choices, d->choices, sizeof *d->choices * stages);
     memcpy(copy.specials, d->specials, sizeof *d->specials * stages);
@@ -319,10 +334,14 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
     const StageFacts *all   = func_facts(g->pipeline, arena);
     for (int s = 0; s < g->stage_count; s++)
         facts[s] = all[g->stages[s].func->id];
-    Draft d = { .graph = g, .facts = facts, .vector_bits = m->vector_bits, .groups = ARENA_ARRAY(arena, Group, (size_t)g->stage_count + 1),
-                .choices = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1), .specials = special_new(g, arena) };
+    Draft   d       = { .graph       = g,
+                        .facts       = facts,
+                        .vector_bits = m->vector_bits,
+                        .groups      = ARENA_ARRAY(arena, Group, (size_t)g->stage_count + 1),
+                        .choices     = ARENA_ARRAY(arena, Choice, (size_t)g->stage_count + 1),
+                        .specials    = special_new(g, arena) };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->stage_count + 1);
-    for (int s = g->stage_count; s-- > 0;) {            /* readers first: an inlined stage is of its reader's group */
+    for (int s = g->stage_count; s-- > 0;) { /* readers first: an inlined stage is of its reader's group */
         const Stage *st = &g->stages[s];
         demands[s]      = demand_of(&d, demands, s);
         if (st->kind == STAGE_INPUT)

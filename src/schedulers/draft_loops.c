@@ -1,16 +1,17 @@
 /* Settling loops: those of heads and of members' nests.
  *
- * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few; fused are the last two of three and more, each all of its dimension; loops over steps are in their order, inside those that bound
- *         them; only heads are parallel. */
+ * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few;
+ *         fused are the last two of three and more, each all of its dimension; loops over steps are in their order,
+ *         inside those that bound them; only heads are parallel. */
 #include "schedulers/draft_parts.h"
 
 typedef struct Loops {
     GroupLoop      *at;
     int             count;
     const DefFacts *facts;
-    const Update   *update;     /* of a nest with loops over steps; NULL else */
-    bool            pure;       /* they are of the pure definition */
-    int             vector;     /* found so far; -1 */
+    const Update   *update; /* of a nest with loops over steps; NULL else */
+    bool            pure;   /* they are of the pure definition */
+    int             vector; /* found so far; -1 */
     int64_t         copies;
 } Loops;
 
@@ -41,8 +42,9 @@ static bool bounds_steps(const Loops *l, int loop)
 static bool may_fuse(const Loops *l, int i)
 {
     const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
-    return l->pure && i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0 && before->step == 1 && !before->parallel && !before->unroll && before->dim != l->at[i].dim
-        && neighbour(l, i, -1) < 0 && neighbour(l, i - 1, -1) < 0;
+    return l->pure && i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0 && before->step == 1 &&
+           !before->parallel && !before->unroll && before->dim != l->at[i].dim && neighbour(l, i, -1) < 0 &&
+           neighbour(l, i - 1, -1) < 0;
 }
 
 static void settle_loop(Loops *all, int i)
@@ -50,12 +52,14 @@ static void settle_loop(Loops *all, int i)
     GroupLoop *l    = &all->at[i];
     const bool last = neighbour(all, i, 1) < 0;
     l->step         = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
-    l->vector       = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_LANES * 4 && l->dim < STEP_DIM && !bounds_steps(all, i);
+    l->vector = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_LANES * 4 && l->dim < STEP_DIM &&
+                !bounds_steps(all, i);
     if (last && !l->vector)
         l->step = 1;
-    l->parallel          = l->parallel && !l->vector && all->vector < 0;
-    const int64_t extent = l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
-    l->unroll            = extent > 0 && extent * all->copies <= MOST_COPIES;
+    l->parallel = l->parallel && !l->vector && all->vector < 0;
+    const int64_t extent =
+        l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
+    l->unroll = extent > 0 && extent * all->copies <= MOST_COPIES;
     all->copies *= l->unroll ? extent : 1;
     all->vector = l->vector ? i : all->vector;
     l->fused    = l->fused && may_fuse(all, i);

@@ -24,7 +24,8 @@ void draft_settle_head(const Draft *d, Group *gr);
 /* The legal nest nearest to that of a stage, with the loops over its steps written out; NULL: there is none. */
 const Nest *draft_settle_nest(const Draft *d, int s);
 
-/* The innermost loop of these inside which something may be computed; -1: none. Nothing is inside copies of a loop body, nor inside one of two loops that are one; at the vector loop is inside the loop over vectors. */
+/* The innermost loop of these inside which something may be computed; -1: none. Nothing is inside copies of a loop
+ * body, nor inside one of two loops that are one; at the vector loop is inside the loop over vectors. */
 int draft_innermost(const GroupLoop *loops, int count);
 /* The same for a stage with a nest: nothing that its bounds read is inside its steps. */
 int draft_innermost_of(const Draft *d, int s);

@@ -4,9 +4,10 @@
  *     out.split(y, yo, yi, 64).reorder(x, c, yi, yo).parallel(yo).vectorize(x, 16).stream()
  *     gray.store_at(out, yo).compute_at(out, yi).vectorize(x, 16)
  *
- * Every function of the pipeline is spoken of, so nothing is left to defaults but what the draft leaves to them. The loops of a dimension y are named yo and yi, or
- * yo, y1 … yi; a number is put behind where such a name is taken. The lanes of a vector loop are innermost: what is inside the vector loop (the
- * steps of a reduction, copies of rows) is nested between the loop over vectors and its lanes by a second `reorder`. */
+ * Every function of the pipeline is spoken of, so nothing is left to defaults but what the draft leaves to them. The
+ * loops of a dimension y are named yo and yi, or yo, y1 … yi; a number is put behind where such a name is taken. The
+ * lanes of a vector loop are innermost: what is inside the vector loop (the steps of a reduction, copies of rows) is
+ * nested between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/defs.h"
 #include "schedulers/draft.h"
 #include "schedulers/row_copies.h"
@@ -23,10 +24,10 @@ typedef struct Printer {
 typedef struct Names {
     Text         *out;
     const Func   *func;
-    const Update *update;               /* NULL: the pure definition */
+    const Update *update; /* NULL: the pure definition */
     const char   *names[MOST_NAMES];
     int           count;
-    const char   *taken[MOST_NAMES];    /* arguments and reduction variables too */
+    const char   *taken[MOST_NAMES]; /* arguments and reduction variables too */
     int           taken_count;
 } Names;
 
@@ -43,7 +44,7 @@ static bool is_taken(const Names *n, const char *name)
 static const char *take_name(Names *n, const char *arg, const char *suffix)
 {
     Arena      *arena = n->out->arena;
-    const char *base  = arena_printf(arena, "%s%s", arg, suffix), *name = base;
+    const char *base = arena_printf(arena, "%s%s", arg, suffix), *name = base;
     for (int i = 1; is_taken(n, name); i++)
         name = arena_printf(arena, "%s_%d", base, i);
     if (n->taken_count < MOST_NAMES)
@@ -92,7 +93,8 @@ static void move_last(Names *n, int at)
     n->names[n->count - 1] = name;
 }
 
-/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector), whose lanes are innermost. `natural`: that order needs no words. */
+/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector),
+ * whose lanes are innermost. `natural`: that order needs no words. */
 static void print_nest(Names *n, int vector, int64_t lanes, bool natural)
 {
     if (vector >= 0 && !lanes) {
@@ -136,13 +138,13 @@ static bool is_natural(const Names *n)
     return true;
 }
 
-/* As the default schedule has it: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's points outside its steps where they
- * may be, but its rows inside long reductions. */
+/* As the default schedule has it: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's
+ * points outside its steps where they may be, but its rows inside long reductions. */
 static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
 {
     const Func     *f     = p->d->graph->stages[s].func;
     const DefFacts *facts = &p->d->facts[s].defs[update + 1];
-    Names            n     = nest_begin(p->out, f, update);
+    Names           n     = nest_begin(p->out, f, update);
     const bool      rows  = (facts->free & 1u) && !(facts->bounding & 1u) && lanes > 1;
     const bool      inner = facts->steps > 0 && facts->steps <= SHORT_REDUCTION;
     int             x     = -1;
@@ -193,10 +195,11 @@ static void print_updates(const Printer *p, int s, int done, int lanes, bool par
 
 /* ---- Loops that the draft has -------------------------------------------------------------- */
 
-/* The loops of a stage's main definition: a head's, or a member's nest; and their names, the same wherever they are asked for. */
+/* The loops of a stage's main definition: a head's, or a member's nest; and their names, the same wherever they are
+ * asked for. */
 typedef struct Loops {
     int              stage, count;
-    const GroupLoop *at;                /* NULL: the default schedule's */
+    const GroupLoop *at; /* NULL: the default schedule's */
     const char      *names[MOST_GROUP_LOOPS];
 } Loops;
 
@@ -234,7 +237,7 @@ static Loops loops_of(const Printer *p, int s)
         int         count;
         const int   place  = place_in_dim(&l, i, &count);
         const char *suffix = place == 0 ? "o" : place == count - 1 ? "i" : arena_printf(p->out->arena, "%d", place);
-        l.names[i]         = count == 1 ? variable_of(&n, l.at[i].dim) : take_name(&n, variable_of(&n, l.at[i].dim), suffix);
+        l.names[i] = count == 1 ? variable_of(&n, l.at[i].dim) : take_name(&n, variable_of(&n, l.at[i].dim), suffix);
     }
     return l;
 }
@@ -278,19 +281,20 @@ static bool has_members(const Draft *d, int group)
     return false;
 }
 
-/* Is the last piece, of several vectors, of a head's rows best as wide as the others, beginning earlier: so that what is computed for a piece has a width that is known? Where little is computed twice by
- * that. */
+/* Is the last piece, of several vectors, of a head's rows best as wide as the others, beginning earlier: so that what
+ * is computed for a piece has a width that is known? Where little is computed twice by that. */
 static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
 {
     const Stage *s = &d->graph->stages[l->stage];
-    if (l->at[loop].dim != 0 || s->def_count > 1 || d->choices[l->stage].where != WHERE_ROOT || !has_members(d, d->choices[l->stage].group)
-        || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
+    if (l->at[loop].dim != 0 || s->def_count > 1 || d->choices[l->stage].where != WHERE_ROOT ||
+        !has_members(d, d->choices[l->stage].group) || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
         return false;
     const int64_t all = s->box.max[0] - s->box.min[0] + 1, step = l->at[loop].step, over = (step - all % step) % step;
     return all >= step && over * MOST_OVER <= all;
 }
 
-/* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost loop. */
+/* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost
+ * loop. */
 static void print_splits(const Draft *d, const Names *n, const Loops *l, int update)
 {
     for (int i = 0; i < l->count; i++) {
@@ -299,12 +303,14 @@ static void print_splits(const Draft *d, const Names *n, const Loops *l, int upd
         for (int k = i + 1; k < l->count; k++)
             last = l->at[k].dim == l->at[i].dim ? k : last;
         if (place < count - 1 && has_loop(l, i, update))
-            text_printf(n->out, ".split(%s, %s, %s, %lld%s)", place ? l->names[last] : variable_of(n, l->at[i].dim), l->names[i], l->names[last],
-                        (long long)l->at[i].step, count == 2 && !place && keeps_width(d, l, i, last) ? ", tail: shift_inward" : "");
+            text_printf(n->out, ".split(%s, %s, %s, %lld%s)", place ? l->names[last] : variable_of(n, l->at[i].dim),
+                        l->names[i], l->names[last], (long long)l->at[i].step,
+                        count == 2 && !place && keeps_width(d, l, i, last) ? ", tail: shift_inward" : "");
     }
 }
 
-/* Where the steps of a reduction are if the loops do not say it: inside all loops but copies, and inside the loop over vectors. */
+/* Where the steps of a reduction are if the loops do not say it: inside all loops but copies, and inside the loop over
+ * vectors. */
 static int reduction_place(const Loops *l)
 {
     int  at   = l->count;
@@ -331,24 +337,26 @@ static void print_fused(Names *n, const Loops *l, int64_t lanes)
     const char *slow = n->names[n->count - 1], *fast = n->names[n->count - 2];
     for (int i = 0; i < l->count && n->taken_count < MOST_NAMES; i++)
         n->taken[n->taken_count++] = l->names[i];
-    const char *both        = take_name(n, fast, slow);
-    n->names[n->count - 1]  = fast;
-    n->names[n->count - 2]  = slow;
+    const char *both       = take_name(n, fast, slow);
+    n->names[n->count - 1] = fast;
+    n->names[n->count - 2] = slow;
     print_reorder(n, 0, n->count);
     text_printf(n->out, ".fuse(%s, %s, %s).vectorize(%s, %lld)", fast, slow, both, both, (long long)lanes);
 }
 
-/* Is the last loop one over copies of planes? They are inside the lanes: one vector's code for all of them, so that what they have in common is found. */
+/* Is the last loop one over copies of planes? They are inside the lanes: one vector's code for all of them, so that
+ * what they have in common is found. */
 static bool copies_planes(const Printer *p, const Loops *l)
 {
     const GroupLoop *last = &l->at[l->count - 1];
-    return p->d->graph->stages[l->stage].kind == STAGE_PURE && last->unroll && last->dim >= 2 && l->count > 1 && l->at[l->count - 2].vector;
+    return p->d->graph->stages[l->stage].kind == STAGE_PURE && last->unroll && last->dim >= 2 && l->count > 1 &&
+           l->at[l->count - 2].vector;
 }
 
 static void print_loops(const Printer *p, const Loops *l, int update)
 {
-    const int steps   = reduction_place(l);
-    int       vector  = -1, last = 0;
+    const int steps  = reduction_place(l);
+    int       vector = -1, last = 0;
     int64_t   lanes   = 0;
     bool      natural = update < 0;
     Names     n       = nest_begin(p->out, p->d->graph->stages[l->stage].func, update);
@@ -414,7 +422,8 @@ static void print_alignment(const Printer *p, int s)
 static void print_fetch(const Printer *p, const Group *gr, const Loops *loops)
 {
     if (gr->fetched)
-        text_printf(p->out, ".prefetch(%s, %s, %d)", p->d->graph->stages[gr->fetched - 1].func->name, loops->names[gr->fetch_loop], gr->ahead);
+        text_printf(p->out, ".prefetch(%s, %s, %d)", p->d->graph->stages[gr->fetched - 1].func->name,
+                    loops->names[gr->fetch_loop], gr->ahead);
 }
 
 /* ---- Heads and members ------------------------------------------------------------------ */
@@ -463,8 +472,9 @@ static void print_member(const Printer *p, int s)
     const Func   *f     = p->d->graph->stages[s].func;
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
     const Loops   loops = loops_of(p, s), host = loops_of(p, draft_host(p->d, s));
-    const int     next  = c->chain ? draft_chain_reader(p->d, s) : -1;
-    const bool    apart = next >= 0 && next != host.stage;      /* stored in the loops of one stage, computed in those of another */
+    const int     next = c->chain ? draft_chain_reader(p->d, s) : -1;
+    const bool    apart =
+        next >= 0 && next != host.stage; /* stored in the loops of one stage, computed in those of another */
     text_add(p->out, f->name);
     print_alignment(p, s);
     if (c->store != c->compute || apart)
@@ -481,7 +491,8 @@ static void print_member(const Printer *p, int s)
     else
         print_plain(p, s, -1, lanes, false);
     if (c->with)
-        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->stages[c->with - 1].func->name, p->d->graph->stages[c->with - 1].func->args[0]);
+        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->stages[c->with - 1].func->name,
+                    p->d->graph->stages[c->with - 1].func->args[0]);
     text_add(p->out, "\n");
     if (loops.at && main >= 0) {
         print_name(p->out, f, main);
@@ -522,7 +533,8 @@ static void print_stages(const Printer *p, int group, Where where, const char *b
 {
     int count = 0;
     for (int s = 0; s < p->d->graph->stage_count; s++)
-        if (p->d->choices[s].group == group && p->d->choices[s].where == where && p->d->graph->stages[s].kind != STAGE_INPUT)
+        if (p->d->choices[s].group == group && p->d->choices[s].where == where &&
+            p->d->graph->stages[s].kind != STAGE_INPUT)
             text_printf(p->out, "%s%s", count++ ? ", " : before, p->d->graph->stages[s].func->name);
 }
 
@@ -532,8 +544,8 @@ static void print_pieces(const Printer *p, const Group *gr)
     int count = 0;
     for (int i = 0; i < gr->loop_count; i++)
         if (gr->loops[i].step > 1 && !gr->loops[i].vector)
-            text_printf(p->out, "%s %s %lld", count++ ? "," : ", in pieces of", p->d->graph->stages[gr->head].func->args[gr->loops[i].dim],
-                        (long long)gr->loops[i].step);
+            text_printf(p->out, "%s %s %lld", count++ ? "," : ", in pieces of",
+                        p->d->graph->stages[gr->head].func->args[gr->loops[i].dim], (long long)gr->loops[i].step);
 }
 
 /* What is inlined into a group, or, group -1, into what is left to the compiler. */

@@ -2,7 +2,8 @@
  *
  *     inlining    draft.c
  *     loops       of heads and members: draft_loops.c
- *     levels      readers first: a member's level encloses all its readers, and no parallel loop is between storage and computing
+ *     levels      readers first: a member's level encloses all its readers, and no parallel loop is between storage and
+ *                 computing
  *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed
  *     fetching    ahead: of what is whole and read in that loop */
 #include "schedulers/draft_parts.h"
@@ -12,7 +13,8 @@
 
 /* ---- Levels ----------------------------------------------------------------------------- */
 
-/* Inside that loop of that stage's main definition; at root the stage is ROOT. A host has a greater number than what is inside its loops. */
+/* Inside that loop of that stage's main definition; at root the stage is ROOT. A host has a greater number than what is
+ * inside its loops. */
 typedef struct Level {
     int stage, loop;
 } Level;
@@ -56,7 +58,8 @@ static Level level_of_reader(const Draft *d, const Group *gr, int s, int update)
     return outward(d, (Level){ s, 0 });
 }
 
-/* The innermost level around all that read s, `found` among them. What is inlined stands for those that it is inlined into. */
+/* The innermost level around all that read s, `found` among them. What is inlined stands for those that it is inlined
+ * into. */
 static Level level_of_readers(const Draft *d, const Group *gr, int s, const Level *found)
 {
     Level all = found ? *found : (Level){ -1, MOST_GROUP_LOOPS };
@@ -77,15 +80,18 @@ static Level level_of_readers(const Draft *d, const Group *gr, int s, const Leve
 static bool may_host(const Draft *d, int s, int at)
 {
     const Choice *c = &d->choices[at > 0 ? at - 1 : 0];
-    return at > s + 1 && at <= d->graph->stage_count && c->where == WHERE_INSIDE && c->group == d->choices[s].group && c->nest;
+    return at > s + 1 && at <= d->graph->stage_count && c->where == WHERE_INSIDE && c->group == d->choices[s].group &&
+           c->nest;
 }
 
 static const GroupLoop *loops_of(const Draft *d, int host)
 {
-    return d->choices[host].where == WHERE_INSIDE ? d->choices[host].nest->loops : d->groups[d->choices[host].group].loops;
+    return d->choices[host].where == WHERE_INSIDE ? d->choices[host].nest->loops
+                                                  : d->groups[d->choices[host].group].loops;
 }
 
-/* Is the one reader the head, or a link too that is computed at the same level, and can anything be inside its loops? */
+/* Is the one reader the head, or a link too that is computed at the same level, and can anything be inside its
+ * loops? */
 static bool may_chain(const Draft *d, int s)
 {
     const Choice *c      = &d->choices[s];
@@ -93,7 +99,8 @@ static bool may_chain(const Draft *d, int s)
     if (reader < 0)
         return false;
     const Choice *r = &d->choices[reader];
-    return reader == d->groups[c->group].head || (r->where == WHERE_INSIDE && r->group == c->group && r->chain && r->compute == c->compute && draft_innermost_of(d, reader) >= 0);
+    return reader == d->groups[c->group].head || (r->where == WHERE_INSIDE && r->group == c->group && r->chain &&
+                                                  r->compute == c->compute && draft_innermost_of(d, reader) >= 0);
 }
 
 static void settle_level(Draft *d, int s)
@@ -106,16 +113,16 @@ static void settle_level(Draft *d, int s)
         draft_make_root(d, s);
         return;
     }
-    c->nest          = draft_settle_nest(d, s);
-    const Level all  = level_of_readers(d, gr, s, NULL);
-    c->at            = may_host(d, s, c->at) && within(d, all, c->at - 1).stage == c->at - 1 ? c->at : 0;
-    const int   host = draft_host(d, s), most = within(d, all, host).loop;
-    c->compute       = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
-    c->store         = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;
+    c->nest         = draft_settle_nest(d, s);
+    const Level all = level_of_readers(d, gr, s, NULL);
+    c->at           = may_host(d, s, c->at) && within(d, all, c->at - 1).stage == c->at - 1 ? c->at : 0;
+    const int host = draft_host(d, s), most = within(d, all, host).loop;
+    c->compute = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
+    c->store   = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;
     for (int i = c->compute; i > c->store; i--)
         if (loops_of(d, host)[i].parallel)
             c->store = i;
-    if (d->graph->stages[s].kind == STAGE_SCAN)         /* a part of its steps is no step: it does not slide */
+    if (d->graph->stages[s].kind == STAGE_SCAN) /* a part of its steps is no step: it does not slide */
         c->compute = c->store;
     c->chain = c->chain && may_chain(d, s);
     c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_LANES ? 4 * MOST_LANES : c->lanes;
@@ -155,7 +162,8 @@ static bool reads_itself(const Draft *d, const StagedCopy *copy)
 {
     const StageFacts *facts = &d->facts[copy->of];
     for (size_t i = 0; i < facts->readers.count; i++)
-        if (facts->readers.at[i].func == d->graph->stages[copy->reader].func && facts->readers.at[i].update == draft_main(d, copy->reader))
+        if (facts->readers.at[i].func == d->graph->stages[copy->reader].func &&
+            facts->readers.at[i].update == draft_main(d, copy->reader))
             return true;
     return false;
 }
@@ -170,8 +178,10 @@ static bool may_copy(const Draft *d, const StagedCopy *copy, const StagedCopy *b
     for (int i = 0; i < count; i++)
         if (before[i].of == copy->of)
             return false;
-    return of->rank && !of->is_output && (of->kind == STAGE_INPUT || (is_defined(of) && d->choices[copy->of].where == WHERE_ROOT))
-        && (reader == WHERE_ROOT || reader == WHERE_INSIDE) && draft_main(d, copy->reader) != NO_DEF && reads_itself(d, copy);
+    return of->rank && !of->is_output &&
+           (of->kind == STAGE_INPUT || (is_defined(of) && d->choices[copy->of].where == WHERE_ROOT)) &&
+           (reader == WHERE_ROOT || reader == WHERE_INSIDE) && draft_main(d, copy->reader) != NO_DEF &&
+           reads_itself(d, copy);
 }
 
 static void settle_copies(Draft *d)
@@ -184,7 +194,8 @@ static void settle_copies(Draft *d)
             continue;
         const Choice *reader = &d->choices[copy.reader];
         const Group  *gr     = &d->groups[reader->group];
-        const int     most   = reader->where == WHERE_INSIDE ? draft_head_level(d, copy.reader) : draft_innermost(gr->loops, gr->loop_count);
+        const int     most   = reader->where == WHERE_INSIDE ? draft_head_level(d, copy.reader)
+                                                             : draft_innermost(gr->loops, gr->loop_count);
         copy.compute         = copy.compute < -1 ? -1 : copy.compute > most ? most : copy.compute;
         copy.lanes           = copy.lanes < 1 ? 1 : copy.lanes > 4 * MOST_LANES ? 4 * MOST_LANES : copy.lanes;
         copy.memory          = is_permutation(copy.memory, d->graph->stages[copy.of].rank) ? copy.memory : NULL;
@@ -206,8 +217,9 @@ static bool takes_rows(const Draft *d, int f, int reader)
     return false;
 }
 
-/* Is stage f read in that loop of the group's head: by the head, or by a member or for a row that is computed there? What is inlined stands for those that it is inlined into, but
- * for a tuple, of which they may read another component. */
+/* Is stage f read in that loop of the group's head: by the head, or by a member or for a row that is computed there?
+ * What is inlined stands for those that it is inlined into, but for a tuple, of which they may read another
+ * component. */
 static bool is_read_in(const Draft *d, int f, int group, int loop)
 {
     const Group *gr = &d->groups[group];
@@ -218,7 +230,8 @@ static bool is_read_in(const Draft *d, int f, int group, int loop)
             continue;
         const Choice *c = &d->choices[at];
         if (c->where == WHERE_INLINE ? r.func->component_count == 1 && is_read_in(d, at, group, loop)
-            : at == gr->head ? r.update == draft_main(d, at) && (!takes_rows(d, f, at) || draft_row_level(gr->loops, gr->loop_count) >= loop)
+            : at == gr->head         ? r.update == draft_main(d, at) &&
+                                   (!takes_rows(d, f, at) || draft_row_level(gr->loops, gr->loop_count) >= loop)
                              : c->where == WHERE_INSIDE && c->group == group && draft_head_level(d, at) >= loop)
             return true;
     }
@@ -232,7 +245,9 @@ static bool is_outside(const Draft *d, int f, int group)
     for (int i = 0; i < d->copy_count; i++)
         if (d->copies[i].of == f)
             return false;
-    return st->rank > 0 && d->specials[f].form == SPECIAL_NONE && (st->kind == STAGE_INPUT || (is_defined(st) && d->choices[f].where == WHERE_ROOT && d->choices[f].group != group));
+    return st->rank > 0 && d->specials[f].form == SPECIAL_NONE &&
+           (st->kind == STAGE_INPUT ||
+            (is_defined(st) && d->choices[f].where == WHERE_ROOT && d->choices[f].group != group));
 }
 
 /* A loop that runs one iteration after the other, around the vectors. */
@@ -250,7 +265,8 @@ static void settle_fetch(Draft *d, int group)
 {
     Group    *gr = &d->groups[group];
     const int f  = gr->fetched - 1;
-    if (f < 0 || f >= d->graph->stage_count || gr->ahead < 1 || gr->ahead > MOST_AHEAD || !may_fetch_in(gr, gr->fetch_loop) || !is_outside(d, f, group) || !is_read_in(d, f, group, gr->fetch_loop))
+    if (f < 0 || f >= d->graph->stage_count || gr->ahead < 1 || gr->ahead > MOST_AHEAD ||
+        !may_fetch_in(gr, gr->fetch_loop) || !is_outside(d, f, group) || !is_read_in(d, f, group, gr->fetch_loop))
         gr->fetched = 0;
 }
 
@@ -312,6 +328,6 @@ void draft_settle(Draft *d)
     for (int i = 0; i < d->group_count; i++)
         settle_fetch(d, i);
     scratch_end(&scratch);
-    if (has_lost_form(d))           /* what has no form now never has one again */
+    if (has_lost_form(d)) /* what has no form now never has one again */
         draft_settle(d);
 }

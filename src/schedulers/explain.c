@@ -10,14 +10,14 @@
 #include <math.h>
 
 enum { MOST_TRIED = 200 /* of a draft */, MOST_LINES = 512 };
-static const double no_gain = 0.005;        /* of the time of a group */
+static const double no_gain = 0.005; /* of the time of a group */
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
 const char *explain_bytes(Arena *arena, double bytes)
 {
     static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
-    int unit = 0;
+    int                      unit    = 0;
     for (; bytes >= 1000 && unit < 4; unit++)
         bytes /= 1024;
     return arena_printf(arena, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
@@ -25,7 +25,9 @@ const char *explain_bytes(Arena *arena, double bytes)
 
 const char *explain_time(Arena *arena, double ns)
 {
-    return ns < 1e3 ? arena_printf(arena, "%.0f ns", ns) : ns < 1e6 ? arena_printf(arena, "%.3g us", ns / 1e3) : arena_printf(arena, "%.3g ms", ns / 1e6);
+    return ns < 1e3   ? arena_printf(arena, "%.0f ns", ns)
+           : ns < 1e6 ? arena_printf(arena, "%.3g us", ns / 1e3)
+                      : arena_printf(arena, "%.3g ms", ns / 1e6);
 }
 
 static const char *name_of(const Draft *d, int stage)
@@ -33,7 +35,8 @@ static const char *name_of(const Draft *d, int stage)
     return d->graph->stages[stage].func->name;
 }
 
-const char *const explain_titles[EXPLAIN_COLUMNS] = { "group", "stages", "tile", "footprint", "redundant", "live in", "live out", "tasks", "predicted", "bound by" };
+const char *const explain_titles[EXPLAIN_COLUMNS] = { "group",   "stages",   "tile",  "footprint", "redundant",
+                                                      "live in", "live out", "tasks", "predicted", "bound by" };
 
 bool explain_is_words(int column)
 {
@@ -50,7 +53,8 @@ static const char *tile_text(const Draft *d, int group, Arena *arena)
         for (int k = i + 1; k < gr->loop_count; k++)
             last = last && gr->loops[k].dim != gr->loops[i].dim;
         if (!last)
-            text_printf(&t, "%s%s %lld", t.count ? ", " : "", d->graph->stages[gr->head].func->args[gr->loops[i].dim], (long long)gr->loops[i].step);
+            text_printf(&t, "%s%s %lld", t.count ? ", " : "", d->graph->stages[gr->head].func->args[gr->loops[i].dim],
+                        (long long)gr->loops[i].step);
     }
     return t.count ? text_string(&t) : "-";
 }
@@ -85,7 +89,8 @@ void explain_row(const Explained *x, int group, Arena *arena, const char *cells[
     cells[at++]           = explain_bytes(arena, c->live_out);
     cells[at++]           = arena_printf(arena, "%.0f", c->tasks);
     cells[at++]           = explain_time(arena, c->ns);
-    cells[at++]           = arena_printf(arena, "%s %.0f %%", cost_term_names[term], c->ns > 0 ? 100 * fmin(c->term[term] / c->ns, 1) : 0);
+    cells[at++] =
+        arena_printf(arena, "%s %.0f %%", cost_term_names[term], c->ns > 0 ? 100 * fmin(c->term[term] / c->ns, 1) : 0);
 }
 
 const char *explain_refused(const Explained *x, int group, Arena *arena)
@@ -138,8 +143,8 @@ int explain_reads(const Explained *x, int to, Arena *arena, GroupRead **out)
 {
     const Graph *g    = x->d->graph;
     GroupRead   *list = *out = ARENA_ARRAY(arena, GroupRead, (size_t)g->stage_count + 1);
-    bool        *of   = ARENA_ARRAY(arena, bool, (size_t)g->stage_count + 1);
-    int          count = 0;
+    bool        *of          = ARENA_ARRAY(arena, bool, (size_t)g->stage_count + 1);
+    int          count       = 0;
     for (int s = g->stage_count; s-- > 0;)
         of[s] = is_of(x->d, s, to, of);
     for (int s = 0; s < g->stage_count; s++) {
@@ -175,8 +180,8 @@ static void add_members(const Explained *x, int group, int level, Lines *l)
         const Choice *c = &d->choices[s];
         if (c->where != WHERE_INSIDE || c->group != group)
             continue;
-        const bool hosted = draft_host(d, s) != d->groups[group].head;
-        const char *held  = explain_bytes(l->arena, (double)x->stages[s].held);
+        const bool  hosted = draft_host(d, s) != d->groups[group].head;
+        const char *held   = explain_bytes(l->arena, (double)x->stages[s].held);
         if (!hosted && c->store == level && c->compute != level)
             add_line(l, level + 1, arena_printf(l->arena, "keep %s (%s)", name_of(d, s), held));
         if (!hosted && c->compute == level && c->store == level)
@@ -184,7 +189,8 @@ static void add_members(const Explained *x, int group, int level, Lines *l)
         else if (!hosted && c->compute == level)
             add_line(l, level + 1, arena_printf(l->arena, "%s, what is new of it", name_of(d, s)));
         else if (hosted && draft_head_level(d, s) == level)
-            add_line(l, level + 2, arena_printf(l->arena, "%s, inside the loops of %s", name_of(d, s), name_of(d, draft_host(d, s))));
+            add_line(l, level + 2,
+                     arena_printf(l->arena, "%s, inside the loops of %s", name_of(d, s), name_of(d, draft_host(d, s))));
     }
 }
 
@@ -195,7 +201,8 @@ static const char *loop_text(const Explained *x, const Group *gr, int i, Arena *
     if (l->vector)
         return arena_printf(arena, "for %s in vectors of %lld", v, (long long)l->step);
     const char *pieces = l->step > 1 ? arena_printf(arena, " in pieces of %lld", (long long)l->step) : "";
-    return arena_printf(arena, "for %s%s%s%s", v, pieces, l->parallel ? ", parallel" : "", l->unroll ? ", unrolled" : "");
+    return arena_printf(arena, "for %s%s%s%s", v, pieces, l->parallel ? ", parallel" : "",
+                        l->unroll ? ", unrolled" : "");
 }
 
 int explain_nest(const Explained *x, int group, Arena *arena, const char ***lines)
@@ -212,7 +219,8 @@ int explain_nest(const Explained *x, int group, Arena *arena, const char ***line
     for (int s = 0; s < d->graph->stage_count; s++)
         if (d->choices[s].where == WHERE_DEFAULT && d->choices[s].group == group)
             add_line(&l, gr->loop_count, name_of(d, s));
-    add_line(&l, gr->loop_count, arena_printf(arena, "%s%s", name_of(d, gr->head), gr->stream ? ", past the cache" : ""));
+    add_line(&l, gr->loop_count,
+             arena_printf(arena, "%s%s", name_of(d, gr->head), gr->stream ? ", past the cache" : ""));
     for (int s = 0; s < d->graph->stage_count; s++)
         if (d->choices[s].where == WHERE_INLINE && d->choices[s].group == group)
             add_line(&l, gr->loop_count + 1, arena_printf(arena, "%s, inlined", name_of(d, s)));
@@ -225,7 +233,7 @@ int explain_nest(const Explained *x, int group, Arena *arena, const char ***line
 typedef struct Trial {
     Explained *x;
     Arena     *keep, *scratch;
-    double     terms[TERM_COUNT];       /* of the draft itself, over all groups */
+    double     terms[TERM_COUNT]; /* of the draft itself, over all groups */
     int        tried;
 } Trial;
 
@@ -247,11 +255,12 @@ static bool is_same(const Draft *a, const Draft *b)
 {
     bool same = a->group_count == b->group_count;
     for (int i = 0; i < a->group_count && same; i++)
-        same = a->groups[i].head == b->groups[i].head && a->groups[i].loop_count == b->groups[i].loop_count
-            && !memcmp(a->groups[i].loops, b->groups[i].loops, sizeof *a->groups[i].loops * (size_t)a->groups[i].loop_count);
+        same = a->groups[i].head == b->groups[i].head && a->groups[i].loop_count == b->groups[i].loop_count &&
+               !memcmp(a->groups[i].loops, b->groups[i].loops,
+                       sizeof *a->groups[i].loops * (size_t)a->groups[i].loop_count);
     for (int s = 0; s < a->graph->stage_count && same; s++)
-        same = a->choices[s].where == b->choices[s].where && a->choices[s].group == b->choices[s].group && a->choices[s].compute == b->choices[s].compute
-            && a->choices[s].store == b->choices[s].store;
+        same = a->choices[s].where == b->choices[s].where && a->choices[s].group == b->choices[s].group &&
+               a->choices[s].compute == b->choices[s].compute && a->choices[s].store == b->choices[s].store;
     return same;
 }
 
@@ -259,7 +268,7 @@ static bool is_same(const Draft *a, const Draft *b)
  * else 0. */
 static int64_t exceeds_l2(const Explained *x, const Draft *changed, int stage)
 {
-    const int group  = changed->choices[stage].group, before = x->d->choices[changed->groups[group].head].group;
+    const int group = changed->choices[stage].group, before = x->d->choices[changed->groups[group].head].group;
     GroupCost c;
     cost_group(changed, group, x->m, NULL, &c);
     return c.footprint > x->m->l2 && x->costs[before].footprint <= x->m->l2 ? c.footprint : 0;
@@ -290,8 +299,8 @@ static void try_draft(Trial *t, int group, Draft *changed, RuleOf rule, const ch
 
 static void try_member(Trial *t, int s)
 {
-    const int group = t->x->d->choices[s].group;
-    Draft     apart = draft_copy(t->x->d, t->scratch);
+    const int group                 = t->x->d->choices[s].group;
+    Draft     apart                 = draft_copy(t->x->d, t->scratch);
     apart.groups[apart.group_count] = (Group){ .head = s };
     apart.choices[s]                = (Choice){ .where = WHERE_ROOT, .group = apart.group_count++ };
     try_draft(t, group, &apart, RULE_OF_GROUPS, arena_printf(t->scratch, "%s at root", name_of(&apart, s)));
@@ -341,7 +350,8 @@ static void try_together(Trial *t, int group)
         return;
     }
     for (int s = d.graph->stage_count; s-- > 0;)
-        if (d.choices[s].where == WHERE_INSIDE && d.choices[s].group == into && draft_host(&d, s) == d.groups[into].head) {
+        if (d.choices[s].where == WHERE_INSIDE && d.choices[s].group == into &&
+            draft_host(&d, s) == d.groups[into].head) {
             like.compute = d.choices[s].compute;
             like.store   = d.choices[s].store;
         }
@@ -395,11 +405,11 @@ void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *
         x->ns += x->costs[i].ns;
     }
     int count = 0;
-    for (int s = 0; s < d->graph->stage_count; s++) {       /* what is read comes first */
+    for (int s = 0; s < d->graph->stage_count; s++) { /* what is read comes first */
         x->functions += d->graph->stages[s].kind != STAGE_INPUT;
         if (d->choices[s].where != WHERE_ROOT || d->choices[s].group < 0)
             continue;
-        x->order[count]                  = d->choices[s].group;
+        x->order[count]                = d->choices[s].group;
         x->number[d->choices[s].group] = ++count;
     }
     Arena scratch;

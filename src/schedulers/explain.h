@@ -1,4 +1,5 @@
-/* Why a schedule is as it is: what its groups compute, hold and move, what bounds each, and the best that was refused; as text and as a page. */
+/* Why a schedule is as it is: what its groups compute, hold and move, what bounds each, and the best that was refused;
+ * as text and as a page. */
 #ifndef KILN_SCHEDULERS_EXPLAIN_H
 #define KILN_SCHEDULERS_EXPLAIN_H
 
@@ -6,20 +7,20 @@
 
 /* A small change of the draft that was not made: of those tried for a group the fastest. */
 typedef struct Refused {
-    const char *what;           /* "blurx at root"; NULL: none was legal */
-    RuleOf      rule;           /* of the scheduler that it would be up to */
-    double      ns;             /* the whole draft with it */
+    const char *what;    /* "blurx at root"; NULL: none was legal */
+    RuleOf      rule;    /* of the scheduler that it would be up to */
+    double      ns;      /* the whole draft with it */
     int64_t     exceeds; /* the footprint of its group then, if the change makes that larger than the L2; else 0 */
-    CostTerm    term;           /* that has grown most, over all groups */
-    double      more;           /* by how much */
-    const char *illegal;        /* what could not be tried, and why; NULL: all could */
+    CostTerm    term;    /* that has grown most, over all groups */
+    double      more;    /* by how much */
+    const char *illegal; /* what could not be tried, and why; NULL: all could */
 } Refused;
 
 typedef struct Explained {
     const Scheduler *scheduler;
     const Draft     *d;
     const Machine   *m;
-    GroupCost       *costs;     /* by group, like all that follow */
+    GroupCost       *costs; /* by group, like all that follow */
     Refused         *refused;
     int             *number;    /* people count them as they are computed, from 1 */
     int             *order;     /* the groups as they are computed */
@@ -41,7 +42,8 @@ void explain_html(Text *out, const Explained *x, const char *schedule);
 const char *explain_bytes(Arena *arena, double bytes);
 const char *explain_time(Arena *arena, double ns);
 
-/* What group `to` reads of a stage outside it: the stage, and the bytes of it there are. One per stage that is read; ascending. */
+/* What group `to` reads of a stage outside it: the stage, and the bytes of it there are. One per stage that is read;
+ * ascending. */
 typedef struct GroupRead {
     int    stage;
     double bytes;

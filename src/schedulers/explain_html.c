@@ -19,20 +19,11 @@ void explain_escape(Text *out, const char *s)
 {
     for (; *s; s++)
         switch (*s) {
-        case '<':
-            text_add(out, "&lt;");
-            break;
-        case '>':
-            text_add(out, "&gt;");
-            break;
-        case '&':
-            text_add(out, "&amp;");
-            break;
-        case '"':
-            text_add(out, "&quot;");
-            break;
-        default:
-            text_add_n(out, s, 1);
+        case '<': text_add(out, "&lt;"); break;
+        case '>': text_add(out, "&gt;"); break;
+        case '&': text_add(out, "&amp;"); break;
+        case '"': text_add(out, "&quot;"); break;
+        default: text_add_n(out, s, 1);
         }
 }
 

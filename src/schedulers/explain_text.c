@@ -20,8 +20,8 @@ static void print_line(Text *out, char fill, int count)
 static void print_reads(Text *out, const Explained *x, int group)
 {
     GroupRead *reads;
-    const int  count  = explain_reads(x, group, out->arena, &reads);
-    size_t     begun  = out->count;
+    const int  count = explain_reads(x, group, out->arena, &reads);
+    size_t     begun = out->count;
     text_add(out, count ? "  " : "");
     for (int i = 0; i < count; i++) {
         const int from = x->d->choices[reads[i].stage].group;
@@ -44,7 +44,8 @@ static void print_box(Text *out, const Explained *x, int group)
 {
     const char **lines;
     const int    count = explain_nest(x, group, out->arena, &lines);
-    const char  *title = arena_printf(out->arena, "+- %d %s ", x->number[group], x->d->graph->stages[x->d->groups[group].head].func->name);
+    const char  *title = arena_printf(out->arena, "+- %d %s ", x->number[group],
+                                      x->d->graph->stages[x->d->groups[group].head].func->name);
     const char  *time  = arena_printf(out->arena, " %s -+", explain_time(out->arena, x->costs[group].ns));
     int          width = length_of(title) + length_of(time) - 1;
     for (int i = 0; i < count; i++)
@@ -64,7 +65,7 @@ static void print_box(Text *out, const Explained *x, int group)
 static void print_cells(Text *out, const char *const cells[EXPLAIN_COLUMNS], const int *width)
 {
     for (int c = 0; c < EXPLAIN_COLUMNS; c++) {
-                text_add(out, c ? "  " : "");
+        text_add(out, c ? "  " : "");
         if (c == EXPLAIN_COLUMNS - 1)
             text_add(out, cells[c]);
         else
@@ -75,9 +76,9 @@ static void print_cells(Text *out, const char *const cells[EXPLAIN_COLUMNS], con
 
 static void print_table(Text *out, const Explained *x)
 {
-    const int     rows = x->d->group_count;
+    const int rows                        = x->d->group_count;
     const char *(*cells)[EXPLAIN_COLUMNS] = arena_array(out->arena, (size_t)rows + 1, sizeof *cells);
-    int           width[EXPLAIN_COLUMNS];
+    int width[EXPLAIN_COLUMNS];
     for (int i = 0; i < rows; i++)
         explain_row(x, x->order[i], out->arena, cells[i]);
     for (int c = 0; c < EXPLAIN_COLUMNS; c++) {

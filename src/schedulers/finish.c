@@ -1,7 +1,8 @@
 /* Finishing: the micro choices of a draft, by rules that see the graph alone.
  *
  * Takes   a draft with groups, loops and levels.
- * Gives   the same draft with the loops of members, orders in memory and copies that experts write (docs/schedulers.md). What it says need not be legal: settling comes after it. */
+ * Gives   the same draft with the loops of members, orders in memory and copies that experts write
+ *         (docs/schedulers.md). What it says need not be legal: settling comes after it. */
 #include "schedulers/finish.h"
 #include "schedulers/special.h"
 
@@ -20,13 +21,15 @@ static bool has_clamp(const Reach *r)
     return r->least != INT64_MIN || r->most != INT64_MAX;
 }
 
-/* The reader's dimension that moves it; an enclosing span may be of a read under a condition, which only the text tells from data and from several variables. */
+/* The reader's dimension that moves it; an enclosing span may be of a read under a condition, which only the text tells
+ * from data and from several variables. */
 static int mover(const Draft *d, const Edge *e, int k)
 {
     const Reach *r = &e->reach[k];
     if (r->exact || r->var >= 0)
         return r->var;
-    const uint32_t by = def_movers(d->graph->pipeline, d->graph->stages[e->consumer].func, e->update, d->graph->stages[e->producer].func, k);
+    const uint32_t by = def_movers(d->graph->pipeline, d->graph->stages[e->consumer].func, e->update,
+                                   d->graph->stages[e->producer].func, k);
     return by & (MOVED_BY_DATA | ((1u << KN_MAX_RANK) - 1)) ? WILD : -1;
 }
 

@@ -5,13 +5,15 @@
  *     b.store_at(out, xo).compute_at(c, yo).split(y, yo, yi, 4)
  *     a.store_at(out, xo).compute_at(b, yo).split(y, yo, yi, 4)
  *
- * One row of out needs many rows of a: as many as all windows on the way have together. Computed inside the loop over rows of out, a would keep that many, though b asks for a few at a time only.
- * Inside the loop of b it keeps those few. Some rows at a time, because finding out what is missing takes time too. */
+ * One row of out needs many rows of a: as many as all windows on the way have together. Computed inside the loop over
+ * rows of out, a would keep that many, though b asks for a few at a time only. Inside the loop of b it keeps those few.
+ * Some rows at a time, because finding out what is missing takes time too. */
 #include "schedulers/finish.h"
 
 enum { ROWS = 4, LEAST_CHAIN = 4 };
 
-/* The one stage, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there is one already; -1: there are several, or others. */
+/* The one stage, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there
+ * is one already; -1: there are several, or others. */
 static int sole_reader(const Draft *d, int s, int found)
 {
     const StageFacts *facts = &d->facts[s];
@@ -43,7 +45,8 @@ static bool keeps_pace(const Draft *d, int s)
         const Edge *e = st->out[i];
         if (e->reach[1].var != 1 || e->reach[1].num != 1 || e->reach[1].den != 1)
             return false;
-        if (d->choices[e->consumer].where == WHERE_INLINE && (d->graph->stages[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
+        if (d->choices[e->consumer].where == WHERE_INLINE &&
+            (d->graph->stages[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
             return false;
     }
     return true;
@@ -52,7 +55,8 @@ static bool keeps_pace(const Draft *d, int s)
 bool draft_may_chain(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
-    return st->kind == STAGE_PURE && st->rank == 2 && !st->is_output && draft_chain_reader(d, s) >= 0 && keeps_pace(d, s);
+    return st->kind == STAGE_PURE && st->rank == 2 && !st->is_output && draft_chain_reader(d, s) >= 0 &&
+           keeps_pace(d, s);
 }
 
 /* The loop over single rows, in which all windows slide, of [..., y, x in vectors]; -1: the loops are others. */
@@ -60,20 +64,28 @@ static int row_loop(const Group *gr)
 {
     const int        row  = gr->loop_count - 2;
     const GroupLoop *last = &gr->loops[row < 0 ? 0 : row + 1];
-    return row >= 1 && gr->loop_count < MOST_GROUP_LOOPS && last->vector && last->dim == 0 && gr->loops[row].dim == 1 && gr->loops[row].step == 1 && !gr->loops[row].parallel && !gr->loops[row].unroll ? row : -1;
+    return row >= 1 && gr->loop_count < MOST_GROUP_LOOPS && last->vector && last->dim == 0 && gr->loops[row].dim == 1 &&
+                   gr->loops[row].step == 1 && !gr->loops[row].parallel && !gr->loops[row].unroll
+               ? row
+               : -1;
 }
 
 static bool is_link(const Draft *d, int s, int group, int row)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->group == group && c->compute == row && c->store < row && !c->at && !c->nest && draft_may_chain(d, s);
+    return c->where == WHERE_INSIDE && c->group == group && c->compute == row && c->store < row && !c->at && !c->nest &&
+           draft_may_chain(d, s);
 }
 
 static const Nest *rows_nest(const Draft *d, int s)
 {
-    const Choice *c = &d->choices[s];
-    Nest         *n = ARENA_NEW(d->graph->arena, Nest);
-    *n = (Nest){ .count = 3, .loops = { { .dim = 1, .step = ROWS }, { .dim = 1, .step = 1 }, { .dim = 0, .step = c->lanes ? c->lanes : draft_lanes(d, s), .vector = true } } };
+    const Choice *c     = &d->choices[s];
+    const int     lanes = c->lanes ? c->lanes : draft_lanes(d, s);
+    Nest         *n     = ARENA_NEW(d->graph->arena, Nest);
+    *n                  = (Nest){
+                         .count = 3,
+                         .loops = { { .dim = 1, .step = ROWS }, { .dim = 1, .step = 1 }, { .dim = 0, .step = lanes, .vector = true } }
+    };
     return n;
 }
 

@@ -1,21 +1,24 @@
-/* Fetching ahead: a group in strips of whole rows asks for the rows of a large input that its next rows will need, while it computes these.
+/* Fetching ahead: a group in strips of whole rows asks for the rows of a large input that its next rows will need,
+ * while it computes these.
  *
- * The processor finds out by itself that a row is read one line after the other, but only once it has begun, and only for a few rows at a time; a sliding window begins a new one everywhere at every
- * step. What the directive fetches is what the head itself reads so many iterations later, or, if it reads nothing of the input, what is computed for it: then the next iteration's. A member that reads
- * further down than the head is ahead of it by so many rows more. */
+ * The processor finds out by itself that a row is read one line after the other, but only once it has begun, and only
+ * for a few rows at a time; a sliding window begins a new one everywhere at every step. What the directive fetches is
+ * what the head itself reads so many iterations later, or, if it reads nothing of the input, what is computed for it:
+ * then the next iteration's. A member that reads further down than the head is ahead of it by so many rows more. */
 #include "schedulers/finish.h"
 
 enum { MOST_FETCHED = 8 /* rows beside the new ones: asking for a line takes time too */ };
 
 typedef struct Rows {
     const Draft *d;
-    int          group, loop;           /* the loop over rows, or bundles of them */
-    int64_t      step;                  /* rows of an iteration */
+    int          group, loop; /* the loop over rows, or bundles of them */
+    int64_t      step;        /* rows of an iteration */
     bool        *given, *member;
     Box         *boxes;
 } Rows;
 
-/* The last loop over rows in which nothing but planes and vectors of whole rows is; -1: there is none. Members are computed in it, or further out. */
+/* The last loop over rows in which nothing but planes and vectors of whole rows is; -1: there is none. Members are
+ * computed in it, or further out. */
 static int loop_of_rows(const Draft *d, int group)
 {
     const Group *gr   = &d->groups[group];
@@ -43,8 +46,9 @@ static void need_of_iteration(Rows *r, bool members)
     for (int s = 0; s < g->stage_count; s++) {
         const Where where = d->choices[s].where;
         r->given[s]       = s == head;
-        r->member[s]      = where == WHERE_INLINE || g->stages[s].kind == STAGE_INPUT || (members && where == WHERE_INSIDE && d->choices[s].group == r->group);
-        r->boxes[s]       = g->stages[s].box;
+        r->member[s]      = where == WHERE_INLINE || g->stages[s].kind == STAGE_INPUT ||
+                       (members && where == WHERE_INSIDE && d->choices[s].group == r->group);
+        r->boxes[s] = g->stages[s].box;
     }
     Box *box    = &r->boxes[head];
     box->min[1] = box->min[1] + stage_extent(&g->stages[head], 1) / 2;
@@ -55,14 +59,15 @@ static void need_of_iteration(Rows *r, bool members)
 /* The input of which an iteration reads the most, and that no cache holds. */
 static int large_input(const Rows *r, const Machine *m)
 {
-    const Graph  *g     = r->d->graph;
-    const double  least = machine_last_cache(m) / 2;
-    double        most  = 0;
-    int           found = -1;
+    const Graph *g     = r->d->graph;
+    const double least = machine_last_cache(m) / 2;
+    double       most  = 0;
+    int          found = -1;
     for (int s = 0; s < g->stage_count; s++) {
         const Stage *st    = &g->stages[s];
         const double bytes = (double)(box_points(&r->boxes[s], st->rank) * st->bytes);
-        if (st->kind != STAGE_INPUT || st->rank < 2 || (double)box_points(&st->box, st->rank) * (double)st->bytes < least || bytes <= most)
+        if (st->kind != STAGE_INPUT || st->rank < 2 ||
+            (double)box_points(&st->box, st->rank) * (double)st->bytes < least || bytes <= most)
             continue;
         most  = bytes;
         found = s;
@@ -70,7 +75,8 @@ static int large_input(const Rows *r, const Machine *m)
     return found;
 }
 
-/* Is the input all that the group reads row by row, and at its own pace: has an iteration as many new rows of it as it has rows? */
+/* Is the input all that the group reads row by row, and at its own pace: has an iteration as many new rows of it as it
+ * has rows? */
 static bool is_all_read(const Draft *d, int group, int input)
 {
     const Graph *g = d->graph;
@@ -79,7 +85,8 @@ static bool is_all_read(const Draft *d, int group, int input)
         const Reach *r = &e->reach[1];
         if (d->choices[e->consumer].group != group || g->stages[e->producer].rank < 2)
             continue;
-        if ((e->producer != input && d->choices[e->producer].group != group) || r->var != 1 || r->num != 1 || r->den != 1)
+        if ((e->producer != input && d->choices[e->producer].group != group) || r->var != 1 || r->num != 1 ||
+            r->den != 1)
             return false;
     }
     return true;
@@ -89,7 +96,13 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
 {
     Group       *gr = &d->groups[group];
     const size_t n  = (size_t)d->graph->stage_count + 1;
-    Rows         r  = { d, group, loop_of_rows(d, group), 1, ARENA_ARRAY(scratch, bool, n), ARENA_ARRAY(scratch, bool, n), ARENA_ARRAY(scratch, Box, n) };
+    Rows         r  = { d,
+                        group,
+                        loop_of_rows(d, group),
+                        1,
+                        ARENA_ARRAY(scratch, bool, n),
+                        ARENA_ARRAY(scratch, bool, n),
+                        ARENA_ARRAY(scratch, Box, n) };
     if (r.loop < 0 || gr->fetched)
         return;
     r.step = gr->loops[r.loop].step;

@@ -1,8 +1,10 @@
 /* Lanes: rows of floats in registers of half the width.
  *
  * Takes   a group whose vectors are full registers of 512 bits.
- * Gives   the same with half as many lanes, if all of it are stencils of 32 bits: they are as fast or faster so, measured (waves by a quarter, interpolate, harris and unsharp by a tenth), not explained.
- * Not     where long sums are written out: their operations wait for each other, and half as many lanes are twice as many waits (a fifth slower). */
+ * Gives   the same with half as many lanes, if all of it are stencils of 32 bits: they are as fast or faster so,
+ *         measured (waves by a quarter, interpolate, harris and unsharp by a tenth), not explained.
+ * Not     where long sums are written out: their operations wait for each other, and half as many lanes are twice as
+ *         many waits (a fifth slower). */
 #include "schedulers/finish.h"
 
 enum { WIDE_BITS = 512, LONG_SUM = 12 };
@@ -11,7 +13,8 @@ enum { WIDE_BITS = 512, LONG_SUM = 12 };
 static bool is_light(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
-    return st->kind == STAGE_PURE && st->narrow == 32 && st->wide == 32 && !st->defs[0].gathers && !d->choices[s].nest && !d->choices[s].lanes;
+    return st->kind == STAGE_PURE && st->narrow == 32 && st->wide == 32 && !st->defs[0].gathers &&
+           !d->choices[s].nest && !d->choices[s].lanes;
 }
 
 /* Is a long sum written out in it, whose operations wait for each other? */

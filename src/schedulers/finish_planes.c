@@ -1,14 +1,16 @@
 /* Planes at once: the channels of a place computed together.
  *
- * Takes   a group whose head has a few planes in the loop just outside its vectors, and something that several of them read or compute: a picture without planes, or one plane that all need (alpha).
- * Gives   copies of one vector's code, one for each plane, in which that is loaded and computed once. Members are inlined, so that their planes are computed together too.
+ * Takes   a group whose head has a few planes in the loop just outside its vectors, and something that several of them
+ *         read or compute: a picture without planes, or one plane that all need (alpha).
+ * Gives   copies of one vector's code, one for each plane, in which that is loaded and computed once. Members are
+ *         inlined, so that their planes are computed together too.
  * How     The common model decides; it counts what copies have in common. */
 #include "schedulers/cost.h"
 #include "schedulers/finish.h"
 #include "schedulers/special.h"
 
 enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* of a copy: more do not stay in registers */ };
-static const double enough = 0.9;       /* of the time that it takes as it was */
+static const double enough = 0.9; /* of the time that it takes as it was */
 
 /* The loop over planes of [..., c, x in vectors]; -1: the loops are others. */
 static int plane_loop(const Group *gr, const Stage *head)
@@ -17,7 +19,10 @@ static int plane_loop(const Group *gr, const Stage *head)
     if (at < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !gr->loops[at + 1].vector || gr->loops[at + 1].dim != 0)
         return -1;
     const GroupLoop *l = &gr->loops[at];
-    return l->dim >= 2 && l->step == 1 && !l->parallel && !l->unroll && stage_extent(head, l->dim) > 1 && stage_extent(head, l->dim) <= MOST_PLANES ? at : -1;
+    return l->dim >= 2 && l->step == 1 && !l->parallel && !l->unroll && stage_extent(head, l->dim) > 1 &&
+                   stage_extent(head, l->dim) <= MOST_PLANES
+               ? at
+               : -1;
 }
 
 /* Does each plane read a plane of its own, and nothing else? */
@@ -29,7 +34,8 @@ static bool is_apart(const Graph *g, const Edge *e, int plane)
     return false;
 }
 
-/* What stage s reads and computes at a point, with all that is not at root. The planes of all these are those of the head. */
+/* What stage s reads and computes at a point, with all that is not at root. The planes of all these are those of the
+ * head. */
 static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine, bool *common)
 {
     const Stage *st  = &d->graph->stages[s];
@@ -40,7 +46,8 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
         const Choice *c     = &d->choices[e->producer];
         const bool    apart = is_apart(d->graph, e, plane);
         *common |= !apart && d->graph->stages[e->producer].rank > 1;
-        *fine &= c->where != WHERE_DEFAULT && (c->where != WHERE_INSIDE || (apart && !c->nest && !c->at && draft_may_inline(d, e->producer)));
+        *fine &= c->where != WHERE_DEFAULT &&
+                 (c->where != WHERE_INSIDE || (apart && !c->nest && !c->at && draft_may_inline(d, e->producer)));
         if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE)
             ops += e->accesses * plane_ops(d, e->producer, plane, depth - 1, fine, common);
     }
@@ -50,12 +57,13 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
 static void bundle_planes(Draft *d, int group, const Machine *m)
 {
     enum { MOST_DEPTH_OF_PLANES = 4 };
-    Group       *gr    = &d->groups[group];
-    const Stage *head  = &d->graph->stages[gr->head];
-    const int    at    = head->kind == STAGE_PURE && !d->specials[gr->head].form ? plane_loop(gr, head) : -1;
-    bool         fine  = true, common = false;
+    Group       *gr   = &d->groups[group];
+    const Stage *head = &d->graph->stages[gr->head];
+    const int    at   = head->kind == STAGE_PURE && !d->specials[gr->head].form ? plane_loop(gr, head) : -1;
+    bool         fine = true, common = false;
     GroupCost    was, now;
-    if (at < 0 || plane_ops(d, gr->head, gr->loops[at].dim, MOST_DEPTH_OF_PLANES, &fine, &common) > MOST_PLANE_OPS || !fine || !common)
+    if (at < 0 || plane_ops(d, gr->head, gr->loops[at].dim, MOST_DEPTH_OF_PLANES, &fine, &common) > MOST_PLANE_OPS ||
+        !fine || !common)
         return;
     const Group  before  = *gr;
     const size_t bytes   = sizeof *d->choices * (size_t)d->graph->stage_count;

@@ -1,18 +1,23 @@
 /* Sums of products: tiles in registers.
  *
- * Takes   reductions over many steps whose terms have an operand that moves along a dimension v and another that does not: products of matrices, layers of networks.
- * Gives   each as a group of its own, with the one stage that reads it at its own points (or none: then it is the head itself). L places along v, in vectors, times U along another dimension u are summed in
- *         registers, the steps outside them: a step loads L/W vectors and U numbers for U*L/W multiplications. Around the tile the loop over u is innermost, so that what moves along v stays in the cache.
- * Memory  what moves along v lies in the order of its use: v first, then the steps from the inside. Own stages are stored so; inputs are copied, for each piece of v
- *         if these are the tasks, else at once. What is copied is used at least once for each place along u.
- * From    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 2008, for the order of the loops. */
+ * Takes   reductions over many steps whose terms have an operand that moves along a dimension v and another that does
+ *         not: products of matrices, layers of networks.
+ * Gives   each as a group of its own, with the one stage that reads it at its own points (or none: then it is the head
+ *         itself). L places along v, in vectors, times U along another dimension u are summed in registers, the steps
+ *         outside them: a step loads L/W vectors and U numbers for U*L/W multiplications. Around the tile the loop over
+ *         u is innermost, so that what moves along v stays in the cache.
+ * Memory  what moves along v lies in the order of its use: v first, then the steps from the inside. Own stages are
+ *         stored so; inputs are copied, for each piece of v if these are the tasks, else at once. What is copied is
+ *         used at least once for each place along u.
+ * From    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 2008, for the order of
+ *         the loops. */
 #include "schedulers/finish.h"
 
 enum { LEAST_STEPS = 8, MOST_VECTORS = 4, LEAST_ROWS = 4, MOST_TILE_ROWS = 6, TASKS_PER_CORE = 3 };
-static const double least_work = 1 << 16;       /* steps at all points: below that nothing is worth a copy */
+static const double least_work = 1 << 16; /* steps at all points: below that nothing is worth a copy */
 
 typedef struct Product {
-    int      sum, reader;               /* reader -1: the sum is the head */
+    int      sum, reader; /* reader -1: the sum is the head */
     int      update;
     int      v, u;
     int64_t  lanes, rows;
@@ -39,7 +44,7 @@ static int dim_along(const Draft *d, const Operand *o, int v)
 static double badness_along(const Draft *d, const Product *p, int v)
 {
     bool   still = false, moves = false;
-    double bad   = v > 0 && p->reader >= 0 && d->graph->stages[p->reader].is_output ? 1 : 0;
+    double bad = v > 0 && p->reader >= 0 && d->graph->stages[p->reader].is_output ? 1 : 0;
     for (int i = 0; i < p->operands.count; i++) {
         const Operand *o = &p->operands.at[i];
         if (!operand_moves(o, d->graph->stages[o->stage].rank, v)) {
@@ -93,7 +98,8 @@ static int64_t choose_rows(int64_t extent, int64_t most)
     int64_t best      = 1;
     double  best_cost = INFINITY;
     for (int64_t rows = most; rows >= LEAST_ROWS; rows--) {
-        const double waste = (double)((extent + rows - 1) / rows * rows) / (double)extent, cost = waste + 0.015 * (double)(most - rows);
+        const double waste = (double)((extent + rows - 1) / rows * rows) / (double)extent,
+                     cost  = waste + 0.015 * (double)(most - rows);
         if (cost < best_cost) {
             best      = rows;
             best_cost = cost;
@@ -119,12 +125,13 @@ static bool find_product(const Draft *d, const Machine *m, int s, Product *p)
 {
     const Stage *st = &d->graph->stages[s];
     const int    k  = st->kind == STAGE_REDUCTION ? draft_main(d, s) : NO_DEF;
-    if (k < 0 || d->choices[s].where == WHERE_INLINE || st->defs[k + 1].steps < LEAST_STEPS || st->defs[k + 1].points < least_work || st->defs[k + 1].gathers
-        || d->facts[s].defs[k + 1].bounding)
+    if (k < 0 || d->choices[s].where == WHERE_INLINE || st->defs[k + 1].steps < LEAST_STEPS ||
+        st->defs[k + 1].points < least_work || st->defs[k + 1].gathers || d->facts[s].defs[k + 1].bounding)
         return false;
     const Edge *e     = st->out_count == 1 ? st->out[0] : NULL;
-    const bool  alone = e && !st->is_output && e->pointwise && e->update < 0 && d->graph->stages[e->consumer].kind == STAGE_PURE && d->facts[s].readers.count == 1;
-    *p                = (Product){ .sum = s, .reader = alone ? e->consumer : -1, .update = k };
+    const bool  alone = e && !st->is_output && e->pointwise && e->update < 0 &&
+                       d->graph->stages[e->consumer].kind == STAGE_PURE && d->facts[s].readers.count == 1;
+    *p = (Product){ .sum = s, .reader = alone ? e->consumer : -1, .update = k };
     operands_of(d, s, k, &p->operands);
     const int64_t lanes = m->vector_bits / (st->wide < 8 ? 8 : st->wide);
     if (!p->operands.complete || lanes < 2 || !choose_dims(d, p, lanes))
@@ -156,12 +163,13 @@ static void add_loop(Group *gr, GroupLoop l)
         gr->loops[gr->loop_count++] = l;
 }
 
-/* All other dimensions, then pieces of v, then pieces of u, then the tile. The tasks are the outer dimensions, or else the pieces of v. The place of the pieces of v, -1: there is one piece. */
+/* All other dimensions, then pieces of v, then pieces of u, then the tile. The tasks are the outer dimensions, or else
+ * the pieces of v. The place of the pieces of v, -1: there is one piece. */
 static int make_loops(const Draft *d, const Product *p, const Machine *m, Group *gr)
 {
-    const Stage *st    = &d->graph->stages[p->sum];
-    const bool   whole = stage_extent(st, p->v) <= p->lanes;
-    double       tasks = 1;
+    const Stage *st     = &d->graph->stages[p->sum];
+    const bool   whole  = stage_extent(st, p->v) <= p->lanes;
+    double       tasks  = 1;
     int          pieces = -1;
     for (int k = st->rank - 1; k >= 0; k--)
         if (k != p->v && k != p->u) {
@@ -206,15 +214,16 @@ static int *order_from(const Draft *d, int rank, int first)
     return order;
 }
 
-/* The order of use: first the dimension along v, then those that the steps move, the innermost first, then the others. */
+/* The order of use: first the dimension along v, then those that the steps move, the innermost first, then the
+ * others. */
 static int *order_of_use(const Draft *d, const Product *p, const Operand *o, int first)
 {
-    const Stage  *st    = &d->graph->stages[o->stage];
-    const Func   *f     = d->graph->stages[p->sum].func;
-    int          *order = ARENA_ARRAY(d->graph->arena, int, (size_t)st->rank), at = 0;
-    bool          taken[KN_MAX_RANK] = { false };
-    order[at++]  = first;
-    taken[first] = true;
+    const Stage *st    = &d->graph->stages[o->stage];
+    const Func  *f     = d->graph->stages[p->sum].func;
+    int         *order = ARENA_ARRAY(d->graph->arena, int, (size_t)st->rank), at = 0;
+    bool         taken[KN_MAX_RANK] = { false };
+    order[at++]                     = first;
+    taken[first]                    = true;
     for (int r = f->updates[p->update].rvar_count - 1; r >= 0 && o->direct; r--)
         for (int k = 0; k < st->rank; k++)
             if (!taken[k] && def_movers(d->graph->pipeline, f, p->update, st->func, k) == 1u << (KN_MAX_RANK + r)) {
@@ -242,7 +251,10 @@ static void loops_as_memory(Draft *d, int s)
     const Choice *c  = &d->choices[s];
     Group        *gr = &d->groups[c->group];
     for (int k = d->graph->stages[s].rank - 1; k >= 0; k--)
-        add_loop(gr, (GroupLoop){ .dim = c->memory[k], .step = k ? 1 : draft_lanes(d, s), .parallel = k && k == d->graph->stages[s].rank - 1, .vector = !k });
+        add_loop(gr, (GroupLoop){ .dim      = c->memory[k],
+                                  .step     = k ? 1 : draft_lanes(d, s),
+                                  .parallel = k && k == d->graph->stages[s].rank - 1,
+                                  .vector   = !k });
 }
 
 static bool has_members(const Draft *d, int group)
@@ -266,7 +278,7 @@ static void order_operand(Draft *d, const Product *p, const Operand *o, int piec
         same &= order[k] == k;
     if (st->kind != STAGE_INPUT) {
         Choice *c = &d->choices[o->stage];
-        if (c->where == WHERE_INSIDE)           /* of the group that the product has left */
+        if (c->where == WHERE_INSIDE) /* of the group that the product has left */
             draft_make_root(d, o->stage);
         if (c->where != WHERE_ROOT || same || has_members(d, c->group))
             return;
@@ -275,18 +287,27 @@ static void order_operand(Draft *d, const Product *p, const Operand *o, int piec
         if (st->kind == STAGE_PURE)
             loops_as_memory(d, o->stage);
     } else if (o->direct && (!same || pieces >= 0)) {
-        add_copy(d, (StagedCopy){ .of = o->stage, .reader = p->sum, .compute = pieces == 0 ? 0 : -1, .lanes = (int)p->lanes, .memory = order });
+        add_copy(d, (StagedCopy){ .of      = o->stage,
+                                  .reader  = p->sum,
+                                  .compute = pieces == 0 ? 0 : -1,
+                                  .lanes   = (int)p->lanes,
+                                  .memory  = order });
     }
 }
 
 static void make_product(Draft *d, const Machine *m, const Product *p)
 {
-    Group    *gr     = isolate(d, p);
-    const int group  = d->choices[gr->head].group, pieces = make_loops(d, p, m, gr);
+    Group     *gr    = isolate(d, p);
+    const int  group = d->choices[gr->head].group, pieces = make_loops(d, p, m, gr);
     const int *order = p->v ? order_from(d, d->graph->stages[p->sum].rank, p->v) : NULL;
     if (p->reader >= 0) {
-        const int level       = gr->loop_count - 3;
-        d->choices[p->sum]    = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = level, .store = level, .nest = tile_nest(d, p), .memory = order };
+        const int level             = gr->loop_count - 3;
+        d->choices[p->sum]          = (Choice){ .where   = WHERE_INSIDE,
+                                                .group   = group,
+                                                .compute = level,
+                                                .store   = level,
+                                                .nest    = tile_nest(d, p),
+                                                .memory  = order };
         d->choices[gr->head].memory = order;
     }
     for (int i = 0; i < p->operands.count; i++)

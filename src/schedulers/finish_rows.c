@@ -1,22 +1,35 @@
 /* Rows at a time, and sums beside vectors.
  *
- * Rows    A head whose members are cheap and read up and down only, each place along x for itself: nothing is stored. Several rows are computed at once, as copies of one vector's code, in which what rows
- *         share is computed once, in registers. Where two such bundles of rows meet, what they share is computed twice.
- * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads it, instead of for a whole row. Four vectors at a time where each of
- *         many steps has something that is the same for all places along x: it is worked out once for them.
- * Even    What reads others at half its own pace begins at even places, so that a vector of it is whole vectors of them. Of whole rows only: where a piece of one begins, nobody knows when the code is made. */
+ * Rows    A head whose members are cheap and read up and down only, each place along x for itself: nothing is stored.
+ *         Several rows are computed at once, as copies of one vector's code, in which what rows share is computed once,
+ *         in registers. Where two such bundles of rows meet, what they share is computed twice.
+ * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads
+ *         it, instead of for a whole row. Four vectors at a time where each of many steps has something that is the
+ *         same for all places along x: it is worked out once for them.
+ * Even    What reads others at half its own pace begins at even places, so that a vector of it is whole vectors of
+ *         them. Of whole rows only: where a piece of one begins, nobody knows when the code is made. */
 #include "schedulers/finish.h"
 
-enum { MOST_SPAN = 4, MOST_OPS = 40, MOST_DEPTH_OF_ROWS = 5 /* stages in a chain: more are never cheap */, SHORT_WINDOW = 16, MOST_PACE = 4, TOGETHER = 4 /* vectors of a sum */ };
+enum {
+    MOST_SPAN          = 4,
+    MOST_OPS           = 40,
+    MOST_DEPTH_OF_ROWS = 5 /* stages in a chain: more are never cheap */,
+    SHORT_WINDOW       = 16,
+    MOST_PACE          = 4,
+    TOGETHER           = 4 /* vectors of a sum */
+};
 
-static int rows_at_once(const Machine *m) { return m->vector_bits >= 512 ? 8 : 4; }
+static int rows_at_once(const Machine *m)
+{
+    return m->vector_bits >= 512 ? 8 : 4;
+}
 
 /* ---- Rows ------------------------------------------------------------------------------- */
 
 typedef struct Stencil {
-    int64_t span;                       /* rows that are read above and below, less one */
-    double  ops;                        /* at a point, with all that is inlined */
-    bool    straight;                   /* members are read at the reader's own place along x, and all else but y */
+    int64_t span;     /* rows that are read above and below, less one */
+    double  ops;      /* at a point, with all that is inlined */
+    bool    straight; /* members are read at the reader's own place along x, and all else but y */
 } Stencil;
 
 static bool is_shift(const Reach *r, int dim)
@@ -38,15 +51,16 @@ static Stencil stencil_of(const Draft *d, int s, int depth)
     const Stage *st    = &d->graph->stages[s];
     Stencil      whole = { 0, st->defs[0].ops + st->defs[0].loads, st->def_count == 1 && depth > 0 };
     for (int i = 0; i < st->in_count && whole.straight && whole.ops <= MOST_OPS; i++) {
-        const Edge   *e     = st->in[i];
-        const Choice *c     = &d->choices[e->producer];
-        const Reach  *rows  = &e->reach[1];
-        int64_t       span  = d->graph->stages[e->producer].rank > 1 && is_shift(rows, 1) ? rows->hi - rows->lo : 0;
+        const Edge   *e    = st->in[i];
+        const Choice *c    = &d->choices[e->producer];
+        const Reach  *rows = &e->reach[1];
+        int64_t       span = d->graph->stages[e->producer].rank > 1 && is_shift(rows, 1) ? rows->hi - rows->lo : 0;
         if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE) {
             const Stencil inner = stencil_of(d, e->producer, depth - 1);
             span += inner.span;
             whole.ops += e->accesses * inner.ops;
-            whole.straight &= inner.straight && (c->where == WHERE_INLINE || (is_straight(d, e) && draft_may_inline(d, e->producer)));
+            whole.straight &=
+                inner.straight && (c->where == WHERE_INLINE || (is_straight(d, e) && draft_may_inline(d, e->producer)));
         } else if (c->where == WHERE_DEFAULT) {
             whole.straight = false;
         }
@@ -62,7 +76,10 @@ static int row_loop(const Group *gr)
     for (int i = 0; i + 1 < gr->loop_count; i++)
         row = gr->loops[i].dim == 1 ? i : row;
     const GroupLoop *last = &gr->loops[gr->loop_count > 0 ? gr->loop_count - 1 : 0];
-    return row >= 0 && last->vector && last->dim == 0 && gr->loops[row].step == 1 && !gr->loops[row].unroll && gr->loop_count < MOST_GROUP_LOOPS ? row : -1;
+    return row >= 0 && last->vector && last->dim == 0 && gr->loops[row].step == 1 && !gr->loops[row].unroll &&
+                   gr->loop_count < MOST_GROUP_LOOPS
+               ? row
+               : -1;
 }
 
 /* Rows that are tasks of their own stay so, a few together. */
@@ -76,7 +93,7 @@ static void bundle_rows(Draft *d, int group, const Machine *m)
     const Stencil found = stencil_of(d, gr->head, MOST_DEPTH_OF_ROWS);
     if (!found.straight || found.span < 1 || found.span > MOST_SPAN || found.ops > MOST_OPS)
         return;
-    gr->loops[row].step             = rows;
+    gr->loops[row].step         = rows;
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = 1, .unroll = true };
     for (int s = 0; s < d->graph->stage_count; s++)
         if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
@@ -95,7 +112,9 @@ const Nest *row_nest(const Draft *d, int s, int64_t lanes)
     for (int k = st->rank - 1; k >= 0; k--)
         n->loops[n->count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
     for (int i = 0; u && i < u->rvar_count && n->count < MOST_GROUP_LOOPS; i++)
-        n->loops[n->count++] = (GroupLoop){ .dim = STEP_DIM + i, .step = 1, .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= SHORT_WINDOW };
+        n->loops[n->count++] = (GroupLoop){
+            .dim = STEP_DIM + i, .step = 1, .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= SHORT_WINDOW
+        };
     return n;
 }
 
@@ -104,8 +123,8 @@ int final_reader(const Draft *d, int s, bool *own)
     const Stage *st   = &d->graph->stages[s];
     int          last = -1;
     for (int i = 0; i < st->out_count; i++) {
-        const Edge *e  = st->out[i];
-        const int   at = d->choices[e->consumer].where == WHERE_INLINE ? final_reader(d, e->consumer, own) : e->consumer;
+        const Edge *e = st->out[i];
+        const int at  = d->choices[e->consumer].where == WHERE_INLINE ? final_reader(d, e->consumer, own) : e->consumer;
         *own &= e->pointwise;
         if (at < 0 || (last >= 0 && at != last))
             return -1;
@@ -131,7 +150,10 @@ static int64_t sum_lanes(const Draft *d, int s)
     const Stage *st    = &d->graph->stages[s];
     const int    main  = draft_main(d, s);
     const int    lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    return st->defs[main + 1].steps > SHORT_WINDOW && stage_extent(st, 0) >= 2 * TOGETHER * lanes && has_still_operand(d, s, main) ? TOGETHER * lanes : lanes;
+    return st->defs[main + 1].steps > SHORT_WINDOW && stage_extent(st, 0) >= 2 * TOGETHER * lanes &&
+                   has_still_operand(d, s, main)
+               ? TOGETHER * lanes
+               : lanes;
 }
 
 /* Vectors and pieces of a head are at least as wide as the vectors of a sum beside them. */
@@ -148,14 +170,16 @@ static void sum_beside(Draft *d, int s)
     const Stage *st  = &d->graph->stages[s];
     Choice      *c   = &d->choices[s];
     bool         own = true;
-    if (st->kind != STAGE_REDUCTION || c->where != WHERE_INSIDE || c->nest || c->at || !st->rank || draft_main(d, s) < 0)
+    if (st->kind != STAGE_REDUCTION || c->where != WHERE_INSIDE || c->nest || c->at || !st->rank ||
+        draft_main(d, s) < 0)
         return;
-    const int reader = final_reader(d, s, &own);
-    const int64_t wide = sum_lanes(d, s);
-    c->nest            = row_nest(d, s, wide);
+    const int     reader = final_reader(d, s, &own);
+    const int64_t wide   = sum_lanes(d, s);
+    c->nest              = row_nest(d, s, wide);
     if (wide > draft_lanes(d, s) && reader >= 0 && own && reader == d->groups[c->group].head)
         widen_head(d, c->group, wide);
-    if (reader < 0 || !own || d->choices[reader].where != WHERE_INSIDE || d->graph->stages[reader].kind != STAGE_PURE || d->choices[reader].group != c->group)
+    if (reader < 0 || !own || d->choices[reader].where != WHERE_INSIDE || d->graph->stages[reader].kind != STAGE_PURE ||
+        d->choices[reader].group != c->group)
         return;
     Choice *r = &d->choices[reader];
     if (!r->nest)
@@ -163,7 +187,12 @@ static void sum_beside(Draft *d, int s)
     for (int i = 0; i < r->nest->count; i++)
         if (r->nest->loops[i].vector && r->nest->loops[i].dim == 0) {
             const int64_t lanes = r->nest->loops[i].step;
-            *c                  = (Choice){ .where = WHERE_INSIDE, .group = c->group, .at = reader + 1, .compute = i, .store = i, .nest = row_nest(d, s, lanes) };
+            *c                  = (Choice){ .where   = WHERE_INSIDE,
+                                            .group   = c->group,
+                                            .at      = reader + 1,
+                                            .compute = i,
+                                            .store   = i,
+                                            .nest    = row_nest(d, s, lanes) };
             return;
         }
 }
@@ -182,11 +211,13 @@ static bool cuts_rows(const Group *gr)
 static void begin_evenly(Draft *d, int s)
 {
     Operands reads;
-    if (d->choices[s].where != WHERE_INSIDE || d->graph->stages[s].kind != STAGE_PURE || d->choices[s].even || cuts_rows(&d->groups[d->choices[s].group]))
+    if (d->choices[s].where != WHERE_INSIDE || d->graph->stages[s].kind != STAGE_PURE || d->choices[s].even ||
+        cuts_rows(&d->groups[d->choices[s].group]))
         return;
     operands_of(d, s, -1, &reads);
     for (int i = 0; i < reads.count; i++)
-        if (d->graph->stages[reads.at[i].stage].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 && reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_PACE)
+        if (d->graph->stages[reads.at[i].stage].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
+            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_PACE)
             d->choices[s].even = (int)reads.at[i].den[0];
 }
 

@@ -1,9 +1,11 @@
 /* Sums over displacements: what belongs to one step is computed inside it.
  *
- * Takes   reductions that read stages at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …): for all steps at once w would be a stack of pictures.
- * Gives   the loops over steps outside those over points, for a piece of the head; inside a step, the stages that nothing else reads (`stepped`): where a window of one is read, its
- *         whole piece in the cache, each point once; a row, in registers, of one that is read at the reader's own points; and a sum that is read at its reader's own points beside
- *         that reader's vector.
+ * Takes   reductions that read stages at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …): for all steps at
+ *         once w would be a stack of pictures.
+ * Gives   the loops over steps outside those over points, for a piece of the head; inside a step, the stages that
+ *         nothing else reads (`stepped`): where a window of one is read, its whole piece in the cache, each point once;
+ *         a row, in registers, of one that is read at the reader's own points; and a sum that is read at its reader's
+ *         own points beside that reader's vector.
  * Pieces  are wide and high enough that windows overlap little, if there are any; else they are one vector. */
 #include "schedulers/finish.h"
 
@@ -12,11 +14,11 @@ enum { WIDE = 8 /* vectors of a row */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS 
 typedef struct Steps {
     Draft    *d;
     int       sum, head, update;
-    uint32_t *dims;                     /* by stage: its dimensions that the steps move; 0: it is not stepped */
-    bool     *windowed;                 /* by stage: several of its points are read for one of a reader */
-    bool     *stored;                   /* by stage: it is stepped, and not inlined */
+    uint32_t *dims;     /* by stage: its dimensions that the steps move; 0: it is not stepped */
+    bool     *windowed; /* by stage: several of its points are read for one of a reader */
+    bool     *stored;   /* by stage: it is stepped, and not inlined */
     bool      any_window, no_windows;
-    int64_t   lanes;                    /* of the piece */
+    int64_t   lanes; /* of the piece */
 } Steps;
 
 /* ---- Which stages ----------------------------------------------------------------------- */
@@ -38,7 +40,9 @@ static void meet_edge(Steps *p, const Edge *e)
     const Stage *st = &p->d->graph->stages[e->producer];
     for (int k = 0; k < st->rank; k++) {
         const uint32_t by = movers_of(p, e, k), free = (1u << KN_MAX_RANK) - 1;
-        const bool     at_step = e->consumer == p->sum ? !(by & free) && by && !(by & (by - 1)) && !(by & MOVED_BY_DATA) : e->reach[k].var >= 0 && p->dims[e->consumer] & 1u << e->reach[k].var;
+        const bool     at_step = e->consumer == p->sum
+                                     ? !(by & free) && by && !(by & (by - 1)) && !(by & MOVED_BY_DATA)
+                                     : e->reach[k].var >= 0 && p->dims[e->consumer] & 1u << e->reach[k].var;
         if (at_step)
             p->dims[e->producer] |= 1u << k;
         else
@@ -65,7 +69,8 @@ static double inlined_ops(const Draft *d, int s)
 /* What is inlined but read in windows would be computed again and again. */
 static bool is_best_stored(const Steps *p, int s)
 {
-    return p->dims[s] && (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= TRIVIAL_OPS));
+    return p->dims[s] &&
+           (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= TRIVIAL_OPS));
 }
 
 /* Are others computed inside its loops, which would have no place inside a step? */
@@ -82,7 +87,8 @@ static void meet_stage(Steps *p, int s)
 {
     const Draft *d  = p->d;
     const Stage *st = &d->graph->stages[s];
-    if (!is_defined(st) || st->is_output || !st->rank || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION) || leads_others(d, s))
+    if (!is_defined(st) || st->is_output || !st->rank || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION) ||
+        leads_others(d, s))
         return;
     for (size_t i = 0; i < d->facts[s].readers.count; i++) {
         const TextReader *r = &d->facts[s].readers.at[i];
@@ -91,7 +97,8 @@ static void meet_stage(Steps *p, int s)
     }
     for (int i = 0; i < st->out_count; i++)
         meet_edge(p, st->out[i]);
-    if ((p->no_windows && p->windowed[s]) || p->dims[s] == (1u << st->rank) - 1)      /* a table of the steps alone is for all points */
+    if ((p->no_windows && p->windowed[s]) ||
+        p->dims[s] == (1u << st->rank) - 1) /* a table of the steps alone is for all points */
         p->dims[s] = 0;
     p->stored[s] = is_best_stored(p, s);
 }
@@ -99,12 +106,12 @@ static void meet_stage(Steps *p, int s)
 /* Are pieces large enough for the windows: is no stepped stage computed much more often than once? */
 static bool windows_fit(const Steps *p, Arena *scratch)
 {
-    const Graph *g      = p->d->graph;
-    const size_t n      = (size_t)g->stage_count;
-    bool        *given  = ARENA_ARRAY(scratch, bool, n), *member = ARENA_ARRAY(scratch, bool, n);
-    Box         *boxes  = ARENA_ARRAY(scratch, Box, n);
-    const Stage *head   = &g->stages[p->head];
-    Box          piece  = head->box;
+    const Graph *g     = p->d->graph;
+    const size_t n     = (size_t)g->stage_count;
+    bool        *given = ARENA_ARRAY(scratch, bool, n), *member = ARENA_ARRAY(scratch, bool, n);
+    Box         *boxes    = ARENA_ARRAY(scratch, Box, n);
+    const Stage *head     = &g->stages[p->head];
+    Box          piece    = head->box;
     const int    sizes[2] = { (int)p->lanes, HIGH };
     for (int k = 0; k < 2 && k < head->rank; k++) {
         const int64_t extent = stage_extent(head, k), middle = piece.min[k] + extent / 2;
@@ -114,13 +121,15 @@ static bool windows_fit(const Steps *p, Arena *scratch)
         }
     }
     for (int s = 0; s <= p->head; s++)
-        member[s] = s == p->sum || (s < p->sum && p->dims[s]) || (p->d->choices[s].where == WHERE_INLINE && s < p->head);
+        member[s] =
+            s == p->sum || (s < p->sum && p->dims[s]) || (p->d->choices[s].where == WHERE_INLINE && s < p->head);
     given[p->head] = true;
     boxes[p->head] = piece;
     graph_regions(g, given, member, boxes);
     const double pieces = (double)box_points(&head->box, head->rank) / (double)box_points(&piece, head->rank);
     for (int s = 0; s < p->sum; s++)
-        if (p->stored[s] && (double)box_points(&boxes[s], g->stages[s].rank) * pieces > MOST_AGAIN * (double)box_points(&g->stages[s].box, g->stages[s].rank))
+        if (p->stored[s] && (double)box_points(&boxes[s], g->stages[s].rank) * pieces >
+                                MOST_AGAIN * (double)box_points(&g->stages[s].box, g->stages[s].rank))
             return false;
     return true;
 }
@@ -135,7 +144,8 @@ static void choose_stored(Steps *p)
 
 /* ---- Loops ------------------------------------------------------------------------------ */
 
-/* [steps], rows, other dimensions, vectors along the first; *row is the loop over rows, or else the last one around a row. */
+/* [steps], rows, other dimensions, vectors along the first; *row is the loop over rows, or else the last one around a
+ * row. */
 static const Nest *sum_nest(const Steps *p, int *row)
 {
     const Stage *st    = &p->d->graph->stages[p->sum];
@@ -182,13 +192,15 @@ static int planes_inside(const Steps *p)
         return gr->loop_count - 1;
     const GroupLoop vector = gr->loops[at];
     int             first  = at;
-    while (first > 0 && gr->loops[first - 1].dim >= 2 && gr->loops[first - 1].step == 1 && !gr->loops[first - 1].parallel)
+    while (first > 0 && gr->loops[first - 1].dim >= 2 && gr->loops[first - 1].step == 1 &&
+           !gr->loops[first - 1].parallel)
         first--;
     memmove(&gr->loops[first + 1], &gr->loops[first], sizeof *gr->loops * (size_t)(at - first));
     gr->loops[first] = vector;
     for (int s = 0; s < p->d->graph->stage_count; s++) {
         Choice *c = &p->d->choices[s];
-        if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && c->compute >= first && first > 0 && at > first)
+        if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && c->compute >= first && first > 0 &&
+            at > first)
             c->compute = first - 1;
     }
     return first;
@@ -198,36 +210,37 @@ static int planes_inside(const Steps *p)
 
 static void place_stepped(const Steps *p, int s, int row)
 {
-    Draft       *d     = p->d;
-    Choice      *c     = &d->choices[s];
-    bool         own   = true;
-    const int    last  = d->graph->stages[p->sum].func->updates[p->update].rvar_count - 1;
-    const int    reader = final_reader(d, s, &own);
-    const int    lanes = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
-    if (reader >= 0 && reader != p->sum && own && d->graph->stages[s].kind == STAGE_REDUCTION && d->choices[reader].nest) {
+    Draft    *d      = p->d;
+    Choice   *c      = &d->choices[s];
+    bool      own    = true;
+    const int last   = d->graph->stages[p->sum].func->updates[p->update].rvar_count - 1;
+    const int reader = final_reader(d, s, &own);
+    const int lanes  = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
+    if (reader >= 0 && reader != p->sum && own && d->graph->stages[s].kind == STAGE_REDUCTION &&
+        d->choices[reader].nest) {
         const Nest *n = d->choices[reader].nest;
         c->at         = reader + 1;
         c->compute = c->store = d->graph->stages[reader].rank - 1;
-        c->nest    = row_nest(d, s, n->loops[c->compute].step);
+        c->nest               = row_nest(d, s, n->loops[c->compute].step);
         return;
     }
     c->at      = p->sum + 1;
     c->compute = c->store = reader == p->sum && !p->windowed[s] ? row : last;
-    c->nest    = row_nest(d, s, lanes);
+    c->nest               = row_nest(d, s, lanes);
 }
 
 static void make_steps(Steps *p)
 {
-    Draft       *d     = p->d;
-    const int    group = d->choices[p->head].group;
-    int          row;
+    Draft    *d     = p->d;
+    const int group = d->choices[p->head].group;
+    int       row;
     d->choices[p->sum] = (Choice){ .where = WHERE_INSIDE, .group = group };
     choose_stored(p);
     Choice *c = &d->choices[p->sum];
     if (p->any_window)
         cut_pieces(p);
     c->compute = c->store = p->any_window ? (d->graph->stages[p->head].rank > 1) : planes_inside(p);
-    c->nest    = sum_nest(p, &row);
+    c->nest               = sum_nest(p, &row);
     for (int s = p->sum; s-- > 0;)
         if (p->stored[s])
             place_stepped(p, s, row);
@@ -235,16 +248,18 @@ static void make_steps(Steps *p)
 
 static bool find_steps(Steps *p, int s)
 {
-    const Draft *d  = p->d;
-    const Stage *st = &d->graph->stages[s];
+    const Draft *d   = p->d;
+    const Stage *st  = &d->graph->stages[s];
     bool         own = true;
-    p->sum    = s;
-    p->update = st->kind == STAGE_REDUCTION && !st->is_output && d->choices[s].where != WHERE_INLINE ? draft_main(d, s) : NO_DEF;
-    if (p->update < 0 || st->defs[p->update + 1].steps < LEAST_STEPS || d->facts[s].defs[p->update + 1].bounding || d->choices[s].nest)
+    p->sum           = s;
+    p->update = st->kind == STAGE_REDUCTION && !st->is_output && d->choices[s].where != WHERE_INLINE ? draft_main(d, s)
+                                                                                                     : NO_DEF;
+    if (p->update < 0 || st->defs[p->update + 1].steps < LEAST_STEPS || d->facts[s].defs[p->update + 1].bounding ||
+        d->choices[s].nest)
         return false;
     p->head = final_reader(d, s, &own);
-    if (p->head < 0 || d->choices[p->head].where != WHERE_ROOT || d->graph->stages[p->head].kind != STAGE_PURE || !d->groups[d->choices[p->head].group].loop_count
-        || !draft_may_join(d, s, d->choices[p->head].group))
+    if (p->head < 0 || d->choices[p->head].where != WHERE_ROOT || d->graph->stages[p->head].kind != STAGE_PURE ||
+        !d->groups[d->choices[p->head].group].loop_count || !draft_may_join(d, s, d->choices[p->head].group))
         return false;
     return true;
 }
@@ -277,9 +292,12 @@ void finish_steps(Draft *d)
     for (int s = d->graph->stage_count; s-- > 0;) {
         Arena scratch;
         scratch_begin(&scratch, d->graph->pipeline->cx);
-        const size_t n = (size_t)d->graph->stage_count;
-        Steps p   = { .d = d, .dims = ARENA_ARRAY(&scratch, uint32_t, n), .windowed = ARENA_ARRAY(&scratch, bool, n), .stored = ARENA_ARRAY(&scratch, bool, n) };
-        bool  any = find_steps(&p, s) && meet_stages(&p);
+        const size_t n   = (size_t)d->graph->stage_count;
+        Steps        p   = { .d        = d,
+                             .dims     = ARENA_ARRAY(&scratch, uint32_t, n),
+                             .windowed = ARENA_ARRAY(&scratch, bool, n),
+                             .stored   = ARENA_ARRAY(&scratch, bool, n) };
+        bool         any = find_steps(&p, s) && meet_stages(&p);
         if (any && p.any_window && !windows_fit(&p, &scratch)) {
             p.no_windows = true;
             any          = meet_stages(&p);

@@ -3,10 +3,13 @@
  * Takes   the terms of drafts on a machine as it was assumed, and their measured times.
  * Gives   a factor for each speed: the least of
  *
- *             mean over pairs of drafts of a program of |ln(predicted / predicted' * measured' / measured)|  +  STAY * sum over speeds of (ln factor)^2
+ *             mean over pairs of drafts of a program of |ln(predicted / predicted' * measured' / measured)|  +  STAY *
+ *             sum over speeds of (ln factor)^2
  *
- *         found by trying each factor larger and smaller, in steps that become finer. Pairs, because a scheduler chooses among the drafts of one program; ratios, because one that is twice too
- *         slow is as wrong in a small program as in a large one; not squared, because some measurements were disturbed; and a speed that the drafts say nothing about stays. */
+ *         found by trying each factor larger and smaller, in steps that become finer. Pairs, because a scheduler
+ *         chooses among the drafts of one program; ratios, because one that is twice too slow is as wrong in a small
+ *         program as in a large one; not squared, because some measurements were disturbed; and a speed that the drafts
+ *         say nothing about stays. */
 #include "schedulers/fit.h"
 
 #include <math.h>
@@ -15,17 +18,23 @@
 /* A speed, and the terms that it is in: a time, or a rate that divides. */
 typedef struct Speed {
     CostTerm terms[2];
-    size_t   offset, also;      /* in Machine */
+    size_t   offset, also; /* in Machine */
     bool     divides;
 } Speed;
 
 #define AT(field) offsetof(Machine, field)
+/* clang-format off */
 static const Speed speeds[] = {
-    { { TERM_OPS, TERM_WAITS },     AT(op),          AT(op),         false }, { { TERM_LOADS, TERM_LOADS }, AT(load),    AT(load),    false },
-    { { TERM_L2, TERM_L2 },         AT(l2_rate),     AT(l2_rate),    true },  { { TERM_L3, TERM_L3 },       AT(l3_rate), AT(l3_rate), true },
-    { { TERM_MEMORY, TERM_MEMORY }, AT(memory_rate), AT(memory_all), true },  { { TERM_ROWS, TERM_ROWS },   AT(row),     AT(row),     false },
-    { { TERM_ENDS, TERM_ENDS },     AT(parted),      AT(parted),     false }, { { TERM_TASKS, TERM_TASKS }, AT(task),    AT(task),    false },
+    { { TERM_OPS, TERM_WAITS },     AT(op),          AT(op),         false }, { { TERM_LOADS, TERM_LOADS }, AT(load),
+         AT(load),    false },
+    { { TERM_L2, TERM_L2 },         AT(l2_rate),     AT(l2_rate),    true },  { { TERM_L3, TERM_L3 },
+            AT(l3_rate), AT(l3_rate), true },
+    { { TERM_MEMORY, TERM_MEMORY }, AT(memory_rate), AT(memory_all), true },  { { TERM_ROWS, TERM_ROWS },   AT(row),
+          AT(row),     false },
+    { { TERM_ENDS, TERM_ENDS },     AT(parted),      AT(parted),     false }, { { TERM_TASKS, TERM_TASKS }, AT(task),
+         AT(task),    false },
 };
+/* clang-format on */
 enum { SPEEDS = sizeof speeds / sizeof *speeds };
 
 static const double stay = 0.02, first_step = 1.0, last_step = 0.02, most_factor = 30;
@@ -77,7 +86,8 @@ static bool try_factor(const FitSample *samples, int count, double *factors, int
 {
     const double had = factors[i];
     factors[i] *= by;
-    const double loss = factors[i] > most_factor || factors[i] < 1 / most_factor ? INFINITY : loss_of(samples, count, factors);
+    const double loss =
+        factors[i] > most_factor || factors[i] < 1 / most_factor ? INFINITY : loss_of(samples, count, factors);
     if (loss < *best) {
         *best = loss;
         return true;
@@ -102,7 +112,8 @@ double fit_machine(const FitSample *samples, int count, Machine *m)
         for (bool moved = true; moved;) {
             moved = false;
             for (int i = 0; i < SPEEDS; i++)
-                moved |= try_factor(samples, count, factors, i, exp(step), &best) || try_factor(samples, count, factors, i, exp(-step), &best);
+                moved |= try_factor(samples, count, factors, i, exp(step), &best) ||
+                         try_factor(samples, count, factors, i, exp(-step), &best);
         }
     for (int i = 0; i < SPEEDS; i++) {
         apply(m, speeds[i].offset, speeds[i].divides ? 1 / factors[i] : factors[i]);

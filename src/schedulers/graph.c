@@ -2,31 +2,34 @@
  *
  * Takes   a finished pipeline and a binding.
  * Gives   the Graph of graph.h.
- * How     The regions are computed first. Then every definition is visited once more, over its whole box, as the regions were: at each access that can happen the evaluator knows the
- *         conditions on the way to it, and the index becomes a reach (graph_access.c). All accesses of a definition to a producer are one edge, their hull. */
+ * How     The regions are computed first. Then every definition is visited once more, over its whole box, as the
+ *         regions were: at each access that can happen the evaluator knows the conditions on the way to it, and the
+ *         index becomes a reach (graph_access.c). All accesses of a definition to a producer are one edge, their
+ *         hull. */
 #include "schedulers/graph_parts.h"
 
 /* An edge while its accesses are gathered. */
 typedef struct Gather {
     Edge edge;
-    VEC(const Expr *) calls;    /* the different ones */
+    VEC(const Expr *) calls; /* the different ones */
 } Gather;
 
 typedef struct Maker {
-    Graph      *graph;
-    Boxes       boxes;
-    Regions     regions;
-    Formulas    formulas;
-    Reader      reader;
-    Arena      *scratch;
-    bool        writing;        /* the values of an update are visited */
-    int        *edge_of;        /* by producer: the edge of this definition, -1: none yet */
+    Graph   *graph;
+    Boxes    boxes;
+    Regions  regions;
+    Formulas formulas;
+    Reader   reader;
+    Arena   *scratch;
+    bool     writing; /* the values of an update are visited */
+    int     *edge_of; /* by producer: the edge of this definition, -1: none yet */
     VEC(Gather) edges;
 } Maker;
 
 /* ---- Accesses --------------------------------------------------------------------------- */
 
-/* The value that the update replaces is no access; in a condition on it only where the place is the free variables' own. */
+/* The value that the update replaces is no access; in a condition on it only where the place is the free variables'
+ * own. */
 static bool is_own_place(const Maker *m, const Expr *call)
 {
     const Update *u    = m->reader.update < 0 ? NULL : &m->reader.func->updates[m->reader.update];
@@ -60,8 +63,10 @@ static Gather *find_edge(Maker *m, int producer, bool *found)
     int *at = &m->edge_of[producer];
     *found  = *at >= 0;
     if (!*found) {
-        *at = (int)m->edges.count;
-        const Gather fresh = { .edge = { .producer = producer, .consumer = m->graph->of_func[m->reader.func->id], .update = m->reader.update } };
+        *at                = (int)m->edges.count;
+        const Gather fresh = { .edge = { .producer = producer,
+                                         .consumer = m->graph->of_func[m->reader.func->id],
+                                         .update   = m->reader.update } };
         vec_push(m->scratch, &m->edges, fresh);
     }
     return &m->edges.at[*at];
@@ -69,14 +74,14 @@ static Gather *find_edge(Maker *m, int producer, bool *found)
 
 static void record_access(void *user, const Expr *call, const Range *index)
 {
-    Maker      *m        = user;
-    const int   producer = m->graph->of_func[call->u.call.func->id];
+    Maker    *m        = user;
+    const int producer = m->graph->of_func[call->u.call.func->id];
     if (producer < 0 || is_own_place(m, call))
         return;
     bool    found;
     Gather *g = find_edge(m, producer, &found);
     for (uint32_t d = 0; d < call->count; d++) {
-        const Reach now = access_reach(&m->reader, call->args[d], index[d]);
+        const Reach now  = access_reach(&m->reader, call->args[d], index[d]);
         g->edge.reach[d] = found ? reach_hull(&g->edge.reach[d], &now, &m->reader.root) : now;
         g->edge.gathers |= (uint32_t)formulas_read(&m->formulas, call->args[d]) << d;
     }
@@ -126,13 +131,14 @@ static void visit_update(Maker *m, const Stage *s, int update)
     update_visit(ev, f, update, bound, &m->writing);
 }
 
-/* How far one step of an update reads of its own function along each free dimension: added to lo and hi. false: not at its own coordinate and numbers beside it. */
+/* How far one step of an update reads of its own function along each free dimension: added to lo and hi. false: not at
+ * its own coordinate and numbers beside it. */
 static bool add_step(Maker *m, const Stage *s, int update, const int64_t *step, int64_t *lo, int64_t *hi)
 {
     Evaluator   *ev    = &m->boxes.evaluator;
     const size_t count = m->edges.count;
     int64_t      from[KN_MAX_RANK * 2], to[KN_MAX_RANK * 2];
-    bool         fine  = true;
+    bool         fine = true;
     memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->stage_count);
     update_visit(ev, s->func, update, update_bind(ev, s->func, update, &s->box, step, from, to), &m->writing);
     const int at = m->edge_of[m->graph->of_func[s->func->id]];
@@ -148,7 +154,8 @@ static bool add_step(Maker *m, const Stage *s, int update, const int64_t *step, 
     return fine;
 }
 
-/* The same of all steps of an update with one reduction variable, one after the other. false, too: there are very many. */
+/* The same of all steps of an update with one reduction variable, one after the other. false, too: there are very
+ * many. */
 static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *region, int64_t *lo, int64_t *hi)
 {
     enum { MOST_STEPS = 64 };
@@ -158,7 +165,8 @@ static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *
     return fine;
 }
 
-/* What is read at a place that a free variable decides is read further off by as far as that may have shifted before. */
+/* What is read at a place that a free variable decides is read further off by as far as that may have shifted
+ * before. */
 static void follow_shifts(Edge *e, int d, const Stage *s)
 {
     Reach       *r = &e->reach[d];
@@ -176,14 +184,16 @@ static void follow_shifts(Edge *e, int d, const Stage *s)
     }
 }
 
-/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as far as they do together; and which steps matter for a
- * part of it is not known. */
+/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as far as they do
+ * together; and which steps matter for a part of it is not known. */
 static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegion *region, double steps)
 {
-    const int at = m->edge_of[m->graph->of_func[s->func->id]];
+    const int at              = m->edge_of[m->graph->of_func[s->func->id]];
     int64_t   lo[KN_MAX_RANK] = { 0 }, hi[KN_MAX_RANK] = { 0 };
     for (size_t i = 0; i < m->edges.count; i++)
-        for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->stages[m->edges.at[i].edge.consumer] == s && d < KN_MAX_RANK; d++)
+        for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->stages[m->edges.at[i].edge.consumer] == s &&
+                        d < KN_MAX_RANK;
+             d++)
             m->edges.at[i].edge.reach[d].exact = false;
     const bool known = at >= 0 && add_steps(m, s, update, region, lo, hi);
     for (int d = 0; at >= 0 && d < s->rank; d++) {
@@ -192,7 +202,13 @@ static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegi
             continue;
         const bool    shifts = r->var == d && r->num == 1 && r->den == 1 && steps < 1e6;
         const int64_t times  = (int64_t)(shifts ? steps : 0);
-        const Reach   far    = { .var = d, .num = 1, .den = 1, .lo = known ? lo[d] : r->lo * times, .hi = known ? hi[d] : r->hi * times, .least = r->least, .most = r->most };
+        const Reach   far    = { .var   = d,
+                                 .num   = 1,
+                                 .den   = 1,
+                                 .lo    = known ? lo[d] : r->lo * times,
+                                 .hi    = known ? hi[d] : r->hi * times,
+                                 .least = r->least,
+                                 .most  = r->most };
         *r                   = shifts ? far : reach_numbers(s->box.min[d], s->box.max[d], false);
     }
     for (int d = 0; at >= 0 && d < s->rank; d++)
@@ -248,8 +264,8 @@ static bool reads_itself(const Maker *m, const Stage *s, int update)
     return false;
 }
 
-/* A scan along one dimension, step by step, without a condition, that reads of itself only what is before: of the pure definition what it does not write is left. (lower/unread.c says when that is so;
- * this is a guess from the boxes.) */
+/* A scan along one dimension, step by step, without a condition, that reads of itself only what is before: of the pure
+ * definition what it does not write is left. (lower/unread.c says when that is so; this is a guess from the boxes.) */
 static double begun_part(const Maker *m, const Stage *s)
 {
     const Update *u   = s->func->update_count ? &s->func->updates[0] : NULL;
@@ -271,9 +287,9 @@ static void visit_defined(Maker *m, Stage *s)
     s->defs[0].steps  = 1;
     s->defs[0].points = (double)box_points(&s->box, s->rank);
     for (int u = 0; u < s->func->update_count; u++) {
-        const UpdateRegion *r     = &m->regions.of[s->func->id].updates[u];
-        s->defs[u + 1].extents    = ARENA_ARRAY(m->graph->arena, int64_t, (size_t)s->func->updates[u].rvar_count);
-        const double        steps = domain_steps(&s->func->updates[u], r, s->defs[u + 1].extents);
+        const UpdateRegion *r  = &m->regions.of[s->func->id].updates[u];
+        s->defs[u + 1].extents = ARENA_ARRAY(m->graph->arena, int64_t, (size_t)s->func->updates[u].rvar_count);
+        const double steps     = domain_steps(&s->func->updates[u], r, s->defs[u + 1].extents);
         visit_update(m, s, u);
         if (r->steps > 0)
             repeat_shifts(m, s, u, r, steps);
@@ -337,7 +353,8 @@ static StageKind kind_of(const Stage *s)
 static bool is_pointwise(const Graph *g, const Edge *e)
 {
     const Stage *p = &g->stages[e->producer], *c = &g->stages[e->consumer];
-    if (e->accesses != 1 || p->rank != c->rank || (e->update >= 0 && c->func->updates[e->update].rvar_count) || c->kind == STAGE_EXTERN)
+    if (e->accesses != 1 || p->rank != c->rank || (e->update >= 0 && c->func->updates[e->update].rvar_count) ||
+        c->kind == STAGE_EXTERN)
         return false;
     for (int d = 0; d < p->rank; d++) {
         const Reach *r = &e->reach[d];
@@ -361,11 +378,11 @@ static void link_edges(Graph *g)
 {
     count_edges(g);
     for (int i = 0; i < g->stage_count; i++) {
-        Stage *s = &g->stages[i];
-        s->in    = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->in_count);
-        s->out   = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->out_count);
-        s->self  = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->self_count);
-        s->kind  = kind_of(s);
+        Stage *s    = &g->stages[i];
+        s->in       = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->in_count);
+        s->out      = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->out_count);
+        s->self     = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->self_count);
+        s->kind     = kind_of(s);
         s->in_count = s->out_count = s->self_count = 0;
     }
     for (int i = 0; i < g->edge_count; i++) {
@@ -404,10 +421,10 @@ static bool make(Maker *m, const Binding *binding)
     }
     formulas_init(&m->formulas, p, m->scratch);
     add_stages(m);
-    m->edge_of              = ARENA_ARRAY(m->scratch, int, (size_t)g->stage_count);
-    m->reader.evaluator     = &m->boxes.evaluator;
-    m->reader.coordinates   = ARENA_ARRAY(m->scratch, uint32_t, p->exprs.count);
-    m->boxes.evaluator.user = m;
+    m->edge_of                = ARENA_ARRAY(m->scratch, int, (size_t)g->stage_count);
+    m->reader.evaluator       = &m->boxes.evaluator;
+    m->reader.coordinates     = ARENA_ARRAY(m->scratch, uint32_t, p->exprs.count);
+    m->boxes.evaluator.user   = m;
     m->boxes.evaluator.record = record_access;
     for (int i = 0; i < g->stage_count; i++) {
         Stage *s = &g->stages[i];

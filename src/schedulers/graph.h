@@ -13,62 +13,66 @@
 
 #include "analysis/regions.h"
 
-/* What one dimension of a producer is read at, for the values of one variable of the reader: from floor((num*v + lo) / den) at the one end of v's range to
- * floor((num*v + hi) / den) at the other, and both ends are clamped into least..most. */
+/* What one dimension of a producer is read at, for the values of one variable of the reader: from floor((num*v + lo) /
+ * den) at the one end of v's range to floor((num*v + hi) / den) at the other, and both ends are clamped into
+ * least..most. */
 typedef struct Reach {
-    int     var;                /* the reader's dimension; -1: the same for all its points */
-    int64_t num, den;           /* den > 0 */
-    int64_t lo, hi;             /* reduction variables with known bounds are in here */
-    int64_t least, most;        /* what is clamped anyway (edge, clamp); INT64_MIN and INT64_MAX where nothing is */
-    bool    exact;              /* false: it encloses what is read, and may be more */
+    int     var;         /* the reader's dimension; -1: the same for all its points */
+    int64_t num, den;    /* den > 0 */
+    int64_t lo, hi;      /* reduction variables with known bounds are in here */
+    int64_t least, most; /* what is clamped anyway (edge, clamp); INT64_MIN and INT64_MAX where nothing is */
+    bool    exact;       /* false: it encloses what is read, and may be more */
 } Reach;
 
 typedef enum StageKind {
     STAGE_INPUT,
-    STAGE_PURE,                 /* one definition */
-    STAGE_REDUCTION,            /* updates that write at their own free point and read nothing else of itself: sums over windows, products of matrices */
-    STAGE_SCAN,                 /* an update reads other points of itself: its steps come one after the other */
-    STAGE_SCATTER,              /* an update writes where data or a reduction variable says: histograms */
-    STAGE_EXTERN                /* C code: always whole, at root */
+    STAGE_PURE,      /* one definition */
+    STAGE_REDUCTION, /* updates that write at their own free point and read nothing else of itself: sums over windows,
+                        products of matrices */
+    STAGE_SCAN,      /* an update reads other points of itself: its steps come one after the other */
+    STAGE_SCATTER,   /* an update writes where data or a reduction variable says: histograms */
+    STAGE_EXTERN     /* C code: always whole, at root */
 } StageKind;
 
 /* All accesses of one definition to one producer, taken together. */
 typedef struct Edge {
-    int     producer, consumer; /* stages */
-    int     update;             /* of the consumer; -1: its pure definition */
-    Reach   reach[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
-    int     accesses;           /* how many different ones there are in the text */
-    bool    pointwise;          /* one access, at the reader's own point, dimension for dimension */
-    uint32_t gathers;           /* bit d: data decide the index along dimension d of the producer */
+    int      producer, consumer; /* stages */
+    int      update;             /* of the consumer; -1: its pure definition */
+    Reach    reach[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
+    int      accesses;           /* how many different ones there are in the text */
+    bool     pointwise;          /* one access, at the reader's own point, dimension for dimension */
+    uint32_t gathers;            /* bit d: data decide the index along dimension d of the producer */
 } Edge;
 
 /* What a definition costs at one of its points (an update: at one step of one point). */
 typedef struct Work {
-    double  points;             /* over the whole run at root: box points, times steps for an update */
-    double  steps;              /* of the reduction domain, 1 without one */
-    int64_t *extents;           /* of its variables */
-    double  ops;                /* vector operations per point, weighted: a division, a square root, exp … count as many as they take (a table in the .c) */
-    double  loads;              /* different elements read per point */
-    bool    gathers;            /* reads at places that data decides */
-    bool    adds;               /* an update that reads the value which it replaces */
+    double   points;  /* over the whole run at root: box points, times steps for an update */
+    double   steps;   /* of the reduction domain, 1 without one */
+    int64_t *extents; /* of its variables */
+    double ops; /* vector operations per point, weighted: a division, a square root, exp … count as many as they take (a
+                   table in the .c) */
+    double loads;   /* different elements read per point */
+    bool   gathers; /* reads at places that data decides */
+    bool   adds;    /* an update that reads the value which it replaces */
 } Work;
 
 typedef struct Stage {
-    const Func *func;           /* of the pipeline; a stage's number is not its id */
+    const Func *func; /* of the pipeline; a stage's number is not its id */
     StageKind   kind;
     bool        is_output;
     int         rank;
-    Box         box;            /* what is needed of it in all */
-    int64_t     bytes;          /* of a point, all components */
-    int         narrow, wide;   /* bits of the narrowest and widest type that its definitions compute with */
+    Box         box;          /* what is needed of it in all */
+    int64_t     bytes;        /* of a point, all components */
+    int         narrow, wide; /* bits of the narrowest and widest type that its definitions compute with */
     int         def_count;
-    Work       *defs;           /* [0] the pure one, then the updates */
-    double      begun;          /* the part of the pure one's points that is computed: a scan writes over the others, and nobody reads them before */
-    int         in_count, out_count;
-    const Edge **in, **out;     /* its reads, those of it; a producer has one edge per reading definition */
-    int         self_count;     /* updates that read other points of itself: these edges are in neither list */
+    Work       *defs; /* [0] the pure one, then the updates */
+    double begun; /* the part of the pure one's points that is computed: a scan writes over the others, and nobody reads
+                     them before */
+    int          in_count, out_count;
+    const Edge **in, **out;  /* its reads, those of it; a producer has one edge per reading definition */
+    int          self_count; /* updates that read other points of itself: these edges are in neither list */
     const Edge **self;
-    bool        reads_size;     /* a boundary or size stands in its formulas */
+    bool         reads_size; /* a boundary or size stands in its formulas */
 } Stage;
 
 typedef struct Graph {
@@ -78,12 +82,12 @@ typedef struct Graph {
     Stage       *stages;
     int          edge_count;
     Edge        *edges;
-    int         *of_func;       /* by Func.id: its stage, -1: none is needed */
-    int         *order;         /* 0, 1, 2 …: all stages, for graph_regions_among */
+    int         *of_func; /* by Func.id: its stage, -1: none is needed */
+    int         *order;   /* 0, 1, 2 …: all stages, for graph_regions_among */
 } Graph;
 
-/* Numbers for a pipeline of which nobody has said how large it is: outputs as large as their estimates, or else of a usual size, parameters as by default, and inputs
- * as large as is needed for that. The result is in `arena`. */
+/* Numbers for a pipeline of which nobody has said how large it is: outputs as large as their estimates, or else of a
+ * usual size, parameters as by default, and inputs as large as is needed for that. The result is in `arena`. */
 Binding graph_binding(kn_pipeline *p, Arena *arena);
 
 /* Fills `g`, in `arena`. false, with diagnostics, where regions_compute fails. */
@@ -92,17 +96,20 @@ bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
 /* What is read along one dimension by the points of a box. */
 void reach_span(const Reach *r, const Box *reader, int64_t *lo, int64_t *hi);
 
-/* Dimensions of the producer, as bits, in which data decide the place that is read: those of this edge, and those that the reader's own ones of `reader` lead to if it is computed at places that data decide. */
+/* Dimensions of the producer, as bits, in which data decide the place that is read: those of this edge, and those that
+ * the reader's own ones of `reader` lead to if it is computed at places that data decide. */
 uint32_t edge_by_data(const Graph *g, const Edge *e, uint32_t reader);
 
-/* Boxes from consumers to producers: `boxes` (per stage) holds those of the stages with `given`; the boxes of all the other stages that are `member` become the hulls of what
- * given and member stages read of them, in reverse order; empty where nothing is. The box of a stage never leaves its box at root. What the updates of a member
- * read of itself is in its box; that of a given stage stays as it is, but is read from as if it had grown so. */
+/* Boxes from consumers to producers: `boxes` (per stage) holds those of the stages with `given`; the boxes of all the
+ * other stages that are `member` become the hulls of what given and member stages read of them, in reverse order; empty
+ * where nothing is. The box of a stage never leaves its box at root. What the updates of a member read of itself is in
+ * its box; that of a given stage stays as it is, but is read from as if it had grown so. */
 void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes);
 
-/* The same for the reads of these stages, in ascending order: a small group of a large graph costs no more than itself. Other members only get what is read of them, in
- * addition to the boxes they have. */
-void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member, Box *boxes);
+/* The same for the reads of these stages, in ascending order: a small group of a large graph costs no more than itself.
+ * Other members only get what is read of them, in addition to the boxes they have. */
+void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member,
+                         Box *boxes);
 
 /* Points of a box; 0 if it is empty: of a function without dimensions its first dimension says so. */
 int64_t box_points(const Box *box, int rank);

@@ -1,11 +1,14 @@
 /* From the index of an access to a reach.
  *
- * Takes   an integer expression over the coordinates of the reader and its reduction variables, in an environment of the evaluator.
+ * Takes   an integer expression over the coordinates of the reader and its reduction variables, in an environment of
+ *         the evaluator.
  * Gives   its reach; numbers that enclose it where it has no such form.
- * How     Sums by their linear form; then quotients and shifts by known numbers, min and max with known numbers, conversions that change nothing, and `if` as the hull of both
- *         branches. A reduction variable is its range. Everything else (values of functions, remainders, products of coordinates) is
- *         the evaluator's range of it over the reader's whole box.
- * Holds   `exact` iff the evaluator, asked about a smaller box, would say the same as the reach does. An expression that wraps is never taken apart. */
+ * How     Sums by their linear form; then quotients and shifts by known numbers, min and max with known numbers,
+ *         conversions that change nothing, and `if` as the hull of both branches. A reduction variable is its range.
+ *         Everything else (values of functions, remainders, products of coordinates) is the evaluator's range of it
+ *         over the reader's whole box.
+ * Holds   `exact` iff the evaluator, asked about a smaller box, would say the same as the reach does. An expression
+ *         that wraps is never taken apart. */
 #include "schedulers/graph_parts.h"
 
 enum { MOST_NODES = 256 };
@@ -32,7 +35,8 @@ static bool has_fixed_range(const Reader *r, const char *name)
     return false;
 }
 
-/* The range of a value does not depend on where it is read; that of a coordinate, and of a reduction variable with bounds that depend on one, does. */
+/* The range of a value does not depend on where it is read; that of a coordinate, and of a reduction variable with
+ * bounds that depend on one, does. */
 bool speaks_of_point(Reader *r, const Expr *e)
 {
     uint32_t *answer = &r->coordinates[e->id];
@@ -98,13 +102,14 @@ static Reach remainder_reach(Reader *r, const Expr *e)
     return lo >= 0 && hi < period ? a : numbers_of(r, e);
 }
 
-/* min(t, last - t) with t = a mod period: what mirrors are made of. Up to half a period outside, it is as far from a as a is from where it was folded:
- * last - 2*a above, last - period - 2*a below. */
+/* min(t, last - t) with t = a mod period: what mirrors are made of. Up to half a period outside, it is as far from a as
+ * a is from where it was folded: last - 2*a above, last - period - 2*a below. */
 static bool mirror_reach(Reader *r, const Expr *e, Reach *out)
 {
     const Expr *t = e->args[0], *rest = e->args[1];
     int64_t     period, last, lo, hi;
-    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t || !known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
+    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t ||
+        !known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
         return false;
     const Reach a = reach_of(r, t->args[0]);
     reach_span(&a, &r->root, &lo, &hi);
@@ -175,7 +180,8 @@ static Reach atom_reach(Reader *r, const Expr *e)
             }
         break;
     case EX_CAST:
-        if (type_is_int((kn_type)e->args[0]->type) && range_within((kn_type)e->type, evaluate(r->evaluator, e->args[0])))
+        if (type_is_int((kn_type)e->args[0]->type) &&
+            range_within((kn_type)e->type, evaluate(r->evaluator, e->args[0])))
             return reach_of(r, e->args[0]);
         break;
     default: break;
@@ -188,7 +194,7 @@ static Reach sum_reach(Reader *r, const Linear *form)
     Reach sum = reach_numbers(form->constant, form->constant, true);
     for (int i = 0; i < form->count && !r->failed; i++) {
         const Reach atom = atom_reach(r, form->atoms[i]), part = reach_scale(&atom, form->coefficients[i], &r->root);
-        sum              = reach_add(&sum, &part, &r->root);
+        sum = reach_add(&sum, &part, &r->root);
     }
     return sum;
 }
@@ -202,17 +208,21 @@ static Reach reach_of(Reader *r, const Expr *e)
     const Reach reach = form->count == 1 && form->atoms[0] == e ? atom_reach(r, e) : sum_reach(r, form);
     int64_t     lo, hi;
     reach_span(&reach, &r->root, &lo, &hi);
-    return lo < -most_number || hi > most_number || !range_within((kn_type)e->type, range_int(lo, hi)) ? numbers_of(r, e) : reach;
+    return lo < -most_number || hi > most_number || !range_within((kn_type)e->type, range_int(lo, hi))
+               ? numbers_of(r, e)
+               : reach;
 }
 
 Reach access_reach(Reader *r, const Expr *index, Range range)
 {
-    r->budget   = MOST_NODES;
-    r->failed   = false;
+    r->budget     = MOST_NODES;
+    r->failed     = false;
     Reach   reach = reach_of(r, index);
     int64_t lo, hi;
     reach_span(&reach, &r->root, &lo, &hi);
-    const bool tighter = access_is_conditional(r) && (lo > range.lo || hi < range.hi);     /* the condition says more of a part than of the whole: not for every box */
+    const bool tighter =
+        access_is_conditional(r) &&
+        (lo > range.lo || hi < range.hi); /* the condition says more of a part than of the whole: not for every box */
     if (r->failed || reach.var < 0 || tighter)
         reach = reach_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, index));
     reach       = reach_within(&reach, (int64_t)range.lo, (int64_t)range.hi, &r->root);

@@ -1,8 +1,9 @@
 /* Numbers for a pipeline that nobody has sized.
  *
- * Outputs are as large as their estimates, or have 1024 points along the first two dimensions and 3 along the others. An input begins as large as
- * the output's dimensions of the same names, because what its reader does with its size (edge, a sum over all of it) has to begin somewhere; then it becomes what is
- * needed of it, until that is the same. An input whose size is not spoken of is there at once. */
+ * Outputs are as large as their estimates, or have 1024 points along the first two dimensions and 3 along the others.
+ * An input begins as large as the output's dimensions of the same names, because what its reader does with its size
+ * (edge, a sum over all of it) has to begin somewhere; then it becomes what is needed of it, until that is the same. An
+ * input whose size is not spoken of is there at once. */
 #include "analysis/boxes.h"
 #include "schedulers/graph.h"
 
@@ -59,7 +60,8 @@ static bool fit_inputs(kn_pipeline *p, Arena *scratch, Binding *b, bool grow)
         for (int d = 0; p->funcs.at[i]->kind == FUNC_INPUT && boxes.need[i].needed && d < p->funcs.at[i]->rank; d++) {
             const Box *need = &boxes.need[i].box;
             int64_t   *min = &b->input[i].min[d], *max = &b->input[i].max[d];
-            same = same && need->min[d] >= *min && need->max[d] <= *max && (grow || (need->min[d] == *min && need->max[d] == *max));
+            same = same && need->min[d] >= *min && need->max[d] <= *max &&
+                   (grow || (need->min[d] == *min && need->max[d] == *max));
             *min = grow && *min < need->min[d] ? *min : need->min[d];
             *max = grow && *max > need->max[d] ? *max : need->max[d];
         }

@@ -9,13 +9,14 @@
 typedef struct Reader {
     Evaluator  *evaluator;
     const Func *func;
-    int         update;         /* -1: the pure definition */
-    Box         root;           /* the points it is computed at, in all */
-    uint64_t    fixed;          /* bit i: reduction variable i has the same range for every point */
-    uint32_t   *coordinates;    /* by expression id: does a coordinate of the reader stand in it, outside of calls? 2*stamp and 2*stamp + 1 are no and yes */
-    uint32_t    stamp;          /* of this definition */
-    int         budget;         /* nodes that the index being looked at may still take */
-    bool        failed;         /* a number was too large for a reach */
+    int         update;      /* -1: the pure definition */
+    Box         root;        /* the points it is computed at, in all */
+    uint64_t    fixed;       /* bit i: reduction variable i has the same range for every point */
+    uint32_t   *coordinates; /* by expression id: does a coordinate of the reader stand in it, outside of calls? 2*stamp
+                                and 2*stamp + 1 are no and yes */
+    uint32_t stamp;          /* of this definition */
+    int      budget;         /* nodes that the index being looked at may still take */
+    bool     failed;         /* a number was too large for a reach */
 } Reader;
 
 /* graph_access.c: what index `d` of a call, of which the evaluator says `range` where it stands, reaches. */
@@ -27,9 +28,9 @@ bool access_is_conditional(Reader *r);
 
 /* graph_work.c: what stands in the formulas of a pipeline's definitions. */
 typedef struct Formulas {
-    uint8_t  *properties;       /* by expression id; see properties() */
-    uint32_t *seen, stamp;      /* by expression id: the stamp of the last walk that met it */
-    uint32_t *moves;            /* by expression id; see moves(). 2*stamp and 2*stamp + 1 are no and yes */
+    uint8_t  *properties;  /* by expression id; see properties() */
+    uint32_t *seen, stamp; /* by expression id: the stamp of the last walk that met it */
+    uint32_t *moves;       /* by expression id; see moves(). 2*stamp and 2*stamp + 1 are no and yes */
 } Formulas;
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena);

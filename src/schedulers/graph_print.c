@@ -1,4 +1,5 @@
-/* A graph as text: a line per stage with its box and what a point costs, then a line per edge with what is read at a point.
+/* A graph as text: a line per stage with its box and what a point costs, then a line per edge with what is read at a
+ * point.
  *
  *     out(0..6400, 0..4800): pure output, 2 bytes, 16 bits, 6 ops, 3 loads
  *         blurx: x, y + 0..3
@@ -9,7 +10,8 @@
 #include <inttypes.h>
 
 static const char *const kind_names[] = {
-    [STAGE_INPUT] = "input", [STAGE_PURE] = "pure", [STAGE_REDUCTION] = "reduction", [STAGE_SCAN] = "scan", [STAGE_SCATTER] = "scatter", [STAGE_EXTERN] = "extern",
+    [STAGE_INPUT] = "input", [STAGE_PURE] = "pure",       [STAGE_REDUCTION] = "reduction",
+    [STAGE_SCAN] = "scan",   [STAGE_SCATTER] = "scatter", [STAGE_EXTERN] = "extern",
 };
 
 static void print_range(Text *out, int64_t lo, int64_t hi)
@@ -72,7 +74,8 @@ static void print_work(Text *out, const Work *w, int update)
         text_printf(out, "; update %d: %g steps,", update, w->steps);
     else
         text_add(out, ",");
-    text_printf(out, " %.4g op%s, %g load%s%s", w->ops, w->ops == 1 ? "" : "s", w->loads, w->loads == 1 ? "" : "s", w->gathers ? ", gathers" : "");
+    text_printf(out, " %.4g op%s, %g load%s%s", w->ops, w->ops == 1 ? "" : "s", w->loads, w->loads == 1 ? "" : "s",
+                w->gathers ? ", gathers" : "");
 }
 
 static void print_stage(Text *out, const Stage *s)
@@ -80,7 +83,8 @@ static void print_stage(Text *out, const Stage *s)
     text_printf(out, "%s(", s->func->name);
     for (int d = 0; d < s->rank; d++)
         text_printf(out, "%s%" PRId64 "..%" PRId64, d ? ", " : "", s->box.min[d], s->box.max[d] + 1);
-    text_printf(out, "): %s%s, %" PRId64 " byte%s", kind_names[s->kind], s->is_output ? " output" : "", s->bytes, s->bytes == 1 ? "" : "s");
+    text_printf(out, "): %s%s, %" PRId64 " byte%s", kind_names[s->kind], s->is_output ? " output" : "", s->bytes,
+                s->bytes == 1 ? "" : "s");
     if (s->def_count && s->narrow < s->wide)
         text_printf(out, ", %d to %d bits", s->narrow, s->wide);
     else if (s->def_count)

@@ -1,8 +1,9 @@
 /* Boxes from consumers to producers over the reaches of a graph, as tiles need them.
  *
- * The edges of a stage lie in the order of its definitions, so going through them backwards is going through its updates from the last to the first: what one reads of the stage
- * itself is made by those before it, whose box grows by it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.)
- * The box of a function without dimensions is 0..0 in the first, so that it can be empty too. */
+ * The edges of a stage lie in the order of its definitions, so going through them backwards is going through its
+ * updates from the last to the first: what one reads of the stage itself is made by those before it, whose box grows by
+ * it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.) The box of a
+ * function without dimensions is 0..0 in the first, so that it can be empty too. */
 #include "schedulers/reach.h"
 
 static bool is_empty(const Box *box, int rank)
@@ -60,7 +61,8 @@ static void read_from(const Graph *g, int stage, Box *box, const bool *given, co
     }
 }
 
-void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member, Box *boxes)
+void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member,
+                         Box *boxes)
 {
     for (int k = 0; k < count; k++) {
         const int i = stages[k];

@@ -1,7 +1,8 @@
 /* What a point costs: operations, weighted by what they take, and elements read.
  *
- * Each node of a definition counts once, however often it is used, as the compiler computes it once. What is the same for every point counts
- * nothing, even if each step of a sum has its own (weights made of the step's number), and neither do indices, unless data decides them. The unit is an operation on a vector of the stage's widest type: a u8
+ * Each node of a definition counts once, however often it is used, as the compiler computes it once. What is the same
+ * for every point counts nothing, even if each step of a sum has its own (weights made of the step's number), and
+ * neither do indices, unless data decides them. The unit is an operation on a vector of the stage's widest type: a u8
  * operation in a stage of u32 is a quarter of one. */
 #include "schedulers/graph_parts.h"
 
@@ -12,18 +13,25 @@ typedef struct Weight {
     float whole, real;
 } Weight;
 
+/* clang-format off */
 static const Weight weights[EX_COUNT] = {
-    [EX_EXTERN] = { 20, 20 }, [EX_DIV] = { 20, 4 },  [EX_MOD] = { 22, 4 },     [EX_SAT_CAST] = { 2, 2 }, [EX_MUL_SHIFT] = { 3, 3 },
-    [EX_POPCOUNT] = { 3, 3 }, [EX_CLZ] = { 3, 3 },   [EX_ABSD] = { 2, 2 },     [EX_SQRT] = { 5, 5 },     [EX_RSQRT] = { 6, 6 },
-    [EX_EXP] = { 14, 14 },    [EX_LOG] = { 16, 16 }, [EX_POW] = { 32, 32 },    [EX_SIN] = { 20, 20 },    [EX_COS] = { 20, 20 },
+    [EX_EXTERN] = { 20, 20 }, [EX_DIV] = { 20, 4 },  [EX_MOD] = { 22, 4 },     [EX_SAT_CAST] = { 2, 2 },
+                    [EX_MUL_SHIFT] = { 3, 3 },
+    [EX_POPCOUNT] = { 3, 3 }, [EX_CLZ] = { 3, 3 },   [EX_ABSD] = { 2, 2 },     [EX_SQRT] = { 5, 5 },
+                          [EX_RSQRT] = { 6, 6 },
+    [EX_EXP] = { 14, 14 },    [EX_LOG] = { 16, 16 }, [EX_POW] = { 32, 32 },    [EX_SIN] = { 20, 20 },
+                    [EX_COS] = { 20, 20 },
     [EX_TAN] = { 28, 28 },    [EX_ATAN2] = { 30, 30 }, [EX_TANH] = { 22, 22 }, [EX_ERF] = { 24, 24 },
 };
+/* clang-format on */
 
-enum { BY_CONSTANT = 3, BY_POWER = 1 };     /* division of integers by a known number; of any number by a power of two */
+enum { BY_CONSTANT = 3, BY_POWER = 1 }; /* division of integers by a known number; of any number by a power of two */
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena)
 {
-    *f = (Formulas){ .properties = ARENA_ARRAY(arena, uint8_t, p->exprs.count), .seen = ARENA_ARRAY(arena, uint32_t, p->exprs.count), .moves = ARENA_ARRAY(arena, uint32_t, p->exprs.count) };
+    *f = (Formulas){ .properties = ARENA_ARRAY(arena, uint8_t, p->exprs.count),
+                     .seen       = ARENA_ARRAY(arena, uint32_t, p->exprs.count),
+                     .moves      = ARENA_ARRAY(arena, uint32_t, p->exprs.count) };
 }
 
 enum { KNOWN = 1, VARIES = 2, CALLS = 4, SIZED = 8 };
@@ -33,7 +41,8 @@ static int properties(Formulas *f, const Expr *e)
 {
     uint8_t *answer = &f->properties[e->id];
     if (!*answer) {
-        int all = KNOWN | (e->op == EX_VAR ? VARIES : 0) | (e->op == EX_CALL ? CALLS : 0) | (e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT ? SIZED : 0);
+        int all = KNOWN | (e->op == EX_VAR ? VARIES : 0) | (e->op == EX_CALL ? CALLS : 0) |
+                  (e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT ? SIZED : 0);
         for (uint32_t i = 0; i < e->count; i++)
             all |= properties(f, e->args[i]);
         *answer = (uint8_t)all;
@@ -73,7 +82,8 @@ static bool is_contracted(const Expr *e)
     return (e->op == EX_ADD || e->op == EX_SUB) && !e->strict && (e->args[0]->op == EX_MUL || e->args[1]->op == EX_MUL);
 }
 
-/* A condition on coordinates, and what is chosen by it: loops are parted where it changes, and inside it costs nothing. */
+/* A condition on coordinates, and what is chosen by it: loops are parted where it changes, and inside it costs
+ * nothing. */
 static bool is_parted(Formulas *f, const Expr *e)
 {
     const Expr *condition = e->op == EX_SELECT ? e->args[0] : e;
@@ -84,7 +94,8 @@ static double weight_of(Formulas *f, const Expr *e)
 {
     const kn_type type    = (kn_type)e->type;
     const bool    is_real = type_is_float(type) || (e->count && type_is_float((kn_type)e->args[0]->type));
-    if (e->count == 0 || is_parted(f, e) || e->op == EX_CALL || e->op == EX_REINTERPRET || (is_real && is_contracted(e)))
+    if (e->count == 0 || is_parted(f, e) || e->op == EX_CALL || e->op == EX_REINTERPRET ||
+        (is_real && is_contracted(e)))
         return 0;
     if (e->op == EX_DIV || e->op == EX_MOD)
         return division_weight(e, is_real);
@@ -111,12 +122,12 @@ static int width_of(const Expr *e)
 /* ---- Definitions ------------------------------------------------------------------------ */
 
 typedef struct Walk {
-    Formulas    *formulas;
-    Stage       *stage;         /* widths are asked for, else NULL */
-    const Func  *func;
+    Formulas     *formulas;
+    Stage        *stage; /* widths are asked for, else NULL */
+    const Func   *func;
     const Update *update;
-    int          wide;
-    Work        *work;
+    int           wide;
+    Work         *work;
 } Walk;
 
 static bool is_own_place(const Walk *w, const Expr *call)
@@ -130,8 +141,8 @@ static bool is_own_place(const Walk *w, const Expr *call)
 static void note_width(Stage *s, kn_type type)
 {
     const int bits = bits_of(type);
-    s->narrow = s->narrow == 0 || bits < s->narrow ? bits : s->narrow;
-    s->wide   = bits > s->wide ? bits : s->wide;
+    s->narrow      = s->narrow == 0 || bits < s->narrow ? bits : s->narrow;
+    s->wide        = bits > s->wide ? bits : s->wide;
 }
 
 /* Does it depend on a coordinate or on data, and not on the steps of an update alone? */
@@ -168,7 +179,8 @@ static void walk_call(Walk *w, const Expr *e)
         w->work->adds = true;
 }
 
-/* The width of an operation's value and of the values that it loads. What is loaded to be a float is widened as it is loaded; an integer that becomes a wider one may be narrowed again (plan/narrow.c). */
+/* The width of an operation's value and of the values that it loads. What is loaded to be a float is widened as it is
+ * loaded; an integer that becomes a wider one may be narrowed again (plan/narrow.c). */
 static void note_widths(Walk *w, const Expr *e)
 {
     if (!w->stage || e->op == EX_VAR)

@@ -1,11 +1,13 @@
 /* The scheduler `greedy`: groups by the best merge of two at a time, in overlapped tiles.
  *
- * From    Mullapudi et al. 2016 as Jangda and Bondhugula 2020, section 2.3, have it: Halide's classic auto-scheduler, the baseline that the others must beat. Every stage begins as a
- *         group of its own, in tiles. Of all merges of a group with the one that reads it, that with the largest benefit
+ * From    Mullapudi et al. 2016 as Jangda and Bondhugula 2020, section 2.3, have it: Halide's classic auto-scheduler,
+ *         the baseline that the others must beat. Every stage begins as a group of its own, in tiles. Of all merges of
+ *         a group with the one that reads it, that with the largest benefit
  *
  *             gain(p, c) = cost(p) + cost(c) - cost(p u c)
  *
- *         is made, each cost that of the best tile (tile.h, one level: no windows slide); until there is none with a benefit (group_greedy.c).
+ *         is made, each cost that of the best tile (tile.h, one level: no windows slide); until there is none with a
+ *         benefit (group_greedy.c).
  * So it is `dp` without its dynamic program and without its second level of tiles. */
 #include "schedulers/schedulers.h"
 

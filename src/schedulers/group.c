@@ -1,8 +1,10 @@
 /* Grouping: the graph, the direction, and Algorithm 5's rounds.
  *
- * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a limit, make a stage of each group, and go on with that smaller graph until
- *         nothing is gained. The limit here is that of the groups visited: the table is filled by size, so small groups are all looked at, and a round's
- *         groups may be as large as there was room for. Each round is a partition, and none is worse than the one before: a group is never asked to break up, and may stay by itself. */
+ * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a limit,
+ *         make a stage of each group, and go on with that smaller graph until nothing is gained. The limit here is that
+ *         of the groups visited: the table is filled by size, so small groups are all looked at, and a round's groups
+ *         may be as large as there was room for. Each round is a partition, and none is worse than the one before: a
+ *         group is never asked to break up, and may stay by itself. */
 #include "schedulers/group_parts.h"
 
 #include <math.h>
@@ -17,8 +19,12 @@ GroupGraph group_graph_new(Arena *arena, int count)
     const int    words = count ? (count + 63) / 64 : 1;
     const size_t all   = (size_t)count * (size_t)words;
     return (GroupGraph){
-        .count = count, .words = words, .readers = ARENA_ARRAY(arena, uint64_t, all), .read = ARENA_ARRAY(arena, uint64_t, all),
-        .reach = ARENA_ARRAY(arena, uint64_t, all), .alone = ARENA_ARRAY(arena, bool, (size_t)count),
+        .count   = count,
+        .words   = words,
+        .readers = ARENA_ARRAY(arena, uint64_t, all),
+        .read    = ARENA_ARRAY(arena, uint64_t, all),
+        .reach   = ARENA_ARRAY(arena, uint64_t, all),
+        .alone   = ARENA_ARRAY(arena, bool, (size_t)count),
     };
 }
 
@@ -126,8 +132,8 @@ bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work,
 typedef struct Round {
     const GroupSearch *search;
     GroupGraph         graph;
-    int               *begin, *stages;  /* by stage of the round: the caller's stages that it is, at stages[begin[s]] … */
-    int               *list;            /* room for the caller's stages */
+    int *begin, *stages; /* by stage of the round: the caller's stages that it is, at stages[begin[s]] … */
+    int *list;           /* room for the caller's stages */
 } Round;
 
 static int by_number(const void *a, const void *b)
@@ -150,7 +156,7 @@ static double round_cost(void *user, const uint64_t *set, bool *hopeless)
 /* The first round: every stage of the caller's by itself, turned around where groups grow from the last. */
 static Round first_round(const GroupGraph *g, const GroupSearch *search, Arena *arena)
 {
-    Round r = { .search = search, .graph = search->from_readers ? group_graph_turned(arena, g) : *g };
+    Round r  = { .search = search, .graph = search->from_readers ? group_graph_turned(arena, g) : *g };
     r.begin  = ARENA_ARRAY(arena, int, (size_t)g->count + 1);
     r.stages = ARENA_ARRAY(arena, int, (size_t)g->count);
     r.list   = ARENA_ARRAY(arena, int, (size_t)g->count);
@@ -182,7 +188,7 @@ static Round next_round(const Round *r, const int *group, int count, Arena *aren
 int groups_number(const GroupGraph *g, int *first, Arena *arena)
 {
     int *number = ARENA_ARRAY(arena, int, (size_t)g->count), *order = ARENA_ARRAY(arena, int, (size_t)g->count);
-    int  count  = 0;
+    int  count = 0;
     for (int s = 0; s < g->count; s++)
         number[s] = first[s] == s ? count++ : 0;
     for (int s = 0; s < g->count; s++)
@@ -206,7 +212,8 @@ static double half_way(double until)
     return until > now ? now + (until - now) / 2 : until;
 }
 
-/* One round: the table, F, and the better of F's own partition and the repaired one, as group[] in order. Gives the number of groups. */
+/* One round: the table, F, and the better of F's own partition and the repaired one, as group[] in order. Gives the
+ * number of groups. */
 static int run_round(Round *r, int64_t states, double until, int *group, Grouping *out, bool *whole, Arena *arena)
 {
     const GroupGraph  *g = &r->graph;
@@ -222,7 +229,8 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
         out->plain      = cost;
     }
     out->states += (int64_t)t.at.count;
-    const int count = s->unrepaired ? 0 : table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
+    const int count =
+        s->unrepaired ? 0 : table_cover(&t, s->width ? s->width : usual_width(g->count), cost, until, chosen, &exact);
     if (count > 0)
         cost = 0;
     for (int i = 0; i < count; i++) {
@@ -251,10 +259,11 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
     while (again) {
         bool      whole;
         int      *group = ARENA_ARRAY(&scratch, int, (size_t)r.graph.count);
-        const int had   = r.graph.count, count = run_round(&r, (states - out.states) / 2, half_way(until), group, &out, &whole, &scratch);
+        const int had   = r.graph.count,
+                  count = run_round(&r, (states - out.states) / 2, half_way(until), group, &out, &whole, &scratch);
         out.exact       = out.rounds == 1 && whole;
         r               = next_round(&r, group, count, &scratch);
-        again           = !whole && count < had && out.states + 2 * count < states && (until == 0 || group_clock() < until);
+        again = !whole && count < had && out.states + 2 * count < states && (until == 0 || group_clock() < until);
     }
     out.count = r.graph.count;
     for (int i = 0; i < out.count; i++)

@@ -2,29 +2,32 @@
  *
  * Takes   the table of groups that F visited, with their costs.
  * Gives   groups that are disjoint, hold every stage and do not read each other in a circle, at the least cost.
- * How     Groups that do not read each other in a circle can be put in an order in which each reads only those before it. What the first k of them hold is a down-set D: with a stage
- *         all that it reads. So the least cost is that of a way from the empty down-set to the whole graph,
+ * How     Groups that do not read each other in a circle can be put in an order in which each reads only those before
+ *         it. What the first k of them hold is a down-set D: with a stage all that it reads. So the least cost is that
+ *         of a way from the empty down-set to the whole graph,
  *
  *             C(D ∪ H) = min over groups H outside D, all that H reads inside D ∪ H, of C(D) + cost(H),
  *
- *         in which everything is counted once. Down-sets are done by size. Of equal ones the cheapest is kept; of each size the `width` best by
- *         C(D) + Σ_{s not in D} min over groups H with s of cost(H) / |H|, which no way to the end is cheaper than. It is exact as long as no size has more than that.
+ *         in which everything is counted once. Down-sets are done by size. Of equal ones the cheapest is kept; of each
+ *         size the `width` best by C(D) + Σ_{s not in D} min over groups H with s of cost(H) / |H|, which no way to the
+ *         end is cheaper than. It is exact as long as no size has more than that.
  *
- *         Orders of groups that do not depend on each other are not tried all. With t the lowest stage outside D, whose group begins with it and comes sooner or later: either that group
- *         comes next, or one that it needs, whose first stage leads to a stage of some group that begins with t. */
+ *         Orders of groups that do not depend on each other are not tried all. With t the lowest stage outside D, whose
+ *         group begins with it and comes sooner or later: either that group comes next, or one that it needs, whose
+ *         first stage leads to a stage of some group that begins with t. */
 #include "schedulers/group_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROOM = 4 };              /* a level holds so many times the width, and is then cut to it */
+enum { ROOM = 4 }; /* a level holds so many times the width, and is then cut to it */
 
 /* A way to a down-set. */
 typedef struct Way {
     double   cost, bound;
-    int64_t  from;              /* its last but one, among those kept */
-    int32_t  group;             /* its last group */
-    int32_t  row;               /* of the level: its set */
+    int64_t  from;  /* its last but one, among those kept */
+    int32_t  group; /* its last group */
+    int32_t  row;   /* of the level: its set */
     uint64_t hash;
 } Way;
 
@@ -33,7 +36,7 @@ typedef struct Level Level;
 struct Level {
     Way      *at;
     uint64_t *sets;
-    int32_t  *slots;            /* by hash: index + 1 */
+    int32_t  *slots; /* by hash: index + 1 */
     int       count;
     Level    *next_free;
 };
@@ -47,16 +50,16 @@ typedef struct Cover {
     const GroupTable *table;
     const GroupGraph *graph;
     int               width, room, slot_count;
-    uint64_t         *needs;    /* by group: what it reads outside itself */
-    double           *share;    /* by group: Σ of the least shares of its stages */
-    int32_t          *order;    /* the groups with a cost, by first stage */
-    int              *begin;    /* by stage: where its groups begin in `order` */
-    uint64_t         *before;   /* by stage t: all that leads to a stage of a group that begins with t */
-    Level           **levels;   /* by size */
+    uint64_t         *needs;  /* by group: what it reads outside itself */
+    double           *share;  /* by group: Σ of the least shares of its stages */
+    int32_t          *order;  /* the groups with a cost, by first stage */
+    int              *begin;  /* by stage: where its groups begin in `order` */
+    uint64_t         *before; /* by stage t: all that leads to a stage of a group that begins with t */
+    Level           **levels; /* by size */
     Level            *free;
-    VEC(Kept)         kept;
-    double            bound;
-    bool              exact;
+    VEC(Kept) kept;
+    double bound;
+    bool   exact;
 } Cover;
 
 /* ---- What is known of the groups --------------------------------------------------------- */
@@ -86,8 +89,8 @@ static void sort_groups(Cover *c, Arena *arena)
 /* Per group what it reads outside itself, and the part of the bound that its stages have. */
 static void measure_groups(Cover *c, Arena *arena)
 {
-    const GroupTable *t     = c->table;
-    const int         n     = c->graph->count, words = c->graph->words;
+    const GroupTable *t = c->table;
+    const int         n = c->graph->count, words = c->graph->words;
     double           *least = ARENA_ARRAY(arena, double, (size_t)n);
     c->needs                = ARENA_ARRAY(arena, uint64_t, t->at.count * (size_t)words);
     c->share                = ARENA_ARRAY(arena, double, t->at.count);
@@ -190,7 +193,7 @@ static void level_cut(Cover *c, Level *l, Arena *arena)
     scratch_end(&scratch);
     memset(l->slots, 0, sizeof *l->slots * (size_t)c->slot_count);
     for (int i = 0; i < l->count; i++) {
-        l->at[i].row = i;
+        l->at[i].row                                                  = i;
         *level_slot(c, l, row(l->sets, (int)words, i), l->at[i].hash) = i + 1;
     }
 }
@@ -227,7 +230,10 @@ static void expand_by(Cover *c, const Way *way, const uint64_t *done, int size, 
     for (int k = c->begin[s]; k < c->begin[s + 1]; k++) {
         const int32_t  i = c->order[k];
         const Visited *v = &c->table->at.at[i];
-        const Way      w = { .cost = way->cost + v->cost, .bound = way->bound + v->cost - c->share[i], .from = (int64_t)c->kept.count - 1, .group = i };
+        const Way      w = { .cost  = way->cost + v->cost,
+                             .bound = way->bound + v->cost - c->share[i],
+                             .from  = (int64_t)c->kept.count - 1,
+                             .group = i };
         if (w.bound >= c->bound || !set_inside(row(c->needs, words, i), done, words))
             continue;
         memcpy(next, done, sizeof *next * (size_t)words);
@@ -276,7 +282,7 @@ static void run_levels(Cover *c, double until, Arena *arena)
 int table_cover(const GroupTable *t, int width, double bound, double until, int32_t *chosen, bool *exact)
 {
     const int n = t->graph->count;
-    Cover     c = { .table = t, .graph = t->graph, .width = width, .room = ROOM * width, .slot_count = 2, .exact = true };
+    Cover c = { .table = t, .graph = t->graph, .width = width, .room = ROOM * width, .slot_count = 2, .exact = true };
     while (c.slot_count < 2 * c.room)
         c.slot_count *= 2;
     c.bound  = bound;

@@ -1,7 +1,9 @@
 /* Grouping by the best merge of two at a time: what the ablation compares the dynamic program with.
  *
- * From    Jangda and Bondhugula 2020, section 2.3 (Halide's heuristic) with the cost of Algorithm 2: their PolyMage+G+TC of section 7.4.3.
- * How     Every stage is a group at first. A group all of whose readers are in one other group may be merged into it, which closes no circle. The merge that gains most is made, until none gains. */
+ * From    Jangda and Bondhugula 2020, section 2.3 (Halide's heuristic) with the cost of Algorithm 2: their
+ *         PolyMage+G+TC of section 7.4.3.
+ * How     Every stage is a group at first. A group all of whose readers are in one other group may be merged into it,
+ *         which closes no circle. The merge that gains most is made, until none gains. */
 #include "schedulers/group_parts.h"
 
 #include <math.h>
@@ -9,12 +11,12 @@
 typedef struct Greedy {
     const GroupGraph  *g;
     const GroupSearch *search;
-    uint64_t          *sets;    /* by group, which is numbered by one of its stages; empty: it was merged */
-    uint64_t          *both;    /* room for a union */
-    int               *of;      /* by stage: its group */
-    double            *cost;    /* by group */
-    double            *merged;  /* by group: the cost with its reader; NAN: not asked yet */
-    int               *list;    /* room for stages */
+    uint64_t          *sets;   /* by group, which is numbered by one of its stages; empty: it was merged */
+    uint64_t          *both;   /* room for a union */
+    int               *of;     /* by stage: its group */
+    double            *cost;   /* by group */
+    double            *merged; /* by group: the cost with its reader; NAN: not asked yet */
+    int               *list;   /* room for stages */
     int64_t            asked;
 } Greedy;
 
@@ -96,13 +98,19 @@ static bool merge_best(Greedy *s, double until)
 
 Grouping group_greedy(const GroupGraph *g, const GroupSearch *search, Arena *arena)
 {
-    const size_t n = (size_t)g->count;
-    Grouping     out = { .of_stage = ARENA_ARRAY(arena, int, n), .rounds = 1 };
+    const size_t n     = (size_t)g->count;
+    Grouping     out   = { .of_stage = ARENA_ARRAY(arena, int, n), .rounds = 1 };
     const double until = search->seconds > 0 ? group_clock() + search->seconds : 0;
     Arena        scratch;
     scratch_begin(&scratch, arena->cx);
-    Greedy s = { .g = g, .search = search, .sets = ARENA_ARRAY(&scratch, uint64_t, n * (size_t)g->words), .both = ARENA_ARRAY(&scratch, uint64_t, (size_t)g->words),
-                 .of = out.of_stage, .cost = ARENA_ARRAY(&scratch, double, n), .merged = ARENA_ARRAY(&scratch, double, n), .list = ARENA_ARRAY(&scratch, int, n) };
+    Greedy s = { .g      = g,
+                 .search = search,
+                 .sets   = ARENA_ARRAY(&scratch, uint64_t, n * (size_t)g->words),
+                 .both   = ARENA_ARRAY(&scratch, uint64_t, (size_t)g->words),
+                 .of     = out.of_stage,
+                 .cost   = ARENA_ARRAY(&scratch, double, n),
+                 .merged = ARENA_ARRAY(&scratch, double, n),
+                 .list   = ARENA_ARRAY(&scratch, int, n) };
     for (int k = 0; k < g->count; k++) {
         set_add(set_of(&s, k), k);
         s.of[k]     = k;

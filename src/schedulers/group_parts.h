@@ -76,30 +76,30 @@ static inline const uint64_t *row(const uint64_t *rows, int words, int64_t i)
 /* A group that was visited. Its first stage is its lowest: all others depend on it. */
 typedef struct Visited {
     double cost;
-    double best;                /* F */
+    double best; /* F */
     int    first, size;
-    int    joined;              /* F's choice: the group that grows out of it, or -1: it is closed */
-    bool   hopeless;            /* nothing grows from it */
+    int    joined;   /* F's choice: the group that grows out of it, or -1: it is closed */
+    bool   hopeless; /* nothing grows from it */
 } Visited;
 
 typedef struct GroupTable {
     const GroupGraph *graph;
     Arena            *arena;
-    VEC(Visited)      at;       /* by size; the first `count` are the single stages */
-    uint64_t         *sets;     /* rows */
-    int64_t           room;     /* rows that `sets` has */
-    int32_t          *slots;    /* open addressed; index + 1 */
-    size_t            slot_count;
-    bool              cut;      /* not all groups were visited */
+    VEC(Visited) at; /* by size; the first `count` are the single stages */
+    uint64_t *sets;  /* rows */
+    int64_t   room;  /* rows that `sets` has */
+    int32_t  *slots; /* open addressed; index + 1 */
+    size_t    slot_count;
+    bool      cut; /* not all groups were visited */
 } GroupTable;
 
 /* Its cost, of a set of the table's graph. NULL stands for 1. */
 typedef struct TableLimits {
     double (*cost)(void *user, const uint64_t *set, bool *hopeless);
     void   *user;
-    int     most_stages;        /* 0: no limit */
+    int     most_stages; /* 0: no limit */
     int64_t states;
-    double  until;              /* group_clock; 0: no limit */
+    double  until; /* group_clock; 0: no limit */
 } TableLimits;
 
 double group_clock(void);
@@ -111,14 +111,15 @@ double table_solve(GroupTable *t);
 /* A partition of the groups that F chose, by stage: the index of its group's first stage. Gives its cost. */
 double table_plain(const GroupTable *t, int *first);
 
-/* The best partition into groups of the table that costs less than `bound`: chosen[] (room for a group per stage) are their indices, in order. Gives their number; 0: none was found.
- * *exact: there is none better. */
+/* The best partition into groups of the table that costs less than `bound`: chosen[] (room for a group per stage) are
+ * their indices, in order. Gives their number; 0: none was found. *exact: there is none better. */
 int table_cover(const GroupTable *t, int width, double bound, double until, int32_t *chosen, bool *exact);
 
-/* Do the groups not read each other in a circle? group[]: by stage, numbers below `count`, which is at most that of the stages. If so, order[] says where each comes. work: room for 4 numbers
- * per stage. */
+/* Do the groups not read each other in a circle? group[]: by stage, numbers below `count`, which is at most that of the
+ * stages. If so, order[] says where each comes. work: room for 4 numbers per stage. */
 bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work, int *order);
-/* Numbers the groups of a partition in order: first[] has, by stage, the stage that its group is known by, and then its number. Gives how many there are. */
+/* Numbers the groups of a partition in order: first[] has, by stage, the stage that its group is known by, and then its
+ * number. Gives how many there are. */
 int groups_number(const GroupGraph *g, int *first, Arena *arena);
 
 #endif

@@ -1,15 +1,16 @@
 /* The table of groups and the recurrence F over it.
  *
  * From    Jangda and Bondhugula 2020, Algorithm 1 (section 3): the recurrence of group.h.
- * How     A group grows from its first stage, on which all the others depend; so the first stage is its lowest, and F of a group needs F of larger groups with the
- *         same first stage and of single stages that come later. Therefore the table is filled by size, without recursion, and solved backwards. */
+ * How     A group grows from its first stage, on which all the others depend; so the first stage is its lowest, and F
+ *         of a group needs F of larger groups with the same first stage and of single stages that come later. Therefore
+ *         the table is filled by size, without recursion, and solved backwards. */
 #include "schedulers/group_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-static const double DEAREST = 1e18;     /* what a stage by itself costs that ought not to be by itself */
+static const double DEAREST = 1e18; /* what a stage by itself costs that ought not to be by itself */
 
 double group_clock(void)
 {
@@ -96,7 +97,10 @@ static bool holds_alone(const GroupGraph *g, const uint64_t *set)
 static void visit(GroupTable *t, const TableLimits *limits, const uint64_t *set, int first, int size)
 {
     bool    hopeless = false;
-    Visited v        = { .cost = limits->cost ? limits->cost(limits->user, set, &hopeless) : 1, .first = first, .size = size, .joined = -1 };
+    Visited v        = { .cost   = limits->cost ? limits->cost(limits->user, set, &hopeless) : 1,
+                         .first  = first,
+                         .size   = size,
+                         .joined = -1 };
     v.hopeless       = hopeless;
     if (!(v.cost < INFINITY))
         v.cost = size > 1 ? INFINITY : DEAREST;
@@ -114,7 +118,8 @@ static bool spent(const GroupTable *t, const TableLimits *limits)
 }
 
 /* Visits what group i grows into, one stage more. */
-static bool grow_group(GroupTable *t, const TableLimits *limits, int64_t i, uint64_t *readers, uint64_t *joiners, uint64_t *next)
+static bool grow_group(GroupTable *t, const TableLimits *limits, int64_t i, uint64_t *readers, uint64_t *joiners,
+                       uint64_t *next)
 {
     const GroupGraph *g = t->graph;
     const Visited     v = t->at.at[i];
@@ -134,8 +139,8 @@ static bool grow_group(GroupTable *t, const TableLimits *limits, int64_t i, uint
 
 void table_fill(GroupTable *t, const GroupGraph *g, const TableLimits *limits, Arena *arena)
 {
-    *t              = (GroupTable){ .graph = g, .arena = arena };
-    const size_t n  = (size_t)g->words;
+    *t               = (GroupTable){ .graph = g, .arena = arena };
+    const size_t n   = (size_t)g->words;
     uint64_t    *set = ARENA_ARRAY(arena, uint64_t, 3 * n);
     for (int s = 0; s < g->count; s++) {
         memset(set, 0, sizeof *set * n);
@@ -144,7 +149,8 @@ void table_fill(GroupTable *t, const GroupGraph *g, const TableLimits *limits, A
     }
     for (size_t i = 0; i < t->at.count && !t->cut; i++) {
         const Visited *v = &t->at.at[i];
-        if (v->hopeless || (limits->most_stages && v->size >= limits->most_stages) || holds_alone(g, set_of(t, (int64_t)i)))
+        if (v->hopeless || (limits->most_stages && v->size >= limits->most_stages) ||
+            holds_alone(g, set_of(t, (int64_t)i)))
             continue;
         t->cut = !grow_group(t, limits, (int64_t)i, set, set + n, set + 2 * n);
     }
@@ -227,7 +233,7 @@ static int chosen_groups(const GroupTable *t, int32_t *chosen)
 }
 
 typedef struct Offer {
-    double  cost;               /* per stage */
+    double  cost; /* per stage */
     int32_t index;
 } Offer;
 
@@ -255,7 +261,8 @@ static bool take_group(const GroupTable *t, int32_t i, uint64_t *taken, int *fir
     return false;
 }
 
-/* Where F's choices overlap, the group that is cheapest per stage keeps its stages; a stage that is left is by itself. */
+/* Where F's choices overlap, the group that is cheapest per stage keeps its stages; a stage that is left is by
+ * itself. */
 double table_plain(const GroupTable *t, int *first)
 {
     const int n      = t->graph->count;

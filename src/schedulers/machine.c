@@ -1,7 +1,8 @@
 /* The machine: what the system says of it, and its text form.
  *
- * Caches come from Linux' sysfs, whose folders index0, index1 … of a CPU are its caches; from sysconf where there is none; and are the usual ones where nobody knows.
- * The text form is driven by one table of fields, which parsing, printing and the errors share. */
+ * Caches come from Linux' sysfs, whose folders index0, index1 … of a CPU are its caches; from sysconf where there is
+ * none; and are the usual ones where nobody knows. The text form is driven by one table of fields, which parsing,
+ * printing and the errors share. */
 #include "schedulers/machine.h"
 
 #include <inttypes.h>
@@ -13,14 +14,30 @@
 
 #include "runtime/internal.h"
 
-enum { L3_CORE = 4 << 20 };     /* bytes: see "How much of a cache is counted" */
+enum { L3_CORE = 4 << 20 }; /* bytes: see "How much of a cache is counted" */
 
 Machine machine_usual(void)
 {
     return (Machine){
-        .cores = 8, .vector_bits = 256, .line = 64, .l1 = 32 << 10, .l2 = 512 << 10, .l3 = 16 << 20,
-        .l2_shared = 1, .l3_shared = 8, .l3_core = L3_CORE,
-        .op = 0.15, .load = 0.4, .l1_rate = 60, .l2_rate = 40, .l3_rate = 20, .memory_rate = 9, .memory_all = 21, .row = 3, .parted = 100, .task = 100,
+        .cores       = 8,
+        .vector_bits = 256,
+        .line        = 64,
+        .l1          = 32 << 10,
+        .l2          = 512 << 10,
+        .l3          = 16 << 20,
+        .l2_shared   = 1,
+        .l3_shared   = 8,
+        .l3_core     = L3_CORE,
+        .op          = 0.15,
+        .load        = 0.4,
+        .l1_rate     = 60,
+        .l2_rate     = 40,
+        .l3_rate     = 20,
+        .memory_rate = 9,
+        .memory_all  = 21,
+        .row         = 3,
+        .parted      = 100,
+        .task        = 100,
     };
 }
 
@@ -99,10 +116,13 @@ static void read_cache(Machine *m, int index)
 {
     char      level[16], type[32], size[32], line[16], shared[4096] = "";
     const int most = m->cores;
-    if (!read_line(index, "level", level, sizeof level) || !read_line(index, "type", type, sizeof type) || !read_line(index, "size", size, sizeof size))
+    if (!read_line(index, "level", level, sizeof level) || !read_line(index, "type", type, sizeof type) ||
+        !read_line(index, "size", size, sizeof size))
         return;
     char         *unit;
-    const int64_t number = strtoll(size, &unit, 10), bytes = *unit == 'K' ? number << 10 : *unit == 'M' ? number << 20 : number;
+    const int64_t number = strtoll(size, &unit, 10), bytes = *unit == 'K'   ? number << 10
+                                                             : *unit == 'M' ? number << 20
+                                                                            : number;
     if (!strcmp(type, "Instruction") || bytes < 1 || bytes > (int64_t)1 << 40)
         return;
     read_line(index, "shared_cpu_list", shared, sizeof shared);
@@ -187,8 +207,12 @@ typedef struct Field {
     const char *meaning, *example;
 } Field;
 
-#define ROW(name, kind, least, most, meaning, example) { #name, kind, offsetof(Machine, name), least, most, meaning, example }
+#define ROW(name, kind, least, most, meaning, example)                                                                 \
+    {                                                                                                                  \
+#name, kind, offsetof(Machine, name), least, most, meaning, example                                            \
+    }
 
+/* clang-format off */
 static const Field fields[] = {
     ROW(cores,       FIELD_COUNT,  1,    4096,   "threads that run at a time",                  "8"),
     ROW(vector_bits, FIELD_COUNT,  64,   4096,   "bits of a vector",                            "256"),
@@ -211,9 +235,13 @@ static const Field fields[] = {
     ROW(parted,      FIELD_NUMBER, 0,    1e9,    "ns to begin a row that has ends apart",       "100"),
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
+/* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static const struct { char letter; int shift; } units[] = { { 'G', 30 }, { 'M', 20 }, { 'k', 10 } };
+static const struct {
+    char letter;
+    int  shift;
+} units[] = { { 'G', 30 }, { 'M', 20 }, { 'k', 10 } };
 enum { UNITS = sizeof units / sizeof *units };
 
 static void *field_of(Machine *m, const Field *f)
@@ -224,8 +252,8 @@ static void *field_of(Machine *m, const Field *f)
 static void set_field(Machine *m, const Field *f, double value)
 {
     switch (f->kind) {
-    case FIELD_COUNT:  *(int *)field_of(m, f) = (int)value; break;
-    case FIELD_BYTES:  *(int64_t *)field_of(m, f) = (int64_t)value; break;
+    case FIELD_COUNT: *(int *)field_of(m, f) = (int)value; break;
+    case FIELD_BYTES: *(int64_t *)field_of(m, f) = (int64_t)value; break;
     case FIELD_NUMBER: *(double *)field_of(m, f) = value; break;
     }
 }
@@ -281,9 +309,11 @@ static const Field *read_field(Reader *r)
     const Loc   loc  = loc_of(r, r->at, r->at + (n ? n : 1));
     const char *near = text_near_miss(word, names, FIELDS);
     if (!n)
-        diag_error(r->cx, loc, "write name=value, separated by commas or on lines of their own: l1=32k, l2=512k", "the name of a property of a machine was expected");
+        diag_error(r->cx, loc, "write name=value, separated by commas or on lines of their own: l1=32k, l2=512k",
+                   "the name of a property of a machine was expected");
     else
-        diag_error(r->cx, loc, near ? arena_printf(arena, "did you mean %s?", near) : all_names(arena), "a machine has no property '%s'", word);
+        diag_error(r->cx, loc, near ? arena_printf(arena, "did you mean %s?", near) : all_names(arena),
+                   "a machine has no property '%s'", word);
     return NULL;
 }
 
@@ -334,7 +364,9 @@ static bool read_entry(Reader *r, Machine *m)
         return false;
     skip(r, " \t\r");
     if (*r->at != '=') {
-        diag_error(r->cx, loc_of(r, r->at, r->at + 1), arena_printf(&r->cx->call, "for example %s=%s", f->name, f->example), "'=' and a value was expected after %s", f->name);
+        diag_error(r->cx, loc_of(r, r->at, r->at + 1),
+                   arena_printf(&r->cx->call, "for example %s=%s", f->name, f->example),
+                   "'=' and a value was expected after %s", f->name);
         return false;
     }
     r->at++;
@@ -344,20 +376,25 @@ static bool read_entry(Reader *r, Machine *m)
     skip(r, " \t\r");
     if (!*r->at || *r->at == ',' || *r->at == '\n')
         return true;
-    diag_error(r->cx, loc_of(r, r->at, r->at + 1), "separate properties by commas or ends of lines", "a comma was expected after the value of %s", f->name);
+    diag_error(r->cx, loc_of(r, r->at, r->at + 1), "separate properties by commas or ends of lines",
+               "a comma was expected after the value of %s", f->name);
     return false;
 }
 
-/* A line of a cache is a power of two of bytes and a cache has whole lines: what would be divided by is checked once, here. */
+/* A line of a cache is a power of two of bytes and a cache has whole lines: what would be divided by is checked once,
+ * here. */
 static bool is_sound(const Reader *r, const Machine *m)
 {
     if (m->line & (m->line - 1)) {
-        diag_error(r->cx, (Loc){ r->source, 0, 1 }, "usually line=64", "a cache line has a power of two of bytes, and not %" PRId64, m->line);
+        diag_error(r->cx, (Loc){ r->source, 0, 1 }, "usually line=64",
+                   "a cache line has a power of two of bytes, and not %" PRId64, m->line);
         return false;
     }
     if (m->l2 < m->l1 || (m->l3 && m->l3 < m->l2)) {
         diag_error(r->cx, (Loc){ r->source, 0, 1 }, "give all of them: l1=32k, l2=512k, l3=16M (l3=0: there is none)",
-                   "each cache is at least as large as the one before it: l1 has %" PRId64 " bytes, l2 %" PRId64 ", l3 %" PRId64, m->l1, m->l2, m->l3);
+                   "each cache is at least as large as the one before it: l1 has %" PRId64 " bytes, l2 %" PRId64
+                   ", l3 %" PRId64,
+                   m->l1, m->l2, m->l3);
         return false;
     }
     return true;
@@ -410,8 +447,8 @@ static void print_field(Text *out, const Machine *m, const Field *f)
     const void *at   = field_of(&copy, f);
     text_printf(out, "%s=", f->name);
     switch (f->kind) {
-    case FIELD_COUNT:  text_printf(out, "%d", *(const int *)at); break;
-    case FIELD_BYTES:  print_bytes(out, *(const int64_t *)at); break;
+    case FIELD_COUNT: text_printf(out, "%d", *(const int *)at); break;
+    case FIELD_BYTES: print_bytes(out, *(const int64_t *)at); break;
     case FIELD_NUMBER: print_number(out, *(const double *)at); break;
     }
     text_add(out, "\n");

@@ -1,7 +1,9 @@
-/* Measuring the machine: how fast it copies from each level of memory, how long a vector operation takes and the handing out of a piece of work.
+/* Measuring the machine: how fast it copies from each level of memory, how long a vector operation takes and the
+ * handing out of a piece of work.
  *
- * Each figure is the best of many short runs, so that what else the machine does in the meantime hardly shows. Rows of 1 KiB are copied: long enough for whole
- * vectors, and short enough that the C library neither leaves the caches out nor uses string instructions. All of it takes about a fifth of a second. */
+ * Each figure is the best of many short runs, so that what else the machine does in the meantime hardly shows. Rows of
+ * 1 KiB are copied: long enough for whole vectors, and short enough that the C library neither leaves the caches out
+ * nor uses string instructions. All of it takes about a fifth of a second. */
 #include "runtime/runtime.h"
 #include "schedulers/machine.h"
 
@@ -9,8 +11,8 @@
 
 enum {
     ROW_BYTES    = 1024,
-    MOST_BYTES   = 64 << 20,    /* of each of the two buffers */
-    TASK_NS      = 20000,       /* length of a piece whose handing out is timed */
+    MOST_BYTES   = 64 << 20, /* of each of the two buffers */
+    TASK_NS      = 20000,    /* length of a piece whose handing out is timed */
     TASKS_A_CORE = 4,
 };
 static const double level_seconds = 0.012, memory_seconds = 0.06;
@@ -31,9 +33,9 @@ static void touch(void *at)
 /* ---- Copies ------------------------------------------------------------------------------ */
 
 typedef struct Copy {
-    char *from, *to;
-    int64_t bytes;              /* of each, a multiple of ROW_BYTES */
-    int64_t piece;              /* bytes of an iteration, where cores share the work */
+    char   *from, *to;
+    int64_t bytes; /* of each, a multiple of ROW_BYTES */
+    int64_t piece; /* bytes of an iteration, where cores share the work */
 } Copy;
 
 static void copy_rows(const Copy *c, int64_t begin, int64_t end)
@@ -51,7 +53,8 @@ static int copy_piece(kn_rt *rt, int32_t i, void *closure)
     return 0;
 }
 
-/* Bytes copied in a ns, best of the runs that fit into so many seconds; a run copies 64 KiB at least. 0: the clock did not move. */
+/* Bytes copied in a ns, best of the runs that fit into so many seconds; a run copies 64 KiB at least. 0: the clock did
+ * not move. */
 static double copy_rate(kn_rt *rt, Copy c, double seconds)
 {
     const int64_t times = c.bytes < 65536 ? 65536 / c.bytes : 1;
@@ -103,7 +106,8 @@ static void measure_copies(kn_rt *rt, Machine *m, Copy c)
 {
     memset(c.from, 1, (size_t)c.bytes);
     memset(c.to, 2, (size_t)c.bytes);
-    const double l1 = level_rate(&c, m->l1), l2 = level_rate(&c, m->l2), l3 = m->l3 ? level_rate(&c, m->l3 / m->l3_shared > 2 * m->l2 ? m->l3 / m->l3_shared : m->l3) : l2;
+    const double l1 = level_rate(&c, m->l1), l2 = level_rate(&c, m->l2),
+                 l3     = m->l3 ? level_rate(&c, m->l3 / m->l3_shared > 2 * m->l2 ? m->l3 / m->l3_shared : m->l3) : l2;
     const double memory = copy_rate(NULL, c, memory_seconds), all = rt ? copy_rate(rt, c, memory_seconds) : memory;
     keep(&m->l1_rate, l1);
     keep(&m->l2_rate, rate_beyond(l1, l2));

@@ -2,10 +2,11 @@
  *
  * Takes   floor((num*v + lo..hi) / den), clamped, for coordinates v in a box.
  * Gives   sums, multiples, quotients and hulls of such, in the same form.
- * Holds   The result encloses the exact answer for every part of the root box; it says `exact` where it is that answer. Quotients are exact because
- *         floor(floor(a / b) / c) = floor(a / (b*c)); sums with whole numbers too. What the form cannot say is widened: by the distance over the root box, or, as the last
- *         resort, to all numbers that are met there.
- *         A clamp also moves what lies outside towards it, so it cannot be dropped; it can be exchanged for as much more on the other side (`absorb`). */
+ * Holds   The result encloses the exact answer for every part of the root box; it says `exact` where it is that answer.
+ *         Quotients are exact because floor(floor(a / b) / c) = floor(a / (b*c)); sums with whole numbers too. What the
+ *         form cannot say is widened: by the distance over the root box, or, as the last resort, to all numbers that
+ *         are met there. A clamp also moves what lies outside towards it, so it cannot be dropped; it can be exchanged
+ *         for as much more on the other side (`absorb`). */
 #include "schedulers/reach.h"
 
 #include "analysis/interval.h"
@@ -13,12 +14,27 @@
 /* Beyond these numbers a reach is numbers only, so that nothing here overflows. */
 static const int64_t most_factor = (int64_t)1 << 20, most_offset = (int64_t)1 << 52;
 
-static int64_t floor_div(int64_t a, int64_t b) { return b == 1 ? a : a / b - (a % b < 0); }      /* most are by 1, and this is asked all the time */
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return b == 1 ? a : a / b - (a % b < 0);
+} /* most are by 1, and this is asked all the time */
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 /* A product or sum of offsets; too large is kept too large. */
-static int64_t capped(Wide v) { return (int64_t)wide_max(wide_min(v, (Wide)1 << 60), -((Wide)1 << 60)); }
-static int64_t clamped(int64_t v, int64_t least, int64_t most) { return lesser(larger(v, least), most); }
+static int64_t capped(Wide v)
+{
+    return (int64_t)wide_max(wide_min(v, (Wide)1 << 60), -((Wide)1 << 60));
+}
+static int64_t clamped(int64_t v, int64_t least, int64_t most)
+{
+    return lesser(larger(v, least), most);
+}
 
 Reach reach_numbers(int64_t lo, int64_t hi, bool exact)
 {
@@ -56,7 +72,8 @@ static Reach to_numbers(const Reach *r, const Box *root)
 
 static bool fits(const Reach *r)
 {
-    return r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor && r->lo >= -most_offset && r->hi <= most_offset;
+    return r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor && r->lo >= -most_offset &&
+           r->hi <= most_offset;
 }
 
 /* floor((g*n*v + c) / (g*d)) = floor((n*v + floor(c/g)) / d) */
@@ -108,11 +125,11 @@ static Reach add_numbers(const Reach *a, const Reach *numbers, const Box *root)
 {
     const int64_t lo = numbers->lo, hi = numbers->hi;
     Reach         r = lo == hi ? *a : absorb(*a, root);
-    r.lo    = capped(r.lo + (Wide)lo * r.den);
-    r.hi    = capped(r.hi + (Wide)hi * r.den);
-    r.least = moved(r.least, lo);
-    r.most  = moved(r.most, lo);
-    r.exact = r.exact && numbers->exact;
+    r.lo            = capped(r.lo + (Wide)lo * r.den);
+    r.hi            = capped(r.hi + (Wide)hi * r.den);
+    r.least         = moved(r.least, lo);
+    r.most          = moved(r.most, lo);
+    r.exact         = r.exact && numbers->exact;
     return r;
 }
 
@@ -178,9 +195,11 @@ Reach reach_scale(const Reach *a, int64_t factor, const Box *root)
     const int64_t k = factor < 0 ? -factor : factor;
     if (k == 1)
         return r;
-    if (k > most_factor || r.num > most_factor / k || r.num < -most_factor / k || r.hi > most_offset / k || r.lo < -most_offset / k) {
+    if (k > most_factor || r.num > most_factor / k || r.num < -most_factor / k || r.hi > most_offset / k ||
+        r.lo < -most_offset / k) {
         r = to_numbers(&r, root);
-        return reach_numbers((int64_t)wide_max((Wide)r.lo * k, -most_offset), (int64_t)wide_min((Wide)r.hi * k, most_offset), r.exact);
+        return reach_numbers((int64_t)wide_max((Wide)r.lo * k, -most_offset),
+                             (int64_t)wide_min((Wide)r.hi * k, most_offset), r.exact);
     }
     r.exact = r.exact && r.den == 1;
     r.num *= k;
@@ -234,7 +253,8 @@ Reach reach_within(const Reach *a, int64_t lo, int64_t hi, const Box *root)
 
 /* ---- Hulls ------------------------------------------------------------------------------ */
 
-/* May both have the lower, and the upper, clamp of the first? Yes if it is theirs, or would do nothing to the second. */
+/* May both have the lower, and the upper, clamp of the first? Yes if it is theirs, or would do nothing to the
+ * second. */
 static bool shares_least(const Reach *a, const Reach *b, const Box *root)
 {
     return a->least == b->least || (b->least == no_least && end_of(b, root, false, false) >= a->least);
@@ -249,8 +269,8 @@ static bool shares_most(const Reach *a, const Reach *b, const Box *root)
 static Reach hull_parallel(const Reach *a, const Reach *b, const Box *root)
 {
     const bool    least_a = shares_least(a, b, root), most_a = shares_most(a, b, root);
-    const bool    common  = (least_a || shares_least(b, a, root)) && (most_a || shares_most(b, a, root));
-    const int64_t least   = least_a ? a->least : b->least, most = most_a ? a->most : b->most;
+    const bool    common = (least_a || shares_least(b, a, root)) && (most_a || shares_most(b, a, root));
+    const int64_t least = least_a ? a->least : b->least, most = most_a ? a->most : b->most;
     const Reach   p = common ? *a : absorb(*a, root), q = common ? *b : absorb(*b, root);
     Reach         r = p;
     r.lo            = lesser(p.lo, q.lo);
@@ -263,7 +283,8 @@ static Reach hull_parallel(const Reach *a, const Reach *b, const Box *root)
 
 /* `b` with the slope of `a`: the offsets are those that suffice at both ends of the root box, and so between them,
  *
- *     (num*v + lo) / den <= (b.num*v + b.lo - b.den + 1) / b.den,     (num*v + hi - den + 1) / den >= (b.num*v + b.hi) / b.den. */
+ *     (num*v + lo) / den <= (b.num*v + b.lo - b.den + 1) / b.den,     (num*v + hi - den + 1) / den >= (b.num*v + b.hi)
+ *     / b.den. */
 static Reach with_slope(const Reach *a, const Reach *b, const Box *root)
 {
     const Reach   q    = absorb(*b, root);

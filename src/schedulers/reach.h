@@ -11,10 +11,11 @@ Reach reach_numbers(int64_t lo, int64_t hi, bool exact);
 /* The reader's own coordinate. */
 Reach reach_coordinate(int dim);
 
-/* All of these give a reach that encloses the values of the operation for all points of `root`, the whole box of the reader, whatever part of it is asked for later. */
+/* All of these give a reach that encloses the values of the operation for all points of `root`, the whole box of the
+ * reader, whatever part of it is asked for later. */
 Reach reach_add(const Reach *a, const Reach *b, const Box *root);
 Reach reach_scale(const Reach *a, int64_t factor, const Box *root);
-Reach reach_divide(const Reach *a, int64_t by, const Box *root);                 /* floor, by > 0 */
+Reach reach_divide(const Reach *a, int64_t by, const Box *root); /* floor, by > 0 */
 Reach reach_clamp(const Reach *a, int64_t least, int64_t most);
 /* Both. */
 Reach reach_hull(const Reach *a, const Reach *b, const Box *root);

@@ -1,16 +1,23 @@
-/* The scheduler `reuse`: compute and store levels apart, tiles and loop permutations by what is loaded and computed again.
+/* The scheduler `reuse`: compute and store levels apart, tiles and loop permutations by what is loaded and computed
+ * again.
  *
- * From    Sioutas et al. 2019, section 4. A segment is a stage, whose loops run over all of it, and stages that are read in it only. For each: levels (reuse_fuse.c: Algorithms 1 and 2),
- *         permutations and tiles (reuse_tile.c: Algorithm 3), costs (reuse_cost.c: section 3). Here: stage grouping (section 4.3: Algorithms 4 and 5).
- * How     A segmentation is a set of stages that are at root; any other stage is in the segment that all its readers are in, and at root if there is none. At first as few as can be are at
- *         root: all else is fused, as in the paper. Algorithm 5 then tries every first cut of a segment, and every way to cut what is left; what is left decides the rest, so it is solved
- *         once. That takes n^2/2 cuts for a chain of n stages; a segment of more than MOST_TRIED is split at the one stage where that costs least, and its parts again. Solutions of
- *         segments are kept by their stages, and found again.
- * Beyond  Algorithm 4 makes every stage with several readers a root; here only those whose readers are in different segments. The paper splits only what does not fit;
- *         here a segment is also split where its parts cost less: a pyramid fits, and computes its levels again and again.
- * Moot    Section 4.4 reorders the loops of each member: the least stride innermost, and the loop of the compute level outermost. The first dimension is the one of stride 1, and is innermost
- *         in every member that has no nest; loops over the steps of sums are ordered by finish_steps.c. The other: that loop has one iteration, mostly, and a member of
- *         planes begins it for each plane. With it outside, interpolate took 11.25 ms instead of 11.21, pyramid_blend 21.9 instead of 22.3: no difference that one can measure. */
+ * From    Sioutas et al. 2019, section 4. A segment is a stage, whose loops run over all of it, and stages that are
+ *         read in it only. For each: levels (reuse_fuse.c: Algorithms 1 and 2), permutations and tiles (reuse_tile.c:
+ *         Algorithm 3), costs (reuse_cost.c: section 3). Here: stage grouping (section 4.3: Algorithms 4 and 5).
+ * How     A segmentation is a set of stages that are at root; any other stage is in the segment that all its readers
+ *         are in, and at root if there is none. At first as few as can be are at root: all else is fused, as in the
+ *         paper. Algorithm 5 then tries every first cut of a segment, and every way to cut what is left; what is left
+ *         decides the rest, so it is solved once. That takes n^2/2 cuts for a chain of n stages; a segment of more than
+ *         MOST_TRIED is split at the one stage where that costs least, and its parts again. Solutions of segments are
+ *         kept by their stages, and found again.
+ * Beyond  Algorithm 4 makes every stage with several readers a root; here only those whose readers are in different
+ *         segments. The paper splits only what does not fit; here a segment is also split where its parts cost less: a
+ *         pyramid fits, and computes its levels again and again.
+ * Moot    Section 4.4 reorders the loops of each member: the least stride innermost, and the loop of the compute level
+ *         outermost. The first dimension is the one of stride 1, and is innermost in every member that has no nest;
+ *         loops over the steps of sums are ordered by finish_steps.c. The other: that loop has one iteration, mostly,
+ *         and a member of planes begins it for each plane. With it outside, interpolate took 11.25 ms instead of 11.21,
+ *         pyramid_blend 21.9 instead of 22.3: no difference that one can measure. */
 #include "schedulers/defs.h"
 #include "schedulers/group_parts.h"
 #include "schedulers/reuse_parts.h"
@@ -20,16 +27,16 @@
 #include <stdlib.h>
 
 enum { SHORT_SUM = 27, BUCKETS = 1024, MOST_TRIED = 200 };
-static const double least_gain = 0.01;      /* of a cut, as a part of the segment's cost */
+static const double least_gain = 0.01; /* of a cut, as a part of the segment's cost */
 
 typedef struct Known {
     struct Known *next;
     int           count, *key;
     bool          quick;
     Solution      solution;
-    int           round;        /* of the search that knows how it is best split: */
-    NestCost      split;        /* the cost of all its parts */
-    int           where;        /* the first stage to cut off; -1: none */
+    int           round; /* of the search that knows how it is best split: */
+    NestCost      split; /* the cost of all its parts */
+    int           where; /* the first stage to cut off; -1: none */
 } Known;
 
 typedef struct Reuse {
@@ -37,16 +44,17 @@ typedef struct Reuse {
     const Machine *m;
     Draft          d;
     Arena         *arena;
-    Where         *plain;       /* by stage */
-    bool          *light;       /* by stage: small enough to be inlined at every use: not at root, but kept in its segment if that is better */
-    int           *key;         /* room */
-    bool          *cut;         /* by stage: at root by choice */
-    int           *head;        /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
-    Segment        segment;     /* room */
-    Known        **known;
-    int            round, tried;        /* searches; cuts that were tried in the last one, and what each must gain: */
-    double         cut_ns;
-    double         until;       /* group_clock: after that nothing is split or inlined any more, and tiles are found quickly */
+    Where         *plain; /* by stage */
+    bool *light;  /* by stage: small enough to be inlined at every use: not at root, but kept in its segment if that is
+                     better */
+    int    *key;  /* room */
+    bool   *cut;  /* by stage: at root by choice */
+    int    *head; /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
+    Segment segment; /* room */
+    Known **known;
+    int     round, tried; /* searches; cuts that were tried in the last one, and what each must gain: */
+    double  cut_ns;
+    double  until; /* group_clock: after that nothing is split or inlined any more, and tiles are found quickly */
 } Reuse;
 
 /* ---- Segments ------------------------------------------------------------------------------ */
@@ -115,7 +123,7 @@ static Known *find(Reuse *r, int head, bool quick)
         if (k->quick == quick && k->count == s->count && !memcmp(k->key, r->key, bytes))
             return k;
     Known *k = ARENA_NEW(r->arena, Known);
-    *k       = (Known){ .next = *at, .count = s->count, .key = ARENA_ARRAY(r->arena, int, (size_t)s->count), .quick = quick };
+    *k = (Known){ .next = *at, .count = s->count, .key = ARENA_ARRAY(r->arena, int, (size_t)s->count), .quick = quick };
     memcpy(k->key, r->key, bytes);
     if (draft_main(&r->d, head) == NO_DEF)
         k->solution = (Solution){ .cost = { .fits = true } };
@@ -196,7 +204,8 @@ static bool cut_whole(Reuse *r, int head, const int *stages, int count)
     const Solution *sol = solve(r, head, true);
     bool            any = false;
     for (int k = 0; k + 1 < count; k++)
-        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT && !r->light[stages[k]] && sol->levels[k].where == WHERE_INSIDE)
+        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT &&
+            !r->light[stages[k]] && sol->levels[k].where == WHERE_INSIDE)
             any = r->cut[stages[k]] = true;
     if (any)
         assign_all(r, stages, count);
@@ -214,8 +223,9 @@ static void set_cut(Reuse *r, int at, bool cut, const int *stages, int count)
     assign_all(r, stages, count);
 }
 
-/* The recursion: what is left of a segment is best as it is, or with its first cut at the i-th of these stages or a later one, and what is left then again. What a cut takes away lies before
- * it, and no later cut changes it: so what is left decides the rest, and is known when it is met again. Parts that do not fit are not looked at. */
+/* The recursion: what is left of a segment is best as it is, or with its first cut at the i-th of these stages or a
+ * later one, and what is left then again. What a cut takes away lies before it, and no later cut changes it: so what is
+ * left decides the rest, and is known when it is met again. Parts that do not fit are not looked at. */
 static const Known *search(Reuse *r, int head, const int *stages, int count, int i)
 {
     Known *k = find(r, head, true);
@@ -250,7 +260,7 @@ static bool split_best(Reuse *r, int head, const int *stages, int count)
     int cuts = 0;
     for (int i = 0; i < count; i++)
         cuts += may_cut(r, head, stages[i]);
-    if (cuts * (cuts + 1) / 2 > MOST_TRIED)             /* that many there are in a chain */
+    if (cuts * (cuts + 1) / 2 > MOST_TRIED) /* that many there are in a chain */
         return false;
     r->round++;
     r->tried  = 0;
@@ -306,7 +316,8 @@ static void split_parts(Reuse *r, const int *stages, int count)
 
 /* ---- Algorithm 2 over segments ------------------------------------------------------------------ */
 
-/* A root that several segments read is inlined into all of them where that costs less than to write it and read it again. */
+/* A root that several segments read is inlined into all of them where that costs less than to write it and read it
+ * again. */
 static void inline_roots(Reuse *r)
 {
     const int n    = r->g->stage_count;
@@ -339,7 +350,8 @@ static Where plain_of(const Draft *d, int s)
     double       steps = 0;
     for (int k = 1; k < st->def_count; k++)
         steps += st->defs[k].steps;
-    return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE : d->choices[s].where;
+    return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE
+                                                                                                : d->choices[s].where;
 }
 
 /* By stage: is it computed more often than by itself if it is inlined with what the plain draft inlines? */
@@ -371,7 +383,8 @@ static bool is_pointwise(const Stage *st)
 static void find_light(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->stage_count; s++)
-        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 && !is_pointwise(&r->g->stages[s]) && again[s];
+        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 &&
+                      !is_pointwise(&r->g->stages[s]) && again[s];
 }
 
 /* A sum would be computed again with what reads it: that is kept then. */
@@ -414,31 +427,53 @@ static void fill(Reuse *r, int head)
     for (int k = 0; k + 1 < s->count; k++) {
         Choice *c = &r->d.choices[s->stages[k]];
         if (c->where == WHERE_INSIDE)
-            *c = (Choice){ .where = sol->levels[k].where, .group = c->group, .compute = sol->levels[k].compute, .store = sol->levels[k].store };
+            *c = (Choice){ .where   = sol->levels[k].where,
+                           .group   = c->group,
+                           .compute = sol->levels[k].compute,
+                           .store   = sol->levels[k].store };
     }
 }
 
 Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena *arena)
 {
     const size_t n = (size_t)d->graph->stage_count + 1;
-    return (Segment){ .g = d->graph, .m = m, .d = d, .plain = plain, .stages = ARENA_ARRAY(arena, int, n), .outside = ARENA_ARRAY(arena, int, n), .place = ARENA_ARRAY(arena, int, n),
-                      .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n),
-                      .levels = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS), .points = ARENA_ARRAY(arena, double, n), .held = ARENA_ARRAY(arena, double, n),
-                      .by_data = ARENA_ARRAY(arena, uint32_t, n), .ends = ARENA_ARRAY(arena, int, n) };
+    return (Segment){ .g       = d->graph,
+                      .m       = m,
+                      .d       = d,
+                      .plain   = plain,
+                      .stages  = ARENA_ARRAY(arena, int, n),
+                      .outside = ARENA_ARRAY(arena, int, n),
+                      .place   = ARENA_ARRAY(arena, int, n),
+                      .given   = ARENA_ARRAY(arena, bool, n),
+                      .member  = ARENA_ARRAY(arena, bool, n),
+                      .boxes   = ARENA_ARRAY(arena, Box, n),
+                      .levels  = ARENA_ARRAY(arena, Box, n * MOST_REUSE_LEVELS),
+                      .points  = ARENA_ARRAY(arena, double, n),
+                      .held    = ARENA_ARRAY(arena, double, n),
+                      .by_data = ARENA_ARRAY(arena, uint32_t, n),
+                      .ends    = ARENA_ARRAY(arena, int, n) };
 }
 
 static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 {
     const size_t n = (size_t)g->stage_count + 1;
-    return (Reuse){ .g = g, .m = m, .d = draft_plain(g, m, arena), .arena = arena, .plain = ARENA_ARRAY(arena, Where, n), .light = ARENA_ARRAY(arena, bool, n), .key = ARENA_ARRAY(arena, int, n),
-                    .cut = ARENA_ARRAY(arena, bool, n), .head = ARENA_ARRAY(arena, int, n), .known = ARENA_ARRAY(arena, Known *, BUCKETS) };
+    return (Reuse){ .g     = g,
+                    .m     = m,
+                    .d     = draft_plain(g, m, arena),
+                    .arena = arena,
+                    .plain = ARENA_ARRAY(arena, Where, n),
+                    .light = ARENA_ARRAY(arena, bool, n),
+                    .key   = ARENA_ARRAY(arena, int, n),
+                    .cut   = ARENA_ARRAY(arena, bool, n),
+                    .head  = ARENA_ARRAY(arena, int, n),
+                    .known = ARENA_ARRAY(arena, Known *, BUCKETS) };
 }
 
 Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    Reuse r     = new_reuse(g, m, arena);
-    r.until     = group_clock() + options->budget / 4;
-    r.segment   = segment_new(&r.d, m, r.plain, arena);
+    Reuse r   = new_reuse(g, m, arena);
+    r.until   = group_clock() + options->budget / 4;
+    r.segment = segment_new(&r.d, m, r.plain, arena);
     begin(&r);
     assign_all(&r, g->order, g->stage_count);
     for (int s = g->stage_count; s-- > 0;)

@@ -1,20 +1,24 @@
 /* What a segment in one nest of loops costs: boxes, buffers, recomputation, loads.
  *
- * From    Sioutas et al. 2019, section 3: equations 1 and 8 to 11 are the boxes at store and compute levels (folded where these differ), 2 to 4 the points of a stage at its store level in
- *         all iterations, 5 and 6 the loads: consecutive lines are prefetched, so that what one waits for is the beginning of each row; section 4.2: C_total = Σ w·Cl + Cp - C^root.
- * Beyond  All costs are times of the machine: w is its time to begin a row over its time of an operation. Prefetched lines are free only as long as memory is fast enough, so the
- *         bytes that come from beyond each cache are counted too, and overlap with the arithmetic: the larger of the two counts. C^root is the same for all segmentations,
- *         and is left in, so that costs of segments can be compared with times. A segment waits for its last tasks. */
+ * From    Sioutas et al. 2019, section 3: equations 1 and 8 to 11 are the boxes at store and compute levels (folded
+ *         where these differ), 2 to 4 the points of a stage at its store level in all iterations, 5 and 6 the loads:
+ *         consecutive lines are prefetched, so that what one waits for is the beginning of each row; section 4.2:
+ *         C_total = Σ w·Cl + Cp - C^root.
+ * Beyond  All costs are times of the machine: w is its time to begin a row over its time of an operation. Prefetched
+ *         lines are free only as long as memory is fast enough, so the bytes that come from beyond each cache are
+ *         counted too, and overlap with the arithmetic: the larger of the two counts. C^root is the same for all
+ *         segmentations, and is left in, so that costs of segments can be compared with times. A segment waits for its
+ *         last tasks. */
 #include "schedulers/reuse_parts.h"
 #include "schedulers/row_copies.h"
 
 #include <math.h>
 
-static const double gather_ops = 1.75;      /* of a lane that is loaded by itself */
-static const double known_ops  = 0.3;      /* the same where what is inlined is computed at a place that was found before */
-static const double least_part = 0.25;      /* of arithmetic or traffic, whichever is less, that adds to the other */
-enum { NEST_STEPS = 2 };                    /* of the context's quota for a stage, as STEPS_PER_STAGE of cost.h */
-enum { LINES_AHEAD = 8 };                   /* that a prefetcher is behind when a row of something far away begins */
+static const double gather_ops = 1.75; /* of a lane that is loaded by itself */
+static const double known_ops  = 0.3;  /* the same where what is inlined is computed at a place that was found before */
+static const double least_part = 0.25; /* of arithmetic or traffic, whichever is less, that adds to the other */
+enum { NEST_STEPS = 2 };               /* of the context's quota for a stage, as STEPS_PER_STAGE of cost.h */
+enum { LINES_AHEAD = 8 };              /* that a prefetcher is behind when a row of something far away begins */
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
@@ -65,12 +69,12 @@ void nest_boxes(Segment *s, Tiling *n)
 
 typedef struct Model {
     const Segment *s;
-    const Tiling    *n;
+    const Tiling  *n;
     const Level   *levels;
-    double        *points;      /* by k, of the segment's stages: computed in all */
-    double        *held;        /* bytes; outside: 0 */
-    uint32_t      *by_data;     /* of what is inlined: dimensions in which data decide the places where it is computed */
-    int           *ends;        /* of what is inlined: the one stage at whose own points it is computed; -1: at others too */
+    double        *points;  /* by k, of the segment's stages: computed in all */
+    double        *held;    /* bytes; outside: 0 */
+    uint32_t      *by_data; /* of what is inlined: dimensions in which data decide the places where it is computed */
+    int           *ends; /* of what is inlined: the one stage at whose own points it is computed; -1: at others too */
 } Model;
 
 static const Stage *stage_at(const Segment *s, int k)
@@ -118,19 +122,22 @@ static double asked(const Model *c, int k)
     for (int i = 0; i < st->out_count; i++) {
         const Edge *e  = st->out[i];
         const int   at = c->s->place[e->consumer], end = at_points_of(c, e);
-        c->ends[k]     = end == c->ends[k] ? end : -1;
+        c->ends[k] = end == c->ends[k] ? end : -1;
         if (at >= 0 && at < c->s->count)
             c->by_data[k] |= edge_by_data(c->s->g, e, c->by_data[at]);
         if (at < 0 || at >= c->s->count || is_asked_before(c, st, i))
             continue;
         const Stage *r    = stage_at(c->s, at);
         const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
-        all += end >= 0 ? c->points[end] : c->points[at] * r->defs[e->update + 1].points / root * (is_row(c, e) ? row_copy_points(e) : e->accesses);
+        all += end >= 0 ? c->points[end]
+                        : c->points[at] * r->defs[e->update + 1].points / root *
+                              (is_row(c, e) ? row_copy_points(e) : e->accesses);
     }
     return all;
 }
 
-/* Equations 1 and 9: the box at the store level; if it slides, folded along all but the first dimension to what one iteration needs. Storage is a power of two then. */
+/* Equations 1 and 9: the box at the store level; if it slides, folded along all but the first dimension to what one
+ * iteration needs. Storage is a power of two then. */
 static double bytes_held(const Segment *s, const Level *l, int k)
 {
     const Stage *st    = stage_at(s, k);
@@ -148,9 +155,9 @@ static double bytes_held(const Segment *s, const Level *l, int k)
 
 static void count_stage(Model *c, int k, NestCost *out)
 {
-    const Level *l    = &c->levels[k];
-    c->held[k]        = 0;
-    c->by_data[k]     = 0;
+    const Level *l = &c->levels[k];
+    c->held[k]     = 0;
+    c->by_data[k]  = 0;
     if (is_head(c->s, k)) {
         c->points[k] = segment_points(c->s, 0, k);
     } else if (l->where == WHERE_INLINE) {
@@ -168,10 +175,12 @@ static void count_stage(Model *c, int k, NestCost *out)
 static const Box *run_box(const Model *c, int k)
 {
     const int vectors = c->n->loop_count > 0 ? c->n->loop_count - 1 : 0;
-    return segment_box(c->s, is_head(c->s, k) || c->levels[k].where == WHERE_INLINE ? vectors : c->levels[k].compute + 1, k);
+    return segment_box(c->s,
+                       is_head(c->s, k) || c->levels[k].where == WHERE_INLINE ? vectors : c->levels[k].compute + 1, k);
 }
 
-/* Loads of a definition that are not dense vectors: every second element, or each twice, takes wide loads and shuffles besides. */
+/* Loads of a definition that are not dense vectors: every second element, or each twice, takes wide loads and shuffles
+ * besides. */
 static double shuffles(const Stage *st, int update)
 {
     double extra = 0;
@@ -191,49 +200,57 @@ static double loads_of(const Model *c, const Stage *st, int update)
     double loads = st->defs[update + 1].loads;
     for (int i = 0; i < st->in_count; i++) {
         const int p = c->s->place[st->in[i]->producer];
-        if (st->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE && !is_row(c, st->in[i]))
+        if (st->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE &&
+            !is_row(c, st->in[i]))
             loads -= st->in[i]->accesses;
     }
     return loads > 0 ? loads : 0;
 }
 
-/* Loads of single elements, at places that data decides: what is inlined is computed there instead, and loads so itself. In operations for each lane. */
+/* Loads of single elements, at places that data decides: what is inlined is computed there instead, and loads so
+ * itself. In operations for each lane. */
 static double gathers_of(const Model *c, int k, int update)
 {
-    const Stage *st = stage_at(c->s, k);
-    double all = 0;
+    const Stage *st  = stage_at(c->s, k);
+    double       all = 0;
     for (int i = 0; i < st->in_count; i++) {
         const Edge *e = st->in[i];
         const int   p = c->s->place[e->producer];
-        if (e->update == update && edge_by_data(c->s->g, e, c->by_data[k]) && (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
+        if (e->update == update && edge_by_data(c->s->g, e, c->by_data[k]) &&
+            (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
             all += (e->gathers ? gather_ops : known_ops) * e->accesses;
     }
     return all;
 }
 
-/* ns of one point of a stage, its updates counted with it. What is inlined stores nothing, and its last operation is often one with its reader's: a product in a sum. */
+/* ns of one point of a stage, its updates counted with it. What is inlined stores nothing, and its last operation is
+ * often one with its reader's: a product in a sum. */
 static double point_ns(const Model *c, int k)
 {
     const Stage *st    = stage_at(c->s, k);
     const double row   = st->rank ? (double)extent_along(run_box(c, k), 0) : 1;
     double       lanes = (double)c->s->m->vector_bits / (st->wide > 8 ? st->wide : 8), ops = 0;
-    lanes              = st->kind == STAGE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
+    lanes = st->kind == STAGE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
     for (int i = 0; i < st->def_count; i++) {
         const Work  *w      = &st->defs[i];
-        const double gather = lanes * gathers_of(c, k, i - 1), times = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
-        const bool   inlined = c->levels[k].where == WHERE_INLINE;
-        ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, st, i - 1) / 2 + gather + shuffles(st, i - 1) + (inlined ? 0 : 0.5));
+        const double gather = lanes * gathers_of(c, k, i - 1),
+                     times  = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
+        const bool inlined  = c->levels[k].where == WHERE_INLINE;
+        ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, st, i - 1) / 2 + gather + shuffles(st, i - 1) +
+                        (inlined ? 0 : 0.5));
     }
     return ops / lanes * c->s->m->op;
 }
 
-/* Rows that a stage's points are computed in; and where a window slides, each iteration asks what is missing, if only to find that nothing is. */
+/* Rows that a stage's points are computed in; and where a window slides, each iteration asks what is missing, if only
+ * to find that nothing is. */
 static double rows_of(const Model *c, int k)
 {
     const Level *l    = &c->levels[k];
     const double row  = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
     const double rows = c->points[k] / (row < 1 ? 1 : row);
-    return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1] : rows;
+    return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1]
+                                                             : rows;
 }
 
 /* Bytes that one iteration of a level touches. */
@@ -249,7 +266,8 @@ static double level_bytes(const Model *c, int level)
     return bytes;
 }
 
-/* The level from which on what is read stays in a cache of this size until it is read again: one outside the outermost of which an iteration's data fit. */
+/* The level from which on what is read stays in a cache of this size until it is read again: one outside the outermost
+ * of which an iteration's data fit. */
 static int stays_from(const Model *c, double size)
 {
     int level = 0;
@@ -280,8 +298,9 @@ static double traffic_ns(const Model *c)
         close += fetched(c, near, k);
         memory += root_bytes(stage_at(c->s, k)) > last ? fetched(c, far, k) : 0;
     }
-    const double out = root_bytes(stage_at(c->s, c->s->count - 1)), threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
-    const double all = m->memory_all < m->memory_rate * threads ? m->memory_all : m->memory_rate * threads;
+    const double out     = root_bytes(stage_at(c->s, c->s->count - 1)),
+                 threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
+    const double all     = m->memory_all < m->memory_rate * threads ? m->memory_all : m->memory_rate * threads;
     const bool   streams = draft_streams(c->s->d, c->s->stages[c->s->count - 1], m);
     close += out;
     memory += out > last ? out * (streams ? 1 : 2) : 0;
@@ -289,26 +308,29 @@ static double traffic_ns(const Model *c)
     return l3_ns > memory_ns ? l3_ns : memory_ns;
 }
 
-/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. In L1 that is what their operations take anyway. */
+/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. In L1
+ * that is what their operations take anyway. */
 static double buffers_ns(const Model *c, const NestCost *cost)
 {
-    const Machine *m    = c->s->m;
-    const double   all  = cost->folded + cost->unfolded;
-    const double   rate = all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
+    const Machine *m     = c->s->m;
+    const double   all   = cost->folded + cost->unfolded;
+    const double   rate  = all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
     double         bytes = 0;
     for (int k = 0; k + 1 < c->s->count; k++)
         bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)stage_at(c->s, k)->bytes : 0;
     return all > (double)m->l1 ? bytes / rate : 0;
 }
 
-/* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or are not worth it. A stage that one can keep in L2 is never far away. */
+/* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or
+ * are not worth it. A stage that one can keep in L2 is never far away. */
 static double rows_outside_ns(const Model *c)
 {
     const Machine *m  = c->s->m;
     double         ns = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         const Stage *st    = stage_at(c->s, k);
-        const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1, bytes = root_bytes(st);
+        const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1,
+                     bytes = root_bytes(st);
         const double rate  = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
         const double lines = fmin((double)(LINES_AHEAD * m->line), row * (double)st->bytes);
         if (bytes > (double)m->l2 && row >= 1)
@@ -323,7 +345,8 @@ static double together(double a, double b)
     return a > b ? a + least_part * b : b + least_part * a;
 }
 
-/* Threads wait for the last tasks: a whole one where they do not come out even, and an eighth of one where they do, because no two take the same time. */
+/* Threads wait for the last tasks: a whole one where they do not come out even, and an eighth of one where they do,
+ * because no two take the same time. */
 static double waiting(double tasks, double threads)
 {
     const double waves = (double)(int64_t)((tasks + threads - 1) / threads);
@@ -332,23 +355,25 @@ static double waiting(double tasks, double threads)
 
 NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
 {
-    const Machine *m   = s->m;
-    NestCost       out = { 0 };
+    const Machine *m    = s->m;
+    NestCost       out  = { 0 };
     double         rows = 0, *points = s->points;
-    Model          c   = { s, n, levels, s->points, s->held, s->by_data, s->ends };
+    Model          c = { s, n, levels, s->points, s->held, s->by_data, s->ends };
     context_spend(s->g->pipeline->cx, NEST_STEPS * (uint64_t)s->count);
     for (int k = s->count - 1; k >= 0; k--) {
         count_stage(&c, k, &out);
-        const double ns = point_ns(&c, k) * points[k], root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
+        const double ns   = point_ns(&c, k) * points[k],
+                     root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
         out.compute += ns;
         out.again += points[k] > root ? ns * (1 - root / points[k]) : 0;
         rows += levels[k].where == WHERE_INLINE ? 0 : rows_of(&c, k);
     }
     const double threads = n->tasks < m->cores ? n->tasks : m->cores;
     const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
-    const double last = machine_claimed_cache(m);
-    out.load = (rows * m->row + rows_outside_ns(&c)) / threads;
-    out.ns   = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) + n->tasks * m->task / threads;
+    const double last    = machine_claimed_cache(m);
+    out.load             = (rows * m->row + rows_outside_ns(&c)) / threads;
+    out.ns               = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) +
+             n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
     return out;
 }

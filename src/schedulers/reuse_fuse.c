@@ -1,11 +1,14 @@
 /* Stage fusion: at which loops of the head the stages of a segment are computed and stored.
  *
- * From    Sioutas et al. 2019, section 4.1: Algorithm 1 chooses one point of the space of figure 6, Algorithm 2 inlines.
- * Overlap The paper asks for the dimensions in which a stage is read around a point. Here the boxes say it: a stage overlaps along a loop iff what its iterations need, each by
- *         itself, is more than they need together. So windows, pyramids and what is read through other stages are all the same, and reuse may be full: a plane that
- *         all channels read.
- * Beyond  A stage without overlap is not inlined at any cost (the draft begins with what costs nothing inlined) but computed where its readers are, a row at a time. Sums at the points of their one
- *         reader are computed beside it. */
+ * From    Sioutas et al. 2019, section 4.1: Algorithm 1 chooses one point of the space of figure 6, Algorithm 2
+ *         inlines.
+ * Overlap The paper asks for the dimensions in which a stage is read around a point. Here the boxes say it: a stage
+ * overlaps along a loop iff what its iterations need, each by
+ *         itself, is more than they need together. So windows, pyramids and what is read through other stages are all
+ *         the same, and reuse may be full: a plane that all channels read.
+ * Beyond  A stage without overlap is not inlined at any cost (the draft begins with what costs nothing inlined) but
+ *         computed where its readers are, a row at a time. Sums at the points of their one reader are computed beside
+ *         it. */
 #include "schedulers/reuse_parts.h"
 
 static const double hardly = 1.02, nearly_all = 0.9, most_times = 32;
@@ -38,21 +41,23 @@ static int around_readers(const Segment *s, const Tiling *n, const Level *levels
     return most;
 }
 
-/* Algorithm 1 for stage K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the maximum that it takes. */
+/* Algorithm 1 for stage K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the
+ * maximum that it takes. */
 static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
-    const int most = around_readers(s, n, levels, k), rows = n->loop_count > 1 ? n->loop_count - 2 : 0;       /* the loop around vectors */
-    int       c    = n->inter;
+    const int most = around_readers(s, n, levels, k),
+              rows = n->loop_count > 1 ? n->loop_count - 2 : 0; /* the loop around vectors */
+    int c          = n->inter;
     while (c < n->loop_count && !overlaps(s, n, c, k))
         c++;
-    int store = c > 0 ? c - 1 : 0;                      /* next(D_m, c_i) */
+    int store = c > 0 ? c - 1 : 0; /* next(D_m, c_i) */
     if (c >= n->loop_count)
-        c = store = rows;                               /* no overlap */
+        c = store = rows; /* no overlap */
     else if (c == n->loop_count - 1 || (c > n->inter && overlaps_fully(s, c, k)))
-        c = store;                                      /* the innermost loop, or full reuse: computed where it is stored */
+        c = store; /* the innermost loop, or full reuse: computed where it is stored */
     c     = c < most ? c : most;
     store = store < c ? store : c;
-    c     = s->g->stages[s->stages[k]].kind == STAGE_SCAN ? store : c;       /* a scan does not slide */
+    c     = s->g->stages[s->stages[k]].kind == STAGE_SCAN ? store : c; /* a scan does not slide */
     return (Level){ .where = WHERE_INSIDE, .compute = c, .store = store };
 }
 
@@ -67,8 +72,9 @@ void fuse_stages(const Segment *s, const Tiling *n, Level *levels)
             const int beside = around_readers(s, n, levels, k);
             levels[k]        = (Level){ .where = WHERE_INSIDE, .compute = beside, .store = beside };
         } else {
-            levels[k]       = fuse_stage(s, n, levels, k);
-            levels[k].whole = n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > nearly_all * segment_points(s, 0, k);
+            levels[k] = fuse_stage(s, n, levels, k);
+            levels[k].whole =
+                n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > nearly_all * segment_points(s, 0, k);
         }
     }
 }
@@ -78,12 +84,13 @@ void inline_trivial(const Segment *s, const Tiling *n, Level *levels)
     double cost = nest_cost(s, n, levels).ns;
     for (int k = s->count - 2; k >= 0; k--) {
         const Level had = levels[k];
-        if (had.where != WHERE_INSIDE || s->plain[s->stages[k]] != WHERE_ROOT || s->g->stages[s->stages[k]].def_count > 1
-            || !draft_may_inline(s->d, s->stages[k]))
+        if (had.where != WHERE_INSIDE || s->plain[s->stages[k]] != WHERE_ROOT ||
+            s->g->stages[s->stages[k]].def_count > 1 || !draft_may_inline(s->d, s->stages[k]))
             continue;
         levels[k].where   = WHERE_INLINE;
         const double with = nest_cost(s, n, levels).ns;
-        if (with < cost && s->points[k] <= most_times * (double)box_points(&s->g->stages[s->stages[k]].box, s->g->stages[s->stages[k]].rank))
+        if (with < cost && s->points[k] <= most_times * (double)box_points(&s->g->stages[s->stages[k]].box,
+                                                                           s->g->stages[s->stages[k]].rank))
             cost = with;
         else
             levels[k] = had;

@@ -1,56 +1,60 @@
-/* Between the files of the scheduler `reuse`: a segment under analysis, a loop nest with its levels, and what it costs. */
+/* Between the files of the scheduler `reuse`: a segment under analysis, a loop nest with its levels, and what it
+ * costs. */
 #ifndef KILN_SCHEDULERS_REUSE_PARTS_H
 #define KILN_SCHEDULERS_REUSE_PARTS_H
 
 #include "schedulers/schedulers.h"
 
-/* Level 0 is the whole; level i is one iteration of loop i-1 of the head, in the middle, with the loops outside it fixed. */
+/* Level 0 is the whole; level i is one iteration of loop i-1 of the head, in the middle, with the loops outside it
+ * fixed. */
 enum { MOST_REUSE_LEVELS = MOST_GROUP_LOOPS + 1 };
 
-/* A part of the pipeline that is computed in the loops of its last stage: P of the paper, with what the segment reads. */
+/* A part of the pipeline that is computed in the loops of its last stage: P of the paper, with what the segment
+ * reads. */
 typedef struct Segment {
     const Graph   *g;
     const Machine *m;
     const Draft   *d;
-    const Where   *plain;       /* by stage of the graph, as the plain draft has it: what is inlined, and what is beside its reader */
-    int            count;       /* stages of it, ascending; the head, K_m, is last: */
-    int           *stages;
-    int            outside_count, *outside;     /* what they read: other segments and inputs */
-    int           *place;       /* by stage of the graph: its k, in stages and then in outside */
-    bool          *given, *member;              /* for graph_regions_among; by stage of the graph */
-    Box           *boxes;       /* by stage of the graph */
-    Box           *levels;      /* [level * (count + outside_count) + k] */
-    double        *points, *held;               /* by k; room for nest_cost */
-    uint32_t      *by_data;
-    int           *ends;
+    const Where
+         *plain; /* by stage of the graph, as the plain draft has it: what is inlined, and what is beside its reader */
+    int   count; /* stages of it, ascending; the head, K_m, is last: */
+    int  *stages;
+    int   outside_count, *outside; /* what they read: other segments and inputs */
+    int  *place;                   /* by stage of the graph: its k, in stages and then in outside */
+    bool *given, *member;          /* for graph_regions_among; by stage of the graph */
+    Box  *boxes;                   /* by stage of the graph */
+    Box  *levels;                  /* [level * (count + outside_count) + k] */
+    double   *points, *held;       /* by k; room for nest_cost */
+    uint32_t *by_data;
+    int      *ends;
 } Segment;
 
 /* D_m of the paper from the outside, and S_i = (compute, store) of every stage. */
 typedef struct Tiling {
-    int       loop_count, inter;            /* the first `inter` loops are over tiles */
+    int       loop_count, inter; /* the first `inter` loops are over tiles */
     GroupLoop loops[MOST_GROUP_LOOPS];
-    double    iterations[MOST_REUSE_LEVELS];        /* of each level, in all */
+    double    iterations[MOST_REUSE_LEVELS]; /* of each level, in all */
     double    tasks;
 } Tiling;
 
 typedef struct Level {
     Where where;
     int   compute, store;
-    bool  whole;                /* every tile needs nearly all of it */
+    bool  whole; /* every tile needs nearly all of it */
 } Level;
 
 typedef struct NestCost {
-    double  ns;
-    double  load, compute, again;       /* Cl, Cp and Cp - C^root of the paper, in ns */
-    double  folded, unfolded;           /* bytes of circular buffers and of others, a thread's */
-    bool    fits;                       /* section 4.3: folded ones the last level of cache, others L2 */
+    double ns;
+    double load, compute, again; /* Cl, Cp and Cp - C^root of the paper, in ns */
+    double folded, unfolded;     /* bytes of circular buffers and of others, a thread's */
+    bool   fits;                 /* section 4.3: folded ones the last level of cache, others L2 */
 } NestCost;
 
 /* The best of a segment. */
 typedef struct Solution {
     NestCost cost;
-    Tiling     nest;
-    Level   *levels;            /* by k */
+    Tiling   nest;
+    Level   *levels; /* by k */
 } Solution;
 
 static inline int64_t extent_along(const Box *b, int d)
@@ -82,7 +86,8 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels);
 /* Algorithm 3. The levels are in `arena`. quick: rows and strips only, to find out where to split. */
 Solution tiling_analysis(Segment *s, bool quick, Arena *arena);
 
-/* One point of the space: these tile sizes (by dimension of the head), the order of loops in a tile and over tiles, dimensions from the outside. */
+/* One point of the space: these tile sizes (by dimension of the head), the order of loops in a tile and over tiles,
+ * dimensions from the outside. */
 void nest_make(const Segment *s, const int64_t *size, const int *intra, const int *inter, Tiling *out);
 
 #endif

@@ -1,11 +1,13 @@
 /* Group tiling: the loop permutation and the tile sizes of a segment.
  *
- * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those over tiles the levels are found (Algorithms 1 and 2), and every tile size is
- *         costed. Loops of few iterations are not interchanged: they stay around the vectors. The first dimension's tile is a multiple of vectors and lines; equation 14: a tile for each
- *         thread.
- * Sizes   In steps of about two, and the heights that leave each thread so many tasks. All of them in all combinations for small segments; for others one dimension
- *         after the other, twice.
- * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts what is computed again. */
+ * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those over
+ *         tiles the levels are found (Algorithms 1 and 2), and every tile size is costed. Loops of few iterations are
+ *         not interchanged: they stay around the vectors. The first dimension's tile is a multiple of vectors and
+ *         lines; equation 14: a tile for each thread.
+ * Sizes   In steps of about two, and the heights that leave each thread so many tasks. All of them in all combinations
+ *         for small segments; for others one dimension after the other, twice.
+ * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts what is computed
+ *         again. */
 #include "schedulers/reuse_parts.h"
 
 #include <math.h>
@@ -15,12 +17,12 @@ enum { FEW_ITERATIONS = 8, MOST_SIZES = 24, SMALL_SEGMENT = 6, LEAST_TASK = 1 <<
 typedef struct Space {
     Segment *s;
     int      rank, lanes;
-    int      big_count, big[KN_MAX_RANK];               /* dimensions whose loops are interchanged */
+    int      big_count, big[KN_MAX_RANK]; /* dimensions whose loops are interchanged */
     int      size_count[KN_MAX_RANK];
     int64_t  sizes[KN_MAX_RANK][MOST_SIZES];
-    int      intra[KN_MAX_RANK], inter[KN_MAX_RANK];    /* orders that are looked at, from the outside */
-    bool     quick, natural;                            /* natural: the order over tiles is the first one looked at */
-    Level   *levels;                                    /* by k */
+    int      intra[KN_MAX_RANK], inter[KN_MAX_RANK]; /* orders that are looked at, from the outside */
+    bool     quick, natural;                         /* natural: the order over tiles is the first one looked at */
+    Level   *levels;                                 /* by k */
     Solution best;
 } Space;
 
@@ -80,12 +82,16 @@ static void add_size(Space *sp, int d, int64_t size)
     sp->sizes[d][(*count)++] = size;
 }
 
-/* Rows: what leaves each thread 1, 2, 4 … tasks, in round numbers so that stages of half the resolution fit; and the powers of two. */
+/* Rows: what leaves each thread 1, 2, 4 … tasks, in round numbers so that stages of half the resolution fit; and the
+ * powers of two. */
 static void row_sizes(Space *sp)
 {
     const int64_t rows = extent_along(&head_of(sp->s)->box, 1);
     for (int64_t tasks = sp->s->m->cores; tasks <= 16 * sp->s->m->cores; tasks *= 2) {
-        const int64_t height = (rows + tasks - 1) / tasks, unit = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+        const int64_t height = (rows + tasks - 1) / tasks, unit = height >= 64   ? 32
+                                                                  : height >= 16 ? 8
+                                                                  : height >= 4  ? 4
+                                                                                 : 1;
         add_size(sp, 1, (height + unit - 1) / unit * unit);
     }
     for (int64_t height = 512; height >= 1 && !sp->quick; height /= 2)
@@ -96,7 +102,9 @@ static void find_sizes(Space *sp)
 {
     const Stage  *head  = head_of(sp->s);
     const int64_t least = head->rank > 1 ? 64 : LEAST_TASK, width = extent_along(&head->box, 0);
-    const int64_t unit  = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1 ? sp->s->m->line / (head->bytes * sp->lanes) : 1);
+    const int64_t unit   = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1
+                                            ? sp->s->m->line / (head->bytes * sp->lanes)
+                                            : 1);
     int64_t       planes = 1;
     add_size(sp, 0, width);
     for (int64_t size = least > unit ? least : unit; size < width && size <= 1 << 20; size *= sp->quick ? 8 : 2)
@@ -131,7 +139,8 @@ static bool is_better(const NestCost *a, const NestCost *b)
 static bool is_parallel(const Space *sp, const Tiling *n)
 {
     const Stage *head = head_of(sp->s);
-    return n->tasks >= sp->s->m->cores || (double)box_points(&head->box, head->rank) < (double)LEAST_TASK * sp->s->m->cores;
+    return n->tasks >= sp->s->m->cores ||
+           (double)box_points(&head->box, head->rank) < (double)LEAST_TASK * sp->s->m->cores;
 }
 
 static NestCost evaluate(Space *sp, const int64_t *size)
@@ -139,7 +148,7 @@ static NestCost evaluate(Space *sp, const int64_t *size)
     Tiling nest;
     nest_make(sp->s, size, sp->intra, sp->inter, &nest);
     if (nest.inter < 2 && !sp->natural)
-        return (NestCost){ .ns = INFINITY };            /* the same nest again */
+        return (NestCost){ .ns = INFINITY }; /* the same nest again */
     nest_boxes(sp->s, &nest);
     if (!is_parallel(sp, &nest))
         return (NestCost){ .ns = INFINITY };
@@ -175,7 +184,7 @@ static void some_sizes(Space *sp)
         size[d] = sp->sizes[d][0];
     for (int pass = 0; pass < (sp->quick ? 1 : PASSES); pass++)
         for (int i = 1; i <= sp->rank; i++) {
-            const int d = i % sp->rank;
+            const int d    = i % sp->rank;
             NestCost  best = { .ns = INFINITY };
             int64_t   with = size[d];
             for (int k = 0; k < sp->size_count[d]; k++) {
@@ -214,7 +223,8 @@ static bool next_permutation(int *a, int count)
     return true;
 }
 
-/* The order from the outside: those that are interchanged, and before the first dimension, or innermost where that is further out, those that are not. */
+/* The order from the outside: those that are interchanged, and before the first dimension, or innermost where that is
+ * further out, those that are not. */
 static void with_few(const Space *sp, const int *big, int *order)
 {
     const bool first_last = big[sp->big_count - 1] == 0;
@@ -280,7 +290,11 @@ static void one_permutation(Space *sp)
 
 Solution tiling_analysis(Segment *s, bool quick, Arena *arena)
 {
-    Space sp = { .s = s, .quick = quick, .rank = head_of(s)->rank, .lanes = draft_lanes(s->d, s->stages[s->count - 1]), .levels = ARENA_ARRAY(arena, Level, (size_t)s->count) };
+    Space sp = { .s      = s,
+                 .quick  = quick,
+                 .rank   = head_of(s)->rank,
+                 .lanes  = draft_lanes(s->d, s->stages[s->count - 1]),
+                 .levels = ARENA_ARRAY(arena, Level, (size_t)s->count) };
     sp.best  = (Solution){ .cost = { .ns = INFINITY }, .levels = ARENA_ARRAY(arena, Level, (size_t)s->count) };
     find_sizes(&sp);
     if (quick)

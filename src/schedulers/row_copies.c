@@ -1,12 +1,16 @@
 /* Rows of what is inlined: when they are worth it, and the lines of the schedule that make them.
  *
- *     g.stage(h).compute_at(h, y).vectorize(x, 16)            h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is inlined */
+ *     g.stage(h).compute_at(h, y).vectorize(x, 16)            h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is
+ *     inlined */
 #include "schedulers/row_copies.h"
 #include "schedulers/special.h"
 
 #include <math.h>
 
-enum { LEAST_WORK = 6 /* operations and loads: less is computed again in the time that a row is written and read */, MOST_DEPTH = 4 /* of what is inlined into each other */ };
+enum {
+    LEAST_WORK = 6 /* operations and loads: less is computed again in the time that a row is written and read */,
+    MOST_DEPTH = 4 /* of what is inlined into each other */
+};
 
 double row_copy_points(const Edge *e)
 {
@@ -25,8 +29,9 @@ static bool is_of_one_row(const Edge *e, int rank)
 bool row_copy_fits(const Graph *g, const Edge *e)
 {
     const Stage *p = &g->stages[e->producer], *r = &g->stages[e->consumer];
-    return p->kind == STAGE_PURE && r->kind == STAGE_PURE && !p->is_output && p->rank > 1 && r->rank > 1 && !e->gathers && e->reach[0].var == 0 && e->reach[0].exact && is_of_one_row(e, p->rank)
-        && e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
+    return p->kind == STAGE_PURE && r->kind == STAGE_PURE && !p->is_output && p->rank > 1 && r->rank > 1 &&
+           !e->gathers && e->reach[0].var == 0 && e->reach[0].exact && is_of_one_row(e, p->rank) &&
+           e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
 }
 
 /* Shares the stage its loops with another? */
@@ -38,14 +43,16 @@ static bool shares_loops(const Draft *d, int s)
     return shared;
 }
 
-/* Is all that is read by way of s, which is inlined, computed outside the row of the reader: before loop `row` of its head, if the reader is that, or before the reader? */
+/* Is all that is read by way of s, which is inlined, computed outside the row of the reader: before loop `row` of its
+ * head, if the reader is that, or before the reader? */
 static bool is_ready(const Draft *d, int s, int reader, int row, int depth)
 {
     const Stage *st = &d->graph->stages[s];
     for (int i = 0; i < st->in_count; i++) {
         const int     p = st->in[i]->producer;
         const Choice *c = &d->choices[p];
-        if (c->where == WHERE_DEFAULT || (c->where == WHERE_INLINE && (!depth || !is_ready(d, p, reader, row, depth - 1))))
+        if (c->where == WHERE_DEFAULT ||
+            (c->where == WHERE_INLINE && (!depth || !is_ready(d, p, reader, row, depth - 1))))
             return false;
         if (c->where == WHERE_INSIDE && (c->at || (d->choices[reader].where == WHERE_ROOT && c->compute > row)))
             return false;
@@ -66,8 +73,10 @@ static int row_level(const Draft *d, int s)
 bool row_copy_is_made(const Draft *d, const Edge *e)
 {
     const Choice *r = &d->choices[e->consumer];
-    return d->choices[e->producer].where == WHERE_INLINE && (r->where == WHERE_ROOT || r->where == WHERE_INSIDE) && row_copy_fits(d->graph, e) && row_level(d, e->consumer) >= 0 && is_ready(d, e->producer, e->consumer, row_level(d, e->consumer), MOST_DEPTH)
-        && !d->specials[e->producer].form && !d->specials[e->consumer].form && !shares_loops(d, e->consumer);
+    return d->choices[e->producer].where == WHERE_INLINE && (r->where == WHERE_ROOT || r->where == WHERE_INSIDE) &&
+           row_copy_fits(d->graph, e) && row_level(d, e->consumer) >= 0 &&
+           is_ready(d, e->producer, e->consumer, row_level(d, e->consumer), MOST_DEPTH) &&
+           !d->specials[e->producer].form && !d->specials[e->consumer].form && !shares_loops(d, e->consumer);
 }
 
 void row_copies_print(Text *out, const Draft *d, int reader)
@@ -80,6 +89,7 @@ void row_copies_print(Text *out, const Draft *d, int reader)
         const Func *f    = d->graph->stages[st->in[i]->producer].func;
         const char *loop = draft_row_loop(out->arena, d, reader, &level);
         if (loop)
-            text_printf(out, "%s.stage(%s).compute_at(%s, %s).vectorize(%s, %d)\n", f->name, st->func->name, st->func->name, loop, f->args[0], draft_lanes(d, st->in[i]->producer));
+            text_printf(out, "%s.stage(%s).compute_at(%s, %s).vectorize(%s, %d)\n", f->name, st->func->name,
+                        st->func->name, loop, f->args[0], draft_lanes(d, st->in[i]->producer));
     }
 }

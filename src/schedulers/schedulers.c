@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+/* clang-format off */
 const Scheduler scheduler_table[] = {
     { "plain", "every function by itself, as the default schedule has it", scheduler_plain,
       { "loops are those of the default schedule", "every function is a group of its own" } },
@@ -24,6 +25,7 @@ const Scheduler scheduler_table[] = {
     { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied,
       { "they are drawn by its number", "they are drawn by its number" } },
 };
+/* clang-format on */
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
 /* What can be left out, as Jangda and Bondhugula 2020 do in section 7.4.3. */

@@ -1,11 +1,13 @@
 /* Slices: groups that are computed one place of a dimension after the other.
  *
  * Takes   a draft whose stages are at root or inlined.
- * Gives   sets of stages, with a last one that all others lead to, in which one dimension goes through unchanged: what a slice of the last one needs is the same slice of each. Planes of
- *         colours, frames, the depths of a cost volume.
- * Why     A pyramid or a long chain of stencils in tiles computes much twice where they meet, and level by level it goes to memory and back. Slice by slice nothing is computed twice, and
- *         what one takes stays in the cache. The searches for groups grow them stage by stage, each step no worse than the one before: they rarely get there. So the whole set is
- *         offered as one group, which is taken where the model predicts that it is faster.
+ * Gives   sets of stages, with a last one that all others lead to, in which one dimension goes through unchanged: what
+ *         a slice of the last one needs is the same slice of each. Planes of colours, frames, the depths of a cost
+ *         volume.
+ * Why     A pyramid or a long chain of stencils in tiles computes much twice where they meet, and level by level it
+ *         goes to memory and back. Slice by slice nothing is computed twice, and what one takes stays in the cache. The
+ *         searches for groups grow them stage by stage, each step no worse than the one before: they rarely get there.
+ *         So the whole set is offered as one group, which is taken where the model predicts that it is faster.
  * Which   only those where several stages read windows or at another pace: without, strips of rows do the same. */
 #include "schedulers/slices.h"
 #include "schedulers/defs.h"
@@ -15,8 +17,9 @@ enum { LEAST_WINDOWS = 4, NO_DIM = -1, TAKEN = -2 };
 typedef struct Search {
     const Draft *d;
     const Graph *g;
-    int         *dim;           /* by stage: its dimension that is that of the slices; NO_DIM: it is no member; TAKEN: it is one of others */
-    int          count, windows;
+    int *dim; /* by stage: its dimension that is that of the slices; NO_DIM: it is no member; TAKEN: it is one of others
+               */
+    int count, windows;
 } Search;
 
 static int64_t extent(const Stage *st, int dim)
@@ -27,7 +30,8 @@ static int64_t extent(const Stage *st, int dim)
 /* Is one slice of the producer all that one slice of the reader needs of it? */
 static bool is_same(const Reach *r, int reader_dim)
 {
-    return r->var == reader_dim && r->num == 1 && r->den == 1 && r->lo == 0 && r->hi == 0 && r->least == INT64_MIN && r->most == INT64_MAX;
+    return r->var == reader_dim && r->num == 1 && r->den == 1 && r->lo == 0 && r->hi == 0 && r->least == INT64_MIN &&
+           r->most == INT64_MAX;
 }
 
 /* The dimensions of the producer that are the slices', for this reader. */
@@ -51,7 +55,8 @@ static bool has_window(const Search *s, const Edge *e)
 static bool may_be_member(const Search *s, int at)
 {
     const Stage *st = &s->g->stages[at];
-    if (s->dim[at] == TAKEN || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION) || st->is_output || !st->out_count)
+    if (s->dim[at] == TAKEN || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION) || st->is_output ||
+        !st->out_count)
         return false;
     for (size_t i = 0; i < s->d->facts[at].readers.count; i++) {
         const int reader = s->g->of_func[s->d->facts[at].readers.at[i].func->id];

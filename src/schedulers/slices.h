@@ -6,12 +6,13 @@
 
 /* All that reads a member is a member too; the head is read by others. */
 typedef struct Slices {
-    int        head, dim;       /* which of its dimensions */
+    int        head, dim; /* which of its dimensions */
     int        count;
-    const int *stages;          /* ascending, the head last; those that the draft inlines too */
+    const int *stages; /* ascending, the head last; those that the draft inlines too */
 } Slices;
 
-/* Those of a draft, of at least so many slices each; no stage is in two of them. `out` has room for one per stage. Gives their number. */
+/* Those of a draft, of at least so many slices each; no stage is in two of them. `out` has room for one per stage.
+ * Gives their number. */
 int slices_find(const Draft *d, int64_t least, Slices *out, Arena *arena);
 
 #endif

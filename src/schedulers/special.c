@@ -10,11 +10,11 @@ static const struct FormInfo {
     void (*print)(Text *out, const Draft *d, int s);
     void (*settle)(Draft *d, int s);
 } forms[SPECIAL_FORMS] = {
-    [SPECIAL_PARTS] = { parts_apply, parts_begin, parts_print, NULL },
-    [SPECIAL_SCAN]  = { scan_apply, scan_begin, scan_print, scan_settle },
-    [SPECIAL_HOST]  = { host_apply, NULL, host_print, NULL },
+    [SPECIAL_PARTS]    = { parts_apply, parts_begin, parts_print, NULL },
+    [SPECIAL_SCAN]     = { scan_apply, scan_begin, scan_print, scan_settle },
+    [SPECIAL_HOST]     = { host_apply, NULL, host_print, NULL },
     [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print, NULL },
-    [SPECIAL_CELLS] = { cells_apply, cells_begin, cells_print, NULL },
+    [SPECIAL_CELLS]    = { cells_apply, cells_begin, cells_print, NULL },
 };
 
 Special *special_new(const Graph *g, Arena *arena)
@@ -38,7 +38,8 @@ void special_finish(Draft *d)
     }
 }
 
-/* A scan that goes through its steps in each piece anew, if a piece needs little beyond its own edges: what it reads of itself, of dimensions that have loops, is near. */
+/* A scan that goes through its steps in each piece anew, if a piece needs little beyond its own edges: what it reads of
+ * itself, of dimensions that have loops, is near. */
 static bool is_short_scan(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
@@ -49,7 +50,8 @@ static bool is_short_scan(const Draft *d, int s)
             const Reach *r = &st->self[i]->reach[k];
             if (!(d->facts[s].defs[st->self[i]->update + 1].free & 1u << k))
                 continue;
-            if (r->var != k || r->num != 1 || r->den != 1 || (r->hi - r->lo) * 8 > (int64_t)st->box.max[k] - st->box.min[k])
+            if (r->var != k || r->num != 1 || r->den != 1 ||
+                (r->hi - r->lo) * 8 > (int64_t)st->box.max[k] - st->box.min[k])
                 return false;
         }
     for (int k = 0; k < st->func->update_count; k++)

@@ -4,12 +4,14 @@
  *     g.compute_root().reorder_storage(c, z, x, y).reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 16).parallel(y)
  *     g.update(0).split(x, xo, xi, 4).reorder(c, xi, i, j, xo, y).unroll(xi).unroll(c, 2).parallel(y)
  *
- * for g(x, y, bin(S*x + i, S*y + j), c) += …: all places that data can choose for one cell (z), and the few planes (c), lie together in memory, so that the steps of a cell stay in a
- * few lines of the cache. Some cells take their steps together, because each step of one waits for the one before. Planes of a place are neighbours, since a step
- * writes all of them; where there is one dimension of each kind, vectors run over both as one loop. What says the place is computed in vectors, a row of cells at a time.
+ * for g(x, y, bin(S*x + i, S*y + j), c) += …: all places that data can choose for one cell (z), and the few planes (c),
+ * lie together in memory, so that the steps of a cell stay in a few lines of the cache. Some cells take their steps
+ * together, because each step of one waits for the one before. Planes of a place are neighbours, since a step writes
+ * all of them; where there is one dimension of each kind, vectors run over both as one loop. What says the place is
+ * computed in vectors, a row of cells at a time.
  *
- * Stages that read the grid at their own place, or near it, and those that read these, have the same order in memory, and loops in that order. Readers that data
- * leads to a place along z find the neighbours in the same line. */
+ * Stages that read the grid at their own place, or near it, and those that read these, have the same order in memory,
+ * and loops in that order. Readers that data leads to a place along z find the neighbours in the same line. */
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
@@ -18,9 +20,10 @@ enum { FEW_PLANES = 4, CELLS = 4 /* at a time */, LEAST_LANES = 4, MOST_RVARS = 
 /* The dimensions of a grid. */
 typedef struct Cells {
     int rank;
-    int order[KN_MAX_RANK];     /* in memory, innermost first: where data says, few planes, places; fused: planes before that */
-    int chosen, few;            /* how many are of the first two kinds */
-    bool fused;                 /* one of each: one loop runs over both */
+    int order[KN_MAX_RANK]; /* in memory, innermost first: where data says, few planes, places; fused: planes before
+                               that */
+    int  chosen, few;       /* how many are of the first two kinds */
+    bool fused;             /* one of each: one loop runs over both */
 } Cells;
 
 static void note_call(const Expr *e, void *user)
@@ -60,8 +63,14 @@ static Cells cells_of(const Stage *st)
 }
 
 /* The dimensions of planes, and of what data chooses, in the order in memory. */
-static int plane(const Cells *c, int i) { return c->order[c->fused ? 0 : c->chosen + i]; }
-static int chosen(const Cells *c, int i) { return c->order[c->fused ? 1 : i]; }
+static int plane(const Cells *c, int i)
+{
+    return c->order[c->fused ? 0 : c->chosen + i];
+}
+static int chosen(const Cells *c, int i)
+{
+    return c->order[c->fused ? 1 : i];
+}
 
 static int first_place(const Cells *c)
 {
@@ -73,14 +82,16 @@ bool cells_apply(const Draft *d, int s)
     const Stage *st   = &d->graph->stages[s];
     const Func  *f    = st->func;
     bool         data = false;
-    if (st->kind != STAGE_SCATTER || st->is_output || f->update_count != 1 || d->choices[s].where != WHERE_ROOT || d->groups[d->choices[s].group].loop_count != 0)
+    if (st->kind != STAGE_SCATTER || st->is_output || f->update_count != 1 || d->choices[s].where != WHERE_ROOT ||
+        d->groups[d->choices[s].group].loop_count != 0)
         return false;
     const DefFacts *facts = &d->facts[s].defs[1];
     const Update   *u     = &f->updates[0];
     const Cells     c     = cells_of(st);
     for (int k = 0; k < c.chosen; k++)
         expr_visit(&d->graph->pipeline->exprs, u->args[chosen(&c, k)], note_call, &data);
-    return data && c.chosen + c.few < c.rank && !facts->other_points && !facts->bounding && u->rvar_count >= 1 && u->rvar_count <= MOST_RVARS;
+    return data && c.chosen + c.few < c.rank && !facts->other_points && !facts->bounding && u->rvar_count >= 1 &&
+           u->rvar_count <= MOST_RVARS;
 }
 
 void cells_begin(Draft *d, int s, const Machine *m)
@@ -117,7 +128,8 @@ static int add_inner(const Draft *d, int s, const Cells *c, GroupLoop *loops, in
     for (int i = c->few - 1; i >= 0; i--)
         loops[count++] = (GroupLoop){ .dim = plane(c, i), .step = 1 };
     for (int i = c->chosen - 1; i >= 0; i--)
-        loops[count++] = (GroupLoop){ .dim = chosen(c, i), .step = i ? 1 : lanes_along(d, s, c), .vector = !i, .fused = c->fused };
+        loops[count++] =
+            (GroupLoop){ .dim = chosen(c, i), .step = i ? 1 : lanes_along(d, s, c), .vector = !i, .fused = c->fused };
     return count;
 }
 
@@ -138,7 +150,8 @@ static bool is_place(const Cells *c, int dim)
     return false;
 }
 
-/* The loops over places stay, and what is inside them; the others go inside. The tasks that these were are made of the outermost one. */
+/* The loops over places stay, and what is inside them; the others go inside. The tasks that these were are made of the
+ * outermost one. */
 static void turn_head(Draft *d, int group, const Cells *c)
 {
     Group    *gr = &d->groups[group];
@@ -200,9 +213,9 @@ void cells_finish(Draft *d, int s)
 {
     if (d->specials[s].form != SPECIAL_CELLS || !cells_apply(d, s))
         return;
-    const Graph *g      = d->graph;
-    const Cells  c      = cells_of(&g->stages[s]);
-    int         *memory = ARENA_ARRAY(g->arena, int, KN_MAX_RANK);
+    const Graph *g       = d->graph;
+    const Cells  c       = cells_of(&g->stages[s]);
+    int         *memory  = ARENA_ARRAY(g->arena, int, KN_MAX_RANK);
     bool        *ordered = ARENA_ARRAY(g->arena, bool, (size_t)g->stage_count);
     memcpy(memory, c.order, sizeof c.order);
     ordered[s]           = true;
@@ -237,7 +250,8 @@ static bool says_place(const Draft *d, int p, int s, const Cells *c)
 {
     PlaceSearch search = { d->graph->stages[p].func, false };
     for (int i = 0; i < c->chosen; i++)
-        expr_visit(&d->graph->pipeline->exprs, d->graph->stages[s].func->updates[0].args[chosen(c, i)], note_place, &search);
+        expr_visit(&d->graph->pipeline->exprs, d->graph->stages[s].func->updates[0].args[chosen(c, i)], note_place,
+                   &search);
     return search.found;
 }
 
@@ -267,8 +281,9 @@ void cells_print(Text *out, const Draft *d, int s)
     const Cells  c     = cells_of(st);
     const int    last  = c.order[c.rank - 1];
     LoopNames    names = loop_names(out->arena, f, 0);
-    const char  *outer = loop_name(&names, f->args[first_place(&c)], "o"), *inner = loop_name(&names, f->args[first_place(&c)], "i");
-    const char  *row   = last == first_place(&c) ? outer : f->args[last];
+    const char  *outer = loop_name(&names, f->args[first_place(&c)], "o"),
+               *inner  = loop_name(&names, f->args[first_place(&c)], "i");
+    const char *row    = last == first_place(&c) ? outer : f->args[last];
     text_printf(out, "%s.compute_root()", f->name);
     print_order(out, "reorder_storage", f, &c);
     print_order(out, "reorder", f, &c);
@@ -280,6 +295,7 @@ void cells_print(Text *out, const Draft *d, int s)
     text_printf(out, ".parallel(%s)\n", row);
     for (int p = 0; p < d->graph->stage_count; p++)
         if (d->choices[p].where == WHERE_INLINE && says_place(d, p, s, &c) && feeds_rows(d, p, s))
-            text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n", d->graph->stages[p].func->name, f->name, f->name, row, d->graph->stages[p].func->args[0],
+            text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n",
+                        d->graph->stages[p].func->name, f->name, f->name, row, d->graph->stages[p].func->args[0],
                         draft_lanes(d, p));
 }

@@ -17,7 +17,8 @@ typedef struct LoopNames {
 LoopNames   loop_names(Arena *arena, const Func *f, int update);
 const char *loop_name(LoopNames *n, const char *base, const char *suffix);
 
-/* f(args) = f(args) op e with integers, e and the places not over f, and bounds of the reduction variables that are over nothing but sizes and parameters: its steps may be taken in any order (plan/order.c). */
+/* f(args) = f(args) op e with integers, e and the places not over f, and bounds of the reduction variables that are
+ * over nothing but sizes and parameters: its steps may be taken in any order (plan/order.c). */
 bool update_combines(kn_pipeline *p, const Func *f, const Update *u);
 /* Does the expression hold the variable? */
 bool expr_is_over(ExprPool *pool, const Expr *e, const char *var);
@@ -26,7 +27,8 @@ bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix);
 /* Lanes that fill a register with what the stage stores. */
 int stored_lanes(const Draft *d, int s);
 
-/* Does a row of steps of the one update of s read rows of the stage p, so that a copy of it can be computed for the row? */
+/* Does a row of steps of the one update of s read rows of the stage p, so that a copy of it can be computed for the
+ * row? */
 bool feeds_rows(const Draft *d, int p, int s);
 
 bool parts_apply(const Draft *d, int s);
@@ -42,9 +44,9 @@ void scan_print(Text *out, const Draft *d, int s);
 /* Is its text printed with that of the scan it is within? */
 bool scan_is_within(const Draft *d, int s);
 
-bool separate_apply(const Draft *d, int s);
-void separate_begin(Draft *d, int s, const Machine *m);
-void separate_print(Text *out, const Draft *d, int s);
+bool   separate_apply(const Draft *d, int s);
+void   separate_begin(Draft *d, int s, const Machine *m);
+void   separate_print(Text *out, const Draft *d, int s);
 double separate_share(const Draft *d, int s);
 
 bool cells_apply(const Draft *d, int s);

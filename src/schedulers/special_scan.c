@@ -1,16 +1,23 @@
 /* Scans: vectors across the recursion, strips of them in parallel, all definitions of a strip while it is in cache.
  *
- *     rows.stage(wide).compute_root().split(y, yo, yi, 32).split(yi, ym, yu, 4, tail: guard).split(x, xo, xi, 16).reorder(yu, xi, ym, xo, yo, c).parallel(yo).vectorize(xi).unroll(yu)
- *     rows.compute_at(rows.stage, yo).reorder_storage(y, x, c).reorder(y, x, c).vectorize(y, 32)
- *     rows.update(0).reorder(y, i, c).vectorize(y, 32)
+ *     rows.stage(wide).compute_root().split(y, yo, yi, 32).split(yi, ym, yu, 4, tail: guard).split(x, xo, xi,
+ *     16).reorder(yu, xi, ym, xo, yo, c).parallel(yo).vectorize(xi).unroll(yu) rows.compute_at(rows.stage,
+ *     yo).reorder_storage(y, x, c).reorder(y, x, c).vectorize(y, 32) rows.update(0).reorder(y, i, c).vectorize(y, 32)
  *
- * A strip is taken from its place by a copy for all readers, or by the one reader itself if it reads each point once (the host). Vectors are along the first dimension that no update goes
- * through step by step: `across`. Where that is not x, a strip lies in memory with it innermost; the copy turns blocks of it in registers, and so do copies of what the strip reads.
- * A scan that only another one reads has its copy in the order in which that reads it, and inside the other's loops over what neither goes through: a channel at a time. */
+ * A strip is taken from its place by a copy for all readers, or by the one reader itself if it reads each point once
+ * (the host). Vectors are along the first dimension that no update goes through step by step: `across`. Where that is
+ * not x, a strip lies in memory with it innermost; the copy turns blocks of it in registers, and so do copies of what
+ * the strip reads. A scan that only another one reads has its copy in the order in which that reads it, and inside the
+ * other's loops over what neither goes through: a channel at a time. */
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
-enum { LEAST_POINTS = 1 << 14, TURNED = 4 /* vectors that are turned together */, AHEAD = 16 /* rows fetched ahead */, MOST_WIDTH = 256 };
+enum {
+    LEAST_POINTS = 1 << 14,
+    TURNED       = 4 /* vectors that are turned together */,
+    AHEAD        = 16 /* rows fetched ahead */,
+    MOST_WIDTH   = 256
+};
 
 /* ---- Facts ------------------------------------------------------------------------------ */
 
@@ -29,7 +36,8 @@ static uint32_t stepped(const Draft *d, int s)
     return dims;
 }
 
-/* Those of the strip itself, besides `across`: x is one, because blocks of it are turned. The others have loops outside. */
+/* Those of the strip itself, besides `across`: x is one, because blocks of it are turned. The others have loops
+ * outside. */
 static uint32_t inner_dims(const Draft *d, int s)
 {
     return (stepped(d, s) | 1u) & ~(1u << d->specials[s].across);
@@ -58,7 +66,9 @@ static bool may_copy(const Draft *d, int s)
     for (size_t i = 0; i < d->facts[s].readers.count; i++) {
         const Func *reader = d->facts[s].readers.at[i].func;
         const int   at     = d->graph->of_func[reader->id];
-        if (reader->kind != FUNC_DEFINED || (at >= 0 && d->specials[at].form != SPECIAL_NONE && d->specials[at].form != SPECIAL_SCAN && d->specials[at].form != SPECIAL_HOST))
+        if (reader->kind != FUNC_DEFINED ||
+            (at >= 0 && d->specials[at].form != SPECIAL_NONE && d->specials[at].form != SPECIAL_SCAN &&
+             d->specials[at].form != SPECIAL_HOST))
             return false;
     }
     for (int i = 0; i < d->copy_count; i++)
@@ -71,8 +81,9 @@ static bool has_form(const Draft *d, int s)
 {
     const Stage   *st = &d->graph->stages[s];
     const Special *sp = &d->specials[s];
-    return st->kind == STAGE_SCAN && !st->is_output && sp->form == SPECIAL_SCAN && sp->across >= 0 && sp->across < st->rank && sp->rows >= 2 && sp->rows <= MOST_WIDTH
-        && is_apart(d, s, sp->across) && may_copy(d, s);
+    return st->kind == STAGE_SCAN && !st->is_output && sp->form == SPECIAL_SCAN && sp->across >= 0 &&
+           sp->across < st->rank && sp->rows >= 2 && sp->rows <= MOST_WIDTH && is_apart(d, s, sp->across) &&
+           may_copy(d, s);
 }
 
 static int only_reader(const Draft *d, int s)
@@ -108,10 +119,12 @@ void scan_settle(Draft *d, int s)
     Special *sp = &d->specials[s];
     if (d->choices[s].where == WHERE_ROOT)
         sp->host = 0;
-    if (sp->dense != sp->across && (sp->dense < 0 || sp->dense >= d->graph->stages[s].rank || !(inner_dims(d, s) & 1u << sp->dense)))
+    if (sp->dense != sp->across &&
+        (sp->dense < 0 || sp->dense >= d->graph->stages[s].rank || !(inner_dims(d, s) & 1u << sp->dense)))
         sp->dense = 0;
     const int reader = only_reader(d, s);
-    if (sp->within && (d->choices[s].where != WHERE_ROOT || reader < 0 || sp->within != reader + 1 || d->specials[reader].form != SPECIAL_SCAN || !reads_apart(d, s, reader)))
+    if (sp->within && (d->choices[s].where != WHERE_ROOT || reader < 0 || sp->within != reader + 1 ||
+                       d->specials[reader].form != SPECIAL_SCAN || !reads_apart(d, s, reader)))
         sp->within = 0;
 }
 
@@ -121,7 +134,8 @@ void scan_settle(Draft *d, int s)
 static bool is_alone(const Draft *d, int group, int scan)
 {
     for (int s = 0; s < d->graph->stage_count; s++)
-        if (s != scan && d->choices[s].group == group && (d->choices[s].where == WHERE_INSIDE || d->choices[s].where == WHERE_DEFAULT))
+        if (s != scan && d->choices[s].group == group &&
+            (d->choices[s].where == WHERE_INSIDE || d->choices[s].where == WHERE_DEFAULT))
             return false;
     for (int i = 0; i < d->copy_count; i++)
         if (d->choices[d->copies[i].reader].group == group)
@@ -131,11 +145,12 @@ static bool is_alone(const Draft *d, int group, int scan)
 
 bool host_apply(const Draft *d, int s)
 {
-    const int      scan = d->specials[s].host - 1;
-    const Choice  *c    = &d->choices[s];
-    return d->graph->stages[s].kind == STAGE_PURE && c->where == WHERE_ROOT && d->groups[c->group].loop_count && scan >= 0 && scan < s && has_form(d, scan) && d->specials[scan].host == s + 1
-        && d->graph->stages[scan].rank == d->graph->stages[s].rank && d->choices[scan].where == WHERE_INSIDE && d->choices[scan].group == c->group
-        && is_alone(d, c->group, scan);
+    const int     scan = d->specials[s].host - 1;
+    const Choice *c    = &d->choices[s];
+    return d->graph->stages[s].kind == STAGE_PURE && c->where == WHERE_ROOT && d->groups[c->group].loop_count &&
+           scan >= 0 && scan < s && has_form(d, scan) && d->specials[scan].host == s + 1 &&
+           d->graph->stages[scan].rank == d->graph->stages[s].rank && d->choices[scan].where == WHERE_INSIDE &&
+           d->choices[scan].group == c->group && is_alone(d, c->group, scan);
 }
 
 /* The stage that reads each point of s once, by itself or by what is inlined; -1: there is none. */
@@ -160,8 +175,8 @@ static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vecto
 static int host_loops(Draft *d, Group *gr, int scan)
 {
     const int      across = d->specials[scan].across, rank = d->graph->stages[scan].rank;
-    const uint32_t outer  = outer_dims(d, scan);
-    gr->loop_count        = 0;
+    const uint32_t outer = outer_dims(d, scan);
+    gr->loop_count       = 0;
     for (int k = rank - 1; k >= 0; k--)
         if (outer & 1u << k)
             add_loop(gr, k, 1, false, false);
@@ -179,12 +194,13 @@ static int host_loops(Draft *d, Group *gr, int scan)
 static void find_host(Draft *d, int s)
 {
     const int r = pointwise_reader(d, s);
-    if (r < 0 || d->graph->stages[r].kind != STAGE_PURE || d->choices[r].where != WHERE_ROOT || d->specials[r].form != SPECIAL_NONE
-        || d->graph->stages[r].rank != d->graph->stages[s].rank || !is_alone(d, d->choices[r].group, s))
+    if (r < 0 || d->graph->stages[r].kind != STAGE_PURE || d->choices[r].where != WHERE_ROOT ||
+        d->specials[r].form != SPECIAL_NONE || d->graph->stages[r].rank != d->graph->stages[s].rank ||
+        !is_alone(d, d->choices[r].group, s))
         return;
-    const int group   = d->choices[r].group;
-    const int strips  = host_loops(d, &d->groups[group], s);
-    d->choices[s]     = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strips, .store = strips };
+    const int group     = d->choices[r].group;
+    const int strips    = host_loops(d, &d->groups[group], s);
+    d->choices[s]       = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strips, .store = strips };
     d->specials[s].host = r + 1;
     d->specials[r]      = (Special){ .form = SPECIAL_HOST, .host = s + 1 };
 }
@@ -211,7 +227,9 @@ void scan_begin(Draft *d, int s, const Machine *m)
     int64_t bytes = st->bytes * 2 * lanes;
     for (int k = 0; k < st->rank; k++)
         bytes *= steps & 1u << k ? extent(&st->box, k) : 1;
-    d->specials[s] = (Special){ .form = SPECIAL_SCAN, .across = across, .rows = bytes > m->l2 / 2 || 2 * lanes > MOST_WIDTH ? lanes : 2 * lanes };
+    d->specials[s] = (Special){ .form   = SPECIAL_SCAN,
+                                .across = across,
+                                .rows   = bytes > m->l2 / 2 || 2 * lanes > MOST_WIDTH ? lanes : 2 * lanes };
     if (!has_form(d, s))
         d->specials[s] = (Special){ .form = SPECIAL_NONE };
 }
@@ -248,16 +266,20 @@ static const char *strip_name(Arena *arena, const Func *f, int across)
     return loop_name(&n, f->args[across], "o");
 }
 
-/* Loops over blocks in which `from`, dense where it is read, and `to`, dense where it is written, change places; `rest` in between and outside. `strips`: of `from`, 0: none. */
-static void print_turning(Text *out, const Func *f, int from, int to, uint32_t rest, uint32_t outer, int64_t strips, int lanes)
+/* Loops over blocks in which `from`, dense where it is read, and `to`, dense where it is written, change places; `rest`
+ * in between and outside. `strips`: of `from`, 0: none. */
+static void print_turning(Text *out, const Func *f, int from, int to, uint32_t rest, uint32_t outer, int64_t strips,
+                          int lanes)
 {
-    LoopNames   n = loop_names(out->arena, f, -1);
-    const char *so = loop_name(&n, f->args[from], "o"), *si = strips ? loop_name(&n, f->args[from], "i") : f->args[from];
+    LoopNames   n  = loop_names(out->arena, f, -1);
+    const char *so = loop_name(&n, f->args[from], "o"),
+               *si = strips ? loop_name(&n, f->args[from], "i") : f->args[from];
     const char *sm = loop_name(&n, f->args[from], "m"), *su = loop_name(&n, f->args[from], "u");
     const char *to_o = loop_name(&n, f->args[to], "o"), *to_i = loop_name(&n, f->args[to], "i");
     if (strips)
         text_printf(out, ".split(%s, %s, %s, %lld)", f->args[from], so, si, (long long)strips);
-    text_printf(out, ".split(%s, %s, %s, %d, tail: guard).split(%s, %s, %s, %d).reorder(%s, %s, %s, %s", si, sm, su, TURNED, f->args[to], to_o, to_i, lanes, su, to_i, sm, to_o);
+    text_printf(out, ".split(%s, %s, %s, %d, tail: guard).split(%s, %s, %s, %d).reorder(%s, %s, %s, %s", si, sm, su,
+                TURNED, f->args[to], to_o, to_i, lanes, su, to_i, sm, to_o);
     print_dims(out, f, rest);
     if (strips)
         text_printf(out, ", %s", so);
@@ -299,7 +321,8 @@ static void print_first(Text *out, const char *what, const Func *f, int first)
 static const char *host_name(Arena *arena, const Draft *d, int s)
 {
     const int host = d->specials[s].host;
-    return host ? d->graph->stages[host - 1].func->name : arena_printf(arena, "%s.stage", d->graph->stages[s].func->name);
+    return host ? d->graph->stages[host - 1].func->name
+                : arena_printf(arena, "%s.stage", d->graph->stages[s].func->name);
 }
 
 static const Func *host_func(const Draft *d, int s)
@@ -321,11 +344,12 @@ static void print_copy(Text *out, const Draft *d, int s)
     }
     text_add(out, ")");
     if (sp->within) {
-        const uint32_t outer = outer_dims(d, sp->within - 1);
+        const uint32_t outer  = outer_dims(d, sp->within - 1);
         int            inmost = 0;
         while (!(outer & 1u << inmost))
             inmost++;
-        text_printf(out, ".compute_at(%s, %s)", host_name(out->arena, d, sp->within - 1), host_func(d, sp->within - 1)->args[inmost]);
+        text_printf(out, ".compute_at(%s, %s)", host_name(out->arena, d, sp->within - 1),
+                    host_func(d, sp->within - 1)->args[inmost]);
     } else {
         text_add(out, ".compute_root()");
     }
@@ -337,10 +361,10 @@ static void print_copy(Text *out, const Draft *d, int s)
 /* ".reorder(y, i, c)": vectors, steps, and what is outside. */
 static void print_update(Text *out, const Draft *d, int s, int k)
 {
-    const Special  *sp    = &d->specials[s];
-    const Func     *f     = d->graph->stages[s].func;
-    const Update   *u     = &f->updates[k];
-    const uint32_t  free  = d->facts[s].defs[k + 1].free & ~(1u << sp->across);
+    const Special *sp   = &d->specials[s];
+    const Func    *f    = d->graph->stages[s].func;
+    const Update  *u    = &f->updates[k];
+    const uint32_t free = d->facts[s].defs[k + 1].free & ~(1u << sp->across);
     text_printf(out, "%s.update(%d)", f->name, k);
     if (u->rvar_count || free) {
         text_printf(out, ".reorder(%s", f->args[sp->across]);
@@ -357,7 +381,7 @@ static void print_update(Text *out, const Draft *d, int s, int k)
 typedef struct Reading {
     ExprPool   *pool;
     const Func *producer;
-    const char *along;          /* the variable of `across` */
+    const char *along; /* the variable of `across` */
     int         across;
     bool        any, ok;
 } Reading;
@@ -368,7 +392,8 @@ static void note_read(const Expr *e, void *user)
     if (e->op != EX_CALL || e->u.call.func != r->producer)
         return;
     r->any = true;
-    r->ok &= (int)e->count > r->across && expr_is_over(r->pool, e->args[r->across], r->along) && !expr_is_over(r->pool, e->args[0], r->along);
+    r->ok &= (int)e->count > r->across && expr_is_over(r->pool, e->args[r->across], r->along) &&
+             !expr_is_over(r->pool, e->args[0], r->along);
 }
 
 /* Is p read along its columns only, so that a copy of a strip is best turned? */
@@ -376,9 +401,13 @@ static bool wants_turning(const Draft *d, int p, int s)
 {
     const Stage *st = &d->graph->stages[p];
     const Func  *f  = d->graph->stages[s].func;
-    Reading      r  = { &d->graph->pipeline->exprs, st->func, f->args[d->specials[s].across], d->specials[s].across, false, true };
-    if (!d->specials[s].across || p == s || (d->specials[p].form == SPECIAL_SCAN && d->choices[p].where == WHERE_ROOT) || st->rank <= d->specials[s].across
-        || (st->kind != STAGE_INPUT && d->choices[p].where != WHERE_ROOT && !(d->choices[p].where == WHERE_INLINE && st->kind == STAGE_PURE)))
+    Reading      r  = { &d->graph->pipeline->exprs, st->func, f->args[d->specials[s].across],
+                        d->specials[s].across,      false,    true };
+    if (!d->specials[s].across || p == s ||
+        (d->specials[p].form == SPECIAL_SCAN && d->choices[p].where == WHERE_ROOT) ||
+        st->rank <= d->specials[s].across ||
+        (st->kind != STAGE_INPUT && d->choices[p].where != WHERE_ROOT &&
+         !(d->choices[p].where == WHERE_INLINE && st->kind == STAGE_PURE)))
         return false;
     for (int k = -1; k < f->update_count; k++)
         def_visit(r.pool, f, k, note_read, &r);
@@ -392,20 +421,22 @@ static void print_feeds(Text *out, const Draft *d, int s)
         const Func *f = d->graph->stages[p].func;
         if (!wants_turning(d, p, s))
             continue;
-        text_printf(out, "%s.stage(%s).compute_at(%s, %s)", f->name, d->graph->stages[s].func->name, host_name(out->arena, d, s),
-                    strip_name(out->arena, host_func(d, s), across));
+        text_printf(out, "%s.stage(%s).compute_at(%s, %s)", f->name, d->graph->stages[s].func->name,
+                    host_name(out->arena, d, s), strip_name(out->arena, host_func(d, s), across));
         print_first(out, "reorder_storage", f, across);
         print_turning(out, f, 0, across, all_dims(f) & ~(1u | 1u << across), 0, 0, stored_lanes(d, p));
         text_add(out, "\n");
     }
 }
 
-/* What the steps of an update read from afar, where it is as it was or lies within: narrow pieces of rows, that the processor does not fetch by itself. */
+/* What the steps of an update read from afar, where it is as it was or lies within: narrow pieces of rows, that the
+ * processor does not fetch by itself. */
 static bool is_far(const Draft *d, int p, int s)
 {
     const bool within = d->specials[p].form == SPECIAL_SCAN && d->specials[p].within == s + 1;
-    return d->graph->stages[p].rank > 1 && !wants_turning(d, p, s)
-        && (d->graph->stages[p].kind == STAGE_INPUT || (d->choices[p].where == WHERE_ROOT && (d->specials[p].form != SPECIAL_SCAN || within)));
+    return d->graph->stages[p].rank > 1 && !wants_turning(d, p, s) &&
+           (d->graph->stages[p].kind == STAGE_INPUT ||
+            (d->choices[p].where == WHERE_ROOT && (d->specials[p].form != SPECIAL_SCAN || within)));
 }
 
 static void print_prefetches(Text *out, const Draft *d, int s, int k)
@@ -417,8 +448,8 @@ static void print_prefetches(Text *out, const Draft *d, int s, int k)
         for (size_t i = 0; i < d->facts[p].readers.count; i++)
             reads |= d->facts[p].readers.at[i].func == f && d->facts[p].readers.at[i].update == k;
         if (reads && is_far(d, p, s))
-            text_printf(out, "%s.update(%d).prefetch(%s%s, %s, %d)\n", f->name, k, d->graph->stages[p].func->name, d->specials[p].form == SPECIAL_SCAN ? ".stage" : "",
-                        u->rvars[u->rvar_count - 1].name, AHEAD);
+            text_printf(out, "%s.update(%d).prefetch(%s%s, %s, %d)\n", f->name, k, d->graph->stages[p].func->name,
+                        d->specials[p].form == SPECIAL_SCAN ? ".stage" : "", u->rvars[u->rvar_count - 1].name, AHEAD);
     }
 }
 
@@ -428,7 +459,8 @@ void scan_print(Text *out, const Draft *d, int s)
     const Func    *f  = d->graph->stages[s].func;
     if (!sp->host)
         print_copy(out, d, s);
-    text_printf(out, "%s.compute_at(%s, %s)", f->name, host_name(out->arena, d, s), strip_name(out->arena, host_func(d, s), sp->across));
+    text_printf(out, "%s.compute_at(%s, %s)", f->name, host_name(out->arena, d, s),
+                strip_name(out->arena, host_func(d, s), sp->across));
     print_first(out, "reorder_storage", f, sp->across);
     print_first(out, "reorder", f, sp->across);
     text_printf(out, ".vectorize(%s, %lld)\n", f->args[sp->across], (long long)sp->rows);

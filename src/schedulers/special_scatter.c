@@ -10,11 +10,18 @@
  *     n.update(0).reorder(i, vo).vectorize(i, 16)
  *     bin.stage(n.rfactor.rfactor).compute_at(n.rfactor.rfactor.update(0), vi).vectorize(x, 16)
  *
- * Free variables of the update are outside its steps and inside the strips. A part costs its bins twice, to begin and to be added: there are as many parts as leave every core some,
- * but each has many more steps than bins. */
+ * Free variables of the update are outside its steps and inside the strips. A part costs its bins twice, to begin and
+ * to be added: there are as many parts as leave every core some, but each has many more steps than bins. */
 #include "schedulers/special_parts.h"
 
-enum { TASKS = 4 /* for each core */, STEPS_PER_BIN = 8, WAYS = 4, LEAST_STEPS = 1 << 14, MOST_RVARS = 8, MOST_DEPTH = 4 /* of what is inlined into each other */ };
+enum {
+    TASKS         = 4 /* for each core */,
+    STEPS_PER_BIN = 8,
+    WAYS          = 4,
+    LEAST_STEPS   = 1 << 14,
+    MOST_RVARS    = 8,
+    MOST_DEPTH    = 4 /* of what is inlined into each other */
+};
 
 static const Update *only_update(const Draft *d, int s)
 {
@@ -25,19 +32,22 @@ bool parts_apply(const Draft *d, int s)
 {
     const Func    *f  = d->graph->stages[s].func;
     const Special *sp = &d->specials[s];
-    return d->graph->stages[s].kind == STAGE_SCATTER && d->choices[s].where == WHERE_ROOT && d->groups[d->choices[s].group].loop_count == 0 && f->update_count == 1 && !d->facts[s].defs[1].other_points && f->rank >= 1
-        && f->rank + 2 <= KN_MAX_RANK && f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 && (sp->ways == 1 || sp->ways == WAYS)
-        && name_is_free(d->graph->pipeline, f->name, ".rfactor") && name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor")
-        && update_combines(d->graph->pipeline, f, &f->updates[0]);
+    return d->graph->stages[s].kind == STAGE_SCATTER && d->choices[s].where == WHERE_ROOT &&
+           d->groups[d->choices[s].group].loop_count == 0 && f->update_count == 1 &&
+           !d->facts[s].defs[1].other_points && f->rank >= 1 && f->rank + 2 <= KN_MAX_RANK &&
+           f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 &&
+           (sp->ways == 1 || sp->ways == WAYS) && name_is_free(d->graph->pipeline, f->name, ".rfactor") &&
+           name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor") &&
+           update_combines(d->graph->pipeline, f, &f->updates[0]);
 }
 
 /* ---- What the steps read ---------------------------------------------------------------- */
 
 typedef struct Feed {
-    ExprPool    *pool;
-    const Func  *producer;
-    const char  *along;         /* the innermost reduction variable */
-    bool         any, ok;
+    ExprPool   *pool;
+    const Func *producer;
+    const char *along; /* the innermost reduction variable */
+    bool        any, ok;
 } Feed;
 
 static void note_nested(const Expr *e, void *user)
@@ -58,22 +68,24 @@ static void note_read(const Expr *e, void *user)
     feed->ok &= e->count > 0 && !nested && expr_is_over(feed->pool, e->args[0], feed->along);
 }
 
-/* Does the pure definition of s read p, by itself or through what is inlined? A copy for s would be read outside of the rows, too. */
+/* Does the pure definition of s read p, by itself or through what is inlined? A copy for s would be read outside of the
+ * rows, too. */
 static bool begins_with(const Draft *d, int p, int s, int depth)
 {
     const Stage *st  = &d->graph->stages[p];
     bool         any = depth == 0;
     for (int i = 0; i < st->out_count && !any; i++) {
         const int reader = st->out[i]->consumer;
-        any = st->out[i]->update < 0 && (reader == s || (d->choices[reader].where == WHERE_INLINE && begins_with(d, reader, s, depth - 1)));
+        any              = st->out[i]->update < 0 &&
+              (reader == s || (d->choices[reader].where == WHERE_INLINE && begins_with(d, reader, s, depth - 1)));
     }
     return any;
 }
 
 bool feeds_rows(const Draft *d, int p, int s)
 {
-    const Stage  *st = &d->graph->stages[p];
-    const Update *u  = only_update(d, s);
+    const Stage  *st   = &d->graph->stages[p];
+    const Update *u    = only_update(d, s);
     Feed          feed = { &d->graph->pipeline->exprs, st->func, u->rvars[u->rvar_count - 1].name, false, true };
     if (st->kind != STAGE_PURE || !st->rank || begins_with(d, p, s, MOST_DEPTH))
         return false;
@@ -92,13 +104,15 @@ static double asked_by_others(const Draft *d, int p, int s)
     return asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
 }
 
-/* With a copy for s, a stage need be stored for others only: if these read each point once, it is as well inlined there. */
+/* With a copy for s, a stage need be stored for others only: if these read each point once, it is as well inlined
+ * there. */
 static void inline_feeds(Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
     for (int i = 0; i < st->in_count; i++) {
         const int p = st->in[i]->producer;
-        if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) && asked_by_others(d, p, s) <= 1.02)
+        if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) &&
+            asked_by_others(d, p, s) <= 1.02)
             d->choices[p] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
     }
 }
@@ -110,16 +124,18 @@ void parts_begin(Draft *d, int s, const Machine *m)
     const Stage *st = &d->graph->stages[s];
     if (st->kind != STAGE_SCATTER || st->func->update_count != 1)
         return;
-    const Work   *work  = &st->defs[1];
-    const double  bins  = (double)box_points(&st->box, st->rank), outer = st->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
-    const double  limit = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
-    double        parts = (double)TASKS * m->cores;
-    parts = parts > limit ? limit : parts;
-    parts = parts > outer ? outer : parts;
+    const Work  *work  = &st->defs[1];
+    const double bins  = (double)box_points(&st->box, st->rank),
+                 outer = st->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
+    const double limit = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
+    double       parts = (double)TASKS * m->cores;
+    parts              = parts > limit ? limit : parts;
+    parts              = parts > outer ? outer : parts;
     if (parts < 2 || work->points < LEAST_STEPS)
         return;
     const bool four = limit / parts >= WAYS;
-    d->specials[s]  = (Special){ .form = SPECIAL_PARTS, .rows = (int64_t)(outer / parts + 0.999), .ways = four ? WAYS : 1 };
+    d->specials[s] =
+        (Special){ .form = SPECIAL_PARTS, .rows = (int64_t)(outer / parts + 0.999), .ways = four ? WAYS : 1 };
     if (parts_apply(d, s))
         inline_feeds(d, s);
     else
@@ -130,21 +146,23 @@ void parts_begin(Draft *d, int s, const Machine *m)
 
 /* The loops of the strips' updates, by name. */
 typedef struct PartLoops {
-    const char *strips, *first;     /* of the outermost reduction variable: over strips, in one */
-    const char *part;               /* the argument that counts the strips */
-    const char *last, *lane, *way;  /* of the innermost one: steps, one of the ways, the argument that counts them */
-    const char *row;                /* the loop around the innermost steps */
+    const char *strips, *first;    /* of the outermost reduction variable: over strips, in one */
+    const char *part;              /* the argument that counts the strips */
+    const char *last, *lane, *way; /* of the innermost one: steps, one of the ways, the argument that counts them */
+    const char *row;               /* the loop around the innermost steps */
 } PartLoops;
 
 static PartLoops name_parts(Arena *arena, const Func *f, int ways)
 {
-    const Update *u    = &f->updates[0];
-    const int     last = u->rvar_count - 1;
-    LoopNames     n    = loop_names(arena, f, 0);
-    PartLoops     l    = { .strips = loop_name(&n, u->rvars[0].name, "o"), .first = loop_name(&n, u->rvars[0].name, "i"), .part = loop_name(&n, "w", "") };
+    const Update *u     = &f->updates[0];
+    const int     last  = u->rvar_count - 1;
+    LoopNames     n     = loop_names(arena, f, 0);
+    PartLoops     l     = { .strips = loop_name(&n, u->rvars[0].name, "o"),
+                            .first  = loop_name(&n, u->rvars[0].name, "i"),
+                            .part   = loop_name(&n, "w", "") };
     const char   *steps = last ? u->rvars[last].name : l.first;
-    l.row  = last > 1 ? u->rvars[last - 1].name : last ? l.first : l.part;
-    l.last = ways > 1 ? loop_name(&n, steps, "o") : steps;
+    l.row               = last > 1 ? u->rvars[last - 1].name : last ? l.first : l.part;
+    l.last              = ways > 1 ? loop_name(&n, steps, "o") : steps;
     if (ways > 1) {
         l.lane = loop_name(&n, steps, "i");
         l.way  = loop_name(&n, "p", "");
@@ -177,7 +195,8 @@ static void print_sum(Text *out, const Func *f, const char *added, const char *o
     text_printf(out, ".vectorize(%s, %d)\n", f->args[0], lanes);
 }
 
-/* Lanes of a row for the steps, which is loaded, computed and stored, and no more: a register full of the narrowest type that it is computed from, by itself or through what is inlined. */
+/* Lanes of a row for the steps, which is loaded, computed and stored, and no more: a register full of the narrowest
+ * type that it is computed from, by itself or through what is inlined. */
 static int feed_lanes(const Draft *d, int p, int depth)
 {
     const Stage *st    = &d->graph->stages[p];
@@ -194,8 +213,9 @@ static void print_feeds(Text *out, const Draft *d, int s, const char *reader, co
 {
     for (int p = 0; p < d->graph->stage_count; p++)
         if (d->choices[p].where == WHERE_INLINE && feeds_rows(d, p, s))
-            text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n", d->graph->stages[p].func->name, reader, reader, l->row,
-                        d->graph->stages[p].func->args[0], feed_lanes(d, p, MOST_DEPTH));
+            text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n",
+                        d->graph->stages[p].func->name, reader, reader, l->row, d->graph->stages[p].func->args[0],
+                        feed_lanes(d, p, MOST_DEPTH));
 }
 
 void parts_print(Text *out, const Draft *d, int s)
@@ -204,12 +224,17 @@ void parts_print(Text *out, const Draft *d, int s)
     const Special  *sp    = &d->specials[s];
     const PartLoops l     = name_parts(out->arena, f, sp->ways);
     const int       lanes = stored_lanes(d, s);
-    const char     *parts = arena_printf(out->arena, "%s.rfactor", f->name), *reader = sp->ways > 1 ? arena_printf(out->arena, "%s.rfactor", parts) : parts;
-    text_printf(out, "%s.update(0).split(%s, %s, %s, %lld).rfactor(%s, %s)\n", f->name, f->updates[0].rvars[0].name, l.strips, l.first, (long long)sp->rows, l.strips, l.part);
+    const char     *parts = arena_printf(out->arena, "%s.rfactor", f->name),
+               *reader    = sp->ways > 1 ? arena_printf(out->arena, "%s.rfactor", parts) : parts;
+    text_printf(out, "%s.update(0).split(%s, %s, %s, %lld).rfactor(%s, %s)\n", f->name, f->updates[0].rvars[0].name,
+                l.strips, l.first, (long long)sp->rows, l.strips, l.part);
     if (sp->ways > 1) {
-        const char *steps = f->updates[0].rvar_count > 1 ? f->updates[0].rvars[f->updates[0].rvar_count - 1].name : l.first;
-        text_printf(out, "%s.update(0).split(%s, %s, %s, %d).rfactor(%s, %s)\n", parts, steps, l.last, l.lane, sp->ways, l.lane, l.way);
-        text_printf(out, "%s.compute_at(%s.update(0), %s).vectorize(%s, %d)\n", reader, parts, l.part, f->args[0], lanes);
+        const char *steps =
+            f->updates[0].rvar_count > 1 ? f->updates[0].rvars[f->updates[0].rvar_count - 1].name : l.first;
+        text_printf(out, "%s.update(0).split(%s, %s, %s, %d).rfactor(%s, %s)\n", parts, steps, l.last, l.lane, sp->ways,
+                    l.lane, l.way);
+        text_printf(out, "%s.compute_at(%s.update(0), %s).vectorize(%s, %d)\n", reader, parts, l.part, f->args[0],
+                    lanes);
         text_printf(out, "%s.update(0)", reader);
         print_steps(out, f, &l);
         text_printf(out, ".unroll(%s, %d)\n", l.way, sp->ways);
@@ -222,7 +247,8 @@ void parts_print(Text *out, const Draft *d, int s)
         print_steps(out, f, &l);
         text_printf(out, ".parallel(%s)\n", l.part);
     }
-    text_printf(out, d->graph->stages[s].is_output ? "%s.vectorize(%s, %d)\n" : "%s.compute_root().vectorize(%s, %d)\n", f->name, f->args[0], lanes);
+    text_printf(out, d->graph->stages[s].is_output ? "%s.vectorize(%s, %d)\n" : "%s.compute_root().vectorize(%s, %d)\n",
+                f->name, f->args[0], lanes);
     text_printf(out, "%s.update(0)", f->name);
     print_sum(out, f, l.strips, NULL, lanes);
     print_feeds(out, d, s, reader, &l);

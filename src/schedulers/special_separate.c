@@ -4,10 +4,11 @@
  *     f.sum.update(0).separate(i).compute_at(f, y).vectorize(x, 32)
  *     f.sum.separate.sum.inline()
  *
- * Of a window whose weights are a product, columns are summed first, a row of them just before it is needed, and then along the row: m + n terms instead of m * n.
+ * Of a window whose weights are a product, columns are summed first, a row of them just before it is needed, and then
+ * along the row: m + n terms instead of m * n.
  *
- * What may be separated is what plan/separate.c says, for the reduction variable i that goes with x: in all factors that are over another reduction variable, i and x stand in sums
- * a*x + c*i only, with the same a and c. */
+ * What may be separated is what plan/separate.c says, for the reduction variable i that goes with x: in all factors
+ * that are over another reduction variable, i and x stand in sums a*x + c*i only, with the same a and c. */
 #include "schedulers/draft_parts.h"
 #include "schedulers/special_parts.h"
 
@@ -19,7 +20,7 @@ typedef struct Parting {
     kn_pipeline  *p;
     const Update *u;
     const char   *x, *i;
-    Direction     by;           /* of the sums that x and i are in */
+    Direction     by; /* of the sums that x and i are in */
     int           visits;
     Arena        *scratch;
 } Parting;
@@ -48,7 +49,8 @@ static bool sum_is_together(Parting *t, const Linear *form)
 static bool only_together(Parting *t, const Expr *e)
 {
     Linear     form;
-    const bool sum = is_moving(t, e) || (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
+    const bool sum = is_moving(t, e) ||
+                     (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
     if (++t->visits > MOST_VISITS)
         return false;
     if (sum && expr_linear(t->scratch, e, &form) && (is_moving(t, e) || form.count != 1 || form.atoms[0] != e))
@@ -75,7 +77,8 @@ static bool factors_part(Parting *t, const Expr *e, int bits)
         return false;
     if (e->op == EX_MUL)
         return factors_part(t, e->args[0], bits) && factors_part(t, e->args[1], bits);
-    if (e->op == EX_NEG || (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) && type_bits((kn_type)e->args[0]->type) >= bits))
+    if (e->op == EX_NEG ||
+        (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) && type_bits((kn_type)e->args[0]->type) >= bits))
         return factors_part(t, e->args[0], bits);
     return !goes(t, e) || only_together(t, e);
 }
@@ -92,8 +95,10 @@ static bool values_part(Parting *t, const Func *f)
 
 static bool may_part(const Draft *d, const Func *f, int rvar)
 {
-    Parting t = { .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .by.a = 1 };
-    Arena   scratch;
+    Parting t = {
+        .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .by.a = 1
+    };
+    Arena scratch;
     scratch_begin(&scratch, t.p->cx);
     t.scratch     = &scratch;
     const bool ok = values_part(&t, f) && t.by.known && t.by.c;
@@ -103,7 +108,8 @@ static bool may_part(const Draft *d, const Func *f, int rvar)
 
 /* ---- Where it is ------------------------------------------------------------------------ */
 
-/* The stage at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that reads s; -1: there is none. */
+/* The stage at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that
+ * reads s; -1: there is none. */
 static int row_reader(const Draft *d, int s)
 {
     do {
@@ -133,8 +139,9 @@ static bool is_separable(const Draft *d, int s, int rvar)
     const Func   *f = d->graph->stages[s].func;
     const Update *u = f->updates;
     int64_t       steps, others = 1;
-    if (d->graph->stages[s].kind != STAGE_REDUCTION || d->graph->stages[s].is_output || f->rank < 2 || f->update_count != 1 || u->rvar_count < 2 || u->where || rvar < 0 || rvar >= u->rvar_count
-        || d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d->graph->pipeline, f, u))
+    if (d->graph->stages[s].kind != STAGE_REDUCTION || d->graph->stages[s].is_output || f->rank < 2 ||
+        f->update_count != 1 || u->rvar_count < 2 || u->where || rvar < 0 || rvar >= u->rvar_count ||
+        d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d->graph->pipeline, f, u))
         return false;
     for (int k = 0; k < u->rvar_count; k++) {
         int64_t lo, hi;
@@ -145,26 +152,29 @@ static bool is_separable(const Draft *d, int s, int rvar)
             return false;
         others *= k == rvar ? 1 : steps;
     }
-    return others <= MOST_STEPS && may_part(d, f, rvar) && name_is_free(d->graph->pipeline, f->name, ".separate") && name_is_free(d->graph->pipeline, f->name, ".separate.sum");
+    return others <= MOST_STEPS && may_part(d, f, rvar) && name_is_free(d->graph->pipeline, f->name, ".separate") &&
+           name_is_free(d->graph->pipeline, f->name, ".separate.sum");
 }
 
 bool separate_apply(const Draft *d, int s)
 {
     const int reader = row_reader(d, s);
-    if (d->choices[s].where != WHERE_INLINE || reader < 0 || d->graph->stages[reader].kind != STAGE_PURE || d->specials[reader].form != SPECIAL_NONE
-        || (d->choices[reader].where != WHERE_ROOT && d->choices[reader].where != WHERE_INSIDE))
+    if (d->choices[s].where != WHERE_INLINE || reader < 0 || d->graph->stages[reader].kind != STAGE_PURE ||
+        d->specials[reader].form != SPECIAL_NONE ||
+        (d->choices[reader].where != WHERE_ROOT && d->choices[reader].where != WHERE_INSIDE))
         return false;
     return is_separable(d, s, d->specials[s].rvar) && has_rows(d, s, reader);
 }
 
-/* The reader of the sums that is best stored: the first that is not inlined, or that others read at other points than their own. -1: none. */
+/* The reader of the sums that is best stored: the first that is not inlined, or that others read at other points than
+ * their own. -1: none. */
 static int stored_reader(const Draft *d, int s)
 {
     for (;;) {
         const Stage *st = &d->graph->stages[s];
         if (st->out_count != 1 || st->out[0]->update >= 0 || !st->out[0]->pointwise || d->facts[s].readers.count != 1)
             return -1;
-        s = st->out[0]->consumer;
+        s                   = st->out[0]->consumer;
         const Stage *reader = &d->graph->stages[s];
         if (d->choices[s].where != WHERE_INLINE || reader->out_count != 1 || !reader->out[0]->pointwise)
             return reader->kind == STAGE_PURE ? s : -1;
@@ -185,7 +195,7 @@ void separate_begin(Draft *d, int s, const Machine *m)
                 d->specials[s] = had;
                 return;
             }
-            d->choices[s]  = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
+            d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
             if (d->choices[stored_reader(d, s)].where == WHERE_INLINE)
                 draft_make_root(d, stored_reader(d, s));
             return;
@@ -197,8 +207,10 @@ void separate_print(Text *out, const Draft *d, int s)
     const Func *f      = d->graph->stages[s].func;
     const int   reader = row_reader(d, s);
     int         level;
-    text_printf(out, "%s.inline()\n%s.update(0).separate(%s).compute_at(%s, %s).vectorize(%s, %d)\n%s.separate.sum.inline()\n", f->name, f->name,
-                f->updates[0].rvars[d->specials[s].rvar].name, d->graph->stages[reader].func->name, draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
+    text_printf(
+        out, "%s.inline()\n%s.update(0).separate(%s).compute_at(%s, %s).vectorize(%s, %d)\n%s.separate.sum.inline()\n",
+        f->name, f->name, f->updates[0].rvars[d->specials[s].rvar].name, d->graph->stages[reader].func->name,
+        draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
 }
 
 /* (m + n) / (m * n) of the terms, each a product with a constant, because the steps are written out, and a sum */
@@ -207,8 +219,8 @@ double separate_share(const Draft *d, int s)
     const Func *f = d->graph->stages[s].func;
     if (f->update_count != 1 || d->specials[s].rvar < 0 || d->specials[s].rvar >= f->updates[0].rvar_count)
         return 1;
-    const Work   *work = &d->graph->stages[s].defs[1];
-    const double  side = (double)work->extents[d->specials[s].rvar];
-    const double  term = work->ops > TERM_OPS ? TERM_OPS / work->ops : 1;
+    const Work  *work = &d->graph->stages[s].defs[1];
+    const double side = (double)work->extents[d->specials[s].rvar];
+    const double term = work->ops > TERM_OPS ? TERM_OPS / work->ops : 1;
     return side > 0 && work->steps > side ? term * (side + work->steps / side) / work->steps : 1;
 }

@@ -1,24 +1,34 @@
 /* The schedulers `plain` and `strips`.
  *
- * `strips` is a rule of thumb: what experts write first for pictures. Functions are met readers first. One whose readers are all in one group joins it, if
- * little enough is computed twice; any other is the head of a group of its own. The rows of a head are cut into strips, which are the tasks
- * of the threads; inside a strip a member is computed a row at a time, just before it is needed, and if rows are needed again they are kept (a sliding window).
- * What is read at its reader's own points is inlined; short sums are written out; long ones are taken vector by vector.
+ * `strips` is a rule of thumb: what experts write first for pictures. Functions are met readers first. One whose
+ * readers are all in one group joins it, if little enough is computed twice; any other is the head of a group of its
+ * own. The rows of a head are cut into strips, which are the tasks of the threads; inside a strip a member is computed
+ * a row at a time, just before it is needed, and if rows are needed again they are kept (a sliding window). What is
+ * read at its reader's own points is inlined; short sums are written out; long ones are taken vector by vector.
  *
  * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
 #include "schedulers/defs.h"
 #include "schedulers/schedulers.h"
 #include "schedulers/together.h"
 
-enum { TASKS = 4, MOST_ROWS = 256, FEW_PLANES = 8, SHORT_SUM = 27, LEAST_CHUNK = 1 << 12, LEAST_TASK = 1 << 13, LEAST_TASKS = 2, UNIT = 32 };
-static const double most_again = 0.10;      /* of a group's work that is done twice where strips meet */
-static const double most_own   = 0.40;      /* of one member's */
+enum {
+    TASKS       = 4,
+    MOST_ROWS   = 256,
+    FEW_PLANES  = 8,
+    SHORT_SUM   = 27,
+    LEAST_CHUNK = 1 << 12,
+    LEAST_TASK  = 1 << 13,
+    LEAST_TASKS = 2,
+    UNIT        = 32
+};
+static const double most_again = 0.10; /* of a group's work that is done twice where strips meet */
+static const double most_own   = 0.40; /* of one member's */
 
 typedef struct Strips {
     const Graph   *g;
     const Machine *m;
     Draft          d;
-    bool          *given, *member;          /* for graph_regions */
+    bool          *given, *member; /* for graph_regions */
     Box           *boxes, *row;
 } Strips;
 
@@ -59,17 +69,17 @@ static int64_t planes(const Stage *st)
     return count;
 }
 
-/* So many rows that there are TASKS tasks per core, or LEAST_TASK points in each if that is fewer; in round numbers, so that strips of members at half the resolution
- * fit. */
+/* So many rows that there are TASKS tasks per core, or LEAST_TASK points in each if that is fewer; in round numbers, so
+ * that strips of members at half the resolution fit. */
 static int64_t strip_height(const Strips *s, const Stage *st, int64_t outer)
 {
     const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = extent(&st->box, 1);
     const int64_t per_row = box_points(&st->box, st->rank) / (outer * (rows > 0 ? rows : 1));
-    const int64_t least  = LEAST_TASK / (per_row > 0 ? per_row : 1);
-    int64_t       height = rows / (strips > 0 ? strips : 1);
-    height               = height < least ? least : height;
-    height               = height > MOST_ROWS ? MOST_ROWS : height;
-    const int64_t unit   = height >= 64 ? UNIT : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+    const int64_t least   = LEAST_TASK / (per_row > 0 ? per_row : 1);
+    int64_t       height  = rows / (strips > 0 ? strips : 1);
+    height                = height < least ? least : height;
+    height                = height > MOST_ROWS ? MOST_ROWS : height;
+    const int64_t unit    = height >= 64 ? UNIT : height >= 16 ? 8 : height >= 4 ? 4 : 1;
     return height < 1 ? 1 : height / unit * unit;
 }
 
@@ -122,7 +132,8 @@ static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box
     head.max[1]          = middle + rows - 1;
     for (int i = 0; i < s->g->stage_count; i++) {
         s->given[i]  = i == gr->head;
-        s->member[i] = s->d.choices[i].where == WHERE_INLINE || (s->d.choices[i].where == WHERE_INSIDE && s->d.choices[i].group == group);
+        s->member[i] = s->d.choices[i].where == WHERE_INLINE ||
+                       (s->d.choices[i].where == WHERE_INSIDE && s->d.choices[i].group == group);
     }
     boxes[gr->head] = head;
     graph_regions(s->g, s->given, s->member, boxes);
@@ -163,7 +174,8 @@ static double rows_held(const Strips *s, int group)
         const Stage *st = &s->g->stages[i];
         if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE)
             continue;
-        const int64_t points = box_points(&s->row[i], st->rank), most = draft_may_chain(&s->d, i) ? LINK_ROWS * extent(&s->row[i], 0) : points;
+        const int64_t points = box_points(&s->row[i], st->rank),
+                      most   = draft_may_chain(&s->d, i) ? LINK_ROWS * extent(&s->row[i], 0) : points;
         bytes += (double)((points < most ? points : most) * st->bytes);
     }
     return bytes;
@@ -190,7 +202,7 @@ static bool join(Strips *s, int at)
 {
     const Choice had   = s->d.choices[at];
     const int    group = group_of_readers(s, at);
-    if (group < 0 || !draft_may_join(&s->d, at, group)) 
+    if (group < 0 || !draft_may_join(&s->d, at, group))
         return false;
     const Group *gr    = &s->d.groups[group];
     const Stage *st    = &s->g->stages[at];
@@ -200,27 +212,30 @@ static bool join(Strips *s, int at)
     s->d.choices[at] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strip + 1, .store = strip };
     piece_boxes(s, gr, group, 1, s->row);
     piece_boxes(s, gr, group, gr->loops[strip].step, s->boxes);
-    const double per_row = (double)box_points(&s->row[at], st->rank), per_strip = (double)box_points(&s->boxes[at], st->rank);
-    const double own     = per_strip * pieces_of(s, gr) / (double)box_points(&st->box, st->rank) - 1;
-    const bool   whole   = per_strip >= 0.9 * (double)box_points(&st->box, st->rank);
-    if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again
-        || rows_held(s, group) > machine_kept_l2(s->m)) {
+    const double per_row   = (double)box_points(&s->row[at], st->rank),
+                 per_strip = (double)box_points(&s->boxes[at], st->rank);
+    const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&st->box, st->rank) - 1;
+    const bool   whole     = per_strip >= 0.9 * (double)box_points(&st->box, st->rank);
+    if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again ||
+        rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
         return false;
     }
     if (per_row * (double)gr->loops[strip].step <= 1.05 * per_strip)
-        s->d.choices[at].store = strip + 1;             /* no row is needed twice */
+        s->d.choices[at].store = strip + 1; /* no row is needed twice */
     return true;
 }
 
-/* Strips of a long chain of stencils are as high as leaves every core some: what is computed twice grows with each link. */
+/* Strips of a long chain of stencils are as high as leaves every core some: what is computed twice grows with each
+ * link. */
 static bool join_higher(Strips *s, int at)
 {
     const int group = group_of_readers(s, at), strip = group < 0 ? -1 : strip_loop(&s->d.groups[group]);
     if (strip < 0 || !draft_may_chain(&s->d, at))
         return false;
     GroupLoop    *loop = &s->d.groups[group].loops[strip];
-    const int64_t had = loop->step, most = extent(&s->g->stages[s->d.groups[group].head].box, 1) / (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
+    const int64_t had = loop->step, most = extent(&s->g->stages[s->d.groups[group].head].box, 1) /
+                                           (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
     if (most <= had)
         return false;
     loop->step = most;
@@ -245,7 +260,8 @@ bool scheduler_short_sum(const Draft *d, int s)
     return draft_may_inline(d, s) && steps <= SHORT_SUM;
 }
 
-/* A reduction over each point of its one reader: written out if it is short, else computed for each vector of the reader. */
+/* A reduction over each point of its one reader: written out if it is short, else computed for each vector of the
+ * reader. */
 static void place_reduction(Strips *s, int at)
 {
     const Edge *e     = s->g->stages[at].out[0];
@@ -276,8 +292,13 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
 {
     (void)options;
     const size_t n = (size_t)g->stage_count + 1;
-    Strips       s = { .g = g, .m = m, .d = draft_plain(g, m, arena), .given = ARENA_ARRAY(arena, bool, n), .member = ARENA_ARRAY(arena, bool, n),
-                       .boxes = ARENA_ARRAY(arena, Box, n), .row = ARENA_ARRAY(arena, Box, n) };
+    Strips       s = { .g      = g,
+                       .m      = m,
+                       .d      = draft_plain(g, m, arena),
+                       .given  = ARENA_ARRAY(arena, bool, n),
+                       .member = ARENA_ARRAY(arena, bool, n),
+                       .boxes  = ARENA_ARRAY(arena, Box, n),
+                       .row    = ARENA_ARRAY(arena, Box, n) };
     for (int at = g->stage_count; at-- > 0;)
         place(&s, at);
     draft_finish(&s.d, m);

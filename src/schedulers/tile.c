@@ -2,16 +2,25 @@
  *
  * Takes   stages that are to be a group, in a draft where they are at root.
  * Gives   the group in the draft: loops of the head, a level for each member, and the cost by the common model.
- * Shapes  overlapped tiles for L1 and for L2 (Jangda and Bondhugula 2020, Algorithm 2), and tiles of two levels (Algorithm 4): outside strips, as wide as lets a window stay
- *         in the cache; inside them bands of rows. The paper's parallelogram tiles are a sliding window here: a band computes what the one before has not, and what is
- *         held are the rows that are needed again. Full-width strips with bands of one row are the usual best of them.
- * Levels  All members alike at first. Then, readers first, each where it costs least: inlined (Algorithm 3, inside the cost), a row at a time, sliding, or a tile at a time. */
+ * Shapes  overlapped tiles for L1 and for L2 (Jangda and Bondhugula 2020, Algorithm 2), and tiles of two levels
+ *         (Algorithm 4): outside strips, as wide as lets a window stay in the cache; inside them bands of rows. The
+ *         paper's parallelogram tiles are a sliding window here: a band computes what the one before has not, and what
+ *         is held are the rows that are needed again. Full-width strips with bands of one row are the usual best of
+ *         them.
+ * Levels  All members alike at first. Then, readers first, each where it costs least: inlined (Algorithm 3, inside the
+ *         cost), a row at a time, sliding, or a tile at a time. */
 #include "schedulers/tile_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_TIMES = 6, MOST_BAND = 32, LEAST_TASK = 1 << 13, MOST_STEPS = 16 /* of a sum that is written out */, FEW_OPS = 8 };
+enum {
+    MOST_TIMES = 6,
+    MOST_BAND  = 32,
+    LEAST_TASK = 1 << 13,
+    MOST_STEPS = 16 /* of a sum that is written out */,
+    FEW_OPS    = 8
+};
 
 static const double better = 0.97, much_better = 0.65;
 
@@ -19,9 +28,16 @@ TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options
 {
     const size_t n = (size_t)d->graph->stage_count + 1;
     return (TileSpace){
-        .d = d, .g = d->graph, .m = m, .options = *options, .among = ARENA_ARRAY(arena, int, n), .given = ARENA_ARRAY(arena, bool, n),
-        .member = ARENA_ARRAY(arena, bool, n), .boxes = ARENA_ARRAY(arena, Box, n), .kept = ARENA_ARRAY(arena, Choice, n),
-        .points = ARENA_ARRAY(arena, double, n),
+        .d       = d,
+        .g       = d->graph,
+        .m       = m,
+        .options = *options,
+        .among   = ARENA_ARRAY(arena, int, n),
+        .given   = ARENA_ARRAY(arena, bool, n),
+        .member  = ARENA_ARRAY(arena, bool, n),
+        .boxes   = ARENA_ARRAY(arena, Box, n),
+        .kept    = ARENA_ARRAY(arena, Choice, n),
+        .points  = ARENA_ARRAY(arena, double, n),
     };
 }
 
@@ -41,7 +57,7 @@ void tile_apart(TileSpace *t, const int *stages, int count)
 /* Readers first. false: one may not be there. */
 static bool put_together(TileSpace *t, int group)
 {
-    t->d->groups[group]      = (Group){ .head = t->head };
+    t->d->groups[group]         = (Group){ .head = t->head };
     *choice_of(t, t->count - 1) = (Choice){ .where = WHERE_ROOT, .group = group };
     for (int i = t->count - 2; i >= 0; i--) {
         if (!draft_may_join(t->d, t->stages[i], group))
@@ -69,7 +85,7 @@ static void find_among(TileSpace *t)
             const int p = st->in[k]->producer;
             if (t->member[p] || t->d->choices[p].where != WHERE_INLINE)
                 continue;
-            t->member[p]                = true;
+            t->member[p]               = true;
             t->among[t->among_count++] = p;
         }
     }
@@ -82,10 +98,10 @@ static void find_among(TileSpace *t)
 
 /* Places in a head's loops; -1: there is no such loop. */
 typedef struct Places {
-    int tile;                   /* the innermost loop over tiles */
-    int band;                   /* over bands, or else over rows */
-    int plane;                  /* the innermost around the vectors, but for the band */
-    int last;                   /* over vectors */
+    int tile;  /* the innermost loop over tiles */
+    int band;  /* over bands, or else over rows */
+    int plane; /* the innermost around the vectors, but for the band */
+    int last;  /* over vectors */
 } Places;
 
 static int add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
@@ -111,7 +127,8 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
     gr->loop_count     = 0;
     for (int d = st->rank - 1; d >= 0; d--) {
         const int64_t size = d ? shape->size[d] : (shape->size[0] + lanes - 1) / lanes * lanes;
-        if (size < tile_extent(&st->box, d) || (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&st->box, d)))
+        if (size < tile_extent(&st->box, d) ||
+            (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&st->box, d)))
             at.tile = add_loop(gr, d, size, true, false);
     }
     if (st->rank > 1 && shape->band > 1 && shape->band < shape->size[1])
@@ -132,8 +149,8 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 static bool is_read_in_place(const Draft *d, int s)
 {
     const Stage *st = &d->graph->stages[s];
-    return st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0
-        && (d->choices[st->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, st->out[0]->consumer));
+    return st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0 &&
+           (d->choices[st->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, st->out[0]->consumer));
 }
 
 /* A sum at the points of its one reader. */
@@ -150,7 +167,9 @@ static int around_readers(const TileSpace *t, int s, int innermost)
     for (int k = 0; k < st->out_count; k++) {
         const int     reader = st->out[k]->consumer;
         const Choice *c      = &t->d->choices[reader];
-        const int     around = c->where == WHERE_INLINE ? around_readers(t, reader, innermost) : c->where == WHERE_INSIDE ? c->compute : innermost;
+        const int     around = c->where == WHERE_INLINE   ? around_readers(t, reader, innermost)
+                               : c->where == WHERE_INSIDE ? c->compute
+                                                          : innermost;
         most                 = around < most ? around : most;
     }
     return most;
@@ -194,9 +213,9 @@ static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
 {
     const bool slides = shape->band && at->band > at->tile;
     for (int i = 0; i + 1 < t->count; i++) {
-        Choice *c = choice_of(t, i);
-        c->where  = WHERE_INSIDE;
-        c->store  = at->tile < 0 ? 0 : at->tile;
+        Choice *c  = choice_of(t, i);
+        c->where   = WHERE_INSIDE;
+        c->store   = at->tile < 0 ? 0 : at->tile;
         c->compute = slides ? at->band : c->store;
     }
     if (slides)
@@ -258,8 +277,9 @@ typedef struct Best {
     TileShape shape;
 } Best;
 
-/* What was tried earlier stays unless this is clearly better: the model is no better than that. Rows that are cut have to be much better than whole ones: at each end, what the processor
- * would have fetched by itself is missing (harris in pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
+/* What was tried earlier stays unless this is clearly better: the model is no better than that. Rows that are cut have
+ * to be much better than whole ones: at each end, what the processor would have fetched by itself is missing (harris in
+ * pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
 static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *best)
 {
     Places       at;
@@ -268,11 +288,12 @@ static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *bes
         *best = (Best){ cost, *shape };
 }
 
-/* So many rows that there are `tasks` tasks per core, but LEAST_TASK points in each; in round numbers, so that those of members at half the resolution fit. */
+/* So many rows that there are `tasks` tasks per core, but LEAST_TASK points in each; in round numbers, so that those of
+ * members at half the resolution fit. */
 static int64_t strip_height(const TileSpace *t, const TileShape *shape, int tasks)
 {
-    const Stage  *head = &t->g->stages[t->head];
-    const int64_t rows = tile_extent(&head->box, 1);
+    const Stage  *head  = &t->g->stages[t->head];
+    const int64_t rows  = tile_extent(&head->box, 1);
     int64_t       outer = 1, row = 1;
     for (int d = 0; d < head->rank; d++) {
         outer *= d > 1 ? (tile_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
@@ -282,9 +303,9 @@ static int64_t strip_height(const TileSpace *t, const TileShape *shape, int task
     int64_t       height = rows / strips;
     if (strips <= 1)
         return rows;
-    height               = height < least ? least : height;
-    const int64_t unit   = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
-    height               = height / unit * unit;
+    height             = height < least ? least : height;
+    const int64_t unit = height >= 64 ? 32 : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+    height             = height / unit * unit;
     return height < 1 ? 1 : height > rows ? rows : height;
 }
 
@@ -354,7 +375,8 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
     }
 }
 
-/* One place of a dimension after the other, the rest as a whole: where all members carry that dimension through (slices.h), nothing is computed twice, and a slice stays in the cache. */
+/* One place of a dimension after the other, the rest as a whole: where all members carry that dimension through
+ * (slices.h), nothing is computed twice, and a slice stays in the cache. */
 static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 {
     const Stage *head = &t->g->stages[t->head];
@@ -388,7 +410,9 @@ static double asked_for(const Draft *d, int s)
     double       all = 0;
     for (int k = 0; k < g->stages[s].out_count; k++) {
         const Edge *e = g->stages[s].out[k];
-        all += e->accesses * (d->choices[e->consumer].where == WHERE_INLINE ? asked_for(d, e->consumer) : g->stages[e->consumer].defs[e->update + 1].points);
+        all += e->accesses * (d->choices[e->consumer].where == WHERE_INLINE
+                                  ? asked_for(d, e->consumer)
+                                  : g->stages[e->consumer].defs[e->update + 1].points);
     }
     return all;
 }
@@ -408,7 +432,8 @@ bool tile_may_inline(const Draft *d, int s)
     for (int k = 1; k < st->def_count; k++)
         if (st->defs[k].steps > MOST_STEPS)
             return false;
-    return draft_may_inline(d, s) && (is_of_one(st) || asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1));
+    return draft_may_inline(d, s) &&
+           (is_of_one(st) || asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1));
 }
 
 /* Changes one member, and keeps that if it is worth it. */
@@ -434,9 +459,13 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
         for (int k = 0; k < (is_beside(t->d, t->stages[i]) ? 4 : 3); k++) {
             if (levels[k] < 0 || (t->options.no_two_levels && levels[k] != tile && levels[k] != at->last))
                 continue;
-            try_choice(t, at, i, (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = levels[k] }, cost);
+            try_choice(t, at, i,
+                       (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = levels[k] },
+                       cost);
             if (levels[k] > tile && !t->options.no_two_levels)
-                try_choice(t, at, i, (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = tile }, cost);
+                try_choice(t, at, i,
+                           (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = tile },
+                           cost);
         }
         if (!t->options.no_inlining && tile_may_inline(t->d, t->stages[i]))
             try_choice(t, at, i, (Choice){ .where = WHERE_INLINE, .group = was.group }, cost);
@@ -489,12 +518,13 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
 
 double tile_group(TileSpace *t, const int *stages, int count, int group, TileEffort effort, bool *hopeless)
 {
-    Group *gr   = &t->d->groups[group];
-    t->stages   = stages;
-    t->count    = count;
-    t->head     = stages[count - 1];
+    Group *gr             = &t->d->groups[group];
+    t->stages             = stages;
+    t->count              = count;
+    t->head               = stages[count - 1];
     const Stage *st       = &t->g->stages[t->head];
-    const bool   together = put_together(t, group), loops = draft_main(t->d, t->head) != NO_DEF && box_points(&st->box, st->rank);
+    const bool   together = put_together(t, group),
+               loops      = draft_main(t->d, t->head) != NO_DEF && box_points(&st->box, st->rank);
     if (hopeless)
         *hopeless = !together || !loops;
     if (!together || (!loops && count > 1)) {

@@ -8,8 +8,9 @@ enum { TASKS = 4 /* for each core */, FEW_PLANES = 8 };
 
 /* The tiles of a head, of at most two levels. */
 typedef struct TileShape {
-    int64_t size[KN_MAX_RANK];      /* of the tiles that are tasks, by dimension; 0 in one that is not of the head */
-    int64_t band;                   /* rows of the tiles inside them, along which windows slide; 0: there are none, and a tile's members are computed first */
+    int64_t size[KN_MAX_RANK]; /* of the tiles that are tasks, by dimension; 0 in one that is not of the head */
+    int64_t band; /* rows of the tiles inside them, along which windows slide; 0: there are none, and a tile's members
+                     are computed first */
 } TileShape;
 
 /* How many points a dimension has. */

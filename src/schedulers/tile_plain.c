@@ -1,11 +1,14 @@
 /* The cost function of the paper, for the ablation.
  *
- * From    Jangda and Bondhugula 2020, equation 2 and Algorithm 2 (Algorithm 4 with two levels): tiles for L1 if they compute less in their overlap than they have points, else for L2;
+ * From    Jangda and Bondhugula 2020, equation 2 and Algorithm 2 (Algorithm 4 with two levels): tiles for L1 if they
+ *         compute less in their overlap than they have points, else for L2;
  *
- *             cost = w1 (live-in + live-out) / computed - w2 ((tiles + cores - 1) mod cores) + w3 overlap / footprint + w4 difference of extents
+ *             cost = w1 (live-in + live-out) / computed - w2 ((tiles + cores - 1) mod cores) + w3 overlap / footprint +
+ *             w4 difference of extents
  *
- *         The weights are those of Table 3 for the Xeon, which are meant for terms between 0 and 1: elements per point, the part of the cores at work in the last round,
- *         what a tile computes twice over what it computes once, the standard deviation of the extents over their mean. */
+ *         The weights are those of Table 3 for the Xeon, which are meant for terms between 0 and 1: elements per point,
+ *         the part of the cores at work in the last round, what a tile computes twice over what it computes once, the
+ *         standard deviation of the extents over their mean. */
 #include "schedulers/tile_parts.h"
 
 #include <math.h>
@@ -24,17 +27,18 @@ static double tiles_of(const Stage *head, const TileShape *shape)
     return tiles;
 }
 
-/* Elements that the tile reads of what is outside, through all stages of the group and what is inlined into them. An element read by two stages counts twice. */
+/* Elements that the tile reads of what is outside, through all stages of the group and what is inlined into them. An
+ * element read by two stages counts twice. */
 static double live_in(const TileSpace *t)
 {
     double all = 0;
     for (int i = 0; i < t->among_count; i++) {
         const Stage *st = &t->g->stages[t->among[i]];
         for (int k = 0; k < st->in_count; k++) {
-            const int    p      = st->in[k]->producer;
-            const Stage *from   = &t->g->stages[p];
-            double       points = box_points(&t->boxes[t->among[i]], st->rank) ? 1 : 0;
-            const Choice *c     = &t->d->choices[p];
+            const int     p      = st->in[k]->producer;
+            const Stage  *from   = &t->g->stages[p];
+            double        points = box_points(&t->boxes[t->among[i]], st->rank) ? 1 : 0;
+            const Choice *c      = &t->d->choices[p];
             if (c->where == WHERE_INLINE || (c->where == WHERE_INSIDE && c->group == t->d->choices[t->head].group))
                 continue;
             for (int d = 0; d < from->rank; d++) {
@@ -55,7 +59,8 @@ static Terms terms_of(TileSpace *t, const TileShape *shape)
     tile_boxes(t, shape->size);
     for (int i = 0; i < t->count; i++) {
         const Stage *st     = &t->g->stages[t->stages[i]];
-        const double points = (double)box_points(&t->boxes[t->stages[i]], st->rank), own = (double)box_points(&st->box, st->rank) / out.tiles;
+        const double points = (double)box_points(&t->boxes[t->stages[i]], st->rank),
+                     own    = (double)box_points(&st->box, st->rank) / out.tiles;
         out.computed += points;
         out.overlap += points > own ? points - own : 0;
     }
@@ -91,9 +96,12 @@ double tile_plain_cost(TileSpace *t, TileShape *shape)
     if (terms.overlap > terms.computed - terms.overlap) {
         const int64_t band = shape->size[1];
         *shape             = tile_for_cache(t, (double)t->m->l2);
-        shape->band        = t->options.no_two_levels || t->g->stages[t->head].rank < 2 ? 0 : band < shape->size[1] ? band : shape->size[1];
+        shape->band        = t->options.no_two_levels || t->g->stages[t->head].rank < 2 ? 0
+                             : band < shape->size[1]                                    ? band
+                                                                                        : shape->size[1];
         terms              = terms_of(t, shape);
     }
     const double busy = fmod(terms.tiles + cores - 1, cores) / cores;
-    return w1 * terms.live / terms.computed - w2 * busy + w3 * terms.overlap / (terms.computed - terms.overlap) + w4 * difference(t);
+    return w1 * terms.live / terms.computed - w2 * busy + w3 * terms.overlap / (terms.computed - terms.overlap) +
+           w4 * difference(t);
 }

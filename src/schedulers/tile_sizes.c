@@ -1,9 +1,11 @@
 /* Tile sizes that suit a cache, and the boxes of tiles.
  *
- * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a fixed size; the others share the volume that the cache
- *         allows in the ratio of the reuse along them. Sizes are any numbers, not only powers of two.
- * Beyond  Boxes are exact, so tiles are made smaller until all stages of the group fit as they are. Tiles are tight by construction: each stage's box is what its readers read, no
- *         more (the scalene tiles of Zhao and Cohen 2019, section 3). */
+ * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a
+ *         fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes are
+ *         any numbers, not only powers of two.
+ * Beyond  Boxes are exact, so tiles are made smaller until all stages of the group fit as they are. Tiles are tight by
+ *         construction: each stage's box is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019,
+ *         section 3). */
 #include "schedulers/reach.h"
 #include "schedulers/tile_parts.h"
 
@@ -35,9 +37,9 @@ void tile_boxes(TileSpace *t, const int64_t *size)
         box.max[d] = box.min[d] + size[d] - 1 < st->box.max[d] ? box.min[d] + size[d] - 1 : st->box.max[d];
     }
     for (int i = 0; i < t->among_count; i++) {
-        Box *b            = &t->boxes[t->among[i]];
-        b->min[0]         = 0;
-        b->max[0]         = -1;
+        Box *b                 = &t->boxes[t->among[i]];
+        b->min[0]              = 0;
+        b->max[0]              = -1;
         t->member[t->among[i]] = t->among[i] != t->head;
     }
     t->given[t->head] = true;
@@ -76,12 +78,12 @@ static double reuse_along(const TileSpace *t, int dim)
     return score;
 }
 
-/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the k others share the rest in the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are
- * all in a tile, and share nothing. */
+/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the k others share the rest in
+ * the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are all in a tile, and share nothing. */
 static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
 {
     const Stage *head = &t->g->stages[t->head];
-    const int    last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1;      /* that shares */
+    const int    last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* that shares */
     double       gamma[KN_MAX_RANK], most = 1, tau = volume;
     for (int d = 1; d <= last; d++) {
         gamma[d] = reuse_along(t, d);
@@ -105,7 +107,7 @@ static void shrink(TileSpace *t, double cache, int64_t *size)
     const int rank = t->g->stages[t->head].rank;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         tile_boxes(t, size);
-        const double part = cache / tile_bytes(t);
+        const double part    = cache / tile_bytes(t);
         int          largest = rank > 1 ? 1 : 0;
         if (part >= 1)
             return;
@@ -129,7 +131,7 @@ TileShape tile_for_cache(TileSpace *t, double cache)
         const Stage *st = &t->g->stages[t->stages[i]];
         total += (double)box_points(&st->box, st->rank) * (double)st->bytes;
     }
-    const double held = fmin(total / (TASKS * t->m->cores), cache);     /* at least so many tiles */
+    const double held = fmin(total / (TASKS * t->m->cores), cache); /* at least so many tiles */
     compute_sizes(t, held / t->count / (bytes < 1 ? 1 : bytes), shape.size);
     shrink(t, held, shape.size);
     return shape;
@@ -138,7 +140,7 @@ TileShape tile_for_cache(TileSpace *t, double cache)
 /* The most rows of a tile of this width, one plane after the other, whose exact boxes fit; 0: not even one does. */
 static int64_t most_rows(TileSpace *t, double cache, int64_t *size)
 {
-    int64_t fits = 0, step = 1;
+    int64_t       fits = 0, step = 1;
     const int64_t all = tile_extent(&t->g->stages[t->head].box, 1);
     while (step < all)
         step *= 2;
@@ -159,7 +161,8 @@ bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape)
     TileShape    now  = { .band = 0 };
     for (int d = 0; d < head->rank; d++)
         now.size[d] = d > 1 ? 1 : tile_extent(&head->box, d);
-    for (int64_t width = tile_extent(&head->box, 0); width >= LEAST_WIDTH; width = width > MOST_WIDTH ? MOST_WIDTH : width / 2) {
+    for (int64_t width = tile_extent(&head->box, 0); width >= LEAST_WIDTH;
+         width         = width > MOST_WIDTH ? MOST_WIDTH : width / 2) {
         now.size[0] = width;
         if (!most_rows(t, cache, now.size))
             continue;
@@ -183,7 +186,8 @@ int64_t tile_fit_width(TileSpace *t, const TileShape *shape, double cache)
         tile_boxes(t, window);
         if (tile_bytes(t) <= cache)
             break;
-        window[0] = window[0] / 2 < LEAST_WIDTH ? LEAST_WIDTH : (window[0] / 2 + LEAST_WIDTH - 1) / LEAST_WIDTH * LEAST_WIDTH;
+        window[0] =
+            window[0] / 2 < LEAST_WIDTH ? LEAST_WIDTH : (window[0] / 2 + LEAST_WIDTH - 1) / LEAST_WIDTH * LEAST_WIDTH;
     }
     return window[0];
 }

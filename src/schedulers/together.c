@@ -1,15 +1,18 @@
-/* Loops that are shared inside a tile: members that read the same, one after the other in the same iteration, so that what both read is in registers.
+/* Loops that are shared inside a tile: members that read the same, one after the other in the same iteration, so that
+ * what both read is in registers.
  *
- * From    Jangda and Bondhugula 2020, section 5.3: two functions of a group share their loops if they have common inputs and the same bounds.
- * Legal   (plan/together.c) if both are pure, computed and stored at the same level with the loops of the default schedule, and neither needs the other. Beyond that, each function is of
- *         one pair at most, and of two pairs none needs a stage of the other, so that the order in which they are brought together does not matter. */
+ * From    Jangda and Bondhugula 2020, section 5.3: two functions of a group share their loops if they have common
+ *         inputs and the same bounds.
+ * Legal   (plan/together.c) if both are pure, computed and stored at the same level with the loops of the default
+ *         schedule, and neither needs the other. Beyond that, each function is of one pair at most, and of two pairs
+ *         none needs a stage of the other, so that the order in which they are brought together does not matter. */
 #include "schedulers/together.h"
 #include "schedulers/cost_tiles.h"
 
 typedef struct Pairs {
     Draft *d;
-    bool  *needs;               /* by stage: of the stage that was last asked about */
-    int    count, *later;       /* the later stage of each pair that is made */
+    bool  *needs;         /* by stage: of the stage that was last asked about */
+    int    count, *later; /* the later stage of each pair that is made */
 } Pairs;
 
 static Pairs pairs_begin(Draft *d, Arena *arena)
@@ -44,14 +47,16 @@ static bool meets(Pairs *p, const int *first, const int *other)
 static bool is_plain(const Draft *d, int s)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->store == c->compute && !c->nest && !c->memory && !c->with && d->graph->stages[s].def_count == 1 && d->graph->stages[s].rank > 0;
+    return c->where == WHERE_INSIDE && c->store == c->compute && !c->nest && !c->memory && !c->with &&
+           d->graph->stages[s].def_count == 1 && d->graph->stages[s].rank > 0;
 }
 
 static bool same_loops(const Draft *d, int a, int b)
 {
     const Choice *ca = &d->choices[a], *cb = &d->choices[b];
     const int     la = ca->lanes ? ca->lanes : draft_lanes(d, a), lb = cb->lanes ? cb->lanes : draft_lanes(d, b);
-    return ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute && ca->even == cb->even && la == lb && d->graph->stages[a].rank == d->graph->stages[b].rank;
+    return ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute && ca->even == cb->even &&
+           la == lb && d->graph->stages[a].rank == d->graph->stages[b].rank;
 }
 
 static bool may_share(Pairs *p, int a, int b)
@@ -95,7 +100,8 @@ void draft_settle_shared(Draft *d)
 
 static bool same_bounds(const Tiles *t, int level, int a, int b)
 {
-    const Box *ba = &tiles_box(t, level, tiles_find(t, a))->middle, *bb = &tiles_box(t, level, tiles_find(t, b))->middle;
+    const Box *ba = &tiles_box(t, level, tiles_find(t, a))->middle,
+              *bb = &tiles_box(t, level, tiles_find(t, b))->middle;
     for (int d = 0; d < t->graph->stages[a].rank; d++)
         if (ba->min[d] != bb->min[d] || ba->max[d] != bb->max[d])
             return false;
@@ -106,7 +112,8 @@ static bool read_the_same(const Graph *g, int a, int b)
 {
     for (int i = 0; i < g->stages[a].in_count; i++)
         for (int k = 0; k < g->stages[b].in_count; k++)
-            if (g->stages[a].in[i]->producer == g->stages[b].in[k]->producer && g->stages[g->stages[a].in[i]->producer].rank > 0)
+            if (g->stages[a].in[i]->producer == g->stages[b].in[k]->producer &&
+                g->stages[g->stages[a].in[i]->producer].rank > 0)
                 return true;
     return false;
 }
@@ -134,7 +141,8 @@ void draft_share_loops(Draft *d, const Machine *m)
         tiles_make(&tiles, d, group, m, true, &scratch);
         for (int i = 0; i < count; i++)
             for (int k = i + 1; k < count; k++)
-                if (read_the_same(d->graph, at[i], at[k]) && same_loops(d, at[i], at[k]) && same_bounds(&tiles, d->choices[at[i]].compute + 1, at[i], at[k]) && may_share(&p, at[i], at[k]))
+                if (read_the_same(d->graph, at[i], at[k]) && same_loops(d, at[i], at[k]) &&
+                    same_bounds(&tiles, d->choices[at[i]].compute + 1, at[i], at[k]) && may_share(&p, at[i], at[k]))
                     share(&p, at[i], at[k]);
     }
     scratch_end(&scratch);

@@ -1,7 +1,9 @@
 /* Drafts of many kinds: what predictions are compared with, and what the weights of the cost model are fitted on.
  *
- * Takes   a number. Each names a row of a table: how much is inlined, how large groups grow, the size of the pieces, and whether rows are kept in them.
- * Gives   a draft made without any judgement but one: nothing is computed more than a few times over, or measuring it would take for ever.
+ * Takes   a number. Each names a row of a table: how much is inlined, how large groups grow, the size of the pieces,
+ *         and whether rows are kept in them.
+ * Gives   a draft made without any judgement but one: nothing is computed more than a few times over, or measuring it
+ *         would take for ever.
  * Why     A model is needed to tell good schedules from bad ones, so it is tested on both. */
 #include "schedulers/defs.h"
 #include "schedulers/schedulers.h"
@@ -10,31 +12,38 @@ typedef enum Inlining { INLINE_NOTHING, INLINE_PLAIN, INLINE_MUCH } Inlining;
 
 typedef struct Variant {
     Inlining inlining;
-    int      members;               /* that a group may have beside its head */
-    int64_t  rows, columns;         /* of a piece of the head; 0 columns: all */
-    bool     slides, overlaps;      /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row, nothing is kept */
-    int      lanes;                 /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
-    bool     finished;              /* with the micro choices of draft_finish */
+    int      members;          /* that a group may have beside its head */
+    int64_t  rows, columns;    /* of a piece of the head; 0 columns: all */
+    bool     slides, overlaps; /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row,
+                                  nothing is kept */
+    int  lanes;                /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
+    bool finished;             /* with the micro choices of draft_finish */
 } Variant;
 
+/* clang-format off */
 static const Variant variants[] = {
-    { INLINE_PLAIN,    99, 64,   0, true,  false, 1, true },  { INLINE_NOTHING,  0, 16,   0, false, false, 1, false }, { INLINE_MUCH,     0, 32,   0, false, false, 1, false },
-    { INLINE_PLAIN,    99, 16, 128, false, true,  1, false }, { INLINE_PLAIN,    3, 32,   0, true,  false, 1, false }, { INLINE_NOTHING, 99,  8,   0, true,  false, 1, true },
-    { INLINE_PLAIN,    99, 64, 256, false, true,  1, true },  { INLINE_PLAIN,    0,  4,   0, false, false, 2, true },  { INLINE_PLAIN,   99, 32,   0, false, false, 1, false },
-    { INLINE_MUCH,     99, 128,  0, true,  false, 1, true },  { INLINE_PLAIN,    2, 32,  64, false, true,  1, false }, { INLINE_PLAIN,   99, 128, 512, true,  false, 1, true },
+    { INLINE_PLAIN,    99, 64,   0, true,  false, 1, true },  { INLINE_NOTHING,  0, 16,   0, false, false, 1, false },
+      { INLINE_MUCH,     0, 32,   0, false, false, 1, false },
+    { INLINE_PLAIN,    99, 16, 128, false, true,  1, false }, { INLINE_PLAIN,    3, 32,   0, true,  false, 1, false },
+      { INLINE_NOTHING, 99,  8,   0, true,  false, 1, true },
+    { INLINE_PLAIN,    99, 64, 256, false, true,  1, true },  { INLINE_PLAIN,    0,  4,   0, false, false, 2, true },
+       { INLINE_PLAIN,   99, 32,   0, false, false, 1, false },
+    { INLINE_MUCH,     99, 128,  0, true,  false, 1, true },  { INLINE_PLAIN,    2, 32,  64, false, true,  1, false },
+      { INLINE_PLAIN,   99, 128, 512, true,  false, 1, true },
 };
+/* clang-format on */
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 enum { MOST_TIMES = 9, MOST_OPS = 60, SHORT_SUM = 32 };
-static const double most_again = 3;             /* points of a member for each that is needed */
+static const double most_again = 3; /* points of a member for each that is needed */
 
 typedef struct Varied {
     const Graph   *g;
     const Machine *m;
     const Variant *v;
     Draft          d;
-    double        *asked;           /* by stage: how often its points are computed if it is inlined */
-    int           *members;         /* by group */
+    double        *asked;   /* by stage: how often its points are computed if it is inlined */
+    int           *members; /* by group */
     StageCost     *costs;
 } Varied;
 
@@ -51,7 +60,9 @@ static double times_asked(const Varied *v, int s)
     double       asked = 0;
     for (int i = 0; i < st->out_count; i++) {
         const Edge *e = st->out[i];
-        asked += e->accesses * (v->d.choices[e->consumer].where == WHERE_INLINE ? v->asked[e->consumer] : v->g->stages[e->consumer].defs[e->update + 1].points);
+        asked += e->accesses * (v->d.choices[e->consumer].where == WHERE_INLINE
+                                    ? v->asked[e->consumer]
+                                    : v->g->stages[e->consumer].defs[e->update + 1].points);
     }
     return asked;
 }
@@ -63,7 +74,8 @@ static bool is_inlined(const Varied *v, int s)
         return false;
     if (v->v->inlining == INLINE_PLAIN)
         return v->d.choices[s].where == WHERE_INLINE;
-    return v->asked[s] <= MOST_TIMES * st->defs[0].points && v->asked[s] * st->defs[0].ops <= MOST_OPS * st->defs[0].points;
+    return v->asked[s] <= MOST_TIMES * st->defs[0].points &&
+           v->asked[s] * st->defs[0].ops <= MOST_OPS * st->defs[0].points;
 }
 
 /* A sum beside its one reader: written out if it is short. */
@@ -72,8 +84,8 @@ static bool is_short_sum(const Varied *v, int s)
     double steps = 0;
     for (int k = 0; k < v->g->stages[s].func->update_count; k++)
         steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
-    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) && steps <= SHORT_SUM
-        && v->asked[s] <= 1.1 * v->g->stages[s].defs[0].points;
+    return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) &&
+           steps <= SHORT_SUM && v->asked[s] <= 1.1 * v->g->stages[s].defs[0].points;
 }
 
 static void choose_inlined(Varied *v)
@@ -83,7 +95,8 @@ static void choose_inlined(Varied *v)
             continue;
         v->asked[s] = times_asked(v, s);
         if (is_inlined(v, s) || is_short_sum(v, s)) {
-            v->d.choices[s] = (Choice){ .where = WHERE_INLINE, .group = v->d.choices[v->g->stages[s].out[0]->consumer].group };
+            v->d.choices[s] =
+                (Choice){ .where = WHERE_INLINE, .group = v->d.choices[v->g->stages[s].out[0]->consumer].group };
         } else if (v->d.choices[s].where == WHERE_INLINE) {
             v->d.groups[v->d.group_count] = (Group){ .head = s };
             v->d.choices[s]               = (Choice){ .where = WHERE_ROOT, .group = v->d.group_count++ };
@@ -163,7 +176,10 @@ static bool try_join(Varied *v, int s)
     GroupCost cost;
     if (piece < 0)
         return false;
-    v->d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = v->v->overlaps ? piece : piece + 1, .store = v->v->slides || v->v->overlaps ? piece : piece + 1 };
+    v->d.choices[s] = (Choice){ .where   = WHERE_INSIDE,
+                                .group   = group,
+                                .compute = v->v->overlaps ? piece : piece + 1,
+                                .store   = v->v->slides || v->v->overlaps ? piece : piece + 1 };
     cost_group(&v->d, group, v->m, v->costs, &cost);
     if (v->costs[s].points > most_again * v->costs[s].needed || cost.redundant > most_again) {
         v->d.choices[s] = had;
@@ -176,8 +192,13 @@ static bool try_join(Varied *v, int s)
 Draft scheduler_varied(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     const size_t n = (size_t)g->stage_count + 1;
-    Varied       v = { .g = g, .m = m, .v = &variants[options->number >= 0 ? options->number % VARIANTS : 0], .d = draft_plain(g, m, arena),
-                       .asked = ARENA_ARRAY(arena, double, n), .members = ARENA_ARRAY(arena, int, n), .costs = ARENA_ARRAY(arena, StageCost, n) };
+    Varied       v = { .g       = g,
+                       .m       = m,
+                       .v       = &variants[options->number >= 0 ? options->number % VARIANTS : 0],
+                       .d       = draft_plain(g, m, arena),
+                       .asked   = ARENA_ARRAY(arena, double, n),
+                       .members = ARENA_ARRAY(arena, int, n),
+                       .costs   = ARENA_ARRAY(arena, StageCost, n) };
     choose_inlined(&v);
     for (int s = g->stage_count; s-- > 0;) {
         if (v.d.choices[s].where == WHERE_DEFAULT && v.v->inlining != INLINE_NOTHING)

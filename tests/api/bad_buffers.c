@@ -1,13 +1,25 @@
-/* Bad buffers given to compiled code: the whole message of each. It names the buffer, the dimension, what is needed and by which function, and what
- * was given; the output is as it was. */
+/* Bad buffers given to compiled code: the whole message of each. It names the buffer, the dimension, what is needed and
+ * by which function, and what was given; the output is as it was. */
 #include "api.h"
 
 enum { W = 8, H = 6 };
 
 static _Alignas(16) uint16_t in_data[(H + 2) * (W + 2) + 8], out_data[H * W + 8];
 
-#define IN_DIMS  { { 0, W + 2, 1 }, { 0, H + 2, W + 2 } }
-#define OUT_DIMS { { 1, W, 1 }, { 1, H, W } }
+#define IN_DIMS                                                                                                        \
+    {                                                                                                                  \
+        { 0, W + 2, 1 },                                                                                               \
+        {                                                                                                              \
+            0, H + 2, W + 2                                                                                            \
+        }                                                                                                              \
+    }
+#define OUT_DIMS                                                                                                       \
+    {                                                                                                                  \
+        { 1, W, 1 },                                                                                                   \
+        {                                                                                                              \
+            1, H, W                                                                                                    \
+        }                                                                                                              \
+    }
 
 static const kn_buffer good_in = { in_data, KN_U16, 2, IN_DIMS }, good_out = { out_data, KN_U16, 2, OUT_DIMS };
 
@@ -19,6 +31,7 @@ typedef struct Bad {
     const char *message;
 } Bad;
 
+/* clang-format off */
 static const Bad cases[] = {
     { "columns are missing", false, { in_data, KN_U16, 2, { { 0, W + 1, 1 }, { 0, H + 2, W + 2 } } }, KN_ERROR_BOUNDS,
       "test.kiln:1:8: error: input `in` is too small: x 0..10 is needed, 0..9 is given\n"
@@ -45,7 +58,8 @@ static const Bad cases[] = {
       "error: input `in` is u16(x, y), the buffer holds u8\n" },
     { "no type", false, { in_data, (kn_type)99, 2, IN_DIMS }, KN_ERROR_ARGUMENT,
       "error: in: 99 is no element type; use one of KN_BOOL … KN_F64\n" },
-    { "the wrong rank", false, { in_data, KN_U16, 3, { { 0, W + 2, 1 }, { 0, H + 2, W + 2 }, { 0, 1, 1 } } }, KN_ERROR_ARGUMENT,
+    { "the wrong rank", false, { in_data, KN_U16, 3, { { 0, W + 2, 1 }, { 0, H + 2, W + 2 }, { 0, 1, 1 } } },
+      KN_ERROR_ARGUMENT,
       "error: input `in` is u16(x, y), the buffer has 3 dimensions\n" },
     { "no rank", false, { in_data, KN_U16, 77, IN_DIMS }, KN_ERROR_ARGUMENT,
       "error: in: rank 77; a buffer has 0 to 8 dimensions\n" },
@@ -55,7 +69,8 @@ static const Bad cases[] = {
       "error: in: its data is NULL; point it at memory or call kn_buffer_alloc\n" },
     { "misaligned", false, { (char *)in_data + 1, KN_U16, 2, IN_DIMS }, KN_ERROR_ARGUMENT,
       "error: test.kiln: input `in`: its data is misaligned: the address must be a multiple of 2, the size of u16\n" },
-    { "strides too large", false, { in_data, KN_U16, 2, { { 0, W + 2, 1 }, { 0, H + 2, INT64_MAX } } }, KN_ERROR_ARGUMENT,
+    { "strides too large", false, { in_data, KN_U16, 2, { { 0, W + 2, 1 }, { 0, H + 2, INT64_MAX } } },
+      KN_ERROR_ARGUMENT,
       "error: in: its strides reach beyond the address space\n" },
     { "the wrong type of output", true, { out_data, KN_I16, 2, OUT_DIMS }, KN_ERROR_ARGUMENT,
       "error: output `out` is u16(x, y), the buffer holds i16\n" },
@@ -64,10 +79,14 @@ static const Bad cases[] = {
     { "no memory for the output", true, { NULL, KN_U16, 2, OUT_DIMS }, KN_ERROR_ARGUMENT,
       "error: out: its data is NULL; point it at memory or call kn_buffer_alloc\n" },
     { "a misaligned output", true, { (char *)out_data + 1, KN_U16, 2, OUT_DIMS }, KN_ERROR_ARGUMENT,
-      "error: test.kiln: output `out`: its data is misaligned: the address must be a multiple of 2, the size of u16\n" },
-    { "rows of the output that overlap", true, { out_data, KN_U16, 2, { { 1, W, 1 }, { 1, H, W - 1 } } }, KN_ERROR_ARGUMENT,
-      "error: out: overlapping strides: with stride 7 along dimension 1 two coordinates share an element, which an output must not; each stride must pass what the smaller ones reach\n" },
-    { "more of the output than the input suffices for", true, { out_data, KN_U16, 2, { { 1, W, 1 }, { 2, H, W } } }, KN_ERROR_BOUNDS,
+      "error: test.kiln: output `out`: its data is misaligned: the address must be a multiple of 2, the size of "
+      "u16\n" },
+    { "rows of the output that overlap", true, { out_data, KN_U16, 2, { { 1, W, 1 }, { 1, H, W - 1 } } },
+      KN_ERROR_ARGUMENT,
+      "error: out: overlapping strides: with stride 7 along dimension 1 two coordinates share an element, which an "
+      "output must not; each stride must pass what the smaller ones reach\n" },
+    { "more of the output than the input suffices for", true, { out_data, KN_U16, 2, { { 1, W, 1 }, { 2, H, W } } },
+      KN_ERROR_BOUNDS,
       "test.kiln:1:8: error: input `in` is too small: y 1..9 is needed, 0..8 is given\n"
       "    input  in : u16(x, y)\n"
       "           ^^\n"
@@ -79,6 +98,7 @@ static const Bad cases[] = {
     { "the output is the input", true, { in_data, KN_U16, 2, OUT_DIMS }, KN_ERROR_ARGUMENT,
       "error: `in` and `out` share memory: an output needs memory of its own\n" },
 };
+/* clang-format on */
 
 static void check_case(kn_context *cx, kn_module *m, const Bad *bad)
 {

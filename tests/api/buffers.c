@@ -1,5 +1,5 @@
-/* Buffers of every shape: strides of either sign, gaps, interleaved channels, rows repeated, mins anywhere. Whatever the layout, the
- * result is the same, and nothing outside the elements is written.
+/* Buffers of every shape: strides of either sign, gaps, interleaved channels, rows repeated, mins anywhere. Whatever
+ * the layout, the result is the same, and nothing outside the elements is written.
  */
 #include "api.h"
 
@@ -27,8 +27,8 @@ static const int32_t mins[][2] = { { 0, 0 }, { -5, 3 }, { 1000000, -2000000000 }
 static void run_layouts(kn_context *cx, kn_module *m, const Layout *from, const Layout *to, const int32_t *min)
 {
     static uint16_t source[ROOM], target[ROOM];
-    kn_buffer in  = { source + from->first, KN_U16, 2, { { min[0], W, from->x }, { min[1], H, from->y } } };
-    kn_buffer out = { target + to->first, KN_U16, 2, { { min[0] + 1, OW, to->x }, { min[1] + 1, OH, to->y } } };
+    kn_buffer       in  = { source + from->first, KN_U16, 2, { { min[0], W, from->x }, { min[1], H, from->y } } };
+    kn_buffer       out = { target + to->first, KN_U16, 2, { { min[0] + 1, OW, to->x }, { min[1] + 1, OH, to->y } } };
     memset(source, 0xEE, sizeof source);
     memset(target, 0xEE, sizeof target);
     for (int y = 0; y < H; y++)
@@ -44,8 +44,8 @@ static void run_layouts(kn_context *cx, kn_module *m, const Layout *from, const 
         }
     for (int i = 0; i < ROOM; i++)
         stray += target[i] != 0xEEEE;
-    CHECK(!wrong && !stray, "%s to %s at (%d, %d): %d wrong, %d written outside", from->name, to->name, (int)min[0], (int)min[1], wrong,
-          stray);
+    CHECK(!wrong && !stray, "%s to %s at (%d, %d): %d wrong, %d written outside", from->name, to->name, (int)min[0],
+          (int)min[1], wrong, stray);
 }
 
 static void test_layouts(kn_context *cx)
@@ -60,11 +60,13 @@ static void test_layouts(kn_context *cx)
 /* Stride 0 repeats an input: one row, or one number, is a whole picture. An output refuses it. */
 static void test_broadcast(kn_context *cx)
 {
-    kn_module *m = compile_text(cx, "input a : i32(x, y)\ninput b : i32(x, y)\noutput out\nout(x, y) = a(x, y) * 10 + b(x, y)\n");
-    int32_t    row[] = { 1, 2, 3 }, one = 7, result[6] = { 0 };
-    kn_buffer  a = { row, KN_I32, 2, { { 0, 3, 1 }, { 0, 2, 0 } } }, b = { &one, KN_I32, 2, { { 0, 3, 0 }, { 0, 2, 0 } } };
-    kn_buffer  out    = kn_buffer_dense(result, KN_I32, 2, (int32_t[]){ 3, 2 });
-    kn_arg     args[] = { { "a", .buffer = &a }, { "b", .buffer = &b }, { "out", .buffer = &out } };
+    kn_module *m =
+        compile_text(cx, "input a : i32(x, y)\ninput b : i32(x, y)\noutput out\nout(x, y) = a(x, y) * 10 + b(x, y)\n");
+    int32_t   row[] = { 1, 2, 3 }, one = 7, result[6] = { 0 };
+    kn_buffer a      = { row, KN_I32, 2, { { 0, 3, 1 }, { 0, 2, 0 } } },
+              b      = { &one, KN_I32, 2, { { 0, 3, 0 }, { 0, 2, 0 } } };
+    kn_buffer out    = kn_buffer_dense(result, KN_I32, 2, (int32_t[]){ 3, 2 });
+    kn_arg    args[] = { { "a", .buffer = &a }, { "b", .buffer = &b }, { "out", .buffer = &out } };
     expect_ok(cx, kn_run(m, args, 3));
     for (int i = 0; i < 6; i++)
         CHECK(result[i] == row[i % 3] * 10 + 7, "element %d: %d", i, result[i]);
@@ -78,10 +80,11 @@ static void test_broadcast(kn_context *cx)
 /* Rank 0 and the largest rank. */
 static void test_ranks(kn_context *cx)
 {
-    kn_module *m = compile_text(cx, "input in : u8(a, b, c, d, e, f, g, h)\noutput out\n"
-                                    "out() = sum(u32(in(i, j, 0, 0, 0, 0, 0, k)) for i in 0..2, j in 0..2, k in 0..2)\n");
+    kn_module *m =
+        compile_text(cx, "input in : u8(a, b, c, d, e, f, g, h)\noutput out\n"
+                         "out() = sum(u32(in(i, j, 0, 0, 0, 0, 0, k)) for i in 0..2, j in 0..2, k in 0..2)\n");
     uint8_t   data[256];
-    uint32_t  sum   = 0, want = 0;
+    uint32_t  sum = 0, want = 0;
     kn_buffer in  = kn_buffer_dense(data, KN_U8, 8, (int32_t[]){ 2, 2, 2, 2, 2, 2, 2, 2 });
     kn_buffer out = kn_buffer_dense(&sum, KN_U32, 0, NULL);
     for (int i = 0; i < 256; i++) {
@@ -96,16 +99,18 @@ static void test_alloc(kn_context *cx)
 {
     kn_buffer b = { .type = KN_F32, .rank = 3, .dim = { { -3, 5, 99 }, { 4, 6, 99 }, { 0, 2, 99 } } };
     expect_ok(cx, kn_buffer_alloc(cx, &b));
-    CHECK(b.dim[0].stride == 1 && b.dim[1].stride == 5 && b.dim[2].stride == 30 && b.dim[0].min == -3, "dense, mins kept");
+    CHECK(b.dim[0].stride == 1 && b.dim[1].stride == 5 && b.dim[2].stride == 30 && b.dim[0].min == -3,
+          "dense, mins kept");
     for (int i = 0; i < 60; i++)
         CHECK(((float *)b.data)[i] == 0, "zeroed");
     kn_buffer_free(cx, &b);
     CHECK(!b.data, "freed");
     kn_buffer_free(cx, &b);
     kn_buffer kept = { .type = KN_U8, .rank = 1, .dim = { { 0, 100, 0 } } };
-    expect_ok(cx, kn_buffer_alloc(cx, &kept));      /* freed with the context */
+    expect_ok(cx, kn_buffer_alloc(cx, &kept)); /* freed with the context */
     expect_error(cx, kn_buffer_alloc(cx, &(kn_buffer){ .type = KN_U8, .rank = 9 }), KN_ERROR_ARGUMENT, "rank 9");
-    expect_error(cx, kn_buffer_alloc(cx, &(kn_buffer){ .type = KN_U8, .rank = 1, .dim = { { 0, -1, 0 } } }), KN_ERROR_ARGUMENT, "negative");
+    expect_error(cx, kn_buffer_alloc(cx, &(kn_buffer){ .type = KN_U8, .rank = 1, .dim = { { 0, -1, 0 } } }),
+                 KN_ERROR_ARGUMENT, "negative");
     kn_buffer huge = { .type = KN_F64, .rank = 2, .dim = { { 0, INT32_MAX, 0 }, { 0, INT32_MAX, 0 } } };
     CHECK(kn_buffer_alloc(cx, &huge) != KN_OK && !huge.data, "huge: %s", kn_error_text(cx));
     const kn_buffer bad = kn_buffer_dense(NULL, KN_U8, 9, (int32_t[]){ 1, 1, 1, 1, 1, 1, 1, 1, 1 });

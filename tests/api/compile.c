@@ -1,4 +1,5 @@
-/* Compiled modules: the same results as the interpreter's, options, the cache, C functions given again, what can be shown and built. */
+/* Compiled modules: the same results as the interpreter's, options, the cache, C functions given again, what can be
+ * shown and built. */
 #include "api.h"
 
 #include <unistd.h>
@@ -18,11 +19,11 @@ static void picture_make(Picture *p)
     for (int y = 0; y < H + 2; y++)
         for (int x = 0; x < W + 2; x++)
             p->in[y][x] = pixel(x, y);
-    p->in_buffer  = kn_buffer_dense(p->in, KN_U16, 2, in_size);
-    p->out_buffer = kn_buffer_dense(p->out, KN_U16, 2, out_size);
+    p->in_buffer             = kn_buffer_dense(p->in, KN_U16, 2, in_size);
+    p->out_buffer            = kn_buffer_dense(p->out, KN_U16, 2, out_size);
     p->out_buffer.dim[0].min = p->out_buffer.dim[1].min = 1;
-    p->args[0] = (kn_arg){ "in", .buffer = &p->in_buffer };
-    p->args[1] = (kn_arg){ "out", .buffer = &p->out_buffer };
+    p->args[0]                                          = (kn_arg){ "in", .buffer = &p->in_buffer };
+    p->args[1]                                          = (kn_arg){ "out", .buffer = &p->out_buffer };
 }
 
 /* Compiles blur_text with these options and runs it; the numbers must be right. */
@@ -88,7 +89,7 @@ static void interpreted(kn_context *cx)
     float         in_data[8] = { 0 }, result[8];
     const int32_t eight[]    = { 8 };
     kn_buffer     in = kn_buffer_dense(in_data, KN_F32, 1, eight), out = kn_buffer_dense(result, KN_F32, 1, eight);
-    in.dim[0].min    = 5;
+    in.dim[0].min = 5;
     kn_module *m =
         compile_text(cx, "param s : f32 = 99.0\ninput in : f32(x)\noutput out\nout(x) = in(i32(min(f32(x + 5), s)))\n");
     const kn_arg args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } };
@@ -114,7 +115,8 @@ static int thrice(int v)
     return 3 * v;
 }
 
-static int fill_user(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output, void *user)
+static int fill_user(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                     kn_buffer *output, void *user)
 {
     (void)inputs, (void)input_count, (void)value_count;
     for (int i = 0; !query && i < output->dim[0].extent; i++)
@@ -161,14 +163,16 @@ static void views(kn_context *cx, kn_pipeline *p)
     static const struct {
         kn_view     view;
         const char *part;
-    } cases[] = { { KN_VIEW_PLAN, "out." },      { KN_VIEW_LOOPS, "compute out" }, { KN_VIEW_CODE, "out" },
-                  { KN_VIEW_LLVM, "define" },    { KN_VIEW_ASM, "ret" },           { KN_VIEW_FUNCS, "blurx(x, y)" } };
+    } cases[] = { { KN_VIEW_PLAN, "out." },   { KN_VIEW_LOOPS, "compute out" }, { KN_VIEW_CODE, "out" },
+                  { KN_VIEW_LLVM, "define" }, { KN_VIEW_ASM, "ret" },           { KN_VIEW_FUNCS, "blurx(x, y)" } };
     for (int i = 0; i < COUNT(cases); i++) {
         const char *text = kn_show(p, cases[i].view);
-        CHECK(text && strstr(text, cases[i].part), "view %d has no %s: %s", (int)cases[i].view, cases[i].part, text ? text : kn_error_text(cx));
+        CHECK(text && strstr(text, cases[i].part), "view %d has no %s: %s", (int)cases[i].view, cases[i].part,
+              text ? text : kn_error_text(cx));
     }
     for (int i = 0; kn_pass_get(i).name; i++)
-        CHECK(kn_show_code(p, KN_VIEW_CODE, NULL, kn_pass_get(i).name), "after %s: %s", kn_pass_get(i).name, kn_error_text(cx));
+        CHECK(kn_show_code(p, KN_VIEW_CODE, NULL, kn_pass_get(i).name), "after %s: %s", kn_pass_get(i).name,
+              kn_error_text(cx));
     CHECK(kn_pass_get(0).summary && !kn_pass_get(-1).name && !kn_pass_get(1000).name, "passes");
     CHECK(kn_show_code(p, KN_VIEW_ASM, &(kn_options){ .target = "aarch64-linux" }, NULL), "%s", kn_error_text(cx));
     CHECK(!kn_show_code(p, KN_VIEW_CODE, NULL, "loop"), "no such pass");
@@ -198,10 +202,12 @@ static void builds(kn_context *cx, kn_pipeline *p)
     CHECK(mkdtemp(folder), "mkdtemp");
     snprintf(path, sizeof path, "%s/blur", folder);
     expect_ok(cx, kn_build(p, path, NULL, NULL, &written));
-    CHECK(written && strstr(written, "/blur.h\n") && strstr(written, "/blur.o\n") && strstr(written, "/blur.a"), "%s", written);
+    CHECK(written && strstr(written, "/blur.h\n") && strstr(written, "/blur.o\n") && strstr(written, "/blur.a"), "%s",
+          written);
     expect_ok(cx, kn_build(p, path, &(kn_options){ .target = "aarch64-linux" }, NULL, &written));
     CHECK(written && strstr(written, "kiln_runtime.c"), "%s", written);
-    expect_error(cx, kn_build(p, path, &(kn_options){ .target = "aarch64-linux" }, "archive", &written), KN_ERROR_ARGUMENT, "runtime");
+    expect_error(cx, kn_build(p, path, &(kn_options){ .target = "aarch64-linux" }, "archive", &written),
+                 KN_ERROR_ARGUMENT, "runtime");
     expect_error(cx, kn_build(p, path, NULL, "header,obect", &written), KN_ERROR_ARGUMENT, "did you mean `object`");
     CHECK(!written, "nothing is said to be written");
     expect_error(cx, kn_build(p, "/nowhere/blur", NULL, NULL, NULL), KN_ERROR_FILE, "/nowhere/blur.h");
@@ -212,15 +218,16 @@ static void builds(kn_context *cx, kn_pipeline *p)
     CHECK(system(path) == 0, "removed");
 }
 
-static const char schedules[] = "schedule rows { out.parallel(y)  blurx.compute_at(out, y) }\n"
-                                "schedule tiles { out.tile(x, y, xo, yo, xi, yi, 16, 8).vectorize(xi)  blurx.compute_at(out, xo) }\n";
+static const char schedules[] =
+    "schedule rows { out.parallel(y)  blurx.compute_at(out, y) }\n"
+    "schedule tiles { out.tile(x, y, xo, yo, xi, yi, 16, 8).vectorize(xi)  blurx.compute_at(out, xo) }\n";
 
 int main(void)
 {
-    char         text[1000];
-    kn_context  *cx = kn_context_new(NULL);
+    char        text[1000];
+    kn_context *cx = kn_context_new(NULL);
     snprintf(text, sizeof text, "%s%s", blur_text, schedules);
-    kn_pipeline *p  = kn_parse(cx, "blur.kiln", text, -1);
+    kn_pipeline *p = kn_parse(cx, "blur.kiln", text, -1);
     options(cx, p);
     views(cx, p);
     counts(cx, p);

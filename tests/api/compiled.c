@@ -21,10 +21,10 @@ enum { MOST_PORTS = 8, MOST_SECONDS = 60, MOST_SMALL = 3 };
 
 /* What an input's box is. */
 typedef enum Boxes {
-    NEEDED,     /* what the interpreter needs of it, exactly */
-    SAME,       /* the output's, from 0 on */
-    EMPTY_X,    /* no point along x */
-    EMPTY_Y     /* none along the last dimension */
+    NEEDED,  /* what the interpreter needs of it, exactly */
+    SAME,    /* the output's, from 0 on */
+    EMPTY_X, /* no point along x */
+    EMPTY_Y  /* none along the last dimension */
 } Boxes;
 
 typedef struct Row {
@@ -34,56 +34,143 @@ typedef struct Row {
 
 /* Read as f(INDEX) of a function and in(INDEX) of an input; p is a parameter. */
 static const char *const indices[] = {
-    "x & -2", "x | 1", "x ^ 1", "~x", "x & 7", "x | -4", "x ^ -3", "x & ~3", "(x + p) & -4", "x & p", "x | p", "x ^ p",
+    "x & -2",
+    "x | 1",
+    "x ^ 1",
+    "~x",
+    "x & 7",
+    "x | -4",
+    "x ^ -3",
+    "x & ~3",
+    "(x + p) & -4",
+    "x & p",
+    "x | p",
+    "x ^ p",
     "x & (x + 1)",
-    "x << 1", "x >> 1", "x << (p & 1)", "x << p", "x >> p", "x >> (p & 3)", "x >> -1", "(x << 2) >> 1", "1 << (x & 3)",
-    "64 >> x", "p >> x",
-    "x / 3 * 3", "x / p * p", "x / (p + 1) * (p + 1)", "x % p", "x % (p + 1)", "x % 3", "x % -3", "x / -2", "x / p",
-    "p / x", "p % x", "x - x / 2", "x * p", "p - x", "x * x & 15",
-    "mul_shift(x, 3, 1)", "mul_shift(x, -5, 2)", "mul_shift(x, p, 1)", "mul_shift(x, x, 3)", "mul_shift(x, 3, p)",
-    "avg_up(x, 3)", "avg_down(x, -4)", "avg_up(x, p)",
-    "avg_down(p, x)", "i32(absd(x, 3))", "i32(absd(x, p))", "i32(absd(p, x))", "abs(x)", "abs(x - p)", "-x",
-    "min(x, p)", "max(x, p)", "clamp(x, -1, p)", "clamp(p, x, 9)",
-    "i32(u8(x))", "i32(i8(x))", "i32(sat_u8(x))", "i32(u16(x)) / 1024", "popcount(x)", "clz(x)", "i32(x > p)",
-    "i32(x == 1) + x", "i32(x != p && x > 0)",
-    "i32(floor(f32(x) / s))", "i32(floor(f32(x) * s))", "i32(floor(f32(x) * 0.5))", "i32(round(f32(x) * 1.5))",
-    "i32(ceil(f32(x) / 3.0))", "i32(trunc(f32(x) * 0.25))",
-    "i32(f32(x) / s)", "i32(f64(x) * 0.1)", "if x == 0 then 3 else x",
+    "x << 1",
+    "x >> 1",
+    "x << (p & 1)",
+    "x << p",
+    "x >> p",
+    "x >> (p & 3)",
+    "x >> -1",
+    "(x << 2) >> 1",
+    "1 << (x & 3)",
+    "64 >> x",
+    "p >> x",
+    "x / 3 * 3",
+    "x / p * p",
+    "x / (p + 1) * (p + 1)",
+    "x % p",
+    "x % (p + 1)",
+    "x % 3",
+    "x % -3",
+    "x / -2",
+    "x / p",
+    "p / x",
+    "p % x",
+    "x - x / 2",
+    "x * p",
+    "p - x",
+    "x * x & 15",
+    "mul_shift(x, 3, 1)",
+    "mul_shift(x, -5, 2)",
+    "mul_shift(x, p, 1)",
+    "mul_shift(x, x, 3)",
+    "mul_shift(x, 3, p)",
+    "avg_up(x, 3)",
+    "avg_down(x, -4)",
+    "avg_up(x, p)",
+    "avg_down(p, x)",
+    "i32(absd(x, 3))",
+    "i32(absd(x, p))",
+    "i32(absd(p, x))",
+    "abs(x)",
+    "abs(x - p)",
+    "-x",
+    "min(x, p)",
+    "max(x, p)",
+    "clamp(x, -1, p)",
+    "clamp(p, x, 9)",
+    "i32(u8(x))",
+    "i32(i8(x))",
+    "i32(sat_u8(x))",
+    "i32(u16(x)) / 1024",
+    "popcount(x)",
+    "clz(x)",
+    "i32(x > p)",
+    "i32(x == 1) + x",
+    "i32(x != p && x > 0)",
+    "i32(floor(f32(x) / s))",
+    "i32(floor(f32(x) * s))",
+    "i32(floor(f32(x) * 0.5))",
+    "i32(round(f32(x) * 1.5))",
+    "i32(ceil(f32(x) / 3.0))",
+    "i32(trunc(f32(x) * 0.25))",
+    "i32(f32(x) / s)",
+    "i32(f64(x) * 0.1)",
+    "if x == 0 then 3 else x",
     "if p > 1 then x else -x",
     "select(x == 0: 5, x == 1: -5, else: x / 2)",
 };
 
 /* Values that read f around a ring of w points, or behind a guard; at 0..w-1. */
 static const char *const rings[] = {
-    "if x == 0 then f(w-1) else f(x-1)", "if x == w-1 then f(0) else f(x+1)", "if x != 0 then f(x-1) else f(w-1)",
+    "if x == 0 then f(w-1) else f(x-1)",
+    "if x == w-1 then f(0) else f(x+1)",
+    "if x != 0 then f(x-1) else f(w-1)",
     "if !(x == 0) then f(x-1) else f(w-1)",
-    "if 0 == x then f(w-1) else f(x-1)", "if x+1 == w then f(0) else f(x+1)",
+    "if 0 == x then f(w-1) else f(x-1)",
+    "if x+1 == w then f(0) else f(x+1)",
     "if x == 0 || x == w-1 then f(x) else f(x-1) + f(x+1)",
-    "if x != 0 && x != w-1 then f(x-1) + f(x+1) else f(x)", "if !(x == 0 || x == w-1) then f(x-1) + f(x+1) else f(x)",
+    "if x != 0 && x != w-1 then f(x-1) + f(x+1) else f(x)",
+    "if !(x == 0 || x == w-1) then f(x-1) + f(x+1) else f(x)",
     "f(if x == 0 then w-1 else x-1)",
-    "select(x == 0: f(w-1), else: f(x-1))", "select(x == 0: f(w-1), x == w-1: f(0), else: f(x+1) - f(x-1))",
+    "select(x == 0: f(w-1), else: f(x-1))",
+    "select(x == 0: f(w-1), x == w-1: f(0), else: f(x+1) - f(x-1))",
     "f(select(x == 0: w-1, else: x-1))",
-    "if x > 0 then f(x-1) else f(w-1)", "if x >= 1 && x < w-1 then f(x-1) + f(x+1) else f(x)",
-    "if x-1 < 0 then f(x-1+w) else f(x-1)", "if x == 0 then f(0) else if x == w-1 then f(0) else f(x+1)",
-    "if x < w-1 then if x > 0 then f(x-1) + f(x+1) else f(x+1) else f(x)", "f((x+1) % w)", "f((x-1) % w)",
-    "f((x-1+w) % w)", "f((x+p) % w)", "f(w-1-x)", "f(min(x+1, w-1))",
-    "f(max(x-1, 0))", "f(clamp(x+p-2, 0, w-1))", "f(x+1 - (if x+1 >= w then w else 0))",
-    "f(x+1 - (if x+1 == w then w else 0))", "if w > 1 then f((x+1) % w) else f(x)",
-    "if p == 0 then f(x) else f((x+1) % w)", "if p != 0 then f(x) else f(x / 2)", "if x % 2 == 0 then f(x) else f(x-1)",
-    "if x % 2 != 0 then f(x-1) else f(x)", "if (x & 1) == 1 then f(x-1) else f(x)",
-    "if f(x) > 3 then f(x) else f(0)", "if f(x) == 3 then f(x) else f(w-1)", "if x == 0 then f(0) else f(x-1) * 2",
-    "if x == w then f(x) else f(x/2)", "if x != w then f(x) else f(x+40)",
-    "{ let l = if x == 0 then w-1 else x-1  f(l) }", "sum(f((x+u) % w) for u in 0..3)",
+    "if x > 0 then f(x-1) else f(w-1)",
+    "if x >= 1 && x < w-1 then f(x-1) + f(x+1) else f(x)",
+    "if x-1 < 0 then f(x-1+w) else f(x-1)",
+    "if x == 0 then f(0) else if x == w-1 then f(0) else f(x+1)",
+    "if x < w-1 then if x > 0 then f(x-1) + f(x+1) else f(x+1) else f(x)",
+    "f((x+1) % w)",
+    "f((x-1) % w)",
+    "f((x-1+w) % w)",
+    "f((x+p) % w)",
+    "f(w-1-x)",
+    "f(min(x+1, w-1))",
+    "f(max(x-1, 0))",
+    "f(clamp(x+p-2, 0, w-1))",
+    "f(x+1 - (if x+1 >= w then w else 0))",
+    "f(x+1 - (if x+1 == w then w else 0))",
+    "if w > 1 then f((x+1) % w) else f(x)",
+    "if p == 0 then f(x) else f((x+1) % w)",
+    "if p != 0 then f(x) else f(x / 2)",
+    "if x % 2 == 0 then f(x) else f(x-1)",
+    "if x % 2 != 0 then f(x-1) else f(x)",
+    "if (x & 1) == 1 then f(x-1) else f(x)",
+    "if f(x) > 3 then f(x) else f(0)",
+    "if f(x) == 3 then f(x) else f(w-1)",
+    "if x == 0 then f(0) else f(x-1) * 2",
+    "if x == w then f(x) else f(x/2)",
+    "if x != w then f(x) else f(x+40)",
+    "{ let l = if x == 0 then w-1 else x-1  f(l) }",
+    "sum(f((x+u) % w) for u in 0..3)",
     "if x == 0 then f(w-1) else if x == 1 then f(0) else if x == 2 then f(1) else f(x-3)",
-    "if !(x < 1) && !(x >= w-1) then f(x+1) else f(x)", "if x == 0 && p == 1 then f(0) else f(x)",
-    "if x != 0 || p == 1 then f(x) else f(0)", "if (x == 0) == (p == 0) then f(x) else f(w-1-x)",
-    "if x > p then f(x-p) else f(x)", "if x >= p && x - p < w then f(x-p) else f(x)",
-    "if p - x == 0 then f(0) else f(x)", "if 2*x == w then f(x) else f(x/2)",
+    "if !(x < 1) && !(x >= w-1) then f(x+1) else f(x)",
+    "if x == 0 && p == 1 then f(0) else f(x)",
+    "if x != 0 || p == 1 then f(x) else f(0)",
+    "if (x == 0) == (p == 0) then f(x) else f(w-1-x)",
+    "if x > p then f(x-p) else f(x)",
+    "if x >= p && x - p < w then f(x-p) else f(x)",
+    "if p - x == 0 then f(0) else f(x)",
+    "if 2*x == w then f(x) else f(x/2)",
 };
 
 #define NUMBERS "input in : i32(x)  param p : i32 = 1  param s : f32 = 1.5  output out  "
-#define LINE  "input in : u8(x)  output out  "
-#define PLANE "input in : u8(x, y)  output out  "
+#define LINE    "input in : u8(x)  output out  "
+#define PLANE   "input in : u8(x, y)  output out  "
 
 /* Inputs without points; boxes of 0 to 3; two dimensions; functions with a mask in each. */
 static const Row programs[] = {
@@ -147,7 +234,7 @@ static const Row programs[] = {
 static unsigned char *guarded(size_t size, bool at_front)
 {
     const size_t   page = (size_t)sysconf(_SC_PAGESIZE), inside = (size + page - 1) / page * page;
-    unsigned char *at   = mmap(NULL, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *at = mmap(NULL, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED || mprotect(at + page, inside, PROT_READ | PROT_WRITE))
         abort();
     return at + page + (at_front ? 0 : inside - size);
@@ -187,9 +274,9 @@ static void each_point(const kn_buffer *b, Visit *visit, void *user)
 /* Small whole numbers, in the type. */
 static void put_number(unsigned char *at, size_t size, int64_t n, void *user)
 {
-    const kn_type  type   = *(const kn_type *)user;
-    const int32_t  number = (int32_t)(n * 37 % 11);
-    const float    real   = (float)number;
+    const kn_type type   = *(const kn_type *)user;
+    const int32_t number = (int32_t)(n * 37 % 11);
+    const float   real   = (float)number;
     memset(at, 0, size);
     memcpy(at, type == KN_F32 ? (const void *)&real : (const void *)&number, size < 4 ? size : 4);
 }
@@ -223,8 +310,8 @@ typedef struct Trial {
     kn_context  *cx;
     kn_pipeline *p;
     const Row   *row;
-    const char  *way;               /* of its schedule */
-    bool         stored;            /* f is */
+    const char  *way;    /* of its schedule */
+    bool         stored; /* f is */
     kn_buffer    in, out;
     kn_arg       args[MOST_PORTS];
     int          count;
@@ -237,18 +324,20 @@ typedef struct Size {
     bool    sparse;
 } Size;
 
+/* clang-format off */
 static const Size sizes[] = {
     { 0, 3, 0, 1, false },  { 3, 0, -5, 2, false }, { 1, 1, 0, 0, false },     { 2, 3, 0, 1, false },
     { 3, 2, -7, 2, true },  { 1, 2, -1, 3, true },  { 2, 1, 5, 4, false },     { 3, 3, 0, 3, false },
     { 17, 5, 0, 1, false }, { 17, 3, -9, 3, true }, { 100, 7, 0, 2, true },    { 100, 2, -51, 1, false },
     { 100, 3, 1001, 3, false },
 };
+/* clang-format on */
 
 /* The boxes of the output and of the input, and the parameters. false: the interpreter does not know what it needs. */
 static bool shape(Trial *t, const Size *size)
 {
     const int32_t extents[] = { size->width, size->height };
-    t->count = 0;
+    t->count                = 0;
     for (int i = 0; i < kn_port_count(t->p); i++) {
         const kn_port port = kn_port_get(t->p, i);
         kn_buffer    *b    = port.kind == KN_INPUT ? &t->in : &t->out;
@@ -301,14 +390,14 @@ static unsigned char *expected(Trial *t)
  * error, and nothing is interpreted instead. */
 static void run_size(Trial *t, kn_module *m, const char *how, const Size *size, unsigned char *values)
 {
-    unsigned char   gap    = 0xA5;
-    Values          want   = { .bytes = values };
-    char            name[60];
+    unsigned char gap  = 0xA5;
+    Values        want = { .bytes = values };
+    char          name[60];
     snprintf(name, sizeof name, "%dx%d from %d on, p = %d", size->width, size->height, size->min, size->number);
     each_point(&t->out, put_byte, &gap);
     const kn_status status = kn_run(m, t->args, t->count);
     if (status == KN_ERROR_BOUNDS && t->stored && size->width <= MOST_SMALL)
-        return;                         /* "Compiled code has limits of its own", docs/language.md */
+        return; /* "Compiled code has limits of its own", docs/language.md */
     CHECK(status == KN_OK, "%s\n    %s, %s, %s: %s", t->row->text, t->way, how, name, kn_error_text(t->cx));
     if (status == KN_OK)
         each_point(&t->out, compare_value, &want);
@@ -340,7 +429,7 @@ static void run_way(Trial *t)
 static void run_row(const Row *row)
 {
     static const char *const ways[] = { "with the schedule that is made", "f.compute_root()" };
-    const bool has_f = strstr(row->text, "  f(x) =") || strstr(row->text, "  f(x, y) =");
+    const bool               has_f  = strstr(row->text, "  f(x) =") || strstr(row->text, "  f(x, y) =");
     for (int i = 0; i < 1 + has_f && !checks_failed; i++) {
         Trial t = { .row = row, .way = ways[i], .stored = i };
         t.cx    = kn_context_new(&(kn_config){ .memory_limit = (size_t)64 << 20 });
@@ -369,7 +458,7 @@ static void try_row(const Row *row)
     }
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status))
-        checks_failed++;                        /* it has said why */
+        checks_failed++; /* it has said why */
     else
         CHECK(WIFEXITED(status), "%s\n    ends with signal %d", row->text, WTERMSIG(status));
 }
@@ -385,13 +474,13 @@ static void try_text(Boxes boxes, const char *format, const char *part)
 int main(void)
 {
     kn_context *cx = kn_context_new(NULL);
-    compile_text(cx, blur_text);        /* loads the backend, before there are processes that would each do it */
+    compile_text(cx, blur_text); /* loads the backend, before there are processes that would each do it */
     for (int i = 0; i < COUNT(indices); i++) {
         try_text(NEEDED, NUMBERS "out(x) = in(%s)", indices[i]);
         try_text(NEEDED, NUMBERS "f(x) = in(x) * 2  out(x) = f(%s)", indices[i]);
     }
     for (int i = 0; i < COUNT(rings); i++) {
-        char text[400];
+        char   text[400];
         size_t n = 0;
         for (const char *at = rings[i]; *at && n < sizeof text - 12; at++)
             n += (size_t)snprintf(text + n, sizeof text - n, *at == 'w' ? "in.width" : "%c", *at);

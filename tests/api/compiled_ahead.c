@@ -72,7 +72,7 @@ static bool build_rows(kn_context *cx)
 /* main.c and the program of it and the objects. */
 static bool link_program(void)
 {
-    char  path[100], command[400];
+    char path[100], command[400];
     snprintf(path, sizeof path, "%s/main.c", folder);
     FILE *file = fopen(path, "w");
     if (!file)
@@ -85,7 +85,7 @@ static bool link_program(void)
     fprintf(file, "};\n%s", main_text);
     fclose(file);
 #ifdef __SANITIZE_ADDRESS__
-    const char *with = "-fsanitize=address,undefined";          /* as the runtime in row0.a */
+    const char *with = "-fsanitize=address,undefined"; /* as the runtime in row0.a */
 #else
     const char *with = "";
 #endif
@@ -112,8 +112,8 @@ static void interpreted(kn_context *cx, const Row *row, int n, char *text, size_
     static int32_t       values[MOST * MOST];
     char                 program[300];
     size_t               length = 0;
-    kn_buffer in  = { bytes, KN_U8, row->rank, { { 0, n, 1 }, { 0, n, n } } };
-    kn_buffer out = { values, KN_I32, row->rank, { { 0, n, 1 }, { 0, n, n } } };
+    kn_buffer            in     = { bytes, KN_U8, row->rank, { { 0, n, 1 }, { 0, n, n } } };
+    kn_buffer            out    = { values, KN_I32, row->rank, { { 0, n, 1 }, { 0, n, n } } };
     for (int i = 0; i < MOST * MOST; i++)
         bytes[i] = (unsigned char)(i * 3);
     if (row->empty >= 0) {

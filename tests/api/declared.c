@@ -20,7 +20,8 @@ static void test_names(const kn_pipeline *p)
     CHECK(kn_extern_count(p) == 2, "%d externs", kn_extern_count(p));
     CHECK(!strcmp(kn_extern_name(p, 0), "curve") && !kn_extern_is_stage(p, 0), "the function");
     CHECK(!strcmp(kn_extern_name(p, 1), "flip") && kn_extern_is_stage(p, 1), "the stage");
-    CHECK(kn_schedule_count(p) == 2 && !kn_schedule_name(p, 0) && !strcmp(kn_schedule_name(p, 1), "wide"), "the schedules");
+    CHECK(kn_schedule_count(p) == 2 && !kn_schedule_name(p, 0) && !strcmp(kn_schedule_name(p, 1), "wide"),
+          "the schedules");
     CHECK(!kn_schedule_name(p, 2) && !kn_schedule_name(p, -1), "beyond the ends");
     CHECK(!kn_extern_name(p, 2) && !kn_extern_is_stage(p, 2), "beyond the end");
 }

@@ -1,4 +1,5 @@
-/* Image files as a user of the API meets them: save, load, convert, compare; the formats themselves have their own tests. */
+/* Image files as a user of the API meets them: save, load, convert, compare; the formats themselves have their own
+ * tests. */
 #include "api.h"
 
 #include <unistd.h>
@@ -25,13 +26,15 @@ static void test_convert(kn_context *cx)
     kn_buffer   from = kn_buffer_dense(gray, KN_U8, 1, (int32_t[]){ 3 }), to = { 0 };
     const char *note = NULL;
     expect_ok(cx, kn_image_convert(cx, &from, KN_RANGE_FULL, KN_U16, 1, &to, &note));
-    CHECK(to.type == KN_U16 && ((uint16_t *)to.data)[2] == 65535 && ((uint16_t *)to.data)[1] == 128 * 257, "%s", note ? note : "no note");
+    CHECK(to.type == KN_U16 && ((uint16_t *)to.data)[2] == 65535 && ((uint16_t *)to.data)[1] == 128 * 257, "%s",
+          note ? note : "no note");
     CHECK(note && *note, "a change of range is told");
     kn_buffer_free(cx, &to);
     expect_ok(cx, kn_image_convert(cx, &from, KN_RANGE_VALUE, KN_U16, 1, &to, &note));
     CHECK(((uint16_t *)to.data)[2] == 255, "values stay");
     kn_buffer_free(cx, &to);
-    CHECK(kn_image_convert(cx, &from, KN_RANGE_VALUE, KN_I8, 1, &to, &note) != KN_OK && *kn_error_text(cx), "i8 cannot hold 255");
+    CHECK(kn_image_convert(cx, &from, KN_RANGE_VALUE, KN_I8, 1, &to, &note) != KN_OK && *kn_error_text(cx),
+          "i8 cannot hold 255");
 
     float     real[4] = { 0, 0.5f, 1, 2 };
     kn_buffer picture = kn_buffer_dense(real, KN_F32, 2, (int32_t[]){ 2, 2 });
@@ -42,12 +45,13 @@ static void test_convert(kn_context *cx)
 
 static void test_compare(kn_context *cx)
 {
-    float         a[] = { 1, 2, 3, 4 }, b[] = { 1, 2.5f, 3, 3 };
-    kn_buffer     x = kn_buffer_dense(a, KN_F32, 2, (int32_t[]){ 2, 2 }), y = kn_buffer_dense(b, KN_F32, 2, (int32_t[]){ 2, 2 });
+    float     a[] = { 1, 2, 3, 4 }, b[] = { 1, 2.5f, 3, 3 };
+    kn_buffer x     = kn_buffer_dense(a, KN_F32, 2, (int32_t[]){ 2, 2 }),
+              y     = kn_buffer_dense(b, KN_F32, 2, (int32_t[]){ 2, 2 });
     kn_difference d = { 0 };
     expect_ok(cx, kn_compare(cx, &x, &y, 0.5, 0, &d));
-    CHECK(d.max == 1 && d.mean == 0.375 && d.where[0] == 1 && d.where[1] == 1 && d.beyond == 1 && d.count == 4, "max %g at (%d, %d)", d.max,
-          d.where[0], d.where[1]);
+    CHECK(d.max == 1 && d.mean == 0.375 && d.where[0] == 1 && d.where[1] == 1 && d.beyond == 1 && d.count == 4,
+          "max %g at (%d, %d)", d.max, d.where[0], d.where[1]);
     y.dim[1].extent = 1;
     CHECK(kn_compare(cx, &x, &y, 0, 0, &d) == KN_ERROR_ARGUMENT && *kn_error_text(cx), "shapes differ");
 }
@@ -62,7 +66,7 @@ static void test_formats(kn_context *cx)
                     deep = { NULL, KN_U8, 3, { { 0, 5, 1 }, { 0, 4, 5 }, { 0, 5, 20 } } };
     const kn_buffer real = { NULL, KN_F32, 2, { { 0, 5, 1 }, { 0, 4, 5 } } },
                     gray = { NULL, KN_U8, 2, { { 0, 5, 1 }, { 0, 4, 5 } } };
-    bool            as_is;
+    bool as_is;
     expect_ok(cx, kn_image_check(cx, "a.png", &gray, &as_is));
     CHECK(as_is, "u8 needs no conversion");
     expect_ok(cx, kn_image_check(cx, "a.png", &real, &as_is));
@@ -77,7 +81,7 @@ static void test_info(kn_context *cx)
 {
     char          path[64];
     uint8_t       pixels[] = { 200, 100, 1, 128 };
-    kn_buffer     one      = kn_buffer_dense(pixels, KN_U8, 3, (int32_t[]){ 1, 1, 4 }), back = { 0 };
+    kn_buffer     one = kn_buffer_dense(pixels, KN_U8, 3, (int32_t[]){ 1, 1, 4 }), back = { 0 };
     kn_image_info info;
     kn_summary    s;
     snprintf(path, sizeof path, "api-images-%ld.tif", (long)getpid());

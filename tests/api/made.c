@@ -1,4 +1,5 @@
-/* Schedules that are made, for every app and by every scheduler: the same each time, and text that reads back to the same schedule, which the compiler accepts. And what explains them, and the machine that they are made for. */
+/* Schedules that are made, for every app and by every scheduler: the same each time, and text that reads back to the
+ * same schedule, which the compiler accepts. And what explains them, and the machine that they are made for. */
 #include "api.h"
 
 #include <glob.h>
@@ -41,7 +42,8 @@ static void test_text(kn_context *cx, const char *path, const char *program, con
 {
     const Read first = read_back(cx, path, program, made);
     const Read again = first.schedule ? read_back(cx, path, program, first.schedule) : (Read){ 0 };
-    CHECK(again.schedule && !strcmp(first.schedule, again.schedule), "%s: what was printed reads back as another schedule:\n%s\n%s", path, first.schedule, again.schedule);
+    CHECK(again.schedule && !strcmp(first.schedule, again.schedule),
+          "%s: what was printed reads back as another schedule:\n%s\n%s", path, first.schedule, again.schedule);
     CHECK(again.plan && !strcmp(first.plan, again.plan), "%s: another plan", path);
     free(first.schedule);
     free(first.plan);
@@ -52,19 +54,22 @@ static void test_text(kn_context *cx, const char *path, const char *program, con
 static void test_views(kn_context *cx, kn_pipeline *p, const char *path)
 {
     const char *text = kn_schedule_show(p, KN_SCHEDULE_EXPLAIN, NULL, NULL, NULL, NULL, 0);
-    CHECK(text && strstr(text, "bound by") && strstr(text, "The schedulers that were asked"), "%s: %s", path, kn_error_text(cx));
+    CHECK(text && strstr(text, "bound by") && strstr(text, "The schedulers that were asked"), "%s: %s", path,
+          kn_error_text(cx));
     text = kn_schedule_show(p, KN_SCHEDULE_HTML, NULL, NULL, NULL, NULL, 0);
-    CHECK(text && strstr(text, "<svg") && strstr(text, "</html>") && !strstr(text, "<script"), "%s: %s", path, kn_error_text(cx));
+    CHECK(text && strstr(text, "<svg") && strstr(text, "</html>") && !strstr(text, "<script"), "%s: %s", path,
+          kn_error_text(cx));
     text = kn_schedule_show(p, KN_SCHEDULE_GRAPH, NULL, NULL, NULL, NULL, 0);
     CHECK(text && *text, "%s: %s", path, kn_error_text(cx));
 }
 
 static void test_app(const char *path)
 {
-    const kn_options ample = { .budget = 100 };         /* what is not done in time is left out, and a sanitizer takes its time */
-    char        *program = read_text(path);
-    kn_context  *cx      = kn_context_new(NULL);
-    kn_pipeline *p       = kn_parse(cx, path, program, -1);
+    const kn_options ample   = { .budget =
+                                     100 }; /* what is not done in time is left out, and a sanitizer takes its time */
+    char            *program = read_text(path);
+    kn_context      *cx      = kn_context_new(NULL);
+    kn_pipeline     *p       = kn_parse(cx, path, program, -1);
     CHECK(p, "%s", kn_error_text(cx));
     for (int i = 0; p && kn_scheduler_get(i).name; i++) {
         const char *by   = kn_scheduler_get(i).name;
@@ -87,7 +92,8 @@ static void test_limits(void)
     kn_context  *cx = kn_context_new(NULL);
     kn_pipeline *p  = kn_parse(cx, "blur.kiln", blur_text, -1);
     CHECK(kn_schedule_make(p, "auto", NULL, &(kn_options){ .budget = 1e-9 }, NULL, 0), "%s", kn_error_text(cx));
-    CHECK(!kn_schedule_make(p, "dp-no-such", NULL, NULL, NULL, 0) && !kn_schedule_make(p, "dp/x", NULL, NULL, NULL, 0), "must be refused");
+    CHECK(!kn_schedule_make(p, "dp-no-such", NULL, NULL, NULL, 0) && !kn_schedule_make(p, "dp/x", NULL, NULL, NULL, 0),
+          "must be refused");
     CHECK(strstr(kn_error_text(cx), "there is no scheduler `dp/x`"), "%s", kn_error_text(cx));
     kn_module *m = kn_compile(p, NULL);
     CHECK(m && !*kn_error_text(cx), "%s", kn_error_text(cx));
@@ -100,21 +106,26 @@ static int stop_after(void *most, int done, int all)
     return done < *(int *)most;
 }
 
-/* Stopped at once there is nothing to give. After a few measurements there is a machine: each speed once, positive, and schedules can be made for it. */
+/* Stopped at once there is nothing to give. After a few measurements there is a machine: each speed once, positive, and
+ * schedules can be made for it. */
 static void test_calibrate(void)
 {
-    static const char *const speeds[] = { "op", "load", "l1_rate", "l2_rate", "l3_rate", "memory_rate", "memory_all", "row", "parted", "task" };
-    kn_context  *cx = kn_context_new(NULL);
-    kn_pipeline *p  = kn_parse(cx, "blur.kiln", blur_text, -1);
+    static const char *const speeds[] = { "op",          "load",       "l1_rate", "l2_rate", "l3_rate",
+                                          "memory_rate", "memory_all", "row",     "parted",  "task" };
+    kn_context              *cx       = kn_context_new(NULL);
+    kn_pipeline             *p        = kn_parse(cx, "blur.kiln", blur_text, -1);
     CHECK(!kn_calibrate(NULL, NULL, NULL), "must be refused");
-    CHECK(!kn_calibrate(cx, stop_after, &(int){ 0 }) && strstr(kn_error_text(cx), "stopped before anything was measured"), "%s", kn_error_text(cx));
+    CHECK(!kn_calibrate(cx, stop_after, &(int){ 0 }) &&
+              strstr(kn_error_text(cx), "stopped before anything was measured"),
+          "%s", kn_error_text(cx));
     char *machine = copy(kn_calibrate(cx, stop_after, &(int){ 3 }));
     CHECK(machine && strstr(machine, "to 3 measured times"), "%s %s", machine ? machine : "", kn_error_text(cx));
     for (int i = 0; machine && i < COUNT(speeds); i++) {
         char line[32];
         snprintf(line, sizeof line, "\n%s=", speeds[i]);
         const char *found = strstr(machine, line);
-        CHECK(found && strtod(found + strlen(line), NULL) > 0 && !strstr(found + 1, line), "%s: %s", speeds[i], machine);
+        CHECK(found && strtod(found + strlen(line), NULL) > 0 && !strstr(found + 1, line), "%s: %s", speeds[i],
+              machine);
     }
     CHECK(machine && kn_schedule_make(p, "dp", machine, NULL, NULL, 0), "%s", kn_error_text(cx));
     free(machine);

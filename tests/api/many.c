@@ -1,22 +1,27 @@
-/* Compiled pipelines in crowds: 64 threads that each run a pipeline of their own at once, with threads of its own; and a pipeline that is called
- * from inside a parallel loop of another. Built a second time with ThreadSanitizer, which sees the runtime and the library, though not the compiled code. */
+/* Compiled pipelines in crowds: 64 threads that each run a pipeline of their own at once, with threads of its own; and
+ * a pipeline that is called from inside a parallel loop of another. Built a second time with ThreadSanitizer, which
+ * sees the runtime and the library, though not the compiled code. */
 #include "api.h"
 
 #include <pthread.h>
 
 enum { USERS = 64, ROUNDS = 6, W = 61, H = 40 };
 
-/* Every kind of parallel code: rows, tiles with scratch, windows that slide in strips, nested loops, a histogram with atomic updates. */
+/* Every kind of parallel code: rows, tiles with scratch, windows that slide in strips, nested loops, a histogram with
+ * atomic updates. */
 static const char *const programs[] = {
     "out(x, y) = in(x, y) * 3 + in(x+1, y+2)\nschedule { out.parallel(y).vectorize(x, 8) }\n",
-    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { out.parallel(y)  f.compute_at(out, y) }\n",
+    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { out.parallel(y)  f.compute_at(out, "
+    "y) }\n",
     "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) - f(x, y+1) + f(x, y+2)\n"
     "schedule { out.split(y, yo, yi, 6).parallel(yo)  f.store_at(out, yo).compute_at(out, yi) }\n",
     "f(x, y) = in(x, y) ^ in(x+2, y)\nout(x, y) = f(x, y) + f(x, y+1)\n"
-    "schedule { out.tile(x, y, xo, yo, xi, yi, 16, 8).parallel(xo).parallel(yo)  f.compute_at(out, xo).parallel(y).vectorize(x, 8) }\n",
+    "schedule { out.tile(x, y, xo, yo, xi, yi, 16, 8).parallel(xo).parallel(yo)  f.compute_at(out, "
+    "xo).parallel(y).vectorize(x, 8) }\n",
     "h(i) = 0\nh(in(u, v) & 31) += 1 for u in 0..60, v in 0..40\nout(x, y) = h(in(x, y) & 31) * 2 + x\n"
     "schedule { h.compute_root()  h.update(0).atomic().parallel(v) }\n",
-    "s(x, y) = sum(in(x, y+i) for i in 0..3)\nout(x, y) = s(x, y) / 3\nschedule { s.compute_root().parallel(y)  out.parallel(y) }\n",
+    "s(x, y) = sum(in(x, y+i) for i in 0..3)\nout(x, y) = s(x, y) / 3\nschedule { s.compute_root().parallel(y)  "
+    "out.parallel(y) }\n",
 };
 
 static int32_t source[H + 2][W + 2];
@@ -101,9 +106,9 @@ typedef struct Inner {
     struct Inner *next;
 } Inner;
 
-static pthread_mutex_t       inner_lock = PTHREAD_MUTEX_INITIALIZER;
-static Inner                *inners;
-static _Thread_local Inner  *inner;
+static pthread_mutex_t      inner_lock = PTHREAD_MUTEX_INITIALIZER;
+static Inner               *inners;
+static _Thread_local Inner *inner;
 
 /* The inner pipeline has threads and a parallel loop too. */
 static Inner *inner_of_thread(void)
@@ -112,8 +117,10 @@ static Inner *inner_of_thread(void)
         return inner;
     inner     = calloc(1, sizeof *inner);
     inner->cx = kn_context_new(NULL);
-    inner->m  = kn_compile(kn_parse(inner->cx, "inner.kiln", "param k : i32\noutput out\nf(x) = x * k\nout(x) = f(x) + f(x+1)\n"
-                                                             "schedule { out.split(x, xo, xi, 4).parallel(xo)  f.compute_at(out, xo) }\n", -1),
+    inner->m  = kn_compile(kn_parse(inner->cx, "inner.kiln",
+                                    "param k : i32\noutput out\nf(x) = x * k\nout(x) = f(x) + f(x+1)\n"
+                                     "schedule { out.split(x, xo, xi, 4).parallel(xo)  f.compute_at(out, xo) }\n",
+                                    -1),
                            &(kn_options){ .threads = 3 });
     pthread_mutex_lock(&inner_lock);
     inner->next = inners;
@@ -135,7 +142,8 @@ static int32_t inner_sum(int32_t k)
     return sum;
 }
 
-static int inner_stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output, void *user)
+static int inner_stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                       kn_buffer *output, void *user)
 {
     (void)inputs, (void)input_count, (void)values, (void)value_count, (void)user;
     for (int i = 0; !query && i < output->dim[0].extent; i++)
@@ -149,9 +157,9 @@ static void test_inside(const char *text, int32_t (*want)(int x, int y))
     kn_context    *cx = kn_context_new(NULL);
     kn_extern_function(cx, "inner_sum", (void (*)(void))inner_sum);
     kn_extern_stage(cx, "inner_stage", inner_stage, NULL);
-    kn_pipeline *p   = kn_parse(cx, "outer.kiln", text, -1);
-    kn_module   *m   = p ? kn_compile(p, &(kn_options){ .threads = 4 }) : NULL;
-    kn_buffer    out = { target, KN_I32, 2, { { 0, 8, 1 }, { 0, H, 8 } } };
+    kn_pipeline *p     = kn_parse(cx, "outer.kiln", text, -1);
+    kn_module   *m     = p ? kn_compile(p, &(kn_options){ .threads = 4 }) : NULL;
+    kn_buffer    out   = { target, KN_I32, 2, { { 0, 8, 1 }, { 0, H, 8 } } };
     int          wrong = 0;
     CHECK(m && kn_run(m, (kn_arg[]){ { "out", .buffer = &out } }, 1) == KN_OK, "%s", kn_error_text(cx));
     for (int y = 0; y < H; y++)
@@ -161,8 +169,14 @@ static void test_inside(const char *text, int32_t (*want)(int x, int y))
     kn_context_free(cx);
 }
 
-static int32_t want_function(int x, int y) { return 100 * (x + y); }
-static int32_t want_stage(int x, int y) { return 100 * (x + y) + 100 * (y + x + 1); }
+static int32_t want_function(int x, int y)
+{
+    return 100 * (x + y);
+}
+static int32_t want_stage(int x, int y)
+{
+    return 100 * (x + y) + 100 * (y + x + 1);
+}
 
 static void free_inners(void)
 {
@@ -178,9 +192,12 @@ int main(void)
 {
     make_expected();
     test_crowd();
-    test_inside("extern i32 inner_sum(i32)\noutput out\nout(x, y) = inner_sum(x + y)\nschedule { out.parallel(y) }\n", want_function);
-    test_inside("extern stage inner_stage() : i32(x)\noutput out\nout(x, y) = inner_stage(x + y) + inner_stage(x + y + 1)\n"
-                "schedule { out.parallel(y)  inner_stage.compute_at(out, y) }\n", want_stage);
+    test_inside("extern i32 inner_sum(i32)\noutput out\nout(x, y) = inner_sum(x + y)\nschedule { out.parallel(y) }\n",
+                want_function);
+    test_inside(
+        "extern stage inner_stage() : i32(x)\noutput out\nout(x, y) = inner_stage(x + y) + inner_stage(x + y + 1)\n"
+        "schedule { out.parallel(y)  inner_stage.compute_at(out, y) }\n",
+        want_stage);
     free_inners();
     return check_done();
 }

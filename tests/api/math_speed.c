@@ -36,8 +36,8 @@ static const Range ranges[] = {
 enum { RANGES = sizeof ranges / sizeof *ranges };
 
 typedef struct Function {
-    const char *text;           /* of v, the argument */
-    unsigned    slow;           /* bit i: known to be slower for range i */
+    const char *text; /* of v, the argument */
+    unsigned    slow; /* bit i: known to be slower for range i */
 } Function;
 
 enum { SUBNORMAL = 1 << 4 };
@@ -104,13 +104,13 @@ static void measure(kn_context *cx, const Function *f, bool single)
     for (int round = 0; round < LEAST_ROUNDS || (worst > LIMIT && round < ROUNDS); round++) {
         worst = 0;
         for (int r = 0; r < RANGES; r++) {
-            kn_buffer a          = { .data = in[r], .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } },
-                      b          = { .data = out, .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } };
-            const kn_arg  args[] = { { .name = "in", .buffer = &a }, { .name = "out", .buffer = &b } };
-            const double  begin  = seconds();
-            const int     status = kn_run(m, args, 2);
-            const double  took   = seconds() - begin;
-            best[r] = !status && took < best[r] ? took : best[r];
+            kn_buffer a         = { .data = in[r], .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } },
+                      b         = { .data = out, .type = type, .rank = 1, .dim = { { 0, ELEMENTS, 1 } } };
+            const kn_arg args[] = { { .name = "in", .buffer = &a }, { .name = "out", .buffer = &b } };
+            const double begin  = seconds();
+            const int    status = kn_run(m, args, 2);
+            const double took   = seconds() - begin;
+            best[r]             = !status && took < best[r] ? took : best[r];
             if (!(f->slow >> r & 1))
                 worst = best[r] / best[0] > worst ? best[r] / best[0] : worst;
         }

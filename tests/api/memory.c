@@ -1,12 +1,12 @@
-/* Running out: of memory at every single allocation, of the memory limit, of the quota. Each is an error return; nothing leaks, and the
- * context goes on working.
+/* Running out: of memory at every single allocation, of the memory limit, of the quota. Each is an error return;
+ * nothing leaks, and the context goes on working.
  */
 #include "api.h"
 
 /* An allocator that counts, and fails once (or for good) at the n-th request. */
 typedef struct Account {
     long requests, alive;
-    long fail_at;           /* 0: never */
+    long fail_at; /* 0: never */
     bool for_good;
 } Account;
 
@@ -41,7 +41,8 @@ static char *read_shared(void *user, const char *path, size_t *size)
 
 static kn_context *counting_context(Account *a)
 {
-    return kn_context_new(&(kn_config){ .allocate = count_allocate, .release = count_release, .read_file = read_shared, .user = a });
+    return kn_context_new(
+        &(kn_config){ .allocate = count_allocate, .release = count_release, .read_file = read_shared, .user = a });
 }
 
 static int curve(int v)
@@ -49,17 +50,18 @@ static int curve(int v)
     return v + 1;
 }
 
-static const char program[] = "input  in : u8(x, y)\n"
-                              "param  k : i32 = 2\n"
-                              "const  J = 3\n"
-                              "extern i32 curve(i32)\n"
-                              "output out\n"
-                              "hist(i) = u32(0)\n"
-                              "hist(in(u, v)) += 1 for u in 0..in.width, v in 0..in.height\n"
-                              "g[0](x, y) = i32(edge(in)(x, y))\n"
-                              "repeat j in 1..J { g[j](x, y) = g[j-1](x - 1, y) + g[j-1](x + 1, y) }\n"
-                              "out(x, y) = curve(g[J-1](x, y) * k) + i32(hist(in(x, y))) + sum(i32(in(x, i)) for i in 0..2)\n"
-                              "schedule { out.parallel(y) }\n";
+static const char program[] =
+    "input  in : u8(x, y)\n"
+    "param  k : i32 = 2\n"
+    "const  J = 3\n"
+    "extern i32 curve(i32)\n"
+    "output out\n"
+    "hist(i) = u32(0)\n"
+    "hist(in(u, v)) += 1 for u in 0..in.width, v in 0..in.height\n"
+    "g[0](x, y) = i32(edge(in)(x, y))\n"
+    "repeat j in 1..J { g[j](x, y) = g[j-1](x - 1, y) + g[j-1](x + 1, y) }\n"
+    "out(x, y) = curve(g[J-1](x, y) * k) + i32(hist(in(x, y))) + sum(i32(in(x, i)) for i in 0..2)\n"
+    "schedule { out.parallel(y) }\n";
 
 /* Either it went well, or it ran out of memory: nothing else may be said. */
 static bool done(kn_context *cx, kn_status status)
@@ -76,11 +78,11 @@ static bool made(kn_context *cx, const void *thing)
 
 static kn_pipeline *build(kn_context *cx)
 {
-    kn_pipeline *p    = kn_pipeline_new(cx, "built");
-    kn_expr     *x    = kn_var(p, "x");
-    kn_expr     *one  = kn_const(p, kn_int(1));
-    kn_expr     *sum  = kn_add(x, one);
-    kn_func     *f    = kn_define_func(p, "f", 1, (const char *const[]){ "x" }, 1, &sum);
+    kn_pipeline *p   = kn_pipeline_new(cx, "built");
+    kn_expr     *x   = kn_var(p, "x");
+    kn_expr     *one = kn_const(p, kn_int(1));
+    kn_expr     *sum = kn_add(x, one);
+    kn_func     *f   = kn_define_func(p, "f", 1, (const char *const[]){ "x" }, 1, &sum);
     if (kn_output(f) || kn_pipeline_finish(p))
         return NULL;
     return p;
@@ -131,7 +133,8 @@ static void compiled_session(kn_context *cx)
     if (!made(cx, p))
         return;
     kn_module *m = kn_compile(p, &(kn_options){ .threads = 2 });
-    if (!made(cx, m) || !done(cx, kn_fit(m, args, 2)) || !done(cx, kn_buffer_alloc(cx, &in)) || !done(cx, kn_buffer_alloc(cx, &out)))
+    if (!made(cx, m) || !done(cx, kn_fit(m, args, 2)) || !done(cx, kn_buffer_alloc(cx, &in)) ||
+        !done(cx, kn_buffer_alloc(cx, &out)))
         return;
     done(cx, kn_run(m, args, 2));
     made(cx, kn_show(p, KN_VIEW_LOOPS));
@@ -167,7 +170,7 @@ static void test_recovery(void)
         Account     a  = { .fail_at = n };
         kn_context *cx = counting_context(&a);
         session(cx);
-        a.fail_at = 0;
+        a.fail_at        = 0;
         const int before = checks_failed;
         session(cx);
         CHECK(checks_failed == before, "the second session after failure %ld", n);
@@ -180,13 +183,16 @@ static void test_read_file(void)
 {
     Account     a  = { 0 };
     kn_context *cx = counting_context(&a);
-    kn_module  *m  = compile_text(cx, "const J = 5\ninclude \"shared.kiln\"\ninput in : i32(x)\noutput out\nout = twice(in)\n");
-    int32_t     v[] = { 1, 2, 3 }, r[3] = { 0 };
-    kn_buffer   in = kn_buffer_dense(v, KN_I32, 1, (int32_t[]){ 3 }), out = kn_buffer_dense(r, KN_I32, 1, (int32_t[]){ 3 });
+    kn_module  *m =
+        compile_text(cx, "const J = 5\ninclude \"shared.kiln\"\ninput in : i32(x)\noutput out\nout = twice(in)\n");
+    int32_t   v[] = { 1, 2, 3 }, r[3] = { 0 };
+    kn_buffer in  = kn_buffer_dense(v, KN_I32, 1, (int32_t[]){ 3 }),
+              out = kn_buffer_dense(r, KN_I32, 1, (int32_t[]){ 3 });
     expect_ok(cx, kn_run(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2));
     CHECK(r[0] == 5 && r[2] == 15, "%d %d", r[0], r[2]);
     CHECK(!kn_parse(cx, "b.kiln", "include \"nowhere.kiln\"\noutput out\nout(x) = x\n", -1), "no such file");
-    CHECK(strstr(kn_error_text(cx), "b.kiln:1:9: error: ") && strstr(kn_error_text(cx), "nowhere.kiln"), "%s", kn_error_text(cx));
+    CHECK(strstr(kn_error_text(cx), "b.kiln:1:9: error: ") && strstr(kn_error_text(cx), "nowhere.kiln"), "%s",
+          kn_error_text(cx));
     kn_context_free(cx);
     CHECK(a.alive == 0, "%ld blocks leaked", a.alive);
 }
@@ -194,10 +200,12 @@ static void test_read_file(void)
 /* An intermediate that does not fit: refused, the output as it was; a smaller one goes well afterwards. */
 static void test_memory_limit(bool interpret)
 {
-    kn_context *cx = kn_context_new(&(kn_config){ .memory_limit = 4 << 20 });
-    kn_pipeline *p = kn_parse(cx, "p.kiln", "param n : i32 = 10\noutput out\nf(x, y) = x + y\n"
-                                            "out(x) = sum(f(x, i) for i in 0..n) + f(x - 1, 0)\nschedule { f.compute_root() }\n", -1);
-    kn_module *m = kn_compile(p, &(kn_options){ .interpret = interpret });
+    kn_context  *cx = kn_context_new(&(kn_config){ .memory_limit = 4 << 20 });
+    kn_pipeline *p  = kn_parse(cx, "p.kiln",
+                               "param n : i32 = 10\noutput out\nf(x, y) = x + y\n"
+                                "out(x) = sum(f(x, i) for i in 0..n) + f(x - 1, 0)\nschedule { f.compute_root() }\n",
+                               -1);
+    kn_module   *m  = kn_compile(p, &(kn_options){ .interpret = interpret });
     CHECK(m, "%s", kn_error_text(cx));
     int32_t   data[4] = { 7, 7, 7, 7 };
     kn_buffer out     = kn_buffer_dense(data, KN_I32, 1, (int32_t[]){ 4 });
@@ -224,7 +232,8 @@ static void test_memory_limit(bool interpret)
 static void test_quota(void)
 {
     kn_context *cx = kn_context_new(&(kn_config){ .quota = 20000 });
-    CHECK(!kn_parse(cx, "p", "output out\nrepeat j in 0..50000 { g[j](x) = x + j }\nout(x) = g[3](x)\n", -1), "too much to do");
+    CHECK(!kn_parse(cx, "p", "output out\nrepeat j in 0..50000 { g[j](x) = x + j }\nout(x) = g[3](x)\n", -1),
+          "too much to do");
     CHECK(strstr(kn_error_text(cx), "quota"), "%s", kn_error_text(cx));
     CHECK(kn_parse(cx, "p", blur_text, -1) != NULL, "each call has its own: %s", kn_error_text(cx));
     kn_context_free(cx);

@@ -1,7 +1,8 @@
 /* A stencil of three stages at every small size, under every tail strategy: right, and no size is refused.
  *
- * The sizes are all of 0 to 70 in both dimensions: none, below, at and beyond each factor and its multiples. The buffers lie at other minimums for each size, the
- * input has exactly what is needed, and what is around the output must stay as it is. */
+ * The sizes are all of 0 to 70 in both dimensions: none, below, at and beyond each factor and its multiples. The
+ * buffers lie at other minimums for each size, the input has exactly what is needed, and what is around the output must
+ * stay as it is. */
 #include "api.h"
 
 enum { MOST = 70, RIM = 3, ROOM = MOST + 2 * RIM };
@@ -16,7 +17,8 @@ static const char stencil[] = "input  in : u8(x, y)\n"
 /* %s stands for the tail. */
 static const char *const schedules[] = {
     /* vectors in every stage */
-    "out.vectorize(x, 16, tail: %1$s)  a.compute_root().vectorize(x, 8, tail: %1$s)  b.compute_root().vectorize(x, 32, tail: %1$s)",
+    "out.vectorize(x, 16, tail: %1$s)  a.compute_root().vectorize(x, 8, tail: %1$s)  b.compute_root().vectorize(x, 32, "
+    "tail: %1$s)",
     /* tiles, everything inside them */
     "out.tile(x, y, xo, yo, xi, yi, 32, 8, tail: %1$s).vectorize(xi, 8, tail: %1$s).parallel(yo)\n"
     "a.compute_at(out, xo).vectorize(x, 8, tail: %1$s)  b.compute_at(out, xo).vectorize(x, 8, tail: %1$s)",
@@ -25,7 +27,8 @@ static const char *const schedules[] = {
     "a.store_at(out, yo).compute_at(out, yi).vectorize(x, 16, tail: %1$s)\n"
     "b.store_at(out, yo).compute_at(out, yi).unroll(x, 3, tail: %1$s)",
     /* split twice, columns first */
-    "out.split(x, xo, xi, 24, tail: %1$s).split(xi, xm, xv, 8, tail: %1$s).vectorize(xv).reorder(xv, y, xm, xo).unroll(y, 2, tail: %1$s)\n"
+    "out.split(x, xo, xi, 24, tail: %1$s).split(xi, xm, xv, 8, tail: %1$s).vectorize(xv).reorder(xv, y, xm, "
+    "xo).unroll(y, 2, tail: %1$s)\n"
     "b.compute_at(out, xm).vectorize(y, 4, tail: %1$s)  a.compute_at(b, x)",
 };
 
@@ -34,10 +37,16 @@ static const char *const tails[] = { "guard", "shift_inward", "round_up", "predi
 static uint8_t  source[ROOM][ROOM];
 static uint16_t target[ROOM][ROOM];
 
-static int a_at(int x, int y) { return (uint16_t)(source[y][x - 1] + source[y][x] * 2 + source[y][x + 1]); }
-static int b_at(int x, int y) { return (uint16_t)(a_at(x, y - 1) + a_at(x, y) * 3 + a_at(x, y + 1)); }
+static int a_at(int x, int y)
+{
+    return (uint16_t)(source[y][x - 1] + source[y][x] * 2 + source[y][x + 1]);
+}
+static int b_at(int x, int y)
+{
+    return (uint16_t)(a_at(x, y - 1) + a_at(x, y) * 3 + a_at(x, y + 1));
+}
 
-static uint16_t expected[ROOM][ROOM];       /* at [y][x] of source */
+static uint16_t expected[ROOM][ROOM]; /* at [y][x] of source */
 
 static void make_expected(void)
 {
@@ -65,8 +74,8 @@ static int count_wrong(int w, int h)
 static bool run_size(kn_context *cx, kn_module *m, const char *schedule, int w, int h)
 {
     const int32_t x = (w * 7 + h) % 41 - 20, y = (h * 5 + w) % 31 - 15;
-    kn_buffer in  = { source[0], KN_U8, 2, { { x - RIM, w + 2 * RIM, 1 }, { y - RIM, h + 2 * RIM, ROOM } } };
-    kn_buffer out = { &target[RIM][RIM], KN_U16, 2, { { x, w, 1 }, { y, h, ROOM } } };
+    kn_buffer     in  = { source[0], KN_U8, 2, { { x - RIM, w + 2 * RIM, 1 }, { y - RIM, h + 2 * RIM, ROOM } } };
+    kn_buffer     out = { &target[RIM][RIM], KN_U16, 2, { { x, w, 1 }, { y, h, ROOM } } };
     memset(target, 0xEE, sizeof target);
     const kn_status status = kn_run(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2);
     CHECK(status == KN_OK, "%dx%d, %s: %s", w, h, schedule, kn_error_text(cx));

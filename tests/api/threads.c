@@ -1,5 +1,5 @@
-/* Two contexts in two threads do not see each other: different programs, different values under the same names, errors of their own. Built
- * a second time with ThreadSanitizer, which sees what would only sometimes go wrong.
+/* Two contexts in two threads do not see each other: different programs, different values under the same names, errors
+ * of their own. Built a second time with ThreadSanitizer, which sees what would only sometimes go wrong.
  */
 #include "api.h"
 
@@ -43,7 +43,9 @@ int main(void)
 {
     Worker workers[] = {
         { "const G = 0\ninput in : i32(x, y)\noutput out\nout(x, y) = in(x, y) * G\n", "7", 7, 0 },
-        { "const G = 0\ninput in : i32(x, y)\noutput out\na(x, y) = in(x, y) + in(x, y)\nout(x, y) = a(x, y) * (G + 1)\n", "10", 22, 0 },
+        { "const G = 0\ninput in : i32(x, y)\noutput out\na(x, y) = in(x, y) + in(x, y)\nout(x, y) = a(x, y) * (G + "
+          "1)\n",
+          "10", 22, 0 },
     };
     pthread_t threads[COUNT(workers)];
     for (int i = 0; i < COUNT(workers); i++)

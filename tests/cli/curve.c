@@ -1,5 +1,5 @@
-/* What tests/cli/load.test and bench.test load: a scalar function, one that breaks the rules, and a stage that flips its input upside
- * down. */
+/* What tests/cli/load.test and bench.test load: a scalar function, one that breaks the rules, and a stage that flips
+ * its input upside down. */
 #include "kiln.h"
 
 KN_API float half_of(float v);

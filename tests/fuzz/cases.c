@@ -30,8 +30,11 @@ static void memory_release(void *user, void *block)
 
 kn_context *context_with(MemoryUse *m)
 {
-    return kn_context_new(&(kn_config){ .allocate = memory_allocate, .release = memory_release, .user = m,
-                                        .memory_limit = (size_t)256 << 20, .quota = 20000000 });
+    return kn_context_new(&(kn_config){ .allocate     = memory_allocate,
+                                        .release      = memory_release,
+                                        .user         = m,
+                                        .memory_limit = (size_t)256 << 20,
+                                        .quota        = 20000000 });
 }
 
 /* ---- What stands in the comments --------------------------------------------------------- */
@@ -40,7 +43,7 @@ Case read_comments(const char *text)
 {
     Case c = { .count = 0 };
     for (const char *at = text; at && c.count < MOST_PORTS; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
-        Slot s = { .rank = 0 };
+        Slot s    = { .rank = 0 };
         int  used = 0;
         if (sscanf(at, "//@ %7s %31s%n", s.kind, s.name, &used) != 2)
             continue;
@@ -181,7 +184,8 @@ unsigned char *grid_at(const kn_buffer *b, const int64_t *at)
     return (unsigned char *)b->data + offset * (int64_t)kn_type_size(b->type);
 }
 
-/* Noise that depends on the coordinates only: all values of an integer, or small ones; eighths, and what is special about floats. */
+/* Noise that depends on the coordinates only: all values of an integer, or small ones; eighths, and what is special
+ * about floats. */
 static Number noise(kn_type type, uint64_t seed, int rank, const int64_t *at)
 {
     static const double special[] = { 0.0, -0.0, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0, 1e300, -1e-300, 65504, 0.1, 3e38 };
@@ -189,7 +193,8 @@ static Number noise(kn_type type, uint64_t seed, int rank, const int64_t *at)
     for (int d = 0; d < rank; d++)
         v = mix(v * 31 + (uint64_t)at[d] + 17);
     if (type >= KN_F16)
-        return number_float(type, seed % 3 == 2 && v % 4 == 0 ? special[v / 4 % 10] : (double)((int64_t)(v >> 8) % 64) / 8);
+        return number_float(type,
+                            seed % 3 == 2 && v % 4 == 0 ? special[v / 4 % 10] : (double)((int64_t)(v >> 8) % 64) / 8);
     return number_int(type, seed % 2 ? (__int128)(v >> 8) : (__int128)(v % 10));
 }
 
@@ -216,7 +221,7 @@ Verdict fail(Report *r, const char *kind, const char *format, ...)
 
 void run_begin(Run *r, MemoryUse *memory, Report *report, const char *text)
 {
-    *r = (Run){ .memory = memory, .cx = context_with(memory), .report = report };
+    *r   = (Run){ .memory = memory, .cx = context_with(memory), .report = report };
     r->p = r->cx ? kn_parse(r->cx, "program.kiln", text, -1) : NULL;
     r->m = kn_compile(r->p, &(kn_options){ .interpret = true });
 }
@@ -249,7 +254,7 @@ bool run_shape(Run *r, const Case *c, int margin)
             b->dim[d].min -= margin;
             b->dim[d].extent += 2 * margin;
         }
-        r->args[i] = (kn_arg){ .name = port.name, .buffer = port.kind == KN_PARAM ? NULL : b };
+        r->args[i]       = (kn_arg){ .name = port.name, .buffer = port.kind == KN_PARAM ? NULL : b };
         r->args[i].value = port.type >= KN_F16 ? kn_float((double)slot->number) : kn_int((int64_t)slot->number);
     }
     return r->count > 0;
@@ -289,8 +294,9 @@ Verdict compare(const Run *part, const Run *whole, const char *kind)
             grid_point(a, n, at);
             const Number x = number_load(a->type, grid_at(a, at)), y = number_load(b->type, grid_at(b, at));
             if (!number_same(x, y))
-                return fail(part->report, kind, "%s at point %lld: %g (%lld), before %g (%lld)", part->args[i].name, (long long)n,
-                            x.type >= KN_F16 ? x.as.f : 0.0, (long long)x.as.i, y.type >= KN_F16 ? y.as.f : 0.0, (long long)y.as.i);
+                return fail(part->report, kind, "%s at point %lld: %g (%lld), before %g (%lld)", part->args[i].name,
+                            (long long)n, x.type >= KN_F16 ? x.as.f : 0.0, (long long)x.as.i,
+                            y.type >= KN_F16 ? y.as.f : 0.0, (long long)y.as.i);
         }
     }
     return PROGRAM_PASSED;

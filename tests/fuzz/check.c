@@ -3,7 +3,8 @@
  *   value     the interpreter gives, bit for bit, what pointwise.h says
  *   access    none of the interpreter's own checks fires: its regions hold every access
  *   smaller   a part of the box asked for has the same values there
- *   strides   so do buffers with gaps, turned around and with their dimensions in another order; nothing between the elements is touched
+ *   strides   so do buffers with gaps, turned around and with their dimensions in another order; nothing between the
+ *             elements is touched
  *   format    so does the program after kn_format
  *   fit       what kn_fit finds can be run
  *   memory    running out of memory anywhere is an error return, and leaks nothing */
@@ -25,7 +26,7 @@ static Pointwise *pointwise_of(const Run *r, const kn_buffer **inputs, kn_scalar
     for (int i = 0; i < r->count; i++) {
         const kn_port port = kn_port_get(r->p, i);
         if (port.kind == KN_INPUT)
-            inputs[i] = &r->grid[i].b;              /* inputs are the first ports and the first functions, in one order */
+            inputs[i] = &r->grid[i].b; /* inputs are the first ports and the first functions, in one order */
         else if (port.kind == KN_PARAM)
             params[param++] = r->args[i].value;
     }
@@ -41,7 +42,7 @@ static Verdict against_pointwise(Run *r)
     Verdict           verdict   = PROGRAM_PASSED;
     size_t            output    = 0;
     int               component = 0;
-    r->report->compared = true;
+    r->report->compared         = true;
     for (int i = 0; i < r->count && verdict == PROGRAM_PASSED && r->report->compared; i++) {
         if (!is_output(r, i))
             continue;
@@ -52,16 +53,19 @@ static Verdict against_pointwise(Run *r)
             Number  want;
             grid_point(b, n, at);
             const PointwiseStatus status = pointwise_value(pw, f, component, at, &want);
-            /* An input is read outside where Kiln has shown, without looking, that the value is of no consequence: no comparison then. */
+            /* An input is read outside where Kiln has shown, without looking, that the value is of no consequence: no
+             * comparison then. */
             r->report->compared = status != POINTWISE_TIRED && status != POINTWISE_OUTSIDE;
             if (!r->report->compared)
                 break;
             const Number got = number_load(b->type, grid_at(b, at));
             if (status != POINTWISE_OK)
-                verdict = fail(r->report, "value", "%s at point %lld: %s", r->args[i].name, (long long)n, pointwise_why(pw));
+                verdict =
+                    fail(r->report, "value", "%s at point %lld: %s", r->args[i].name, (long long)n, pointwise_why(pw));
             else if (!number_same(got, want))
-                verdict = fail(r->report, "value", "%s at point %lld: %g (%lld), by definition %g (%lld)", r->args[i].name, (long long)n,
-                               got.type >= KN_F16 ? got.as.f : 0.0, (long long)got.as.i, want.type >= KN_F16 ? want.as.f : 0.0, (long long)want.as.i);
+                verdict = fail(r->report, "value", "%s at point %lld: %g (%lld), by definition %g (%lld)",
+                               r->args[i].name, (long long)n, got.type >= KN_F16 ? got.as.f : 0.0, (long long)got.as.i,
+                               want.type >= KN_F16 ? want.as.f : 0.0, (long long)want.as.i);
             if (verdict != PROGRAM_PASSED)
                 break;
         }
@@ -76,20 +80,21 @@ static Verdict against_pointwise(Run *r)
 }
 
 /* The same program with outputs changed by `change`, and another layout. */
-static Verdict again(const Run *whole, const Case *c, int margin, const char *text, uint64_t layout, Choices *choices, const char *kind)
+static Verdict again(const Run *whole, const Case *c, int margin, const char *text, uint64_t layout, Choices *choices,
+                     const char *kind)
 {
     MemoryUse memory = { .fail_at = -1 };
-    Run    r;
+    Run       r;
     run_begin(&r, &memory, whole->report, text);
     Verdict verdict = r.m && run_shape(&r, c, margin) ? PROGRAM_PASSED : judge(whole->report, r.cx, KN_OK, kind);
     for (int i = 0; choices && verdict == PROGRAM_PASSED && i < r.count; i++)
         for (int d = 0; is_output(&r, i) && d < r.grid[i].b.rank; d++) {
-            kn_dim        *dim  = &r.grid[i].b.dim[d];
-            const int32_t  skip = (int32_t)choose(choices, (uint64_t)dim->extent);
-            const kn_port  port = kn_port_get(r.p, i), before = kn_port_get(r.p, i ? i - 1 : 0);
-            const char    *dot  = strchr(port.name, '.');
+            kn_dim       *dim  = &r.grid[i].b.dim[d];
+            const int32_t skip = (int32_t)choose(choices, (uint64_t)dim->extent);
+            const kn_port port = kn_port_get(r.p, i), before = kn_port_get(r.p, i ? i - 1 : 0);
+            const char   *dot = strchr(port.name, '.');
             if (i && dot && !strncmp(before.name, port.name, (size_t)(dot - port.name)) && before.kind == KN_OUTPUT) {
-                *dim = r.grid[i - 1].b.dim[d];              /* the components of a tuple have one box */
+                *dim = r.grid[i - 1].b.dim[d]; /* the components of a tuple have one box */
                 continue;
             }
             dim->min += skip;
@@ -99,7 +104,7 @@ static Verdict again(const Run *whole, const Case *c, int margin, const char *te
     if (verdict == PROGRAM_PASSED) {
         run_allocate(&r, c, layout);
         const kn_status status = run_go(&r);
-        verdict = status ? judge(whole->report, r.cx, status, kind) : compare(&r, whole, kind);
+        verdict                = status ? judge(whole->report, r.cx, status, kind) : compare(&r, whole, kind);
     }
     for (int i = 0; verdict == PROGRAM_PASSED && i < r.count; i++)
         if (is_output(&r, i)) {
@@ -112,10 +117,13 @@ static Verdict again(const Run *whole, const Case *c, int margin, const char *te
             for (size_t k = 0; k < r.grid[i].size; k++)
                 touched += r.grid[i].block[k] != GAP;
             if (touched)
-                verdict = fail(whole->report, kind, "%s: %zu bytes between the elements were written", r.args[i].name, touched);
+                verdict = fail(whole->report, kind, "%s: %zu bytes between the elements were written", r.args[i].name,
+                               touched);
         }
     run_end(&r);
-    return verdict != PROGRAM_FAILED && memory.live ? fail(whole->report, "leak", "%lld blocks after %s", (long long)memory.live, kind) : verdict;
+    return verdict != PROGRAM_FAILED && memory.live
+               ? fail(whole->report, "leak", "%lld blocks after %s", (long long)memory.live, kind)
+               : verdict;
 }
 
 static Verdict formatted(const Run *whole, const Case *c, int margin, const char *text)
@@ -151,7 +159,7 @@ static Verdict fitted(Run *r, const Case *c, int margin)
 static Verdict out_of_memory(const Case *c, int margin, const char *text, Report *report, int64_t fail_at)
 {
     MemoryUse memory = { .fail_at = fail_at };
-    Run    r;
+    Run       r;
     run_begin(&r, &memory, report, text);
     if (r.m && run_shape(&r, c, margin)) {
         run_allocate(&r, c, 0);
@@ -160,7 +168,9 @@ static Verdict out_of_memory(const Case *c, int margin, const char *text, Report
     if (r.cx)
         kn_error_text(r.cx);
     run_end(&r);
-    return memory.live ? fail(report, "leak", "%lld blocks after allocation %lld failed", (long long)memory.live, (long long)fail_at) : PROGRAM_PASSED;
+    return memory.live ? fail(report, "leak", "%lld blocks after allocation %lld failed", (long long)memory.live,
+                              (long long)fail_at)
+                       : PROGRAM_PASSED;
 }
 
 static Verdict check_all(Run *r, const Case *c, const char *text, Choices *choices)
@@ -173,7 +183,7 @@ static Verdict check_all(Run *r, const Case *c, const char *text, Choices *choic
     const kn_status status = run_go(r);
     if (status)
         return judge(r->report, r->cx, status, "run");
-    verdict = against_pointwise(r);
+    verdict                   = against_pointwise(r);
     const int64_t allocations = r->memory->count;
     if (verdict == PROGRAM_PASSED)
         verdict = again(r, c, margin, text, 1 + choose(choices, 1000), choices, "smaller");
@@ -194,7 +204,7 @@ static Verdict check_all(Run *r, const Case *c, const char *text, Choices *choic
 
 Verdict check_program(const char *text, uint64_t seed, Report *report)
 {
-    MemoryUse     memory  = { .fail_at = -1 };
+    MemoryUse  memory  = { .fail_at = -1 };
     Choices    choices = { .seed = seed * 2 + 1 };
     const Case c       = read_comments(text);
     Run        r;
@@ -202,19 +212,21 @@ Verdict check_program(const char *text, uint64_t seed, Report *report)
     run_begin(&r, &memory, report, text);
     const Verdict verdict = check_all(&r, &c, text, &choices);
     run_end(&r);
-    return verdict != PROGRAM_FAILED && memory.live ? fail(report, "leak", "%lld blocks", (long long)memory.live) : verdict;
+    return verdict != PROGRAM_FAILED && memory.live ? fail(report, "leak", "%lld blocks", (long long)memory.live)
+                                                    : verdict;
 }
 
 /* ---- Formulas ------------------------------------------------------------------------------ */
 
 Verdict check_formula(const char *formula, uint64_t seed, Report *report)
 {
-    static const char *const dims[] = { "x", "y" };
-    MemoryUse      memory  = { .fail_at = -1 };
-    Verdict     verdict = PROGRAM_PASSED;
-    kn_context *cx      = context_with(&memory);
-    Grid        g       = { .b = { .type = (kn_type)(1 + seed % (KN_TYPE_COUNT - 1)), .rank = 2, .dim = { { -2, 4, 0 }, { 1, 3, 0 } } } };
-    *report = (Report){ .kind = "" };
+    static const char *const dims[]  = { "x", "y" };
+    MemoryUse                memory  = { .fail_at = -1 };
+    Verdict                  verdict = PROGRAM_PASSED;
+    kn_context              *cx      = context_with(&memory);
+    const kn_type            type    = (kn_type)(1 + seed % (KN_TYPE_COUNT - 1));
+    Grid                     g       = { .b = { .type = type, .rank = 2, .dim = { { -2, 4, 0 }, { 1, 3, 0 } } } };
+    *report                          = (Report){ .kind = "" };
     grid_allocate(&g, seed);
     const kn_status status = kn_fill(cx, &g.b, dims, formula);
     kn_pipeline    *p      = status ? NULL : kn_pipeline_new(cx, "formula");
@@ -234,5 +246,6 @@ Verdict check_formula(const char *formula, uint64_t seed, Report *report)
     pointwise_free(pw);
     grid_free(&g);
     kn_context_free(cx);
-    return verdict != PROGRAM_FAILED && memory.live ? fail(report, "leak", "%lld blocks", (long long)memory.live) : verdict;
+    return verdict != PROGRAM_FAILED && memory.live ? fail(report, "leak", "%lld blocks", (long long)memory.live)
+                                                    : verdict;
 }

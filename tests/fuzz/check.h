@@ -8,14 +8,15 @@
 
 typedef enum Verdict {
     PROGRAM_PASSED,
-    PROGRAM_SKIPPED,    /* too large to run, or its regions are refused for a reason that may be right */
+    PROGRAM_SKIPPED, /* too large to run, or its regions are refused for a reason that may be right */
     PROGRAM_FAILED
 } Verdict;
 
 typedef struct Report {
-    const char *kind;           /* what failed: "refused", "value", "access", "origin", "strides", "format", "smaller", "fit", "memory", "leak" */
-    char        text[2000];     /* how */
-    bool        compared;       /* with the pointwise evaluator, at every point */
+    const char *kind; /* what failed: "refused", "value", "access", "origin", "strides", "format", "smaller", "fit",
+                         "memory", "leak" */
+    char text[2000];  /* how */
+    bool compared;    /* with the pointwise evaluator, at every point */
 } Report;
 
 /* `seed` decides the layouts, boxes and failing allocations tried. */

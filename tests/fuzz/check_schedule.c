@@ -23,7 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a size that is one of many: the points of all functions, the steps of lowered code; and how often a schedule may take more of them. */
+/* Of a size that is one of many: the points of all functions, the steps of lowered code; and how often a schedule may
+ * take more of them. */
 enum { FEW_POINTS = 20000, FEW_STEPS = 200000, FEW_TIMES = 2 };
 
 /* ---- The pipeline and its sizes ----------------------------------------------------------- */
@@ -77,7 +78,9 @@ static Verdict add_size(Subject *s, ScheduleReport *report)
     r->m      = s->interpreter;
     r->report = &report->report;
     if (!make_inputs_suffice(r, c, &regions, &count))
-        return strstr(kn_error_text(s->cx), "mistake in Kiln") ? fail(&report->report, "access", "%s", kn_error_text(s->cx)) : PROGRAM_SKIPPED;
+        return strstr(kn_error_text(s->cx), "mistake in Kiln")
+                   ? fail(&report->report, "access", "%s", kn_error_text(s->cx))
+                   : PROGRAM_SKIPPED;
     double points = widen_reach(s, regions, count);
     for (int i = 0; i < r->count; i++)
         points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
@@ -95,25 +98,25 @@ static Verdict add_size(Subject *s, ScheduleReport *report)
 
 Subject *subject_new(const char *text, Choices *choices, int more, ScheduleReport *report)
 {
-    Subject *s = calloc(1, sizeof *s);
+    Subject *s        = calloc(1, sizeof *s);
     s->memory.fail_at = -1;
     s->most_points    = choices ? FEW_POINTS : MOST_POINTS;
     s->few_steps      = choices != NULL;
-    s->cx = context_with(&s->memory);
+    s->cx             = context_with(&s->memory);
     stages_register(s->cx);
-    s->p = kn_parse(s->cx, "program.kiln", text, -1);
+    s->p    = kn_parse(s->cx, "program.kiln", text, -1);
     *report = (ScheduleReport){ .report = { .kind = "" } };
     if (!s->p) {
         fail(&report->report, "parse", "%s", kn_error_text(s->cx));
         return s;
     }
-    s->interpreter = kn_compile(s->p, &(kn_options){ .interpret = true });
-    s->reach       = calloc(s->p->funcs.count + 1, sizeof *s->reach);
+    s->interpreter  = kn_compile(s->p, &(kn_options){ .interpret = true });
+    s->reach        = calloc(s->p->funcs.count + 1, sizeof *s->reach);
     const Case base = read_comments(text);
     for (int k = 0; s->interpreter && k <= more && s->count < MOST_SIZES && !*report->report.kind; k++) {
         Case *c = &s->cases[s->count];
         Run  *r = &s->references[s->count];
-        *c = base;
+        *c      = base;
         if (k)
             vary_sizes(choices, c);
         r->p = s->p;
@@ -153,7 +156,7 @@ bool subject_free(Subject *s, ScheduleReport *report)
 typedef struct Check {
     Subject        *s;
     const Run      *reference;
-    Run             other;              /* the same inputs, the outputs in other memory, to be written by the code under test */
+    Run             other; /* the same inputs, the outputs in other memory, to be written by the code under test */
     ScheduleReport *report;
 } Check;
 
@@ -196,7 +199,8 @@ static Verdict check_gaps(Check *k)
         for (size_t b = 0; b < g->size; b++)
             touched += g->block[b] != GAP;
         if (touched)
-            return fail(&k->report->report, "gaps", "%s: %zu bytes between the elements were written", r->args[i].name, touched);
+            return fail(&k->report->report, "gaps", "%s: %zu bytes between the elements were written", r->args[i].name,
+                        touched);
     }
     return PROGRAM_PASSED;
 }
@@ -204,10 +208,11 @@ static Verdict check_gaps(Check *k)
 /* The other run has ended with `status`: is it right? */
 static Verdict check_outcome(Check *k, kn_status status, const char *kind)
 {
-    const char *text = status ? kn_error_text(k->s->cx) : "";
-    const bool promise = status == KN_ERROR_ARGUMENT && strstr(text, "promises with `bound`");
+    const char *text    = status ? kn_error_text(k->s->cx) : "";
+    const bool  promise = status == KN_ERROR_ARGUMENT && strstr(text, "promises with `bound`");
     if (promise || (status == KN_ERROR_BOUNDS && (strstr(text, "is needed") || strstr(text, "(2^")))) {
-        k->report->asks_more++;         /* boxes found by rules may be larger than those found for numbers; kn_run interprets then */
+        k->report
+            ->asks_more++; /* boxes found by rules may be larger than those found for numbers; kn_run interprets then */
         return PROGRAM_SKIPPED;
     }
     k->report->too_much += status == KN_ERROR_LIMIT;
@@ -241,10 +246,10 @@ static Verdict execute_size(Check *k, Program *p, int size)
 
 typedef struct Lowering {
     kn_pipeline *p;
-    const char  *until;         /* the last pass; NULL: all */
+    const char  *until; /* the last pass; NULL: all */
     Arena        arena;
     Program     *program;
-    const char  *printed;       /* the plan; NULL if there is none */
+    const char  *printed; /* the plan; NULL if there is none */
 } Lowering;
 
 static void lower_pipeline(void *arg)
@@ -329,7 +334,8 @@ static void find_pass(Check *k)
         *report = kept;
         if (verdict != PROGRAM_FAILED)
             continue;
-        snprintf(report->text + strlen(report->text), sizeof report->text - strlen(report->text), " (wrong after the pass `%s`)", lower_passes[i].name);
+        snprintf(report->text + strlen(report->text), sizeof report->text - strlen(report->text),
+                 " (wrong after the pass `%s`)", lower_passes[i].name);
         return;
     }
 }
@@ -353,11 +359,11 @@ static void run_compiled(void *arg)
 /* One size. What the code refuses, and the interpreter has done, it was not used for. */
 static Verdict run_size(Check *k, kn_module *m, int size, unsigned parts)
 {
-    kn_context    *cx    = k->s->cx;
-    ScheduleReport *r    = k->report;
-    const int      asked = r->asks_more, limits = r->too_much;
+    kn_context     *cx    = k->s->cx;
+    ScheduleReport *r     = k->report;
+    const int       asked = r->asks_more, limits = r->too_much;
     begin_size(k, size);
-    k->other.m = m;
+    k->other.m      = m;
     CompiledRun run = { .r = &k->other };
     context_begin(cx);
     context_try(cx, run_compiled, &run);
@@ -365,7 +371,7 @@ static Verdict run_size(Check *k, kn_module *m, int size, unsigned parts)
     end_size(k);
     r->compiled += verdict == PROGRAM_PASSED;
     r->interpreted += verdict == PROGRAM_SKIPPED;
-    r->asks_more = asked;               /* counted when it was executed */
+    r->asks_more = asked; /* counted when it was executed */
     r->too_much  = limits;
     if (verdict == PROGRAM_SKIPPED && (parts & CHECK_USED))
         return fail(&r->report, "unused", "%s", run.used ? kn_error_text(cx) : kn_rt_last_error());
@@ -375,11 +381,13 @@ static Verdict run_size(Check *k, kn_module *m, int size, unsigned parts)
 /* Compiles once, with every access checked or as usual, and runs at every size. */
 static Verdict check_compiled(Check *k, int first, int end, unsigned parts, bool check_access)
 {
-    kn_context *cx      = k->s->cx;
-    kn_module  *m       = kn_compile(k->s->p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = check_access });
-    Verdict     verdict = PROGRAM_PASSED;
+    kn_context *cx = k->s->cx;
+    kn_module  *m =
+        kn_compile(k->s->p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = check_access });
+    Verdict verdict = PROGRAM_PASSED;
     if (!m)
-        return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&k->report->report, "compile", "%s", kn_error_text(cx));
+        return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED
+                                            : fail(&k->report->report, "compile", "%s", kn_error_text(cx));
     for (int size = first; verdict != PROGRAM_FAILED && size < end; size++)
         verdict = run_size(k, m, size, parts);
     if (verdict == PROGRAM_FAILED && !strcmp(k->report->report.kind, "value"))
@@ -389,9 +397,11 @@ static Verdict check_compiled(Check *k, int first, int end, unsigned parts, bool
 
 static Verdict check_lowered(Check *k, const Lowering *l, int only, unsigned parts)
 {
-    const int first   = only >= 0 ? only : 0, end = only >= 0 ? only + 1 : k->s->count;
+    const int first = only >= 0 ? only : 0, end = only >= 0 ? only + 1 : k->s->count;
     Verdict   verdict = PROGRAM_PASSED;
-    for (int size = first; (parts & CHECK_EXECUTE) && verdict != PROGRAM_FAILED && size < end && k->report->too_much < FEW_TIMES; size++) {
+    for (int size = first;
+         (parts & CHECK_EXECUTE) && verdict != PROGRAM_FAILED && size < end && k->report->too_much < FEW_TIMES;
+         size++) {
         verdict = execute_size(k, l->program, size);
         k->report->executed += verdict == PROGRAM_PASSED;
     }
@@ -409,11 +419,12 @@ Verdict subject_check(Subject *s, const char *schedule, int only, unsigned parts
     Check    k       = { .s = s, .report = report };
     Lowering l       = { .p = s->p };
     Verdict  verdict = PROGRAM_SKIPPED;
-    *report = (ScheduleReport){ .report = { .kind = "" } };
+    *report          = (ScheduleReport){ .report = { .kind = "" } };
     if (!s->count)
         return PROGRAM_SKIPPED;
     if (schedule && kn_schedule_parse(s->p, "schedule.sched", schedule, -1) != KN_OK)
-        return s->cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(&report->report, "parse", "%s", kn_error_text(s->cx));
+        return s->cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED
+                                               : fail(&report->report, "parse", "%s", kn_error_text(s->cx));
     begin_lowering(&l, s);
     report->accepted = l.program != NULL;
     if (l.program)

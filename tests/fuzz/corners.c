@@ -14,24 +14,73 @@
 
 /* %1$s: a coordinate. %2$s: a parameter of type i32, or a number. */
 static const char *const index_forms[] = {
-    "%1$s & -2", "%1$s | 1", "%1$s ^ 1", "~%1$s", "%1$s & 7", "%1$s | -4", "%1$s ^ -3", "%1$s & ~3",
-    "(%1$s + %2$s) & -4", "%1$s & (%2$s | 1)", "%1$s ^ %2$s",
-    "%1$s | %2$s", "%1$s << 1", "%1$s >> 1", "%1$s << (%2$s & 1)", "%1$s >> %2$s", "%1$s >> (%2$s & 3)",
-    "(%1$s << 2) >> 1", "1 << (%1$s & 3)", "64 >> %1$s",
-    "%1$s / 3 * 3", "%1$s / %2$s * %2$s", "%1$s / (%2$s + 1) * (%2$s + 1)", "%1$s %% (%2$s + 1)", "%1$s %% 3",
-    "%1$s %% -3", "%1$s / -2", "%1$s / (%2$s + 1)",
-    "%1$s - %1$s / 2", "%1$s %% 4 - %1$s / 4", "%1$s * %2$s", "%2$s - %1$s", "%1$s + %2$s", "(%1$s * %1$s) & 15",
+    "%1$s & -2",
+    "%1$s | 1",
+    "%1$s ^ 1",
+    "~%1$s",
+    "%1$s & 7",
+    "%1$s | -4",
+    "%1$s ^ -3",
+    "%1$s & ~3",
+    "(%1$s + %2$s) & -4",
+    "%1$s & (%2$s | 1)",
+    "%1$s ^ %2$s",
+    "%1$s | %2$s",
+    "%1$s << 1",
+    "%1$s >> 1",
+    "%1$s << (%2$s & 1)",
+    "%1$s >> %2$s",
+    "%1$s >> (%2$s & 3)",
+    "(%1$s << 2) >> 1",
+    "1 << (%1$s & 3)",
+    "64 >> %1$s",
+    "%1$s / 3 * 3",
+    "%1$s / %2$s * %2$s",
+    "%1$s / (%2$s + 1) * (%2$s + 1)",
+    "%1$s %% (%2$s + 1)",
+    "%1$s %% 3",
+    "%1$s %% -3",
+    "%1$s / -2",
+    "%1$s / (%2$s + 1)",
+    "%1$s - %1$s / 2",
+    "%1$s %% 4 - %1$s / 4",
+    "%1$s * %2$s",
+    "%2$s - %1$s",
+    "%1$s + %2$s",
+    "(%1$s * %1$s) & 15",
     "%1$s * %1$s / 4",
-    "mul_shift(%1$s, 3, 1)", "mul_shift(%1$s, -5, 2)", "mul_shift(%1$s, %2$s, 1)", "mul_shift(%1$s, %1$s, 3)",
-    "avg_up(%1$s, 3)", "avg_down(%1$s, -4)",
-    "avg_up(%1$s, %2$s)", "avg_down(%2$s, %1$s)", "i32(absd(%1$s, 3))", "i32(absd(%1$s, %2$s))", "abs(%1$s)",
-    "abs(%1$s - %2$s)", "-%1$s",
-    "min(%1$s, %2$s)", "max(%1$s, %2$s - 2)", "clamp(%1$s, -1, %2$s)", "min(%1$s + 1, 3) - max(%1$s, 0)",
-    "i32(u8(%1$s))", "i32(i8(%1$s))", "i32(sat_u8(%1$s))", "i32(u16(%1$s)) / 1024", "popcount(%1$s)", "clz(%1$s) / 4",
-    "i32(%1$s > %2$s)", "i32(%1$s == 1) + %1$s",
-    "i32(floor(f32(%1$s) / f32(%2$s)))", "i32(floor(f32(%1$s) * 0.5))", "i32(round(f32(%1$s) * 1.5))",
-    "i32(ceil(f32(%1$s) / 3.0))", "i32(trunc(f32(%1$s) * 0.25))",
-    "i32(f32(%1$s) / (f32(%2$s) + 0.5))", "i32(sqrt(abs(f32(%1$s))))",
+    "mul_shift(%1$s, 3, 1)",
+    "mul_shift(%1$s, -5, 2)",
+    "mul_shift(%1$s, %2$s, 1)",
+    "mul_shift(%1$s, %1$s, 3)",
+    "avg_up(%1$s, 3)",
+    "avg_down(%1$s, -4)",
+    "avg_up(%1$s, %2$s)",
+    "avg_down(%2$s, %1$s)",
+    "i32(absd(%1$s, 3))",
+    "i32(absd(%1$s, %2$s))",
+    "abs(%1$s)",
+    "abs(%1$s - %2$s)",
+    "-%1$s",
+    "min(%1$s, %2$s)",
+    "max(%1$s, %2$s - 2)",
+    "clamp(%1$s, -1, %2$s)",
+    "min(%1$s + 1, 3) - max(%1$s, 0)",
+    "i32(u8(%1$s))",
+    "i32(i8(%1$s))",
+    "i32(sat_u8(%1$s))",
+    "i32(u16(%1$s)) / 1024",
+    "popcount(%1$s)",
+    "clz(%1$s) / 4",
+    "i32(%1$s > %2$s)",
+    "i32(%1$s == 1) + %1$s",
+    "i32(floor(f32(%1$s) / f32(%2$s)))",
+    "i32(floor(f32(%1$s) * 0.5))",
+    "i32(round(f32(%1$s) * 1.5))",
+    "i32(ceil(f32(%1$s) / 3.0))",
+    "i32(trunc(f32(%1$s) * 0.25))",
+    "i32(f32(%1$s) / (f32(%2$s) + 0.5))",
+    "i32(sqrt(abs(f32(%1$s))))",
 };
 
 void corner_index(Gen *g, const char *var, const char *number)
@@ -41,12 +90,35 @@ void corner_index(Gen *g, const char *var, const char *number)
 
 /* %1$s: a coordinate; %2$s: a number or a parameter; %3$s: another coordinate. */
 static const char *const guard_forms[] = {
-    "%1$s == 0", "%1$s == %2$s", "%1$s != %2$s", "%1$s != 0", "%1$s < %2$s", "%1$s <= %2$s", "%1$s > %2$s",
-    "%1$s >= %2$s", "%2$s > %1$s", "0 <= %1$s", "0 == %1$s",
-    "%1$s %% 2 == 0", "(%1$s & 1) == 1", "%1$s == %3$s", "%1$s != %3$s + 1", "%1$s + %2$s < 4", "%1$s - 1 >= 0",
-    "%1$s / 2 == %2$s", "%1$s * 2 == %2$s", "abs(%1$s) < 3",
-    "max(%1$s, %3$s) <= 2", "%2$s > 2", "%2$s == 3", "%2$s != 0", "f32(%1$s) < 1.5", "%1$s < 3 == (%3$s < 3)",
-    "u8(%1$s) < 5", "-%1$s == %2$s", "%1$s << 1 == 2",
+    "%1$s == 0",
+    "%1$s == %2$s",
+    "%1$s != %2$s",
+    "%1$s != 0",
+    "%1$s < %2$s",
+    "%1$s <= %2$s",
+    "%1$s > %2$s",
+    "%1$s >= %2$s",
+    "%2$s > %1$s",
+    "0 <= %1$s",
+    "0 == %1$s",
+    "%1$s %% 2 == 0",
+    "(%1$s & 1) == 1",
+    "%1$s == %3$s",
+    "%1$s != %3$s + 1",
+    "%1$s + %2$s < 4",
+    "%1$s - 1 >= 0",
+    "%1$s / 2 == %2$s",
+    "%1$s * 2 == %2$s",
+    "abs(%1$s) < 3",
+    "max(%1$s, %3$s) <= 2",
+    "%2$s > 2",
+    "%2$s == 3",
+    "%2$s != 0",
+    "f32(%1$s) < 1.5",
+    "%1$s < 3 == (%3$s < 3)",
+    "u8(%1$s) < 5",
+    "-%1$s == %2$s",
+    "%1$s << 1 == 2",
 };
 
 /* A condition on coordinates, of some levels. */
@@ -93,7 +165,10 @@ static const char *begin(Gen *g, int *rank)
 }
 
 /* The other coordinate, which in one dimension is the same. */
-static const char *other(int rank) { return rank == 2 ? "y" : "x"; }
+static const char *other(int rank)
+{
+    return rank == 2 ? "y" : "x";
+}
 
 /* ---- The families --------------------------------------------------------------------------- */
 
@@ -135,12 +210,15 @@ void index_operators(Gen *g)
 /* A value that some guard stands before: reads that are wrong, or far, where the guard does not hold. */
 static void guarded_value(Gen *g, int rank, int levels)
 {
-    static const char *const far[]  = { "x - 1", "x + 1", "0", "x", "p", "x * 2", "2 * x - p", "x / 2", "in.x.max",
-                                        "in.x.min", "in.width - 1", "x + 40", "1000 * x" };
-    static const char *const data[] = { "s0(%s) > 3", "s0(%s) == 2", "in.width > 0", "in.x.min <= x && x <= in.x.max",
-                                        "x < in.width", "x == in.x.max", "x != in.x.min" };
-    const uint32_t kind = levels ? pick(g, 5) : 0;
-    const char    *dims = rank == 2 ? "x, y" : "x";
+    static const char *const far[]  = { "x - 1",        "x + 1",     "0",       "x",        "p",
+                                        "x * 2",        "2 * x - p", "x / 2",   "in.x.max", "in.x.min",
+                                        "in.width - 1", "x + 40",    "1000 * x" };
+    static const char *const data[] = { "s0(%s) > 3",   "s0(%s) == 2",
+                                        "in.width > 0", "in.x.min <= x && x <= in.x.max",
+                                        "x < in.width", "x == in.x.max",
+                                        "x != in.x.min" };
+    const uint32_t           kind   = levels ? pick(g, 5) : 0;
+    const char              *dims   = rank == 2 ? "x, y" : "x";
     if (kind < 2) {
         emit(g, "s0(%s", ONE_OF(g, far));
         emit(g, rank == 2 ? ", y%+d)" : ")", offset(g, 1));
@@ -180,21 +258,31 @@ void guards(Gen *g)
 /* Neighbours on a ring, as people write them. %1$s: what is read; %2$s: what follows the first index; %3$s: the
  * width. */
 static const char *const ring_forms[] = {
-    "if x == 0 then %1$s(%3$s-1%2$s) else %1$s(x-1%2$s)", "if x == %3$s-1 then %1$s(0%2$s) else %1$s(x+1%2$s)",
-    "%1$s((x+1) %% %3$s%2$s)", "%1$s((x-1+%3$s) %% %3$s%2$s)",
-    "%1$s((x-1) %% %3$s%2$s)", "select(x == 0: %1$s(%3$s-1%2$s), x == %3$s-1: %1$s(0%2$s), else: %1$s(x+1%2$s))",
+    "if x == 0 then %1$s(%3$s-1%2$s) else %1$s(x-1%2$s)",
+    "if x == %3$s-1 then %1$s(0%2$s) else %1$s(x+1%2$s)",
+    "%1$s((x+1) %% %3$s%2$s)",
+    "%1$s((x-1+%3$s) %% %3$s%2$s)",
+    "%1$s((x-1) %% %3$s%2$s)",
+    "select(x == 0: %1$s(%3$s-1%2$s), x == %3$s-1: %1$s(0%2$s), else: %1$s(x+1%2$s))",
     "%1$s((if x == 0 then %3$s-1 else x-1)%2$s)",
-    "%1$s(select(x == 0: %3$s-1, else: x-1)%2$s)", "if x > 0 then %1$s(x-1%2$s) else %1$s(%3$s-1%2$s)",
+    "%1$s(select(x == 0: %3$s-1, else: x-1)%2$s)",
+    "if x > 0 then %1$s(x-1%2$s) else %1$s(%3$s-1%2$s)",
     "if x != 0 then %1$s(x-1%2$s) else %1$s(%3$s-1%2$s)",
-    "if !(x == 0) then %1$s(x-1%2$s) else %1$s(%3$s-1%2$s)", "if x-1 < 0 then %1$s(x-1+%3$s%2$s) else %1$s(x-1%2$s)",
-    "%1$s(min(x+1, %3$s-1)%2$s)", "%1$s(max(x-1, 0)%2$s)",
-    "%1$s(clamp(x+p, 0, %3$s-1)%2$s)", "if x >= 1 && x < %3$s-1 then %1$s(x-1%2$s) + %1$s(x+1%2$s) else %1$s(x%2$s)",
+    "if !(x == 0) then %1$s(x-1%2$s) else %1$s(%3$s-1%2$s)",
+    "if x-1 < 0 then %1$s(x-1+%3$s%2$s) else %1$s(x-1%2$s)",
+    "%1$s(min(x+1, %3$s-1)%2$s)",
+    "%1$s(max(x-1, 0)%2$s)",
+    "%1$s(clamp(x+p, 0, %3$s-1)%2$s)",
+    "if x >= 1 && x < %3$s-1 then %1$s(x-1%2$s) + %1$s(x+1%2$s) else %1$s(x%2$s)",
     "if x < 1 || x == %3$s-1 then %1$s(x%2$s) else %1$s(x-1%2$s) + %1$s(x+1%2$s)",
     "if x == 0 || x == %3$s-1 then %1$s(x%2$s) else %1$s(x-1%2$s) - %1$s(x+1%2$s)",
-    "if x + 1 == %3$s then %1$s(x+1-%3$s%2$s) else %1$s(x+1%2$s)", "%1$s(x+1 - (if x+1 >= %3$s then %3$s else 0)%2$s)",
-    "%1$s(%3$s-1-x%2$s)", "if %3$s > 1 then %1$s((if x == 0 then 1 else x-1)%2$s) else %1$s(x%2$s)",
+    "if x + 1 == %3$s then %1$s(x+1-%3$s%2$s) else %1$s(x+1%2$s)",
+    "%1$s(x+1 - (if x+1 >= %3$s then %3$s else 0)%2$s)",
+    "%1$s(%3$s-1-x%2$s)",
+    "if %3$s > 1 then %1$s((if x == 0 then 1 else x-1)%2$s) else %1$s(x%2$s)",
     "if in.width > 0 then %1$s(%3$s-1%2$s) else 9",
-    "if p == 0 then %1$s((x+1) %% %3$s%2$s) else %1$s(x%2$s)", "%1$s((x+p) %% %3$s%2$s)",
+    "if p == 0 then %1$s((x+1) %% %3$s%2$s) else %1$s(x%2$s)",
+    "%1$s((x+p) %% %3$s%2$s)",
     "%1$s((if x > %3$s-2 then 0 else x+1)%2$s)",
 };
 
@@ -202,9 +290,9 @@ static const char *const ring_forms[] = {
 void periodic(Gen *g)
 {
     static const char *const widths[] = { "in.width", "in.x.extent", "(in.x.max + 1)" };
-    int         rank;
-    const char *dims = begin(g, &rank), *rest = rank == 2 ? ", y" : "", *width = ONE_OF(g, widths);
-    const int   steps = 1 + (int)pick(g, 2);
+    int                      rank;
+    const char              *dims = begin(g, &rank), *rest = rank == 2 ? ", y" : "", *width = ONE_OF(g, widths);
+    const int                steps = 1 + (int)pick(g, 2);
     emit(g, "s0(%s) = %s(in(%s))\n", dims, some_type(g), dims);
     for (int i = 1; i <= steps; i++) {
         const char *from = chance(g, 20) ? "in" : i == 1 ? "s0" : "s1";
@@ -220,12 +308,12 @@ void periodic(Gen *g)
 static void boundary_of(Gen *g, const char *name, int rank, bool is_input)
 {
     static const char *const kinds[] = { "edge", "mirror", "mirror_interior", "wrap", "constant" };
-    static const char *const ends[]  = { "%d..%d", "%d..p + %d", "in.x.min..in.x.max + 1", "0..in.width", "p..q",
-                                         "-p..%d + q" };
-    const uint32_t kind = pick(g, 5);
+    static const char *const ends[]  = { "%d..%d",      "%d..p + %d", "in.x.min..in.x.max + 1",
+                                         "0..in.width", "p..q",       "-p..%d + q" };
+    const uint32_t           kind    = pick(g, 5);
     emit(g, "%s(%s%s", kinds[kind], name, kind == 4 ? ", 7" : "");
     for (int d = 0; d < rank && (!is_input || chance(g, 40)); d++) {
-        const int lo = offset(g, 3), most = lo + 1 + (int)pick(g, 3);      /* known to be empty it is refused */
+        const int lo = offset(g, 3), most = lo + 1 + (int)pick(g, 3); /* known to be empty it is refused */
         emit(g, ", %s: ", d ? "y" : "x");
         emit(g, chance(g, 50) ? ends[0] : ONE_OF(g, ends), lo, most);
     }
@@ -250,12 +338,16 @@ void small_boundaries(Gen *g)
 
 /* %1$s: the other index, with its comma. */
 static const char *const empty_forms[] = {
-    "if in.width > 0 then in(0%1$s) else 9", "if x < in.width then in(x%1$s) else 9", "constant(in, 7)(x%1$s)",
+    "if in.width > 0 then in(0%1$s) else 9",
+    "if x < in.width then in(x%1$s) else 9",
+    "constant(in, 7)(x%1$s)",
     "constant(in, 7)(x-1%1$s) + constant(in, 3)(x+1%1$s)",
-    "if in.width == 0 then 9 else in(in.x.min%1$s)", "if in.width != 0 then edge(in)(x%1$s) else 9",
+    "if in.width == 0 then 9 else in(in.x.min%1$s)",
+    "if in.width != 0 then edge(in)(x%1$s) else 9",
     "if x >= in.x.min && x <= in.x.max then in(x%1$s) else 9",
     "if in.width > 2 then wrap(in)(x+5%1$s) else constant(in, 1)(x%1$s)",
-    "sum(in(u%1$s) for u in in.x.min..in.x.max+1)", "max(in(u%1$s) for u in 0..in.width)",
+    "sum(in(u%1$s) for u in in.x.min..in.x.max+1)",
+    "max(in(u%1$s) for u in 0..in.width)",
     "constant(in, 7)(x + (i32(constant(in, 1)(x%1$s)) & 7) - 1%1$s)",
     "if in.x.max < x then 9 else if x < in.x.min then 8 else in(x%1$s)",
     "select(in.width == 0: 9, in.width == 1: in(in.x.min%1$s), else: in(in.x.max%1$s))",

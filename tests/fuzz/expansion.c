@@ -1,4 +1,5 @@
-/* The mathematical functions for the second oracle: an expansion is the list of its nodes, operands first, each with its latest value. */
+/* The mathematical functions for the second oracle: an expansion is the list of its nodes, operands first, each with
+ * its latest value. */
 #include "expansion.h"
 #include "ir/math.h"
 
@@ -8,7 +9,7 @@ typedef struct Expansion {
     Arena      *arena;
     const Expr *operands[2];
     VEC(const Expr *) nodes;
-    Number     *values;             /* by id */
+    Number *values; /* by id */
 } Expansion;
 
 struct Expansions {
@@ -46,7 +47,8 @@ static Expansion *expand(Expansions *x, ExprOp op, kn_type type)
     Expansion  *n     = ARENA_NEW(arena, Expansion);
     const Expr *a = n->operands[0] = expr_var(&x->pool, type, intern(x->cx, "a"));
     const Expr *b = n->operands[1] = expr_var(&x->pool, type, intern(x->cx, "b"));
-    const Expr *e = expr_op_table[op].arity == 1 ? expr_unary(&x->pool, op, type, a) : expr_binary(&x->pool, op, type, a, b);
+    const Expr *e =
+        expr_op_table[op].arity == 1 ? expr_unary(&x->pool, op, type, a) : expr_binary(&x->pool, op, type, a, b);
     n->arena = arena;
     expr_visit(&x->pool, math_expand(&x->pool, e), add_node, n);
     n->values = ARENA_ARRAY(arena, Number, x->pool.count);
@@ -59,13 +61,13 @@ static Number evaluate(const Expansion *n, const Expr *e, const Number *operands
     for (uint32_t i = 0; i < e->count; i++)
         a[i] = n->values[e->args[i]->id];
     switch ((ExprOp)e->op) {
-    case EX_VAR:    return operands[e == n->operands[1]];
-    case EX_FLOAT:  return number_float(e->type, e->u.f);
-    case EX_INT:    return number_int(e->type, e->type == KN_U64 ? (__int128)(uint64_t)e->u.i : e->u.i);
+    case EX_VAR: return operands[e == n->operands[1]];
+    case EX_FLOAT: return number_float(e->type, e->u.f);
+    case EX_INT: return number_int(e->type, e->type == KN_U64 ? (__int128)(uint64_t)e->u.i : e->u.i);
     case EX_SELECT: return a[a[0].as.i ? 1 : 2];
     default:
         if (!number_apply(e->op, e->type, (int)e->count, a, &r))
-            abort();                /* an expansion has basic operators only */
+            abort(); /* an expansion has basic operators only */
         return r;
     }
 }

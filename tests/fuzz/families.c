@@ -1,18 +1,21 @@
-/* Programs of the kinds that schedules go wrong with: each function below writes one kind, with random stages, offsets, types and sizes.
+/* Programs of the kinds that schedules go wrong with: each function below writes one kind, with random stages, offsets,
+ * types and sizes.
  *
- * Classes of wrong code that compilers of such schedules have shipped (numbers: threads of halide/Halide), and what makes them here, together with the styles
- * of generate_schedule.c:
+ * Classes of wrong code that compilers of such schedules have shipped (numbers: threads of halide/Halide), and what
+ * makes them here, together with the styles of generate_schedule.c:
  *
- *   sliding windows (8140 7909 7872 4396 208)      stencil_chain, row_chain, windows, diamond, scan; style "sliding": store_at outside one or two loops
- *   storage folding (1259 2956)                    the same, fold_storage or none; time_steps, where a fold must be refused or proved
- *   async with folding (7867 7965 3293)            there is no async; parallel loops around and inside of what is stored and folded
- *   compute_with, specialize (8152 6763 9321)      siblings, pairs, conditions; compute_with of any two at one level; versions with other loops
- *   fusing or vectorizing reductions (7871)        reduction, counted_reduction, to_scalar, matrix, histogram, updates; fuse, split and vectorize of reduction loops
- *   races and atomics (296 6609 6808 5430)         reduction, to_scalar, histogram with atomic and parallel; the executor knows which iterations are unordered
- *   bounds: floats as reals, overflow (8646 6961)  float_index, narrow_index
- *   rfactor (8600)                                 reduction, to_scalar, matrix; rfactor, also of a part of a split loop, computed at any loop
- *   separable sums, narrowing                      window; separate, computed at any loop, its sums inlined or in loops of their own
- *   simplifier: division, overflow, vectors        division, index_arithmetic, interleaved, pyramid, generate_program
+ *   sliding windows (8140 7909 7872 4396 208)      stencil_chain, row_chain, windows, diamond, scan; style "sliding":
+ *   store_at outside one or two loops storage folding (1259 2956)                    the same, fold_storage or none;
+ *   time_steps, where a fold must be refused or proved async with folding (7867 7965 3293)            there is no
+ *   async; parallel loops around and inside of what is stored and folded compute_with, specialize (8152 6763 9321)
+ *   siblings, pairs, conditions; compute_with of any two at one level; versions with other loops fusing or vectorizing
+ *   reductions (7871)        reduction, counted_reduction, to_scalar, matrix, histogram, updates; fuse, split and
+ *   vectorize of reduction loops races and atomics (296 6609 6808 5430)         reduction, to_scalar, histogram with
+ *   atomic and parallel; the executor knows which iterations are unordered bounds: floats as reals, overflow (8646
+ *   6961)  float_index, narrow_index rfactor (8600)                                 reduction, to_scalar, matrix;
+ *   rfactor, also of a part of a split loop, computed at any loop separable sums, narrowing
+ *   window; separate, computed at any loop, its sums inlined or in loops of their own simplifier: division, overflow,
+ *   vectors        division, index_arithmetic, interleaved, pyramid, generate_program
  *     (7584 6207 9030)
  *   registers shared by mistake (9325)             store_in(register) and (stack) at any level
  *   extern stages                                  outside (C functions of stages.c)
@@ -28,9 +31,18 @@
 
 static const char *const element_types[] = { "i32", "u8", "u16", "i16", "f32", "i64", "u32", "f64" };
 
-const char *some_type(Gen *g) { return element_types[pick(g, sizeof element_types / sizeof *element_types)]; }
-static const char *some_int(Gen *g) { return element_types[pick(g, 4)]; }
-int offset(Gen *g, int reach) { return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach; }
+const char *some_type(Gen *g)
+{
+    return element_types[pick(g, sizeof element_types / sizeof *element_types)];
+}
+static const char *some_int(Gen *g)
+{
+    return element_types[pick(g, 4)];
+}
+int offset(Gen *g, int reach)
+{
+    return (int)pick(g, (uint32_t)(2 * reach + 1)) - reach;
+}
 
 static int some_extent(Gen *g)
 {
@@ -141,7 +153,8 @@ static void windows(Gen *g)
     declare_output(g, "out", 2);
     emit(g, "s0(x, y) = %s(in(x, y)) + 1\n", some_type(g));
     for (int i = 1; i <= count; i++) {
-        const int dx = 1 + (int)pick(g, 3), dy = 1 + (int)pick(g, 3), from = i - 1, ox = offset(g, 2), oy = offset(g, 2);
+        const int dx = 1 + (int)pick(g, 3), dy = 1 + (int)pick(g, 3), from = i - 1, ox = offset(g, 2),
+                  oy = offset(g, 2);
         if (i < count)
             emit(g, "s%d(x, y) = ", i);
         else
@@ -175,9 +188,9 @@ static void diamond(Gen *g)
 /* A stage computed by a C function (stages.c), between others. */
 static void outside(Gen *g)
 {
-    const bool is_row = chance(g, 25), turns = !is_row && chance(g, 40);
-    const int  rank   = is_row ? 1 : 2;
-    const char *dims  = is_row ? "x" : "x, y";
+    const bool  is_row = chance(g, 25), turns = !is_row && chance(g, 40);
+    const int   rank = is_row ? 1 : 2;
+    const char *dims = is_row ? "x" : "x, y";
     declare_input(g, "in", dims, rank);
     declare_output(g, "out", rank);
     if (is_row) {
@@ -187,9 +200,11 @@ static void outside(Gen *g)
     }
     emit(g, "s0(x, y) = i32(in(x, y)) * 3\ns1(x, y) = s0(x%+d, y) - s0(x, y%+d)\n", offset(g, 2), offset(g, 2));
     if (turns)
-        emit(g, "extern stage turn(s1, s0) : i32(x, y)\ns2(x, y) = turn(x%+d, y) + turn(x, y%+d)\n", offset(g, 2), offset(g, 2));
+        emit(g, "extern stage turn(s1, s0) : i32(x, y)\ns2(x, y) = turn(x%+d, y) + turn(x, y%+d)\n", offset(g, 2),
+             offset(g, 2));
     else
-        emit(g, "extern stage blend(s1, %u) : i32(x, y)\ns2(x, y) = blend(x, y) - blend(x%+d, y%+d)\n", (unsigned)pick(g, 4), offset(g, 2), offset(g, 2));
+        emit(g, "extern stage blend(s1, %u) : i32(x, y)\ns2(x, y) = blend(x, y) - blend(x%+d, y%+d)\n",
+             (unsigned)pick(g, 4), offset(g, 2), offset(g, 2));
     emit(g, "out(x, y) = s2(x, y%+d) + s0(x%+d, y)\n", offset(g, 1), offset(g, 1));
 }
 
@@ -201,10 +216,12 @@ static void pyramid(Gen *g)
     declare_output(g, "out", 2);
     emit(g, "d0(x, y) = %s(%s(x, y))\n", some_type(g), chance(g, 50) ? "edge(in)" : "in");
     for (int i = 1; i <= levels; i++)
-        emit(g, "d%d(x, y) = d%d(%d*x%+d, y) + d%d(%d*x, %s*y%+d)\n", i, i - 1, by, offset(g, 1), i - 1, by, chance(g, 60) ? "2" : "1", offset(g, 1));
+        emit(g, "d%d(x, y) = d%d(%d*x%+d, y) + d%d(%d*x, %s*y%+d)\n", i, i - 1, by, offset(g, 1), i - 1, by,
+             chance(g, 60) ? "2" : "1", offset(g, 1));
     emit(g, "u%d(x, y) = d%d(x, y)\n", levels, levels);
     for (int i = levels - 1; i >= 0; i--)
-        emit(g, "u%d(x, y) = u%d(x/%d, (y%+d)/2) - u%d((x%+d)/%d, y/2) + d%d(x, y)\n", i, i + 1, by, offset(g, 1), i + 1, offset(g, 2), by, i);
+        emit(g, "u%d(x, y) = u%d(x/%d, (y%+d)/2) - u%d((x%+d)/%d, y/2) + d%d(x, y)\n", i, i + 1, by, offset(g, 1),
+             i + 1, offset(g, 2), by, i);
     emit(g, "out(x, y) = u0(x%+d, y) + u0(x, y)\n", offset(g, 1));
 }
 
@@ -260,8 +277,13 @@ static void narrow_index(Gen *g)
 static void division(Gen *g)
 {
     static const char *const forms[] = {
-        "(x*%d - y) / (s0(x, y) %% %d)", "(s0(x, y) + x) %% (y - %d) / %d", "(x - %d) / 4 * 4 + x %% %d", "(s0(x, y) << (x - %d)) >> (y %% %d)",
-        "min(x / %d, y - %d) * s0(x, y)", "if x / %d == y / %d then s0(x, y) else s0(x, y) / 2", "(x * 2 + 1) / 2 - (y + %d) / %d + s0(x, y)",
+        "(x*%d - y) / (s0(x, y) %% %d)",
+        "(s0(x, y) + x) %% (y - %d) / %d",
+        "(x - %d) / 4 * 4 + x %% %d",
+        "(s0(x, y) << (x - %d)) >> (y %% %d)",
+        "min(x / %d, y - %d) * s0(x, y)",
+        "if x / %d == y / %d then s0(x, y) else s0(x, y) / 2",
+        "(x * 2 + 1) / 2 - (y + %d) / %d + s0(x, y)",
         "max(s0(x, y) - %d, x %% %d) / 3",
     };
     const int a = 1 + (int)pick(g, 9), b = 1 + (int)pick(g, 7);
@@ -272,7 +294,8 @@ static void division(Gen *g)
     emit(g, "\nout(x, y) = s1(x%+d, y) - s1(x/%d, y/2)\n", offset(g, 2), b + 1);
 }
 
-/* Every second or third point, columns taken in turn from two stages, a table looked up: what vectors load and store in steps, or gather. */
+/* Every second or third point, columns taken in turn from two stages, a table looked up: what vectors load and store in
+ * steps, or gather. */
 static void interleaved(Gen *g)
 {
     const int n = 2 + (int)pick(g, 3);
@@ -281,7 +304,9 @@ static void interleaved(Gen *g)
     const char *type = some_type(g);
     emit(g, "s0(x, y) = %s(in(%d*x%+d, y)) - %s(in(%d*x, y))\n", type, n, offset(g, 2), type, n);
     switch (pick(g, 4)) {
-    case 0: emit(g, "s1(x, y) = if x%%%d == 0 then s0(x/%d, y) else s0(x/%d + 1, y%+d)\n", n, n, n, offset(g, 1)); break;
+    case 0:
+        emit(g, "s1(x, y) = if x%%%d == 0 then s0(x/%d, y) else s0(x/%d + 1, y%+d)\n", n, n, n, offset(g, 1));
+        break;
     case 1: emit(g, "s1(x, y) = s0(y, x) + s0(x, y)\n"); break;
     case 2: emit(g, "lut(i) = i*i - 3\ns1(x, y) = lut(i32(s0(x, y)) %% %d) + i32(s0(x, y))\n", n + 5); break;
     default: emit(g, "s1(x, y) = s0(-x, y) - s0(x, %d*y)\n", n); break;
@@ -293,7 +318,7 @@ static void interleaved(Gen *g)
 static void boundary(Gen *g)
 {
     static const char *const names[] = { "edge", "mirror", "wrap", "mirror_interior", "constant" };
-    const uint32_t kind = pick(g, 5), w = (uint32_t)some_extent(g), h = (uint32_t)some_extent(g);
+    const uint32_t           kind = pick(g, 5), w = (uint32_t)some_extent(g), h = (uint32_t)some_extent(g);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 2);
     const char *type = some_type(g);
@@ -307,7 +332,7 @@ static void boundary(Gen *g)
 /* Two or three outputs over shared stages: loops may be shared. */
 static void siblings(Gen *g)
 {
-    const int rank = 1 + (int)pick(g, 2);
+    const int   rank = 1 + (int)pick(g, 2);
     const char *dims = rank == 2 ? "x, y" : "x";
     declare_input(g, "in", dims, rank);
     declare_output(g, "a", rank);
@@ -355,8 +380,8 @@ static void conditions(Gen *g)
 static void reduction(Gen *g)
 {
     static const char *const ops[] = { "+=", "+=", "min=", "max=" };
-    const char *type = chance(g, 65) ? some_int(g) : some_type(g);
-    const int   n = some_extent(g), m = 1 + (int)pick(g, 5);
+    const char              *type  = chance(g, 65) ? some_int(g) : some_type(g);
+    const int                n = some_extent(g), m = 1 + (int)pick(g, 5);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 2);
     emit(g, "s0(x, y) = %s(in(x, y))\n", type);
@@ -373,14 +398,17 @@ static void reduction(Gen *g)
 /* A window with weights that are a product, or nearly; in types that wrap, of which all bits are needed or some. */
 static void window(Gen *g)
 {
-    static const char *const weights[] = { "(u+3) * (v+2) * ", "", "%s(u*7) * ", "k(v) * k(u) * ", "(v - x) * ", "-(v*u) * ", "(u + v) * " };
+    static const char *const weights[] = { "(u+3) * (v+2) * ", "",          "%s(u*7) * ", "k(v) * k(u) * ",
+                                           "(v - x) * ",       "-(v*u) * ", "(u + v) * " };
     static const char *const ops[]     = { "max=", "min=", "*=" };
-    const bool  is_sum = chance(g, 75);
-    const char *type = some_int(g), *narrow = chance(g, 50) ? some_int(g) : type;
-    const int   m = 1 + (int)pick(g, 4), n = 1 + (int)pick(g, 4), a = 1 + (int)(pick(g, 3) / 2), step = chance(g, 25) ? -1 : 1 + (int)(pick(g, 4) / 3);
+    const bool               is_sum    = chance(g, 75);
+    const char              *type = some_int(g), *narrow = chance(g, 50) ? some_int(g) : type;
+    const int                m = 1 + (int)pick(g, 4), n = 1 + (int)pick(g, 4), a = 1 + (int)(pick(g, 3) / 2),
+              step = chance(g, 25) ? -1 : 1 + (int)(pick(g, 4) / 3);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 2);
-    emit(g, "s0(x, y) = %s(%s(x, y))\nk(i) = i*i - 2\nc(x, y) = %s(1)\nc(x, y) %s %s(", type, chance(g, 50) ? "edge(in)" : "in", type, is_sum ? "+=" : ops[pick(g, 3)], type);
+    emit(g, "s0(x, y) = %s(%s(x, y))\nk(i) = i*i - 2\nc(x, y) = %s(1)\nc(x, y) %s %s(", type,
+         chance(g, 50) ? "edge(in)" : "in", type, is_sum ? "+=" : ops[pick(g, 3)], type);
     emit(g, weights[is_sum ? pick(g, 7) : 1], type);
     emit(g, "s0(%d*x + u, %d*y %+d*v)%s)", a, a, step, chance(g, 15) ? " + s0(x, y+v)" : "");
     emit(g, " for u in %d..%d, v in %d..%d%s\n", -m, m, -n, n, chance(g, 15) ? " where u + x > 1" : "");
@@ -407,10 +435,11 @@ static void counted_reduction(Gen *g)
 static void to_scalar(Gen *g)
 {
     static const char *const ops[] = { "+=", "+=", "min=", "max=" };
-    const char *type = some_int(g);
+    const char              *type  = some_int(g);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 1);
-    emit(g, "all() = %s(1)\nall() %s %s(in(u, v)) for u in 0..%d, v in 0..%d\n", type, ops[pick(g, 4)], type, some_extent(g), 1 + (int)pick(g, 6));
+    emit(g, "all() = %s(1)\nall() %s %s(in(u, v)) for u in 0..%d, v in 0..%d\n", type, ops[pick(g, 4)], type,
+         some_extent(g), 1 + (int)pick(g, 6));
     emit(g, "row(y) = %s(0)\nrow(y) %s %s(in(u, y)) for u in 0..%d\n", type, ops[pick(g, 4)], type, some_extent(g));
     emit(g, "out(x) = row(x) + all() - row(x%+d)\n", offset(g, 2));
 }
@@ -430,7 +459,8 @@ static void histogram(Gen *g)
     const int bins = 3 + (int)pick(g, 8);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 1);
-    emit(g, "h(b) = %s(0)\nh(i32(in(u, v)) %% %d) += 1 for v in 0..%d, u in 0..%d\n", some_int(g), bins, 1 + (int)pick(g, 6), some_extent(g));
+    emit(g, "h(b) = %s(0)\nh(i32(in(u, v)) %% %d) += 1 for v in 0..%d, u in 0..%d\n", some_int(g), bins,
+         1 + (int)pick(g, 6), some_extent(g));
     if (chance(g, 60)) {
         emit(g, "cdf(b) = h(b)\ncdf(i) += cdf(i-1) for i in 1..%d\n", bins);
         emit(g, "out(x) = cdf(x%%%d) - h((x+1)%%%d)\n", bins, bins);
@@ -462,7 +492,7 @@ static void binned(Gen *g)
 {
     const int   bins   = 3 + (int)pick(g, 8);
     const bool  planes = chance(g, 50);
-    const char *c      = planes ? ", c" : "", *type = some_int(g);
+    const char *c = planes ? ", c" : "", *type = some_int(g);
     declare_input(g, "in", planes ? "x, y, c" : "x, y", planes ? 3 : 2);
     declare_output(g, "out", planes ? 3 : 2);
     emit(g, "bin(x, y%s) = i32(in(x, y%s)) %% %d\n", c, c, bins);
@@ -472,17 +502,19 @@ static void binned(Gen *g)
     emit(g, "h(b%s) = %s(%d)\n", c, type, (int)pick(g, 3));
     emit(g, "h(bin(u, v%s)%s) += ", c, c);
     emit(g, weighted ? "weight(u, v%s)" : "1", c);
-    emit(g, " for v in 0..%d, u in %d..%d%s\n", 1 + (int)pick(g, 9), offset(g, 2), some_extent(g), chance(g, 30) ? " where u != v" : "");
+    emit(g, " for v in 0..%d, u in %d..%d%s\n", 1 + (int)pick(g, 9), offset(g, 2), some_extent(g),
+         chance(g, 30) ? " where u != v" : "");
     emit(g, "out(x, y%s) = h(bin(x, y%s)%s) + h((x%+d)%%%d%s)\n", c, c, c, offset(g, 2), bins, c);
 }
 
-/* A recursive filter along one side and then, perhaps, along the other, forwards and backwards, and a reader at its own points or at others. */
+/* A recursive filter along one side and then, perhaps, along the other, forwards and backwards, and a reader at its own
+ * points or at others. */
 static void filters(Gen *g)
 {
     const char *type   = some_type(g);
     const bool  planes = chance(g, 50), first_x = chance(g, 50);
-    const char *c      = planes ? ", c" : "", *last = "s0";
-    const int   n      = some_extent(g) + 1, count = 1 + (int)pick(g, 2);
+    const char *c = planes ? ", c" : "", *last = "s0";
+    const int   n = some_extent(g) + 1, count = 1 + (int)pick(g, 2);
     declare_input(g, "in", planes ? "x, y, c" : "x, y", planes ? 3 : 2);
     declare_output(g, "out", planes ? 3 : 2);
     emit(g, "s0(x, y%s) = %s(in(x, y%s))\n", c, type, c);
@@ -492,7 +524,8 @@ static void filters(Gen *g)
         emit(g, "%s(x, y%s) = %s(x, y%s)\n", f, c, last, c);
         emit(g, "%s(%si%s%s) = %s(%si-1%s%s) + %s(%si%s%s) for i in 1..%d\n", f, x, y, c, f, x, y, c, last, x, y, c, n);
         if (chance(g, 60))
-            emit(g, "%s(%s%d-i%s%s) = %s(%s%d-i%s%s) - %s(%s%d-i%s%s) for i in 1..%d\n", f, x, n, y, c, f, x, n + 1, y, c, f, x, n, y, c, n);
+            emit(g, "%s(%s%d-i%s%s) = %s(%s%d-i%s%s) - %s(%s%d-i%s%s) for i in 1..%d\n", f, x, n, y, c, f, x, n + 1, y,
+                 c, f, x, n, y, c, n);
         last = f;
     }
     if (chance(g, 30))
@@ -563,10 +596,13 @@ static void planes(Gen *g)
 typedef struct Family {
     const char *name;
     void (*write)(Gen *g);
-    int  weight;
+    int weight;
 } Family;
 
-#define FAMILY(name, weight) { #name, name, weight }
+#define FAMILY(name, weight)                                                                                           \
+    {                                                                                                                  \
+#name, name, weight                                                                                            \
+    }
 
 static const Family families[] = {
     FAMILY(stencil_chain, 5),
@@ -606,7 +642,10 @@ static const Family families[] = {
 enum { FAMILIES = sizeof families / sizeof *families };
 _Static_assert((int)FAMILIES < (int)MOST_FAMILIES, "a family behind the last is any program");
 
-const char *family_title(int family) { return family < FAMILIES ? families[family].name : NULL; }
+const char *family_title(int family)
+{
+    return family < FAMILIES ? families[family].name : NULL;
+}
 
 int family_of(const char *text)
 {
@@ -630,7 +669,7 @@ char *generate_family(Choices *c)
         at -= families[which++].weight;
     emit(&g, "// %s\n", families[which].name);
     families[which].write(&g);
-    if (g.text && strstr(g.text, "\ns1(x, y) = ") && chance(&g, 10))         /* what others read is an output too */
+    if (g.text && strstr(g.text, "\ns1(x, y) = ") && chance(&g, 10)) /* what others read is an output too */
         declare_output(&g, "s1", 2);
     if (g.failed) {
         free(g.text);

@@ -11,11 +11,11 @@ enum { MOST_SYMBOLS = 32, MOST_NAMES = 32, MOST_COMPONENTS = 3, MOST_DIMS = 4 };
 typedef struct Symbol {
     char        name[24];
     bool        is_input;
-    bool        has_rest;           /* called as f(x, ..), in a template */
-    int         rank;               /* indices to be given */
+    bool        has_rest; /* called as f(x, ..), in a template */
+    int         rank;     /* indices to be given */
     int         components;
     kn_type     types[MOST_COMPONENTS];
-    const char *dims[MOST_DIMS];    /* NULL where the names are not known */
+    const char *dims[MOST_DIMS]; /* NULL where the names are not known */
 } Symbol;
 
 /* A let, a parameter, or a constant (KN_NONE: weak). */
@@ -27,7 +27,7 @@ typedef struct Name {
 /* An argument on the left side of an update. */
 typedef struct LeftArg {
     bool        is_free;
-    bool        is_linear;          /* base + offset, without free variables; base NULL: just the offset */
+    bool        is_linear; /* base + offset, without free variables; base NULL: just the offset */
     const char *base;
     int         offset;
 } LeftArg;
@@ -42,22 +42,28 @@ typedef struct Gen {
     Choices    *choices;
     char       *text;
     size_t      count, capacity;
-    bool        failed;             /* no memory */
+    bool        failed; /* no memory */
     Symbol      symbols[MOST_SYMBOLS];
     Name        names[MOST_NAMES];
     const char *vars[MOST_NAMES];
     int         symbol_count, name_count, var_count;
     kn_type     var_type;
     const Self *self;
-    int         depth;              /* levels that the expression may still have */
-    int         budget;             /* nodes that the program may still have */
-    int         reductions;         /* inline reductions around here */
-    int         numbered;           /* names made */
+    int         depth;      /* levels that the expression may still have */
+    int         budget;     /* nodes that the program may still have */
+    int         reductions; /* inline reductions around here */
+    int         numbered;   /* names made */
     bool        in_formula;
 } Gen;
 
-static inline uint32_t pick(Gen *g, uint32_t n) { return choose(g->choices, n); }
-static inline bool     chance(Gen *g, uint32_t percent) { return pick(g, 100) >= 100 - percent; }
+static inline uint32_t pick(Gen *g, uint32_t n)
+{
+    return choose(g->choices, n);
+}
+static inline bool chance(Gen *g, uint32_t percent)
+{
+    return pick(g, 100) >= 100 - percent;
+}
 
 __attribute__((format(printf, 2, 3))) void emit(Gen *g, const char *format, ...);
 

@@ -120,7 +120,7 @@ static void emit_box(Gen *g, int rank, bool is_input)
 static void declare_input(Gen *g)
 {
     static const char *const names[] = { "in", "a", "b" };
-    Symbol s = { .is_input = true, .rank = some_rank(g), .components = 1, .types = { any_type(g) } };
+    Symbol                   s = { .is_input = true, .rank = some_rank(g), .components = 1, .types = { any_type(g) } };
     snprintf(s.name, sizeof s.name, "%s", names[g->symbol_count]);
     name_dims(g, &s);
     emit(g, "//@ input %s %u", s.name, (unsigned)pick(g, 1000));
@@ -137,7 +137,8 @@ static void declare_param(Gen *g, int index)
     const kn_type        type    = types[pick(g, 5)];
     char                 name[12];
     snprintf(name, sizeof name, "k%d", index);
-    emit(g, "//@ param %s %u\nparam %s : %s = %u", name, (unsigned)pick(g, 9), name, kn_type_name(type), (unsigned)pick(g, 9));
+    emit(g, "//@ param %s %u\nparam %s : %s = %u", name, (unsigned)pick(g, 9), name, kn_type_name(type),
+         (unsigned)pick(g, 9));
     emit(g, "%s\n", chance(g, 50) ? " in 0..9" : "");
     push_name(g, name, type);
 }
@@ -192,7 +193,7 @@ static LeftArg left_argument(Gen *g, const Symbol *s, int d, const char *const *
     } else {
         emit(g, "(");
         index_expression(g);
-        emit(g, ") + 0");               /* never a plain variable: that would be free */
+        emit(g, ") + 0"); /* never a plain variable: that would be free */
     }
     return a;
 }
@@ -220,10 +221,10 @@ static void emit_clause(Gen *g, const char *const *rvars, int count, bool is_bou
 static void emit_update(Gen *g, const Symbol *s)
 {
     static const char *const rvars[] = { "u", "v" }, *const ops[] = { "=", "+=", "min=", "max=", "*=" };
-    const int      count  = (int)pick(g, 3);
-    const Self    *outer  = g->self;
-    bool           plain  = true;
-    Self           self   = { .symbol = s };
+    const int   count = (int)pick(g, 3);
+    const Self *outer = g->self;
+    bool        plain = true;
+    Self        self  = { .symbol = s };
     for (int c = 0; c < s->components; c++)
         plain = plain && s->types[c] != KN_BOOL;
     /* The left side uses reduction variables only, so that what is free is plain. */
@@ -281,7 +282,8 @@ static void define_template(Gen *g, int number)
         of--;
     if (of < 0)
         return;
-    Symbol f = { .rank = 1, .has_rest = true, .components = 1, .types = { g->symbols[of].types[0] }, .name = "f" }, h = f, made = { .components = 1 };
+    Symbol f = { .rank = 1, .has_rest = true, .components = 1, .types = { g->symbols[of].types[0] }, .name = "f" },
+           h = f, made = { .components = 1 };
     snprintf(h.name, sizeof h.name, "h");
     h.types[0]   = any_type(g);
     g->var_count = 0;
@@ -289,7 +291,8 @@ static void define_template(Gen *g, int number)
     push_name(g, "n", KN_NONE);
     push_symbol(g, &f);
     refill(g);
-    emit(g, "def t%d(f, n) { h(x, ..) = if bool(f(x, ..)) then %s(f(x + n, ..)) else ", number, kn_type_name(h.types[0]));
+    emit(g, "def t%d(f, n) { h(x, ..) = if bool(f(x, ..)) then %s(f(x + n, ..)) else ", number,
+         kn_type_name(h.types[0]));
     expression(g, h.types[0]);
     push_symbol(g, &h);
     made.types[0] = any_type(g);
@@ -309,9 +312,9 @@ static void define_template(Gen *g, int number)
 /* r[0](x) = …  repeat n in 1..4 { r[n](x) = … r[n-1](…) … } */
 static void define_family(Gen *g, int number)
 {
-    Symbol    s     = { .rank = some_rank(g), .components = 1, .types = { any_type(g) } };
-    const int count = g->symbol_count;
-    const unsigned n = 1 + pick(g, 3);
+    Symbol         s     = { .rank = some_rank(g), .components = 1, .types = { any_type(g) } };
+    const int      count = g->symbol_count;
+    const unsigned n     = 1 + pick(g, 3);
     name_dims(g, &s);
     g->var_count = 0;
     for (int d = 0; d < s.rank; d++)

@@ -6,19 +6,21 @@
  *     //@ param k 3
  *     //@ output out 2:4 0:1         the box asked for; of every component if it is a tuple
  *
- * check.h reads these and runs the program; any other user can append a schedule to the text. The same choices give the same program for ever
- * on one version of this file. Sizes are small and odd: 0 to 3, primes, boxes that do not begin at 0.
+ * check.h reads these and runs the program; any other user can append a schedule to the text. The same choices give the
+ * same program for ever on one version of this file. Sizes are small and odd: 0 to 3, primes, boxes that do not begin
+ * at 0.
  *
- * Every index is bounded and every self reference legal by construction, so a program that Kiln refuses for another reason than the
- * size of its regions shows a mistake, of Kiln or of the generator. No NaN is looked at bit by bit: which NaN it is is not said. */
+ * Every index is bounded and every self reference legal by construction, so a program that Kiln refuses for another
+ * reason than the size of its regions shows a mistake, of Kiln or of the generator. No NaN is looked at bit by bit:
+ * which NaN it is is not said. */
 #ifndef KILN_TESTS_FUZZ_GENERATE_H
 #define KILN_TESTS_FUZZ_GENERATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where choices come from: first the bytes (may be none; libFuzzer mutates them), then, if `seed` is not 0, a generator of random
- * numbers; else every further choice is the first one, which is the simplest. */
+/* Where choices come from: first the bytes (may be none; libFuzzer mutates them), then, if `seed` is not 0, a generator
+ * of random numbers; else every further choice is the first one, which is the simplest. */
 typedef struct Choices {
     const uint8_t *bytes;
     size_t         size, at;

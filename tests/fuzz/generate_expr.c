@@ -9,10 +9,22 @@
 
 enum { ON_BOOL = 1, ON_INT = 2, ON_FLOAT = 4, ON_NUMBER = ON_INT | ON_FLOAT, ON_ANY = 7 };
 
-static bool is_float(kn_type t) { return t >= KN_F16; }
-static bool is_int(kn_type t) { return t >= KN_U8 && t <= KN_I64; }
-static bool is_signed(kn_type t) { return t >= KN_I8 && t <= KN_I64; }
-static int  width(kn_type t) { return (int)kn_type_size(t); }
+static bool is_float(kn_type t)
+{
+    return t >= KN_F16;
+}
+static bool is_int(kn_type t)
+{
+    return t >= KN_U8 && t <= KN_I64;
+}
+static bool is_signed(kn_type t)
+{
+    return t >= KN_I8 && t <= KN_I64;
+}
+static int width(kn_type t)
+{
+    return (int)kn_type_size(t);
+}
 
 static unsigned class_of(kn_type t)
 {
@@ -22,8 +34,8 @@ static unsigned class_of(kn_type t)
 /* Small integers and f32 come more often than the rest, as in real programs. */
 kn_type any_type(Gen *g)
 {
-    static const kn_type types[] = { KN_I32, KN_U8,  KN_F32, KN_U16, KN_I32, KN_U8,  KN_F32, KN_BOOL, KN_U32,
-                                     KN_U64, KN_I8,  KN_I16, KN_I64, KN_F16, KN_BF16, KN_F64 };
+    static const kn_type types[] = { KN_I32, KN_U8,  KN_F32, KN_U16, KN_I32, KN_U8,  KN_F32,  KN_BOOL,
+                                     KN_U32, KN_U64, KN_I8,  KN_I16, KN_I64, KN_F16, KN_BF16, KN_F64 };
     return types[pick(g, sizeof types / sizeof *types)];
 }
 
@@ -68,7 +80,8 @@ static kn_type same_width(kn_type t, bool want_signed)
 
 void weak_literal(Gen *g, kn_type t)
 {
-    static const char *const floats[] = { "1.0", "0.5", "0.0", "2.25", "0.1", "3", "1e10", "1e-3", "100.0", "65504.0", "1e-40", "pi", "inf", "nan" };
+    static const char *const floats[] = { "1.0",  "0.5",   "0.0",     "2.25",  "0.1", "3",   "1e10",
+                                          "1e-3", "100.0", "65504.0", "1e-40", "pi",  "inf", "nan" };
     if (t == KN_BOOL) {
         emit(g, "%s", pick(g, 2) ? "true" : "false");
         return;
@@ -77,14 +90,14 @@ void weak_literal(Gen *g, kn_type t)
         emit(g, "%s%s", chance(g, 20) ? "-" : "", floats[pick(g, sizeof floats / sizeof *floats)]);
         return;
     }
-    const int      bits = 8 * width(t) - is_signed(t);
-    const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    const int            bits    = 8 * width(t) - is_signed(t);
+    const uint64_t       most    = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
     static const uint8_t small[] = { 1, 0, 2, 3, 5, 7, 10, 100 };
     const char          *sign    = is_signed(t) ? "-" : "";
     switch (pick(g, 8)) {
-    case 5:  emit(g, "%s%u", sign, small[pick(g, 8)]); break;
-    case 6:  emit(g, "%llu", (unsigned long long)most); break;
-    case 7:  emit(g, "%s%llu", sign, (unsigned long long)(is_signed(t) ? most + 1 : most / 2 + 1)); break;
+    case 5: emit(g, "%s%u", sign, small[pick(g, 8)]); break;
+    case 6: emit(g, "%llu", (unsigned long long)most); break;
+    case 7: emit(g, "%s%llu", sign, (unsigned long long)(is_signed(t) ? most + 1 : most / 2 + 1)); break;
     default: emit(g, "%u", small[pick(g, 8)]); break;
     }
 }
@@ -180,7 +193,10 @@ static void index_shift(Gen *g)
     emit_offset(g);
 }
 
-static void index_constant(Gen *g) { emit(g, "%d", offset(g)); }
+static void index_constant(Gen *g)
+{
+    emit(g, "%d", offset(g));
+}
 
 static void index_stride(Gen *g)
 {
@@ -241,7 +257,10 @@ static void index_remainder(Gen *g)
     emit(g, ") %% %u", divisor(g));
 }
 
-static void index_byte(Gen *g) { expression(g, pick(g, 4) ? KN_U8 : KN_I8); }
+static void index_byte(Gen *g)
+{
+    expression(g, pick(g, 4) ? KN_U8 : KN_I8);
+}
 
 static void index_mask(Gen *g)
 {
@@ -254,7 +273,7 @@ static void index_choice(Gen *g)
 {
     emit(g, "(if ");
     expression(g, KN_BOOL);
-    emit(g, " then i32(");              /* a byte and a constant would meet at the byte */
+    emit(g, " then i32("); /* a byte and a constant would meet at the byte */
     index_expression(g);
     emit(g, ") else i32(");
     index_expression(g);
@@ -302,7 +321,7 @@ void index_expression(Gen *g)
 static void callee(Gen *g, const Symbol *s)
 {
     static const char *const kinds[] = { "edge", "mirror", "mirror_interior", "wrap", "constant" };
-    bool can = s->rank > 0 && !s->has_rest && !g->in_formula;
+    bool                     can     = s->rank > 0 && !s->has_rest && !g->in_formula;
     for (int d = 0; d < s->rank; d++)
         can = can && s->dims[d];
     if (!can || !chance(g, s->is_input ? 75 : 15)) {
@@ -333,8 +352,8 @@ static void component_of(Gen *g, const Symbol *s, int c)
         emit(g, ".%d", c);
 }
 
-/* A read of the function that is being updated: at the very point in every free dimension, or in one dimension of the left side a known number
- * of steps away from all that is written now. */
+/* A read of the function that is being updated: at the very point in every free dimension, or in one dimension of the
+ * left side a known number of steps away from all that is written now. */
 static void self_read(Gen *g, kn_type t)
 {
     const Self   *self  = g->self;
@@ -409,8 +428,8 @@ static void guarded_read(Gen *g, kn_type t)
     }
     emit(g, "if ");
     for (int d = 0; d < s->rank; d++)
-        emit(g, pick(g, 2) ? "%sat%d >= %s.%s.min && at%d <= %s.%s.max" : "%s!(at%d < %s.%s.min || at%d > %s.%s.max)", d ? " && " : "", n + d,
-             s->name, s->dims[d], n + d, s->name, s->dims[d]);
+        emit(g, pick(g, 2) ? "%sat%d >= %s.%s.min && at%d <= %s.%s.max" : "%s!(at%d < %s.%s.min || at%d > %s.%s.max)",
+             d ? " && " : "", n + d, s->name, s->dims[d], n + d, s->name, s->dims[d]);
     emit(g, " then %s(", kn_type_name(t));
     emit(g, "%s(", s->name);
     for (int d = 0; d < s->rank; d++)
@@ -423,7 +442,7 @@ static void guarded_read(Gen *g, kn_type t)
 static void dimension(Gen *g, kn_type t)
 {
     static const char *const fields[] = { "extent", "min", "max" };
-    const Symbol *s = g->symbol_count ? &g->symbols[pick(g, (uint32_t)g->symbol_count)] : NULL;
+    const Symbol            *s        = g->symbol_count ? &g->symbols[pick(g, (uint32_t)g->symbol_count)] : NULL;
     if (!s || !s->is_input || !s->rank) {
         variable(g, t);
         return;
@@ -532,9 +551,10 @@ static void integer_function(Gen *g, kn_type t)
 
 static void float_function(Gen *g, kn_type t)
 {
-    static const char *const one[] = { "sqrt", "floor", "ceil", "round", "trunc", "abs", "exp", "log", "sin", "cos", "tan", "tanh", "erf", "rsqrt" };
+    static const char *const one[] = { "sqrt", "floor", "ceil", "round", "trunc", "abs", "exp",
+                                       "log",  "sin",   "cos",  "tan",   "tanh",  "erf", "rsqrt" };
     static const char *const two[] = { "pow", "atan2", "absd" }, *const three[] = { "fma", "lerp" };
-    const uint32_t           kind  = pick(g, 5);
+    const uint32_t kind = pick(g, 5);
     if (kind < 3) {
         const uint32_t f = pick(g, 14);
         emit(g, "%s(", one[f]);
@@ -639,7 +659,7 @@ static void let(Gen *g, kn_type t)
     emit(g, "{ let %s = ", name);
     expression(g, type);
     push_name(g, name, type);
-    emit(g, "  %s(", kn_type_name(t));          /* a value that begins with a parenthesis would be arguments of the let's */
+    emit(g, "  %s(", kn_type_name(t)); /* a value that begins with a parenthesis would be arguments of the let's */
     expression(g, t);
     emit(g, ") }");
     g->name_count = before;
@@ -658,22 +678,22 @@ void bounds(Gen *g)
     switch (pick(g, 8)) {
     case 5: emit(g, "%d..min(%s, 6) + %d", lo, some_var(g), n); break;
     case 6: emit(g, "%s - 1..%s + %d", g->var_count ? g->vars[0] : "1", g->var_count ? g->vars[0] : "2", n); break;
-    case 7:
-        emit(g, "max(%s, -3)..%d", some_var(g), n);
-        break;
+    case 7: emit(g, "max(%s, -3)..%d", some_var(g), n); break;
     default: emit(g, "%d..%d", lo, lo + n); break;
     }
 }
 
-/* sum(e for i in a..b, j in c..d where c), and for argmin one of its components. In an update it may read the function itself: then its bounds are constants, and no
- * variable hides one of the function's. */
+/* sum(e for i in a..b, j in c..d where c), and for argmin one of its components. In an update it may read the function
+ * itself: then its bounds are constants, and no variable hides one of the function's. */
 static void reduction(Gen *g, kn_type t)
 {
-    static const char *const numbers[] = { "sum", "min", "max", "product", "argmin", "argmax" }, *const bools[] = { "all", "any" };
+    static const char *const numbers[] = { "sum", "min", "max", "product", "argmin", "argmax" }, *const bools[] = {
+        "all", "any"
+    };
     static const char *const vars[] = { "i", "j", "k", "x" };
-    const uint32_t kind  = pick(g, t == KN_BOOL ? 2 : 6), first = pick(g, g->self ? 2 : 4);
-    const int      n     = 1 + (pick(g, 4) == 3), outer = g->var_count;
-    const bool     isarg = t != KN_BOOL && kind >= 4, index = isarg && t == KN_I32 && pick(g, 2);
+    const uint32_t           kind = pick(g, t == KN_BOOL ? 2 : 6), first = pick(g, g->self ? 2 : 4);
+    const int                n = 1 + (pick(g, 4) == 3), outer = g->var_count;
+    const bool               isarg = t != KN_BOOL && kind >= 4, index = isarg && t == KN_I32 && pick(g, 2);
     if (g->reductions > 1 || g->in_formula) {
         call(g, t);
         return;

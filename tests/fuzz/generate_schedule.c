@@ -86,7 +86,8 @@ static int deepest(Scheduler *s, const Chain *c)
     return depth;
 }
 
-/* The outermost level where storage may be, for something computed at `depth`: not across parallel or vector loops, rather. */
+/* The outermost level where storage may be, for something computed at `depth`: not across parallel or vector loops,
+ * rather. */
 static int outermost(Scheduler *s, const Chain *c, int depth)
 {
     const bool careless = chance(&s->g, CARELESS);
@@ -95,7 +96,8 @@ static int outermost(Scheduler *s, const Chain *c, int depth)
     return depth;
 }
 
-/* What is needed at all sizes together, or a little more on each side; nothing where these are far from each other, as all of it is computed. */
+/* What is needed at all sizes together, or a little more on each side; nothing where these are far from each other, as
+ * all of it is computed. */
 static void bound(Scheduler *s, const Func *f)
 {
     const Reach *reach = &s->reach[f->id];
@@ -109,10 +111,11 @@ static void bound(Scheduler *s, const Func *f)
 static void choose_storage(Scheduler *s, const Draft *f, bool slides)
 {
     static const char *const memories[] = { "heap", "stack", "register" };
-    const Func *func = f->func;
+    const Func              *func       = f->func;
     if (func->rank && slides && chance(&s->g, s->style->folds)) {
         directive(s, "fold_storage");
-        emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)], chance(&s->g, 30) ? 2 + (int)pick(&s->g, 9) : 8 << pick(&s->g, 3));
+        emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)],
+             chance(&s->g, 30) ? 2 + (int)pick(&s->g, 9) : 8 << pick(&s->g, 3));
     }
     if (func->rank && rarely(s)) {
         directive(s, "align_storage");
@@ -164,12 +167,14 @@ static bool same_arguments(const Func *f, const Func *g)
     return true;
 }
 
-/* The depth at which another function is computed that f can be computed with, by the loops around it; -1 if there is none. */
+/* The depth at which another function is computed that f can be computed with, by the loops around it; -1 if there is
+ * none. */
 static int depth_of_neighbour(Scheduler *s, const Draft *f, const Chain *c)
 {
     for (size_t id = (size_t)f->func->id + 1; id < s->p->funcs.count; id++) {
-        const Draft *o    = &s->drafts[id];
-        bool         same = (o->is_read || o->is_output) && !o->is_inlined && !o->is_silent && o->place.count <= c->count && same_arguments(f->func, o->func);
+        const Draft *o = &s->drafts[id];
+        bool same = (o->is_read || o->is_output) && !o->is_inlined && !o->is_silent && o->place.count <= c->count &&
+                    same_arguments(f->func, o->func);
         for (int i = 0; same && i < o->place.count; i++)
             same = o->place.at[i].loop == c->at[i].loop;
         if (same && !needs(s, o->func, f->func))
@@ -178,12 +183,15 @@ static int depth_of_neighbour(Scheduler *s, const Draft *f, const Chain *c)
     return -1;
 }
 
-/* compute_at and store_at, or root, at some of these loops; and what else is to be said of its storage. The depth at which it is computed. */
+/* compute_at and store_at, or root, at some of these loops; and what else is to be said of its storage. The depth at
+ * which it is computed. */
 static int place_in(Scheduler *s, const Draft *f, const Chain *c)
 {
     const Style *style = s->style;
-    const int    deep  = deepest(s, c), beside = chance(&s->g, style->beside) ? depth_of_neighbour(s, f, c) : -1;
-    const int    depth = f->is_prefetched || !chance(&s->g, style->at) ? 0 : chance(&s->g, style->deep) ? deep : (int)pick(&s->g, (uint32_t)deep + 1);
+    const int    deep = deepest(s, c), beside = chance(&s->g, style->beside) ? depth_of_neighbour(s, f, c) : -1;
+    const int    depth = f->is_prefetched || !chance(&s->g, style->at) ? 0
+                         : chance(&s->g, style->deep)                  ? deep
+                                                                       : (int)pick(&s->g, (uint32_t)deep + 1);
     const int    least = outermost(s, c, depth);
     int          store = depth;
     if (beside >= 0) {
@@ -248,7 +256,8 @@ static void place(Scheduler *s, Draft *f)
         return;
     }
     f->place = *c;
-    if (f->func->kind == FUNC_DEFINED && is_short(s, f->func) && !f->copy && !f->is_prefetched && chance(&s->g, s->style->inlines)) {
+    if (f->func->kind == FUNC_DEFINED && is_short(s, f->func) && !f->copy && !f->is_prefetched &&
+        chance(&s->g, s->style->inlines)) {
         f->is_inlined = true;
         directive(s, "inline");
         emit(&s->g, ")");
@@ -269,7 +278,8 @@ static const Draft *some_reader(Scheduler *s, const Draft *f)
         bool         reads  = false;
         for (int k = 0; k <= reader->func->update_count; k++)
             reads = reads || def_reads(s, &reader->defs[k], f->func, false);
-        if (reads && (reader->is_read || reader->is_output) && !reader->is_inlined && !reader->is_silent && !reader->is_with && (!found || chance(&s->g, 40)))
+        if (reads && (reader->is_read || reader->is_output) && !reader->is_inlined && !reader->is_silent &&
+            !reader->is_with && (!found || chance(&s->g, 40)))
             found = reader;
     }
     return found;
@@ -318,8 +328,8 @@ static void copy_loops(Scheduler *s, const Def *from)
     if (!text)
         return;
     memcpy(text, s->g.text + from->begin, size);
-    text[size] = 0;
-    const char *dot = strchr(text, '.');            /* after the function's name */
+    text[size]      = 0;
+    const char *dot = strchr(text, '.'); /* after the function's name */
     for (; dot && !s->is_begun; s->is_begun = true)
         emit(&s->g, "    %s", s->owner);
     if (dot)
@@ -334,9 +344,9 @@ static void compute_with(Scheduler *s, Draft *f)
         Draft      *o = &s->drafts[id];
         const Func *g = o->func;
         const Def  *d = &o->defs[0];
-        if (f->is_inlined || o->is_inlined || o->is_with || !(o->is_read || o->is_output) || f->func->update_count || g->update_count
-            || f->func->kind != FUNC_DEFINED || g->kind != FUNC_DEFINED || !d->is_plain || !d->count || !same_place(f, o)
-            || !same_arguments(f->func, g) || needs(s, g, f->func))
+        if (f->is_inlined || o->is_inlined || o->is_with || !(o->is_read || o->is_output) || f->func->update_count ||
+            g->update_count || f->func->kind != FUNC_DEFINED || g->kind != FUNC_DEFINED || !d->is_plain || !d->count ||
+            !same_place(f, o) || !same_arguments(f->func, g) || needs(s, g, f->func))
             continue;
         f->defs[0].with   = d;
         f->defs[0].shared = (int)pick(&s->g, (uint32_t)d->count);
@@ -383,12 +393,18 @@ static void schedule_function(Scheduler *s, Draft *f)
 }
 
 /* The kinds of schedules; the first is the most frequent. */
+/* clang-format off */
 static const Style styles[] = {
-    { .name = "any", .silent = 8, .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20, .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
-    { .name = "sliding", .silent = 2, .beside = 20, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60, .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
-    { .name = "rare", .silent = 6, .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30, .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
-    { .name = "plain", .silent = 12, .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40, .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
+    { .name = "any", .silent = 8, .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20,
+      .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
+    { .name = "sliding", .silent = 2, .beside = 20, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60,
+      .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
+    { .name = "rare", .silent = 6, .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30,
+      .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
+    { .name = "plain", .silent = 12, .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40,
+      .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
 };
+/* clang-format on */
 
 static const Style *some_style(Gen *g)
 {
@@ -400,7 +416,7 @@ char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach)
 {
     const size_t count = p->funcs.count;
     Scheduler    s     = { .g = { .choices = c }, .p = p, .reach = reach, .drafts = calloc(count + 1, sizeof(Draft)) };
-    context_begin(p->cx);               /* what was run before may have used up the quota, which looking at expressions needs */
+    context_begin(p->cx); /* what was run before may have used up the quota, which looking at expressions needs */
     s.style = some_style(&s.g);
     for (size_t i = 0; i < count; i++) {
         Draft *f = &s.drafts[i];

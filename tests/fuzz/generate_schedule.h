@@ -1,8 +1,9 @@
 /* Random schedules for a pipeline: most of them legal, none of them sensible.
  *
- * The generator follows the loops of every definition through its own directives, so that names are always right, and knows enough of what is legal
- * (a function is computed outside of all that reads it, steps of a reduction keep their order, nothing is stored outside a parallel loop
- * that computes it) that most schedules are accepted. Now and then it does not care, so that refusals are tried too. */
+ * The generator follows the loops of every definition through its own directives, so that names are always right, and
+ * knows enough of what is legal (a function is computed outside of all that reads it, steps of a reduction keep their
+ * order, nothing is stored outside a parallel loop that computes it) that most schedules are accepted. Now and then it
+ * does not care, so that refusals are tried too. */
 #ifndef KILN_TESTS_FUZZ_GENERATE_SCHEDULE_H
 #define KILN_TESTS_FUZZ_GENERATE_SCHEDULE_H
 

@@ -1,4 +1,5 @@
-/* Random programs and the graph that schedulers work on: it is made wherever the regions are found, and for every tile its boxes hold those of the regions.
+/* Random programs and the graph that schedulers work on: it is made wherever the regions are found, and for every tile
+ * its boxes hold those of the regions.
  *
  *     graphs SEED COUNT [SECONDS]       COUNT programs from SEED on (0: from the clock), SECONDS at most */
 #include "cases.h"
@@ -37,7 +38,7 @@ static Box slot_box(const Slot *s, int margin)
 
 static void read_binding(Tiled *c, const Case *slots)
 {
-    enum { MARGIN = 8 };        /* inputs may be read a little outside of what their comment says */
+    enum { MARGIN = 8 }; /* inputs may be read a little outside of what their comment says */
     c->binding.input  = ARENA_ARRAY(&c->arena, Box, c->p->funcs.count);
     c->binding.output = ARENA_ARRAY(&c->arena, Box, c->p->outputs.count);
     c->binding.param  = ARENA_ARRAY(&c->arena, kn_scalar, c->p->params.count);
@@ -49,7 +50,7 @@ static void read_binding(Tiled *c, const Case *slots)
         if ((s = find_slot(slots, c->p->outputs.at[i].name)))
             c->binding.output[i] = slot_box(s, 0);
     for (size_t i = 0; i < c->p->params.count; i++) {
-        s = find_slot(slots, c->p->params.at[i]->name);
+        s                   = find_slot(slots, c->p->params.at[i]->name);
         const uint64_t v    = s ? s->number : 0;
         c->binding.param[i] = type_is_float(c->p->params.at[i]->type) ? kn_float((double)v) : kn_int((int64_t)v);
     }
@@ -63,7 +64,7 @@ static bool run_program(const char *name, const char *text)
     Tiled      c      = { .cx = context_with(&memory) };
     const Case slots  = read_comments(text);
     stages_register(c.cx);
-    c.p = kn_parse(c.cx, "fuzz.kiln", text, -1);
+    c.p       = kn_parse(c.cx, "fuzz.kiln", text, -1);
     bool made = false;
     if (c.p) {
         arena_init(&c.arena, c.cx);

@@ -59,14 +59,15 @@ static double short_value(uint16_t bits, int fraction)
     return e ? sign * ldexp((double)m + (1 << fraction), e - bias - fraction) : sign * ldexp(m, 1 - bias - fraction);
 }
 
-/* The nearest pattern, ties to the even one: patterns of one sign are ordered like their values, so a search by halves finds it. */
+/* The nearest pattern, ties to the even one: patterns of one sign are ordered like their values, so a search by halves
+ * finds it. */
 static uint16_t short_bits(double v, int fraction)
 {
     const uint16_t sign = signbit(v) ? 0x8000 : 0, infinite = (uint16_t)(((1 << (15 - fraction)) - 1) << fraction);
     if (isnan(v))
         return infinite | 1;
     v            = fabs(v);
-    uint16_t low = 0, high = infinite;      /* value(low) <= v < value(high), or v is infinite */
+    uint16_t low = 0, high = infinite; /* value(low) <= v < value(high), or v is infinite */
     if (isinf(v))
         return sign | infinite;
     while (high - low > 1) {
@@ -77,8 +78,9 @@ static uint16_t short_bits(double v, int fraction)
             high = middle;
     }
     /* The pattern after the largest finite one counts as if exponents went on. */
-    const double below = short_value(low, fraction), step = below - (low ? short_value((uint16_t)(low - 1), fraction) : -short_value(1, fraction));
-    const double above = high == infinite ? below + step : short_value(high, fraction);
+    const double below  = short_value(low, fraction),
+                 step   = below - (low ? short_value((uint16_t)(low - 1), fraction) : -short_value(1, fraction));
+    const double above  = high == infinite ? below + step : short_value(high, fraction);
     const double to_low = v - below, to_high = above - v;
     return sign | (to_low < to_high || (to_low == to_high && low % 2 == 0) ? low : high);
 }
@@ -88,10 +90,10 @@ enum { HALF = 10, BRAIN = 7 };
 Number number_float(kn_type type, double v)
 {
     switch (type) {
-    case KN_F16:  v = short_value(short_bits(v, HALF), HALF); break;
+    case KN_F16: v = short_value(short_bits(v, HALF), HALF); break;
     case KN_BF16: v = short_value(short_bits(v, BRAIN), BRAIN); break;
-    case KN_F32:  v = (float)v; break;
-    default:      break;
+    case KN_F32: v = (float)v; break;
+    default: break;
     }
     return (Number){ type, { .f = v } };
 }
@@ -105,12 +107,12 @@ Number number_load(kn_type type, const void *at)
     float  f;
     double d;
     switch (type) {
-    case KN_F16:  return number_float(type, short_value((uint16_t)bits, HALF));
+    case KN_F16: return number_float(type, short_value((uint16_t)bits, HALF));
     case KN_BF16: return number_float(type, short_value((uint16_t)bits, BRAIN));
-    case KN_F32:  memcpy(&f, at, sizeof f); return number_float(type, (double)f);
-    case KN_F64:  memcpy(&d, at, sizeof d); return number_float(type, d);
+    case KN_F32: memcpy(&f, at, sizeof f); return number_float(type, (double)f);
+    case KN_F64: memcpy(&d, at, sizeof d); return number_float(type, d);
     case KN_BOOL: return number_int(type, bits != 0);
-    default:      return number_int(type, bits);
+    default: return number_int(type, bits);
     }
 }
 
@@ -121,9 +123,9 @@ void number_store(Number a, void *at)
     switch (a.type) {
     case KN_F16:
     case KN_BF16: memcpy(at, &small, sizeof small); break;
-    case KN_F32:  memcpy(at, &f, sizeof f); break;
-    case KN_F64:  memcpy(at, &a.as.f, sizeof a.as.f); break;
-    default:      memcpy(at, &a.as.i, kn_type_size(a.type)); break;        /* little endian, as every machine of this test */
+    case KN_F32: memcpy(at, &f, sizeof f); break;
+    case KN_F64: memcpy(at, &a.as.f, sizeof a.as.f); break;
+    default: memcpy(at, &a.as.i, kn_type_size(a.type)); break; /* little endian, as every machine of this test */
     }
 }
 
@@ -210,33 +212,36 @@ static __int128 product(__int128 a, __int128 b)
 static bool apply_int(ExprOp op, kn_type from, __int128 a, __int128 b, __int128 c, __int128 *r)
 {
     switch (op) {
-    case EX_NEG:       *r = -a; break;
-    case EX_ADD:       *r = a + b; break;
-    case EX_SUB:       *r = a - b; break;
-    case EX_MUL:       *r = product(a, b); break;
-    case EX_DIV:       *r = b ? (a - remainder_of(a, b)) / b : 0; break;
-    case EX_MOD:       *r = remainder_of(a, b); break;
-    case EX_MIN:       *r = a < b ? a : b; break;
-    case EX_MAX:       *r = a > b ? a : b; break;
-    case EX_ABS:       *r = a < 0 ? -a : a; break;
-    case EX_ABSD:      *r = a < b ? b - a : a - b; break;
-    case EX_AVG_UP:    *r = (a + b + 1) >> 1; break;
-    case EX_AVG_DOWN:  *r = (a + b) >> 1; break;
-    case EX_MUL_SHIFT: *r = is_signed_int(from) || c < 0 ? scaled(product(a, b), -c)
-                                                         : c > 127 ? 0 : (__int128)(((unsigned __int128)a * (unsigned __int128)b) >> c); break;
-    case EX_POPCOUNT:  *r = ones(a, bits_of(from)); break;
-    case EX_CLZ:       *r = zeros_above(a, bits_of(from)); break;
-    case EX_SHL:       *r = scaled(a, b); break;
-    case EX_SHR:       *r = scaled(a, -b); break;
-    case EX_BIT_AND:   *r = a & b; break;
-    case EX_BIT_OR:    *r = a | b; break;
-    case EX_BIT_XOR:   *r = a ^ b; break;
-    case EX_BIT_NOT:   *r = ~a; break;
-    case EX_LT:        *r = a < b; break;
-    case EX_LE:        *r = a <= b; break;
-    case EX_EQ:        *r = a == b; break;
-    case EX_NE:        *r = a != b; break;
-    default:           return false;
+    case EX_NEG: *r = -a; break;
+    case EX_ADD: *r = a + b; break;
+    case EX_SUB: *r = a - b; break;
+    case EX_MUL: *r = product(a, b); break;
+    case EX_DIV: *r = b ? (a - remainder_of(a, b)) / b : 0; break;
+    case EX_MOD: *r = remainder_of(a, b); break;
+    case EX_MIN: *r = a < b ? a : b; break;
+    case EX_MAX: *r = a > b ? a : b; break;
+    case EX_ABS: *r = a < 0 ? -a : a; break;
+    case EX_ABSD: *r = a < b ? b - a : a - b; break;
+    case EX_AVG_UP: *r = (a + b + 1) >> 1; break;
+    case EX_AVG_DOWN: *r = (a + b) >> 1; break;
+    case EX_MUL_SHIFT:
+        *r = is_signed_int(from) || c < 0 ? scaled(product(a, b), -c)
+             : c > 127                    ? 0
+                                          : (__int128)(((unsigned __int128)a * (unsigned __int128)b) >> c);
+        break;
+    case EX_POPCOUNT: *r = ones(a, bits_of(from)); break;
+    case EX_CLZ: *r = zeros_above(a, bits_of(from)); break;
+    case EX_SHL: *r = scaled(a, b); break;
+    case EX_SHR: *r = scaled(a, -b); break;
+    case EX_BIT_AND: *r = a & b; break;
+    case EX_BIT_OR: *r = a | b; break;
+    case EX_BIT_XOR: *r = a ^ b; break;
+    case EX_BIT_NOT: *r = ~a; break;
+    case EX_LT: *r = a < b; break;
+    case EX_LE: *r = a <= b; break;
+    case EX_EQ: *r = a == b; break;
+    case EX_NE: *r = a != b; break;
+    default: return false;
     }
     return true;
 }
@@ -244,39 +249,45 @@ static bool apply_int(ExprOp op, kn_type from, __int128 a, __int128 b, __int128 
 /* ---- Floats ----------------------------------------------------------------------------- */
 
 /* Operators that round once: in float for what is not f64, in double for that. */
-#define ROUNDED(T, suffix)                                                       \
-    static bool apply_##suffix(ExprOp op, T a, T b, T c, double *r)              \
-    {                                                                            \
-        switch (op) {                                                            \
-        case EX_NEG:   *r = (double)-a; break;                                   \
-        case EX_ADD:   *r = (double)(T)(a + b); break;                           \
-        case EX_SUB:   *r = (double)(T)(a - b); break;                           \
-        case EX_MUL:   *r = (double)(T)(a * b); break;                           \
-        case EX_DIV:   *r = (double)(T)(a / b); break;                           \
-        case EX_MIN:   *r = (double)(a < b ? a : b); break;                      \
-        case EX_MAX:   *r = (double)(a > b ? a : b); break;                      \
-        case EX_ABS:   *r = (double)(signbit(a) ? -a : a); break;                \
-        case EX_SQRT:  *r = (double)(T)sqrt((double)a); break;                   \
-        case EX_RSQRT: *r = (double)(T)(1 / (T)sqrt((double)a)); break;          \
-        case EX_FMA:   *r = (double)FMA_##suffix(a, b, c); break;                \
-        default:       return false;                                             \
-        }                                                                        \
-        return true;                                                             \
+#define ROUNDED(T, suffix)                                                                                             \
+    static bool apply_##suffix(ExprOp op, T a, T b, T c, double *r)                                                    \
+    {                                                                                                                  \
+        switch (op) {                                                                                                  \
+        case EX_NEG: *r = (double)-a; break;                                                                           \
+        case EX_ADD: *r = (double)(T)(a + b); break;                                                                   \
+        case EX_SUB: *r = (double)(T)(a - b); break;                                                                   \
+        case EX_MUL: *r = (double)(T)(a * b); break;                                                                   \
+        case EX_DIV: *r = (double)(T)(a / b); break;                                                                   \
+        case EX_MIN: *r = (double)(a < b ? a : b); break;                                                              \
+        case EX_MAX: *r = (double)(a > b ? a : b); break;                                                              \
+        case EX_ABS: *r = (double)(signbit(a) ? -a : a); break;                                                        \
+        case EX_SQRT: *r = (double)(T)sqrt((double)a); break;                                                          \
+        case EX_RSQRT: *r = (double)(T)(1 / (T)sqrt((double)a)); break;                                                \
+        case EX_FMA: *r = (double)FMA_##suffix(a, b, c); break;                                                        \
+        default: return false;                                                                                         \
+        }                                                                                                              \
+        return true;                                                                                                   \
     }
 #define FMA_single fmaf
 #define FMA_double fma
+/* clang-format off */
 ROUNDED(float, single)
 ROUNDED(double, double)
+/* clang-format on */
 
 /* Those that are exact. */
 static bool apply_exact(ExprOp op, double a, double *r)
 {
     switch (op) {
     case EX_FLOOR: *r = floor(a); break;
-    case EX_CEIL:  *r = ceil(a); break;
+    case EX_CEIL: *r = ceil(a); break;
     case EX_TRUNC: *r = trunc(a); break;
-    case EX_ROUND: *r = fabs(a) >= 0x1p52 || isnan(a) ? a : copysign(fabs(a) - floor(fabs(a)) == 0.5 ? 2 * floor((fabs(a) + 1) / 2) : floor(fabs(a) + 0.5), a); break;
-    default:       return false;
+    case EX_ROUND:
+        *r = fabs(a) >= 0x1p52 || isnan(a)
+                 ? a
+                 : copysign(fabs(a) - floor(fabs(a)) == 0.5 ? 2 * floor((fabs(a) + 1) / 2) : floor(fabs(a) + 0.5), a);
+        break;
+    default: return false;
     }
     return true;
 }
@@ -288,7 +299,7 @@ static bool compare_float(ExprOp op, double a, double b, bool *r)
     case EX_LE: *r = a <= b; break;
     case EX_EQ: *r = a == b; break;
     case EX_NE: *r = !(a == b); break;
-    default:    return false;
+    default: return false;
     }
     return true;
 }
@@ -310,7 +321,7 @@ bool number_apply(ExprOp op, kn_type type, int count, const Number *n, Number *o
     if (!is_float(from)) {
         __int128   r;
         const bool known = apply_int(op, from, number_value(a), number_value(b), number_value(c), &r);
-        *out = number_int(type, known ? r : 0);
+        *out             = number_int(type, known ? r : 0);
         return known;
     }
     bool   truth;
@@ -319,8 +330,11 @@ bool number_apply(ExprOp op, kn_type type, int count, const Number *n, Number *o
         *out = number_int(KN_BOOL, truth);
         return true;
     }
-    const bool known = apply_exact(op, a.as.f, &r)
-                    || (from == KN_F64 ? apply_double(op, a.as.f, b.as.f, c.as.f, &r) : apply_single(op, (float)a.as.f, (float)b.as.f, (float)c.as.f, &r));
-    *out = number_float(type, !known ? 0 : from == KN_F64 ? r : (double)(float)r);     /* f16 and bf16: computed in f32, then rounded */
+    const bool known = apply_exact(op, a.as.f, &r) ||
+                       (from == KN_F64 ? apply_double(op, a.as.f, b.as.f, c.as.f, &r)
+                                       : apply_single(op, (float)a.as.f, (float)b.as.f, (float)c.as.f, &r));
+    *out = number_float(type, !known           ? 0
+                              : from == KN_F64 ? r
+                                               : (double)(float)r); /* f16 and bf16: computed in f32, then rounded */
     return known;
 }

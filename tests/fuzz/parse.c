@@ -1,5 +1,5 @@
-/* The parser, the checks, the formatter, schedules and formulas, on any bytes: no crash, no leak, no endless loop. The first byte says what
- * the rest is. What can be said about any text at all:
+/* The parser, the checks, the formatter, schedules and formulas, on any bytes: no crash, no leak, no endless loop. The
+ * first byte says what the rest is. What can be said about any text at all:
  *
  *   - a program that is formatted means the same, and formatting again changes nothing
  *   - formatting keeps every character that is not white space, in order
@@ -69,8 +69,9 @@ static void format_program(kn_context *cx, kn_pipeline *p, const char *text, siz
         return;
     demand(q != NULL, "a program is wrong after kn_format", once);
     for (int view = KN_VIEW_FUNCS; view <= KN_VIEW_SCHEDULE; view++) {
-        char *shown = strdup(kn_show(p, (kn_view)view));        /* a view stays until the next call only */
-        demand(shown && !strcmp(shown, kn_show(q, (kn_view)view)), "a program means something else after kn_format", text);
+        char *shown = strdup(kn_show(p, (kn_view)view)); /* a view stays until the next call only */
+        demand(shown && !strcmp(shown, kn_show(q, (kn_view)view)), "a program means something else after kn_format",
+               text);
         free(shown);
     }
 }
@@ -99,9 +100,10 @@ static void try_schedule(kn_context *cx, const char *text, size_t size)
     kn_pipeline *q     = kn_parse(cx, "host.kiln", host, -1);
     const char  *shown = kn_show(p, KN_VIEW_SCHEDULE);
     demand(shown != NULL, "a schedule cannot be shown", text);
-    char *once = strdup(shown);         /* a view stays until the next call only */
+    char *once = strdup(shown); /* a view stays until the next call only */
     demand(once != NULL, "no memory", text);
-    demand(kn_schedule_parse(q, "shown.sched", once, -1) == KN_OK, "a schedule that was shown does not read back", once);
+    demand(kn_schedule_parse(q, "shown.sched", once, -1) == KN_OK, "a schedule that was shown does not read back",
+           once);
     demand(!strcmp(once, kn_show(q, KN_VIEW_SCHEDULE)), "a schedule that was shown reads back as another", once);
     free(once);
 }
@@ -109,9 +111,9 @@ static void try_schedule(kn_context *cx, const char *text, size_t size)
 static void try_formula(kn_context *cx, const char *text, size_t size)
 {
     static const char *const dims[] = { "x", "y" };
-    char         data[7 * 5];
-    char        *formula = malloc(size + 1);
-    kn_buffer    b       = kn_buffer_dense(data, KN_U8, 2, (const int32_t[]){ 7, 5 });
+    char                     data[7 * 5];
+    char                    *formula = malloc(size + 1);
+    kn_buffer                b       = kn_buffer_dense(data, KN_U8, 2, (const int32_t[]){ 7, 5 });
     if (!formula)
         return;
     memcpy(formula, text, size);
@@ -125,8 +127,9 @@ static void try_formula(kn_context *cx, const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const ways[])(kn_context *cx, const char *text, size_t size) = { try_program, try_schedule, try_formula };
-    kn_context *cx = context_new();
+    static void (*const ways[])(kn_context * cx, const char *text, size_t size) = { try_program, try_schedule,
+                                                                                    try_formula };
+    kn_context *cx                                                              = context_new();
     if (!cx)
         return 0;
     const char *text = (const char *)data;

@@ -1,9 +1,10 @@
 /* What a pipeline means, straight from the definition.
  *
- * For a point p of f and an update u the free variables are p's own coordinates. So u's writes to p are, in lexicographic order of its
- * reduction variables, the steps s within the bounds and the condition at which args(s) = p. A self reference at step s is the value
- * f(q) had just before: of q's writes by u the last one at a step < s, else what u found there. Histories are extended as far as asked for, and no
- * further: that is what makes recurrences and time loops well founded. */
+ * For a point p of f and an update u the free variables are p's own coordinates. So u's writes to p are, in
+ * lexicographic order of its reduction variables, the steps s within the bounds and the condition at which args(s) = p.
+ * A self reference at step s is the value f(q) had just before: of q's writes by u the last one at a step < s, else
+ * what u found there. Histories are extended as far as asked for, and no further: that is what makes recurrences and
+ * time loops well founded. */
 #include "pointwise.h"
 #include "expansion.h"
 
@@ -24,7 +25,7 @@ typedef struct Write {
 typedef struct History {
     Write  *writes;
     int     count, capacity;
-    bool    done;                       /* all steps are known; else those before `next` */
+    bool    done; /* all steps are known; else those before `next` */
     bool    begun;
     int64_t next[MOST_RVARS];
 } History;
@@ -34,8 +35,8 @@ struct Point {
     Point      *chain;
     const Func *func;
     int64_t     at[KN_MAX_RANK];
-    Number     *pure;                   /* NULL until known */
-    History    *history;                /* per update */
+    Number     *pure;    /* NULL until known */
+    History    *history; /* per update */
 };
 
 typedef struct Block Block;
@@ -61,9 +62,9 @@ struct Pointwise {
 /* Where an expression is evaluated: the point, and if it belongs to an update the step. */
 typedef struct Spot {
     const Point   *point;
-    const Update  *update;              /* NULL: the pure definition */
-    int            index;               /* of the update */
-    int            bound;               /* reduction variables that have a value */
+    const Update  *update; /* NULL: the pure definition */
+    int            index;  /* of the update */
+    int            bound;  /* reduction variables that have a value */
     const int64_t *step;
 } Spot;
 
@@ -98,7 +99,7 @@ static Point *find_point(Pointwise *pw, const Func *f, const int64_t *at)
         if (p->func == f && !memcmp(p->at, at, (size_t)f->rank * sizeof *at))
             return p;
     Point *p = remember(pw, sizeof *p);
-    *p       = (Point){ .chain = *head, .func = f, .history = remember(pw, sizeof(History) * ((size_t)f->update_count + 1)) };
+    *p = (Point){ .chain = *head, .func = f, .history = remember(pw, sizeof(History) * ((size_t)f->update_count + 1)) };
     memcpy(p->at, at, (size_t)f->rank * sizeof *at);
     *head = p;
     return p;
@@ -120,8 +121,8 @@ static int64_t index_at(Pointwise *pw, const Spot *place, const Expr *e)
     return evaluate(pw, place, e).as.i;
 }
 
-/* The next step of the domain: variable i has a value (or, if `fresh`, begins at its lower bound), those after it begin anew. Where a range is empty or
- * exhausted, the variable before goes on. False: there are no more. */
+/* The next step of the domain: variable i has a value (or, if `fresh`, begins at its lower bound), those after it begin
+ * anew. Where a range is empty or exhausted, the variable before goes on. False: there are no more. */
 static bool settle(Pointwise *pw, Spot *place, int64_t *step, int i, bool fresh)
 {
     const Update *u = place->update;
@@ -130,8 +131,8 @@ static bool settle(Pointwise *pw, Spot *place, int64_t *step, int i, bool fresh)
         spend(pw);
         place->bound     = i;
         const int64_t lo = index_at(pw, place, u->rvars[i].lo), hi = index_at(pw, place, u->rvars[i].hi);
-        step[i]          = fresh ? lo : step[i] + 1;
-        fresh            = step[i] < hi;
+        step[i] = fresh ? lo : step[i] + 1;
+        fresh   = step[i] < hi;
         i += fresh ? 1 : -1;
     }
     return i >= 0;
@@ -145,7 +146,8 @@ static bool reads(const Expr *e)
     return yes;
 }
 
-/* Is the place that this step writes to another one, as far as the arguments show that do (or do not) read something? */
+/* Is the place that this step writes to another one, as far as the arguments show that do (or do not) read
+ * something? */
 static bool elsewhere(Pointwise *pw, const Spot *place, bool that_read)
 {
     const Update *u = place->update;
@@ -155,8 +157,8 @@ static bool elsewhere(Pointwise *pw, const Spot *place, bool that_read)
     return false;
 }
 
-/* Does this step write to the point? Then what. The condition may guard the arguments, so they come after it; but what goes elsewhere is of no concern
- * here, and its condition need not be looked at. */
+/* Does this step write to the point? Then what. The condition may guard the arguments, so they come after it; but what
+ * goes elsewhere is of no concern here, and its condition need not be looked at. */
 static void run_step(Pointwise *pw, Spot *place, History *h)
 {
     const Update *u = place->update;
@@ -182,13 +184,13 @@ static void run_step(Pointwise *pw, Spot *place, History *h)
 /* Makes the writes of update `index` to the point known, up to but not including `until` (NULL: all). */
 static void extend(Pointwise *pw, Point *p, int index, const int64_t *until)
 {
-    History *h     = &p->history[index];
-    Spot    place = { .point = p, .update = &p->func->updates[index], .index = index };
-    const int n    = place.update->rvar_count;
+    History  *h     = &p->history[index];
+    Spot      place = { .point = p, .update = &p->func->updates[index], .index = index };
+    const int n     = place.update->rvar_count;
     if (!h->begun) {
-        h->begun = true;
+        h->begun                 = true;
         int64_t step[MOST_RVARS] = { 0 };
-        h->done = !settle(pw, &place, step, 0, true);
+        h->done                  = !settle(pw, &place, step, 0, true);
         memcpy(h->next, step, sizeof step);
     }
     while (!h->done && (!until || before(h->next, until, n))) {
@@ -196,7 +198,7 @@ static void extend(Pointwise *pw, Point *p, int index, const int64_t *until)
         memcpy(step, h->next, sizeof step);
         place.step = step;
         run_step(pw, &place, h);
-        h->done     = !settle(pw, &place, step, n - 1, false);
+        h->done = !settle(pw, &place, step, n - 1, false);
         memcpy(h->next, step, sizeof step);
     }
 }
@@ -205,7 +207,7 @@ static const Number *pure_values(Pointwise *pw, Point *p)
 {
     if (!p->pure) {
         const Spot place  = { .point = p };
-        Number     *values = remember(pw, sizeof(Number) * (size_t)p->func->component_count);
+        Number    *values = remember(pw, sizeof(Number) * (size_t)p->func->component_count);
         for (int c = 0; c < p->func->component_count; c++)
             values[c] = evaluate(pw, &place, p->func->values[c]);
         p->pure = values;
@@ -267,8 +269,9 @@ static Number read_input(Pointwise *pw, const Spot *place, const Func *f, const 
     for (int d = 0; d < f->rank; d++) {
         const int64_t step = at[d] - b->dim[d].min;
         if (step < 0 || step >= b->dim[d].extent)
-            give_up(pw, POINTWISE_OUTSIDE, "`%s` at (%lld, %lld …), %s %d, reads `%s` outside: dimension %d at %lld", place->point->func->name,
-                    (long long)place->point->at[0], (long long)place->point->at[1], place->update ? "update" : "pure", place->index, f->name, d, (long long)at[d]);
+            give_up(pw, POINTWISE_OUTSIDE, "`%s` at (%lld, %lld …), %s %d, reads `%s` outside: dimension %d at %lld",
+                    place->point->func->name, (long long)place->point->at[0], (long long)place->point->at[1],
+                    place->update ? "update" : "pure", place->index, f->name, d, (long long)at[d]);
         offset += step * b->dim[d].stride;
     }
     return number_load(b->type, (const char *)b->data + offset * (int64_t)kn_type_size(b->type));
@@ -294,14 +297,14 @@ static Number leaf(Pointwise *pw, const Spot *place, const Expr *e)
 {
     const kn_buffer *b = e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT ? pw->inputs[e->u.call.func->id] : NULL;
     switch ((ExprOp)e->op) {
-    case EX_INT:        return number_int(e->type, e->type == KN_U64 ? (__int128)(uint64_t)e->u.i : e->u.i);
-    case EX_FLOAT:      return number_float(e->type, e->u.f);
-    case EX_VAR:        return variable(place, e);
-    case EX_PARAM:      return parameter(pw, e);
-    case EX_DIM_MIN:    return number_int(e->type, b->dim[e->u.call.index].min);
+    case EX_INT: return number_int(e->type, e->type == KN_U64 ? (__int128)(uint64_t)e->u.i : e->u.i);
+    case EX_FLOAT: return number_float(e->type, e->u.f);
+    case EX_VAR: return variable(place, e);
+    case EX_PARAM: return parameter(pw, e);
+    case EX_DIM_MIN: return number_int(e->type, b->dim[e->u.call.index].min);
     case EX_DIM_EXTENT: return number_int(e->type, b->dim[e->u.call.index].extent);
-    case EX_CALL:       return call(pw, place, e);
-    default:            give_up(pw, POINTWISE_UNKNOWN, "`%s` is not known", expr_op_table[e->op].name);
+    case EX_CALL: return call(pw, place, e);
+    default: give_up(pw, POINTWISE_UNKNOWN, "`%s` is not known", expr_op_table[e->op].name);
     }
 }
 

@@ -14,10 +14,10 @@
 #include <time.h>
 
 typedef struct Tally {
-    const char *program;        /* the path of this one, for the command that repeats a failure */
-    int    passed, failed, skipped, compared, formulas;
-    double slowest;
-    uint64_t slow_seed;
+    const char *program; /* the path of this one, for the command that repeats a failure */
+    int         passed, failed, skipped, compared, formulas;
+    double      slowest;
+    uint64_t    slow_seed;
 } Tally;
 
 static char *program_of(uint64_t seed)
@@ -87,7 +87,7 @@ static void run_file(Tally *t, const char *path)
 
 int main(int argc, char **argv)
 {
-    Tally t = { .program = argv[0] };
+    Tally t   = { .program = argv[0] };
     char *end = NULL;
     setvbuf(stdout, NULL, _IOLBF, 0);
     uint64_t seed = argc > 1 ? strtoull(argv[1], &end, 10) : 0;
@@ -106,8 +106,10 @@ int main(int argc, char **argv)
         long done = 0;
         for (; done < most && t.failed < 20 && seconds_now() - begin < limit; done++)
             run_seed(&t, seed + (uint64_t)done);
-        printf("%ld programs and %d formulas in %.1f s: %d compared point by point, %d skipped; the slowest, seed %llu, took %.2f s\n", done, t.formulas,
-               seconds_now() - begin, t.compared, t.skipped, (unsigned long long)t.slow_seed, t.slowest);
+        printf("%ld programs and %d formulas in %.1f s: %d compared point by point, %d skipped; the slowest, seed "
+               "%llu, took %.2f s\n",
+               done, t.formulas, seconds_now() - begin, t.compared, t.skipped, (unsigned long long)t.slow_seed,
+               t.slowest);
     } else {
         for (int i = 1; i < argc; i++)
             run_file(&t, argv[i]);

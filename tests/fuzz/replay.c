@@ -17,7 +17,8 @@ int main(int argc, char **argv)
         uint8_t     *data = malloc(MOST);
         const size_t size = data ? fread(data, 1, MOST, file) : 0;
         fclose(file);
-        uint8_t *exact = malloc(size + !size);      /* no byte more than there is, so that a sanitizer sees a read behind the end */
+        uint8_t *exact =
+            malloc(size + !size); /* no byte more than there is, so that a sanitizer sees a read behind the end */
         for (size_t k = 0; exact && k < size; k++)
             exact[k] = data[k];
         free(data);

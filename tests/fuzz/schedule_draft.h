@@ -1,5 +1,5 @@
-/* What the two halves of the generator of schedules share: schedule_loops.c (the loops of a definition) and generate_schedule.c (where functions are
- * computed and stored). */
+/* What the two halves of the generator of schedules share: schedule_loops.c (the loops of a definition) and
+ * generate_schedule.c (where functions are computed and stored). */
 #ifndef KILN_TESTS_FUZZ_SCHEDULE_DRAFT_H
 #define KILN_TESTS_FUZZ_SCHEDULE_DRAFT_H
 
@@ -12,17 +12,17 @@ typedef struct Loop {
     char    name[NAME_SIZE];
     bool    is_reduction;
     bool    is_parallel, is_vector;
-    bool    is_closed;          /* followed by loops without a name: nothing is computed inside */
-    int64_t extent;             /* where it is known; else 0 */
+    bool    is_closed; /* followed by loops without a name: nothing is computed inside */
+    int64_t extent;    /* where it is known; else 0 */
 } Loop;
 
 /* One definition and its loops, outermost first. */
 typedef struct Def Def;
 struct Def {
-    const Func   *func;         /* of a copy: what it copies */
-    const char   *name;         /* "f", "f.stage" */
-    const Update *update;       /* NULL: the pure one */
-    int           index;        /* -1: the pure one */
+    const Func   *func;   /* of a copy: what it copies */
+    const char   *name;   /* "f", "f.stage" */
+    const Update *update; /* NULL: the pure one */
+    int           index;  /* -1: the pure one */
     Loop          loops[MOST_LOOPS];
     int           count;
     bool          is_known;     /* the order of the loops */
@@ -31,10 +31,11 @@ struct Def {
     bool          has_vector;   /* one of its loops, or a part of one, is a vector */
     bool          is_changed;   /* loops are not those of its variables any more */
     bool          is_open;      /* functions may be computed in its loops */
-    bool          is_plain;     /* its directives are those between these places of the text, and make the same loops of another with its arguments */
-    size_t        begin, end;
-    const Def    *with;         /* its loops down to `shared` are those of that one */
-    int           shared;
+    bool is_plain; /* its directives are those between these places of the text, and make the same loops of another with
+                      its arguments */
+    size_t     begin, end;
+    const Def *with; /* its loops down to `shared` are those of that one */
+    int        shared;
 };
 
 /* A loop of a definition, on the way from the root inwards. */
@@ -51,39 +52,40 @@ typedef struct Chain {
 /* One function. */
 typedef struct Draft {
     const Func *func;
-    Def        *defs;           /* 1 + update_count */
-    Chain       place;          /* the loops around where it is computed; of an inlined one, around all that read it */
-    Chain       readers;        /* the loops around all that read it */
+    Def        *defs;    /* 1 + update_count */
+    Chain       place;   /* the loops around where it is computed; of an inlined one, around all that read it */
+    Chain       readers; /* the loops around all that read it */
     bool        is_read, is_output, is_inlined;
-    bool        is_with;        /* it runs in the loops of another */
-    bool        is_silent;      /* nothing is said of it */
-    bool        is_prefetched;  /* it is to be stored, and read as it is */
-    Def        *copy;           /* f.stage, which one of its readers reads in its place; NULL: there is none */
+    bool        is_with;       /* it runs in the loops of another */
+    bool        is_silent;     /* nothing is said of it */
+    bool        is_prefetched; /* it is to be stored, and read as it is */
+    Def        *copy;          /* f.stage, which one of its readers reads in its place; NULL: there is none */
     char        copy_name[40];
 } Draft;
 
 /* How often, in percent, a schedule does what. */
 typedef struct Style {
     const char *name;
-    uint8_t     silent;                         /* a function is not spoken of */
-    uint8_t     beside;                         /* computed where another is that it can be computed with */
-    uint8_t     inlines, at, deep;              /* else inlined; computed in a loop; of these, in the innermost one possible */
-    uint8_t     stores, outermost, folds;       /* stored outside that; of these, as far out as possible; folded */
-    uint8_t     rare;                           /* each of: stage, specialize, bound, align_bounds, prefetch, store_in, … */
-    uint8_t     loops;                          /* a definition has other loops than its variables */
-    uint8_t     reductions;                     /* rfactor, separate, atomic, of what they are for */
+    uint8_t     silent;            /* a function is not spoken of */
+    uint8_t     beside;            /* computed where another is that it can be computed with */
+    uint8_t     inlines, at, deep; /* else inlined; computed in a loop; of these, in the innermost one possible */
+    uint8_t     stores, outermost, folds; /* stored outside that; of these, as far out as possible; folded */
+    uint8_t     rare;                     /* each of: stage, specialize, bound, align_bounds, prefetch, store_in, … */
+    uint8_t     loops;                    /* a definition has other loops than its variables */
+    uint8_t     reductions;               /* rfactor, separate, atomic, of what they are for */
 } Style;
 
 typedef struct Scheduler {
     Gen          g;
     kn_pipeline *p;
-    const Reach *reach;         /* by function id, as are: */
+    const Reach *reach; /* by function id, as are: */
     Draft       *drafts;
     const Style *style;
     int          numbered;
-    const char  *owner;         /* the chain of directives that is being written: its function, its update, and if it has begun */
-    int          update;
-    bool         is_begun;
+    const char
+        *owner; /* the chain of directives that is being written: its function, its update, and if it has begun */
+    int  update;
+    bool is_begun;
 } Scheduler;
 
 /* ---- Writing chains of directives ---- */

@@ -79,13 +79,15 @@ static SelfSearch self_reads(Scheduler *s, const Func *f, const Update *u)
 static bool is_combination(const Func *f, const Update *u)
 {
     static const ExprOp operations[] = { EX_ADD, EX_MUL, EX_MIN, EX_MAX, EX_SUB };
-    bool all = true;
+    bool                all          = true;
     for (int c = 0; c < f->component_count; c++) {
-        const Expr *e = u->values[c];
+        const Expr *e     = u->values[c];
         bool        known = false;
         for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
             known = known || e->op == operations[i];
-        all = all && known && ((e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f) || (e->args[1]->op == EX_CALL && e->args[1]->u.call.func == f));
+        all = all && known &&
+              ((e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f) ||
+               (e->args[1]->op == EX_CALL && e->args[1]->u.call.func == f));
     }
     return all;
 }
@@ -100,7 +102,12 @@ static void add_loop(Def *d, const char *name, bool is_reduction)
 
 void begin_def(Scheduler *s, Def *d, const Func *f, int index)
 {
-    *d = (Def){ .func = f, .name = f->name, .update = index >= 0 ? &f->updates[index] : NULL, .index = index, .is_known = index < 0, .is_open = true };
+    *d = (Def){ .func     = f,
+                .name     = f->name,
+                .update   = index >= 0 ? &f->updates[index] : NULL,
+                .index    = index,
+                .is_known = index < 0,
+                .is_open  = true };
     for (int i = 0; d->update && i < d->update->rvar_count; i++)
         add_loop(d, d->update->rvars[i].name, true);
     for (int k = f->rank - 1; k >= 0; k--)
@@ -108,8 +115,8 @@ void begin_def(Scheduler *s, Def *d, const Func *f, int index)
             add_loop(d, f->args[k], false);
     if (d->update) {
         const SelfSearch self = self_reads(s, f, d->update);
-        d->other_points = self.other_points;
-        d->combines     = self.own_place && !self.other_place && is_combination(f, d->update);
+        d->other_points       = self.other_points;
+        d->combines           = self.own_place && !self.other_place && is_combination(f, d->update);
     }
 }
 
@@ -173,7 +180,7 @@ static void divide(Def *d, int at, const char *outer, const char *inner, int64_t
     snprintf(d->loops[at].name, NAME_SIZE, "%s", outer);
     snprintf(d->loops[at + 1].name, NAME_SIZE, "%s", inner);
     d->loops[at + 1].extent = factor;
-    d->is_changed = true;
+    d->is_changed           = true;
 }
 
 static void split(Scheduler *s, Def *d)
@@ -192,9 +199,11 @@ static void split(Scheduler *s, Def *d)
 /* Two neighbours; their parts go outer, outer, inner, inner. */
 static void tile(Scheduler *s, Def *d)
 {
-    const int at = d->count > 2 ? (int)pick(&s->g, (uint32_t)d->count - 1) : 0, fx = some_factor(&s->g), fy = some_factor(&s->g);
-    char      xo[NAME_SIZE], yo[NAME_SIZE], xi[NAME_SIZE], yi[NAME_SIZE];
-    if (d->count < 2 || d->count > MOST_LOOPS - 3 || d->loops[at].is_reduction != d->loops[at + 1].is_reduction || d->loops[at].is_reduction)
+    const int at = d->count > 2 ? (int)pick(&s->g, (uint32_t)d->count - 1) : 0, fx = some_factor(&s->g),
+              fy = some_factor(&s->g);
+    char xo[NAME_SIZE], yo[NAME_SIZE], xi[NAME_SIZE], yi[NAME_SIZE];
+    if (d->count < 2 || d->count > MOST_LOOPS - 3 || d->loops[at].is_reduction != d->loops[at + 1].is_reduction ||
+        d->loops[at].is_reduction)
         return;
     s->numbered++;
     part_name(s, &d->loops[at + 1], "o", xo);
@@ -207,7 +216,7 @@ static void tile(Scheduler *s, Def *d)
     emit_tail(s, d);
     divide(d, at + 1, xo, xi, fx);
     divide(d, at, yo, yi, fy);
-    const Loop kept = d->loops[at + 1];
+    const Loop kept  = d->loops[at + 1];
     d->loops[at + 1] = d->loops[at + 2];
     d->loops[at + 2] = kept;
 }
@@ -217,7 +226,8 @@ static void fuse(Scheduler *s, Def *d)
     const int at = d->count > 1 ? (int)pick(&s->g, (uint32_t)d->count - 1) : 0;
     if (d->count < 2 || (d->loops[at].is_reduction != d->loops[at + 1].is_reduction && !chance(&s->g, CARELESS)))
         return;
-    Loop *outer = &d->loops[at], *inner = &d->loops[at + 1], fused = { .is_reduction = outer->is_reduction || inner->is_reduction };
+    Loop *outer = &d->loops[at], *inner = &d->loops[at + 1],
+         fused = { .is_reduction = outer->is_reduction || inner->is_reduction };
     s->numbered++;
     part_name(s, inner, "f", fused.name);
     fused.extent = outer->extent * inner->extent;
@@ -350,8 +360,9 @@ static void choose_kinds(Scheduler *s, Def *d)
 static void specialize(Scheduler *s, Def *d)
 {
     const kn_pipeline *p = s->p;
-    const Func        *input = p->funcs.count && p->funcs.at[0]->kind == FUNC_INPUT && p->funcs.at[0]->rank ? p->funcs.at[0] : NULL;
-    Def                version = *d;
+    const Func        *input =
+        p->funcs.count && p->funcs.at[0]->kind == FUNC_INPUT && p->funcs.at[0]->rank ? p->funcs.at[0] : NULL;
+    Def version = *d;
     if (p->params.count && p->params.at[0]->type == KN_I32) {
         directive(s, "specialize");
         emit(&s->g, "%s > %u)", p->params.at[0]->name, (unsigned)pick(&s->g, 6));
@@ -381,7 +392,8 @@ static void prefetch(Scheduler *s, const Def *d)
         }
 }
 
-/* Partial results along a reduction loop, or along one part of it; then the loops of the partial results, and where they are computed. */
+/* Partial results along a reduction loop, or along one part of it; then the loops of the partial results, and where
+ * they are computed. */
 static void factor(Scheduler *s, Def *d)
 {
     const char *of = d->update->rvars[pick(&s->g, (uint32_t)d->update->rvar_count)].name;
@@ -395,7 +407,8 @@ static void factor(Scheduler *s, Def *d)
     }
     directive(s, "rfactor");
     emit(&s->g, "%s, w%d)", part, number);
-    static const char *const kinds[] = { "vectorize(w%d, 4)", "parallel(w%d)", "unroll(w%d, 2)", "vectorize(w%d, 3, tail: guard)" };
+    static const char *const kinds[] = { "vectorize(w%d, 4)", "parallel(w%d)", "unroll(w%d, 2)",
+                                         "vectorize(w%d, 3, tail: guard)" };
     if (chance(&s->g, 60)) {
         emit(&s->g, ".");
         emit(&s->g, kinds[pick(&s->g, 4)], number);
@@ -422,12 +435,14 @@ static bool may_separate(const Def *d)
     return d->func->rank && d->update->rvar_count > 1;
 }
 
-/* Sums over all reduction variables but one, stored somewhere; they are inlined, or left to the default, or have loops of their own. */
+/* Sums over all reduction variables but one, stored somewhere; they are inlined, or left to the default, or have loops
+ * of their own. */
 static void separate(Scheduler *s, Def *d)
 {
-    static const char *const kinds[] = { "vectorize(%s, 4)", "parallel(%s)", "unroll(%s, 2)", "vectorize(%s, 8, tail: guard)" };
-    const char *x = d->func->args[0];
-    char        name[64];
+    static const char *const kinds[] = { "vectorize(%s, 4)", "parallel(%s)", "unroll(%s, 2)",
+                                         "vectorize(%s, 8, tail: guard)" };
+    const char              *x       = d->func->args[0];
+    char                     name[64];
     directive(s, "separate");
     emit(&s->g, "%s)", d->update->rvars[pick(&s->g, (uint32_t)d->update->rvar_count)].name);
     if (chance(&s->g, 60)) {
@@ -447,13 +462,26 @@ static void separate(Scheduler *s, Def *d)
         }
     snprintf(name, sizeof name, "%.40s.separate.sum", d->name);
     switch (pick(&s->g, 4)) {
-    case 0: speak_of(s, name, -1); directive(s, "inline"); emit(&s->g, ")"); end_chain(s); break;
-    case 1: speak_of(s, name, 0); directive(s, "vectorize"); emit(&s->g, "%s, 4)", x); end_chain(s); break;
+    case 0:
+        speak_of(s, name, -1);
+        directive(s, "inline");
+        emit(&s->g, ")");
+        end_chain(s);
+        break;
+    case 1:
+        speak_of(s, name, 0);
+        directive(s, "vectorize");
+        emit(&s->g, "%s, 4)", x);
+        end_chain(s);
+        break;
     default: break;
     }
 }
 
-bool rarely(Scheduler *s) { return chance(&s->g, s->style->rare); }
+bool rarely(Scheduler *s)
+{
+    return chance(&s->g, s->style->rare);
+}
 
 void schedule_loops(Scheduler *s, Def *d)
 {

@@ -1,19 +1,21 @@
 /* Random pipelines with random schedules at random sizes, compared with the interpreter (check_schedule.h).
  *
  *     schedules SEED COUNT [SECONDS]     COUNT fresh pipelines from SEED on (0: from the clock), SECONDS at most
- *     schedules [--execute] FILE …       programs with a schedule, as they are kept in regressions/; --execute: not compiled
- *     schedules --print CASE             a case, as such a file: SEED.SCHEDULE.SIZE, as a failure names it, or SEED for its first
- *     schedules --refused SEED COUNT     why schedules were refused, each reason on a line
- *     schedules --made SEED COUNT [SECONDS]   only schedules that the schedulers make
- *     schedules --compiled …             every schedule compiled, none executed: what scripts/campaign runs
- *     schedules --used …                 the same, and where compiled code was not used, that is a failure
- *     schedules --here FILE              one program, in this process, for a debugger
+ *     schedules [--execute] FILE …       programs with a schedule, as they are kept in regressions/; --execute: not
+ *     compiled schedules --print CASE             a case, as such a file: SEED.SCHEDULE.SIZE, as a failure names it, or
+ *     SEED for its first schedules --refused SEED COUNT     why schedules were refused, each reason on a line schedules
+ *     --made SEED COUNT [SECONDS]   only schedules that the schedulers make schedules --compiled …             every
+ *     schedule compiled, none executed: what scripts/campaign runs schedules --used …                 the same, and
+ *     where compiled code was not used, that is a failure schedules --here FILE              one program, in this
+ *     process, for a debugger
  *
- * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made for some machine and for one of the
- * sizes or for none, and with DRAFTS random drafts: these must not be refused, nor take longer than the budget to make. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
- * strides, parameters); it counts when it was executed and every value of every output was compared. One schedule in COMPILE_EVERY is also compiled, and
- * run at all sizes; where kn_run would then interpret nevertheless is counted, by family. A case that fails is printed,
- * with the command that repeats it; `tests/fuzz/minimize CASE build/tests/fuzz-schedules` makes it short.
+ * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made
+ * for some machine and for one of the sizes or for none, and with DRAFTS random drafts: these must not be refused, nor
+ * take longer than the budget to make. A case is a pipeline, a schedule and a size (boxes of the outputs and inputs,
+ * strides, parameters); it counts when it was executed and every value of every output was compared. One schedule in
+ * COMPILE_EVERY is also compiled, and run at all sizes; where kn_run would then interpret nevertheless is counted, by
+ * family. A case that fails is printed, with the command that repeats it; `tests/fuzz/minimize CASE
+ * build/tests/fuzz-schedules` makes it short.
  *
  * The work is done by a process that is started again behind the case that it died of. */
 #include "check_schedule.h"
@@ -36,13 +38,14 @@
 
 enum { SIZES = 8, COMPILED_SIZES = 24, SCHEDULES = 4, DRAFTS = 2, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
 #ifdef __SANITIZE_ADDRESS__
-static const double BUDGET = 20;        /* seconds of a processor that making a schedule may take */
+static const double BUDGET = 20; /* seconds of a processor that making a schedule may take */
 #else
 static const double BUDGET = 2;
 #endif
 enum { MOST_SECONDS = 20 /* of a processor */, MOST_WAIT = 180 /* by the clock: it hangs */, MOST_FAILURES = 50 };
 
-/* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter: more are a failure. */
+/* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter:
+ * more are a failure. */
 enum { MOST_SLOW = 2, MOST_ASKING = 4 };
 
 /* Runs of compiled code, and calls that had to be interpreted. */
@@ -51,26 +54,26 @@ typedef struct Use {
 } Use;
 
 typedef struct Tally {
-    Use    uses[MOST_FAMILIES];         /* by family; behind the last: any program */
+    Use    uses[MOST_FAMILIES]; /* by family; behind the last: any program */
     long   pipelines, schedules, accepted, executed, compiled, compiled_schedules, asking_more, too_much, slow, failed;
-    double slowest, longest;            /* schedule to check, and to make */
+    double slowest, longest; /* schedule to check, and to make */
     char   slowest_name[48];
 } Tally;
 
 /* What the working process and the one that watches it both see. */
 typedef struct Shared {
     Tally          tally;
-    uint64_t       seed;                /* at work */
-    int            schedule;            /* -1: none yet */
+    uint64_t       seed;     /* at work */
+    int            schedule; /* -1: none yet */
     ScheduleReport report;
 } Shared;
 
 typedef struct Session {
     Shared     *shared;
-    const char *program, *option;       /* this one's path and option, for the command that repeats a failure */
+    const char *program, *option; /* this one's path and option, for the command that repeats a failure */
     bool        show_refusals, only_made, here;
-    int         sizes;                  /* of each pipeline */
-    unsigned    parts;                  /* what is checked; 0: of a file all, of a fresh schedule as parts_of says */
+    int         sizes; /* of each pipeline */
+    unsigned    parts; /* what is checked; 0: of a file all, of a fresh schedule as parts_of says */
     double      deadline;
 } Session;
 
@@ -111,9 +114,11 @@ static char *made_schedule(const Subject *s, uint64_t seed, int scheduler)
     char       machine[100];
     const int  size  = (int)choose(&c, 2 * (uint32_t)s->count);
     const Run *sizes = size < s->count ? &s->references[size] : NULL;
-    const int l1 = 1 << choose(&c, 6), l2 = l1 << choose(&c, 6);
-    snprintf(machine, sizeof machine, "cores=%d, vector_bits=%d, l1=%dk, l2=%dk, l3=16M", 1 << choose(&c, 5), 128 << choose(&c, 3), l1, l2);
-    const char *text = kn_schedule_make(s->p, kn_scheduler_get(scheduler).name, machine, NULL, sizes ? sizes->args : NULL, sizes ? sizes->count : 0);
+    const int  l1 = 1 << choose(&c, 6), l2 = l1 << choose(&c, 6);
+    snprintf(machine, sizeof machine, "cores=%d, vector_bits=%d, l1=%dk, l2=%dk, l3=16M", 1 << choose(&c, 5),
+             128 << choose(&c, 3), l1, l2);
+    const char *text = kn_schedule_make(s->p, kn_scheduler_get(scheduler).name, machine, NULL,
+                                        sizes ? sizes->args : NULL, sizes ? sizes->count : 0);
     return text ? strdup(text) : NULL;
 }
 
@@ -146,7 +151,7 @@ static void print_case(const Subject *s, const char *program, const char *schedu
     for (const char *line = program; *line; line += strcspn(line, "\n"), line += *line == '\n')
         if (!comments || strncmp(line, "//@", 3))
             printf("%.*s\n", (int)strcspn(line, "\n"), line);
-    const bool block = schedule && !strncmp(schedule, "schedule", 8);        /* what schedulers make is none yet */
+    const bool block = schedule && !strncmp(schedule, "schedule", 8); /* what schedulers make is none yet */
     if (schedule)
         printf(block ? "%s" : "schedule {\n%s}\n", schedule);
     free(comments);
@@ -155,7 +160,7 @@ static void print_case(const Subject *s, const char *program, const char *schedu
 /* "SEED.SCHEDULE.SIZE", the last two 0 if they are not there. */
 static void print_named(const Session *session, const char *name)
 {
-    unsigned long long seed = 0;
+    unsigned long long seed   = 0;
     int                number = 0, size = 0;
     ScheduleReport     report;
     sscanf(name, "%llu.%d.%d", &seed, &number, &size);
@@ -235,11 +240,12 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
     const double   begin  = seconds_now();
     const unsigned parts  = parts_of(session, seed, number);
     char           name[48];
-    shared->schedule = number;
+    shared->schedule       = number;
     const clock_t started  = clock();
     char         *schedule = schedule_of(s, seed, number);
     const double  taken    = (double)(clock() - started) / CLOCKS_PER_SEC;
-    Verdict       verdict  = schedule ? subject_check(s, schedule, -1, parts, &shared->report) : fail_making(s, &shared->report);
+    Verdict       verdict =
+        schedule ? subject_check(s, schedule, -1, parts, &shared->report) : fail_making(s, &shared->report);
     if (number >= SCHEDULES && verdict != PROGRAM_FAILED)
         verdict = judge_made(shared, taken, verdict);
     snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)seed, number, shared->report.size);
@@ -308,12 +314,14 @@ static bool ended_well(pid_t child, ScheduleReport *report)
     return false;
 }
 
-/* Says what the working process has died of, and prints the case, in a process of its own. A schedule may make any amount of work: a slow one is only counted. */
+/* Says what the working process has died of, and prints the case, in a process of its own. A schedule may make any
+ * amount of work: a slow one is only counted. */
 static void say_death(Session *session)
 {
     Shared *shared = session->shared;
     char    name[48];
-    snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)shared->seed, shared->schedule, shared->schedule < 0 ? 0 : shared->report.size);
+    snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)shared->seed, shared->schedule,
+             shared->schedule < 0 ? 0 : shared->report.size);
     shared->tally.schedules += shared->schedule >= 0;
     if (!strcmp(shared->report.report.kind, "timeout")) {
         shared->tally.slow++;
@@ -366,7 +374,8 @@ static double processor_seconds(void)
 {
     struct rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
-    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 static double percent_interpreted(const Use *u)
@@ -400,7 +409,8 @@ static long cases_of(const Tally *t)
 static void say_tally(Tally *t, double seconds)
 {
     if (t->asking_more > 20 + t->executed * MOST_ASKING / 100) {
-        printf("FAILED: %ld of %ld cases asked for more of an input than the interpreter\n", t->asking_more, t->executed + t->asking_more);
+        printf("FAILED: %ld of %ld cases asked for more of an input than the interpreter\n", t->asking_more,
+               t->executed + t->asking_more);
         t->failed++;
     }
     if (t->slow > 3 + t->schedules * MOST_SLOW / 1000) {
@@ -413,8 +423,10 @@ static void say_tally(Tally *t, double seconds)
            "%ld executed, %ld compiled (%ld schedules)\n",
            t->pipelines, t->schedules, t->accepted, t->accepted * 100 / (t->schedules + !t->schedules), cases, seconds,
            processor_seconds() * 1e3 / (double)(cases + !cases), t->executed, t->compiled, t->compiled_schedules);
-    printf("not compared: %ld cases that asked for more of an input than the interpreter, %ld with too many steps; %ld schedules took too long; the slowest, "
-           "%s, took %.2f s; made in %.3f s of a processor at most\n", t->asking_more, t->too_much, t->slow, t->slowest_name, t->slowest, t->longest);
+    printf("not compared: %ld cases that asked for more of an input than the interpreter, %ld with too many steps; %ld "
+           "schedules took too long; the slowest, "
+           "%s, took %.2f s; made in %.3f s of a processor at most\n",
+           t->asking_more, t->too_much, t->slow, t->slowest_name, t->slowest, t->longest);
     say_uses(t);
 }
 
@@ -427,7 +439,8 @@ static void run_seeds(Session *session, uint64_t seed, long pipelines, double li
     printf("seed %llu\n", (unsigned long long)seed);
     session->deadline = begin + limit;
     for (long done = 0; done < pipelines && goes_on(session); done += BATCH)
-        run_batch(session, seed + (uint64_t)done, seed + (uint64_t)(pipelines - done < BATCH ? pipelines : done + BATCH));
+        run_batch(session, seed + (uint64_t)done,
+                  seed + (uint64_t)(pipelines - done < BATCH ? pipelines : done + BATCH));
     say_tally(&session->shared->tally, seconds_now() - begin);
     printf("%ld passed, %ld failed\n", cases_of(t), t->failed);
 }
@@ -438,8 +451,8 @@ static void run_seeds(Session *session, uint64_t seed, long pipelines, double li
 static bool check_text(const char *text, unsigned parts, ScheduleReport *report)
 {
     static const uint64_t layouts[] = { 2, 3, 101, 1 };
-    Subject *s  = subject_new(text, NULL, 0, report);
-    bool     ok = !*report->report.kind;
+    Subject              *s         = subject_new(text, NULL, 0, report);
+    bool                  ok        = !*report->report.kind;
     for (size_t i = 0; s->count && !s->cases[0].layout && i < sizeof layouts / sizeof *layouts; i++)
         subject_add_layout(s, layouts[i]);
     if (ok && s->count)
@@ -473,9 +486,11 @@ static bool run_file(Session *session, const char *path)
         ok = ended_well(child, report) && session->shared->schedule == 1;
     }
     if (!ok)
-        printf("FAILED %s: %s: %s\n%s\n", path, report->report.kind ? report->report.kind : "", report->report.text, text);
+        printf("FAILED %s: %s: %s\n%s\n", path, report->report.kind ? report->report.kind : "", report->report.text,
+               text);
     else if (!report->executed && !report->compiled)
-        printf("%s: nothing was compared: %s\n", path, report->asks_more ? "it asks for more of an input than the interpreter" : report->refusal);
+        printf("%s: nothing was compared: %s\n", path,
+               report->asks_more ? "it asks for more of an input than the interpreter" : report->refusal);
     if (file)
         fclose(file);
     free(text);

@@ -20,7 +20,8 @@ typedef enum Scale { USUAL, TINY } Scale;
 /* An extent of a dimension: a long one, or at most `LONG`. */
 static int some_extent(Choices *c, Scale scale, bool is_long)
 {
-    static const uint8_t many[] = { 13, 16, 17, 9, 11, 15, 19, 23, 31, 33, 32, 37, 10, 14 }, few[] = { 3, 1, 2, 5, 7, 4, 8, 6 };
+    static const uint8_t many[] = { 13, 16, 17, 9, 11, 15, 19, 23, 31, 33, 32, 37, 10, 14 },
+                         few[]  = { 3, 1, 2, 5, 7, 4, 8, 6 };
     if (scale == TINY)
         return (int)choose(c, 4);
     if (choose(c, 60) == 59)

@@ -16,9 +16,9 @@ typedef struct Counted {
     kn_pipeline  *p;
     Arena         arena;
     Program      *program;
-    int           vector_bits;          /* of the default schedule's vectors; 0: as usual */
-    kn_buffer     port[MOST_PORTS];     /* inputs, then outputs, in the order of the program; dense, in the context */
-    kn_arg        args[MOST_PORTS];     /* the same, for kn_run and kn_bounds */
+    int           vector_bits;      /* of the default schedule's vectors; 0: as usual */
+    kn_buffer     port[MOST_PORTS]; /* inputs, then outputs, in the order of the program; dense, in the context */
+    kn_arg        args[MOST_PORTS]; /* the same, for kn_run and kn_bounds */
     int           count;
     ExecuteCounts counts;
 } Counted;
@@ -34,9 +34,10 @@ static inline void counted_lower(void *arg)
 }
 
 /* False after a failed check. The last schedule given counts. */
-static inline bool counted_begin_bits(Counted *c, kn_context *cx, const char *name, const char *text, const char *schedule, int vector_bits)
+static inline bool counted_begin_bits(Counted *c, kn_context *cx, const char *name, const char *text,
+                                      const char *schedule, int vector_bits)
 {
-    *c   = (Counted){ .cx = cx, .p = kn_parse(cx, name, text, -1), .vector_bits = vector_bits };
+    *c = (Counted){ .cx = cx, .p = kn_parse(cx, name, text, -1), .vector_bits = vector_bits };
     CHECK(c->p && kn_schedule_parse(c->p, "test.sched", schedule, -1) == KN_OK, "%s: %s", name, kn_error_text(cx));
     arena_init(&c->arena, cx);
     context_begin(cx);
@@ -59,7 +60,8 @@ static inline void counted_end(Counted *c)
     kn_pipeline_free(c->p);
 }
 
-/* Buffers with the output's mins and extents as given and inputs with noise in them: with these extents, or, if that is NULL, as large as they need be. */
+/* Buffers with the output's mins and extents as given and inputs with noise in them: with these extents, or, if that is
+ * NULL, as large as they need be. */
 static inline bool counted_buffers(Counted *c, const int32_t *min, const int32_t *extent, const int32_t *input)
 {
     kn_module       *m = kn_compile(c->p, &(kn_options){ .interpret = true });
@@ -74,7 +76,8 @@ static inline bool counted_buffers(Counted *c, const int32_t *min, const int32_t
             c->args[c->count++] = (kn_arg){ port.name, .buffer = b };
             *b                  = (kn_buffer){ .type = port.type, .rank = port.rank };
             for (int d = 0; d < port.rank; d++)
-                b->dim[d] = kind == KN_INPUT ? (kn_dim){ 0, input ? input[d] : 0, 0 } : (kn_dim){ min[d], extent[d], 0 };
+                b->dim[d] =
+                    kind == KN_INPUT ? (kn_dim){ 0, input ? input[d] : 0, 0 } : (kn_dim){ min[d], extent[d], 0 };
         }
     const int inputs = c->program->port_count - 1;
     if (!input && kn_bounds(m, c->args + inputs, 1, &regions, &region_count) == KN_OK)

@@ -39,8 +39,9 @@ static inline const char *accepted_text(GraphOf *o, const Draft *d)
     Text out;
     text_init(&out, &o->arena);
     draft_print(&out, d);
-    CHECK(kn_schedule_parse(o->p, "test.sched", text_string(&out), -1) == KN_OK && kn_show_code(o->p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL), "%s\n%s",
-          kn_error_text(o->cx), text_string(&out));
+    CHECK(kn_schedule_parse(o->p, "test.sched", text_string(&out), -1) == KN_OK &&
+              kn_show_code(o->p, KN_VIEW_PLAN, &(kn_options){ .scheduler = "none" }, NULL),
+          "%s\n%s", kn_error_text(o->cx), text_string(&out));
     return text_string(&out);
 }
 

@@ -1,4 +1,5 @@
-/* Random tiles of an output, and the boxes that they need of every stage: by the graph of the schedulers, and by the analysis of regions. */
+/* Random tiles of an output, and the boxes that they need of every stage: by the graph of the schedulers, and by the
+ * analysis of regions. */
 #ifndef KILN_TESTS_GRAPH_TILES_H
 #define KILN_TESTS_GRAPH_TILES_H
 
@@ -14,7 +15,7 @@ typedef struct Tiled {
     Graph        graph;
     Binding      binding;
     bool         ok;
-    int          compared, exact;       /* boxes */
+    int          compared, exact; /* boxes */
 } Tiled;
 
 static inline int64_t random_below(int64_t n)
@@ -31,7 +32,8 @@ static inline Box random_tile(const Box *all, int rank)
 {
     Box tile = *all;
     for (int d = 0; d < rank; d++) {
-        const int64_t extent = all->max[d] - all->min[d] + 1, most = random_below(3) ? (extent < 70 ? extent : 70) : extent;
+        const int64_t extent = all->max[d] - all->min[d] + 1,
+                      most   = random_below(3) ? (extent < 70 ? extent : 70) : extent;
         const int64_t size   = random_below(4) ? 1 + random_below(most) : most;
         tile.min[d]          = all->min[d] + random_below(extent - size + 1);
         tile.max[d]          = tile.min[d] + size - 1;
@@ -49,9 +51,9 @@ typedef struct Tile {
 
 static inline void tile_regions(void *arg)
 {
-    Tile    *t = arg;
-    Binding  b = t->c->binding;
-    b.output   = ARENA_ARRAY(&t->c->arena, Box, t->c->p->outputs.count);
+    Tile   *t = arg;
+    Binding b = t->c->binding;
+    b.output  = ARENA_ARRAY(&t->c->arena, Box, t->c->p->outputs.count);
     for (size_t i = 0; i < t->c->p->outputs.count; i++)
         b.output[i].max[0] = -1;
     b.output[t->output] = t->box;
@@ -80,7 +82,8 @@ static inline void mark_exact(const Graph *g, const bool *given, bool *exact)
 }
 
 /* false: said why */
-static inline bool compare_boxes(const char *name, const Tile *t, const Box *boxes, const bool *exact, const bool *given)
+static inline bool compare_boxes(const char *name, const Tile *t, const Box *boxes, const bool *exact,
+                                 const bool *given)
 {
     const Graph *g = &t->c->graph;
     for (int i = 0; i < g->stage_count; i++) {
@@ -93,8 +96,9 @@ static inline bool compare_boxes(const char *name, const Tile *t, const Box *box
         for (int d = 0; d < s->rank; d++) {
             const bool contains = boxes[i].min[d] <= r->box.min[d] && boxes[i].max[d] >= r->box.max[d];
             const bool equals   = boxes[i].min[d] == r->box.min[d] && boxes[i].max[d] == r->box.max[d];
-            CHECK(contains && (equals || !exact[i]), "%s: %s along %s: %lld..%lld, the regions say %lld..%lld", name, s->func->name, s->func->args[d],
-                  (long long)boxes[i].min[d], (long long)boxes[i].max[d], (long long)r->box.min[d], (long long)r->box.max[d]);
+            CHECK(contains && (equals || !exact[i]), "%s: %s along %s: %lld..%lld, the regions say %lld..%lld", name,
+                  s->func->name, s->func->args[d], (long long)boxes[i].min[d], (long long)boxes[i].max[d],
+                  (long long)r->box.min[d], (long long)r->box.max[d]);
             if (!contains || (!equals && exact[i]))
                 return false;
         }
@@ -117,9 +121,10 @@ static inline bool test_tile(const char *name, Tiled *c, int output)
         return true;
     const Graph *g     = &c->graph;
     const int    stage = g->of_func[c->p->outputs.at[output].func->id];
-    bool        *given = calloc((size_t)g->stage_count, 1), *member = malloc((size_t)g->stage_count), *exact = calloc((size_t)g->stage_count, 1);
-    Box         *boxes = calloc((size_t)g->stage_count, sizeof *boxes);
-    Tile         t     = { .c = c, .output = output, .box = random_tile(&c->binding.output[output], g->stages[stage].rank) };
+    bool        *given = calloc((size_t)g->stage_count, 1), *member = malloc((size_t)g->stage_count),
+         *exact = calloc((size_t)g->stage_count, 1);
+    Box *boxes  = calloc((size_t)g->stage_count, sizeof *boxes);
+    Tile t      = { .c = c, .output = output, .box = random_tile(&c->binding.output[output], g->stages[stage].rank) };
     memset(member, true, (size_t)g->stage_count);
     given[stage] = true;
     boxes[stage] = t.box;

@@ -1,6 +1,7 @@
 /* The graphs of Jangda and Bondhugula 2020, Tables 1 and 9: from text, or by the recursion that makes them.
  *
- * The text: a stage per line or per `;`,  name <- name name …,  what is read before what reads it; `!` after a name: a reduction, which shares no group. Inputs are not named. */
+ * The text: a stage per line or per `;`,  name <- name name …,  what is read before what reads it; `!` after a name: a
+ * reduction, which shares no group. Inputs are not named. */
 #ifndef KILN_TESTS_GROUP_GRAPHS_H
 #define KILN_TESTS_GROUP_GRAPHS_H
 
@@ -86,14 +87,19 @@ static inline void sketch_text(Sketch *k, const char *text)
     }
 }
 
-#define harris_text \
-    "Ix; Iy; Ixx <- Ix; Iyy <- Iy; Ixy <- Ix Iy; Sxx <- Ixx; Syy <- Iyy; Sxy <- Ixy; det <- Sxx Syy Sxy; trace <- Sxx Syy; harris <- det trace"
+#define harris_text                                                                                                    \
+    "Ix; Iy; Ixx <- Ix; Iyy <- Iy; Ixy <- Ix Iy; Sxx <- Ixx; Syy <- Iyy; Sxy <- Ixy; det <- Sxx Syy Sxy; trace <- "    \
+    "Sxx Syy; harris <- det trace"
 
-#define camera_text \
-    "denoised; deinterleaved <- denoised; g_gr <- deinterleaved; r_r <- deinterleaved; b_b <- deinterleaved; g_gb <- deinterleaved; g_r <- g_gr g_gb; g_b <- g_gr g_gb\n" \
-    "r_gr <- g_gr g_r r_r; b_gr <- g_gr g_b b_b; r_gb <- g_gb g_r r_r; b_gb <- g_gb g_b b_b; r_b <- g_b g_r r_r; b_r <- g_r g_b b_b\n" \
-    "red_x1 <- r_gr r_r; red_x2 <- r_b r_gb; red <- red_x1 red_x2; green_x1 <- g_gr g_r; green_x2 <- g_b g_gb; green <- green_x1 green_x2\n" \
-    "blue_x1 <- b_gr b_r; blue_x2 <- b_b b_gb; blue <- blue_x1 blue_x2; matrix; corrected <- matrix red green blue; curveLUT; process <- curveLUT corrected"
+#define camera_text                                                                                                    \
+    "denoised; deinterleaved <- denoised; g_gr <- deinterleaved; r_r <- deinterleaved; b_b <- deinterleaved; g_gb <- " \
+    "deinterleaved; g_r <- g_gr g_gb; g_b <- g_gr g_gb\n"                                                              \
+    "r_gr <- g_gr g_r r_r; b_gr <- g_gr g_b b_b; r_gb <- g_gb g_r r_r; b_gb <- g_gb g_b b_b; r_b <- g_b g_r r_r; b_r " \
+    "<- g_r g_b b_b\n"                                                                                                 \
+    "red_x1 <- r_gr r_r; red_x2 <- r_b r_gb; red <- red_x1 red_x2; green_x1 <- g_gr g_r; green_x2 <- g_b g_gb; green " \
+    "<- green_x1 green_x2\n"                                                                                           \
+    "blue_x1 <- b_gr b_r; blue_x2 <- b_b b_gb; blue <- blue_x1 blue_x2; matrix; corrected <- matrix red green blue; "  \
+    "curveLUT; process <- curveLUT corrected"
 
 /* ---- Pyramids ------------------------------------------------------------------------ */
 
@@ -135,11 +141,11 @@ static inline void sketch_blend(Sketch *k, int levels)
 
 typedef struct Cycle {
     Sketch *sketch;
-    bool    w, joint;           /* a W-cycle; residual and restriction are one stage */
+    bool    w, joint; /* a W-cycle; residual and restriction are one stage */
     int     before, coarsest, after;
 } Cycle;
 
-enum { NONE = -1, INPUT = -2 };     /* the zero guess; what is no stage */
+enum { NONE = -1, INPUT = -2 }; /* the zero guess; what is no stage */
 
 static inline int sketch_sweeps(const Cycle *c, int times, int u, int f)
 {

@@ -21,17 +21,21 @@ static inline void write_bytes(const char *path, const void *bytes, size_t size)
 }
 
 /* A PNG of any kind. `rows` are packed as PNG has them, each (width * channels * depth + 7) / 8 bytes. */
-static inline void write_png(const char *path, int width, int height, int depth, int color, bool interlaced, const unsigned char *rows,
-                             const png_color *palette, int colors)
+static inline void write_png(const char *path, int width, int height, int depth, int color, bool interlaced,
+                             const unsigned char *rows, const png_color *palette, int colors)
 {
-    static const int samples[] = { [PNG_COLOR_TYPE_GRAY] = 1, [PNG_COLOR_TYPE_PALETTE] = 1, [PNG_COLOR_TYPE_RGB] = 3,
-                                   [PNG_COLOR_TYPE_GRAY_ALPHA] = 2, [PNG_COLOR_TYPE_RGB_ALPHA] = 4 };
-    const size_t     stride = (size_t)(width * depth * samples[color] + 7) / 8;
-    FILE            *f      = fopen(path, "wb");
-    png_structp      png    = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-    png_infop        info   = png_create_info_struct(png);
+    static const int samples[] = { [PNG_COLOR_TYPE_GRAY]       = 1,
+                                   [PNG_COLOR_TYPE_PALETTE]    = 1,
+                                   [PNG_COLOR_TYPE_RGB]        = 3,
+                                   [PNG_COLOR_TYPE_GRAY_ALPHA] = 2,
+                                   [PNG_COLOR_TYPE_RGB_ALPHA]  = 4 };
+    const size_t     stride    = (size_t)(width * depth * samples[color] + 7) / 8;
+    FILE            *f         = fopen(path, "wb");
+    png_structp      png       = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop        info      = png_create_info_struct(png);
     png_init_io(png, f);
-    png_set_IHDR(png, info, (uint32_t)width, (uint32_t)height, depth, color, interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, 0, 0);
+    png_set_IHDR(png, info, (uint32_t)width, (uint32_t)height, depth, color,
+                 interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, 0, 0);
     if (palette)
         png_set_PLTE(png, info, palette, colors);
     png_write_info(png, info);
@@ -72,10 +76,10 @@ static inline void write_oriented_png(const char *path, int width, int height, c
 }
 
 typedef struct TiffKind {
-    const char *mode;               /* "w", "wb" for big endian, "w8" for BigTIFF */
+    const char *mode; /* "w", "wb" for big endian, "w8" for BigTIFF */
     int         compression;
     bool        planar;
-    int         tile;               /* the side of a tile; 0: strips of two rows */
+    int         tile; /* the side of a tile; 0: strips of two rows */
     int         photometric, bits, channels;
 } TiffKind;
 
@@ -83,7 +87,7 @@ typedef struct TiffKind {
 static inline void write_tiff(const char *path, int width, int height, TiffKind k)
 {
     unsigned char piece[16384];
-    TIFF         *t = TIFFOpen(path, k.mode);
+    TIFF         *t    = TIFFOpen(path, k.mode);
     const int     size = k.bits / 8, planes = k.planar ? k.channels : 1, inner = k.planar ? 1 : k.channels;
     TIFFSetField(t, TIFFTAG_IMAGEWIDTH, width);
     TIFFSetField(t, TIFFTAG_IMAGELENGTH, height);
@@ -117,7 +121,8 @@ static inline void write_tiff(const char *path, int width, int height, TiffKind 
                 if (k.tile)
                     TIFFWriteTile(t, piece, (uint32_t)x0, (uint32_t)y0, 0, (uint16_t)p);
                 else
-                    TIFFWriteEncodedStrip(t, TIFFComputeStrip(t, (uint32_t)y0, (uint16_t)p), piece, rows * wide * inner * size);
+                    TIFFWriteEncodedStrip(t, TIFFComputeStrip(t, (uint32_t)y0, (uint16_t)p), piece,
+                                          rows * wide * inner * size);
             }
     TIFFClose(t);
 }

@@ -1,4 +1,5 @@
-/* Lowered programs made by hand, and run twice: compiled by the backend, and by an evaluator that knows scalars only. */
+/* Lowered programs made by hand, and run twice: compiled by the backend, and by an evaluator that knows scalars
+ * only. */
 #ifndef KILN_TESTS_LOWERED_H
 #define KILN_TESTS_LOWERED_H
 
@@ -24,11 +25,11 @@ typedef struct Lowered {
     Arena       arena;
     ExprPool    pool;
     Program     p;
-    kn_buffer   ports[MOST_BUFFERS];        /* what the compiled code is given */
-    char       *expected[MOST_BUFFERS];     /* the evaluator's memory of every buffer, and its elements */
+    kn_buffer   ports[MOST_BUFFERS];    /* what the compiled code is given */
+    char       *expected[MOST_BUFFERS]; /* the evaluator's memory of every buffer, and its elements */
     int64_t     count[MOST_BUFFERS];
     uint64_t    params[8];
-    char       *maps[MOST_BUFFERS];         /* of the ports' memory */
+    char       *maps[MOST_BUFFERS]; /* of the ports' memory */
     size_t      map_sizes[MOST_BUFFERS];
 } Lowered;
 
@@ -44,7 +45,7 @@ static inline bool backend_open(void)
     }
     CodegenEntry *entry;
     *(void **)&entry = dlsym(library, "kiln_codegen");
-    backend = entry();
+    backend          = entry();
     return true;
 }
 
@@ -71,16 +72,18 @@ static inline void lowered_end(Lowered *l)
 static inline Buffer *lowered_buffer(Lowered *l, const char *name, BufferKind kind, kn_type type)
 {
     Buffer *b = ARENA_NEW(&l->arena, Buffer);
-    *b = (Buffer){ .name = intern(l->cx, name), .id = (int)l->p.buffers.count, .kind = kind, .type = type, .dense = -1 };
+    *b =
+        (Buffer){ .name = intern(l->cx, name), .id = (int)l->p.buffers.count, .kind = kind, .type = type, .dense = -1 };
     vec_push(&l->arena, &l->p.buffers, b);
     return b;
 }
 
-/* Memory that ends where a page ends behind which nothing may be touched: compiled code that reads too far is caught. */
+/* Memory that ends where a page ends behind which nothing may be touched: compiled code that reads too far is
+ * caught. */
 static inline void *guarded(Lowered *l, int id, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (bytes + page - 1) / page * page + page;
-    char        *map  = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char        *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(map + size - page, page, PROT_NONE);
     l->maps[id]      = map;
     l->map_sizes[id] = size;
@@ -94,7 +97,10 @@ static inline Buffer *lowered_port(Lowered *l, const char *name, BufferKind kind
     b->rank   = 1;
     b->dense  = 0;
     l->p.port_count++;
-    l->ports[b->id]    = (kn_buffer){ .data = guarded(l, b->id, (size_t)extent * kn_type_size(type)), .type = type, .rank = 1, .dim = { { 0, extent, 1 } } };
+    l->ports[b->id]    = (kn_buffer){ .data = guarded(l, b->id, (size_t)extent * kn_type_size(type)),
+                                      .type = type,
+                                      .rank = 1,
+                                      .dim  = { { 0, extent, 1 } } };
     l->expected[b->id] = calloc((size_t)extent, kn_type_size(type));
     l->count[b->id]    = extent;
     return b;
@@ -108,15 +114,40 @@ static inline void lowered_set(Lowered *l, const Buffer *b, int64_t i, Lane v)
 
 /* ---- Expressions in short ---- */
 
-static inline const Expr *ex_i32(Lowered *l, int64_t v) { return expr_int(&l->pool, KN_I32, v); }
-static inline const Expr *ex_i64(Lowered *l, int64_t v) { return expr_int(&l->pool, KN_I64, v); }
-static inline const Expr *ex_var(Lowered *l, const char *name) { return expr_var(&l->pool, KN_I32, intern(l->cx, name)); }
-static inline const Expr *ex_op(Lowered *l, ExprOp op, const Expr *a, const Expr *b) { return expr_binary(&l->pool, op, a->type, a, b); }
-static inline const Expr *ex_test(Lowered *l, ExprOp op, const Expr *a, const Expr *b) { return expr_binary(&l->pool, op, KN_BOOL, a, b); }
-static inline const Expr *ex_wide(Lowered *l, const Expr *a) { return expr_unary(&l->pool, EX_CAST, KN_I64, a); }
-static inline const Expr *ex_load(Lowered *l, const Buffer *b, const Expr *i32) { return expr_load(&l->pool, b, b->type, ex_wide(l, i32)); }
-static inline const Stmt *st_store(Lowered *l, const Buffer *b, const Expr *i32, const Expr *v) { return stmt_store(&l->arena, b, ex_wide(l, i32), v); }
-static inline const Stmt *st_for(Lowered *l, LoopKind kind, const char *name, int64_t min, int64_t extent, const Stmt *body)
+static inline const Expr *ex_i32(Lowered *l, int64_t v)
+{
+    return expr_int(&l->pool, KN_I32, v);
+}
+static inline const Expr *ex_i64(Lowered *l, int64_t v)
+{
+    return expr_int(&l->pool, KN_I64, v);
+}
+static inline const Expr *ex_var(Lowered *l, const char *name)
+{
+    return expr_var(&l->pool, KN_I32, intern(l->cx, name));
+}
+static inline const Expr *ex_op(Lowered *l, ExprOp op, const Expr *a, const Expr *b)
+{
+    return expr_binary(&l->pool, op, a->type, a, b);
+}
+static inline const Expr *ex_test(Lowered *l, ExprOp op, const Expr *a, const Expr *b)
+{
+    return expr_binary(&l->pool, op, KN_BOOL, a, b);
+}
+static inline const Expr *ex_wide(Lowered *l, const Expr *a)
+{
+    return expr_unary(&l->pool, EX_CAST, KN_I64, a);
+}
+static inline const Expr *ex_load(Lowered *l, const Buffer *b, const Expr *i32)
+{
+    return expr_load(&l->pool, b, b->type, ex_wide(l, i32));
+}
+static inline const Stmt *st_store(Lowered *l, const Buffer *b, const Expr *i32, const Expr *v)
+{
+    return stmt_store(&l->arena, b, ex_wide(l, i32), v);
+}
+static inline const Stmt *st_for(Lowered *l, LoopKind kind, const char *name, int64_t min, int64_t extent,
+                                 const Stmt *body)
 {
     return stmt_for(&l->arena, intern(l->cx, name), kind, ex_i32(l, min), ex_i32(l, extent), body);
 }
@@ -128,7 +159,7 @@ typedef struct Evaluator {
     const char *names[MOST_NAMES];
     Lane        values[MOST_NAMES];
     int         count;
-    int         outside;        /* accesses outside the buffers */
+    int         outside; /* accesses outside the buffers */
 } Evaluator;
 
 static inline char *element(Evaluator *ev, const Buffer *b, int64_t i)
@@ -145,7 +176,7 @@ static inline Lane evaluate(Evaluator *ev, const Expr *e)
     Lane    args[3];
     kn_type types[3];
     switch (e->op) {
-    case EX_INT:   return (Lane){ .i = e->u.i };
+    case EX_INT: return (Lane){ .i = e->u.i };
     case EX_FLOAT: return (Lane){ .f = e->u.f };
     case EX_PARAM: return lane_load(e->type, &ev->l->params[0]);
     case EX_VAR:
@@ -157,8 +188,8 @@ static inline Lane evaluate(Evaluator *ev, const Expr *e)
         const char *at = element(ev, e->u.buffer, evaluate(ev, e->args[0]).i);
         return at ? lane_load(e->type, at) : (Lane){ 0 };
     }
-    case EX_AND:    return evaluate(ev, e->args[0]).i ? evaluate(ev, e->args[1]) : (Lane){ 0 };
-    case EX_OR:     return evaluate(ev, e->args[0]).i ? (Lane){ .i = 1 } : evaluate(ev, e->args[1]);
+    case EX_AND: return evaluate(ev, e->args[0]).i ? evaluate(ev, e->args[1]) : (Lane){ 0 };
+    case EX_OR: return evaluate(ev, e->args[0]).i ? (Lane){ .i = 1 } : evaluate(ev, e->args[1]);
     case EX_SELECT: return evaluate(ev, e->args[evaluate(ev, e->args[0]).i ? 1 : 2]);
     default:
         for (uint32_t i = 0; i < e->count; i++) {
@@ -212,7 +243,7 @@ static inline void execute(Evaluator *ev, const Stmt *s)
     case STMT_PRODUCE: execute(ev, s->produce.body); break;
     case STMT_STORE: execute_store(ev, s); break;
     case STMT_ALLOC: {
-        const int id = s->alloc.buffer->id;
+        const int id        = s->alloc.buffer->id;
         ev->l->count[id]    = evaluate(ev, s->alloc.count).i;
         ev->l->expected[id] = calloc((size_t)ev->l->count[id] + 1, kn_type_size(s->alloc.buffer->type));
         execute(ev, s->alloc.body);
@@ -226,8 +257,8 @@ static inline void execute(Evaluator *ev, const Stmt *s)
 
 /* ---- A runtime for tests: one thread, and counters ---- */
 
-static int         rt_blocks, rt_locks, rt_fail_alloc, rt_calls;
-static char        rt_message[256];
+static int  rt_blocks, rt_locks, rt_fail_alloc, rt_calls;
+static char rt_message[256];
 
 static int test_enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used)
 {
@@ -237,13 +268,15 @@ static int test_enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *
     return 0;
 }
 
-static int test_leave(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used, int status)
+static int test_leave(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used,
+                      int status)
 {
     (void)rt, (void)program, (void)given, (void)used;
     return status;
 }
 
-static int test_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t dim, int32_t min, int32_t max, const kn_buffer *used, const char *reader)
+static int test_need(kn_rt *rt, const kn_rt_program *program, int32_t port, int32_t dim, int32_t min, int32_t max,
+                     const kn_buffer *used, const char *reader)
 {
     (void)rt, (void)program, (void)reader;
     const kn_dim *d = &used[port].dim[dim];
@@ -283,29 +316,40 @@ static int test_parallel(kn_rt *rt, kn_rt_body *body, int32_t min, int32_t exten
     return status;
 }
 
-static void test_lock(kn_rt *rt, const void *at) { (void)rt, (void)at; rt_locks++; }
-static void test_unlock(kn_rt *rt, const void *at) { (void)rt, (void)at; rt_locks--; }
+static void test_lock(kn_rt *rt, const void *at)
+{
+    (void)rt, (void)at;
+    rt_locks++;
+}
+static void test_unlock(kn_rt *rt, const void *at)
+{
+    (void)rt, (void)at;
+    rt_locks--;
+}
 
-static int test_stage(kn_rt *rt, const char *name, kn_stage *stage, void *user, kn_buffer *inputs, int32_t input_count, const kn_scalar *values,
-                      int32_t value_count, kn_buffer *output)
+static int test_stage(kn_rt *rt, const char *name, kn_stage *stage, void *user, kn_buffer *inputs, int32_t input_count,
+                      const kn_scalar *values, int32_t value_count, kn_buffer *output)
 {
     (void)rt, (void)name;
     return stage(false, inputs, input_count, values, value_count, output, user);
 }
 
+/* clang-format off */
 static const Symbol test_symbols[] = {
     { "kn_rt_enter", (void *)test_enter }, { "kn_rt_leave", (void *)test_leave },   { "kn_rt_need", (void *)test_need },
     { "kn_rt_fail", (void *)test_fail },   { "kn_rt_alloc", (void *)test_alloc },   { "kn_rt_free", (void *)test_free },
-    { "kn_rt_parallel", (void *)test_parallel }, { "kn_rt_lock", (void *)test_lock }, { "kn_rt_unlock", (void *)test_unlock },
+    { "kn_rt_parallel", (void *)test_parallel }, { "kn_rt_lock", (void *)test_lock }, { "kn_rt_unlock",
+      (void *)test_unlock },
     { "kn_rt_stage", (void *)test_stage },
 };
+/* clang-format on */
 
 /* ---- Compiling and comparing ---- */
 
 static inline void lowered_show(Lowered *l, EmitKind kind)
 {
     const CodegenOptions o = { .targets = target_table, .target_count = 1 };
-    Emitted out, error;
+    Emitted              out, error;
     if (backend->emit(&l->p, &o, kind, &out, &error))
         puts(out.bytes);
     backend->release(&out);
@@ -322,8 +366,9 @@ static inline int lowered_run(Lowered *l, const CodegenOptions *options, const c
         backend->release(&object);
         return -1;
     }
-    void *loaded = backend->load(object.bytes, object.size, test_symbols, sizeof test_symbols / sizeof *test_symbols, &error);
-    int   status = -1;
+    void *loaded =
+        backend->load(object.bytes, object.size, test_symbols, sizeof test_symbols / sizeof *test_symbols, &error);
+    int status = -1;
     if (loaded) {
         CompiledFunction *f;
         *(void **)&f = backend->lookup(loaded, l->p.name);
@@ -354,7 +399,8 @@ static inline int64_t lowered_difference(const Lowered *l, const Buffer *b)
 {
     const size_t size = kn_type_size(b->type);
     for (int64_t i = 0; i < l->count[b->id]; i++)
-        if (!same_element(b->type, (const char *)l->ports[b->id].data + (size_t)i * size, l->expected[b->id] + (size_t)i * size))
+        if (!same_element(b->type, (const char *)l->ports[b->id].data + (size_t)i * size,
+                          l->expected[b->id] + (size_t)i * size))
             return i;
     return -1;
 }
@@ -366,13 +412,14 @@ static inline void lowered_compare(Lowered *l, int modes, const char *what)
     execute(&ev, l->p.body);
     CHECK(!ev.outside, "%s: the test itself leaves its buffers", what);
     for (int mode = 0; mode < modes; mode++) {
-        const CodegenOptions o = { .targets = lowered_target, .target_count = 1, .check_access = mode == 1 };
-        const int status = lowered_run(l, &o, what);
+        const CodegenOptions o      = { .targets = lowered_target, .target_count = 1, .check_access = mode == 1 };
+        const int            status = lowered_run(l, &o, what);
         CHECK(status == 0, "%s: status %d %s", what, status, rt_message);
         for (int i = 0; status == 0 && i < l->p.port_count; i++) {
             const Buffer *b  = l->p.buffers.at[i];
             const int64_t at = lowered_difference(l, b);
-            CHECK(at < 0, "%s: %s[%lld] is %s %lld %g, not %lld %g", what, b->name, (long long)at, kn_type_name(b->type),
+            CHECK(at < 0, "%s: %s[%lld] is %s %lld %g, not %lld %g", what, b->name, (long long)at,
+                  kn_type_name(b->type),
                   (long long)lane_load(b->type, (char *)l->ports[i].data + (size_t)at * kn_type_size(b->type)).i,
                   lane_load(b->type, (char *)l->ports[i].data + (size_t)at * kn_type_size(b->type)).f,
                   (long long)lane_load(b->type, l->expected[i] + (size_t)at * kn_type_size(b->type)).i,

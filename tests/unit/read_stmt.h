@@ -36,7 +36,8 @@ static bool read_take(StmtReader *r, const char *text)
 {
     const size_t n = strlen(text);
     read_blanks(r);
-    if (strncmp(r->at, text, n) || (isalpha((unsigned char)text[n - 1]) && (isalnum((unsigned char)r->at[n]) || r->at[n] == '.')))
+    if (strncmp(r->at, text, n) ||
+        (isalpha((unsigned char)text[n - 1]) && (isalnum((unsigned char)r->at[n]) || r->at[n] == '.')))
         return false;
     r->at += n;
     return true;
@@ -139,8 +140,9 @@ static const struct {
     ExprOp      op;
     int         level;
 } read_operators[] = {
-    { "||", EX_OR, 1 }, { "&&", EX_AND, 2 }, { "==", EX_EQ, 3 }, { "!=", EX_NE, 3 }, { "<=", EX_LE, 4 }, { "<", EX_LT, 4 },
-    { "+", EX_ADD, 5 }, { "-", EX_SUB, 5 },  { "*", EX_MUL, 6 }, { "/", EX_DIV, 6 }, { "%", EX_MOD, 6 },
+    { "||", EX_OR, 1 }, { "&&", EX_AND, 2 }, { "==", EX_EQ, 3 }, { "!=", EX_NE, 3 },
+    { "<=", EX_LE, 4 }, { "<", EX_LT, 4 },   { "+", EX_ADD, 5 }, { "-", EX_SUB, 5 },
+    { "*", EX_MUL, 6 }, { "/", EX_DIV, 6 },  { "%", EX_MOD, 6 },
 };
 
 static const Expr *read_level(StmtReader *r, int level)
@@ -194,7 +196,7 @@ static const Stmt *read_check(StmtReader *r)
     s->check.status    = KN_ERROR_BOUNDS;
     s->check.condition = read_expr(r);
     read_expect(r, "else \"");
-    s->check.message   = arena_strndup(r->program->arena, r->at, strcspn(r->at, "\""));
+    s->check.message = arena_strndup(r->program->arena, r->at, strcspn(r->at, "\""));
     r->at += strlen(s->check.message);
     read_expect(r, "\"");
     read_expect(r, "\n");
@@ -266,7 +268,7 @@ static const Stmt *read_block(StmtReader *r, int depth)
 
 static const Stmt *read_stmt(Program *program, const char *text)
 {
-    StmtReader r = { program, text };
+    StmtReader  r = { program, text };
     const Stmt *s = read_block(&r, 0);
     if (*r.at)
         read_fail(&r, "a statement");

@@ -18,20 +18,24 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* An object and an archive of two objects with short and long names become one library, of which a program uses a function from each. */
+/* An object and an archive of two objects with short and long names become one library, of which a program uses a
+ * function from each. */
 static void linked(kn_context *cx)
 {
     write_text("one.c", "int two(void), three(void); int one(void) { return two() + three(); }\n");
     write_text("two.c", "int two(void) { return 2; }\n");
     write_text("a_long_name_of_a_file.c", "int three(void) { return 3; }\n");
     write_text("main.c", "int one(void); int main(void) { return one() != 5; }\n");
-    CHECK(!shell("cc -c one.c two.c a_long_name_of_a_file.c && ar rcsD other.a two.o a_long_name_of_a_file.o"), "cc and ar");
+    CHECK(!shell("cc -c one.c two.c a_long_name_of_a_file.c && ar rcsD other.a two.o a_long_name_of_a_file.o"),
+          "cc and ar");
     Bytes one = { 0 }, other = { 0 }, made = { 0 };
     CHECK(file_read_whole(&cx->call, "one.o", &one) && file_read_whole(&cx->call, "other.a", &other), "read");
     CHECK(archive_make(&cx->call, "the_object_of_a_pipeline.o", one, "one", other, &made), "made");
     CHECK(file_write_whole(cx, "made.a", MODE_PRODUCT, &made, 1), "written");
     CHECK(!shell("cc main.c made.a -o main && ./main"), "linked and run");
-    CHECK(!shell("test \"$(ar t made.a | tr '\\n' ' ')\" = 'the_object_of_a_pipeline.o two.o a_long_name_of_a_file.o '"), "members");
+    CHECK(
+        !shell("test \"$(ar t made.a | tr '\\n' ' ')\" = 'the_object_of_a_pipeline.o two.o a_long_name_of_a_file.o '"),
+        "members");
     CHECK(!shell("test \"$(nm -s made.a | grep -c ' in ')\" = 3"), "index");
     CHECK(archive_make(&cx->call, "one.o", one, "one", (Bytes){ 0 }, &made), "of one object alone");
     CHECK(file_write_whole(cx, "alone.a", MODE_PRODUCT, &made, 1) &&

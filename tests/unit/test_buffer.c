@@ -16,9 +16,11 @@ static void test_dense(void)
 {
     const int32_t   extent[] = { 5, 4, 3 };
     const kn_buffer b        = kn_buffer_dense(NULL, KN_U8, 3, extent);
-    CHECK(b.dim[0].stride == 1 && b.dim[1].stride == 5 && b.dim[2].stride == 20 && b.dim[2].extent == 3, "dense strides");
+    CHECK(b.dim[0].stride == 1 && b.dim[1].stride == 5 && b.dim[2].stride == 20 && b.dim[2].extent == 3,
+          "dense strides");
     CHECK(buffer_count(&b) == 60, "%lld elements", (long long)buffer_count(&b));
-    CHECK(kn_buffer_dense(NULL, KN_U8, 9, extent).rank == -1 && kn_buffer_dense(NULL, KN_U8, 2, NULL).rank == -1, "no such buffer");
+    CHECK(kn_buffer_dense(NULL, KN_U8, 9, extent).rank == -1 && kn_buffer_dense(NULL, KN_U8, 2, NULL).rank == -1,
+          "no such buffer");
 }
 
 static void test_alloc(kn_context *cx)
@@ -36,15 +38,22 @@ static void test_alloc(kn_context *cx)
         { { .type = (kn_type)99, .rank = 1 }, KN_ERROR_ARGUMENT, "99 is no element type" },
         { { .type = KN_U8, .rank = 9 }, KN_ERROR_ARGUMENT, "rank 9; a buffer has 0 to 8 dimensions" },
         { { .type = KN_U8, .rank = -1 }, KN_ERROR_ARGUMENT, "rank -1" },
-        { { .type = KN_U8, .rank = 1, .dim = { { 0, -3, 0 } } }, KN_ERROR_ARGUMENT, "dimension 0 has the negative extent -3" },
+        { { .type = KN_U8, .rank = 1, .dim = { { 0, -3, 0 } } },
+          KN_ERROR_ARGUMENT,
+          "dimension 0 has the negative extent -3" },
         { { .type = KN_U8, .rank = 1, .dim = { { 10, INT32_MAX, 0 } } }, KN_ERROR_ARGUMENT, "beyond 2147483647" },
-        { { .type = KN_F64, .rank = 3, .dim = { { 0, INT32_MAX, 0 }, { 0, INT32_MAX, 0 }, { 0, 9, 0 } } }, KN_ERROR_ARGUMENT, "more elements" },
-        { { .type = KN_F64, .rank = 2, .dim = { { 0, INT32_MAX, 0 }, { 0, 1000, 0 } } }, KN_ERROR_LIMIT, "out of memory" },
+        { { .type = KN_F64, .rank = 3, .dim = { { 0, INT32_MAX, 0 }, { 0, INT32_MAX, 0 }, { 0, 9, 0 } } },
+          KN_ERROR_ARGUMENT,
+          "more elements" },
+        { { .type = KN_F64, .rank = 2, .dim = { { 0, INT32_MAX, 0 }, { 0, 1000, 0 } } },
+          KN_ERROR_LIMIT,
+          "out of memory" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kn_buffer       b   = cases[i].b;
         const kn_status got = kn_buffer_alloc(cx, &b);
-        CHECK(got == cases[i].status && has(kn_error_text(cx), cases[i].message), "case %zu: %d %s", i, (int)got, kn_error_text(cx));
+        CHECK(got == cases[i].status && has(kn_error_text(cx), cases[i].message), "case %zu: %d %s", i, (int)got,
+              kn_error_text(cx));
         CHECK((b.data != NULL) == (got == KN_OK && buffer_count(&b) > 0), "case %zu: data", i);
         CHECK(got != KN_OK || b.dim[0].min == cases[i].b.dim[0].min, "case %zu: min", i);
         kn_buffer_free(cx, &b);
@@ -103,7 +112,8 @@ static void test_check(kn_context *cx)
         const char *text = kn_error_text(cx);
         CHECK(*cases[i].message ? has(text, cases[i].message) && has(text, "`out`") : !*text, "case %zu: %s", i, text);
     }
-    kn_buffer a = kn_buffer_dense(memory + 100, KN_U16, 1, (int32_t[]){ 10 }), b = kn_buffer_dense(memory + 119, KN_U8, 1, (int32_t[]){ 10 });
+    kn_buffer a = kn_buffer_dense(memory + 100, KN_U16, 1, (int32_t[]){ 10 }),
+              b = kn_buffer_dense(memory + 119, KN_U8, 1, (int32_t[]){ 10 });
     CHECK(buffers_overlap(&a, &b), "one byte in common");
     b.data = memory + 120;
     CHECK(!buffers_overlap(&a, &b), "side by side");
@@ -121,7 +131,8 @@ static void test_walk(void)
     int           n        = 0;
     for (BufferWalk w = walk_begin(&b); w.more; walk_next(&w))
         *w.at = (char)n++;
-    CHECK(n == 24 && data[23] == 23 && *buffer_address(&b, (int32_t[]){ 1, 2, 3 }) == 23 && data[7] == 7, "the walk takes %d steps", n);
+    CHECK(n == 24 && data[23] == 23 && *buffer_address(&b, (int32_t[]){ 1, 2, 3 }) == 23 && data[7] == 7,
+          "the walk takes %d steps", n);
     b.rank = 0;
     n      = 0;
     for (BufferWalk w = walk_begin(&b); w.more; walk_next(&w))
@@ -132,8 +143,8 @@ static void test_walk(void)
 /* ---- Conversion ---- */
 
 /* One value, or three planes of one value each, converted. */
-static kn_status convert(kn_context *cx, kn_type from, int channels, const double *values, kn_image_range range, kn_type to, double *result,
-                         const char **note)
+static kn_status convert(kn_context *cx, kn_type from, int channels, const double *values, kn_image_range range,
+                         kn_type to, double *result, const char **note)
 {
     char          data[4 * 8];
     const int32_t extent[] = { 1, 1, channels };
@@ -148,7 +159,7 @@ static kn_status convert(kn_context *cx, kn_type from, int channels, const doubl
     const kn_status status = kn_image_convert(cx, &a, range, to, 2, &b, note);
     if (!status) {
         const int64_t v = type_is_float(to) ? 0 : type_load_int(to, b.data);
-        *result         = type_is_float(to) ? type_load_float(to, b.data) : to == KN_U64 ? (double)(uint64_t)v : (double)v;
+        *result = type_is_float(to) ? type_load_float(to, b.data) : to == KN_U64 ? (double)(uint64_t)v : (double)v;
         CHECK(b.rank == 2 && b.type == to, "type and rank");
     }
     kn_buffer_free(cx, &b);
@@ -162,7 +173,7 @@ static void test_convert_values(kn_context *cx)
         kn_image_range range;
         kn_type        to;
         double         value, want;
-        const char    *words;       /* of the note, or of the message where want is NaN; NULL: no note */
+        const char    *words; /* of the note, or of the message where want is NaN; NULL: no note */
     } cases[] = {
         { KN_U8, KN_RANGE_FULL, KN_U8, 200, 200, NULL },
         { KN_U8, KN_RANGE_FULL, KN_U16, 200, 51400, "8-bit values 0..255 were scaled to 0..65535" },
@@ -196,7 +207,9 @@ static void test_convert_values(kn_context *cx)
         { KN_U8, KN_RANGE_VALUE, KN_BF16, 255, 255, "given as bf16" },
         { KN_U16, KN_RANGE_VALUE, KN_F16, 1, NAN, "u16 values cannot be given as f16" },
         { KN_U16, KN_RANGE_VALUE, KN_U8, 1, NAN, "a.astype('uint8')" },
-        { KN_F64, KN_RANGE_VALUE, KN_F32, 1, NAN, "f64 values cannot be given as f32: not every one can be held; give f32 data (in NumPy: a.astype('float32'))" },
+        { KN_F64, KN_RANGE_VALUE, KN_F32, 1, NAN,
+          "f64 values cannot be given as f32: not every one can be held; give f32 data (in NumPy: "
+          "a.astype('float32'))" },
         { KN_F32, KN_RANGE_VALUE, KN_I64, 1, NAN, "cannot be given as i64" },
         { KN_I8, KN_RANGE_VALUE, KN_U64, 1, NAN, "cannot be given as u64" },
         { KN_F16, KN_RANGE_VALUE, KN_BF16, 1, NAN, "cannot be given as bf16" },
@@ -205,10 +218,11 @@ static void test_convert_values(kn_context *cx)
         { KN_U32, KN_RANGE_VALUE, KN_F64, 4294967295.0, 4294967295.0, "given as f64" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double          got    = NAN;
-        const char     *note   = NULL;
-        const kn_status status = convert(cx, cases[i].from, 1, &cases[i].value, cases[i].range, cases[i].to, &got, &note);
-        const char     *words  = status ? kn_error_text(cx) : note;
+        double          got  = NAN;
+        const char     *note = NULL;
+        const kn_status status =
+            convert(cx, cases[i].from, 1, &cases[i].value, cases[i].range, cases[i].to, &got, &note);
+        const char *words = status ? kn_error_text(cx) : note;
         CHECK(status == (isnan(cases[i].want) ? KN_ERROR_ARGUMENT : KN_OK), "case %zu: %s", i, kn_error_text(cx));
         CHECK(isnan(cases[i].want) ? isnan(got) : got == cases[i].want, "case %zu: %.17g", i, got);
         CHECK(cases[i].words ? has(words, cases[i].words) : !note, "case %zu: %s", i, words);
@@ -219,24 +233,33 @@ static void test_convert_channels(kn_context *cx)
 {
     double      got = 0;
     const char *note;
-    CHECK(!convert(cx, KN_U8, 3, (double[]){ 255, 0, 0 }, KN_RANGE_FULL, KN_U8, &got, &note) && got == 76, "luma of red: %g", got);
+    CHECK(!convert(cx, KN_U8, 3, (double[]){ 255, 0, 0 }, KN_RANGE_FULL, KN_U8, &got, &note) && got == 76,
+          "luma of red: %g", got);
     CHECK(has(note, "3 channels were made 1 by luma 0.299 R + 0.587 G + 0.114 B"), "%s", note);
-    CHECK(!convert(cx, KN_U8, 4, (double[]){ 0, 255, 0, 9 }, KN_RANGE_FULL, KN_U16, &got, &note) && got == 38469, "luma of green: %g", got);
+    CHECK(!convert(cx, KN_U8, 4, (double[]){ 0, 255, 0, 9 }, KN_RANGE_FULL, KN_U16, &got, &note) && got == 38469,
+          "luma of green: %g", got);
     CHECK(has(note, "alpha channel was dropped") && has(note, "scaled to 0..65535"), "%s", note);
-    CHECK(!convert(cx, KN_F32, 3, (double[]){ 1, 1, 1 }, KN_RANGE_FULL, KN_F64, &got, &note) && fabs(got - 1) < 1e-12, "luma of white: %g", got);
-    CHECK(!convert(cx, KN_U16, 2, (double[]){ 7, 1 }, KN_RANGE_FULL, KN_U16, &got, &note) && got == 7, "gray and alpha: %g", got);
+    CHECK(!convert(cx, KN_F32, 3, (double[]){ 1, 1, 1 }, KN_RANGE_FULL, KN_F64, &got, &note) && fabs(got - 1) < 1e-12,
+          "luma of white: %g", got);
+    CHECK(!convert(cx, KN_U16, 2, (double[]){ 7, 1 }, KN_RANGE_FULL, KN_U16, &got, &note) && got == 7,
+          "gray and alpha: %g", got);
     CHECK(convert(cx, KN_U8, 3, (double[]){ 1, 2, 3 }, KN_RANGE_VALUE, KN_U8, &got, &note), "numbers have no luma");
-    CHECK(has(kn_error_text(cx), "a buffer of rank 3 cannot be made rank 2: its dimension 2 has extent 3"), "%s", kn_error_text(cx));
-    CHECK(convert(cx, KN_F32, 3, (double[]){ NAN, 0, 0 }, KN_RANGE_FULL, KN_I32, &got, &note), "the luma of NaN is no i32");
+    CHECK(has(kn_error_text(cx), "a buffer of rank 3 cannot be made rank 2: its dimension 2 has extent 3"), "%s",
+          kn_error_text(cx));
+    CHECK(convert(cx, KN_F32, 3, (double[]){ NAN, 0, 0 }, KN_RANGE_FULL, KN_I32, &got, &note),
+          "the luma of NaN is no i32");
     CHECK(convert(cx, KN_U8, 3, (double[]){ 255, 255, 255 }, KN_RANGE_FULL, KN_I8, &got, &note), "white is no i8");
-    CHECK(!convert(cx, KN_U8, 3, (double[]){ 100, 101, 102 }, KN_RANGE_FULL, KN_I32, &got, &note) && got == 101, "luma as i32: %g", got);
+    CHECK(!convert(cx, KN_U8, 3, (double[]){ 100, 101, 102 }, KN_RANGE_FULL, KN_I32, &got, &note) && got == 101,
+          "luma as i32: %g", got);
     CHECK(convert(cx, KN_I32, 3, (double[]){ 1, 2, 3 }, KN_RANGE_FULL, KN_I32, &got, &note), "no luma of i32");
 
     uint8_t       pixels[] = { 1, 2, 3, 4, 5, 6 };
     const int32_t extent[] = { 3, 2, 1 };
-    kn_buffer     a = kn_buffer_dense(pixels, KN_U8, 2, extent), b;
-    a.dim[0].min = 5;
-    CHECK(!kn_image_convert(cx, &a, KN_RANGE_VALUE, KN_U8, 3, &b, &note) && b.rank == 3 && b.dim[2].extent == 1 && !note, "rank 2 to 3");
+    kn_buffer     a        = kn_buffer_dense(pixels, KN_U8, 2, extent), b;
+    a.dim[0].min           = 5;
+    CHECK(!kn_image_convert(cx, &a, KN_RANGE_VALUE, KN_U8, 3, &b, &note) && b.rank == 3 && b.dim[2].extent == 1 &&
+              !note,
+          "rank 2 to 3");
     CHECK(b.dim[0].min == 5 && !memcmp(b.data, pixels, 6), "mins and values stay");
     kn_buffer c;
     CHECK(!kn_image_convert(cx, &b, KN_RANGE_VALUE, KN_U8, 2, &c, NULL) && c.rank == 2, "rank 3 to 2");
@@ -278,23 +301,28 @@ static void test_convert_for(kn_context *cx)
             a.dim[d].extent = extent[d];
         CHECK(!kn_buffer_alloc(cx, &a), "%s", kn_error_text(cx));
         CHECK(!kn_image_convert_for(cx, cases[i].path, &a, &b, &note), "case %zu: %s", i, kn_error_text(cx));
-        CHECK(b.type == cases[i].to && b.rank == cases[i].rank && (b.rank == 2 || b.dim[2].extent == cases[i].to_channels), "case %zu: %s, rank %d", i,
-              kn_type_name(b.type), b.rank);
+        CHECK(b.type == cases[i].to && b.rank == cases[i].rank &&
+                  (b.rank == 2 || b.dim[2].extent == cases[i].to_channels),
+              "case %zu: %s, rank %d", i, kn_type_name(b.type), b.rank);
         CHECK(cases[i].note ? has(note, cases[i].note) : !note, "case %zu: %s", i, note);
     }
     kn_buffer b, a = { .type = KN_U8 };
-    CHECK(kn_image_convert_for(cx, "a.doc", &a, &b, NULL) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "names no image format"), "%s", kn_error_text(cx));
+    CHECK(kn_image_convert_for(cx, "a.doc", &a, &b, NULL) == KN_ERROR_ARGUMENT &&
+              has(kn_error_text(cx), "names no image format"),
+          "%s", kn_error_text(cx));
     CHECK(kn_image_convert_for(cx, NULL, &a, &b, NULL) == KN_ERROR_ARGUMENT, "no path");
 }
 
 /* ---- Comparison ---- */
 
-static kn_difference compare(kn_context *cx, kn_type type, int count, const void *a, const void *b, double abs, double rel)
+static kn_difference compare(kn_context *cx, kn_type type, int count, const void *a, const void *b, double abs,
+                             double rel)
 {
     const int32_t extent[] = { count };
-    kn_buffer     ba = kn_buffer_dense((void *)(uintptr_t)a, type, 1, extent), bb = kn_buffer_dense((void *)(uintptr_t)b, type, 1, extent);
-    kn_difference d  = { .max = -1 };
-    bb.dim[0].min = 100;
+    kn_buffer     ba       = kn_buffer_dense((void *)(uintptr_t)a, type, 1, extent),
+              bb           = kn_buffer_dense((void *)(uintptr_t)b, type, 1, extent);
+    kn_difference d        = { .max = -1 };
+    bb.dim[0].min          = 100;
     CHECK(kn_compare(cx, &ba, &bb, abs, rel, &d) == KN_OK, "%s", kn_error_text(cx));
     return d;
 }
@@ -302,40 +330,48 @@ static kn_difference compare(kn_context *cx, kn_type type, int count, const void
 static void test_compare(kn_context *cx)
 {
     kn_difference d = compare(cx, KN_U8, 4, "\1\2\3\xFF", "\1\4\3\0", 2, 0);
-    CHECK(d.max == 255 && d.where[0] == 3 && d.mean == 257 / 4.0 && d.beyond == 1 && d.count == 4, "u8: %g at %d, %lld", d.max, d.where[0],
-          (long long)d.beyond);
+    CHECK(d.max == 255 && d.where[0] == 3 && d.mean == 257 / 4.0 && d.beyond == 1 && d.count == 4, "u8: %g at %d, %lld",
+          d.max, d.where[0], (long long)d.beyond);
     const uint64_t big[] = { UINT64_MAX, 1ull << 63 }, near[] = { UINT64_MAX - 1, (1ull << 63) - 1 };
-    d                    = compare(cx, KN_U64, 2, big, near, 0, 0);
+    d = compare(cx, KN_U64, 2, big, near, 0, 0);
     CHECK(d.max == 1 && d.beyond == 2, "u64: %g, %lld", d.max, (long long)d.beyond);
     const int64_t low[] = { INT64_MIN }, high[] = { INT64_MAX };
-    d                   = compare(cx, KN_I64, 1, low, high, 0, 0);
+    d = compare(cx, KN_I64, 1, low, high, 0, 0);
     CHECK(d.max == 18446744073709551615.0, "i64: %g", d.max);
     const double x[] = { NAN, INFINITY, -INFINITY, 0.0 }, y[] = { NAN, INFINITY, -INFINITY, -0.0 };
-    d                = compare(cx, KN_F64, 4, x, y, 0, 0);
+    d = compare(cx, KN_F64, 4, x, y, 0, 0);
     CHECK(d.max == 0 && d.beyond == 0 && d.mean == 0, "equal specials: %g", d.max);
     const double z[] = { 1, -INFINITY, 5, 0 };
     d                = compare(cx, KN_F64, 4, x, z, 1e300, 1e300);
     CHECK(isinf(d.max) && d.beyond == 3 && d.where[0] == 0, "specials differ: %g, %lld", d.max, (long long)d.beyond);
     const float p[] = { 100, 1 }, q[] = { 101, 1.5f };
-    d               = compare(cx, KN_F32, 2, p, q, 0, 0.01);
+    d = compare(cx, KN_F32, 2, p, q, 0, 0.01);
     CHECK(d.max == 1 && d.beyond == 1 && d.where[0] == 0, "relative: %g, %lld", d.max, (long long)d.beyond);
 
     kn_buffer a = kn_buffer_dense((void *)(uintptr_t)p, KN_F32, 2, (int32_t[]){ 2, 1 }), b = a;
     b.dim[1].extent = 0;
-    CHECK(kn_compare(cx, &a, &b, 0, 0, &d) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "along dimension 1 (y) differ: 1 and 0"), "%s", kn_error_text(cx));
+    CHECK(kn_compare(cx, &a, &b, 0, 0, &d) == KN_ERROR_ARGUMENT &&
+              has(kn_error_text(cx), "along dimension 1 (y) differ: 1 and 0"),
+          "%s", kn_error_text(cx));
     a.dim[1].extent = 0;
     CHECK(!kn_compare(cx, &a, &b, 0, 0, &d) && d.count == 0 && d.mean == 0, "empty ones are equal");
     b.rank = 1;
-    CHECK(kn_compare(cx, &a, &b, 0, 0, &d) && has(kn_error_text(cx), "the ranks differ: 2 and 1"), "%s", kn_error_text(cx));
+    CHECK(kn_compare(cx, &a, &b, 0, 0, &d) && has(kn_error_text(cx), "the ranks differ: 2 and 1"), "%s",
+          kn_error_text(cx));
     b.type = KN_I32;
-    CHECK(kn_compare(cx, &a, &b, 0, 0, &d) && has(kn_error_text(cx), "the types differ: f32 and i32"), "%s", kn_error_text(cx));
+    CHECK(kn_compare(cx, &a, &b, 0, 0, &d) && has(kn_error_text(cx), "the types differ: f32 and i32"), "%s",
+          kn_error_text(cx));
     CHECK(kn_compare(cx, &a, &a, NAN, 0, &d) && has(kn_error_text(cx), "tolerance"), "%s", kn_error_text(cx));
-    CHECK(kn_compare(cx, &a, NULL, 0, 0, &d) == KN_ERROR_ARGUMENT && kn_compare(cx, &a, &a, 0, 0, NULL) == KN_ERROR_ARGUMENT, "NULL");
+    CHECK(kn_compare(cx, &a, NULL, 0, 0, &d) == KN_ERROR_ARGUMENT &&
+              kn_compare(cx, &a, &a, 0, 0, NULL) == KN_ERROR_ARGUMENT,
+          "NULL");
 }
 
 int main(void)
 {
-    static void (*const tests[])(kn_context *) = { test_alloc, test_check, test_convert_values, test_convert_channels, test_convert_for, test_compare };
+    static void (*const tests[])(kn_context *) = { test_alloc,          test_check,
+                                                   test_convert_values, test_convert_channels,
+                                                   test_convert_for,    test_compare };
     test_dense();
     test_walk();
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

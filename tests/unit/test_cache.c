@@ -20,7 +20,8 @@ static Bytes bytes(const char *s)
 static bool finds(kn_context *cx, const char *key, const char *object)
 {
     Bytes found;
-    return cache_find(&cx->call, folder, bytes(key), &found) && found.size == strlen(object) && !memcmp(found.at, object, found.size);
+    return cache_find(&cx->call, folder, bytes(key), &found) && found.size == strlen(object) &&
+           !memcmp(found.at, object, found.size);
 }
 
 /* Calls change on each file of the cache; gives their number. */
@@ -103,7 +104,7 @@ static void modes(kn_context *cx)
         bool   found;
     } rows[] = { { 0600, 0700, true },  { 0644, 0755, true },  { 0620, 0700, false }, { 0602, 0700, false },
                  { 0600, 0720, false }, { 0600, 0702, false }, { 0666, 01777, false } };
-    char path[600];
+    char        path[600];
     struct stat about;
     umask(0);
     snprintf(path, sizeof path, "%s/sub", folder);
@@ -126,7 +127,7 @@ static void modes(kn_context *cx)
     umask(022);
 }
 
-static Bytes loadable;      /* a key */
+static Bytes loadable; /* a key */
 
 /* The key of the one file. */
 static void read_key(const char *path)

@@ -1,8 +1,8 @@
 /* What compiling costs: steps of the compiler, size of the code.
  *
- * Without arguments: chains of stages and pyramids cost in proportion to their length, and no more than so many steps and bytes for each stage. Steps and
- * sizes are the same on every machine, however busy it is.
- * With arguments NAME=VALUE (constants) and files: a table of where the time goes for each of them, in milliseconds of this thread. */
+ * Without arguments: chains of stages and pyramids cost in proportion to their length, and no more than so many steps
+ * and bytes for each stage. Steps and sizes are the same on every machine, however busy it is. With arguments
+ * NAME=VALUE (constants) and files: a table of where the time goes for each of them, in milliseconds of this thread. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,21 +28,21 @@ static double now(void)
 
 /* Of one compilation. */
 typedef struct Cost {
-    const char *schedule;
+    const char  *schedule;
     kn_pipeline *p;
-    Arena    arena;
-    Program *program;
-    double   read, plan, pass[MOST_PASSES], emit;   /* milliseconds */
-    uint64_t plan_steps, pass_steps[MOST_PASSES];   /* of the context */
-    int64_t  size[MOST_PASSES];                     /* nodes after the pass */
-    size_t   object;                                /* bytes */
-    bool     ok;
+    Arena        arena;
+    Program     *program;
+    double       read, plan, pass[MOST_PASSES], emit; /* milliseconds */
+    uint64_t     plan_steps, pass_steps[MOST_PASSES]; /* of the context */
+    int64_t      size[MOST_PASSES];                   /* nodes after the pass */
+    size_t       object;                              /* bytes */
+    bool         ok;
 } Cost;
 
 /* The steps of lower() one by one. */
 static void make_program(void *arg)
 {
-    Cost           *c = arg;
+    Cost           *c  = arg;
     kn_context     *cx = c->p->cx;
     const Schedule *schedule;
     double          start = now();
@@ -55,7 +55,12 @@ static void make_program(void *arg)
     c->plan_steps = steps_spent(cx);
     c->program    = ARENA_NEW(&c->arena, Program);
     *c->program   = (Program){ .cx = cx, .arena = &c->arena, .exprs = &plan->exprs, .name = "pipeline" };
-    Lower lw      = { .cx = cx, .arena = &c->arena, .exprs = &plan->exprs, .plan = plan, .program = c->program, .vector_bits = target_table[0].vector_bits };
+    Lower lw      = { .cx          = cx,
+                      .arena       = &c->arena,
+                      .exprs       = &plan->exprs,
+                      .plan        = plan,
+                      .program     = c->program,
+                      .vector_bits = target_table[0].vector_bits };
     lw.simplifier = simplifier_new(lw.exprs, lw.arena);
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(&c->arena, &c->program->params, plan->pipeline->params.at[i]);
@@ -75,11 +80,11 @@ static void make_program(void *arg)
 static void emit(Cost *c)
 {
     const CodegenOptions o = { .targets = target_table, .target_count = 1 };
-    Emitted      object, error;
-    const double start = now();
-    c->ok     = backend->emit(c->program, &o, EMIT_OBJECT, &object, &error);
-    c->emit   = now() - start;
-    c->object = object.size;
+    Emitted              object, error;
+    const double         start = now();
+    c->ok                      = backend->emit(c->program, &o, EMIT_OBJECT, &object, &error);
+    c->emit                    = now() - start;
+    c->object                  = object.size;
     if (!c->ok)
         printf("%s\n", error.bytes ? error.bytes : "no text");
     backend->release(&object);
@@ -134,7 +139,7 @@ static char *read_text(const char *path)
 
 static void table(int count, char **args)
 {
-    kn_context *cx = kn_context_new(NULL);
+    kn_context *cx           = kn_context_new(NULL);
     const bool  with_backend = !getenv("NO_BACKEND");
     printf("%-26s %6s %6s", "", "read", "plan");
     for (int i = 0; i < lower_pass_count; i++)
@@ -184,7 +189,9 @@ __attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
 static void put_chain(int n)
 {
     put("input in : f32(x, y)\noutput out\nf[0](x, y) = edge(in)(x, y)\n");
-    put("repeat i in 1..%d { f[i](x, y) = (f[i-1](x-1, y) + 2*f[i-1](x, y) + f[i-1](x+1, y-1) + f[i-1](x, y+1)) / 5 }\n", n);
+    put("repeat i in 1..%d { f[i](x, y) = (f[i-1](x-1, y) + 2*f[i-1](x, y) + f[i-1](x+1, y-1) + f[i-1](x, y+1)) / 5 "
+        "}\n",
+        n);
     put("out(x, y) = f[%d](x, y) + f[%d](x+1, y)\nestimate out(1024, 1024)\n", n - 1, n - 1);
 }
 
@@ -212,7 +219,9 @@ static void put_windows(int n)
 static void put_nested(int n)
 {
     put_chain(n);
-    put("schedule {\n  out.split(y, yo, yi, 3).vectorize(x, 8)\n  f[%d].store_root().compute_at(out, yo).split(y, y, yi, 3).vectorize(x, 8)\n", n - 1);
+    put("schedule {\n  out.split(y, yo, yi, 3).vectorize(x, 8)\n  f[%d].store_root().compute_at(out, yo).split(y, y, "
+        "yi, 3).vectorize(x, 8)\n",
+        n - 1);
     for (int i = n - 2; i >= 0; i--)
         put("  f[%d].store_root().compute_at(f[%d], y).split(y, y, yi, 3).vectorize(x, 8)\n", i, i + 1);
     put("}\n");
@@ -225,31 +234,35 @@ static void put_pyramid(int n)
         "  return (x, y) = (h(x, 2*y-1) + 3*(h(x, 2*y) + h(x, 2*y+1)) + h(x, 2*y+2)) / 8\n}\n"
         "def up(f) {\n  h(x, y) = lerp(f((x+1)/2, y), f((x-1)/2, y), f32(2*(x%%2) + 1) / 4)\n"
         "  return (x, y) = lerp(h(x, (y+1)/2), h(x, (y-1)/2), f32(2*(y%%2) + 1) / 4)\n}\n");
-    put("input in : f32(x, y)\noutput out\ng[0](x, y) = edge(in)(x, y)\nrepeat j in 1..%d { g[j] = down(g[j-1]) }\n", n);
+    put("input in : f32(x, y)\noutput out\ng[0](x, y) = edge(in)(x, y)\nrepeat j in 1..%d { g[j] = down(g[j-1]) }\n",
+        n);
     put("o[%d] = g[%d]\nrepeat j in 0..%d { o[j](x, y) = up(o[j+1])(x, y) * 0.5 + g[j](x, y) }\n", n - 1, n - 1, n - 1);
     put("out(x, y) = o[0](x, y)\nestimate out(1024, 1024)\n");
 }
 
-/* Products of matrices, one after the other, in tiles that are kept in registers: much is unrolled, and nothing that small matrices alone come to. */
+/* Products of matrices, one after the other, in tiles that are kept in registers: much is unrolled, and nothing that
+ * small matrices alone come to. */
 static void put_products(int n)
 {
     put("input A : f32(x, y)\ninput B : f32(x, y)\noutput out\nf[0](x, y) = B(x, y)\n");
     put("repeat i in 1..%d { f[i](x, y) = sum(A(k, y) * f[i-1](x, k) for k in 0..A.width) }\n", n + 1);
     put("out(x, y) = f[%d](x, y)\nestimate out(992, 992)\nschedule {\n  out.vectorize(x, 16)\n", n);
     for (int i = 1; i <= n; i++)
-        put("  f[%d].compute_root().split(y, yo, yi, 6).split(x, xo, xi, 64).reorder(xi, yi, yo, xo).vectorize(xi).unroll(yi)\n"
+        put("  f[%d].compute_root().split(y, yo, yi, 6).split(x, xo, xi, 64).reorder(xi, yi, yo, "
+            "xo).vectorize(xi).unroll(yi)\n"
             "  f[%d].sum.compute_at(f[%d], yo).vectorize(x, 64).unroll(y, 6)\n"
-            "  f[%d].sum.update(0).reorder(x, y, k).vectorize(x, 64).unroll(y, 6)\n", i, i, i, i);
+            "  f[%d].sum.update(0).reorder(x, y, k).vectorize(x, 64).unroll(y, 6)\n",
+            i, i, i, i);
     put("}\n");
 }
 
 /* A family of programs, and the most that each of its stages or levels may cost whatever their number. */
 typedef struct Family {
     const char *name;
-    void      (*put)(int n);
-    int         sizes[5];
-    double      steps, nodes, bytes;
-    bool        with_backend;
+    void (*put)(int n);
+    int    sizes[5];
+    double steps, nodes, bytes;
+    bool   with_backend;
 } Family;
 
 static const Family families[] = {
@@ -272,11 +285,14 @@ static void check_family(const Family *f)
         const uint64_t steps = total_steps(&c);
         const double   nodes = (double)c.size[lower_pass_count - 1];
         CHECK(c.ok, "%s of %d", f->name, n);
-        CHECK((double)steps <= f->steps * n, "%s of %d: %llu steps, more than %g each", f->name, n, (unsigned long long)steps, f->steps);
+        CHECK((double)steps <= f->steps * n, "%s of %d: %llu steps, more than %g each", f->name, n,
+              (unsigned long long)steps, f->steps);
         CHECK(nodes <= f->nodes * n, "%s of %d: %g nodes, more than %g each", f->name, n, nodes, f->nodes);
-        CHECK((double)c.object <= f->bytes * n, "%s of %d: %zu bytes, more than %g each", f->name, n, c.object, f->bytes);
+        CHECK((double)c.object <= f->bytes * n, "%s of %d: %zu bytes, more than %g each", f->name, n, c.object,
+              f->bytes);
         if (getenv("SHOW"))
-            printf("%-20s %4d  %8.0f steps  %6.0f nodes  %6.0f bytes each\n", f->name, n, (double)steps / n, nodes / n, (double)c.object / n);
+            printf("%-20s %4d  %8.0f steps  %6.0f nodes  %6.0f bytes each\n", f->name, n, (double)steps / n, nodes / n,
+                   (double)c.object / n);
     }
     kn_context_free(cx);
 }
@@ -285,8 +301,10 @@ static void check_family(const Family *f)
 static void check_blur(void)
 {
     kn_context *cx = kn_context_new(NULL);
-    const Cost  c  = compile(cx, "blur", "input in : u16(x, y)\noutput out\nblurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
-                             "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\nestimate out(6400, 4800)\n", true);
+    const Cost  c  = compile(cx, "blur",
+                             "input in : u16(x, y)\noutput out\nblurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
+                               "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\nestimate out(6400, 4800)\n",
+                             true);
     CHECK(c.ok && total_steps(&c) <= 15000 && c.object <= 7000, "blur takes %llu steps and %zu bytes",
           (unsigned long long)total_steps(&c), c.object);
     kn_context_free(cx);
@@ -294,8 +312,8 @@ static void check_blur(void)
 
 int main(int count, char **args)
 {
-    void *library = dlopen(KILN_LLVM, RTLD_NOW | RTLD_LOCAL);
-    CodegenEntry *entry = NULL;
+    void         *library = dlopen(KILN_LLVM, RTLD_NOW | RTLD_LOCAL);
+    CodegenEntry *entry   = NULL;
     if (library)
         *(void **)&entry = dlsym(library, "kiln_codegen");
     CHECK(entry, "%s", dlerror());

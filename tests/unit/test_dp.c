@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char machine[] = "cores=4, vector_bits=256, l1=32k, l2=512k, l3=16M, op=0.25, l1_rate=40, l2_rate=20, l3_rate=10, memory_rate=6, memory_all=12";
+static const char machine[] = "cores=4, vector_bits=256, l1=32k, l2=512k, l3=16M, op=0.25, l1_rate=40, l2_rate=20, "
+                              "l3_rate=10, memory_rate=6, memory_all=12";
 
 /* So that no search is cut off by the clock, which would change the text. */
 static const kn_options unhurried = { .budget = 1000 };
@@ -22,10 +23,10 @@ static const char *const left_out[] = { "dp",           "dp/no-inlining", "dp/no
 /* Makes it twice, and reads it back. */
 static void make(kn_context *cx, const char *name, const char *text, const char *scheduler, uint64_t most)
 {
-    kn_pipeline *p     = kn_parse(cx, name, text, -1);
-    const char  *made  = p ? kn_schedule_make(p, scheduler, machine, &unhurried, NULL, 0) : NULL;
+    kn_pipeline   *p     = kn_parse(cx, name, text, -1);
+    const char    *made  = p ? kn_schedule_make(p, scheduler, machine, &unhurried, NULL, 0) : NULL;
     const uint64_t taken = steps_spent(cx);
-    char        *first = made ? strdup(made) : NULL;
+    char          *first = made ? strdup(made) : NULL;
     CHECK(made, "%s by %s: %s", name, scheduler, kn_error_text(cx));
     CHECK(taken <= most, "%s by %s: %llu steps", name, scheduler, (unsigned long long)taken);
     if (first) {

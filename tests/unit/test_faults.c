@@ -1,5 +1,6 @@
-/* A compiled run in which one allocation fails, at every point there is: an error return that says so, nothing leaked, no output buffer written past its
- * end, and the same call goes well afterwards. The allocations are those of the runtime's hooks: threads, scratch at every level, dense copies of ports. */
+/* A compiled run in which one allocation fails, at every point there is: an error return that says so, nothing leaked,
+ * no output buffer written past its end, and the same call goes well afterwards. The allocations are those of the
+ * runtime's hooks: threads, scratch at every level, dense copies of ports. */
 #include "api/compile.h"
 #include "check.h"
 #include "runtime/runtime.h"
@@ -16,8 +17,8 @@ enum { W = 37, H = 30, GAP = 2, MOST_POINTS = 1000 };
 
 typedef struct Heap {
     pthread_mutex_t lock;
-    long            requests, alive, fail_at;       /* fail_at 0: never */
-    bool            for_good;                       /* the first failure is not the last */
+    long            requests, alive, fail_at; /* fail_at 0: never */
+    bool            for_good;                 /* the first failure is not the last */
 } Heap;
 
 static void *heap_allocate(void *user, size_t bytes)
@@ -44,10 +45,13 @@ static void heap_release(void *user, void *block)
 
 /* Scratch at root, in a parallel loop, in two nested ones, that slides, beside a histogram. */
 static const char *const programs[] = {
-    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { f.compute_root().parallel(y)  out.parallel(y) }\n",
-    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { out.parallel(y)  f.compute_at(out, y) }\n",
+    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { f.compute_root().parallel(y)  "
+    "out.parallel(y) }\n",
+    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { out.parallel(y)  f.compute_at(out, "
+    "y) }\n",
     "f(x, y) = in(x, y) + in(x+1, y)\ng(x, y) = f(x, y) ^ f(x, y+1)\nout(x, y) = g(x, y) + g(x+1, y+1)\n"
-    "schedule { out.tile(x, y, xo, yo, xi, yi, 8, 8).parallel(xo).parallel(yo)  g.compute_at(out, xo).parallel(y)  f.compute_at(g, y) }\n",
+    "schedule { out.tile(x, y, xo, yo, xi, yi, 8, 8).parallel(xo).parallel(yo)  g.compute_at(out, xo).parallel(y)  "
+    "f.compute_at(g, y) }\n",
     "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) - f(x, y+1) + f(x, y+2)\n"
     "schedule { out.split(y, yo, yi, 6).parallel(yo)  f.store_at(out, yo).compute_at(out, yi) }\n",
     "h(i) = 0\nh(in(u, v) & 31) += 1 for u in 0..30, v in 0..30\nout(x, y) = h(in(x, y) & 31) * 2 + x\n"
@@ -80,16 +84,21 @@ static bool gaps_kept(void)
 static bool fail_once(CompiledFunction *function, const char *text, int threads, long fail_at, bool for_good)
 {
     Heap   heap = { .lock = PTHREAD_MUTEX_INITIALIZER, .fail_at = fail_at, .for_good = for_good };
-    kn_rt *rt   = kn_rt_new(&(kn_rt_hooks){ .user = &heap, .allocate = heap_allocate, .release = heap_release, .threads = threads });
+    kn_rt *rt   = kn_rt_new(
+          &(kn_rt_hooks){ .user = &heap, .allocate = heap_allocate, .release = heap_release, .threads = threads });
     if (rt) {
         const int  status = call(function, rt);
         const bool said   = strstr(kn_rt_last_error(), "memory") != NULL;
-        CHECK(status == KN_OK || status == KN_ERROR_LIMIT, "failure %ld: status %d: %s", fail_at, status, kn_rt_last_error());
-        CHECK(said == (status == KN_ERROR_LIMIT), "failure %ld: status %d says `%s`", fail_at, status, kn_rt_last_error());
+        CHECK(status == KN_OK || status == KN_ERROR_LIMIT, "failure %ld: status %d: %s", fail_at, status,
+              kn_rt_last_error());
+        CHECK(said == (status == KN_ERROR_LIMIT), "failure %ld: status %d says `%s`", fail_at, status,
+              kn_rt_last_error());
         CHECK(gaps_kept(), "failure %ld: written between the elements: %s", fail_at, text);
-        CHECK(status || !memcmp(target, expected, sizeof target), "failure %ld: status 0, and other values: %s", fail_at, text);
+        CHECK(status || !memcmp(target, expected, sizeof target), "failure %ld: status 0, and other values: %s",
+              fail_at, text);
         heap.fail_at = 0;
-        CHECK(call(function, rt) == KN_OK && !memcmp(target, expected, sizeof target), "the call after failure %ld: %s", fail_at, kn_rt_last_error());
+        CHECK(call(function, rt) == KN_OK && !memcmp(target, expected, sizeof target), "the call after failure %ld: %s",
+              fail_at, kn_rt_last_error());
         kn_rt_destroy(rt);
     }
     CHECK(heap.alive == 0, "failure %ld: %ld blocks leaked: %s", fail_at, heap.alive, text);

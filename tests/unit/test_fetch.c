@@ -3,14 +3,18 @@
 
 /* What begins with i_ is inlined, with d_ left to the compiler. */
 static const char *const programs[] = {
-    "input in : f32(x, y) output out a(x, y) = in(x-1, y) + in(x+1, y) out(x, y) = a(x, y-1) + a(x, y+1) estimate out(64, 32)",
+    "input in : f32(x, y) output out a(x, y) = in(x-1, y) + in(x+1, y) out(x, y) = a(x, y-1) + a(x, y+1) estimate "
+    "out(64, 32)",
     /* the component of what is inlined that reads `in` is not the one that is read */
-    "input in : f32(x, y) output out i_t(x, y) = (in(x, y), x - y) far(x, y) = exp(i_t(x-1, y).0) + exp(i_t(x+1, y).0) out(x, y) = far(x-1, y) + far(x+1, y) + i_t(x, y+1).1 estimate out(64, 32)",
+    "input in : f32(x, y) output out i_t(x, y) = (in(x, y), x - y) far(x, y) = exp(i_t(x-1, y).0) + exp(i_t(x+1, y).0) "
+    "out(x, y) = far(x-1, y) + far(x+1, y) + i_t(x, y+1).1 estimate out(64, 32)",
     /* `b` takes rows of what is inlined: they are made outside the vectors */
-    "input in : u16(x, y) output out i_s(x, y) = in(x, y) + 1 i_r(x, y) = i_s(x-2, y) - i_s(x+1, y) + 3*i_s(x-2, y+1) - i_s(x+1, y+1) b(x, y) = i_r(x, y) - i_r(x+1, y)"
+    "input in : u16(x, y) output out i_s(x, y) = in(x, y) + 1 i_r(x, y) = i_s(x-2, y) - i_s(x+1, y) + 3*i_s(x-2, y+1) "
+    "- i_s(x+1, y+1) b(x, y) = i_r(x, y) - i_r(x+1, y)"
     " out(x, y) = b(x+1, y) - b(x+2, y) estimate out(64, 32)",
     /* the first reader of what is inlined is in no group */
-    "input in : i64(x, y) output d_out i_s(x, y) = f32(in(x, y)) * 3 i_a(x, y) = i_s(x-2, y-1) - i_s(x, y-1) b(x, y) = exp(i_s(x, y-1)) - exp(i_s(x, y)) d_out(x, y) = i_a(x+2, y) + b(x-2, y-2) + b(x, y)"
+    "input in : i64(x, y) output d_out i_s(x, y) = f32(in(x, y)) * 3 i_a(x, y) = i_s(x-2, y-1) - i_s(x, y-1) b(x, y) = "
+    "exp(i_s(x, y-1)) - exp(i_s(x, y)) d_out(x, y) = i_a(x+2, y) + b(x-2, y-2) + b(x, y)"
     " estimate d_out(64, 32)",
 };
 

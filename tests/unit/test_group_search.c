@@ -1,7 +1,8 @@
 /* The search for groups: against every partition of small random graphs, and within its budget on large ones.
  *
- * Two families of costs, on random graphs of up to 8 stages. Traffic: stages have work, edges have bytes; a group pays its work with some of it twice, and what crosses its border.
- * Noise: any group costs anything. A group is one if it has a single stage that others outside read, as in Kiln; or, as in the paper, if all its stages depend on one. The
+ * Two families of costs, on random graphs of up to 8 stages. Traffic: stages have work, edges have bytes; a group pays
+ * its work with some of it twice, and what crosses its border. Noise: any group costs anything. A group is one if it
+ * has a single stage that others outside read, as in Kiln; or, as in the paper, if all its stages depend on one. The
  * figures printed are what docs/schedulers.md says of the repair. */
 #include "check.h"
 #include "group_graphs.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <time.h>
 
-enum { MOST_APART = 128 };      /* numbers of a stage and of one that reads it */
+enum { MOST_APART = 128 }; /* numbers of a stage and of one that reads it */
 
 typedef struct Random {
     uint64_t state;
@@ -36,7 +37,7 @@ typedef struct Costs {
     uint64_t          seed;
     bool              noise, one_head, one_first, from_readers;
     double            work[MOST_STAGES], bytes[MOST_STAGES];
-    bool              inside[MOST_STAGES];      /* while a group is looked at: its stages */
+    bool              inside[MOST_STAGES]; /* while a group is looked at: its stages */
     int64_t           asked;
 } Costs;
 
@@ -108,7 +109,7 @@ static double cost_of(void *user, const int *stages, int count, bool *hopeless)
 typedef struct Every {
     Costs *costs;
     int    group[16], count;
-    double best, known[256];    /* by set: the cost of a group; NAN: not asked for */
+    double best, known[256]; /* by set: the cost of a group; NAN: not asked for */
 } Every;
 
 /* Can the groups be put in order? */
@@ -213,7 +214,8 @@ static void check_grouping(Costs *c, const Grouping *found, const char *what)
     bool numbered = true;
     for (int s = 0; s < c->graph->count; s++)
         for (int p = 0; p < s; p++)
-            numbered = numbered && (!has(c->graph->read, c->graph->words, s, p) || found->of_stage[p] <= found->of_stage[s]);
+            numbered =
+                numbered && (!has(c->graph->read, c->graph->words, s, p) || found->of_stage[p] <= found->of_stage[s]);
     for (int s = 0; s < c->graph->count; s++)
         numbered = numbered && found->of_stage[s] >= 0 && found->of_stage[s] < found->count;
     CHECK(numbered, "%s: the groups are not in order", what);
@@ -226,10 +228,11 @@ static void check_grouping(Costs *c, const Grouping *found, const char *what)
 typedef struct Family {
     const char *name;
     bool        noise, one_head, one_first, from_readers;
-    bool        is_best;        /* the search sees every group that there is, so it must find the best */
+    bool        is_best; /* the search sees every group that there is, so it must find the best */
     int         most_stages;
 } Family;
 
+/* clang-format off */
 static const Family families[] = {
     { "traffic, one head, from the last stage",      false, true,  false, true,  true,  0 },
     { "noise, one head, from the last stage",        true,  true,  false, true,  true,  0 },
@@ -241,6 +244,7 @@ static const Family families[] = {
     { "traffic, one head, two at a time (Alg. 5)",   false, true,  false, true,  false, 2 },
     { "traffic, one head, three at a time (Alg. 5)", false, true,  false, true,  false, 3 },
 };
+/* clang-format on */
 
 typedef struct Gap {
     double sum, most;
@@ -258,28 +262,36 @@ static void add_gap(Gap *gap, double cost, double best)
 
 static void print_gap(const char *what, const Gap *g)
 {
-    printf("    %-10s %6.2f%% above the best in the mean, at most %6.1f%%, the best in %3.0f%% of the graphs\n", what, 100 * g->sum / g->count, 100 * g->most, 100.0 * g->best / g->count);
+    printf("    %-10s %6.2f%% above the best in the mean, at most %6.1f%%, the best in %3.0f%% of the graphs\n", what,
+           100 * g->sum / g->count, 100 * g->most, 100.0 * g->best / g->count);
 }
 
 static void compare_family(kn_context *cx, const Family *f, int graphs)
 {
     static Costs costs;
-    Random       r        = { 1 };
-    Gap          plain    = { 0 }, repaired = { 0 };
-    double       over     = 0;
+    Random       r     = { 1 };
+    Gap          plain = { 0 }, repaired = { 0 };
+    double       over = 0;
     for (int i = 0; i < graphs; i++) {
         Arena arena;
         arena_init(&arena, cx);
         const GroupGraph g = random_graph(&r, 4 + i % 5, 0.2 + 0.4 * unit(&r), &arena);
-        costs              = (Costs){ .noise = f->noise, .one_head = f->one_head, .one_first = f->one_first, .from_readers = f->from_readers };
+        costs              = (Costs){
+                         .noise = f->noise, .one_head = f->one_head, .one_first = f->one_first, .from_readers = f->from_readers
+        };
         random_costs(&costs, &r, &g);
-        const Grouping found = group_search(&g, &(GroupSearch){ .cost = cost_of, .user = &costs, .from_readers = f->from_readers, .most_stages = f->most_stages }, &arena);
-        Every          e     = { .costs = &costs, .best = INFINITY };
+        const Grouping found = group_search(
+            &g,
+            &(GroupSearch){
+                .cost = cost_of, .user = &costs, .from_readers = f->from_readers, .most_stages = f->most_stages },
+            &arena);
+        Every e = { .costs = &costs, .best = INFINITY };
         for (int k = 0; k < 256; k++)
             e.known[k] = (double)NAN;
         every_partition(&e, 0);
         check_grouping(&costs, &found, f->name);
-        CHECK(found.plain >= e.best - 1e-9, "%s %d: plain %g is less than the best, %g", f->name, i, found.plain, e.best);
+        CHECK(found.plain >= e.best - 1e-9, "%s %d: plain %g is less than the best, %g", f->name, i, found.plain,
+              e.best);
         CHECK(found.cost >= e.best - 1e-9, "%s %d: %g is less than the best, %g", f->name, i, found.cost, e.best);
         CHECK(!f->is_best || fabs(found.cost - e.best) < 1e-9, "%s %d: %g, not %g", f->name, i, found.cost, e.best);
         CHECK(!f->is_best || found.exact, "%s %d: something was cut off", f->name, i);
@@ -308,13 +320,15 @@ static void paper_graph(int which)
     }
 }
 
-/* There is no list of all their partitions: what the choices of F cost beyond the repaired ones, with costs of both families. */
+/* There is no list of all their partitions: what the choices of F cost beyond the repaired ones, with costs of both
+ * families. */
 static void paper_graphs(kn_context *cx, bool noise, bool from_readers)
 {
     static const char *const names[] = { "harris", "camera", "interpolation", "pyramid_blend", "multigrid3d_W444" };
     static Costs             costs;
     Random                   r = { 3 };
-    printf("%s, %s: what plain costs beyond repaired\n", noise ? "noise" : "traffic", from_readers ? "one head, from the last stage" : "one first, from the first");
+    printf("%s, %s: what plain costs beyond repaired\n", noise ? "noise" : "traffic",
+           from_readers ? "one head, from the last stage" : "one first, from the first");
     for (int i = 0; i < 5; i++) {
         Gap     gap    = { 0 };
         int     exact  = 0;
@@ -324,16 +338,20 @@ static void paper_graphs(kn_context *cx, bool noise, bool from_readers)
             arena_init(&arena, cx);
             paper_graph(i);
             const GroupGraph g = sketch_graph(&sketch, &arena);
-            costs              = (Costs){ .noise = noise, .one_head = from_readers, .one_first = !from_readers, .from_readers = from_readers };
+            costs              = (Costs){
+                             .noise = noise, .one_head = from_readers, .one_first = !from_readers, .from_readers = from_readers
+            };
             random_costs(&costs, &r, &g);
-            const Grouping found = group_search(&g, &(GroupSearch){ .cost = cost_of, .user = &costs, .from_readers = from_readers }, &arena);
+            const Grouping found = group_search(
+                &g, &(GroupSearch){ .cost = cost_of, .user = &costs, .from_readers = from_readers }, &arena);
             check_grouping(&costs, &found, names[i]);
             add_gap(&gap, found.plain, found.cost);
             exact += found.exact;
             states += found.states;
             arena_free(&arena);
         }
-        printf("    %-18s %6.2f%% in the mean, at most %6.1f%%; %lld groups visited, exact in %d of 5\n", names[i], 100 * gap.sum / gap.count, 100 * gap.most, (long long)states / 5, exact);
+        printf("    %-18s %6.2f%% in the mean, at most %6.1f%%; %lld groups visited, exact in %d of 5\n", names[i],
+               100 * gap.sum / gap.count, 100 * gap.most, (long long)states / 5, exact);
     }
 }
 
@@ -370,17 +388,21 @@ static void within_budget(kn_context *cx, const Large *l, bool from_readers)
     group_graph_finish(&g);
     costs = (Costs){ .one_head = true, .from_readers = from_readers };
     random_costs(&costs, &r, &g);
-    const GroupSearch search = { .cost = cost_of, .user = &costs, .from_readers = from_readers, .states = l->states, .seconds = l->seconds };
-    const clock_t     begin  = clock();
-    const Grouping    found  = group_search(&g, &search, &arena);
-    const double      taken  = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    const GroupSearch search = {
+        .cost = cost_of, .user = &costs, .from_readers = from_readers, .states = l->states, .seconds = l->seconds
+    };
+    const clock_t  begin = clock();
+    const Grouping found = group_search(&g, &search, &arena);
+    const double   taken = (double)(clock() - begin) / CLOCKS_PER_SEC;
     CHECK(costs.asked <= l->states + 2 * l->stages, "%s: %lld groups asked for", l->name, (long long)costs.asked);
     const int64_t asked = costs.asked;
     check_grouping(&costs, &found, l->name);
     const Grouping again = group_search(&g, &search, &arena);
-    CHECK(l->seconds > 0 || !memcmp(found.of_stage, again.of_stage, sizeof *found.of_stage * (size_t)g.count), "%s: another result the second time", l->name);
-    printf("%s%s: %d groups after %d rounds, %lld groups visited in %.3f s; cost %.4g, plain %.4g%s\n", l->name, from_readers ? "" : ", from the first", found.count, found.rounds,
-           (long long)asked, taken, found.cost, found.plain, found.exact ? ", exact" : "");
+    CHECK(l->seconds > 0 || !memcmp(found.of_stage, again.of_stage, sizeof *found.of_stage * (size_t)g.count),
+          "%s: another result the second time", l->name);
+    printf("%s%s: %d groups after %d rounds, %lld groups visited in %.3f s; cost %.4g, plain %.4g%s\n", l->name,
+           from_readers ? "" : ", from the first", found.count, found.rounds, (long long)asked, taken, found.cost,
+           found.plain, found.exact ? ", exact" : "");
     arena_free(&arena);
 }
 

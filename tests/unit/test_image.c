@@ -1,4 +1,5 @@
-/* Image files: every format round trips, files of other programs are read, and wrong files get a message, never a crash.
+/* Image files: every format round trips, files of other programs are read, and wrong files get a message, never a
+ * crash.
  *
  * Writes into a new folder under the one given as argument, or $TMPDIR, or /tmp, and removes it. */
 #include "kiln.h"
@@ -21,7 +22,7 @@ static const char *in_folder(const char *name)
     static char     path[4][4300];
     static unsigned turn;
     char           *p = path[turn++ % 4];
-    const int n = snprintf(p, sizeof path[0], "%s/%s", folder, name);
+    const int       n = snprintf(p, sizeof path[0], "%s/%s", folder, name);
     CHECK(n > 0 && (size_t)n < sizeof path[0], "a path is too long");
     return p;
 }
@@ -62,8 +63,8 @@ enum { DENSE, INTERLEAVED, FLIPPED_PADDED, LAYOUTS };
 /* Memory for a buffer in one of the layouts, filled with bits. */
 static kn_buffer make_buffer(kn_type type, int rank, const int32_t *extent, int layout, char **memory)
 {
-    kn_buffer    b    = kn_buffer_dense(NULL, type, rank, extent);
-    const size_t size = kn_type_size(type);
+    kn_buffer    b     = kn_buffer_dense(NULL, type, rank, extent);
+    const size_t size  = kn_type_size(type);
     int64_t      count = 1, origin = 0;
     for (int d = 0; d < rank; d++)
         count *= extent[d] + 2;
@@ -108,13 +109,15 @@ static void round_trip(kn_context *cx, const char *name, const kn_buffer *b, dou
     if (!has(name, ".npy") && want.rank == 3 && want.dim[2].extent == 1)
         want.rank = 2;
     CHECK(kn_compare(cx, &back, &want, tolerance, 0, &d) == KN_OK, "%s %s: %s", name, type, kn_error_text(cx));
-    CHECK(d.beyond == 0, "%s %s %dx%d: %lld differ, by up to %g", name, type, b->dim[0].extent, b->dim[1].extent, (long long)d.beyond, d.max);
+    CHECK(d.beyond == 0, "%s %s %dx%d: %lld differ, by up to %g", name, type, b->dim[0].extent, b->dim[1].extent,
+          (long long)d.beyond, d.max);
     kn_buffer_free(cx, &back);
     remove(path);
 }
 
 #define T(t) (1u << KN_##t)
-#define ALL_BUT_BF16 (T(BOOL) | T(U8) | T(U16) | T(U32) | T(U64) | T(I8) | T(I16) | T(I32) | T(I64) | T(F16) | T(F32) | T(F64))
+#define ALL_BUT_BF16                                                                                                   \
+    (T(BOOL) | T(U8) | T(U16) | T(U32) | T(U64) | T(I8) | T(I16) | T(I32) | T(I64) | T(F16) | T(F32) | T(F64))
 
 static const struct {
     const char *name;
@@ -142,7 +145,7 @@ static void test_round_trips(kn_context *cx)
                             continue;
                         char         *memory;
                         const int32_t extent[3] = { sizes[s][0], sizes[s][1], c };
-                        kn_buffer     b         = make_buffer((kn_type)t, c == 1 && s != 3 ? 2 : 3, extent, layout, &memory);
+                        kn_buffer     b = make_buffer((kn_type)t, c == 1 && s != 3 ? 2 : 3, extent, layout, &memory);
                         if (t == KN_BOOL)
                             set_bool_bytes(memory, (size_t)(extent[0] + 2) * (size_t)(extent[1] + 2));
                         round_trip(cx, holds[f].name, &b, 0);
@@ -218,10 +221,14 @@ static void test_other_png(kn_context *cx)
 static void test_other_tiff(kn_context *cx)
 {
     static const TiffKind kinds[] = {
-        { "w", COMPRESSION_NONE, false, 0, PHOTOMETRIC_RGB, 8, 3 },           { "w", COMPRESSION_NONE, true, 0, PHOTOMETRIC_RGB, 8, 3 },
-        { "wb", COMPRESSION_LZW, false, 0, PHOTOMETRIC_RGB, 16, 3 },          { "wl", COMPRESSION_PACKBITS, true, 0, PHOTOMETRIC_RGB, 16, 3 },
-        { "w8", COMPRESSION_ADOBE_DEFLATE, false, 16, PHOTOMETRIC_RGB, 8, 4 }, { "wb", COMPRESSION_NONE, true, 16, PHOTOMETRIC_RGB, 16, 3 },
-        { "w", COMPRESSION_DEFLATE, false, 16, PHOTOMETRIC_MINISBLACK, 8, 2 }, { "w", COMPRESSION_NONE, false, 32, PHOTOMETRIC_RGB, 16, 5 },
+        { "w", COMPRESSION_NONE, false, 0, PHOTOMETRIC_RGB, 8, 3 },
+        { "w", COMPRESSION_NONE, true, 0, PHOTOMETRIC_RGB, 8, 3 },
+        { "wb", COMPRESSION_LZW, false, 0, PHOTOMETRIC_RGB, 16, 3 },
+        { "wl", COMPRESSION_PACKBITS, true, 0, PHOTOMETRIC_RGB, 16, 3 },
+        { "w8", COMPRESSION_ADOBE_DEFLATE, false, 16, PHOTOMETRIC_RGB, 8, 4 },
+        { "wb", COMPRESSION_NONE, true, 16, PHOTOMETRIC_RGB, 16, 3 },
+        { "w", COMPRESSION_DEFLATE, false, 16, PHOTOMETRIC_MINISBLACK, 8, 2 },
+        { "w", COMPRESSION_NONE, false, 32, PHOTOMETRIC_RGB, 16, 5 },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const int32_t width = 19, height = 21, channels = kinds[i].channels;
@@ -326,7 +333,7 @@ static void test_other_text(kn_context *cx)
 {
     static const struct {
         const char *text;
-        size_t      size;           /* of the text; 0: up to its NUL */
+        size_t      size; /* of the text; 0: up to its NUL */
         kn_type     type;
         int         rank;
         const char *values;
@@ -351,7 +358,8 @@ static void test_other_text(kn_context *cx)
         write_bytes(in_folder("t.pnm"), files[i].text, files[i].size ? files[i].size : strlen(files[i].text));
         kn_buffer b = load_good(cx, "t.pnm", files[i].type, files[i].rank);
         CHECK(b.data && !memcmp(b.data, files[i].values, files[i].count), "text file %zu: other values", i);
-        CHECK(files[i].warning ? has(kn_error_text(cx), files[i].warning) : !*kn_error_text(cx), "text file %zu: %s", i, kn_error_text(cx));
+        CHECK(files[i].warning ? has(kn_error_text(cx), files[i].warning) : !*kn_error_text(cx), "text file %zu: %s", i,
+              kn_error_text(cx));
         kn_buffer_free(cx, &b);
     }
 }
@@ -372,7 +380,8 @@ static void test_other_npy(kn_context *cx)
 {
     const uint8_t c_order[] = { 1, 2, 3, 4, 5, 6 }, fortran[] = { 1, 4, 2, 5, 3, 6 };
     for (int version = 1; version <= 3; version++) {
-        write_npy(in_folder("v.npy"), version, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }   \n", c_order, 6);
+        write_npy(in_folder("v.npy"), version, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }   \n",
+                  c_order, 6);
         kn_buffer b = load_good(cx, "v.npy", KN_U8, 2);
         CHECK(b.dim[0].extent == 3 && b.dim[1].extent == 2 && !memcmp(b.data, c_order, 6), "version %d", version);
         kn_buffer_free(cx, &b);
@@ -405,7 +414,8 @@ static void expect_load_error(kn_context *cx, const char *name, kn_status status
     kn_buffer       b   = { 0 };
     const kn_status got = kn_image_load(cx, in_folder(name), &b);
     CHECK(got == status && !b.data, "%s: status %d", name, (int)got);
-    CHECK(has(kn_error_text(cx), message) && has(kn_error_text(cx), name), "%s: expected \"%s\", got: %s", name, message, kn_error_text(cx));
+    CHECK(has(kn_error_text(cx), message) && has(kn_error_text(cx), name), "%s: expected \"%s\", got: %s", name,
+          message, kn_error_text(cx));
 }
 
 static void test_wrong_files(kn_context *cx)
@@ -455,7 +465,9 @@ static void test_wrong_npy(kn_context *cx)
         { "{'descr': [('r', '|u1')], 'fortran_order': False, 'shape': (1,), }", "records" },
         { "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", "True or False" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", "its array takes 16 bytes, 4 are there" },
-        { "{'descr': '<f4', 'fortran_order': False, 'shape': (99999, 99999, 99999, 99999, 99999, 99999, 99999, 99999), }", "truncated" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (99999, 99999, 99999, 99999, 99999, 99999, 99999, 99999), "
+          "}",
+          "truncated" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", "more than 8 dimensions" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999), }", "more than 2147483647 elements" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (-1), }", "a number of the shape" },
@@ -470,7 +482,8 @@ static void test_wrong_npy(kn_context *cx)
     }
 }
 
-static void expect_save_error(kn_context *cx, const char *name, const kn_buffer *b, kn_status status, const char *message)
+static void expect_save_error(kn_context *cx, const char *name, const kn_buffer *b, kn_status status,
+                              const char *message)
 {
     const int       before = folder_files(false);
     const kn_status got    = kn_image_save(cx, in_folder(name), b);
@@ -482,11 +495,12 @@ static void expect_save_error(kn_context *cx, const char *name, const kn_buffer 
 static void test_refused_saves(kn_context *cx)
 {
     char          data[4096] = { 0 };
-    const int32_t extent[]   = { 4, 3, 2, 2 }, empty[] = { 0, 3 };
+    const int32_t extent[] = { 4, 3, 2, 2 }, empty[] = { 0, 3 };
     kn_buffer     f32 = kn_buffer_dense(data, KN_F32, 2, extent), two = kn_buffer_dense(data, KN_U8, 3, extent);
     kn_buffer     deep = kn_buffer_dense(data, KN_U8, 4, extent), none = kn_buffer_dense(NULL, KN_U8, 2, empty);
     kn_buffer     bf16 = kn_buffer_dense(data, KN_BF16, 2, extent), lost = kn_buffer_dense(NULL, KN_U8, 2, extent);
-    expect_save_error(cx, "s.png", &f32, KN_ERROR_ARGUMENT, "a PNG file cannot hold f32 values, only u8, u16; kn_image_convert");
+    expect_save_error(cx, "s.png", &f32, KN_ERROR_ARGUMENT,
+                      "a PNG file cannot hold f32 values, only u8, u16; kn_image_convert");
     expect_save_error(cx, "s.jpg", &two, KN_ERROR_ARGUMENT, "cannot hold 2 channels, only 1, 3");
     expect_save_error(cx, "s.png", &deep, KN_ERROR_ARGUMENT, "this buffer has rank 4; a .npy file holds any rank");
     expect_save_error(cx, "s.png", &none, KN_ERROR_ARGUMENT, "zero size");
@@ -498,8 +512,10 @@ static void test_refused_saves(kn_context *cx)
     static char     wide[65536];
     const kn_buffer too_wide = kn_buffer_dense(wide, KN_U8, 2, (int32_t[]){ 65536, 1 });
     expect_save_error(cx, "w.jpg", &too_wide, KN_ERROR_FILE, "65500");
-    CHECK(kn_image_save(cx, NULL, &two) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "no path"), "%s", kn_error_text(cx));
-    CHECK(kn_image_load(cx, NULL, &two) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "no path"), "%s", kn_error_text(cx));
+    CHECK(kn_image_save(cx, NULL, &two) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "no path"), "%s",
+          kn_error_text(cx));
+    CHECK(kn_image_load(cx, NULL, &two) == KN_ERROR_ARGUMENT && has(kn_error_text(cx), "no path"), "%s",
+          kn_error_text(cx));
     mkdir(in_folder("d.png"), 0777);
     expect_save_error(cx, "d.png", &two, KN_ERROR_FILE, "cannot be written: Is a directory");
     rmdir(in_folder("d.png"));
@@ -543,7 +559,7 @@ static void test_replacing(kn_context *cx)
 /* A disk that fills up: no file may grow beyond `limit` bytes. What was there before stays. */
 static void test_full_disk(kn_context *cx)
 {
-    static const char *const names[] = { "q.png", "q.tif", "q.ppm", "q.npy", "q.jpg" };
+    static const char *const names[]  = { "q.png", "q.tif", "q.ppm", "q.npy", "q.jpg" };
     const int32_t            extent[] = { 200, 200, 3 };
     char                    *memory;
     kn_buffer                b = make_buffer(KN_U8, 3, extent, DENSE, &memory);
@@ -557,8 +573,8 @@ static void test_full_disk(kn_context *cx)
             const int       before = folder_files(false);
             const kn_status got    = kn_image_save(cx, in_folder(names[i]), &b);
             setrlimit(RLIMIT_FSIZE, &old);
-            CHECK(got == KN_ERROR_FILE && has(kn_error_text(cx), "cannot be written"), "%s at %d: %d %s", names[i], (int)limit, (int)got,
-                  kn_error_text(cx));
+            CHECK(got == KN_ERROR_FILE && has(kn_error_text(cx), "cannot be written"), "%s at %d: %d %s", names[i],
+                  (int)limit, (int)got, kn_error_text(cx));
             CHECK(folder_files(false) == before, "%s: a file was left behind", names[i]);
             struct stat info;
             CHECK(!stat(in_folder(names[i]), &info) && info.st_size == 6, "%s: the old file is gone", names[i]);
@@ -634,7 +650,8 @@ static void test_damaged(void)
     write_png(in_folder("b.png"), 9, 6, 8, PNG_COLOR_TYPE_RGB, true, rows, NULL, 0);
     attack(cx, "b.png", false);
     const png_color palette[] = { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 9 } };
-    write_png(in_folder("c.png"), 9, 6, 2, PNG_COLOR_TYPE_PALETTE, false, (const unsigned char *)"\0\1\2\0\1\2\0\1\2\0\1\2\0\1\2\0\1\2", palette, 3);
+    write_png(in_folder("c.png"), 9, 6, 2, PNG_COLOR_TYPE_PALETTE, false,
+              (const unsigned char *)"\0\1\2\0\1\2\0\1\2\0\1\2\0\1\2\0\1\2", palette, 3);
     attack(cx, "c.png", false);
     save_noise(cx, "a.jpg", KN_U8, 3);
     attack(cx, "a.jpg", false);
@@ -644,7 +661,8 @@ static void test_damaged(void)
     attack(cx, "a.tif", false);
     write_tiff(in_folder("b.tif"), 19, 21, (TiffKind){ "w", COMPRESSION_LZW, true, 16, PHOTOMETRIC_RGB, 16, 3 });
     attack(cx, "b.tif", false);
-    write_tiff(in_folder("c.tif"), 19, 21, (TiffKind){ "wb", COMPRESSION_ADOBE_DEFLATE, false, 0, PHOTOMETRIC_MINISBLACK, 8, 2 });
+    write_tiff(in_folder("c.tif"), 19, 21,
+               (TiffKind){ "wb", COMPRESSION_ADOBE_DEFLATE, false, 0, PHOTOMETRIC_MINISBLACK, 8, 2 });
     attack(cx, "c.tif", false);
     write_tiff(in_folder("d.tif"), 19, 21, (TiffKind){ "w8", COMPRESSION_JPEG, false, 16, PHOTOMETRIC_RGB, 8, 3 });
     attack(cx, "d.tif", false);
@@ -690,8 +708,8 @@ static void expect_refused(const char *name)
 {
     enum { MOST_ASKED = 1 << 20, MOST_RESIDENT_KB = 64 << 10 };
     struct rusage before, after;
-    kn_context   *cx = kn_context_new(&(kn_config){ .allocate = counted_allocate, .release = counted_release });
-    const size_t begin = most_memory = memory_now;
+    kn_context   *cx    = kn_context_new(&(kn_config){ .allocate = counted_allocate, .release = counted_release });
+    const size_t  begin = most_memory = memory_now;
     getrusage(RUSAGE_SELF, &before);
     CHECK(load_any(cx, name) != KN_OK, "%s was taken", name);
     getrusage(RUSAGE_SELF, &after);
@@ -715,7 +733,7 @@ static void test_lying_png(kn_context *cx)
     static const uint32_t sizes[][2] = {
         { 2147483647, 1 }, { 1, 2147483647 }, { 1000000, 1000000 }, { 2147483647, 2147483647 }
     };
-    static unsigned char  bytes[MOST];
+    static unsigned char bytes[MOST];
     (void)cx;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int interlaced = 0; interlaced < 2; interlaced++) {
@@ -786,12 +804,12 @@ static void test_lying_headers(kn_context *cx)
 
 static void test_summaries(kn_context *cx)
 {
-    const float     real[]  = { 3, NAN, -2.5f, 7 };
-    const uint64_t  wide[]  = { UINT64_MAX, 1, UINT64_MAX - 1 };
-    const int32_t   four[]  = { 4 };
-    kn_buffer       f       = kn_buffer_dense((void *)(uintptr_t)real, KN_F32, 1, four);
-    kn_buffer       u       = kn_buffer_dense((void *)(uintptr_t)wide, KN_U64, 1, (int32_t[]){ 3 });
-    kn_summary      s;
+    const float    real[] = { 3, NAN, -2.5f, 7 };
+    const uint64_t wide[] = { UINT64_MAX, 1, UINT64_MAX - 1 };
+    const int32_t  four[] = { 4 };
+    kn_buffer      f      = kn_buffer_dense((void *)(uintptr_t)real, KN_F32, 1, four);
+    kn_buffer      u      = kn_buffer_dense((void *)(uintptr_t)wide, KN_U64, 1, (int32_t[]){ 3 });
+    kn_summary     s;
     CHECK(!kn_summarize(cx, &f, &s) && s.count == 3 && s.nans == 1 && s.min.as.f == -2.5 && s.max.as.f == 7 &&
               s.mean == 2.5,
           "%g", s.mean);
@@ -840,7 +858,7 @@ static void test_large(kn_context *cx)
 /* Every half and every bf16, to f32 and back, and through doubles that lie between two of them. */
 static void test_short_floats(kn_context *cx)
 {
-    static uint16_t   bits[65536];
+    static uint16_t bits[65536];
     static const struct {
         kn_type type;
         int     nan; /* bits beyond these are no number */
@@ -908,7 +926,7 @@ static void test_no_memory(kn_context *cx)
         CHECK(loaded, "%s was never loaded", names[i]);
     }
     CHECK(folder_files(false) == 5, "%d files are left", folder_files(false));
-    kn_context *small = kn_context_new(&(kn_config){ .memory_limit = 400000 });
+    kn_context   *small    = kn_context_new(&(kn_config){ .memory_limit = 400000 });
     const int32_t extent[] = { 1000, 300 };
     char         *memory;
     kn_buffer     b = make_buffer(KN_U8, 2, extent, DENSE, &memory), back = { 0 };

@@ -1,5 +1,5 @@
-/* The operators: a table of cases written by hand, and all pairs of edge values of every integer type against arithmetic
- * on 128 bits. */
+/* The operators: a table of cases written by hand, and all pairs of edge values of every integer type against
+ * arithmetic on 128 bits. */
 #include "interp/ops.h"
 #include "check.h"
 
@@ -22,26 +22,51 @@ static void compare(const char *name, kn_type t, Lane want, Lane got)
 
 /* ---- By hand --------------------------------------------------------------------------------- */
 
-#define I(...) { { __VA_ARGS__ }, { 0 } }
-#define F(...) { { 0 }, { __VA_ARGS__ } }
+#define I(...)                                                                                                         \
+    {                                                                                                                  \
+        { __VA_ARGS__ },                                                                                               \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+#define F(...)                                                                                                         \
+    {                                                                                                                  \
+        { 0 },                                                                                                         \
+        {                                                                                                              \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    }
 #define MIN64 INT64_MIN
 #define MAX64 INT64_MAX
-#define UMAX  (-1)              /* the bits of u64's largest */
+#define UMAX  (-1) /* the bits of u64's largest */
 
 /* op, type of the result, types of the operands; operands in i or f, as their types say; the result likewise. */
 typedef struct Case {
     ExprOp  op;
     kn_type type;
     kn_type types[3];
-    struct { int64_t i[3]; double f[3]; } in;
+    struct {
+        int64_t i[3];
+        double  f[3];
+    } in;
     int64_t i;
     double  f;
 } Case;
 
-#define ONE(t)   { t }
-#define TWO(t)   { t, t }
-#define THREE(t) { t, t, t }
+#define ONE(t)                                                                                                         \
+    {                                                                                                                  \
+        t                                                                                                              \
+    }
+#define TWO(t)                                                                                                         \
+    {                                                                                                                  \
+        t, t                                                                                                           \
+    }
+#define THREE(t)                                                                                                       \
+    {                                                                                                                  \
+        t, t, t                                                                                                        \
+    }
 
+/* clang-format off */
 static const Case cases[] = {
     /* wrapping */
     { EX_ADD, KN_U8, TWO(KN_U8), I(200, 100), 44, 0 },
@@ -229,16 +254,18 @@ static const Case cases[] = {
     { EX_NE, KN_BOOL, TWO(KN_F32), F(NAN, NAN), 1, 0 },
     { EX_EQ, KN_BOOL, TWO(KN_F32), F(0.0, -0.0), 1, 0 },
 };
+/* clang-format on */
 
 static void test_by_hand(void)
 {
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const Case *c = &cases[k];
+        const Case *c     = &cases[k];
         int         count = 0;
         Lane        operands[3];
         for (; count < 3 && c->types[count]; count++)
-            operands[count] = type_is_float(c->types[count]) ? (Lane){ .f = type_round(c->types[count], c->in.f[count]) }
-                                                             : (Lane){ .i = c->in.i[count] };
+            operands[count] = type_is_float(c->types[count])
+                                  ? (Lane){ .f = type_round(c->types[count], c->in.f[count]) }
+                                  : (Lane){ .i = c->in.i[count] };
         const Lane want = type_is_float(c->type) ? (Lane){ .f = c->f } : (Lane){ .i = c->i };
         const Lane got  = operator_apply(c->op, c->type, count, c->types, operands);
         char       name[80];
@@ -284,40 +311,43 @@ static Wide wide_mod(Wide a, Wide b)
 static Wide wide_op(ExprOp op, Wide a, Wide b)
 {
     switch (op) {
-    case EX_ADD:      return a + b;
-    case EX_SUB:      return a - b;
-    case EX_MUL:      return (Wide)((unsigned __int128)a * (unsigned __int128)b);
-    case EX_DIV:      return b ? (a - wide_mod(a, b)) / b : 0;
-    case EX_MOD:      return wide_mod(a, b);
-    case EX_MIN:      return a < b ? a : b;
-    case EX_MAX:      return a < b ? b : a;
-    case EX_ABSD:     return a < b ? b - a : a - b;
-    case EX_AVG_UP:   return floor_half(a + b + 1);
+    case EX_ADD: return a + b;
+    case EX_SUB: return a - b;
+    case EX_MUL: return (Wide)((unsigned __int128)a * (unsigned __int128)b);
+    case EX_DIV: return b ? (a - wide_mod(a, b)) / b : 0;
+    case EX_MOD: return wide_mod(a, b);
+    case EX_MIN: return a < b ? a : b;
+    case EX_MAX: return a < b ? b : a;
+    case EX_ABSD: return a < b ? b - a : a - b;
+    case EX_AVG_UP: return floor_half(a + b + 1);
     case EX_AVG_DOWN: return floor_half(a + b);
-    case EX_LT:       return a < b;
-    case EX_LE:       return a <= b;
-    case EX_EQ:       return a == b;
-    case EX_NE:       return a != b;
-    default:          return 0;
+    case EX_LT: return a < b;
+    case EX_LE: return a <= b;
+    case EX_EQ: return a == b;
+    case EX_NE: return a != b;
+    default: return 0;
     }
 }
 
 static void test_edges(void)
 {
-    static const ExprOp ops[] = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MOD, EX_MIN, EX_MAX, EX_ABSD, EX_AVG_UP, EX_AVG_DOWN,
-                                  EX_LT, EX_LE, EX_EQ, EX_NE };
+    static const ExprOp ops[] = { EX_ADD,  EX_SUB,    EX_MUL,      EX_DIV, EX_MOD, EX_MIN, EX_MAX,
+                                  EX_ABSD, EX_AVG_UP, EX_AVG_DOWN, EX_LT,  EX_LE,  EX_EQ,  EX_NE };
     for (kn_type t = KN_U8; t <= KN_I64; t++) {
         const int64_t top = carrier_of(t, ((Wide)1 << (type_bits(t) - type_is_signed(t))) - 1), low = type_min(t);
-        const int64_t edges[] = { low, low + 1, low + 2, low / 2, -3, -2, -1, 0, 1, 2, 3, 7, 100, top / 2, top - 2, top - 1, top };
+        const int64_t edges[] = { low, low + 1, low + 2, low / 2, -3,      -2,      -1,      0,  1,
+                                  2,   3,       7,       100,     top / 2, top - 2, top - 1, top };
         enum { EDGES = sizeof edges / sizeof *edges };
         for (int i = 0; i < EDGES * EDGES; i++) {
             const kn_type types[2]    = { t, t };
-            const Lane    operands[2] = { { .i = carrier_of(t, edges[i / EDGES]) }, { .i = carrier_of(t, edges[i % EDGES]) } };
+            const Lane    operands[2] = { { .i = carrier_of(t, edges[i / EDGES]) },
+                                          { .i = carrier_of(t, edges[i % EDGES]) } };
             for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-                const kn_type to = ops[k] == EX_ABSD ? type_table[t].as_unsigned : ops[k] >= EX_LT ? KN_BOOL : t;
-                const Lane want = { .i = carrier_of(to, wide_op(ops[k], value_of(t, operands[0].i), value_of(t, operands[1].i))) };
-                const Lane got  = operator_apply(ops[k], to, 2, types, operands);
-                char       name[80];
+                const kn_type to   = ops[k] == EX_ABSD ? type_table[t].as_unsigned : ops[k] >= EX_LT ? KN_BOOL : t;
+                const Wide    wide = wide_op(ops[k], value_of(t, operands[0].i), value_of(t, operands[1].i));
+                const Lane    want = { .i = carrier_of(to, wide) };
+                const Lane    got  = operator_apply(ops[k], to, 2, types, operands);
+                char          name[80];
                 snprintf(name, sizeof name, "%lld %s %lld on %s", (long long)operands[0].i, expr_op_table[ops[k]].text,
                          (long long)operands[1].i, kn_type_name(t));
                 compare(name, to, want, got);
@@ -346,7 +376,8 @@ static void test_total(void)
                         operands[k]  = operator_apply(EX_CAST, from, 1, &any, &v);
                     }
                     const Lane r = operator_apply(op, to, expr_op_table[op].arity, types, operands);
-                    const Lane w = type_is_float(to) ? (Lane){ .f = type_round(to, r.f) } : (Lane){ .i = type_wrap(to, r.i) };
+                    const Lane w =
+                        type_is_float(to) ? (Lane){ .f = type_round(to, r.f) } : (Lane){ .i = type_wrap(to, r.i) };
                     compare(expr_op_table[op].name, to, w, r);
                 }
             }

@@ -88,8 +88,8 @@ static void show(const char *what, kn_type type, const Range *a, Range r, Range 
 /* Is the interval sound, and is it exact? */
 static bool check_hull(const Tested *t, kn_type type, const Range *a, Range hull)
 {
-    const kn_type to     = result_type(t->op, type);
-    const Range   r      = range_apply(t->op, to, type, a), all = range_of_type(to);
+    const kn_type to = result_type(t->op, type);
+    const Range   r = range_apply(t->op, to, type, a), all = range_of_type(to);
     const bool    sound  = r.lo <= hull.lo && hull.hi <= r.hi;
     const bool    shifts = t->op == EX_SHL || t->op == EX_SHR || (t->op == EX_MUL_SHIFT && a[2].lo < 0);
     const bool    small  = !shifts && a[0].lo >= -9 && a[0].hi <= 9 && a[1].lo >= -9 && a[1].hi <= 9;
@@ -228,9 +228,9 @@ typedef struct Bench {
     ExprPool    pool;
     Plan        plan;
     Lower       lw;
-    const char *names[4];       /* the ends of x and of y */
+    const char *names[4]; /* the ends of x and of y */
     int64_t     numbers[4];
-    Lane       *known;          /* by id of nodes, where `stamp` is the newest */
+    Lane       *known; /* by id of nodes, where `stamp` is the newest */
     uint32_t   *stamps, stamp, room;
 } Bench;
 
@@ -260,13 +260,13 @@ static Lane evaluate_new(Bench *b, const Expr *e)
 static Lane evaluate_node(Bench *b, const Expr *e)
 {
     if (e->id >= b->room) {
-        const uint32_t more = b->pool.count + 1000;
+        const uint32_t more   = b->pool.count + 1000;
         Lane          *known  = ARENA_ARRAY(&b->arena, Lane, more);
         uint32_t      *stamps = ARENA_ARRAY(&b->arena, uint32_t, more);
         b->known = known, b->stamps = stamps, b->room = more;
     }
     if (b->stamps[e->id] != b->stamp) {
-        const Lane v       = evaluate_new(b, e);
+        const Lane v     = evaluate_new(b, e);
         b->known[e->id]  = v;
         b->stamps[e->id] = b->stamp;
     }
@@ -316,8 +316,8 @@ static void check_spans(const Tested *t, kn_type type, Second second, int64_t co
     enum { FIRST = -5, LAST = 5 };
     Bench b;
     bench_begin(&b);
-    Lower        *lw    = &b.lw;
-    Spans        *sp    = ARENA_NEW(&b.arena, Spans);
+    Lower        *lw = &b.lw;
+    Spans        *sp = ARENA_NEW(&b.arena, Spans);
     const Expr   *ends[4];
     const kn_type to   = result_type(t->op, type);
     const bool    less = type == KN_U64 || (type == KN_I64 && (t->op == EX_SHL || t->op == EX_SHR)) ||

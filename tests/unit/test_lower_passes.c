@@ -1,4 +1,5 @@
-/* The late passes of lowering: statements written by hand and what becomes of them, and random ones that must do the same before and after, whatever the size. */
+/* The late passes of lowering: statements written by hand and what becomes of them, and random ones that must do the
+ * same before and after, whatever the size. */
 #include "interp/execute.h"
 #include "lower/lower.h"
 #include "check.h"
@@ -7,14 +8,18 @@
 static kn_context *cx;
 static Arena       arena;
 static ExprPool    pool;
-static Plan        plan;        /* of no functions */
+static Plan        plan; /* of no functions */
 static Program     program;
 static Lower       lw;
 
 static void add_buffer(const char *name, BufferKind kind, kn_type type)
 {
     Buffer *b = ARENA_NEW(&arena, Buffer);
-    *b = (Buffer){ .name = intern(cx, name), .id = (int)program.buffers.count, .kind = kind, .type = type, .rank = kind != BUFFER_SCRATCH };
+    *b        = (Buffer){ .name = intern(cx, name),
+                          .id   = (int)program.buffers.count,
+                          .kind = kind,
+                          .type = type,
+                          .rank = kind != BUFFER_SCRATCH };
     vec_push(&arena, &program.buffers, b);
     program.port_count += kind != BUFFER_SCRATCH;
 }
@@ -27,7 +32,7 @@ static void begin(kn_type type)
     arena_init(&arena, cx);
     expr_pool_init(&pool, cx, &arena);
     program = (Program){ .cx = cx, .arena = &arena, .exprs = &pool, .name = "p" };
-    lw      = (Lower){ .cx = cx, .arena = &arena, .exprs = &pool, .plan = &plan, .program = &program, .vector_bits = 256 };
+    lw = (Lower){ .cx = cx, .arena = &arena, .exprs = &pool, .plan = &plan, .program = &program, .vector_bits = 256 };
     add_buffer("in", BUFFER_INPUT, KN_I32);
     add_buffer("out", BUFFER_OUTPUT, type);
     add_buffer("tmp", BUFFER_SCRATCH, KN_I32);
@@ -53,13 +58,14 @@ static const char *printed(const Stmt *s)
 
 typedef struct Case {
     const char *name;
-    kn_type     type;       /* of out */
+    kn_type     type; /* of out */
     Pass       *first, *second;
     const char *before, *after;
 } Case;
 
 static const Case cases[] = {
-    { "simplify: values in place of names, loops of one iteration and of none, branches and checks decided", KN_I32, lower_simplify, NULL,
+    { "simplify: values in place of names, loops of one iteration and of none, branches and checks decided", KN_I32,
+      lower_simplify, NULL,
       "let a = 3\n"
       "let b = out.min.0\n"
       "let unused = out.extent.0 / 2\n"
@@ -130,7 +136,8 @@ static const Case cases[] = {
       "  out[i64(x)] = s\n"
       "for x from 0 extent 5:\n"
       "  out[i64(x)] = x\n" },
-    { "unroll: inner loops first, sums of the variable in place of their names; no constant, or too much: a loop", KN_I32, lower_unroll, NULL,
+    { "unroll: inner loops first, sums of the variable in place of their names; no constant, or too much: a loop",
+      KN_I32, lower_unroll, NULL,
       "unroll u from out.min.0 extent 2:\n"
       "  let t = 2*u\n"
       "  unroll v from 0 extent 2:\n"
@@ -147,7 +154,8 @@ static const Case cases[] = {
       "  out[i64(w)] = 0\n"
       "for w from 0 extent 30000:\n"
       "  out[i64(w)] = 1\n" },
-    { "vectorize: lanes with loops of their own: the hull of them, and a condition", KN_I32, lower_vectorize, lower_simplify,
+    { "vectorize: lanes with loops of their own: the hull of them, and a condition", KN_I32, lower_vectorize,
+      lower_simplify,
       "vector l from 0 extent 8:\n"
       "  let x = out.min.0 + l\n"
       "  let n = 3\n"
@@ -184,7 +192,8 @@ static const Case cases[] = {
       "    for r from 0 extent out.extent.0:\n"
       "      tmp[i64(l) + i64(r) * i64(4) - i64(2)] = r + tmp[i64(l) - i64(2)]\n"
       "    out[i64(l)] = tmp[i64(l) * i64(5) - i64(2)]\n" },
-    { "vectorize: vectors of vectors, a single lane, checks, and parallel loops", KN_I32, lower_vectorize, lower_simplify,
+    { "vectorize: vectors of vectors, a single lane, checks, and parallel loops", KN_I32, lower_vectorize,
+      lower_simplify,
       "vector a from 0 extent 2:\n"
       "  vector b from 0 extent 4:\n"
       "    out[i64(4*a + b)] = a\n"
@@ -219,7 +228,8 @@ static const Case cases[] = {
       "  out[i64(x) - i64(out.min.0)] = in[i64(x)]\n"
       "for x from x.part.edge extent x.part.end - x.part.edge:\n"
       "  out[i64(x) - i64(out.min.0)] = if out.min.0 == x then 0 else if x < in.extent.0 then in[i64(x)] else 3\n" },
-    { "partition: the taps of a filter: the loop over vectors is partitioned, not the one over taps", KN_I32, lower_partition, lower_simplify,
+    { "partition: the taps of a filter: the loop over vectors is partitioned, not the one over taps", KN_I32,
+      lower_partition, lower_simplify,
       "for xo from 0 extent out.extent.0 / 8:\n"
       "  for r from 0 extent 20:\n"
       "    vector l from 0 extent 8:\n"
@@ -248,14 +258,16 @@ static const Case cases[] = {
       "  for xi from 0 extent min(8, out.extent.0 - 8*xo):\n"
       "    out[i64(8*xo + xi)] = in[i64((8*xo + xi - in.min.0) % in.extent.0)]\n",
       "let xo.part.end = (out.extent.0 + 7) / 8\n"
-      "let xo.part.edge = if min(xo.part.end, (in.min.0 + 7) / 8) <= 0 then max(min(out.extent.0 / 8, (in.extent.0 + in.min.0) / 8), 0) else 0\n"
+      "let xo.part.edge = if min(xo.part.end, (in.min.0 + 7) / 8) <= 0 then max(min(out.extent.0 / 8, (in.extent.0 + "
+      "in.min.0) / 8), 0) else 0\n"
       "for xo from 0 extent xo.part.edge:\n"
       "  for xi from 0 extent 8:\n"
       "    out[i64(xi) + i64(xo) * i64(8)] = in[i64(xi) + i64(xo) * i64(8) - i64(in.min.0)]\n"
       "for xo from xo.part.edge extent xo.part.end - xo.part.edge:\n"
       "  for xi from 0 extent min(out.extent.0 - xo * 8, 8):\n"
       "    out[i64(xi) + i64(xo) * i64(8)] = in[i64((xi + xo * 8 - in.min.0) % in.extent.0)]\n" },
-    { "partition: conditions of an outer loop, and a modulo that wraps often, are left", KN_I32, lower_partition, lower_simplify,
+    { "partition: conditions of an outer loop, and a modulo that wraps often, are left", KN_I32, lower_partition,
+      lower_simplify,
       "for y from 0 extent 100:\n"
       "  for xo from 0 extent out.extent.0 / 8:\n"
       "    vector l from 0 extent 8:\n"
@@ -303,7 +315,8 @@ static const Case cases[] = {
       "    vector l from 0 extent 8:\n"
       "      let x = l + out.extent.0 - 8\n"
       "      out[i64(x)] = in[i64(x)]\n" },
-    { "partition: the shifted tail of a loop around others, and what small images come to, are no copies", KN_I32, lower_partition, lower_simplify,
+    { "partition: the shifted tail of a loop around others, and what small images come to, are no copies", KN_I32,
+      lower_partition, lower_simplify,
       "if 8 <= out.extent.0:\n"
       "  for xo from 0 extent (out.extent.0 + 7) / 8:\n"
       "    let x0 = min(8*xo, out.extent.0 - 8)\n"
@@ -347,12 +360,14 @@ static const Case cases[] = {
       "  vector out.l from 0 extent 16:\n"
       "    let out.x = out.min.0 + out.xo*16 + out.l\n"
       "    if out.x <= out.x.max:\n"
-      "      out[i64(out.x - out.min.0)] = in[i64(min(max(out.x - 1, in.min.0), in.min.0 + in.extent.0 - 1) - in.min.0)]\n",
+      "      out[i64(out.x - out.min.0)] = in[i64(min(max(out.x - 1, in.min.0), in.min.0 + in.extent.0 - 1) - "
+      "in.min.0)]\n",
       "let out.x.max = out.extent.0 + out.min.0 - 1\n"
       "let out.xo.part.end = (out.extent.0 + 15) / 16\n"
       "let out.xo.part.guard = max((out.x.max - out.min.0 + 1) / 16, 0)\n"
       "let out.xo.part.steady = min(out.xo.part.guard, max(min(out.xo.part.end, (in.min.0 - out.min.0) / 16 + 1), 0))\n"
-      "let out.xo.part.edge = max(out.xo.part.steady, min(out.xo.part.guard, max(min(out.xo.part.end, (in.extent.0 + in.min.0 - out.min.0 + 1) / 16), 0)))\n"
+      "let out.xo.part.edge = max(out.xo.part.steady, min(out.xo.part.guard, max(min(out.xo.part.end, (in.extent.0 + "
+      "in.min.0 - out.min.0 + 1) / 16), 0)))\n"
       "for out.xo from 0 extent out.xo.part.steady:\n"
       "  vector out.l from 0 extent 16:\n"
       "    let out.x = out.l + out.min.0 + out.xo * 16\n"
@@ -366,18 +381,21 @@ static const Case cases[] = {
       "    let out.x = out.l + out.min.0 + out.xo * 16\n"
       "    if out.x <= out.x.max:\n"
       "      out[i64(out.x) - i64(out.min.0)] = in[i64(min(max(out.x - in.min.0 - 1, 0), in.extent.0 - 1))]\n" },
-    { "partition: a guard, small elements: lanes one after the other at the end", KN_U8, lower_partition, lower_simplify,
+    { "partition: a guard, small elements: lanes one after the other at the end", KN_U8, lower_partition,
+      lower_simplify,
       "let out.x.max = out.min.0 + out.extent.0 - 1\n"
       "for out.xo from 0 extent (out.extent.0 + 15) / 16:\n"
       "  vector out.l from 0 extent 16:\n"
       "    let out.x = out.min.0 + out.xo*16 + out.l\n"
       "    if out.x <= out.x.max:\n"
-      "      out[i64(out.x - out.min.0)] = u8(in[i64(min(max(out.x - 1, in.min.0), in.min.0 + in.extent.0 - 1) - in.min.0)])\n",
+      "      out[i64(out.x - out.min.0)] = u8(in[i64(min(max(out.x - 1, in.min.0), in.min.0 + in.extent.0 - 1) - "
+      "in.min.0)])\n",
       "let out.x.max = out.extent.0 + out.min.0 - 1\n"
       "let out.xo.part.end = (out.extent.0 + 15) / 16\n"
       "let out.xo.part.guard = max((out.x.max - out.min.0 + 1) / 16, 0)\n"
       "let out.xo.part.steady = min(out.xo.part.guard, max(min(out.xo.part.end, (in.min.0 - out.min.0) / 16 + 1), 0))\n"
-      "let out.xo.part.edge = max(out.xo.part.steady, min(out.xo.part.guard, max(min(out.xo.part.end, (in.extent.0 + in.min.0 - out.min.0 + 1) / 16), 0)))\n"
+      "let out.xo.part.edge = max(out.xo.part.steady, min(out.xo.part.guard, max(min(out.xo.part.end, (in.extent.0 + "
+      "in.min.0 - out.min.0 + 1) / 16), 0)))\n"
       "for out.xo from 0 extent out.xo.part.steady:\n"
       "  vector out.l from 0 extent 16:\n"
       "    let out.x = out.l + out.min.0 + out.xo * 16\n"
@@ -424,19 +442,25 @@ static int below(int n)
 
 typedef struct Writer {
     Text        text;
-    const char *x, *r;      /* the coordinate, and an inner loop's variable or NULL */
+    const char *x, *r; /* the coordinate, and an inner loop's variable or NULL */
     int         lets;
 } Writer;
 
 static void write_index(Writer *w, int depth);
 static void write_condition(Writer *w, int depth);
 
-static void write(Writer *w, const char *s) { text_add(&w->text, s); }
+static void write(Writer *w, const char *s)
+{
+    text_add(&w->text, s);
+}
 
 /* Something that the loops do not move. */
 static void write_fixed(Writer *w)
 {
-    static const char *const fixed[] = { "in.min.0", "in.last", "(in.last - 2)", "(out.min.0 + 1)", "(out.min.0 + out.extent.0)", "(out.extent.0 / 2)", "3", "20" };
+    static const char *const fixed[] = {
+        "in.min.0", "in.last", "(in.last - 2)", "(out.min.0 + 1)", "(out.min.0 + out.extent.0)", "(out.extent.0 / 2)",
+        "3",        "20"
+    };
     write(w, fixed[below(8)]);
 }
 
@@ -444,8 +468,11 @@ static void write_fixed(Writer *w)
 static void write_index(Writer *w, int depth)
 {
     if (depth <= 0) {
-        static const char *const forms[] = { "(%s + %d)", "(%s - %d)", "(2*%s + %d)", "(%s / 2 + %d)", "((%s + 1) / 3 - %d)", "(%d - %s)", "(4*(%s %% 2) + %d)", "(%s * 300000000 + %d)" };
-        const int form = below(8), k = below(6);
+        static const char *const forms[] = { "(%s + %d)",           "(%s - %d)",
+                                             "(2*%s + %d)",         "(%s / 2 + %d)",
+                                             "((%s + 1) / 3 - %d)", "(%d - %s)",
+                                             "(4*(%s %% 2) + %d)",  "(%s * 300000000 + %d)" };
+        const int                form = below(8), k = below(6);
         if (w->r && below(2))
             text_printf(&w->text, "(%s + %s - 1)", w->x, w->r);
         else if (form == 5)
@@ -457,10 +484,16 @@ static void write_index(Writer *w, int depth)
     switch (below(7)) {
     case 0: write(w, "min("), write_index(w, depth - 1), write(w, ", "), write_fixed(w), write(w, ")"); break;
     case 1: write(w, "max("), write_fixed(w), write(w, ", "), write_index(w, depth - 1), write(w, ")"); break;
-    case 2: write(w, "(if "), write_condition(w, 0), write(w, " then "), write_index(w, depth - 1), write(w, " else "), write_fixed(w), write(w, ")"); break;
+    case 2:
+        write(w, "(if "), write_condition(w, 0), write(w, " then "), write_index(w, depth - 1), write(w, " else "),
+            write_fixed(w), write(w, ")");
+        break;
     case 3: write(w, "(("), write_index(w, depth - 1), write(w, " - in.min.0) % in.extent.0 + in.min.0)"); break;
     case 4: write(w, "abs("), write_index(w, depth - 1), write(w, " - "), write_fixed(w), write(w, ")"); break;
-    case 5: write(w, "("), write_index(w, depth - 1), write(w, " % "), write(w, below(2) ? "4" : "(2*in.extent.0)"), write(w, ")"); break;
+    case 5:
+        write(w, "("), write_index(w, depth - 1), write(w, " % "), write(w, below(2) ? "4" : "(2*in.extent.0)"),
+            write(w, ")");
+        break;
     default: write(w, "min(max("), write_index(w, depth - 1), write(w, ", in.min.0), in.last)"); break;
     }
 }
@@ -468,11 +501,12 @@ static void write_index(Writer *w, int depth)
 static void write_condition(Writer *w, int depth)
 {
     if (depth > 0) {
-        write(w, below(4) ? "(" : "!("), write_condition(w, depth - 1), write(w, below(2) ? " && " : " || "), write_condition(w, depth - 1), write(w, ")");
+        write(w, below(4) ? "(" : "!("), write_condition(w, depth - 1), write(w, below(2) ? " && " : " || "),
+            write_condition(w, depth - 1), write(w, ")");
         return;
     }
     static const char *const compare[] = { " < ", " <= ", " == ", " != " };
-    const bool swap = below(2);
+    const bool               swap      = below(2);
     swap ? write_fixed(w) : write_index(w, below(2));
     write(w, compare[below(4)]);
     swap ? write_index(w, below(2)) : write_fixed(w);
@@ -482,9 +516,11 @@ static void write_condition(Writer *w, int depth)
 static void write_value(Writer *w, int depth)
 {
     if (depth > 0 && below(2)) {
-        write(w, "("), write_value(w, depth - 1), write(w, below(2) ? " + " : " - 2*"), write_value(w, depth - 1), write(w, ")");
+        write(w, "("), write_value(w, depth - 1), write(w, below(2) ? " + " : " - 2*"), write_value(w, depth - 1),
+            write(w, ")");
     } else if (depth > 0 && below(2)) {
-        write(w, "(if "), write_condition(w, below(2)), write(w, " then "), write_value(w, depth - 1), write(w, " else "), write_value(w, depth - 1), write(w, ")");
+        write(w, "(if "), write_condition(w, below(2)), write(w, " then "), write_value(w, depth - 1),
+            write(w, " else "), write_value(w, depth - 1), write(w, ")");
     } else if (below(4)) {
         write(w, "in[i64(min(max("), write_index(w, below(3)), write(w, ", in.min.0), in.last) - in.min.0)]");
     } else {
@@ -511,16 +547,19 @@ static void write_store(Writer *w, int indent, bool small, const char *before)
 static void write_body(Writer *w, int indent, bool small)
 {
     switch (below(6)) {
-    case 0:         /* a filter */
+    case 0: /* a filter */
         write_store(w, indent, small, "");
         write_line(w, indent, below(2) ? "for r from 0 extent 3:\n" : "unroll r from -1 extent 4:\n");
         w->r = "r";
         write_store(w, indent + 1, small, small ? "i32(out[i64(x - out.min.0)]) + " : "out[i64(x - out.min.0)] + ");
         w->r = NULL;
         break;
-    case 1:         /* a loop whose bounds are those of a lane */
+    case 1: /* a loop whose bounds are those of a lane */
         write_store(w, indent, small, "");
-        write_line(w, indent, below(2) ? "for r from x - 1 extent x % 3:\n" : below(2) ? "parallel r from 2 extent min(1, x / 4):\n" : "for r from in[i64(0)] % 4 extent (x + in[i64(0)]) % 4:\n");
+        write_line(w, indent,
+                   below(2)   ? "for r from x - 1 extent x % 3:\n"
+                   : below(2) ? "parallel r from 2 extent min(1, x / 4):\n"
+                              : "for r from in[i64(0)] % 4 extent (x + in[i64(0)]) % 4:\n");
         w->r = "r";
         if (!small)
             write_store(w, indent + 1, small, "3 * out[i64(x - out.min.0)] + ");
@@ -528,7 +567,7 @@ static void write_body(Writer *w, int indent, bool small)
             write_store(w, indent + 1, small, "3 * i32(out[i64(x - out.min.0)]) + ");
         w->r = NULL;
         break;
-    case 2:         /* scratch of its own */
+    case 2: /* scratch of its own */
         write_line(w, indent, below(2) ? "alloc i32 tmp[i64(3)]:\n" : "alloc i32 tmp[i64(in.extent.0 + 2)]:\n");
         for (int i = 0; i < 2; i++) {
             write_line(w, indent + 1, "");
@@ -540,7 +579,7 @@ static void write_body(Writer *w, int indent, bool small)
         write_line(w, indent + 2, "tmp[i64(1)] = 5 * tmp[i64(1)] + k\n");
         write_store(w, indent + 1, small, "tmp[i64(k0)] + tmp[i64(1)] - ");
         break;
-    case 3:         /* a branch */
+    case 3: /* a branch */
         write_line(w, indent, "if ");
         write_condition(w, below(2));
         write(w, ":\n");
@@ -548,7 +587,7 @@ static void write_body(Writer *w, int indent, bool small)
         write_line(w, indent, "else:\n");
         write_store(w, indent + 1, small, "");
         break;
-    case 4:         /* lets */
+    case 4: /* lets */
         for (int i = 0; i < 2; i++) {
             write_line(w, indent, "");
             text_printf(&w->text, "let t%d = ", i);
@@ -576,28 +615,39 @@ static const char *random_statement(bool small)
     Writer w = { .x = "x" };
     text_init(&w.text, &arena);
     const int lanes = (int[]){ 1, 2, 4, 5, 8 }[below(5)];
-    text_printf(&w.text, "let in.last = in.min.0 + in.extent.0 - 1\nlet out.last = out.min.0 + out.extent.0 - 1\nlet k0 = 0\n");
+    text_printf(&w.text,
+                "let in.last = in.min.0 + in.extent.0 - 1\nlet out.last = out.min.0 + out.extent.0 - 1\nlet k0 = 0\n");
     switch (below(5)) {
-    case 0:         /* split, a guard */
-        text_printf(&w.text, "for xo from 0 extent (out.extent.0 + %d) / %d:\n  vector l from 0 extent %d:\n    let x = out.min.0 + xo*%d + l\n    if x <= out.last:\n",
+    case 0: /* split, a guard */
+        text_printf(&w.text,
+                    "for xo from 0 extent (out.extent.0 + %d) / %d:\n  vector l from 0 extent %d:\n    let x = "
+                    "out.min.0 + xo*%d + l\n    if x <= out.last:\n",
                     lanes - 1, lanes, lanes, lanes);
         write_body(&w, 3, small);
         break;
-    case 1:         /* split, shifted inwards */
-        text_printf(&w.text, "if %d <= out.extent.0:\n  for xo from 0 extent (out.extent.0 + %d) / %d:\n    let base = min(xo*%d, out.extent.0 - %d)\n    vector l from 0 extent %d:\n"
-                    "      let x = out.min.0 + base + l\n", lanes, lanes - 1, lanes, lanes, lanes, lanes);
+    case 1: /* split, shifted inwards */
+        text_printf(&w.text,
+                    "if %d <= out.extent.0:\n  for xo from 0 extent (out.extent.0 + %d) / %d:\n    let base = "
+                    "min(xo*%d, out.extent.0 - %d)\n    vector l from 0 extent %d:\n"
+                    "      let x = out.min.0 + base + l\n",
+                    lanes, lanes - 1, lanes, lanes, lanes, lanes);
         write_body(&w, 3, small);
         write(&w, "else:\n  for x from out.min.0 extent out.extent.0:\n");
         write_body(&w, 2, small);
         break;
-    case 2:         /* split, a shorter end */
-        text_printf(&w.text, "for xo from 0 extent (out.extent.0 + %d) / %d:\n  for xi from 0 extent min(%d, out.extent.0 - xo*%d):\n    let x = out.min.0 + xo*%d + xi\n", lanes - 1,
-                    lanes, lanes, lanes, lanes);
+    case 2: /* split, a shorter end */
+        text_printf(&w.text,
+                    "for xo from 0 extent (out.extent.0 + %d) / %d:\n  for xi from 0 extent min(%d, out.extent.0 - "
+                    "xo*%d):\n    let x = out.min.0 + xo*%d + xi\n",
+                    lanes - 1, lanes, lanes, lanes, lanes);
         write_body(&w, 2, small);
         break;
-    case 3:         /* tiles of vectors, with an unrolled pair in them */
-        text_printf(&w.text, "%s t from 0 extent (out.extent.0 + 19) / 20:\n  let t.end = min(20, out.extent.0 - t*20)\n  for xo from 0 extent (t.end + %d) / %d:\n    unroll u from 0 extent 2:\n"
-                    "      vector l from 0 extent %d:\n        let xt = xo*%d + u*%d + l\n        if xt < t.end:\n          let x = xt + out.min.0 + t*20\n",
+    case 3: /* tiles of vectors, with an unrolled pair in them */
+        text_printf(&w.text,
+                    "%s t from 0 extent (out.extent.0 + 19) / 20:\n  let t.end = min(20, out.extent.0 - t*20)\n  for "
+                    "xo from 0 extent (t.end + %d) / %d:\n    unroll u from 0 extent 2:\n"
+                    "      vector l from 0 extent %d:\n        let xt = xo*%d + u*%d + l\n        if xt < t.end:\n     "
+                    "     let x = xt + out.min.0 + t*20\n",
                     below(2) ? "for" : "parallel", 2 * lanes - 1, 2 * lanes, lanes, 2 * lanes, lanes);
         write_body(&w, 5, small);
         break;
@@ -629,11 +679,12 @@ static const char *serial_text(const char *text)
 
 enum { MOST = 41 };
 
-static kn_status run(const Stmt *body, int in_extent, int in_min, int out_extent, int out_min, bool small, int32_t *result)
+static kn_status run(const Stmt *body, int in_extent, int in_min, int out_extent, int out_min, bool small,
+                     int32_t *result)
 {
     int32_t   data[MOST];
-    kn_buffer in  = kn_buffer_dense(data, KN_I32, 1, (int32_t[]){ in_extent });
-    kn_buffer out = kn_buffer_dense(result, small ? KN_U8 : KN_I32, 1, (int32_t[]){ out_extent });
+    kn_buffer in   = kn_buffer_dense(data, KN_I32, 1, (int32_t[]){ in_extent });
+    kn_buffer out  = kn_buffer_dense(result, small ? KN_U8 : KN_I32, 1, (int32_t[]){ out_extent });
     in.dim[0].min  = in_min;
     out.dim[0].min = out_min;
     for (int i = 0; i < in_extent; i++)
@@ -655,7 +706,8 @@ static bool same_results(const char *text, const Stmt *before, const Stmt *after
         }
         const kn_status status = run(after, in_extent, in_min, n, out_min, small, got);
         if (status != KN_OK || memcmp(want, got, sizeof got)) {
-            printf("in %d from %d, out %d from %d: %s\nbefore\n%safter\n%s", in_extent, in_min, n, out_min, status != KN_OK ? kn_error_text(cx) : "other values", text, printed(after));
+            printf("in %d from %d, out %d from %d: %s\nbefore\n%safter\n%s", in_extent, in_min, n, out_min,
+                   status != KN_OK ? kn_error_text(cx) : "other values", text, printed(after));
             return false;
         }
     }
@@ -664,7 +716,8 @@ static bool same_results(const char *text, const Stmt *before, const Stmt *after
 
 static void test_random(int count)
 {
-    static Pass *const passes[] = { lower_simplify, lower_unswitch, lower_partition, lower_simplify, lower_unroll, lower_vectorize, lower_simplify };
+    static Pass *const passes[] = { lower_simplify, lower_unswitch,  lower_partition, lower_simplify,
+                                    lower_unroll,   lower_vectorize, lower_simplify };
     for (int i = 0; i < count && checks_failed < 5; i++) {
         const bool small = below(2);
         begin(small ? KN_U8 : KN_I32);

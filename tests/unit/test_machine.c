@@ -1,4 +1,5 @@
-/* Machines: the text reads back to the same machine, odd texts are read as meant, wrong ones are refused with a remedy; detection and measuring give something sensible. */
+/* Machines: the text reads back to the same machine, odd texts are read as meant, wrong ones are refused with a remedy;
+ * detection and measuring give something sensible. */
 #include "schedulers/machine.h"
 #include "check.h"
 
@@ -19,7 +20,7 @@ static const char *parsed(kn_context *cx, const char *text)
 }
 
 typedef struct Case {
-    const char *text, *shown;   /* what stands in the result */
+    const char *text, *shown; /* what stands in the result */
 } Case;
 
 static const Case cases[] = {
@@ -37,7 +38,8 @@ static const Case cases[] = {
     { "cores=1,cores=2", "cores=2\n" },
     { "memory_all=15.000000001", "memory_all=15.000000001\n" },
     /* refused */
-    { "core=3", "machine:1:1: error: a machine has no property 'core'\n    core=3\n    ^^^^\n    = did you mean cores?\n" },
+    { "core=3", "machine:1:1: error: a machine has no property 'core'\n    core=3\n    ^^^^\n    = did you mean "
+                "cores?\n" },
     { "bogus=3", "the names are cores, vector_bits, line, l1," },
     { "=3", "the name of a property of a machine was expected" },
     { "l1", "'=' and a value was expected after l1" },
@@ -48,7 +50,8 @@ static const Case cases[] = {
     { "l1=nan", "'nan' is no value of l1" },
     { "op=inf", "'inf' is no value of op" },
     { "l1=32kB", "'32kB' is no value of l1" },
-    { "cores=2k", "'2k' is no value of cores\n    cores=2k\n          ^^\n    = cores: threads that run at a time, for example cores=8\n" },
+    { "cores=2k", "'2k' is no value of cores\n    cores=2k\n          ^^\n    = cores: threads that run at a time, "
+                  "for example cores=8\n" },
     { "cores=0", "cores is at least 1 and at most 4096" },
     { "cores=1e99", "cores is at least 1 and at most 4096" },
     { "cores=2.5", "cores is a whole number" },
@@ -62,7 +65,8 @@ static const Case cases[] = {
 static void texts(kn_context *cx)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK(strstr(parsed(cx, cases[i].text), cases[i].shown), "%s gives %s", cases[i].text, parsed(cx, cases[i].text));
+        CHECK(strstr(parsed(cx, cases[i].text), cases[i].shown), "%s gives %s", cases[i].text,
+              parsed(cx, cases[i].text));
 }
 
 /* A text that is refused changes nothing. */
@@ -77,7 +81,8 @@ static void round_trip(kn_context *cx, const char *which, const Machine *m)
     Machine again = machine_usual();
     context_begin(cx);
     const char *first = printed(cx, m);
-    CHECK(machine_parse(cx, "machine", first, &again) && !strcmp(first, printed(cx, &again)), "%s: %s %s", which, first, kn_error_text(cx));
+    CHECK(machine_parse(cx, "machine", first, &again) && !strcmp(first, printed(cx, &again)), "%s: %s %s", which, first,
+          kn_error_text(cx));
 }
 
 static void host(kn_context *cx)
@@ -86,7 +91,8 @@ static void host(kn_context *cx)
     CHECK(m.cores >= 1 && m.vector_bits >= 128 && m.l1 >= 4096 && m.l2 >= m.l1 && m.line >= 16, "%s", printed(cx, &m));
     round_trip(cx, "detected", &m);
     machine_measure(cx, &m);
-    CHECK(m.op > 0.001 && m.op < 1000 && m.memory_rate > 0.01 && m.l1_rate > 0.01 && m.task >= 1, "%s", printed(cx, &m));
+    CHECK(m.op > 0.001 && m.op < 1000 && m.memory_rate > 0.01 && m.l1_rate > 0.01 && m.task >= 1, "%s",
+          printed(cx, &m));
     round_trip(cx, "measured", &m);
     printf("%s", printed(cx, &m));
 }

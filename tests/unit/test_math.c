@@ -1,6 +1,6 @@
-/* The float functions against the C library in long double: the largest error of each over many arguments, which must be at most what
- * ir/math.h and docs/language.md state; values at the edges; ranges that may not be left, and functions that may not fall.
- * `test_math COUNT` takes so many arguments per sweep, and prints what it finds. */
+/* The float functions against the C library in long double: the largest error of each over many arguments, which must
+ * be at most what ir/math.h and docs/language.md state; values at the edges; ranges that may not be left, and functions
+ * that may not fall. `test_math COUNT` takes so many arguments per sweep, and prints what it finds. */
 #include "interp/formula.h"
 #include "ir/math.h"
 #include "check.h"
@@ -15,7 +15,7 @@ enum { ROW = 256 };
 typedef struct Function {
     ExprOp   op;
     kn_type  type;
-    Formula *formula;           /* NULL: an operator */
+    Formula *formula; /* NULL: an operator */
 } Function;
 
 static kn_context *cx;
@@ -46,10 +46,13 @@ static double apply_one(const Function *f, double a, double b)
 
 typedef long double Exact;
 
-static Exact rsqrt_exact(Exact x) { return 1 / sqrtl(x); }
+static Exact rsqrt_exact(Exact x)
+{
+    return 1 / sqrtl(x);
+}
 
-/* Arguments from lo to hi (and their negatives if `mirrored`), evenly or, with 0 < lo, with evenly distributed logarithms; the nearest
- * multiples of `step` if it has one. */
+/* Arguments from lo to hi (and their negatives if `mirrored`), evenly or, with 0 < lo, with evenly distributed
+ * logarithms; the nearest multiples of `step` if it has one. */
 typedef struct Span {
     double lo, hi;
     bool   mirrored, logarithmic;
@@ -60,10 +63,13 @@ typedef struct Sweep {
     ExprOp op;
     Exact (*exact1)(Exact);
     Exact (*exact2)(Exact, Exact);
-    Span   a, b;
+    Span a, b;
 } Sweep;
 
-#define NONE { 0, 0, false, false, 0 }
+#define NONE                                                                                                           \
+    {                                                                                                                  \
+        0, 0, false, false, 0                                                                                          \
+    }
 
 static const Sweep sweeps[] = {
     { EX_SQRT, sqrtl, NULL, { 0, 1e4, false, false, 0 }, NONE },
@@ -104,7 +110,8 @@ static const Sweep sweeps[] = {
     { EX_ATAN2, NULL, atan2l, { 1e-45, 3e38, true, true, 0 }, { 1e-45, 3e38, true, true, 0 } },
 };
 
-/* The same numbers in every run: x' = a*x + c modulo 2^64, of which the upper bits are used (Knuth's MMIX constants). */
+/* The same numbers in every run: x' = a*x + c modulo 2^64, of which the upper bits are used (Knuth's MMIX
+ * constants). */
 static double fraction(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -113,7 +120,8 @@ static double fraction(uint64_t *state)
 
 static double draw(const Span *s, uint64_t *state)
 {
-    const double at = fraction(state), v = s->logarithmic ? exp(log(s->lo) + (log(s->hi) - log(s->lo)) * at) : s->lo + (s->hi - s->lo) * at;
+    const double at = fraction(state),
+                 v  = s->logarithmic ? exp(log(s->lo) + (log(s->hi) - log(s->lo)) * at) : s->lo + (s->hi - s->lo) * at;
     const double near = s->step != 0 ? rint(v / s->step) * s->step : v;
     return s->mirrored && fraction(state) < 0.5 ? -near : near;
 }
@@ -146,7 +154,7 @@ typedef struct Worst {
 
 static Worst measure(const Sweep *s, kn_type t, int count)
 {
-    const Function f = function(s->op, t);
+    const Function f     = function(s->op, t);
     uint64_t       state = 1;
     Worst          worst = { 0 };
     for (int i = 0; i < count; i += ROW) {
@@ -173,10 +181,11 @@ static void test_errors(int count, bool print)
     static const kn_type types[] = { KN_F16, KN_BF16, KN_F32, KN_F64 };
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
         for (int k = 0; k < (LDBL_MANT_DIG > DBL_MANT_DIG ? 4 : 3); k++) {
-            const Sweep *s = &sweeps[i];
-            const Worst  w = measure(s, types[k], types[k] == KN_F32 ? count : count / 4);
+            const Sweep *s    = &sweeps[i];
+            const Worst  w    = measure(s, types[k], types[k] == KN_F32 ? count : count / 4);
             const char  *name = expr_op_table[s->op].text, *type = kn_type_name(types[k]);
-            CHECK(w.error <= stated(s->op, types[k]), "%s of %s: %.3f units in the last place at %a %a, which gives %a; %.2f are stated", name, type,
+            CHECK(w.error <= stated(s->op, types[k]),
+                  "%s of %s: %.3f units in the last place at %a %a, which gives %a; %.2f are stated", name, type,
                   w.error, w.a, w.b, w.got, stated(s->op, types[k]));
             if (print)
                 printf("%-6s %-5s %g..%g: %.3f at %a %a\n", name, type, s->a.lo, s->a.hi, w.error, w.a, w.b);
@@ -192,36 +201,117 @@ static const struct Edge {
     ExprOp op;
     double a, b, want;
 } edges[] = {
-    { EX_EXP, 0, 0, 1 },            { EX_EXP, -0.0, 0, 1 },        { EX_EXP, INF, 0, INF },        { EX_EXP, -INF, 0, 0 },
-    { EX_EXP, NAN, 0, NAN },        { EX_EXP, 800, 0, INF },       { EX_EXP, -800, 0, 0 },
-    { EX_LOG, 1, 0, 0 },            { EX_LOG, 0, 0, -INF },        { EX_LOG, -0.0, 0, -INF },      { EX_LOG, INF, 0, INF },
-    { EX_LOG, -1, 0, NAN },         { EX_LOG, -INF, 0, NAN },      { EX_LOG, NAN, 0, NAN },
-    { EX_SIN, 0, 0, 0 },            { EX_SIN, -0.0, 0, -0.0 },     { EX_SIN, INF, 0, NAN },        { EX_SIN, -INF, 0, NAN },
-    { EX_SIN, NAN, 0, NAN },        { EX_COS, 0, 0, 1 },           { EX_COS, -0.0, 0, 1 },         { EX_COS, INF, 0, NAN },
-    { EX_COS, NAN, 0, NAN },        { EX_TAN, 0, 0, 0 },           { EX_TAN, -0.0, 0, -0.0 },      { EX_TAN, -INF, 0, NAN },
-    { EX_TAN, NAN, 0, NAN },        { EX_TANH, 0, 0, 0 },          { EX_TANH, -0.0, 0, -0.0 },     { EX_TANH, INF, 0, 1 },
-    { EX_TANH, -INF, 0, -1 },       { EX_TANH, 30, 0, 1 },         { EX_TANH, -30, 0, -1 },        { EX_TANH, NAN, 0, NAN },
-    { EX_ERF, 0, 0, 0 },            { EX_ERF, -0.0, 0, -0.0 },     { EX_ERF, INF, 0, 1 },          { EX_ERF, -INF, 0, -1 },
-    { EX_ERF, 7, 0, 1 },            { EX_ERF, -7, 0, -1 },         { EX_ERF, NAN, 0, NAN },
+    { EX_EXP, 0, 0, 1 },
+    { EX_EXP, -0.0, 0, 1 },
+    { EX_EXP, INF, 0, INF },
+    { EX_EXP, -INF, 0, 0 },
+    { EX_EXP, NAN, 0, NAN },
+    { EX_EXP, 800, 0, INF },
+    { EX_EXP, -800, 0, 0 },
+    { EX_LOG, 1, 0, 0 },
+    { EX_LOG, 0, 0, -INF },
+    { EX_LOG, -0.0, 0, -INF },
+    { EX_LOG, INF, 0, INF },
+    { EX_LOG, -1, 0, NAN },
+    { EX_LOG, -INF, 0, NAN },
+    { EX_LOG, NAN, 0, NAN },
+    { EX_SIN, 0, 0, 0 },
+    { EX_SIN, -0.0, 0, -0.0 },
+    { EX_SIN, INF, 0, NAN },
+    { EX_SIN, -INF, 0, NAN },
+    { EX_SIN, NAN, 0, NAN },
+    { EX_COS, 0, 0, 1 },
+    { EX_COS, -0.0, 0, 1 },
+    { EX_COS, INF, 0, NAN },
+    { EX_COS, NAN, 0, NAN },
+    { EX_TAN, 0, 0, 0 },
+    { EX_TAN, -0.0, 0, -0.0 },
+    { EX_TAN, -INF, 0, NAN },
+    { EX_TAN, NAN, 0, NAN },
+    { EX_TANH, 0, 0, 0 },
+    { EX_TANH, -0.0, 0, -0.0 },
+    { EX_TANH, INF, 0, 1 },
+    { EX_TANH, -INF, 0, -1 },
+    { EX_TANH, 30, 0, 1 },
+    { EX_TANH, -30, 0, -1 },
+    { EX_TANH, NAN, 0, NAN },
+    { EX_ERF, 0, 0, 0 },
+    { EX_ERF, -0.0, 0, -0.0 },
+    { EX_ERF, INF, 0, 1 },
+    { EX_ERF, -INF, 0, -1 },
+    { EX_ERF, 7, 0, 1 },
+    { EX_ERF, -7, 0, -1 },
+    { EX_ERF, NAN, 0, NAN },
     /* pow, as F.10.4.4 lists them */
-    { EX_POW, 0, -3, INF },         { EX_POW, -0.0, -3, -INF },    { EX_POW, 0, -2, INF },         { EX_POW, -0.0, -2, INF },
-    { EX_POW, -0.0, -2.5, INF },    { EX_POW, -0.0, -INF, INF },   { EX_POW, 0, 3, 0 },            { EX_POW, -0.0, 3, -0.0 },
-    { EX_POW, -0.0, 2, 0 },         { EX_POW, -0.0, 2.5, 0 },      { EX_POW, -1, INF, 1 },         { EX_POW, -1, -INF, 1 },
-    { EX_POW, 1, NAN, 1 },          { EX_POW, 1, INF, 1 },         { EX_POW, NAN, 0, 1 },          { EX_POW, NAN, -0.0, 1 },
-    { EX_POW, INF, 0, 1 },          { EX_POW, 0, 0, 1 },           { EX_POW, -2, 0.5, NAN },       { EX_POW, -2, -2.5, NAN },
-    { EX_POW, 0.5, -INF, INF },     { EX_POW, 2, -INF, 0 },        { EX_POW, 0.5, INF, 0 },        { EX_POW, -2, INF, INF },
-    { EX_POW, -INF, -3, -0.0 },     { EX_POW, -INF, -2, 0 },       { EX_POW, -INF, 3, -INF },      { EX_POW, -INF, 2, INF },
-    { EX_POW, -INF, 2.5, INF },     { EX_POW, INF, -1, 0 },        { EX_POW, INF, 1, INF },        { EX_POW, NAN, 1, NAN },
-    { EX_POW, 2, NAN, NAN },        { EX_POW, NAN, NAN, NAN },     { EX_POW, -2, 3, -8 },          { EX_POW, -2, 4, 16 },
-    { EX_POW, -2, -1, -0.5 },       { EX_POW, 2, 10, 1024 },       { EX_POW, 9, 0.5, 3 },          { EX_POW, 2, -8, 0x1p-8 },
-    { EX_POW, 10, 400, INF },       { EX_POW, 10, -400, 0 },       { EX_POW, -1000, 201, -INF },   { EX_POW, -1000, -201, -0.0 },
-    { EX_POW, 3, 1, 3 },            { EX_POW, -1, 255, -1 },       { EX_POW, -1, 256, 1 },         { EX_POW, -1, 1e30, 1 },
+    { EX_POW, 0, -3, INF },
+    { EX_POW, -0.0, -3, -INF },
+    { EX_POW, 0, -2, INF },
+    { EX_POW, -0.0, -2, INF },
+    { EX_POW, -0.0, -2.5, INF },
+    { EX_POW, -0.0, -INF, INF },
+    { EX_POW, 0, 3, 0 },
+    { EX_POW, -0.0, 3, -0.0 },
+    { EX_POW, -0.0, 2, 0 },
+    { EX_POW, -0.0, 2.5, 0 },
+    { EX_POW, -1, INF, 1 },
+    { EX_POW, -1, -INF, 1 },
+    { EX_POW, 1, NAN, 1 },
+    { EX_POW, 1, INF, 1 },
+    { EX_POW, NAN, 0, 1 },
+    { EX_POW, NAN, -0.0, 1 },
+    { EX_POW, INF, 0, 1 },
+    { EX_POW, 0, 0, 1 },
+    { EX_POW, -2, 0.5, NAN },
+    { EX_POW, -2, -2.5, NAN },
+    { EX_POW, 0.5, -INF, INF },
+    { EX_POW, 2, -INF, 0 },
+    { EX_POW, 0.5, INF, 0 },
+    { EX_POW, -2, INF, INF },
+    { EX_POW, -INF, -3, -0.0 },
+    { EX_POW, -INF, -2, 0 },
+    { EX_POW, -INF, 3, -INF },
+    { EX_POW, -INF, 2, INF },
+    { EX_POW, -INF, 2.5, INF },
+    { EX_POW, INF, -1, 0 },
+    { EX_POW, INF, 1, INF },
+    { EX_POW, NAN, 1, NAN },
+    { EX_POW, 2, NAN, NAN },
+    { EX_POW, NAN, NAN, NAN },
+    { EX_POW, -2, 3, -8 },
+    { EX_POW, -2, 4, 16 },
+    { EX_POW, -2, -1, -0.5 },
+    { EX_POW, 2, 10, 1024 },
+    { EX_POW, 9, 0.5, 3 },
+    { EX_POW, 2, -8, 0x1p-8 },
+    { EX_POW, 10, 400, INF },
+    { EX_POW, 10, -400, 0 },
+    { EX_POW, -1000, 201, -INF },
+    { EX_POW, -1000, -201, -0.0 },
+    { EX_POW, 3, 1, 3 },
+    { EX_POW, -1, 255, -1 },
+    { EX_POW, -1, 256, 1 },
+    { EX_POW, -1, 1e30, 1 },
     /* atan2, as F.10.1.4 lists them */
-    { EX_ATAN2, 0, 0, 0 },          { EX_ATAN2, -0.0, 0, -0.0 },   { EX_ATAN2, 0, -0.0, M_PI },    { EX_ATAN2, -0.0, -0.0, -M_PI },
-    { EX_ATAN2, 0, -1, M_PI },      { EX_ATAN2, -0.0, -1, -M_PI }, { EX_ATAN2, 0, 1, 0 },          { EX_ATAN2, -0.0, 1, -0.0 },
-    { EX_ATAN2, 1, 0, M_PI_2 },     { EX_ATAN2, -1, -0.0, -M_PI_2 }, { EX_ATAN2, 1, -INF, M_PI },  { EX_ATAN2, -1, INF, -0.0 },
-    { EX_ATAN2, INF, 1, M_PI_2 },   { EX_ATAN2, -INF, -1, -M_PI_2 }, { EX_ATAN2, INF, INF, M_PI_4 }, { EX_ATAN2, INF, -INF, 3 * M_PI_4 },
-    { EX_ATAN2, -INF, INF, -M_PI_4 }, { EX_ATAN2, NAN, 1, NAN },   { EX_ATAN2, 1, NAN, NAN },      { EX_ATAN2, 1, 1, M_PI_4 },
+    { EX_ATAN2, 0, 0, 0 },
+    { EX_ATAN2, -0.0, 0, -0.0 },
+    { EX_ATAN2, 0, -0.0, M_PI },
+    { EX_ATAN2, -0.0, -0.0, -M_PI },
+    { EX_ATAN2, 0, -1, M_PI },
+    { EX_ATAN2, -0.0, -1, -M_PI },
+    { EX_ATAN2, 0, 1, 0 },
+    { EX_ATAN2, -0.0, 1, -0.0 },
+    { EX_ATAN2, 1, 0, M_PI_2 },
+    { EX_ATAN2, -1, -0.0, -M_PI_2 },
+    { EX_ATAN2, 1, -INF, M_PI },
+    { EX_ATAN2, -1, INF, -0.0 },
+    { EX_ATAN2, INF, 1, M_PI_2 },
+    { EX_ATAN2, -INF, -1, -M_PI_2 },
+    { EX_ATAN2, INF, INF, M_PI_4 },
+    { EX_ATAN2, INF, -INF, 3 * M_PI_4 },
+    { EX_ATAN2, -INF, INF, -M_PI_4 },
+    { EX_ATAN2, NAN, 1, NAN },
+    { EX_ATAN2, 1, NAN, NAN },
+    { EX_ATAN2, 1, 1, M_PI_4 },
 };
 
 static bool same(double a, double b)
@@ -238,7 +328,8 @@ static void test_edges(void)
             const struct Edge *e   = &edges[i];
             const Function     f   = function(e->op, t);
             const double       got = apply_one(&f, e->a, e->b), want = type_round(t, e->want);
-            CHECK(same(got, want), "%s(%g, %g) of %s is %a, not %a", expr_op_table[e->op].text, e->a, e->b, kn_type_name(t), got, want);
+            CHECK(same(got, want), "%s(%g, %g) of %s is %a, not %a", expr_op_table[e->op].text, e->a, e->b,
+                  kn_type_name(t), got, want);
         }
 }
 
@@ -248,32 +339,43 @@ static void test_subnormals(void)
     static const struct {
         ExprOp  op;
         kn_type type;
-        double  a, b, want, off;        /* off: by so many of the smallest numbers at most */
+        double  a, b, want, off; /* off: by so many of the smallest numbers at most */
     } cases[] = {
-        { EX_EXP, KN_F32, -100, 0, 0x1.a3p-145, 1 },        { EX_EXP, KN_F32, -103.9, 0, 0x1p-149, 0 },  { EX_EXP, KN_F32, -104, 0, 0, 0 },
-        { EX_EXP, KN_F64, -745, 0, 0x1p-1074, 0 },          { EX_EXP, KN_F64, -746, 0, 0, 0 },           { EX_SIN, KN_F32, 0x1p-149, 0, 0x1p-149, 0 },
-        { EX_TANH, KN_F32, -0x1p-140, 0, -0x1p-140, 0 },    { EX_TANH, KN_F64, 0x1p-1074, 0, 0x1p-1074, 0 }, { EX_TAN, KN_F64, 0x1p-1074, 0, 0x1p-1074, 0 },
-        { EX_POW, KN_F32, 2, -149, 0x1p-149, 0 },           { EX_POW, KN_F64, 2, -1074, 0x1p-1074, 0 },  { EX_POW, KN_F32, 0x1p-149, 0.5, 0x1.6a09e6p-75, 0 },
-        { EX_ATAN2, KN_F32, 0x1p-149, 1, 0x1p-149, 0 },     { EX_ATAN2, KN_F32, 0x1p-149, 0x1p-149, M_PI_4, 0 }, { EX_ERF, KN_F32, 0x1p-130, 0, 0x1.20dd75p-130, 1 },
+        { EX_EXP, KN_F32, -100, 0, 0x1.a3p-145, 1 },
+        { EX_EXP, KN_F32, -103.9, 0, 0x1p-149, 0 },
+        { EX_EXP, KN_F32, -104, 0, 0, 0 },
+        { EX_EXP, KN_F64, -745, 0, 0x1p-1074, 0 },
+        { EX_EXP, KN_F64, -746, 0, 0, 0 },
+        { EX_SIN, KN_F32, 0x1p-149, 0, 0x1p-149, 0 },
+        { EX_TANH, KN_F32, -0x1p-140, 0, -0x1p-140, 0 },
+        { EX_TANH, KN_F64, 0x1p-1074, 0, 0x1p-1074, 0 },
+        { EX_TAN, KN_F64, 0x1p-1074, 0, 0x1p-1074, 0 },
+        { EX_POW, KN_F32, 2, -149, 0x1p-149, 0 },
+        { EX_POW, KN_F64, 2, -1074, 0x1p-1074, 0 },
+        { EX_POW, KN_F32, 0x1p-149, 0.5, 0x1.6a09e6p-75, 0 },
+        { EX_ATAN2, KN_F32, 0x1p-149, 1, 0x1p-149, 0 },
+        { EX_ATAN2, KN_F32, 0x1p-149, 0x1p-149, M_PI_4, 0 },
+        { EX_ERF, KN_F32, 0x1p-130, 0, 0x1.20dd75p-130, 1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const Function f     = function(cases[i].op, cases[i].type);
-        const double   got   = apply_one(&f, cases[i].a, cases[i].b), want = type_round(cases[i].type, cases[i].want);
+        const Function f   = function(cases[i].op, cases[i].type);
+        const double   got = apply_one(&f, cases[i].a, cases[i].b), want = type_round(cases[i].type, cases[i].want);
         const double   least = cases[i].type == KN_F32 ? 0x1p-149 : 0x1p-1074;
-        CHECK(fabs(got - want) <= cases[i].off * least, "%s(%a, %a) of %s is %a, not %a", expr_op_table[cases[i].op].text, cases[i].a, cases[i].b,
-              kn_type_name(cases[i].type), got, want);
+        CHECK(fabs(got - want) <= cases[i].off * least, "%s(%a, %a) of %s is %a, not %a",
+              expr_op_table[cases[i].op].text, cases[i].a, cases[i].b, kn_type_name(cases[i].type), got, want);
     }
 }
 
 /* ---- Ranges ----------------------------------------------------------------------------- */
 
-/* Results stay in [-1, 1], whatever the bits of the argument; a rising function does not fall by more than its error. */
+/* Results stay in [-1, 1], whatever the bits of the argument; a rising function does not fall by more than its
+ * error. */
 static void test_ranges(int count)
 {
     static const ExprOp bounded[] = { EX_SIN, EX_COS, EX_TANH, EX_ERF };
     for (int k = 0; k < 8; k++) {
-        const kn_type  t = k & 1 ? KN_F64 : KN_F32;
-        const Function f = function(bounded[k / 2], t);
+        const kn_type  t     = k & 1 ? KN_F64 : KN_F32;
+        const Function f     = function(bounded[k / 2], t);
         uint64_t       state = 7;
         int            wrong = 0;
         for (int i = 0; i < count; i++) {
@@ -292,12 +394,13 @@ static void test_rising(int count)
         double lo, hi;
     } rising[] = { { EX_EXP, -100, 100 }, { EX_LOG, 0, 10 }, { EX_TANH, -10, 10 }, { EX_ERF, -5, 5 } };
     for (int k = 0; k < 8; k++) {
-        const kn_type  t = k & 1 ? KN_F64 : KN_F32;
-        const Function f = function(rising[k / 2].op, t);
+        const kn_type  t      = k & 1 ? KN_F64 : KN_F32;
+        const Function f      = function(rising[k / 2].op, t);
         double         before = -INF;
         int            wrong  = 0;
         for (int i = 0; i <= count; i++) {
-            const double at = rising[k / 2].lo + (rising[k / 2].hi - rising[k / 2].lo) * i / count, r = apply_one(&f, at, 0);
+            const double at = rising[k / 2].lo + (rising[k / 2].hi - rising[k / 2].lo) * i / count,
+                         r  = apply_one(&f, at, 0);
             wrong += r < before - 2 * math_error(f.op, t) * fabs(r) * ldexp(1, 1 - type_table[t].mantissa);
             before = r;
         }
@@ -308,7 +411,7 @@ static void test_rising(int count)
 /* ---- Form ------------------------------------------------------------------------------- */
 
 typedef struct Form {
-    kn_type real, word, number;     /* number: a word with a sign */
+    kn_type real, word, number; /* number: a word with a sign */
     int     nodes, wrong;
 } Form;
 
@@ -328,21 +431,26 @@ static void test_form(void)
     expr_pool_init(&pool, cx, &cx->arena);
     for (int op = 0; op < EX_COUNT; op++)
         for (int k = 0; k < 2 && math_has(op); k++) {
-            Form        form = { k ? KN_F64 : KN_F32, k ? KN_U64 : KN_U32, k ? KN_I64 : KN_I32, 0, 0 };
-            const Expr *a = expr_var(&pool, form.real, intern(cx, "a")), *b = expr_var(&pool, form.real, intern(cx, "b"));
-            const Expr *e = expr_op_table[op].arity == 1 ? expr_unary(&pool, op, form.real, a) : expr_binary(&pool, op, form.real, a, b);
+            Form        form      = { k ? KN_F64 : KN_F32, k ? KN_U64 : KN_U32, k ? KN_I64 : KN_I32, 0, 0 };
+            const Expr *a         = expr_var(&pool, form.real, intern(cx, "a")),
+                       *b         = expr_var(&pool, form.real, intern(cx, "b"));
+            const Expr *e         = expr_op_table[op].arity == 1 ? expr_unary(&pool, op, form.real, a)
+                                                                 : expr_binary(&pool, op, form.real, a, b);
             const Expr *expansion = math_expand(&pool, e);
             expr_visit(&pool, expansion, check_node, &form);
-            CHECK(form.wrong == 0, "%s of %s: %d of %d nodes", expr_op_table[op].text, kn_type_name(form.real), form.wrong, form.nodes);
-            CHECK(expansion->depth - e->depth <= MATH_DEPTH, "%s of %s is %d deep", expr_op_table[op].text, kn_type_name(form.real), expansion->depth);
-            CHECK(math_expand(&pool, expansion) == expansion, "%s of %s is expanded twice", expr_op_table[op].text, kn_type_name(form.real));
+            CHECK(form.wrong == 0, "%s of %s: %d of %d nodes", expr_op_table[op].text, kn_type_name(form.real),
+                  form.wrong, form.nodes);
+            CHECK(expansion->depth - e->depth <= MATH_DEPTH, "%s of %s is %d deep", expr_op_table[op].text,
+                  kn_type_name(form.real), expansion->depth);
+            CHECK(math_expand(&pool, expansion) == expansion, "%s of %s is expanded twice", expr_op_table[op].text,
+                  kn_type_name(form.real));
         }
 }
 
 int main(int argc, char **argv)
 {
     const int count = argc > 1 ? atoi(argv[1]) : 100000;
-    cx = kn_context_new(NULL);
+    cx              = kn_context_new(NULL);
     context_begin(cx);
     test_errors(count, argc > 1);
     test_form();

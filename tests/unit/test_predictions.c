@@ -1,22 +1,25 @@
-/* What the cost model says of the apps against counted runs: under the schedule that `dp` makes for a small picture and small caches, the points that are computed of each function, and
- * the bytes that it holds.
+/* What the cost model says of the apps against counted runs: under the schedule that `dp` makes for a small picture and
+ * small caches, the points that are computed of each function, and the bytes that it holds.
  *
- * The model claims both, exactly, of every function that is at root or inside loops of a head. It does not claim special forms; bounds that are rounded to even ones (align_bounds), which count in the
- * sum over all functions; nor what is computed inside the loops of another member. Storage under a nest of a member's own is in whole tiles of that. */
+ * The model claims both, exactly, of every function that is at root or inside loops of a head. It does not claim
+ * special forms; bounds that are rounded to even ones (align_bounds), which count in the sum over all functions; nor
+ * what is computed inside the loops of another member. Storage under a nest of a member's own is in whole tiles of
+ * that. */
 #include "counted.h"
 #include "schedulers/schedulers.h"
 #include "schedulers/special.h"
 
 #include <math.h>
 
-static const double most_off = 1.1;     /* the points of all functions together that are not inside another member */
-enum { VECTOR_BITS = 8 };         /* no vectors: the last one of a row may compute again what the one before has */
+static const double most_off = 1.1; /* the points of all functions together that are not inside another member */
+enum { VECTOR_BITS = 8 };           /* no vectors: the last one of a row may compute again what the one before has */
 
 static const struct App {
     const char *name;
     int32_t     size[4];
-    const char *define[2][2];       /* consts that are smaller here: step by step the app as it is takes long */
-    bool        estimated;          /* what is inside loops and is read through clamps (`edge` of small levels), so that what one row needs has no form of the graph */
+    const char *define[2][2]; /* consts that are smaller here: step by step the app as it is takes long */
+    bool estimated; /* what is inside loops and is read through clamps (`edge` of small levels), so that what one row
+                       needs has no form of the graph */
 } apps[] = {
     { "blur", { 160, 96 }, { { NULL } }, false },
     { "unsharp", { 96, 64, 3 }, { { NULL } }, false },
@@ -56,10 +59,10 @@ static void make(void *arg)
     Machine                machine = machine_usual();
     const SchedulerOptions options = { .budget = 2 };
     GroupCost              cost;
-    machine.cores = 2;
+    machine.cores       = 2;
     machine.vector_bits = VECTOR_BITS;
-    machine.l1    = 4 << 10;
-    machine.l2    = 16 << 10;
+    machine.l1          = 4 << 10;
+    machine.l2          = 16 << 10;
     for (size_t i = 0; i < c->p->outputs.count; i++)
         for (int d = 0; d < c->p->outputs.at[i].func->rank; d++)
             c->p->outputs.at[i].estimate[d] = c->app->size[d];
@@ -103,16 +106,18 @@ static Claim claim_of(const Case *c, int s, bool exact)
 static bool is_compared(const Case *c, int s)
 {
     const Where where = c->draft.choices[s].where;
-    return c->graph.stages[s].kind != STAGE_INPUT && c->graph.stages[s].kind != STAGE_EXTERN && !c->graph.stages[s].self_count && c->draft.specials[s].form == SPECIAL_NONE
-        && (where == WHERE_ROOT || where == WHERE_INSIDE);
+    return c->graph.stages[s].kind != STAGE_INPUT && c->graph.stages[s].kind != STAGE_EXTERN &&
+           !c->graph.stages[s].self_count && c->draft.specials[s].form == SPECIAL_NONE &&
+           (where == WHERE_ROOT || where == WHERE_INSIDE);
 }
 
-/* Outputs are the caller's memory; a tuple has several buffers, of other names. A window that slides behind two others is kept in twice, four or eight times as many rows where the compiler cannot see
- * that they move together. */
+/* Outputs are the caller's memory; a tuple has several buffers, of other names. A window that slides behind two others
+ * is kept in twice, four or eight times as many rows where the compiler cannot see that they move together. */
 static bool storage_agrees(const Case *c, int s, Claim claim, int64_t counted)
 {
-    const int64_t said   = c->stages[s].held;
-    const bool    slides = c->draft.choices[s].where == WHERE_INSIDE && c->draft.choices[s].store < c->draft.choices[s].compute;
+    const int64_t said = c->stages[s].held;
+    const bool    slides =
+        c->draft.choices[s].where == WHERE_INSIDE && c->draft.choices[s].store < c->draft.choices[s].compute;
     if (c->graph.stages[s].is_output || counted < 0)
         return true;
     if (claim == CLAIM_ALL)
@@ -127,16 +132,19 @@ static void compare(const Case *c, const Counted *run)
     for (int s = 0; s < c->graph.stage_count; s++) {
         const char   *name   = c->graph.stages[s].func->name;
         const int64_t points = counted_points(run, name), held = counted_storage(run, name);
-        const Claim   claim  = claim_of(c, s, exact[s]);
-        if (!is_compared(c, s) || points < 0)           /* beside a special form it has another name */
+        const Claim   claim = claim_of(c, s, exact[s]);
+        if (!is_compared(c, s) || points < 0) /* beside a special form it has another name */
             continue;
         said += c->draft.choices[s].at ? 0 : c->stages[s].points;
         counted += c->draft.choices[s].at ? 0 : (double)points;
-        CHECK(!claim || llround(c->stages[s].points) == points, "%s\n%s: %s: %.1f points are predicted, %lld are computed", text_string(&c->text), c->app->name, name, c->stages[s].points,
-              (long long)points);
-        CHECK(!claim || storage_agrees(c, s, claim, held), "%s\n%s: %s: %lld bytes are predicted, %lld are held", text_string(&c->text), c->app->name, name, (long long)c->stages[s].held, (long long)held);
+        CHECK(!claim || llround(c->stages[s].points) == points,
+              "%s\n%s: %s: %.1f points are predicted, %lld are computed", text_string(&c->text), c->app->name, name,
+              c->stages[s].points, (long long)points);
+        CHECK(!claim || storage_agrees(c, s, claim, held), "%s\n%s: %s: %lld bytes are predicted, %lld are held",
+              text_string(&c->text), c->app->name, name, (long long)c->stages[s].held, (long long)held);
     }
-    CHECK(said <= most_off * counted && counted <= most_off * said, "%s: %.0f points of all functions are predicted, %.0f are computed", c->app->name, said, counted);
+    CHECK(said <= most_off * counted && counted <= most_off * said,
+          "%s: %.0f points of all functions are predicted, %.0f are computed", c->app->name, said, counted);
     free(exact);
 }
 
@@ -171,7 +179,7 @@ static void test_app(const struct App *app)
     Case  c    = { .app = app, .cx = kn_context_new(NULL) };
     for (int i = 0; i < 2 && app->define[i][0]; i++)
         kn_define(c.cx, app->define[i][0], app->define[i][1]);
-    c.p        = kn_parse(c.cx, path, text, -1);
+    c.p = kn_parse(c.cx, path, text, -1);
     arena_init(&c.arena, c.cx);
     context_begin(c.cx);
     CHECK(c.p && context_try(c.cx, make, &c) && c.ok, "%s: %s", path, kn_error_text(c.cx));

@@ -1,7 +1,7 @@
 /* Ranges against brute force: random expressions over random boxes, every point evaluated.
  *
- * The range must hold every value, the boxes recorded must hold every access, and for affine expressions the range must be exact. The seed of a failure is printed;
- * `test_ranges SEED COUNT` repeats it. */
+ * The range must hold every value, the boxes recorded must hold every access, and for affine expressions the range must
+ * be exact. The seed of a failure is printed; `test_ranges SEED COUNT` repeats it. */
 #include "analysis/evaluate.h"
 #include "base/text.h"
 #include "interp/formula.h"
@@ -15,7 +15,7 @@
 
 typedef struct Maker {
     kn_pipeline *p;
-    const Func  *lut;           /* u8(i), an input */
+    const Func  *lut; /* u8(i), an input */
     uint64_t     seed;
 } Maker;
 
@@ -26,11 +26,13 @@ static uint32_t dice(Maker *m, uint32_t n)
 }
 
 static const kn_type int_types[]   = { KN_I32, KN_I32, KN_I32, KN_U8, KN_I8, KN_U16, KN_I16, KN_U32, KN_I64, KN_U64 };
-static const ExprOp  int_binary[]  = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MOD, EX_MIN, EX_MAX, EX_AVG_UP, EX_AVG_DOWN, EX_SHL, EX_SHR, EX_BIT_AND, EX_BIT_OR, EX_BIT_XOR };
+static const ExprOp  int_binary[]  = { EX_ADD,    EX_SUB,      EX_MUL, EX_DIV, EX_MOD,     EX_MIN,    EX_MAX,
+                                       EX_AVG_UP, EX_AVG_DOWN, EX_SHL, EX_SHR, EX_BIT_AND, EX_BIT_OR, EX_BIT_XOR };
 static const ExprOp  int_unary[]   = { EX_NEG, EX_ABS, EX_BIT_NOT, EX_POPCOUNT, EX_CLZ };
 static const ExprOp  comparisons[] = { EX_LT, EX_LE, EX_EQ, EX_NE };
 static const ExprOp  flt_binary[]  = { EX_ADD, EX_SUB, EX_MUL, EX_DIV, EX_MIN, EX_MAX, EX_POW, EX_ATAN2 };
-static const ExprOp  flt_unary[]   = { EX_NEG, EX_ABS, EX_FLOOR, EX_CEIL, EX_ROUND, EX_TRUNC, EX_SQRT, EX_EXP, EX_LOG, EX_TANH, EX_SIN, EX_COS, EX_ERF };
+static const ExprOp  flt_unary[]   = { EX_NEG, EX_ABS, EX_FLOOR, EX_CEIL, EX_ROUND, EX_TRUNC, EX_SQRT,
+                                       EX_EXP, EX_LOG, EX_TANH,  EX_SIN,  EX_COS,   EX_ERF };
 #define PICK(m, table) table[dice(m, sizeof table / sizeof *table)]
 
 static const Expr *make_int(Maker *m, kn_type type, int depth);
@@ -85,28 +87,37 @@ static const Expr *make_int(Maker *m, kn_type type, int depth)
     case 0: return make_leaf(m, type);
     case 1: {
         const ExprOp casts[] = { EX_CAST, EX_SAT_CAST };
-        return expr_unary(pool, PICK(m, casts), type, dice(m, 3) ? make_int(m, PICK(m, int_types), depth - 1) : make_float(m, depth - 1));
+        return expr_unary(pool, PICK(m, casts), type,
+                          dice(m, 3) ? make_int(m, PICK(m, int_types), depth - 1) : make_float(m, depth - 1));
     }
     case 2: return expr_unary(pool, PICK(m, int_unary), type, make_int(m, type, depth - 1));
     case 3:
-    case 4: return expr_ternary(pool, EX_SELECT, type, make_condition(m, depth - 1), make_int(m, type, depth - 1), make_int(m, type, depth - 1));
+    case 4:
+        return expr_ternary(pool, EX_SELECT, type, make_condition(m, depth - 1), make_int(m, type, depth - 1),
+                            make_int(m, type, depth - 1));
     case 5: {
         const Expr *index = make_int(m, KN_I32, depth - 1);
         const Expr *call  = expr_call(pool, m->lut, 0, KN_U8, 1, &index);
         return type == KN_U8 ? call : expr_unary(pool, EX_CAST, type, call);
     }
-    default: return expr_binary(pool, PICK(m, int_binary), type, make_int(m, type, depth - 1), make_int(m, type, depth - 1));
+    default:
+        return expr_binary(pool, PICK(m, int_binary), type, make_int(m, type, depth - 1), make_int(m, type, depth - 1));
     }
 }
 
-/* a*x + b*y + c in a random shape; the two variables at most once each, so that the range over the box has all values it says. */
+/* a*x + b*y + c in a random shape; the two variables at most once each, so that the range over the box has all values
+ * it says. */
 static const Expr *make_affine(Maker *m)
 {
     ExprPool   *pool = &m->p->exprs;
     const Expr *sum  = expr_int(pool, KN_I32, (int)dice(m, 41) - 20);
     for (int i = 0; i < 5; i++) {
-        const Expr *term = expr_binary(pool, EX_MUL, KN_I32, expr_int(pool, KN_I32, (int)dice(m, 9) - 4), make_variable(m));
-        sum              = expr_binary(pool, dice(m, 2) ? EX_ADD : EX_SUB, KN_I32, dice(m, 2) ? sum : term, sum == term ? term : dice(m, 2) ? sum : term);
+        const Expr *term =
+            expr_binary(pool, EX_MUL, KN_I32, expr_int(pool, KN_I32, (int)dice(m, 9) - 4), make_variable(m));
+        sum = expr_binary(pool, dice(m, 2) ? EX_ADD : EX_SUB, KN_I32, dice(m, 2) ? sum : term,
+                          sum == term  ? term
+                          : dice(m, 2) ? sum
+                                       : term);
     }
     return dice(m, 2) ? sum : expr_binary(pool, EX_DIV, KN_I32, sum, expr_int(pool, KN_I32, 1 + (int)dice(m, 7)));
 }
@@ -120,7 +131,7 @@ typedef struct Number {
 
 typedef struct Point {
     int64_t x, y;
-    Wide    least, most;        /* indices of the accesses made */
+    Wide    least, most; /* indices of the accesses made */
 } Point;
 
 static Number value(Point *at, const Expr *e);
@@ -151,7 +162,9 @@ static Wide int_binary_value(ExprOp op, kn_type type, Wide a, Wide b)
     switch (op) {
     case EX_ADD: return wrap(type, a + b);
     case EX_SUB: return wrap(type, a - b);
-    case EX_MUL: return wrap(type, (Wide)((unsigned __int128)a * (unsigned __int128)b % ((unsigned __int128)1 << type_bits(type))));
+    case EX_MUL:
+        return wrap(type,
+                    (Wide)((unsigned __int128)a * (unsigned __int128)b % ((unsigned __int128)1 << type_bits(type))));
     case EX_DIV: return b == 0 ? 0 : wrap(type, b > 0 ? wide_floor_div(a, b) : -wide_floor_div(a, -b));
     case EX_MOD: return b == 0 ? 0 : a - wide_floor_div(a, b < 0 ? -b : b) * (b < 0 ? -b : b);
     case EX_MIN: return wide_min(a, b);
@@ -241,7 +254,10 @@ static Number comparison(const Expr *e, Number a, Number b)
 {
     if (!type_is_float((kn_type)e->args[0]->type))
         return (Number){ .i = int_binary_value((ExprOp)e->op, KN_BOOL, a.i, b.i) };
-    return (Number){ .i = e->op == EX_LT ? a.f < b.f : e->op == EX_LE ? a.f <= b.f : e->op == EX_EQ ? a.f == b.f : a.f != b.f };
+    return (Number){ .i = e->op == EX_LT   ? a.f < b.f
+                          : e->op == EX_LE ? a.f <= b.f
+                          : e->op == EX_EQ ? a.f == b.f
+                                           : a.f != b.f };
 }
 
 static Number lazy(Point *at, const Expr *e)
@@ -279,7 +295,8 @@ static Number value(Point *at, const Expr *e)
         return comparison(e, a, b);
     if (type_is_float((kn_type)e->type))
         return (Number){ .f = float_value((ExprOp)e->op, a.f, b.f) };
-    return (Number){ .i = e->count == 1 ? int_unary_value((ExprOp)e->op, (kn_type)e->type, a.i) : int_binary_value((ExprOp)e->op, (kn_type)e->type, a.i, b.i) };
+    return (Number){ .i = e->count == 1 ? int_unary_value((ExprOp)e->op, (kn_type)e->type, a.i)
+                                        : int_binary_value((ExprOp)e->op, (kn_type)e->type, a.i, b.i) };
 }
 
 /* ---- Comparing -------------------------------------------------------------------------- */
@@ -307,8 +324,9 @@ static void show(Trial *t, const Expr *e, Range x, Range y, Range r, Range seen)
     Text text;
     text_init(&text, &t->cx->call);
     expr_print(&text, e);
-    printf("FAIL seed %llu: x %lld..%lld y %lld..%lld: range %lld..%lld, seen %lld..%lld\n  %s\n", (unsigned long long)t->seed, (long long)x.lo,
-           (long long)x.hi, (long long)y.lo, (long long)y.hi, (long long)r.lo, (long long)r.hi, (long long)seen.lo, (long long)seen.hi, text_string(&text));
+    printf("FAIL seed %llu: x %lld..%lld y %lld..%lld: range %lld..%lld, seen %lld..%lld\n  %s\n",
+           (unsigned long long)t->seed, (long long)x.lo, (long long)x.hi, (long long)y.lo, (long long)y.hi,
+           (long long)r.lo, (long long)r.hi, (long long)seen.lo, (long long)seen.hi, text_string(&text));
     t->failed = true;
 }
 
@@ -323,9 +341,9 @@ static bool contains(kn_type type, Range r, Number v)
 static kn_pipeline *with_table(kn_context *cx)
 {
     kn_pipeline *p = pipeline_new(cx, "ranges");
-    Func        *f = pipeline_add_func(p, FUNC_INPUT, intern(cx, "lut"), (Loc){ 0 }, 1, (const char *[]){ intern(cx, "i") });
-    f->types       = ARENA_NEW(&p->arena, kn_type);
-    f->types[0]    = KN_U8;
+    Func *f  = pipeline_add_func(p, FUNC_INPUT, intern(cx, "lut"), (Loc){ 0 }, 1, (const char *[]){ intern(cx, "i") });
+    f->types = ARENA_NEW(&p->arena, kn_type);
+    f->types[0]        = KN_U8;
     f->component_count = 1;
     return p;
 }
@@ -342,8 +360,9 @@ static void trial(void *arg)
     Evaluator     ev;
     Recorded      recorded = { INT64_MAX, INT64_MIN };
     const int64_t origin[] = { 0, -5, 3, -1, 100, INT32_MAX - 8, INT32_MIN + 2 };
-    const int64_t x0 = t->affine ? (int)dice(&m, 30) - 15 : PICK(&m, origin), y0 = t->affine ? (int)dice(&m, 30) - 15 : PICK(&m, origin);
-    const Range   x = range_int(x0, x0 + dice(&m, 8)), y = range_int(y0, y0 + dice(&m, 8));
+    const int64_t x0       = t->affine ? (int)dice(&m, 30) - 15 : PICK(&m, origin),
+                  y0       = t->affine ? (int)dice(&m, 30) - 15 : PICK(&m, origin);
+    const Range x = range_int(x0, x0 + dice(&m, 8)), y = range_int(y0, y0 + dice(&m, 8));
     evaluator_init(&ev, p, &p->arena, &binding);
     ev.record = record;
     ev.user   = &recorded;
@@ -368,20 +387,22 @@ static void trial(void *arg)
     pipeline_free(p, false);
 }
 
-/* Conditions nested 600 deep, both branches of each sharing the next: 2^600 paths, of which only the first levels may be told apart. */
+/* Conditions nested 600 deep, both branches of each sharing the next: 2^600 paths, of which only the first levels may
+ * be told apart. */
 static void shared_conditions(void *arg)
 {
-    Trial         *t     = arg;
-    kn_pipeline   *p     = with_table(t->cx);
-    ExprPool      *pool  = &p->exprs;
-    const Binding  binding = { .input = &(Box){ .max = { 255 } } };
-    const Expr    *x = expr_var(pool, KN_I32, intern(t->cx, "x")), *e = x;
-    Evaluator      ev;
-    Recorded       recorded = { INT64_MAX, INT64_MIN };
+    Trial        *t       = arg;
+    kn_pipeline  *p       = with_table(t->cx);
+    ExprPool     *pool    = &p->exprs;
+    const Binding binding = { .input = &(Box){ .max = { 255 } } };
+    const Expr   *x = expr_var(pool, KN_I32, intern(t->cx, "x")), *e = x;
+    Evaluator     ev;
+    Recorded      recorded = { INT64_MAX, INT64_MIN };
     for (int i = 0; i < 600; i++) {
         const Expr *index = expr_binary(pool, EX_MIN, KN_I32, e, expr_int(pool, KN_I32, i));
         const Expr *read  = expr_unary(pool, EX_CAST, KN_I32, expr_call(pool, p->funcs.at[0], 0, KN_U8, 1, &index));
-        e = expr_ternary(pool, EX_SELECT, KN_I32, expr_binary(pool, EX_LT, KN_BOOL, e, expr_int(pool, KN_I32, i)), expr_binary(pool, EX_ADD, KN_I32, e, read),
+        e = expr_ternary(pool, EX_SELECT, KN_I32, expr_binary(pool, EX_LT, KN_BOOL, e, expr_int(pool, KN_I32, i)),
+                         expr_binary(pool, EX_ADD, KN_I32, e, read),
                          expr_binary(pool, EX_SUB, KN_I32, e, expr_int(pool, KN_I32, 1)));
     }
     evaluator_init(&ev, p, &p->arena, &binding);
@@ -399,8 +420,9 @@ static void shared_conditions(void *arg)
 
 int main(int argc, char **argv)
 {
-    const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000;
-    int            failures = 0;
+    const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
+                   count = argc > 2 ? strtoull(argv[2], NULL, 10) : 20000;
+    int failures         = 0;
     for (uint64_t seed = first; seed < first + count && failures < 10; seed++) {
         Trial t = { .cx = kn_context_new(NULL), .seed = seed, .affine = seed % 4 == 0 };
         context_begin(t.cx);

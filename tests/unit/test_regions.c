@@ -11,28 +11,29 @@
 /* ---- The tables ------------------------------------------------------------------------- */
 
 typedef struct Row {
-    const char *text, *given, *expected;    /* expected: boxes, or "error:" and parts of the message divided by | */
+    const char *text, *given, *expected; /* expected: boxes, or "error:" and parts of the message divided by | */
 } Row;
 
-#define BLUR                                                                   \
-    "input in : u16(x, y) output out "                                         \
-    "blurx(x, y) = (in(x-1, y) + in(x, y) + in(x+1, y)) / 3 "                  \
+#define BLUR                                                                                                           \
+    "input in : u16(x, y) output out "                                                                                 \
+    "blurx(x, y) = (in(x-1, y) + in(x, y) + in(x+1, y)) / 3 "                                                          \
     "out(x, y) = (blurx(x, y-1) + blurx(x, y) + blurx(x, y+1)) / 3"
-#define HEAT_FREE                                                              \
-    "input in : f32(x) output out "                                            \
-    "a(x, t) = in(clamp(x, 0, in.x.extent-1)) "                                \
-    "a(x, t) = a(x+1, t-1) + a(x, t-1) + a(x-1, t-1) for t in 1..17 "          \
+#define HEAT_FREE                                                                                                      \
+    "input in : f32(x) output out "                                                                                    \
+    "a(x, t) = in(clamp(x, 0, in.x.extent-1)) "                                                                        \
+    "a(x, t) = a(x+1, t-1) + a(x, t-1) + a(x-1, t-1) for t in 1..17 "                                                  \
     "out(x) = a(x, 16)"
-#define HEAT_RIM(condition)                                                    \
-    "input in : f32(x) param N : i32 output out "                              \
-    "a(x, t) = in(x) "                                                         \
-    "a(x, t) = " condition " for t in 1..21 "                                  \
+#define HEAT_RIM(condition)                                                                                            \
+    "input in : f32(x) param N : i32 output out "                                                                      \
+    "a(x, t) = in(x) "                                                                                                 \
+    "a(x, t) = " condition " for t in 1..21 "                                                                          \
     "out(x) = a(x, 20)"
 
-#define STAGE(name)                                                            \
-    "input in : u8(x) param k : i32 output out f(x) = in(x) "                  \
+#define STAGE(name)                                                                                                    \
+    "input in : u8(x) param k : i32 output out f(x) = in(x) "                                                          \
     "extern stage " name "(f, k) : u8(x) out(x) = " name "(x)"
 
+/* clang-format off */
 static const Row regions[] = {
     /* affine accesses are exact, with floor and ceiling */
     { BLUR, "in=-1..192,-1..160; out=0..191,0..159", "blurx=0..191,-1..160; in=-1..192,-1..160" },
@@ -55,71 +56,104 @@ static const Row regions[] = {
     { "input in : u8(x) output out out(x) = in(i32(f32(x) / 2.0))", "in=0..9; out=0..9", "in=0..4" },
     { "input in : u8(x) output out out(x) = in(i32(floor(f32(x) * 0.5)))", "in=0..9; out=0..9", "in=0..4" },
     /* data as an index: what its type or its definition bounds */
-    { "input in : u8(x) input lut : u8(i) output out out(x) = lut(in(x))", "in=0..9; lut=0..255; out=0..9", "lut=0..255" },
-    { "input in : f32(x) input lut : u8(i) output out out(x) = lut(i32(clamp(in(x), 0.0, 255.0)))", "in=0..9; lut=0..255; out=0..9", "lut=0..255" },
-    { "input in : i32(x) output out idx(x) = clamp(in(x), 0, 15) f(i) = i * 2 out(x) = f(idx(x) + 1)", "in=0..9; out=0..9", "f=1..16; idx=0..9" },
-    { "input in : i32(x) output out idx(x) = 0 idx(x) = clamp(in(x), 0, 15) f(i) = i out(x) = f(idx(x))", "in=0..9; out=0..9", "f=0..15" },
-    { "input in : i32(x) output out best(x) = 0 best(x) = if in(x+i) > 5 then i else best(x) for i in 0..5 f(i) = i out(x) = f(best(x))",
+    { "input in : u8(x) input lut : u8(i) output out out(x) = lut(in(x))", "in=0..9; lut=0..255; out=0..9",
+      "lut=0..255" },
+    { "input in : f32(x) input lut : u8(i) output out out(x) = lut(i32(clamp(in(x), 0.0, 255.0)))",
+      "in=0..9; lut=0..255; out=0..9", "lut=0..255" },
+    { "input in : i32(x) output out idx(x) = clamp(in(x), 0, 15) f(i) = i * 2 out(x) = f(idx(x) + 1)",
+      "in=0..9; out=0..9", "f=1..16; idx=0..9" },
+    { "input in : i32(x) output out idx(x) = 0 idx(x) = clamp(in(x), 0, 15) f(i) = i out(x) = f(idx(x))",
+      "in=0..9; out=0..9", "f=0..15" },
+    { "input in : i32(x) output out best(x) = 0 best(x) = if in(x+i) > 5 then i else best(x) for i in 0..5 f(i) = i "
+      "out(x) = f(best(x))",
       "in=0..13; out=0..9", "f=0..4; in=0..13" },
     /* conditions */
     { "input in : u8(x) output out out(x) = if x > 0 then in(x-1) else in(x)", "in=0..9; out=0..9", "in=0..8" },
-    { "input in : u8(x) output out out(x) = if x > 0 && x < 9 then in(x-1) + in(x+1) else in(x)", "in=0..9; out=0..9", "in=0..9" },
-    { "input in : u8(x) output out out(x) = if x == 0 || x == 9 then in(x) else in(x-1) + in(x+1)", "in=0..9; out=0..9", "in=0..9" },
+    { "input in : u8(x) output out out(x) = if x > 0 && x < 9 then in(x-1) + in(x+1) else in(x)", "in=0..9; out=0..9",
+      "in=0..9" },
+    { "input in : u8(x) output out out(x) = if x == 0 || x == 9 then in(x) else in(x-1) + in(x+1)",
+      "in=0..9; out=0..9", "in=0..9" },
     { "input in : u8(x) output out out(x) = if x < 0 then in(x) else 1", "in=0..9; out=0..9", "out=0..9; in=none" },
-    { "input in : u8(x) output out out(x) = if x >= 0 && (x < 5 && in(x) > 3) then 1 else 0", "in=0..4; out=-5..9", "in=0..4" },
+    { "input in : u8(x) output out out(x) = if x >= 0 && (x < 5 && in(x) > 3) then 1 else 0", "in=0..4; out=-5..9",
+      "in=0..4" },
     { "input in : u8(x) output out out(x) = if x < 0 || in(x) > 3 then 1 else 0", "in=0..9; out=-5..9", "in=0..9" },
-    { "input in : u8(x) output out out(x, y) = if x + y >= 0 && x + y <= 9 then in(x + y) else 0", "in=0..9; out=-50..50,-50..50", "in=0..9" },
-    { "input in : u8(x) output out out(x, y) = if x - y > 0 then in(x - y) else in(y - x)", "in=0..50; out=0..50,0..50", "in=0..50" },
+    { "input in : u8(x) output out out(x, y) = if x + y >= 0 && x + y <= 9 then in(x + y) else 0",
+      "in=0..9; out=-50..50,-50..50", "in=0..9" },
+    { "input in : u8(x) output out out(x, y) = if x - y > 0 then in(x - y) else in(y - x)",
+      "in=0..50; out=0..50,0..50", "in=0..50" },
     { "input in : u8(x) output out out(x) = if x / 4 == 2 then in(x) else 0", "in=8..11; out=0..99", "in=8..11" },
-    { "input in : u8(x) output out out(x) = if in(x) < 3 then in(i32(in(x)) + 10) else 0", "in=0..12; out=0..9", "in=0..12" },
+    { "input in : u8(x) output out out(x) = if in(x) < 3 then in(i32(in(x)) + 10) else 0", "in=0..12; out=0..9",
+      "in=0..12" },
     /* reductions */
-    { "input in : u8(x) output out out(x) = 0 out(x) = out(x) + i32(in(x + i)) for i in -2..3", "in=-2..11; out=0..9", "in=-2..11" },
-    { "input in : u8(x, y) output out out(x) = 0 out(x) = out(x) + i32(in(x, j)) for i in 0..4, j in 0..i", "in=0..9,0..2; out=0..9", "in=0..9,0..2" },
-    { "input in : u8(x) output out out(x) = 0 out(x) = out(x) + i32(in(i - j)) for i in 0..9, j in 0..i", "in=1..8; out=0..9", "in=1..8" },
-    { "input in : u8(x) output out out(x) = 0 out(x) = out(x) + i32(in(i + j)) for i in 0..9, j in 0..9 where i + j < 5", "in=0..4; out=0..9", "in=0..4" },
-    { "input in : u8(x, y) output out hist(i) = 0 hist(in(u, v)) = hist(in(u, v)) + 1 for u in 0..in.x.extent, v in 0..in.y.extent "
+    { "input in : u8(x) output out out(x) = 0 out(x) = out(x) + i32(in(x + i)) for i in -2..3", "in=-2..11; out=0..9",
+      "in=-2..11" },
+    { "input in : u8(x, y) output out out(x) = 0 out(x) = out(x) + i32(in(x, j)) for i in 0..4, j in 0..i",
+      "in=0..9,0..2; out=0..9", "in=0..9,0..2" },
+    { "input in : u8(x) output out out(x) = 0 out(x) = out(x) + i32(in(i - j)) for i in 0..9, j in 0..i",
+      "in=1..8; out=0..9", "in=1..8" },
+    { "input in : u8(x) output out out(x) = 0 out(x) = out(x) + i32(in(i + j)) for i in 0..9, j in 0..9 where i + j "
+      "< 5", "in=0..4; out=0..9", "in=0..4" },
+    { "input in : u8(x, y) output out hist(i) = 0 hist(in(u, v)) = hist(in(u, v)) + 1 for u in 0..in.x.extent, v in "
+      "0..in.y.extent "
       "cdf(i) = hist(i) cdf(k) = cdf(k-1) + cdf(k) for k in 1..256 out(x, y) = cdf(in(x, y))",
       "in=0..99,0..49; out=0..9,0..9", "hist=0..255; cdf=0..255; in=0..99,0..49" },
     /* of what is written outside the box, the old value is not read; but a condition on it is looked at everywhere */
-    { "input in : i32(x) output out hist(i) = 0 hist(in(u)) = hist(in(u)) + 1 for u in 0..in.x.extent out(x) = hist(x)", "in=0..99; out=0..9",
+    { "input in : i32(x) output out hist(i) = 0 hist(in(u)) = hist(in(u)) + 1 for u in 0..in.x.extent out(x) = "
+      "hist(x)", "in=0..99; out=0..9",
       "hist=0..9; in=0..99" },
-    { "input in : u8(x) output out f(i) = 0 f(in(u)) = f(in(u)) + f(i32(in(u)) - 1) for u in 0..in.x.extent out(x) = f(x)", "in=0..99; out=0..9",
+    { "input in : u8(x) output out f(i) = 0 f(in(u)) = f(in(u)) + f(i32(in(u)) - 1) for u in 0..in.x.extent out(x) = "
+      "f(x)", "in=0..99; out=0..9",
       "f=-1..254; in=0..99" },
     { "input in : u8(x) output out out(x) = 0 out(x) = i32(in(i)) for i in 5..5", "in=0..0; out=0..9", "in=none" },
     /* time */
     { HEAT_FREE, "in=0..47; out=0..47", "a=-16..63,0..16; in=0..47" },
-    { HEAT_RIM("if x > 0 && x < N+1 then a(x+1, t-1) + a(x-1, t-1) else a(x, t-1)"), "in=0..49; N=48; out=0..49", "a=0..49,0..20; in=0..49" },
-    { HEAT_RIM("if x == 0 || x == N+1 then a(x, t-1) else a(x+1, t-1) + a(x-1, t-1)"), "in=0..49; N=48; out=0..49", "a=0..49,0..20" },
+    { HEAT_RIM("if x > 0 && x < N+1 then a(x+1, t-1) + a(x-1, t-1) else a(x, t-1)"), "in=0..49; N=48; out=0..49",
+      "a=0..49,0..20; in=0..49" },
+    { HEAT_RIM("if x == 0 || x == N+1 then a(x, t-1) else a(x+1, t-1) + a(x-1, t-1)"), "in=0..49; N=48; out=0..49",
+      "a=0..49,0..20" },
     { HEAT_RIM("a(x+1, t-1) + a(x, t-1)"), "in=0..49; N=48; out=0..9", "a=0..29,0..20" },
     /* several consumers, several outputs, what is not needed */
-    { "input in : u8(x) output a output b f(x) = in(x) a(x) = f(x-3) b(x) = f(x+5)", "in=-3..9; a=0..4; b=0..4", "f=-3..9" },
+    { "input in : u8(x) output a output b f(x) = in(x) a(x) = f(x-3) b(x) = f(x+5)", "in=-3..9; a=0..4; b=0..4",
+      "f=-3..9" },
     { "input in : u8(x) output out f(x) = in(x) g(x) = f(x) out(x) = in(x)", "in=0..9; out=0..9", "f=none; g=none" },
     /* extern stages: asked for what they need */
     { STAGE("widen"), "in=-9..99; k=3; out=0..9", "f=-3..12; in=-3..12" },
     /* near the ends of i32 */
     { "input in : u8(x) output out out(x) = in(x - 2000000000)", "in=0..9; out=2000000000..2000000009", "in=0..9" },
-    { "input in : u8(x) output out out(x) = in((x + 2000000000) - 2000000000)", "in=0..999; out=900..909", "in=900..909" },
+    { "input in : u8(x) output out out(x) = in((x + 2000000000) - 2000000000)", "in=0..999; out=900..909",
+      "in=900..909" },
 };
+/* clang-format on */
 
+/* clang-format off */
 static const Row errors[] = {
     { BLUR, "in=0..191,0..159; out=0..191,0..159",
-      "error:input `in` is too small: x -1..193 is needed, 0..192 is given|needed: x -1..193, y -1..161; given: x 0..192, y 0..160|"
+      "error:input `in` is too small: x -1..193 is needed, 0..192 is given|needed: x -1..193, y -1..161; given: x "
+      "0..192, y 0..160|"
       "needed by in <- blurx <- out over x 0..192, y 0..160|--size out=190x158 --origin out=1,1|edge(in)" },
-    { "input in : u8(x) output out out(x) = in(x + 2)", "in=0..9; out=0..9", "error:x 2..12 is needed, 0..10 is given|--size out=8)" },
+    { "input in : u8(x) output out out(x) = in(x + 2)", "in=0..9; out=0..9",
+      "error:x 2..12 is needed, 0..10 is given|--size out=8)" },
     { "input in : i32(x) output out f(x) = in(x) out(x) = f(in(x))", "in=0..9; out=0..9",
       "error:the region of `f` needed by `out` is unbounded in x: it is read at `f(in(x))`|clamp(in(x), 0, 255)" },
     { "input in : f32(x) output out f(x) = in(x) out(x) = f(i32(in(x)))", "in=0..9; out=0..9", "error:unbounded in x" },
-    { "input in : i32(x) output out hist(i) = 0 hist(in(u)) = 1 for u in 0..10 where hist(in(u)) < 5 out(x) = hist(x)", "in=0..9; out=0..9",
+    { "input in : i32(x) output out hist(i) = 0 hist(in(u)) = 1 for u in 0..10 where hist(in(u)) < 5 out(x) = hist(x)",
+      "in=0..9; out=0..9",
       "error:the region of `hist` needed by `hist` is unbounded" },
-    { "input in : u8(x) input n : i32(x) output out out(x) = 0 out(x) = out(x) + i32(in(i)) for i in 0..n(x)", "in=0..9; n=0..9; out=0..9",
+    { "input in : u8(x) input n : i32(x) output out out(x) = 0 out(x) = out(x) + i32(in(i)) for i in 0..n(x)",
+      "in=0..9; n=0..9; out=0..9",
       "error:the reduction variable `i` of `out` is unbounded: its range is `0..n(x)`" },
     { "input in : u8(x) output out out(x) = in(x + 1)", "in=0..9; out=2147483640..2147483647", "error:unbounded in x" },
-    { STAGE("absent"), "in=0..99; k=3; out=0..9", "error:the extern stage `absent` of `absent` is not known|kn_extern_stage|kiln run --load" },
-    { STAGE("refuses"), "in=0..99; k=3; out=0..9", "error:the extern stage `refuses` refused the query for its regions: it returned 7" },
+    { STAGE("absent"), "in=0..99; k=3; out=0..9", "error:the extern stage `absent` of `absent` is not "
+                                                  "known|kn_extern_stage|kiln run --load" },
+    { STAGE("refuses"), "in=0..99; k=3; out=0..9", "error:the extern stage `refuses` refused the query for its "
+                                                   "regions: it returned 7" },
     { STAGE("negative"), "in=0..99; k=3; out=0..9", "error:answered with a wrong rank or a negative extent for `f`" },
-    { STAGE("widen"), "in=0..9; k=3; out=0..9", "error:x -3..13 is needed, 0..10 is given|needed by in <- f <- widen <- out over x 0..10|--size out=4 --origin out=3" },
-    { "input in : u8(x) output out f(x, y, z) = x out(x) = i32(in(0)) + f(x, x, x)", "in=0..9; out=0..99999", "error:the region of `f` is too large|2^40 points" },
+    { STAGE("widen"), "in=0..9; k=3; out=0..9", "error:x -3..13 is needed, 0..10 is given|needed by in <- f <- widen "
+                                                "<- out over x 0..10|--size out=4 --origin out=3" },
+    { "input in : u8(x) output out f(x, y, z) = x out(x) = i32(in(0)) + f(x, x, x)", "in=0..9; out=0..99999",
+      "error:the region of `f` is too large|2^40 points" },
 };
+/* clang-format on */
 
 static const Row fits[] = {
     { BLUR, "in=0..193,0..161", "out=1..192,1..160" },
@@ -166,7 +200,8 @@ typedef struct Case {
 static int failures;
 
 /* The stages behind STAGE: k more on both sides, a refusal, an answer that cannot be. */
-static int widen(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output, void *user)
+static int widen(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                 kn_buffer *output, void *user)
 {
     const int32_t k = (int32_t)values[0].as.i;
     if (!query || input_count != 1 || value_count != 1 || output->data || user)
@@ -175,13 +210,15 @@ static int widen(bool query, kn_buffer *inputs, int input_count, const kn_scalar
     return 0;
 }
 
-static int refuses(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output, void *user)
+static int refuses(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                   kn_buffer *output, void *user)
 {
     (void)query, (void)inputs, (void)input_count, (void)values, (void)value_count, (void)output, (void)user;
     return 7;
 }
 
-static int negative(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output, void *user)
+static int negative(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                    kn_buffer *output, void *user)
 {
     (void)query, (void)input_count, (void)values, (void)value_count, (void)output, (void)user;
     inputs[0].dim[0].extent = -1;
@@ -234,13 +271,13 @@ static Case parsed(const Row *row)
     map_set(&c.cx->externs, intern(c.cx, "widen"), &stages[0]);
     map_set(&c.cx->externs, intern(c.cx, "refuses"), &stages[1]);
     map_set(&c.cx->externs, intern(c.cx, "negative"), &stages[2]);
-    c.p    = kn_parse(c.cx, "test.kiln", row->text, -1);
+    c.p = kn_parse(c.cx, "test.kiln", row->text, -1);
     return c;
 }
 
 static void begin(Case *c)
 {
-        c->binding.input  = ARENA_ARRAY(&c->p->arena, Box, c->p->funcs.count);
+    c->binding.input  = ARENA_ARRAY(&c->p->arena, Box, c->p->funcs.count);
     c->binding.output = ARENA_ARRAY(&c->p->arena, Box, c->p->outputs.count);
     c->binding.param  = ARENA_ARRAY(&c->p->arena, kn_scalar, c->p->params.count + 1);
     read_given(c, c->row->given);
@@ -340,20 +377,23 @@ static uint64_t run_row(const Row *row, void (*run)(void *), void (*print)(Case 
     const char *text   = kn_error_text(c.cx);
     if (ran && c.ok)
         print(&c, &out);
-    const bool right = ran && c.ok == !wanted
-                       && (wanted ? has_parts(text, row->expected + 6) && c.cx->status != KN_OK && c.cx->status != KN_ERROR_PROGRAM : !strcmp(text_string(&out), row->expected));
+    const bool right =
+        ran && c.ok == !wanted &&
+        (wanted ? has_parts(text, row->expected + 6) && c.cx->status != KN_OK && c.cx->status != KN_ERROR_PROGRAM
+                : !strcmp(text_string(&out), row->expected));
     if (!right) {
         failures++;
-        printf("FAIL %s\n  given    %s\n  expected %s\n  got      %s%s\n", row->text, row->given, row->expected, text_string(&out), text);
+        printf("FAIL %s\n  given    %s\n  expected %s\n  got      %s%s\n", row->text, row->given, row->expected,
+               text_string(&out), text);
     }
     const uint64_t steps = steps_spent(c.cx);
     kn_context_free(c.cx);
     return steps;
 }
 
-#define RUN_ROWS(rows, run, print)                                      \
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)             \
-        run_row(&rows[i], run, print)
+#define RUN_ROWS(rows, run, print)                                                                                     \
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)                                                            \
+    run_row(&rows[i], run, print)
 
 /* ---- Steps of a time loop --------------------------------------------------------------- */
 
@@ -366,8 +406,8 @@ static void test_steps(void)
         failures++;
         return;
     }
-    const Func         *a = c.p->funcs.at[1];
-    const UpdateRegion *u = &c.regions.of[a->id].updates[0];
+    const Func         *a     = c.p->funcs.at[1];
+    const UpdateRegion *u     = &c.regions.of[a->id].updates[0];
     bool                right = u->steps == 16 && u->lo[0] == 1 && u->hi[0] == 17;
     for (int s = 0; right && s < 16; s++)
         right = u->free[s].min[0] == -(15 - s) && u->free[s].max[0] == 47 + 15 - s;
@@ -392,7 +432,8 @@ static void expect_steps(const char *name, uint64_t taken, uint64_t most)
 static char *pyramid(int levels)
 {
     char *text = malloc(100000), *at = text;
-    at += sprintf(at, "input in : f32(x, y) output out e(x, y) = in(clamp(x, 0, in.x.extent-1), clamp(y, 0, in.y.extent-1)) g0(x, y) = e(x, y) ");
+    at += sprintf(at, "input in : f32(x, y) output out e(x, y) = in(clamp(x, 0, in.x.extent-1), clamp(y, 0, "
+                      "in.y.extent-1)) g0(x, y) = e(x, y) ");
     for (int j = 1; j < levels; j++)
         at += sprintf(at,
                       "d%d(x, y) = (g%d(2*x-1, y) + 3.0*(g%d(2*x, y) + g%d(2*x+1, y)) + g%d(2*x+2, y)) / 8.0 "
@@ -411,10 +452,10 @@ static char *pyramid(int levels)
 
 static void test_pyramid(void)
 {
-    char     *text = pyramid(16);
-    const Row row  = { text, "in=0..1535,0..2559; out=0..1535,0..2559", "" };
-    Case      c    = parsed(&row);
-    bool      ok   = c.p && context_try(c.cx, compute, &c) && c.ok;
+    char          *text   = pyramid(16);
+    const Row      row    = { text, "in=0..1535,0..2559; out=0..1535,0..2559", "" };
+    Case           c      = parsed(&row);
+    bool           ok     = c.p && context_try(c.cx, compute, &c) && c.ok;
     const uint64_t before = steps_spent(c.cx);
     ok                    = ok && regions_compute(c.p, &c.p->arena, &c.binding, true, &c.regions);
     const uint64_t once   = steps_spent(c.cx);
@@ -468,7 +509,8 @@ static void deep_expression(FILE *out)
 static void long_time(FILE *out)
 {
     fprintf(out, "input in : f32(x, y) output out a(x, y, t) = in(clamp(x, 0, 9), clamp(y, 0, 9)) "
-                 "a(x, y, t) = a(x+1, y, t-1) + a(x-1, y, t-1) + a(x, y+1, t-1) + a(x, y-1, t-1) for t in 1..5001 out(x, y) = a(x, y, 5000)");
+                 "a(x, y, t) = a(x+1, y, t-1) + a(x-1, y, t-1) + a(x, y+1, t-1) + a(x, y-1, t-1) for t in 1..5001 "
+                 "out(x, y) = a(x, y, 5000)");
 }
 
 /* What would do for an input that is too small is searched for, but not for long. */

@@ -66,20 +66,21 @@ static void test_sizes(void)
 typedef struct Nest {
     int         depth;
     int         extent[3];
-    int         place, fails_at;    /* the number of this iteration among all; the one that fails, or -1 */
+    int         place, fails_at; /* the number of this iteration among all; the one that fails, or -1 */
     atomic_int *times;
     atomic_int *deepest;
 } Nest;
 
-static _Thread_local int active;    /* bodies on this thread's stack */
+static _Thread_local int active; /* bodies on this thread's stack */
 
 static int nest_body(kn_rt *rt, int32_t i, void *closure)
 {
-    Nest inner = *(Nest *)closure;
+    Nest inner  = *(Nest *)closure;
     inner.place = inner.place * inner.extent[inner.depth] + i;
     inner.depth++;
     active++;
-    for (int seen = atomic_load(inner.deepest); active > seen && !atomic_compare_exchange_weak(inner.deepest, &seen, active);)
+    for (int seen = atomic_load(inner.deepest);
+         active > seen && !atomic_compare_exchange_weak(inner.deepest, &seen, active);)
         ;
     int status = 0;
     if (inner.depth < 3)
@@ -95,9 +96,9 @@ static int nest_body(kn_rt *rt, int32_t i, void *closure)
 static int run_nest(kn_rt *rt, int a, int b, int c, int fails_at, int *missing, int *deepest)
 {
     atomic_int *times = calloc((size_t)(a * b * c), sizeof *times), deep = 0;
-    Nest        nest  = { 0, { a, b, c }, 0, fails_at, times, &deep };
+    Nest        nest   = { 0, { a, b, c }, 0, fails_at, times, &deep };
     const int   status = kn_rt_parallel(rt, nest_body, 0, a, &nest);
-    *missing = 0;
+    *missing           = 0;
     for (int i = 0; i < a * b * c; i++)
         *missing += times[i] != 1;
     *deepest = deep;
@@ -107,9 +108,10 @@ static int run_nest(kn_rt *rt, int a, int b, int c, int fails_at, int *missing, 
 
 static void test_nests(void)
 {
-    static const int sizes[][3] = { { 1, 1, 1 }, { 2, 2, 2 }, { 3, 5, 7 }, { 1, 20, 20 }, { 20, 1, 20 }, { 2, 3, 300 }, { 30, 30, 3 } };
-    kn_rt *rt = with_threads(4);
-    int    missing, deepest;
+    static const int sizes[][3] = { { 1, 1, 1 },   { 2, 2, 2 },   { 3, 5, 7 },  { 1, 20, 20 },
+                                    { 20, 1, 20 }, { 2, 3, 300 }, { 30, 30, 3 } };
+    kn_rt           *rt         = with_threads(4);
+    int              missing, deepest;
     for (int i = 0; i < COUNT(sizes); i++)
         for (int round = 0; round < 10; round++) {
             const int status = run_nest(rt, sizes[i][0], sizes[i][1], sizes[i][2], -1, &missing, &deepest);
@@ -152,7 +154,7 @@ static int scratch_body(kn_rt *rt, int32_t i, void *closure)
 
 static void *user_main(void *arg)
 {
-    const int id = *(int *)arg;
+    const int id       = *(int *)arg;
     int       failures = 0;
     for (int round = 0; round < 5; round++) {
         int       missing, deepest;
@@ -215,7 +217,8 @@ static int look_at_rounding(kn_rt *rt, int32_t i, void *closure)
     return fegetround() == FE_UPWARD ? 0 : 1;
 }
 
-/* Whether the thread may use the CPUs that the process may; a thread of the pool that finds itself on the owner's CPU goes elsewhere, and is then as free as before. */
+/* Whether the thread may use the CPUs that the process may; a thread of the pool that finds itself on the owner's CPU
+ * goes elsewhere, and is then as free as before. */
 static int look_at_cpus(kn_rt *rt, int32_t i, void *closure)
 {
     cpu_set_t mine;
@@ -238,7 +241,8 @@ static void test_manners(void)
 {
     kn_rt *rt = with_threads(4);
     CHECK(kn_rt_parallel(rt, set_threads_inside, 0, 10, NULL) == KN_ERROR_ARGUMENT, "set_threads inside a loop");
-    CHECK(!strcmp(kn_rt_last_error(), "kn_rt_trim: called from inside a parallel loop; call it between pipelines"), "`%s`", kn_rt_last_error());
+    CHECK(!strcmp(kn_rt_last_error(), "kn_rt_trim: called from inside a parallel loop; call it between pipelines"),
+          "`%s`", kn_rt_last_error());
     fesetround(FE_UPWARD);
     CHECK(kn_rt_parallel(rt, look_at_rounding, 0, 200, NULL) == 0, "the rounding mode of the caller");
     fesetround(FE_TONEAREST);
@@ -263,8 +267,9 @@ static void test_fork(void)
     const pid_t child = fork();
     if (child == 0) {
         int        missing, deepest;
-        atomic_int wrong  = 0;
-        const int  status = run_nest(rt, 4, 5, 6, -1, &missing, &deepest) | kn_rt_parallel(rt, scratch_body, 0, 50, &wrong);
+        atomic_int wrong = 0;
+        const int  status =
+            run_nest(rt, 4, 5, 6, -1, &missing, &deepest) | kn_rt_parallel(rt, scratch_body, 0, 50, &wrong);
         _exit(status || missing || wrong);
     }
     int status = -1;
@@ -278,7 +283,7 @@ static void test_fork(void)
 
 /* An allocator that counts, gives memory of odd alignment, and fails when asked to. */
 typedef struct Heap {
-    atomic_int live, calls, fails_at;   /* the number of the call that fails, from 1; 0: none */
+    atomic_int live, calls, fails_at; /* the number of the call that fails, from 1; 0: none */
 } Heap;
 
 static void *heap_allocate(void *user, size_t bytes)
@@ -299,7 +304,8 @@ static void heap_release(void *user, void *block)
 
 static kn_rt *on_heap(Heap *heap, int threads, size_t limit)
 {
-    return kn_rt_new(&(kn_rt_hooks){ .user = heap, .allocate = heap_allocate, .release = heap_release, .threads = threads, .scratch_limit = limit });
+    return kn_rt_new(&(kn_rt_hooks){
+        .user = heap, .allocate = heap_allocate, .release = heap_release, .threads = threads, .scratch_limit = limit });
 }
 
 static void *free_elsewhere(void *arg)
@@ -457,7 +463,8 @@ static void test_locks(void)
     kn_rt_destroy(rt);
 }
 
-static int stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output, void *user)
+static int stage(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
+                 kn_buffer *output, void *user)
 {
     (void)inputs, (void)output;
     *(int *)user += !query && input_count == 1 && value_count == 1;
@@ -472,7 +479,8 @@ static void test_stages(void)
     CHECK(kn_rt_stage(NULL, "warp", stage, &calls, &b, 1, &zero, 1, &b) == 0 && calls == 1, "a stage");
     kn_rt_set_threads(NULL, 1);
     CHECK(kn_rt_stage(NULL, "warp", stage, &calls, &b, 1, &five, 1, &b) == KN_ERROR_ARGUMENT, "a stage that fails");
-    CHECK(!strcmp(kn_rt_last_error(), "the extern stage `warp` stopped the run: it returned 5"), "`%s`", kn_rt_last_error());
+    CHECK(!strcmp(kn_rt_last_error(), "the extern stage `warp` stopped the run: it returned 5"), "`%s`",
+          kn_rt_last_error());
     kn_rt_set_threads(NULL, 1);
     CHECK(kn_rt_stage(NULL, "warp", NULL, NULL, &b, 1, &five, 1, &b) == KN_ERROR_ARGUMENT, "no stage");
     CHECK(strstr(kn_rt_last_error(), "the extern stage `warp` is not there; give it"), "`%s`", kn_rt_last_error());
@@ -512,9 +520,11 @@ static void test_hooks(void)
     float     data[10] = { 1, 2, 3, 4, 5 };
     kn_buffer in       = kn_buffer_dense(data, KN_F32, 2, (int32_t[]){ 5, 1 });
     kn_buffer out      = kn_buffer_dense(data + 5, KN_F32, 2, (int32_t[]){ 5, 1 });
-    kn_rt    *rt       = kn_rt_new(&(kn_rt_hooks){ .user = &heard, .parallel = backwards, .error = hear_error, .trace = hear_trace });
+    kn_rt    *rt =
+        kn_rt_new(&(kn_rt_hooks){ .user = &heard, .parallel = backwards, .error = hear_error, .trace = hear_trace });
     CHECK(call_blur(rt, &in, &out) == 0 && data[9] == 10, "a call");
-    CHECK(!strcmp(heard.trace, "0 blur - 0;4 - - 1;2 blur blur 0;3 blur blur 0;5 - - 0;1 blur - 0;"), "%s", heard.trace);
+    CHECK(!strcmp(heard.trace, "0 blur - 0;4 - - 1;2 blur blur 0;3 blur blur 0;5 - - 0;1 blur - 0;"), "%s",
+          heard.trace);
     CHECK(call_blur(rt, NULL, &out) == KN_ERROR_ARGUMENT, "NULL");
     CHECK(!strcmp(heard.error, "2 blur: input `in` is f32(x, y): no buffer is given for it (NULL)"), "%s", heard.error);
     check_loop(rt, -5, 37);
@@ -527,14 +537,14 @@ static void test_hooks(void)
 static void test_profile(void)
 {
     float     data[2 * 64 * 50];
-    kn_buffer in   = kn_buffer_dense(data, KN_F32, 2, (int32_t[]){ 64, 50 });
-    kn_buffer out  = kn_buffer_dense(data + 64 * 50, KN_F32, 2, (int32_t[]){ 64, 50 });
-    kn_rt    *rt   = with_threads(4);
+    kn_buffer in  = kn_buffer_dense(data, KN_F32, 2, (int32_t[]){ 64, 50 });
+    kn_buffer out = kn_buffer_dense(data + 64 * 50, KN_F32, 2, (int32_t[]){ 64, 50 });
+    kn_rt    *rt  = with_threads(4);
     char      text[1000], small[20];
     memset(data, 0, sizeof data);
     for (int i = 0; i < 4; i++)
         CHECK(call_blur(rt, &in, &out) == 0, "a call");
-    kn_rt_trim(rt);         /* the threads end and leave their counts */
+    kn_rt_trim(rt); /* the threads end and leave their counts */
     const size_t length = kn_rt_profile_report(rt, text, sizeof text);
     CHECK(length == strlen(text) && !strncmp(text, "blur: ", 6), "%s", text);
     CHECK(strstr(text, "100  blur\n") && strstr(text, "100  out\n"), "%s", text);
@@ -542,7 +552,9 @@ static void test_profile(void)
     CHECK(kn_rt_profile_report(rt, NULL, 0) == length, "length");
     kn_rt_profile_reset(rt);
     CHECK(kn_rt_profile_report(rt, text, sizeof text) == 0 && !text[0], "%s", text);
-    CHECK(call_blur(rt, &in, &out) == 0 && kn_rt_profile_report(rt, text, sizeof text) > 0 && strstr(text, " 25  out\n"), "%s", text);
+    CHECK(call_blur(rt, &in, &out) == 0 && kn_rt_profile_report(rt, text, sizeof text) > 0 &&
+              strstr(text, " 25  out\n"),
+          "%s", text);
     kn_rt_destroy(rt);
 }
 

@@ -7,7 +7,9 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static const kn_rt_port    ports[] = { { "in", KN_U16, 2, 0, 0, "x\0y" }, { "gain", KN_F32, 0, -1, 0, "" }, { "out", KN_F32, 2, 0, 1, "x\0y" } };
+static const kn_rt_port    ports[] = { { "in", KN_U16, 2, 0, 0, "x\0y" },
+                                       { "gain", KN_F32, 0, -1, 0, "" },
+                                       { "out", KN_F32, 2, 0, 1, "x\0y" } };
 static const kn_rt_program blur    = { "blur", COUNT(ports), ports, 0, NULL };
 
 static _Alignas(8) uint16_t in_data[64];
@@ -51,46 +53,93 @@ static void test_bad(void)
         int         status;
         const char *message;
     } cases[] = {
-        { false, { in_data, KN_U8, 2, { { 0, 8, 1 }, { 0, 8, 8 } } }, KN_ERROR_ARGUMENT, "blur: input `in` is u16(x, y), the buffer holds u8" },
-        { false, { in_data, (kn_type)99, 2, { { 0, 8, 1 }, { 0, 8, 8 } } }, KN_ERROR_ARGUMENT,
+        { false,
+          { in_data, KN_U8, 2, { { 0, 8, 1 }, { 0, 8, 8 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: input `in` is u16(x, y), the buffer holds u8" },
+        { false,
+          { in_data, (kn_type)99, 2, { { 0, 8, 1 }, { 0, 8, 8 } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in` is u16(x, y), the buffer's type is 99, which is none: use KN_BOOL … KN_F64" },
-        { false, { in_data, KN_U16, 1, { { 0, 8, 1 } } }, KN_ERROR_ARGUMENT, "blur: input `in` is u16(x, y), the buffer has 1 dimension" },
-        { true, { out_data, KN_F32, 3, { { 0, 8, 1 } } }, KN_ERROR_ARGUMENT, "blur: output `out` is f32(x, y), the buffer has 3 dimensions" },
-        { true, { out_data, KN_F32, -1, { { 0, 8, 1 } } }, KN_ERROR_ARGUMENT, "blur: output `out` is f32(x, y), the buffer has -1 dimensions" },
-        { false, { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, -3, 8 } } }, KN_ERROR_ARGUMENT, "blur: input `in`: dimension y has the negative extent -3" },
-        { false, { in_data, KN_U16, 2, { { -(1 << 28) - 1, 8, 1 }, { 0, 8, 8 } } }, KN_ERROR_BOUNDS,
-          "blur: input `in`: dimension x has the coordinates -268435457..-268435449; those of compiled pipelines lie in -268435456..268435456" },
-        { true, { out_data, KN_F32, 2, { { 0, 8, 1 }, { INT32_MAX, INT32_MAX, 8 } } }, KN_ERROR_BOUNDS,
-          "blur: output `out`: dimension y has the coordinates 2147483647..4294967294; those of compiled pipelines lie in -268435456..268435456" },
-        { false, { NULL, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, 8 } } }, KN_ERROR_ARGUMENT,
+        { false,
+          { in_data, KN_U16, 1, { { 0, 8, 1 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: input `in` is u16(x, y), the buffer has 1 dimension" },
+        { true,
+          { out_data, KN_F32, 3, { { 0, 8, 1 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: output `out` is f32(x, y), the buffer has 3 dimensions" },
+        { true,
+          { out_data, KN_F32, -1, { { 0, 8, 1 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: output `out` is f32(x, y), the buffer has -1 dimensions" },
+        { false,
+          { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, -3, 8 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: input `in`: dimension y has the negative extent -3" },
+        { false,
+          { in_data, KN_U16, 2, { { -(1 << 28) - 1, 8, 1 }, { 0, 8, 8 } } },
+          KN_ERROR_BOUNDS,
+          "blur: input `in`: dimension x has the coordinates -268435457..-268435449; those of compiled pipelines lie "
+          "in -268435456..268435456" },
+        { true,
+          { out_data, KN_F32, 2, { { 0, 8, 1 }, { INT32_MAX, INT32_MAX, 8 } } },
+          KN_ERROR_BOUNDS,
+          "blur: output `out`: dimension y has the coordinates 2147483647..4294967294; those of compiled pipelines lie "
+          "in -268435456..268435456" },
+        { false,
+          { NULL, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, 8 } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in`: its data is NULL; point it at the element at the smallest coordinates" },
-        { false, { (char *)in_data + 1, KN_U16, 2, { { 0, 8, 1 }, { 0, 7, 8 } } }, KN_ERROR_ARGUMENT,
+        { false,
+          { (char *)in_data + 1, KN_U16, 2, { { 0, 8, 1 }, { 0, 7, 8 } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in`: its data is misaligned: the address must be a multiple of 2, the size of u16" },
-        { false, { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, INT64_MAX } } }, KN_ERROR_ARGUMENT,
+        { false,
+          { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, INT64_MAX } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in`: its strides reach beyond the address space" },
-        { false, { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, INT64_MIN } } }, KN_ERROR_ARGUMENT,
+        { false,
+          { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, INT64_MIN } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in`: its strides reach beyond the address space" },
-        { false, { in_data, KN_U16, 2, { { 0, 1 << 20, -(INT64_C(1) << 42) }, { 0, 8, 8 } } }, KN_ERROR_ARGUMENT,
+        { false,
+          { in_data, KN_U16, 2, { { 0, 1 << 20, -(INT64_C(1) << 42) }, { 0, 8, 8 } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in`: its strides reach beyond the address space" },
-        { true, { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 2, 0 } } }, KN_ERROR_ARGUMENT,
-          "blur: output `out`: with stride 0 along y two coordinates share an element, which an output must not; each stride must pass what the "
+        { true,
+          { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 2, 0 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: output `out`: with stride 0 along y two coordinates share an element, which an output must not; each "
+          "stride must pass what the "
           "smaller ones reach" },
-        { true, { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 2, 7 } } }, KN_ERROR_ARGUMENT,
-          "blur: output `out`: with stride 7 along y two coordinates share an element, which an output must not; each stride must pass what the "
+        { true,
+          { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 2, 7 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: output `out`: with stride 7 along y two coordinates share an element, which an output must not; each "
+          "stride must pass what the "
           "smaller ones reach" },
-        { true, { out_data + 8, KN_F32, 2, { { 0, 8, -2 }, { 0, 2, 2 } } }, KN_ERROR_ARGUMENT,
-          "blur: output `out`: with stride 2 along y two coordinates share an element, which an output must not; each stride must pass what the "
+        { true,
+          { out_data + 8, KN_F32, 2, { { 0, 8, -2 }, { 0, 2, 2 } } },
+          KN_ERROR_ARGUMENT,
+          "blur: output `out`: with stride 2 along y two coordinates share an element, which an output must not; each "
+          "stride must pass what the "
           "smaller ones reach" },
-        { true, { &gain_data, KN_F32, 2, { { 0, 1, 1 }, { 0, 1, 1 } } }, KN_ERROR_ARGUMENT,
+        { true,
+          { &gain_data, KN_F32, 2, { { 0, 1, 1 }, { 0, 1, 1 } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `gain` and output `out` share memory: an output needs memory of its own" },
-        { true, { (float *)(void *)in_data + 3, KN_F32, 2, { { 0, 2, -3 }, { 0, 1, 1 } } }, KN_ERROR_ARGUMENT,
+        { true,
+          { (float *)(void *)in_data + 3, KN_F32, 2, { { 0, 2, -3 }, { 0, 1, 1 } } },
+          KN_ERROR_ARGUMENT,
           "blur: input `in` and output `out` share memory: an output needs memory of its own" },
     };
     for (int i = 0; i < COUNT(cases); i++) {
         const kn_buffer *b      = &cases[i].b;
         const int        status = cases[i].is_output ? enter(&good_in, &good_gain, b) : enter(b, &good_gain, &good_out);
         CHECK(status == cases[i].status, "case %d: status %d", i, status);
-        CHECK(!strcmp(kn_rt_last_error(), cases[i].message), "case %d:\n  %s\n  %s", i, kn_rt_last_error(), cases[i].message);
+        CHECK(!strcmp(kn_rt_last_error(), cases[i].message), "case %d:\n  %s\n  %s", i, kn_rt_last_error(),
+              cases[i].message);
     }
 }
 
@@ -112,10 +161,10 @@ static void test_empty_input(void)
 {
     static const int32_t extents[][2] = { { 0, 0 }, { 0, 5 }, { 100, 0 } };
     for (int i = 0; i < COUNT(extents); i++) {
-        const int32_t    w = extents[i][0], h = extents[i][1];
-        const kn_buffer  in      = { NULL, KN_U16, 2, { { 3, w, 7 }, { -2, h, INT64_MAX } } },
+        const int32_t   w = extents[i][0], h = extents[i][1];
+        const kn_buffer in       = { NULL, KN_U16, 2, { { 3, w, 7 }, { -2, h, INT64_MAX } } },
                         *given[] = { &in, &good_gain, &good_out };
-        kn_buffer        used[3];
+        kn_buffer used[3];
         CHECK(kn_rt_enter(NULL, &blur, given, used) == 0, "%d x %d: %s", w, h, kn_rt_last_error());
         uint64_t sum = 0;
         for (int64_t y = 0; y < (h > 1 ? h : 1); y++)
@@ -131,23 +180,26 @@ static void test_need(void)
 {
     static const struct {
         int         port, dim, min, max;
-        const char *reader, *message;       /* NULL: it is enough */
+        const char *reader, *message; /* NULL: it is enough */
     } cases[] = {
         { 0, 0, 0, 7, "blurx", NULL },
         { 0, 1, 5, 4, "blurx", NULL },
         { 0, 0, -1, 8, "blurx", "blur: input `in` is too small: x -1..9 is needed by `blurx`, 0..8 is given" },
-        { 0, 1, 3, INT32_MAX, "blurx", "blur: input `in` is too small: y 3..2147483648 is needed by `blurx`, 0..8 is given" },
+        { 0, 1, 3, INT32_MAX, "blurx",
+          "blur: input `in` is too small: y 3..2147483648 is needed by `blurx`, 0..8 is given" },
         { 2, 1, INT32_MIN, 2, NULL, "blur: output `out` is too small: y -2147483648..3 is written, 0..8 is given" },
         { 3, 0, 1, 1, "f", "blur: input `empty` is too small: x 1..2 is needed by `f`, nothing is given" },
     };
-    const kn_rt_port more[] = { ports[0], ports[1], ports[2], { "empty", KN_U8, 1, 0, 0, "x" } };
+    const kn_rt_port    more[]  = { ports[0], ports[1], ports[2], { "empty", KN_U8, 1, 0, 0, "x" } };
     const kn_rt_program program = { "blur", COUNT(more), more, 0, NULL };
-    const kn_buffer used[] = { good_in, good_gain, good_out, { NULL, KN_U8, 1, { { 0, 0, 1 } } } };
+    const kn_buffer     used[]  = { good_in, good_gain, good_out, { NULL, KN_U8, 1, { { 0, 0, 1 } } } };
     for (int i = 0; i < COUNT(cases); i++) {
         enter(&good_in, &good_gain, &good_out);
-        const int status = kn_rt_need(NULL, &program, cases[i].port, cases[i].dim, cases[i].min, cases[i].max, used, cases[i].reader);
+        const int status =
+            kn_rt_need(NULL, &program, cases[i].port, cases[i].dim, cases[i].min, cases[i].max, used, cases[i].reader);
         CHECK(status == (cases[i].message ? KN_ERROR_BOUNDS : 0), "case %d: status %d", i, status);
-        CHECK(!strcmp(kn_rt_last_error(), cases[i].message ? cases[i].message : ""), "case %d: %s", i, kn_rt_last_error());
+        CHECK(!strcmp(kn_rt_last_error(), cases[i].message ? cases[i].message : ""), "case %d: %s", i,
+              kn_rt_last_error());
     }
 }
 
@@ -161,7 +213,8 @@ static int below(int n)
     return (int)((seed >> 8) % (uint32_t)n);
 }
 
-/* A buffer of random shape in memory of its own: dimensions in random order, with gaps, some backwards; of an input some repeat. */
+/* A buffer of random shape in memory of its own: dimensions in random order, with gaps, some backwards; of an input
+ * some repeat. */
 static char *random_buffer(kn_buffer *b, kn_type type, int size, int rank, const int32_t *extent, bool may_repeat)
 {
     int     order[KN_MAX_RANK];
@@ -173,8 +226,8 @@ static char *random_buffer(kn_buffer *b, kn_type type, int size, int rank, const
         order[k]    = d;
     }
     for (int i = 0; i < rank; i++) {
-        kn_dim *dim    = &b->dim[order[i]];
-        *dim           = (kn_dim){ below(100) - 50, extent[order[i]], stride };
+        kn_dim *dim        = &b->dim[order[i]];
+        *dim               = (kn_dim){ below(100) - 50, extent[order[i]], stride };
         const bool repeats = may_repeat && below(5) == 0;
         if (repeats) {
             dim->stride = 0;
@@ -227,16 +280,20 @@ static int compare(const kn_buffer *a, const kn_buffer *b, int size, const int32
 
 static void test_copies(kn_rt *rt)
 {
-    static const struct { kn_type type; int size; } types[] = { { KN_U8, 1 }, { KN_F16, 2 }, { KN_F32, 4 }, { KN_I64, 8 } };
+    static const struct {
+        kn_type type;
+        int     size;
+    } types[] = { { KN_U8, 1 }, { KN_F16, 2 }, { KN_F32, 4 }, { KN_I64, 8 } };
     for (int round = 0; round < 1000; round++) {
-        const int  t = below(COUNT(types)), rank = 1 + below(4), dense = below(rank), size = types[t].size;
-        int32_t    extent[4];
+        const int t = below(COUNT(types)), rank = 1 + below(4), dense = below(rank), size = types[t].size;
+        int32_t   extent[4];
         for (int d = 0; d < 4; d++)
             extent[d] = 1 + below(9);
         kn_buffer           in, out, used[2];
         char               *in_memory  = random_buffer(&in, types[t].type, size, rank, extent, true);
         char               *out_memory = random_buffer(&out, types[t].type, size, rank, extent, false);
-        const kn_rt_port    two[]      = { { "in", types[t].type, rank, dense, 0, "a\0b\0c\0d" }, { "out", types[t].type, rank, dense, 1, "a\0b\0c\0d" } };
+        const kn_rt_port    two[]      = { { "in", types[t].type, rank, dense, 0, "a\0b\0c\0d" },
+                                           { "out", types[t].type, rank, dense, 1, "a\0b\0c\0d" } };
         const kn_rt_program program    = { "copy", 2, two, 0, NULL };
         const kn_buffer    *given[]    = { &in, &out };
         int                 status     = kn_rt_enter(rt, &program, given, used);
@@ -274,7 +331,8 @@ static void test_huge(void)
     const kn_rt_program program = { "p", 1, &port, 0, NULL };
     const kn_buffer    *given[] = { &in };
     kn_buffer           used[1];
-    CHECK(kn_rt_enter(NULL, &program, given, used) == KN_ERROR_LIMIT && strstr(kn_rt_last_error(), "out of memory"), "`%s`", kn_rt_last_error());
+    CHECK(kn_rt_enter(NULL, &program, given, used) == KN_ERROR_LIMIT && strstr(kn_rt_last_error(), "out of memory"),
+          "`%s`", kn_rt_last_error());
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* Compiled functions called by 64 threads at once, all on the process's own instance of the runtime, as functions compiled ahead of time are: they keep
- * nothing between calls but what the runtime keeps, so that every caller gets its own numbers. Some of the callers bring bad buffers, and hear of their own. */
+/* Compiled functions called by 64 threads at once, all on the process's own instance of the runtime, as functions
+ * compiled ahead of time are: they keep nothing between calls but what the runtime keeps, so that every caller gets its
+ * own numbers. Some of the callers bring bad buffers, and hear of their own. */
 #include "api/compile.h"
 #include "check.h"
 #include "runtime/runtime.h"
@@ -13,11 +14,13 @@ enum { USERS = 64, ROUNDS = 20, W = 45, H = 24 };
 
 static const char *const programs[] = {
     "out(x, y) = in(x, y) * 3 + in(x+1, y+2)\nschedule { out.parallel(y).vectorize(x, 8) }\n",
-    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { f.compute_root().parallel(y)  out.parallel(y) }\n",
+    "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) * f(x, y+2)\nschedule { f.compute_root().parallel(y)  "
+    "out.parallel(y) }\n",
     "f(x, y) = in(x, y) + in(x+1, y)\nout(x, y) = f(x, y) - f(x, y+1) + f(x, y+2)\n"
     "schedule { out.split(y, yo, yi, 6).parallel(yo)  f.store_at(out, yo).compute_at(out, yi) }\n",
     "f(x, y) = in(x, y) ^ in(x+2, y)\nout(x, y) = f(x, y) + f(x, y+1)\n"
-    "schedule { out.tile(x, y, xo, yo, xi, yi, 16, 8).parallel(xo).parallel(yo)  f.compute_at(out, xo).parallel(y).vectorize(x, 8) }\n",
+    "schedule { out.tile(x, y, xo, yo, xi, yi, 16, 8).parallel(xo).parallel(yo)  f.compute_at(out, "
+    "xo).parallel(y).vectorize(x, 8) }\n",
     "h(i) = 0\nh(in(u, v) & 31) += 1 for u in 0..45, v in 0..24\nout(x, y) = h(in(x, y) & 31) * 2 + x\n"
     "schedule { h.compute_root()  h.update(0).atomic().parallel(v) }\n",
 };
@@ -42,7 +45,8 @@ static void *user_main(void *arg)
     User *u = arg;
     for (int i = 0; i < ROUNDS; i++) {
         memset(u->target, 0, sizeof u->target);
-        u->failures += call(u, u->target, H + 2) != KN_OK || *kn_rt_last_error() || memcmp(u->target, u->expected, sizeof u->target) != 0;
+        u->failures += call(u, u->target, H + 2) != KN_OK || *kn_rt_last_error() ||
+                       memcmp(u->target, u->expected, sizeof u->target) != 0;
         if ((u->number + i) % 3)
             continue;
         char given[40];

@@ -13,9 +13,10 @@ enum { MIB = 1 << 20, TEXTS = 2 };
 
 typedef struct Counted {
     const char *machine;
-    double      last, l2, streams;      /* MiB */
+    double      last, l2, streams; /* MiB */
 } Counted;
 
+/* clang-format off */
 static const Counted counted[] = {
     { "cores=2, l2=2M, l3=260M, l3_shared=2", 8, 1.5, 4 },
     { "cores=1, l2=2M, l3=260M, l3_shared=2", 4, 1.5, 2 },
@@ -29,6 +30,7 @@ static const Counted counted[] = {
     { "cores=2, l2=2M, l3=260M, l3_core=1G, stream=1G", 130, 1.5, 1024 },   /* both switched off */
     { "cores=2, l2=2M, l3=260M, l3_core=2M, stream=1M", 4, 1.5, 1 },
 };
+/* clang-format on */
 
 static void machines(kn_context *cx)
 {
@@ -51,7 +53,7 @@ static const char *const texts[][TEXTS] = {
 };
 static const struct App {
     const char *name;
-    bool        streams;                /* are the rows of its output whole cache lines? */
+    bool        streams; /* are the rows of its output whole cache lines? */
 } apps[] = {
     { "max_filter", true },  { "unsharp", true },  { "blur", true }, { "harris", false },
     { "camera_pipe", true }, { "iir_blur", true }, { "hist", true }, { "stencil_chain", true },

@@ -1,4 +1,5 @@
-/* The simplifier: a table of expressions and what becomes of them, every rule of its table by brute force, and random expressions, whose values must stay.
+/* The simplifier: a table of expressions and what becomes of them, every rule of its table by brute force, and random
+ * expressions, whose values must stay.
  *
  * `test_simplify SEED COUNT` repeats random cases. */
 #include "check.h"
@@ -16,10 +17,11 @@
 /* ---- The table -------------------------------------------------------------------------- */
 
 typedef struct Line {
-    const char *scopes;         /* "x in 0 to 7; n = x + 1; x < y": ranges (? for an end not known), lets and facts */
+    const char *scopes; /* "x in 0 to 7; n = x + 1; x < y": ranges (? for an end not known), lets and facts */
     const char *in, *out;
 } Line;
 
+/* clang-format off */
 static const Line rows[] = {
     /* sums */
     { "", "x + 3 - x", "3" },
@@ -176,17 +178,18 @@ static const Line rows[] = {
     { "n = 255", "x + i32(min(max(0.587 * f32(n) + 0.114 * f32(n), 0.0), 200.0))", "x + 178" },
     { "n = 1", "f32(n) <= 1.5", "true" },
 };
+/* clang-format on */
 
 #define ARGS "x, y, z, n, m, x0"
 enum { MOST_SCOPES = 4 };
 
 /* One case: its program has the expression, and all that its scopes speak of, as components of one tuple. */
 typedef struct Case {
-    const Line   *row;
-    kn_pipeline *p;
-    Simplifier  *s;
-    const Expr *const *parts;   /* of the tuple that are not used yet */
-    int          scopes;
+    const Line        *row;
+    kn_pipeline       *p;
+    Simplifier        *s;
+    const Expr *const *parts; /* of the tuple that are not used yet */
+    int                scopes;
 } Case;
 
 static const char *trimmed(char *text)
@@ -199,9 +202,10 @@ static const char *trimmed(char *text)
 }
 
 /* Calls on each scope: the name and its one or two parts, or only a condition. */
-static void each_scope(const char *scopes, void (*visit)(void *user, const char *name, const char *a, const char *b), void *user)
+static void each_scope(const char *scopes, void (*visit)(void *user, const char *name, const char *a, const char *b),
+                       void       *user)
 {
-    char  copy[256], *rest = copy, *one;
+    char copy[256], *rest = copy, *one;
     snprintf(copy, sizeof copy, "%s", scopes);
     while ((one = strsep(&rest, ";")) != NULL && *trimmed(one)) {
         char *in = strstr(one, " in "), *let = strstr(one, " = ");
@@ -230,9 +234,9 @@ static void add_part(void *user, const char *name, const char *a, const char *b)
 
 static void push_scope(void *user, const char *name, const char *a, const char *b)
 {
-    Case        *c    = user;
-    const Expr  *ea   = strcmp(a, "?") ? *c->parts++ : NULL, *eb = b && strcmp(b, "?") ? *c->parts++ : NULL;
-    const char  *kept = name ? intern(c->p->cx, name) : NULL;
+    Case       *c  = user;
+    const Expr *ea = strcmp(a, "?") ? *c->parts++ : NULL, *eb = b && strcmp(b, "?") ? *c->parts++ : NULL;
+    const char *kept = name ? intern(c->p->cx, name) : NULL;
     c->scopes++;
     if (b)
         simplifier_push_range(c->s, kept, ea, eb);
@@ -270,7 +274,7 @@ static void run_row(void *user)
     Case       *c     = user;
     Arena      *arena = &c->p->arena;
     const Func *f     = c->p->outputs.at[0].func;
-    const Line  *row   = c->row;
+    const Line *row   = c->row;
     c->s              = simplifier_new(&c->p->exprs, arena);
     c->parts          = f->values + 1;
     each_scope(row->scopes, push_scope, c);
@@ -288,7 +292,8 @@ static void check_row(kn_context *cx, const Line *row)
     Text  t;
     arena_init(&scratch, cx);
     text_init(&t, &scratch);
-    text_printf(&t, "param i32a : i32 param u8a : u8 param u8b : u8 param f : f32 output out out(" ARGS ") = (%s", row->in);
+    text_printf(&t, "param i32a : i32 param u8a : u8 param u8b : u8 param f : f32 output out out(" ARGS ") = (%s",
+                row->in);
     each_scope(row->scopes, add_part, &t);
     text_add(&t, *row->scopes ? ")" : ", 0)");
     Case c = { .row = row, .p = kn_parse(cx, "test.kiln", text_string(&t), -1) };
@@ -316,9 +321,9 @@ static int64_t any_value(kn_type t)
     static const int shifts[] = { 7, 8, 15, 16, 30, 31, 32, 62, 63 };
     const int64_t    small    = (int64_t)dice(9) - 4;
     switch (dice(4)) {
-    case 0:  return type_wrap(t, (int64_t)((uint64_t)type_max(t) + (uint64_t)small));
-    case 1:  return type_wrap(t, (int64_t)(((uint64_t)1 << shifts[dice(9)]) + (uint64_t)small));
-    case 2:  return type_wrap(t, (int64_t)dice(64) - 24);
+    case 0: return type_wrap(t, (int64_t)((uint64_t)type_max(t) + (uint64_t)small));
+    case 1: return type_wrap(t, (int64_t)(((uint64_t)1 << shifts[dice(9)]) + (uint64_t)small));
+    case 2: return type_wrap(t, (int64_t)dice(64) - 24);
     default: return type_wrap(t, small);
     }
 }
@@ -350,14 +355,16 @@ static Wide as_number(Value v)
 
 static Value pattern_value(const Trial *t, const Pattern *p);
 
-/* The number that a sum or product is without wrapping; one that leaves every type stands for those that are too large. */
+/* The number that a sum or product is without wrapping; one that leaves every type stands for those that are too
+ * large. */
 static Wide whole_number(const Trial *t, const Pattern *p)
 {
     if (p->kind == PATTERN_OP && (p->op == EX_ADD || p->op == EX_SUB || p->op == EX_MUL)) {
         const Wide a = whole_number(t, p->args[0]), b = whole_number(t, p->args[1]);
         Wide       product;
         if (p->op == EX_MUL)
-            return __builtin_mul_overflow(a, b, &product) || product > WIDE_MOST || product < -WIDE_MOST ? WIDE_MOST : product;
+            return __builtin_mul_overflow(a, b, &product) || product > WIDE_MOST || product < -WIDE_MOST ? WIDE_MOST
+                                                                                                         : product;
         return p->op == EX_ADD ? a + b : a - b;
     }
     return as_number(pattern_value(t, p));
@@ -367,7 +374,7 @@ static Value pattern_value(const Trial *t, const Pattern *p)
 {
     switch (p->kind) {
     case PATTERN_NUMBER: return (Value){ { .i = type_wrap(t->type, p->value) }, t->type };
-    case PATTERN_TRUTH:  return (Value){ { .i = p->value }, KN_BOOL };
+    case PATTERN_TRUTH: return (Value){ { .i = p->value }, KN_BOOL };
     case PATTERN_EXACT: {
         const Wide  v   = whole_number(t, p->args[0]);
         const Known all = known_type(t->type);
@@ -396,12 +403,13 @@ static void roll(Trial *t)
 {
     for (int i = 0; i < PATTERN_VARIABLES; i++) {
         const bool is_condition = i == 4 || i == 5;
-        t->at[i] = is_condition ? (Value){ { .i = dice(2) }, KN_BOOL } : (Value){ { .i = any_value(t->type) }, t->type };
+        t->at[i] =
+            is_condition ? (Value){ { .i = dice(2) }, KN_BOOL } : (Value){ { .i = any_value(t->type) }, t->type };
         if (!is_condition && i && dice(3) == 0)
             t->at[i].lane.i = near_value(t->type, t->at[0].lane.i);
     }
     if (dice(2))
-        t->at[10].lane.i = near_value(t->type, t->at[9].lane.i);     /* c1 near c0 */
+        t->at[10].lane.i = near_value(t->type, t->at[9].lane.i); /* c1 near c0 */
 }
 
 /* Weight and number of uses of each variable. What constants alone make is one constant. */
@@ -425,14 +433,16 @@ static void check_descent(const Rule *rule, const Pattern *from, const Pattern *
     const int heavy = pattern_weight(from, before), light = pattern_weight(to, after);
     for (int i = 0; i < PATTERN_VARIABLES; i++)
         CHECK(after[i] <= before[i], "%s -> %s uses a variable more often", rule->pattern, rule->result);
-    CHECK(light < heavy || (light == heavy && to->op < from->op), "%s -> %s does not descend: %d, %d", rule->pattern, rule->result, heavy, light);
+    CHECK(light < heavy || (light == heavy && to->op < from->op), "%s -> %s does not descend: %d, %d", rule->pattern,
+          rule->result, heavy, light);
 }
 
 static void check_rule(Arena *arena, const Rule *rule)
 {
     const Pattern *from = pattern_read(arena, rule->pattern), *to = pattern_read(arena, rule->result);
     const Pattern *condition = rule->condition ? pattern_read(arena, rule->condition) : NULL;
-    CHECK(from && to && (condition || !rule->condition), "%s -> %s (%s) cannot be read", rule->pattern, rule->result, rule->condition);
+    CHECK(from && to && (condition || !rule->condition), "%s -> %s (%s) cannot be read", rule->pattern, rule->result,
+          rule->condition);
     if (!from || !to)
         return;
     check_descent(rule, from, to);
@@ -458,10 +468,12 @@ static void check_folding(kn_context *cx)
     arena_init(&arena, cx);
     expr_pool_init(&pool, cx, &arena);
     for (int n = 0; n < 60000; n++) {
-        const ExprOp  op     = (ExprOp)(EX_CAST + n % (EX_NE - EX_CAST + 1));
-        const kn_type type   = int_types[dice(8)], to = op >= EX_LT ? KN_BOOL : op == EX_ABSD ? type_table[type].as_unsigned
-                             : op == EX_CAST || op == EX_SAT_CAST ? int_types[dice(8)] : type;
-        const int     count  = expr_op_table[op].arity;
+        const ExprOp  op   = (ExprOp)(EX_CAST + n % (EX_NE - EX_CAST + 1));
+        const kn_type type = int_types[dice(8)], to = op >= EX_LT     ? KN_BOOL
+                                                      : op == EX_ABSD ? type_table[type].as_unsigned
+                                                      : op == EX_CAST || op == EX_SAT_CAST ? int_types[dice(8)]
+                                                                                           : type;
+        const int     count = expr_op_table[op].arity;
         kn_type       types[3];
         Lane          lanes[3];
         const Expr   *args[3];
@@ -469,17 +481,18 @@ static void check_folding(kn_context *cx)
             continue;
         for (int i = 0; i < count; i++) {
             const bool amount = i && i == count - 1 && (op == EX_SHL || op == EX_SHR || op == EX_MUL_SHIFT);
-            types[i]   = amount ? int_types[dice(8)] : type;
-            lanes[i].i = amount && dice(2) ? type_wrap(types[i], (int64_t)dice(150) - 40) : any_value(types[i]);
-            args[i]    = expr_int(&pool, types[i], lanes[i].i);
+            types[i]          = amount ? int_types[dice(8)] : type;
+            lanes[i].i        = amount && dice(2) ? type_wrap(types[i], (int64_t)dice(150) - 40) : any_value(types[i]);
+            args[i]           = expr_int(&pool, types[i], lanes[i].i);
         }
-        const Expr *e = count == 1   ? expr_unary(&pool, op, to, args[0])
-                        : count == 2 ? expr_binary(&pool, op, to, args[0], args[1])
-                                     : expr_ternary(&pool, op, to, args[0], args[1], args[2]);
+        const Expr   *e    = count == 1   ? expr_unary(&pool, op, to, args[0])
+                             : count == 2 ? expr_binary(&pool, op, to, args[0], args[1])
+                                          : expr_ternary(&pool, op, to, args[0], args[1], args[2]);
         const Expr   *r    = fold_constant(&pool, e);
         const int64_t want = operator_apply(op, to, count, types, lanes).i;
-        CHECK(r && r->op == EX_INT && r->type == to && r->u.i == want, "%s of %s %lld, %lld is %lld", expr_op_table[op].name, type_table[type].name,
-              (long long)lanes[0].i, count > 1 ? (long long)lanes[1].i : 0, (long long)want);
+        CHECK(r && r->op == EX_INT && r->type == to && r->u.i == want, "%s of %s %lld, %lld is %lld",
+              expr_op_table[op].name, type_table[type].name, (long long)lanes[0].i,
+              count > 1 ? (long long)lanes[1].i : 0, (long long)want);
     }
     arena_free(&arena);
 }
@@ -489,12 +502,13 @@ static void check_folding(kn_context *cx)
 enum { VARIABLES = 4 };
 static const char *const variable_names[VARIABLES] = { "a", "b", "c", "d" };
 
-/* Variables a, b within fixed numbers, c from a to a + 7, d = b * 4, and u8 and i32 "parameters" of any value, which are variables of names p and q. */
+/* Variables a, b within fixed numbers, c from a to a + 7, d = b * 4, and u8 and i32 "parameters" of any value, which
+ * are variables of names p and q. */
 typedef struct World {
     ExprPool   *pool;
     Simplifier *s;
     const Expr *vars[VARIABLES], *byte, *word;
-    const Expr *fact;           /* that holds, or NULL */
+    const Expr *fact; /* that holds, or NULL */
     int64_t     lo[2], hi[2];
 } World;
 
@@ -505,7 +519,8 @@ static const Expr *random_condition(World *w, int depth)
     static const ExprOp ops[] = { EX_LT, EX_LE, EX_EQ, EX_NE };
     if (depth > 1 && dice(3) == 0) {
         static const ExprOp joins[] = { EX_AND, EX_OR, EX_BIT_AND, EX_BIT_OR, EX_BIT_XOR };
-        return expr_binary(w->pool, joins[dice(5)], KN_BOOL, random_condition(w, depth - 1), random_condition(w, depth - 1));
+        return expr_binary(w->pool, joins[dice(5)], KN_BOOL, random_condition(w, depth - 1),
+                           random_condition(w, depth - 1));
     }
     if (depth > 1 && dice(5) == 0)
         return expr_unary(w->pool, EX_BIT_NOT, KN_BOOL, random_condition(w, depth - 1));
@@ -527,25 +542,35 @@ static const Expr *random_leaf(World *w, kn_type type)
 static const Expr *random_int(World *w, kn_type type, int depth)
 {
     static const ExprOp common[] = { EX_ADD, EX_SUB, EX_ADD, EX_SUB, EX_MIN, EX_MAX, EX_MUL };
-    static const ExprOp rare[]   = { EX_MOD, EX_DIV, EX_AVG_UP, EX_AVG_DOWN, EX_BIT_AND, EX_BIT_OR, EX_BIT_XOR, EX_SHL, EX_SHR, EX_MUL };
+    static const ExprOp rare[]   = { EX_MOD,    EX_DIV,     EX_AVG_UP, EX_AVG_DOWN, EX_BIT_AND,
+                                     EX_BIT_OR, EX_BIT_XOR, EX_SHL,    EX_SHR,      EX_MUL };
     static const ExprOp one[]    = { EX_NEG, EX_ABS, EX_BIT_NOT, EX_POPCOUNT, EX_CLZ };
     if (depth <= 0)
         return random_leaf(w, type);
     switch (dice(12)) {
-    case 0: case 1: case 2: case 3: case 4:
-        return expr_binary(w->pool, common[dice(6)], type, random_int(w, type, depth - 1), random_int(w, type, depth - 1));
-    case 5: case 6:
-        return expr_binary(w->pool, dice(2) ? EX_DIV : EX_MOD, type, random_int(w, type, depth - 1), expr_int(w->pool, type, 1 + dice(9)));
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+        return expr_binary(w->pool, common[dice(6)], type, random_int(w, type, depth - 1),
+                           random_int(w, type, depth - 1));
+    case 5:
+    case 6:
+        return expr_binary(w->pool, dice(2) ? EX_DIV : EX_MOD, type, random_int(w, type, depth - 1),
+                           expr_int(w->pool, type, 1 + dice(9)));
     case 7:
-        return expr_binary(w->pool, EX_MUL, type, random_int(w, type, depth - 1), expr_int(w->pool, type, (int64_t)dice(11) - 3));
+        return expr_binary(w->pool, EX_MUL, type, random_int(w, type, depth - 1),
+                           expr_int(w->pool, type, (int64_t)dice(11) - 3));
     case 8:
-        return expr_ternary(w->pool, EX_SELECT, type, random_condition(w, depth - 1), random_int(w, type, depth - 1), random_int(w, type, depth - 1));
+        return expr_ternary(w->pool, EX_SELECT, type, random_condition(w, depth - 1), random_int(w, type, depth - 1),
+                            random_int(w, type, depth - 1));
     case 9:
         return expr_unary(w->pool, dice(3) ? EX_CAST : EX_SAT_CAST, type, random_int(w, int_types[dice(8)], depth - 1));
-    case 10:
-        return expr_unary(w->pool, one[dice(5)], type, random_int(w, type, depth - 1));
+    case 10: return expr_unary(w->pool, one[dice(5)], type, random_int(w, type, depth - 1));
     default:
-        return expr_binary(w->pool, rare[dice(10)], type, random_int(w, type, depth - 1), random_int(w, type, depth - 1));
+        return expr_binary(w->pool, rare[dice(10)], type, random_int(w, type, depth - 1),
+                           random_int(w, type, depth - 1));
     }
 }
 
@@ -580,7 +605,10 @@ static int64_t evaluate(const World *w, const Assignment *a, const Expr *e)
 static void assign(const World *w, Assignment *a)
 {
     for (int i = 0; i < 2; i++)
-        a->vars[i] = dice(4) == 0 ? w->lo[i] : dice(3) == 0 ? w->hi[i] : w->lo[i] + (int64_t)((uint64_t)dice(1u << 30) % (uint64_t)(w->hi[i] - w->lo[i] + 1));
+        a->vars[i] = dice(4) == 0 ? w->lo[i]
+                     : dice(3) == 0
+                         ? w->hi[i]
+                         : w->lo[i] + (int64_t)((uint64_t)dice(1u << 30) % (uint64_t)(w->hi[i] - w->lo[i] + 1));
     a->vars[2] = a->vars[0] + dice(8);
     a->vars[3] = a->vars[1] * 4;
     a->byte    = any_value(KN_U8);
@@ -589,7 +617,7 @@ static void assign(const World *w, Assignment *a)
 
 static void build_world(World *w, kn_context *cx)
 {
-    ExprPool   *pool = w->pool;
+    ExprPool            *pool   = w->pool;
     static const int64_t ends[] = { -(1 << 28), -100, -7, -1, 0, 1, 5, 8, 64, 1 << 26 };
     for (int i = 0; i < VARIABLES; i++)
         w->vars[i] = expr_var(pool, KN_I32, intern(cx, variable_names[i]));
@@ -599,10 +627,13 @@ static void build_world(World *w, kn_context *cx)
         const uint32_t at = dice(10), to = at + dice(10 - at);
         w->lo[i] = ends[at];
         w->hi[i] = ends[to];
-        simplifier_push_range(w->s, w->vars[i]->u.name, expr_int(pool, KN_I32, w->lo[i]), expr_int(pool, KN_I32, w->hi[i]));
+        simplifier_push_range(w->s, w->vars[i]->u.name, expr_int(pool, KN_I32, w->lo[i]),
+                              expr_int(pool, KN_I32, w->hi[i]));
     }
-    simplifier_push_range(w->s, w->vars[2]->u.name, w->vars[0], expr_binary(pool, EX_ADD, KN_I32, w->vars[0], expr_int(pool, KN_I32, 7)));
-    simplifier_push_let(w->s, w->vars[3]->u.name, expr_binary(pool, EX_MUL, KN_I32, w->vars[1], expr_int(pool, KN_I32, 4)));
+    simplifier_push_range(w->s, w->vars[2]->u.name, w->vars[0],
+                          expr_binary(pool, EX_ADD, KN_I32, w->vars[0], expr_int(pool, KN_I32, 7)));
+    simplifier_push_let(w->s, w->vars[3]->u.name,
+                        expr_binary(pool, EX_MUL, KN_I32, w->vars[1], expr_int(pool, KN_I32, 4)));
     w->fact = dice(2) ? random_condition(w, 1 + (int)dice(3)) : NULL;
     if (w->fact)
         simplifier_push_fact(w->s, w->fact);
@@ -651,7 +682,7 @@ static const char *world_text(Arena *arena, const World *w, const Expr *e)
 typedef struct RandomCase {
     kn_context *cx;
     uint64_t    seed;
-    int         restless;       /* expressions that the simplifier changes again */
+    int         restless; /* expressions that the simplifier changes again */
 } RandomCase;
 
 static void random_case(void *user)
@@ -666,7 +697,8 @@ static void random_case(void *user)
     World w = { .pool = &pool, .s = simplifier_new(&pool, &arena) };
     build_world(&w, cx);
     for (int n = 0; n < 8; n++) {
-        const Expr *e = dice(4) ? random_int(&w, dice(4) ? KN_I32 : int_types[dice(8)], 1 + (int)dice(4)) : random_condition(&w, 1 + (int)dice(4));
+        const Expr *e = dice(4) ? random_int(&w, dice(4) ? KN_I32 : int_types[dice(8)], 1 + (int)dice(4))
+                                : random_condition(&w, 1 + (int)dice(4));
         const Expr *r = simplify(w.s, e);
         int64_t     lo, hi;
         simplifier_bounds(w.s, e, &lo, &hi);
@@ -677,25 +709,30 @@ static void random_case(void *user)
             if (w.fact && !evaluate(&w, &a, w.fact))
                 continue;
             const int64_t v = evaluate(&w, &a, e);
-            right           = v == evaluate(&w, &a, r) && ((v >= lo && v <= hi) || (e->type == KN_U64 && v < 0 && hi == INT64_MAX));
-            CHECK(right, "seed %llu, fact %s, a=%lld b=%lld c=%lld byte=%lld word=%lld, ranges %lld..%lld %lld..%lld:\n  %s = %lld\n  %s = %lld, %lld..%lld",
-                  (unsigned long long)c->seed, w.fact ? world_text(&arena, &w, w.fact) : "none", (long long)a.vars[0], (long long)a.vars[1], (long long)a.vars[2], (long long)a.byte,
-                  (long long)a.word, (long long)w.lo[0], (long long)w.hi[0], (long long)w.lo[1], (long long)w.hi[1], world_text(&arena, &w, e),
-                  (long long)v, world_text(&arena, &w, r), (long long)evaluate(&w, &a, r), (long long)lo, (long long)hi);
+            right =
+                v == evaluate(&w, &a, r) && ((v >= lo && v <= hi) || (e->type == KN_U64 && v < 0 && hi == INT64_MAX));
+            CHECK(right,
+                  "seed %llu, fact %s, a=%lld b=%lld c=%lld byte=%lld word=%lld, ranges %lld..%lld %lld..%lld:\n  %s = "
+                  "%lld\n  %s = %lld, %lld..%lld",
+                  (unsigned long long)c->seed, w.fact ? world_text(&arena, &w, w.fact) : "none", (long long)a.vars[0],
+                  (long long)a.vars[1], (long long)a.vars[2], (long long)a.byte, (long long)a.word, (long long)w.lo[0],
+                  (long long)w.hi[0], (long long)w.lo[1], (long long)w.hi[1], world_text(&arena, &w, e), (long long)v,
+                  world_text(&arena, &w, r), (long long)evaluate(&w, &a, r), (long long)lo, (long long)hi);
         }
         const int before = node_count(&pool, e), after = node_count(&pool, r);
-        CHECK(after <= 2 * before + 4, "seed %llu: %d nodes, then %d:\n  %s\n  %s", (unsigned long long)c->seed, before, after,
-              world_text(&arena, &w, e), world_text(&arena, &w, r));
-        World       fresh = w;
-        fresh.s           = simplifier_new(&pool, &arena);
+        CHECK(after <= 2 * before + 4, "seed %llu: %d nodes, then %d:\n  %s\n  %s", (unsigned long long)c->seed, before,
+              after, world_text(&arena, &w, e), world_text(&arena, &w, r));
+        World fresh         = w;
+        fresh.s             = simplifier_new(&pool, &arena);
         const uint64_t kept = seed;
-        seed              = c->seed;
+        seed                = c->seed;
         build_world(&fresh, cx);
         seed              = kept;
         const Expr *again = simplify(fresh.s, r);
         c->restless += again != r;
         if (again != r && getenv("VERBOSE"))
-            printf("seed %llu restless\n  %s\n  %s\n  %s\n", (unsigned long long)c->seed, world_text(&arena, &w, e), world_text(&arena, &w, r), world_text(&arena, &w, again));
+            printf("seed %llu restless\n  %s\n  %s\n  %s\n", (unsigned long long)c->seed, world_text(&arena, &w, e),
+                   world_text(&arena, &w, r), world_text(&arena, &w, again));
     }
     scratch_end(&arena);
 }
@@ -727,15 +764,20 @@ static void long_chains(void *user)
     Simplifier *s = simplifier_new(&pool, &arena);
     const Expr *x = expr_var(&pool, KN_I32, intern(cx, "x")), *y = expr_var(&pool, KN_I32, intern(cx, "y")), *e = x;
     for (int i = 0; i < 600; i++) {
-        const Expr *a = expr_binary(&pool, EX_MIN, KN_I32, e, expr_binary(&pool, EX_ADD, KN_I32, y, expr_int(&pool, KN_I32, i)));
-        const Expr *b = expr_binary(&pool, EX_MAX, KN_I32, e, expr_binary(&pool, EX_DIV, KN_I32, e, expr_int(&pool, KN_I32, 2 + i % 3)));
-        e = expr_ternary(&pool, EX_SELECT, KN_I32, expr_binary(&pool, EX_LT, KN_BOOL, a, b), a, expr_binary(&pool, EX_SUB, KN_I32, b, a));
+        const Expr *a =
+            expr_binary(&pool, EX_MIN, KN_I32, e, expr_binary(&pool, EX_ADD, KN_I32, y, expr_int(&pool, KN_I32, i)));
+        const Expr *b = expr_binary(&pool, EX_MAX, KN_I32, e,
+                                    expr_binary(&pool, EX_DIV, KN_I32, e, expr_int(&pool, KN_I32, 2 + i % 3)));
+        e             = expr_ternary(&pool, EX_SELECT, KN_I32, expr_binary(&pool, EX_LT, KN_BOOL, a, b), a,
+                                     expr_binary(&pool, EX_SUB, KN_I32, b, a));
     }
     simplify(s, e);
     e = x;
     for (int i = 0; i < 2000; i++) {
         const char *name = intern(cx, arena_printf(&arena, "v%d", i));
-        simplifier_push_let(s, name, expr_binary(&pool, EX_MAX, KN_I32, expr_binary(&pool, EX_ADD, KN_I32, e, e), expr_binary(&pool, EX_SUB, KN_I32, e, y)));
+        simplifier_push_let(s, name,
+                            expr_binary(&pool, EX_MAX, KN_I32, expr_binary(&pool, EX_ADD, KN_I32, e, e),
+                                        expr_binary(&pool, EX_SUB, KN_I32, e, y)));
         e = expr_var(&pool, KN_I32, name);
     }
     simplify(s, e);

@@ -2,12 +2,11 @@
 #include "graph_of.h"
 #include "schedulers/slices.h"
 
-static const char chain[] =
-    "input in : f32(x, y, z) output out "
-    "a(x, y, z) = in(x-1, y, z) + in(x+1, y, z) "
-    "b(x, y, z) = a(2*x, y, z) + a(2*x+1, y, z) "
-    "c(x, y, z) = b(x, 2*y, z) + b(x, 2*y+1, z) "
-    "d(x, y, z) = c(x-1, y, z) + c(x+1, y, z) ";
+static const char chain[] = "input in : f32(x, y, z) output out "
+                            "a(x, y, z) = in(x-1, y, z) + in(x+1, y, z) "
+                            "b(x, y, z) = a(2*x, y, z) + a(2*x+1, y, z) "
+                            "c(x, y, z) = b(x, 2*y, z) + b(x, 2*y+1, z) "
+                            "d(x, y, z) = c(x-1, y, z) + c(x+1, y, z) ";
 
 /* The members of the first slices, the head among them; 0: there are none. */
 static int members(const char *rest)
@@ -26,8 +25,9 @@ static int members(const char *rest)
 int main(void)
 {
     const int to_output = members("out(x, y, z) = d(x, y-1, z) + d(x, y+1, z) estimate out(64, 32, 16)");
-    const int to_sum    = members("e(x, y, z) = d(x, y-1, z) + d(x, y+1, z) out(x, y) = sum(e(x, y, z) for z in 0..16) estimate out(64, 32)");
-    const int across    = members("out(x, y, z) = d(x, y, z-1) + d(x, y, z+1) estimate out(64, 32, 16)");
+    const int to_sum    = members(
+           "e(x, y, z) = d(x, y-1, z) + d(x, y+1, z) out(x, y) = sum(e(x, y, z) for z in 0..16) estimate out(64, 32)");
+    const int across = members("out(x, y, z) = d(x, y, z-1) + d(x, y, z+1) estimate out(64, 32, 16)");
     CHECK(to_output == 5, "%d", to_output);
     CHECK(to_sum == 5, "%d", to_sum);
     CHECK(across == 0, "%d", across);

@@ -1,4 +1,5 @@
-/* Windows that slide along two dimensions: every point of the producers is computed once, whatever the loops are split into, in storage of a few rows. */
+/* Windows that slide along two dimensions: every point of the producers is computed once, whatever the loops are split
+ * into, in storage of a few rows. */
 #include "counted.h"
 
 static const char chain[] = "input  in : u16(x, y)\n"
@@ -19,12 +20,15 @@ static void check_case(const char *schedule, int32_t w, int32_t h)
 {
     kn_context *cx = kn_context_new(NULL);
     Counted     c;
-    if (counted_begin(&c, cx, "chain.kiln", chain, schedule) && counted_buffers(&c, (int32_t[]){ -3, 5 }, (int32_t[]){ w, h }, NULL) && counted_run(&c)) {
+    if (counted_begin(&c, cx, "chain.kiln", chain, schedule) &&
+        counted_buffers(&c, (int32_t[]){ -3, 5 }, (int32_t[]){ w, h }, NULL) && counted_run(&c)) {
         const long long a = counted_points(&c, "a"), b = counted_points(&c, "b"), bytes = counted_storage(&c, "a");
-        /* the corner b(x+1, y) of the first row and b(x, y+1) of the first column are in the box of b, so they are computed too */
+        /* the corner b(x+1, y) of the first row and b(x, y+1) of the first column are in the box of b, so they are
+         * computed too */
         CHECK(b == (w + 1) * (h + 1), "%dx%d, %s: %lld points of b", w, h, schedule, b);
         CHECK(a == (w + 1) * (h + 3), "%dx%d, %s: %lld points of a", w, h, schedule, a);
-        CHECK(bytes <= 2 * 4 * (w + 4) || strstr(schedule, "reorder"), "%dx%d, %s: %lld bytes of a", w, h, schedule, bytes);
+        CHECK(bytes <= 2 * 4 * (w + 4) || strstr(schedule, "reorder"), "%dx%d, %s: %lld bytes of a", w, h, schedule,
+              bytes);
         CHECK(counted_same_bits(&c, 1), "%dx%d, %s: other bits", w, h, schedule);
     }
     counted_end(&c);

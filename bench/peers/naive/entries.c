@@ -2,4 +2,4 @@
 #include "entries.h"
 
 #define ROW(app) { #app, "naive", naive_##app },
-const PeerEntry peer_entries[] = { NAIVE_APPS(ROW) { NULL, NULL, NULL } };
+const PeerEntry peer_entries[] = { NAIVE_APPS(ROW){ NULL, NULL, NULL } };

@@ -4,7 +4,11 @@
 
 enum { LEVELS = 8 };
 
-typedef struct { PeerArray left, right; int slices, focus, samples, R; float scale; } Lens;
+typedef struct {
+    PeerArray left, right;
+    int       slices, focus, samples, R;
+    float     scale;
+} Lens;
 
 static inline int byte_at(const PeerArray *a, int x, int y, int c)
 {
@@ -17,19 +21,23 @@ static float cost_at(const Lens *s, int x, int y, int z)
     float sum = 0;
     for (int c = 0; c < 3; c++) {
         const int l = byte_at(&s->left, x, y, c);
-        const int d = mini(abs(l - byte_at(&s->right, x + 2 * z, y, c)), abs(l - byte_at(&s->right, x + 2 * z + 1, y, c)));
+        const int d =
+            mini(abs(l - byte_at(&s->right, x + 2 * z, y, c)), abs(l - byte_at(&s->right, x + 2 * z + 1, y, c)));
         sum += (float)d * (float)d;
     }
     return sum;
 }
 
-static uint32_t mixed(uint32_t v) { return (1040796640u * v + 1121052041u) * v + 576942909u; }
+static uint32_t mixed(uint32_t v)
+{
+    return (1040796640u * v + 1121052041u) * v + 576942909u;
+}
 
 /* The random number in [0,1) of the sample z at (x,y); one sequence per t. */
 static float random_at(uint32_t t, int z, int y, int x)
 {
     uint32_t h = mixed(mixed(mixed(mixed(mixed(t) + 78u) + (uint32_t)z) + (uint32_t)y) + (uint32_t)x);
-    h = 0x3f800000u | (h ^ h >> 16) >> 9;
+    h          = 0x3f800000u | (h ^ h >> 16) >> 9;
     float f;
     memcpy(&f, &h, 4);
     return f - 1.0f;
@@ -42,8 +50,9 @@ static void down(const Plane *f, const Plane *g)
             float row[4];
             for (int j = 0; j < 4; j++) {
                 const int v = 2 * y - 1 + j;
-                row[j] = (plane_edge(f, 2 * x - 1, v) + 3.0f * (plane_edge(f, 2 * x, v) + plane_edge(f, 2 * x + 1, v))
-                          + plane_edge(f, 2 * x + 2, v)) / 8.0f;
+                row[j] = (plane_edge(f, 2 * x - 1, v) + 3.0f * (plane_edge(f, 2 * x, v) + plane_edge(f, 2 * x + 1, v)) +
+                          plane_edge(f, 2 * x + 2, v)) /
+                         8.0f;
             }
             *plane_at(g, x, y) = (row[0] + 3.0f * (row[1] + row[2]) + row[3]) / 8.0f;
         }
@@ -51,8 +60,9 @@ static void down(const Plane *f, const Plane *g)
 
 static inline float up(const Plane *f, int x, int y)
 {
-    const int u0 = div_down(x, 2), u1 = u0 - 1 + 2 * mod_down(x, 2), v0 = div_down(y, 2), v1 = v0 - 1 + 2 * mod_down(y, 2);
-    const float far = 0.25f * *plane_at(f, u1, v1) + 0.75f * *plane_at(f, u0, v1);
+    const int u0 = div_down(x, 2), u1 = u0 - 1 + 2 * mod_down(x, 2), v0 = div_down(y, 2),
+              v1     = v0 - 1 + 2 * mod_down(y, 2);
+    const float far  = 0.25f * *plane_at(f, u1, v1) + 0.75f * *plane_at(f, u0, v1);
     const float near = 0.25f * *plane_at(f, u1, v0) + 0.75f * *plane_at(f, u0, v0);
     return 0.25f * far + 0.75f * near;
 }
@@ -61,7 +71,7 @@ static inline float up(const Plane *f, int x, int y)
 static Plane pulled(Plane push0, int W, int H, int R)
 {
     Plane push[LEVELS] = { push0 }, pull[LEVELS];
-    int ax[LEVELS] = { -R }, bx[LEVELS] = { W - 1 + R }, ay[LEVELS] = { -R }, by[LEVELS] = { H - 1 + R };
+    int   ax[LEVELS] = { -R }, bx[LEVELS] = { W - 1 + R }, ay[LEVELS] = { -R }, by[LEVELS] = { H - 1 + R };
     for (int l = 1; l < LEVELS; l++) {
         ax[l] = div_down(ax[l - 1], 2) - 1, bx[l] = div_down(bx[l - 1], 2) + 1;
         ay[l] = div_down(ay[l - 1], 2) - 1, by[l] = div_down(by[l - 1], 2) + 1;
@@ -72,7 +82,7 @@ static Plane pulled(Plane push0, int W, int H, int R)
         pull[l] = plane_over(ax[l], bx[l], ay[l], by[l]);
         for (int y = ay[l]; y <= by[l]; y++)
             for (int x = ax[l]; x <= bx[l]; x++) {
-                const float v = plane_edge(&push[l], x, y);
+                const float v             = plane_edge(&push[l], x, y);
                 *plane_at(&pull[l], x, y) = l == LEVELS - 1 ? v : up(&pull[l + 1], x, y) * 0.5f + v * 0.5f;
             }
     }
@@ -87,7 +97,8 @@ static Plane pulled(Plane push0, int W, int H, int R)
 static Plane depths(const Lens *s)
 {
     const int W = s->left.size[0], H = s->left.size[1], R = s->R;
-    Plane conf = plane_over(-R - 2, W + 1 + R, -R - 2, H + 1 + R), push = plane_over(-R - 2, W + 1 + R, -R - 2, H + 1 + R);
+    Plane     conf = plane_over(-R - 2, W + 1 + R, -R - 2, H + 1 + R),
+          push     = plane_over(-R - 2, W + 1 + R, -R - 2, H + 1 + R);
     Plane best = plane_over(-R, W - 1 + R, -R, H - 1 + R), depth = plane_over(-R, W - 1 + R, -R, H - 1 + R);
     for (int y = -R - 2; y < H + 2 + R; y++)
         for (int x = -R - 2; x < W + 2 + R; x++) {
@@ -123,11 +134,11 @@ static Plane depths(const Lens *s)
 
 static void lens_run(PeerCall *call)
 {
-    const Lens *s = call->state;
-    const int W = s->left.size[0], H = s->left.size[1], R = s->R;
+    const Lens  *s = call->state;
+    const int    W = s->left.size[0], H = s->left.size[1], R = s->R;
     const size_t plane = (size_t)W * (size_t)H;
-    float *out = call->out.data;
-    Plane depth = depths(s), wy = plane_over(-R, W - 1 + R, 0, H - 1);
+    float       *out   = call->out.data;
+    Plane        depth = depths(s), wy = plane_over(-R, W - 1 + R, 0, H - 1);
     for (int y = 0; y < H; y++)
         for (int x = -R; x < W + R; x++) {
             float worst = 0;
@@ -143,10 +154,12 @@ static void lens_run(PeerCall *call)
             for (int c = 0; c < 4; c++)
                 sum[c] = c < 3 ? (float)byte_at(&s->left, x, y, c) : 255.0f;
             for (int z = 0; z < s->samples; z++) {
-                const int u = clampi((int)((random_at(0, z, y, x) - 0.5f) * 2 * worst), -R, R);
-                const int v = clampi((int)((random_at(2, z, y, x) - 0.5f) * 2 * worst), -R, R);
-                const float here = *plane_at(&depth, x, y), there = *plane_at(&depth, x + u, y + v), d2 = (float)(u * u + v * v);
-                const float r_here = fabsf(here - (float)s->focus) * s->scale, r_there = fabsf(there - (float)s->focus) * s->scale;
+                const int   u    = clampi((int)((random_at(0, z, y, x) - 0.5f) * 2 * worst), -R, R);
+                const int   v    = clampi((int)((random_at(2, z, y, x) - 0.5f) * 2 * worst), -R, R);
+                const float here = *plane_at(&depth, x, y), there = *plane_at(&depth, x + u, y + v),
+                            d2      = (float)(u * u + v * v);
+                const float r_here  = fabsf(here - (float)s->focus) * s->scale,
+                            r_there = fabsf(there - (float)s->focus) * s->scale;
                 if (!((d2 < r_here * r_here || there < here) && d2 < r_there * r_there))
                     continue;
                 for (int c = 0; c < 4; c++)
@@ -162,14 +175,14 @@ static void lens_run(PeerCall *call)
 void naive_lens_blur(PeerCall *call)
 {
     static Lens s;
-    s.left = peer_input(call, "left_im", "u8", 3);
-    s.right = peer_input(call, "right_im", "u8", 3);
-    s.slices = (int)peer_number(call, "slices", 32);
-    s.focus = (int)peer_number(call, "focus_depth", 13);
+    s.left    = peer_input(call, "left_im", "u8", 3);
+    s.right   = peer_input(call, "right_im", "u8", 3);
+    s.slices  = (int)peer_number(call, "slices", 32);
+    s.focus   = (int)peer_number(call, "focus_depth", 13);
     s.samples = (int)peer_number(call, "aperture_samples", 32);
-    s.scale = (float)peer_number(call, "blur_radius_scale", 0.5);
-    s.R = (int)((float)maxi(s.slices - s.focus, s.focus) * s.scale);
+    s.scale   = (float)peer_number(call, "blur_radius_scale", 0.5);
+    s.R       = (int)((float)maxi(s.slices - s.focus, s.focus) * s.scale);
     peer_output(call, "f32", 3, s.left.size[0], s.left.size[1], 3, 1);
     call->state = &s;
-    call->run = lens_run;
+    call->run   = lens_run;
 }
