@@ -3,8 +3,8 @@
  * Takes   a program before flattening: loops, realizations, productions.
  * Gives   lines like
  *             parallel out.yo: (out.extent.1 + 7) / 8
- *                 store blurx: out.extent.0 x 4 of u16, 8 * out.extent.0 bytes; y is folded to 4: 3 are needed at a
- *                 time, rounded up to a power of two compute blurx, sliding along y
+ *                 store blurx: out.extent.0 x 4 of u16, 8 * out.extent.0 bytes; y is folded to 4: 3 are needed …
+ *                 compute blurx, sliding along y
  *                     for blurx.y: those of 3 that are not held yet
  *         in the terms of the ports' sizes: names of the code are replaced by what they stand for, where that is short.
  *         Conditions and formulas are left out; `kiln show --after PASS` has them.
