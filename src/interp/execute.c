@@ -281,14 +281,14 @@ static void run_need(Machine *m, const Step *s, const uint8_t *active)
         const int64_t lo = s->a.lane[l].i, hi = s->b.lane[l].i;
         if (!active[l] || lo > hi || (lo >= min && hi <= max))
             continue;
-        const Func *reader = s->stmt->need.reader;
+        const char *reader = s->stmt->need.reader;
         const char *given =
             max >= min ? arena_printf(&m->cx->call, "%lld..%lld", (long long)min, (long long)max) : "nothing";
         context_bail(m->cx, KN_ERROR_BOUNDS,
                      arena_printf(&m->cx->call,
                                   "`%s` has %s along `%s` (dimension %d), but %lld..%lld is needed: `%s` %s it",
-                                  b->name, given, b->func ? b->func->args[dim] : "?", dim, (long long)lo, (long long)hi,
-                                  reader ? reader->name : b->name, reader ? "reads" : "writes"));
+                                  b->name, given, b->dims ? b->dims[dim] : "?", dim, (long long)lo, (long long)hi,
+                                  reader ? reader : b->name, reader ? "reads" : "writes"));
     }
 }
 
@@ -321,7 +321,7 @@ static kn_buffer operand_buffer(Machine *m, const Step *s, const StageOperand *o
         return b;
     const Room *room = store_room(store, lane, s->width);
     if (low < room->low || high > room->high)
-        machine_mistake(m, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->func->name,
+        machine_mistake(m, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->name,
                         o->buffer->name);
     b.data = room->data;
     return b;
@@ -339,7 +339,7 @@ static kn_buffer output_buffer(Machine *m, const Step *s, const Value *values, i
         b.dim[d].extent    = (int32_t)box[2 * d + 1].lane[lane].i;
         const int64_t skip = (int64_t)b.dim[d].min - whole.dim[d].min;
         if (b.dim[d].extent > 0 && (skip < 0 || skip + b.dim[d].extent > whole.dim[d].extent))
-            machine_mistake(m, "the extern stage `%s` is to compute more than its storage holds", call->func->name);
+            machine_mistake(m, "the extern stage `%s` is to compute more than its storage holds", call->name);
         first += skip * b.dim[d].stride;
         points *= b.dim[d].extent > 0 ? b.dim[d].extent : 0;
     }
@@ -357,11 +357,11 @@ static kn_buffer output_buffer(Machine *m, const Step *s, const Value *values, i
 
 static const Extern *find_stage(Machine *m, const StageCall *call)
 {
-    const Extern *known = map_get(&m->cx->externs, call->func->symbol);
+    const Extern *known = map_get(&m->cx->externs, call->symbol);
     if (!known || !known->stage)
         context_bail(m->cx, KN_ERROR_ARGUMENT,
                      arena_printf(&m->cx->call, "the extern stage `%s` is not there; give it with kn_extern_stage",
-                                  call->func->symbol));
+                                  call->symbol));
     return known;
 }
 
@@ -380,7 +380,7 @@ static void take_answer(Machine *m, const Step *s, const StageOperand *o, const 
             context_bail(m->cx, KN_ERROR_ARGUMENT,
                          arena_printf(&m->cx->call,
                                       "the extern stage `%s` answered with a wrong rank or a negative extent",
-                                      s->stmt->stage->func->symbol));
+                                      s->stmt->stage->symbol));
         some = some && b->dim[d].extent;
     }
     for (int d = 0; some && d < o->rank; d++) {
@@ -406,7 +406,7 @@ static void ask_stage(Machine *m, const Step *s, int lane)
     }
     for (int i = 0; i < call->count; i++) {
         const StageOperand *o = &call->operands[i];
-        if (o->func)
+        if (!o->value)
             inputs[input_count++] = (kn_buffer){ .type = o->type, .rank = o->rank };
         else
             scalars[scalar_count++] = scalar_of(o->value, values++, lane);
@@ -416,10 +416,10 @@ static void ask_stage(Machine *m, const Step *s, int lane)
         context_bail(m->cx, KN_ERROR_ARGUMENT,
                      arena_printf(&m->cx->call,
                                   "the extern stage `%s` refused the query for its regions: it returned %d",
-                                  call->func->symbol, failed));
+                                  call->symbol, failed));
     int64_t at = 0;
     for (int i = 0, k = 0; i < call->count; i++)
-        if (call->operands[i].func) {
+        if (!call->operands[i].value) {
             take_answer(m, s, &call->operands[i], &inputs[k++], at, lane);
             at += 2 * call->operands[i].rank;
         }
@@ -439,17 +439,17 @@ static void call_stage(Machine *m, const Step *s, int lane)
     values += 5 * call->output.rank;
     for (int i = 0; i < call->count; i++) {
         const StageOperand *o = &call->operands[i];
-        if (o->func)
+        if (!o->value)
             inputs[input_count++] = operand_buffer(m, s, o, values, lane);
         else
             scalars[scalar_count++] = scalar_of(o->value, values, lane);
-        values += o->func ? 3 * o->rank : 1;
+        values += o->value ? 1 : 3 * o->rank;
     }
     const int failed = known->stage(false, inputs, input_count, scalars, scalar_count, &output, known->user);
     if (failed)
-        context_bail(m->cx, KN_ERROR_ARGUMENT,
-                     arena_printf(&m->cx->call, "the extern stage `%s` stopped the run: it returned %d",
-                                  call->func->name, failed));
+        context_bail(
+            m->cx, KN_ERROR_ARGUMENT,
+            arena_printf(&m->cx->call, "the extern stage `%s` stopped the run: it returned %d", call->name, failed));
 }
 
 static void run_stage_call(Machine *m, const Step *s, const uint8_t *active)
@@ -515,7 +515,7 @@ static void make_store(Machine *m, Step *step, const Stmt *s)
 
 static void add_operand(Machine *m, Code *code, const StageOperand *o, Value **to)
 {
-    if (!o->func) {
+    if (o->value) {
         *(*to)++ = code_add(m, code, o->value);
         return;
     }
@@ -541,7 +541,7 @@ static void make_stage(Machine *m, Step *step, const Stmt *s)
         *to++ = code_add(m, step->code, call->box_extent[d]);
     }
     for (int i = 0; i < call->count; i++)
-        if (!call->table || !call->operands[i].func)
+        if (!call->table || call->operands[i].value)
             add_operand(m, step->code, &call->operands[i], &to);
 }
 

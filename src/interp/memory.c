@@ -72,7 +72,7 @@ static bool are_concurrent(const Machine *m, uint32_t a, uint32_t b)
 
 static const char *producer(const Machine *m)
 {
-    return m->producing ? m->producing->func->name : "(outside of all functions)";
+    return m->producing ? m->producing->func : "(outside of all functions)";
 }
 
 __attribute__((noreturn)) static void refuse_race(Machine *m, const Store *s, int64_t index, const char *what)

@@ -64,7 +64,7 @@ const Buffer *port_buffer(Build *b, const Func *f, int component)
     if (f->id >= 0 && b->ports[f->id])
         f = b->ports[f->id];
     for (int i = 0; i < p->port_count; i++)
-        if (p->buffers.at[i]->func == f && p->buffers.at[i]->component == component)
+        if (b->lw->ports.at[i] == f && p->buffers.at[i]->component == component)
             return p->buffers.at[i];
     return NULL;
 }
@@ -151,7 +151,7 @@ static void need_inputs(Regions *r)
             s->need.min    = r->need[i].box.min[d];
             s->need.max    = alive ? x_select(lw, alive, r->need[i].box.max[d], x_sub(lw, s->need.min, x_int(lw, 1)))
                                    : r->need[i].box.max[d];
-            s->need.reader = r->reader;
+            s->need.reader = r->reader ? r->reader->name : NULL;
             wrap_before(b, r->w, s);
         }
         r->need[i] = (Need){ 0 };
