@@ -8,7 +8,7 @@
 #include "api/backend.h"
 #include "api/cache.h"
 #include "api/schedule.h"
-#include "lower/late.h"
+#include "lower/passes/pass_tools.h"
 
 /* ---- Targets ---- */
 
