@@ -39,6 +39,10 @@ typedef struct LowerOptions {
 /* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
 Program *lower(Plan *plan, const LowerOptions *options);
 
+/* pass_tools.c: the size of a statement. Counts statements and expression nodes, a node once for each statement that
+ * has it. Stops at `most`. */
+int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most);
+
 /* ---- The passes, in order; each in the file of its name ---- */
 /* loops.c: loops for every definition, with regions, realizations and sliding windows. */
 const Stmt *lower_loops(Lower *lw, const Stmt *none);

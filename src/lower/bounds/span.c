@@ -1,5 +1,5 @@
 /* Spans of expressions: see span.h. */
-#include "lower/bounds/span_internal.h"
+#include "lower/bounds/span_parts.h"
 
 static const char yes, no;
 

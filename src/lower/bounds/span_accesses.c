@@ -3,7 +3,7 @@
  * Takes   an expression, in an environment of spans.
  * Gives   each call in it with the spans of its indices, under the conditions of the branches around it.
  * Holds   a call is told of once for each set of branches that it stands in. */
-#include "lower/bounds/span_internal.h"
+#include "lower/bounds/span_parts.h"
 
 /* Is the index computed in integers by operators whose spans are exact about wrapping, from what runs? */
 static bool is_exact(SpanEnv *sp, const Expr *e)

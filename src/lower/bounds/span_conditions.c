@@ -3,7 +3,7 @@
  * Takes   a condition that holds, or does not, where a branch is entered.
  * Gives   tighter spans of the variables, sums and other nodes that it compares, until the branch is left; and the
  *         conditions under which the branch is entered at all. */
-#include "lower/bounds/span_internal.h"
+#include "lower/bounds/span_parts.h"
 
 /* A condition that the branch around is entered at all. */
 static void note_reachable(SpanEnv *sp, const Expr *condition)

@@ -4,7 +4,7 @@
  * where the numbers that they lie between show that nothing can wrap, in 64 bits else; what needs more is unknown, and
  * the whole type is said instead. Where an operand has no bound, the numbers of its type, or those that functions'
  * values lie between, take the place. Floats have rules of their own, which only know what is monotonic. */
-#include "lower/bounds/span_internal.h"
+#include "lower/bounds/span_parts.h"
 
 #include <math.h>
 #include "lower/bounds/expr_ends.h"

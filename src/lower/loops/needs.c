@@ -3,7 +3,7 @@
  * Takes   accesses with the spans of their indices, one by one, while a definition is visited (regions.c).
  * Gives   for each function the hull of what is read of it, and the condition that anything is.
  * Holds   every access that can happen lies in the hull. An access that cannot happen asks for nothing. */
-#include "lower/loops/regions.h"
+#include "lower/loops/region_parts.h"
 
 static void fail_unbounded(RegionWalk *r, const Expr *call, int d)
 {

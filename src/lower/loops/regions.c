@@ -9,7 +9,7 @@
  * Holds   every access that can happen lies in the boxes; accesses whose spans rest on conditions, on data or on floats
  *         are marked, and get clamped.
  * From    Ragan-Kelley et al. 2013, section 4.2. */
-#include "lower/loops/regions.h"
+#include "lower/loops/region_parts.h"
 
 /* ---- Definitions ------------------------------------------------------------------------- */
 

@@ -5,9 +5,6 @@
 
 #include "lower/lower.h"
 
-/* Statements and expression nodes, a node once for each statement that has it. Stops counting at `most`. */
-int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most);
-
 /* Which expressions vary with a loop variable, itself or through lets. The lets are made known one by one, as a walk
  * from the loop inwards meets them; siblings may bind one name to different values. */
 typedef struct Varying {

@@ -1,7 +1,7 @@
 /* Regions at a level, while they are found: shared by regions.c (definitions and boxes) and needs.c (accesses). */
-#ifndef KILN_LOWER_LOOPS_REGIONS_H
+#ifndef KILN_LOWER_LOOPS_REGION_PARTS_H
 
-#define KILN_LOWER_LOOPS_REGIONS_H
+#define KILN_LOWER_LOOPS_REGION_PARTS_H
 
 #include "lower/loops/build.h"
 

@@ -1,8 +1,8 @@
 /* What the files of spans share: span.c (environments and sums), span_rules.c (operators), span_conditions.c
  * (branches), span_accesses.c (calls). The first three call each other: a span needs those of its parts, and a branch
  * narrows them. */
-#ifndef KILN_LOWER_BOUNDS_SPAN_INTERNAL_H
-#define KILN_LOWER_BOUNDS_SPAN_INTERNAL_H
+#ifndef KILN_LOWER_BOUNDS_SPAN_PARTS_H
+#define KILN_LOWER_BOUNDS_SPAN_PARTS_H
 
 #include "lower/bounds/span.h"
 
