@@ -1,6 +1,6 @@
 /* What the files of the layout share: the layered graph, in which every link goes from a layer to the next. */
-#ifndef KILN_SCHEDULERS_EXPLAIN_LAYOUT_PARTS_H
-#define KILN_SCHEDULERS_EXPLAIN_LAYOUT_PARTS_H
+#ifndef KILN_SCHEDULERS_EXPLAIN_LAYOUT_INTERNAL_H
+#define KILN_SCHEDULERS_EXPLAIN_LAYOUT_INTERNAL_H
 
 #include "schedulers/explain_layout.h"
 

@@ -10,10 +10,10 @@
  * all of them; where there is one dimension of each kind, vectors run over both as one loop. What says the place is
  * computed in vectors, a row of cells at a time.
  *
- * Stages that read the grid at their own place, or near it, and those that read these, have the same order in memory,
+ * Nodes that read the grid at their own place, or near it, and those that read these, have the same order in memory,
  * and loops in that order. Readers that data leads to a place along z find the neighbours in the same line. */
-#include "schedulers/draft_parts.h"
-#include "schedulers/special_parts.h"
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
 
 enum { FEW_PLANES = 4, CELLS = 4 /* at a time */, LEAST_LANES = 4, MOST_RVARS = 8, MOST_TASKS = 8, LEAST_STEP = 4 };
 
@@ -31,29 +31,29 @@ static void note_call(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_CALL;
 }
 
-static int64_t extent_of(const Stage *st, int dim)
+static int64_t extent_of(const GraphNode *node, int dim)
 {
-    return (int64_t)st->box.max[dim] - st->box.min[dim] + 1;
+    return (int64_t)node->box.max[dim] - node->box.min[dim] + 1;
 }
 
 /* 0: chosen by data, 1: a few planes, 2: places. */
-static int kind_of(const Stage *st, int dim)
+static int kind_of(const GraphNode *node, int dim)
 {
-    return !st->func->updates[0].is_free[dim] ? 0 : extent_of(st, dim) <= FEW_PLANES ? 1 : 2;
+    return !node->func->updates[0].is_free[dim] ? 0 : extent_of(node, dim) <= FEW_PLANES ? 1 : 2;
 }
 
 /* The dimensions of a scatter with one update. */
-static Cells cells_of(const Stage *st)
+static Cells cells_of(const GraphNode *node)
 {
-    Cells c = { .rank = st->rank };
+    Cells c = { .rank = node->rank };
     for (int kind = 0, n = 0; kind < 3; kind++)
-        for (int k = 0; k < st->rank; k++)
-            if (kind_of(st, k) == kind) {
+        for (int k = 0; k < node->rank; k++)
+            if (kind_of(node, k) == kind) {
                 c.order[n++] = k;
                 c.chosen += kind == 0;
                 c.few += kind == 1;
             }
-    c.fused = c.chosen == 1 && c.few == 1 && extent_of(st, c.order[1]) > 1;
+    c.fused = c.chosen == 1 && c.few == 1 && extent_of(node, c.order[1]) > 1;
     if (c.fused) {
         const int data = c.order[0];
         c.order[0]     = c.order[1];
@@ -77,28 +77,28 @@ static int first_place(const Cells *c)
     return c->order[c->chosen + c->few];
 }
 
-bool cells_apply(const Draft *d, int s)
+bool grid_applies(const Draft *d, int s)
 {
-    const Stage *st   = &d->graph->stages[s];
-    const Func  *f    = st->func;
-    bool         data = false;
-    if (st->kind != STAGE_SCATTER || st->is_output || f->update_count != 1 || d->choices[s].where != WHERE_ROOT ||
+    const GraphNode *node = &d->graph->nodes[s];
+    const Func      *f    = node->func;
+    bool             data = false;
+    if (node->kind != NODE_SCATTER || node->is_output || f->update_count != 1 || d->choices[s].where != WHERE_ROOT ||
         d->groups[d->choices[s].group].loop_count != 0)
         return false;
     const DefFacts *facts = &d->facts[s].defs[1];
     const Update   *u     = &f->updates[0];
-    const Cells     c     = cells_of(st);
+    const Cells     c     = cells_of(node);
     for (int k = 0; k < c.chosen; k++)
         expr_visit(&d->graph->pipeline->exprs, u->args[chosen(&c, k)], note_call, &data);
     return data && c.chosen + c.few < c.rank && !facts->other_points && !facts->bounding && u->rvar_count >= 1 &&
            u->rvar_count <= MOST_RVARS;
 }
 
-void cells_begin(Draft *d, int s, const Machine *m)
+void grid_choose(Draft *d, int s, const Machine *m)
 {
     (void)m;
-    if (cells_apply(d, s))
-        d->specials[s] = (Special){ .form = SPECIAL_CELLS };
+    if (grid_applies(d, s))
+        d->patterns[s] = (Pattern){ .kind = PATTERN_GRID };
 }
 
 /* ---- What reads the grid ---------------------------------------------------------------- */
@@ -106,9 +106,9 @@ void cells_begin(Draft *d, int s, const Machine *m)
 /* Vectors along the dimension that data chooses, or along that and planes: as long as they fit it. */
 static int64_t lanes_along(const Draft *d, int s, const Cells *c)
 {
-    const Stage  *st     = &d->graph->stages[s];
-    const int64_t extent = extent_of(st, c->order[0]) * (c->fused ? extent_of(st, c->order[1]) : 1);
-    int64_t       lanes  = draft_lanes(d, s);
+    const GraphNode *node   = &d->graph->nodes[s];
+    const int64_t    extent = extent_of(node, c->order[0]) * (c->fused ? extent_of(node, c->order[1]) : 1);
+    int64_t          lanes  = draft_lanes(d, s);
     while (lanes > LEAST_LANES && extent % lanes)
         lanes /= 2;
     return lanes;
@@ -117,7 +117,7 @@ static int64_t lanes_along(const Draft *d, int s, const Cells *c)
 static bool reads_near(const Edge *e, int rank)
 {
     for (int k = 0; k < rank; k++)
-        if (e->reach[k].var != k || e->reach[k].num != 1 || e->reach[k].den != 1)
+        if (e->access[k].var != k || e->access[k].num != 1 || e->access[k].den != 1)
             return false;
     return true;
 }
@@ -133,9 +133,9 @@ static int add_inner(const Draft *d, int s, const Cells *c, GroupLoop *loops, in
     return count;
 }
 
-static const Nest *cells_nest(const Draft *d, int s, const Cells *c)
+static const MemberNest *cells_nest(const Draft *d, int s, const Cells *c)
 {
-    Nest *n = ARENA_NEW(d->graph->arena, Nest);
+    MemberNest *n = ARENA_NEW(d->graph->arena, MemberNest);
     for (int i = c->rank - 1; i >= c->chosen + c->few; i--)
         n->loops[n->count++] = (GroupLoop){ .dim = c->order[i], .step = 1 };
     n->count = add_inner(d, s, c, n->loops, n->count);
@@ -166,7 +166,7 @@ static void turn_head(Draft *d, int group, const Cells *c)
                 loops[count] = (GroupLoop){ .dim = loops[count].dim, .step = 1 };
             parallel |= loops[count++].parallel;
         } else if (gr->loops[i].parallel && tasks < MOST_TASKS) {
-            tasks *= extent_of(&d->graph->stages[gr->head], gr->loops[i].dim) / gr->loops[i].step;
+            tasks *= extent_of(&d->graph->nodes[gr->head], gr->loops[i].dim) / gr->loops[i].step;
         }
         now[i] = count ? count - 1 : 0;
     }
@@ -175,7 +175,7 @@ static void turn_head(Draft *d, int group, const Cells *c)
     loops[0].parallel |= !parallel;
     tasks         = tasks > MOST_TASKS ? MOST_TASKS : tasks;
     loops[0].step = tasks > 1 && loops[0].step > LEAST_STEP * tasks ? loops[0].step / tasks : loops[0].step;
-    for (int s = 0; s < d->graph->stage_count; s++) {
+    for (int s = 0; s < d->graph->node_count; s++) {
         Choice *m = &d->choices[s];
         if (m->where == WHERE_INSIDE && m->group == group && !m->at) {
             m->compute = now[m->compute];
@@ -200,27 +200,27 @@ static void follow(Draft *d, int s, const Cells *c, const int *memory)
 
 static bool may_follow(const Draft *d, int s, int rank, const bool *ordered)
 {
-    const Stage *st = &d->graph->stages[s];
-    if (st->kind != STAGE_PURE || st->rank != rank || st->is_output || d->specials[s].form != SPECIAL_NONE)
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind != NODE_PURE || node->rank != rank || node->is_output || d->patterns[s].kind != PATTERN_NONE)
         return false;
-    for (int i = 0; i < st->in_count; i++)
-        if (ordered[st->in[i]->producer] && reads_near(st->in[i], rank))
+    for (int i = 0; i < node->in_count; i++)
+        if (ordered[node->in[i]->producer] && reads_near(node->in[i], rank))
             return true;
     return false;
 }
 
-void cells_finish(Draft *d, int s)
+void grid_choose_late(Draft *d, int s)
 {
-    if (d->specials[s].form != SPECIAL_CELLS || !cells_apply(d, s))
+    if (d->patterns[s].kind != PATTERN_GRID || !grid_applies(d, s))
         return;
     const Graph *g       = d->graph;
-    const Cells  c       = cells_of(&g->stages[s]);
+    const Cells  c       = cells_of(&g->nodes[s]);
     int         *memory  = ARENA_ARRAY(g->arena, int, KN_MAX_RANK);
-    bool        *ordered = ARENA_ARRAY(g->arena, bool, (size_t)g->stage_count);
+    bool        *ordered = ARENA_ARRAY(g->arena, bool, (size_t)g->node_count);
     memcpy(memory, c.order, sizeof c.order);
     ordered[s]           = true;
     d->choices[s].memory = memory;
-    for (int t = s + 1; t < g->stage_count; t++)
+    for (int t = s + 1; t < g->node_count; t++)
         if ((ordered[t] = may_follow(d, t, c.rank, ordered)))
             follow(d, t, &c, memory);
 }
@@ -248,16 +248,16 @@ static void note_place(const Expr *e, void *user)
 /* Does it say where a step writes? */
 static bool says_place(const Draft *d, int p, int s, const Cells *c)
 {
-    PlaceSearch search = { d->graph->stages[p].func, false };
+    PlaceSearch search = { d->graph->nodes[p].func, false };
     for (int i = 0; i < c->chosen; i++)
-        expr_visit(&d->graph->pipeline->exprs, d->graph->stages[s].func->updates[0].args[chosen(c, i)], note_place,
+        expr_visit(&d->graph->pipeline->exprs, d->graph->nodes[s].func->updates[0].args[chosen(c, i)], note_place,
                    &search);
     return search.found;
 }
 
-static void print_update(Text *out, const Stage *st, const Cells *c, const char *outer, const char *inner)
+static void print_update(Text *out, const GraphNode *node, const Cells *c, const char *outer, const char *inner)
 {
-    const Func   *f = st->func;
+    const Func   *f = node->func;
     const Update *u = &f->updates[0];
     const int     x = first_place(c);
     text_printf(out, "%s.update(0).split(%s, %s, %s, %d).reorder(", f->name, f->args[x], outer, inner, CELLS);
@@ -270,20 +270,20 @@ static void print_update(Text *out, const Stage *st, const Cells *c, const char 
     for (int i = c->chosen + c->few + 1; i < c->rank; i++)
         text_printf(out, ", %s", f->args[c->order[i]]);
     text_printf(out, ").unroll(%s)", inner);
-    if (c->few && extent_of(st, plane(c, 0)) > 1)
-        text_printf(out, ".unroll(%s, %d)", f->args[plane(c, 0)], (int)extent_of(st, plane(c, 0)));
+    if (c->few && extent_of(node, plane(c, 0)) > 1)
+        text_printf(out, ".unroll(%s, %d)", f->args[plane(c, 0)], (int)extent_of(node, plane(c, 0)));
 }
 
-void cells_print(Text *out, const Draft *d, int s)
+void grid_print(Text *out, const Draft *d, int s)
 {
-    const Stage *st    = &d->graph->stages[s];
-    const Func  *f     = st->func;
-    const Cells  c     = cells_of(st);
-    const int    last  = c.order[c.rank - 1];
-    LoopNames    names = loop_names(out->arena, f, 0);
-    const char  *outer = loop_name(&names, f->args[first_place(&c)], "o"),
-               *inner  = loop_name(&names, f->args[first_place(&c)], "i");
-    const char *row    = last == first_place(&c) ? outer : f->args[last];
+    const GraphNode *node  = &d->graph->nodes[s];
+    const Func      *f     = node->func;
+    const Cells      c     = cells_of(node);
+    const int        last  = c.order[c.rank - 1];
+    LoopNames        names = loop_names(out->arena, f, 0);
+    const char      *outer = loop_name(&names, f->args[first_place(&c)], "o"),
+               *inner      = loop_name(&names, f->args[first_place(&c)], "i");
+    const char *row        = last == first_place(&c) ? outer : f->args[last];
     text_printf(out, "%s.compute_root()", f->name);
     print_order(out, "reorder_storage", f, &c);
     print_order(out, "reorder", f, &c);
@@ -291,11 +291,11 @@ void cells_print(Text *out, const Draft *d, int s)
     if (c.fused)
         text_printf(out, ".fuse(%s, %s, %s)", f->args[c.order[0]], f->args[c.order[1]], along);
     text_printf(out, ".vectorize(%s, %d).parallel(%s)\n", along, (int)lanes_along(d, s, &c), f->args[last]);
-    print_update(out, st, &c, outer, inner);
+    print_update(out, node, &c, outer, inner);
     text_printf(out, ".parallel(%s)\n", row);
-    for (int p = 0; p < d->graph->stage_count; p++)
+    for (int p = 0; p < d->graph->node_count; p++)
         if (d->choices[p].where == WHERE_INLINE && says_place(d, p, s, &c) && feeds_rows(d, p, s))
             text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n",
-                        d->graph->stages[p].func->name, f->name, f->name, row, d->graph->stages[p].func->args[0],
+                        d->graph->nodes[p].func->name, f->name, f->name, row, d->graph->nodes[p].func->args[0],
                         draft_lanes(d, p));
 }

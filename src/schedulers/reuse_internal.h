@@ -1,7 +1,7 @@
 /* Between the files of the scheduler `reuse`: a segment under analysis, a loop nest with its levels, and what it
  * costs. */
-#ifndef KILN_SCHEDULERS_REUSE_PARTS_H
-#define KILN_SCHEDULERS_REUSE_PARTS_H
+#ifndef KILN_SCHEDULERS_REUSE_INTERNAL_H
+#define KILN_SCHEDULERS_REUSE_INTERNAL_H
 
 #include "schedulers/schedulers.h"
 
@@ -9,27 +9,27 @@
  * fixed. */
 enum { MOST_REUSE_LEVELS = MOST_GROUP_LOOPS + 1 };
 
-/* A part of the pipeline that is computed in the loops of its last stage: P of the paper, with what the segment
+/* A part of the pipeline that is computed in the loops of its last node: P of the paper, with what the segment
  * reads. */
 typedef struct Segment {
     const Graph   *g;
     const Machine *m;
     const Draft   *d;
     const Where
-         *plain; /* by stage of the graph, as the plain draft has it: what is inlined, and what is beside its reader */
-    int   count; /* stages of it, ascending; the head, K_m, is last: */
-    int  *stages;
-    int   outside_count, *outside; /* what they read: other segments and inputs */
-    int  *place;                   /* by stage of the graph: its k, in stages and then in outside */
-    bool *given, *member;          /* for graph_regions_among; by stage of the graph */
-    Box  *boxes;                   /* by stage of the graph */
-    Box  *levels;                  /* [level * (count + outside_count) + k] */
-    double   *points, *held;       /* by k; room for nest_cost */
+           *plain; /* by node of the graph, as the plain draft has it: what is inlined, and what is beside its reader */
+    int     count; /* nodes of it, ascending; the head, K_m, is last: */
+    int    *nodes;
+    int     outside_count, *outside; /* what they read: other segments and inputs */
+    int    *place;                   /* by node of the graph: its k, in nodes and then in outside */
+    bool   *given, *member;          /* for graph_regions_among; by node of the graph */
+    Box    *boxes;                   /* by node of the graph */
+    Box    *levels;                  /* [level * (count + outside_count) + k] */
+    double *points, *held;           /* by k; room for nest_cost */
     uint32_t *by_data;
     int      *ends;
 } Segment;
 
-/* D_m of the paper from the outside, and S_i = (compute, store) of every stage. */
+/* D_m of the paper from the outside, and S_i = (compute, store) of every node. */
 typedef struct Tiling {
     int       loop_count, inter; /* the first `inter` loops are over tiles */
     GroupLoop loops[MOST_GROUP_LOOPS];
@@ -69,17 +69,17 @@ static inline Box *segment_box(const Segment *s, int level, int k)
 
 static inline double segment_points(const Segment *s, int level, int k)
 {
-    const int stage = k < s->count ? s->stages[k] : s->outside[k - s->count];
-    return (double)box_points(segment_box(s, level, k), s->g->stages[stage].rank);
+    const int node = k < s->count ? s->nodes[k] : s->outside[k - s->count];
+    return (double)box_points(segment_box(s, level, k), s->g->nodes[node].rank);
 }
 
-/* A segment without stages, with room for all of the graph. */
+/* A segment without nodes, with room for all of the graph. */
 Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena *arena);
-/* The boxes of all stages at all levels, and how many iterations there are. */
+/* The boxes of all nodes at all levels, and how many iterations there are. */
 void nest_boxes(Segment *s, Tiling *n);
-/* Algorithm 1: the levels of all stages. `levels` is by k. */
-void fuse_stages(const Segment *s, const Tiling *n, Level *levels);
-/* Algorithm 2: stages that are cheaper computed at every use than kept are inlined. */
+/* Algorithm 1: the levels of all nodes. `levels` is by k. */
+void fuse_nodes(const Segment *s, const Tiling *n, Level *levels);
+/* Algorithm 2: nodes that are cheaper computed at every use than kept are inlined. */
 void inline_trivial(const Segment *s, const Tiling *n, Level *levels);
 /* The cost of equations 2 to 6. */
 NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels);

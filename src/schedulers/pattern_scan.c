@@ -10,13 +10,13 @@
  * not x, a strip lies in memory with it innermost; the copy turns blocks of it in registers, and so do copies of what
  * the strip reads. A scan that only another one reads has its copy in the order in which that reads it, and inside the
  * other's loops over what neither goes through: a channel at a time. */
-#include "schedulers/draft_parts.h"
-#include "schedulers/special_parts.h"
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
 
 enum {
     LEAST_POINTS = 1 << 14,
     TURNED       = 4 /* vectors that are turned together */,
-    AHEAD        = 16 /* rows fetched ahead */,
+    AHEAD        = 16 /* rows prefetched ahead */,
     MOST_WIDTH   = 256
 };
 
@@ -30,7 +30,7 @@ static uint32_t all_dims(const Func *f)
 /* The dimensions that some update goes through step by step. */
 static uint32_t stepped(const Draft *d, int s)
 {
-    const Func *f    = d->graph->stages[s].func;
+    const Func *f    = d->graph->nodes[s].func;
     uint32_t    dims = 0;
     for (int k = 0; k < f->update_count; k++)
         dims |= all_dims(f) & ~d->facts[s].defs[k + 1].free;
@@ -41,18 +41,18 @@ static uint32_t stepped(const Draft *d, int s)
  * outside. */
 static uint32_t inner_dims(const Draft *d, int s)
 {
-    return (stepped(d, s) | 1u) & ~(1u << d->specials[s].across);
+    return (stepped(d, s) | 1u) & ~(1u << d->patterns[s].across);
 }
 
 static uint32_t outer_dims(const Draft *d, int s)
 {
-    return all_dims(d->graph->stages[s].func) & ~(inner_dims(d, s) | 1u << d->specials[s].across);
+    return all_dims(d->graph->nodes[s].func) & ~(inner_dims(d, s) | 1u << d->patterns[s].across);
 }
 
 /* Are points along `across` apart in all definitions, and no bounds over it? */
 static bool is_apart(const Draft *d, int s, int across)
 {
-    const Func *f = d->graph->stages[s].func;
+    const Func *f = d->graph->nodes[s].func;
     for (int k = 0; k < f->update_count; k++) {
         const DefFacts *facts = &d->facts[s].defs[k + 1];
         if (facts->other_points || !(facts->free & 1u << across) || facts->bounding)
@@ -68,28 +68,28 @@ static bool may_copy(const Draft *d, int s)
         const Func *reader = d->facts[s].readers.at[i].func;
         const int   at     = d->graph->of_func[reader->id];
         if (reader->kind != FUNC_DEFINED ||
-            (at >= 0 && d->specials[at].form != SPECIAL_NONE && d->specials[at].form != SPECIAL_SCAN &&
-             d->specials[at].form != SPECIAL_HOST))
+            (at >= 0 && d->patterns[at].kind != PATTERN_NONE && d->patterns[at].kind != PATTERN_SCAN &&
+             d->patterns[at].kind != PATTERN_SCAN_READER))
             return false;
     }
     for (int i = 0; i < d->copy_count; i++)
         if (d->copies[i].of == s || d->copies[i].reader == s)
             return false;
-    return d->facts[s].readers.count > 0 && name_is_free(d->graph->pipeline, d->graph->stages[s].func->name, ".stage");
+    return d->facts[s].readers.count > 0 && name_is_free(d->graph->pipeline, d->graph->nodes[s].func->name, ".stage");
 }
 
 static bool has_form(const Draft *d, int s)
 {
-    const Stage   *st = &d->graph->stages[s];
-    const Special *sp = &d->specials[s];
-    return st->kind == STAGE_SCAN && !st->is_output && sp->form == SPECIAL_SCAN && sp->across >= 0 &&
-           sp->across < st->rank && sp->rows >= 2 && sp->rows <= MOST_WIDTH && is_apart(d, s, sp->across) &&
+    const GraphNode *node = &d->graph->nodes[s];
+    const Pattern   *sp   = &d->patterns[s];
+    return node->kind == NODE_SCAN && !node->is_output && sp->kind == PATTERN_SCAN && sp->across >= 0 &&
+           sp->across < node->rank && sp->rows >= 2 && sp->rows <= MOST_WIDTH && is_apart(d, s, sp->across) &&
            may_copy(d, s);
 }
 
 static int only_reader(const Draft *d, int s)
 {
-    const StageFacts *facts = &d->facts[s];
+    const FuncFacts *facts = &d->facts[s];
     for (size_t i = 1; i < facts->readers.count; i++)
         if (facts->readers.at[i].func != facts->readers.at[0].func)
             return -1;
@@ -99,34 +99,34 @@ static int only_reader(const Draft *d, int s)
 /* Does the reader, also a scan in strips, read s at its own point of all its outer dimensions? */
 static bool reads_apart(const Draft *d, int s, int reader)
 {
-    const Stage   *st    = &d->graph->stages[s];
-    const uint32_t outer = outer_dims(d, reader);
-    for (int i = 0; i < st->out_count; i++)
-        for (int k = 0; k < st->rank; k++) {
-            const Reach *r = &st->out[i]->reach[k];
+    const GraphNode *node  = &d->graph->nodes[s];
+    const uint32_t   outer = outer_dims(d, reader);
+    for (int i = 0; i < node->out_count; i++)
+        for (int k = 0; k < node->rank; k++) {
+            const AccessRange *r = &node->out[i]->access[k];
             if ((outer & 1u << k) && (r->var != k || r->num != 1 || r->den != 1 || r->lo || r->hi))
                 return false;
         }
-    return outer && st->rank == d->graph->stages[reader].rank;
+    return outer && node->rank == d->graph->nodes[reader].rank;
 }
 
-bool scan_apply(const Draft *d, int s)
+bool scan_applies(const Draft *d, int s)
 {
     return has_form(d, s) && (d->choices[s].where == WHERE_ROOT || d->choices[s].where == WHERE_INSIDE);
 }
 
-void scan_settle(Draft *d, int s)
+void scan_legalize(Draft *d, int s)
 {
-    Special *sp = &d->specials[s];
+    Pattern *sp = &d->patterns[s];
     if (d->choices[s].where == WHERE_ROOT)
-        sp->host = 0;
+        sp->partner = 0;
     if (sp->dense != sp->across &&
-        (sp->dense < 0 || sp->dense >= d->graph->stages[s].rank || !(inner_dims(d, s) & 1u << sp->dense)))
+        (sp->dense < 0 || sp->dense >= d->graph->nodes[s].rank || !(inner_dims(d, s) & 1u << sp->dense)))
         sp->dense = 0;
     const int reader = only_reader(d, s);
-    if (sp->within && (d->choices[s].where != WHERE_ROOT || reader < 0 || sp->within != reader + 1 ||
-                       d->specials[reader].form != SPECIAL_SCAN || !reads_apart(d, s, reader)))
-        sp->within = 0;
+    if (sp->enclosing_scan && (d->choices[s].where != WHERE_ROOT || reader < 0 || sp->enclosing_scan != reader + 1 ||
+                               d->patterns[reader].kind != PATTERN_SCAN || !reads_apart(d, s, reader)))
+        sp->enclosing_scan = 0;
 }
 
 /* ---- Hosts ------------------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ void scan_settle(Draft *d, int s)
 /* Is nothing else inside the loops of the group? */
 static bool is_alone(const Draft *d, int group, int scan)
 {
-    for (int s = 0; s < d->graph->stage_count; s++)
+    for (int s = 0; s < d->graph->node_count; s++)
         if (s != scan && d->choices[s].group == group &&
             (d->choices[s].where == WHERE_INSIDE || d->choices[s].where == WHERE_DEFAULT))
             return false;
@@ -144,24 +144,24 @@ static bool is_alone(const Draft *d, int group, int scan)
     return true;
 }
 
-bool host_apply(const Draft *d, int s)
+bool scan_reader_applies(const Draft *d, int s)
 {
-    const int     scan = d->specials[s].host - 1;
+    const int     scan = d->patterns[s].partner - 1;
     const Choice *c    = &d->choices[s];
-    return d->graph->stages[s].kind == STAGE_PURE && c->where == WHERE_ROOT && d->groups[c->group].loop_count &&
-           scan >= 0 && scan < s && has_form(d, scan) && d->specials[scan].host == s + 1 &&
-           d->graph->stages[scan].rank == d->graph->stages[s].rank && d->choices[scan].where == WHERE_INSIDE &&
+    return d->graph->nodes[s].kind == NODE_PURE && c->where == WHERE_ROOT && d->groups[c->group].loop_count &&
+           scan >= 0 && scan < s && has_form(d, scan) && d->patterns[scan].partner == s + 1 &&
+           d->graph->nodes[scan].rank == d->graph->nodes[s].rank && d->choices[scan].where == WHERE_INSIDE &&
            d->choices[scan].group == c->group && is_alone(d, c->group, scan);
 }
 
-/* The stage that reads each point of s once, by itself or by what is inlined; -1: there is none. */
+/* The node that reads each point of s once, by itself or by what is inlined; -1: there is none. */
 static int pointwise_reader(const Draft *d, int s)
 {
     for (;;) {
-        const Stage *st = &d->graph->stages[s];
-        if (st->out_count != 1 || !st->out[0]->pointwise || only_reader(d, s) < 0)
+        const GraphNode *node = &d->graph->nodes[s];
+        if (node->out_count != 1 || !node->out[0]->pointwise || only_reader(d, s) < 0)
             return -1;
-        s = st->out[0]->consumer;
+        s = node->out[0]->consumer;
         if (d->choices[s].where != WHERE_INLINE)
             return s;
     }
@@ -172,17 +172,17 @@ static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vecto
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
 }
 
-/* As host_print writes them, but for blocks. Gives the loop over strips. */
+/* As scan_reader_print writes them, but for blocks. Gives the loop over strips. */
 static int host_loops(Draft *d, Group *gr, int scan)
 {
-    const int      across = d->specials[scan].across, rank = d->graph->stages[scan].rank;
+    const int      across = d->patterns[scan].across, rank = d->graph->nodes[scan].rank;
     const uint32_t outer = outer_dims(d, scan);
     gr->loop_count       = 0;
     for (int k = rank - 1; k >= 0; k--)
         if (outer & 1u << k)
             add_loop(gr, k, 1, false, false);
     const int strips = gr->loop_count;
-    add_loop(gr, across, d->specials[scan].rows, true, false);
+    add_loop(gr, across, d->patterns[scan].rows, true, false);
     for (int k = rank - 1; k > 0; k--)
         if (!(outer & 1u << k) && k != across)
             add_loop(gr, k, 1, false, false);
@@ -195,15 +195,15 @@ static int host_loops(Draft *d, Group *gr, int scan)
 static void find_host(Draft *d, int s)
 {
     const int r = pointwise_reader(d, s);
-    if (r < 0 || d->graph->stages[r].kind != STAGE_PURE || d->choices[r].where != WHERE_ROOT ||
-        d->specials[r].form != SPECIAL_NONE || d->graph->stages[r].rank != d->graph->stages[s].rank ||
+    if (r < 0 || d->graph->nodes[r].kind != NODE_PURE || d->choices[r].where != WHERE_ROOT ||
+        d->patterns[r].kind != PATTERN_NONE || d->graph->nodes[r].rank != d->graph->nodes[s].rank ||
         !is_alone(d, d->choices[r].group, s))
         return;
-    const int group     = d->choices[r].group;
-    const int strips    = host_loops(d, &d->groups[group], s);
-    d->choices[s]       = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strips, .store = strips };
-    d->specials[s].host = r + 1;
-    d->specials[r]      = (Special){ .form = SPECIAL_HOST, .host = s + 1 };
+    const int group        = d->choices[r].group;
+    const int strips       = host_loops(d, &d->groups[group], s);
+    d->choices[s]          = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strips, .store = strips };
+    d->patterns[s].partner = r + 1;
+    d->patterns[r]         = (Pattern){ .kind = PATTERN_SCAN_READER, .partner = s + 1 };
 }
 
 /* ---- The choice ------------------------------------------------------------------------- */
@@ -213,41 +213,41 @@ static int64_t extent(const Box *b, int k)
     return b->max[k] < b->min[k] ? 0 : b->max[k] - b->min[k] + 1;
 }
 
-void scan_begin(Draft *d, int s, const Machine *m)
+void scan_choose(Draft *d, int s, const Machine *m)
 {
-    const Stage *st     = &d->graph->stages[s];
-    const int    lanes  = stored_lanes(d, s);
-    int          across = 0;
-    if (st->kind != STAGE_SCAN || !st->rank || box_points(&st->box, st->rank) < LEAST_POINTS)
+    const GraphNode *node   = &d->graph->nodes[s];
+    const int        lanes  = stored_lanes(d, s);
+    int              across = 0;
+    if (node->kind != NODE_SCAN || !node->rank || box_points(&node->box, node->rank) < LEAST_POINTS)
         return;
     const uint32_t steps = stepped(d, s);
-    while (across < st->rank && (steps & 1u << across))
+    while (across < node->rank && (steps & 1u << across))
         across++;
-    if (across == st->rank || lanes < 2 || extent(&st->box, across) < 2 * lanes)
+    if (across == node->rank || lanes < 2 || extent(&node->box, across) < 2 * lanes)
         return;
-    int64_t bytes = st->bytes * 2 * lanes;
-    for (int k = 0; k < st->rank; k++)
-        bytes *= steps & 1u << k ? extent(&st->box, k) : 1;
-    d->specials[s] = (Special){ .form   = SPECIAL_SCAN,
+    int64_t bytes = node->bytes * 2 * lanes;
+    for (int k = 0; k < node->rank; k++)
+        bytes *= steps & 1u << k ? extent(&node->box, k) : 1;
+    d->patterns[s] = (Pattern){ .kind   = PATTERN_SCAN,
                                 .across = across,
                                 .rows   = bytes > m->l2 / 2 || 2 * lanes > MOST_WIDTH ? lanes : 2 * lanes };
     if (!has_form(d, s))
-        d->specials[s] = (Special){ .form = SPECIAL_NONE };
+        d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
 }
 
 /* Readers first. */
-void scan_finish(Draft *d, int s)
+void scan_choose_late(Draft *d, int s)
 {
     if (d->choices[s].where != WHERE_ROOT || !has_form(d, s))
         return;
-    Special  *sp     = &d->specials[s];
+    Pattern  *sp     = &d->patterns[s];
     const int reader = only_reader(d, s);
     find_host(d, s);
-    if (sp->host || reader < 0 || !has_form(d, reader))
+    if (sp->partner || reader < 0 || !has_form(d, reader))
         return;
-    const int across = d->specials[reader].across;
-    sp->dense        = across != sp->across && (inner_dims(d, s) & 1u << across) ? across : 0;
-    sp->within       = reads_apart(d, s, reader) ? reader + 1 : 0;
+    const int across   = d->patterns[reader].across;
+    sp->dense          = across != sp->across && (inner_dims(d, s) & 1u << across) ? across : 0;
+    sp->enclosing_scan = reads_apart(d, s, reader) ? reader + 1 : 0;
 }
 
 /* ---- The text --------------------------------------------------------------------------- */
@@ -294,7 +294,7 @@ static void print_turning(Text *out, const Func *f, int from, int to, uint32_t r
 /* The loops of what takes strips from the scan s to a place where `dense` is dense. */
 static void print_taking(Text *out, const Draft *d, int s, const Func *f, int dense)
 {
-    const Special *sp    = &d->specials[s];
+    const Pattern *sp    = &d->patterns[s];
     const int      lanes = stored_lanes(d, s);
     if (dense != sp->across) {
         print_turning(out, f, sp->across, dense, inner_dims(d, s) & ~(1u << dense), outer_dims(d, s), sp->rows, lanes);
@@ -321,20 +321,19 @@ static void print_first(Text *out, const char *what, const Func *f, int first)
 
 static const char *host_name(Arena *arena, const Draft *d, int s)
 {
-    const int host = d->specials[s].host;
-    return host ? d->graph->stages[host - 1].func->name
-                : arena_printf(arena, "%s.stage", d->graph->stages[s].func->name);
+    const int host = d->patterns[s].partner;
+    return host ? d->graph->nodes[host - 1].func->name : arena_printf(arena, "%s.stage", d->graph->nodes[s].func->name);
 }
 
 static const Func *host_func(const Draft *d, int s)
 {
-    return d->graph->stages[d->specials[s].host ? d->specials[s].host - 1 : s].func;
+    return d->graph->nodes[d->patterns[s].partner ? d->patterns[s].partner - 1 : s].func;
 }
 
 static void print_copy(Text *out, const Draft *d, int s)
 {
-    const Special *sp = &d->specials[s];
-    const Func    *f  = d->graph->stages[s].func;
+    const Pattern *sp = &d->patterns[s];
+    const Func    *f  = d->graph->nodes[s].func;
     text_printf(out, "%s.stage(", f->name);
     const Func *last = NULL;
     for (size_t i = 0; i < d->facts[s].readers.count; i++) {
@@ -344,13 +343,13 @@ static void print_copy(Text *out, const Draft *d, int s)
         last = reader;
     }
     text_add(out, ")");
-    if (sp->within) {
-        const uint32_t outer  = outer_dims(d, sp->within - 1);
+    if (sp->enclosing_scan) {
+        const uint32_t outer  = outer_dims(d, sp->enclosing_scan - 1);
         int            inmost = 0;
         while (!(outer & 1u << inmost))
             inmost++;
-        text_printf(out, ".compute_at(%s, %s)", host_name(out->arena, d, sp->within - 1),
-                    host_func(d, sp->within - 1)->args[inmost]);
+        text_printf(out, ".compute_at(%s, %s)", host_name(out->arena, d, sp->enclosing_scan - 1),
+                    host_func(d, sp->enclosing_scan - 1)->args[inmost]);
     } else {
         text_add(out, ".compute_root()");
     }
@@ -362,8 +361,8 @@ static void print_copy(Text *out, const Draft *d, int s)
 /* ".reorder(y, i, c)": vectors, steps, and what is outside. */
 static void print_update(Text *out, const Draft *d, int s, int k)
 {
-    const Special *sp   = &d->specials[s];
-    const Func    *f    = d->graph->stages[s].func;
+    const Pattern *sp   = &d->patterns[s];
+    const Func    *f    = d->graph->nodes[s].func;
     const Update  *u    = &f->updates[k];
     const uint32_t free = d->facts[s].defs[k + 1].free & ~(1u << sp->across);
     text_printf(out, "%s.update(%d)", f->name, k);
@@ -400,15 +399,15 @@ static void note_read(const Expr *e, void *user)
 /* Is p read along its columns only, so that a copy of a strip is best turned? */
 static bool wants_turning(const Draft *d, int p, int s)
 {
-    const Stage *st = &d->graph->stages[p];
-    const Func  *f  = d->graph->stages[s].func;
-    Reading      r  = { &d->graph->pipeline->exprs, st->func, f->args[d->specials[s].across],
-                        d->specials[s].across,      false,    true };
-    if (!d->specials[s].across || p == s ||
-        (d->specials[p].form == SPECIAL_SCAN && d->choices[p].where == WHERE_ROOT) ||
-        st->rank <= d->specials[s].across ||
-        (st->kind != STAGE_INPUT && d->choices[p].where != WHERE_ROOT &&
-         !(d->choices[p].where == WHERE_INLINE && st->kind == STAGE_PURE)))
+    const GraphNode *node = &d->graph->nodes[p];
+    const Func      *f    = d->graph->nodes[s].func;
+    Reading          r    = { &d->graph->pipeline->exprs, node->func, f->args[d->patterns[s].across],
+                              d->patterns[s].across,      false,      true };
+    if (!d->patterns[s].across || p == s ||
+        (d->patterns[p].kind == PATTERN_SCAN && d->choices[p].where == WHERE_ROOT) ||
+        node->rank <= d->patterns[s].across ||
+        (node->kind != NODE_INPUT && d->choices[p].where != WHERE_ROOT &&
+         !(d->choices[p].where == WHERE_INLINE && node->kind == NODE_PURE)))
         return false;
     for (int k = -1; k < f->update_count; k++)
         def_visit(r.pool, f, k, note_read, &r);
@@ -417,12 +416,12 @@ static bool wants_turning(const Draft *d, int p, int s)
 
 static void print_feeds(Text *out, const Draft *d, int s)
 {
-    const int across = d->specials[s].across;
+    const int across = d->patterns[s].across;
     for (int p = 0; p < s; p++) {
-        const Func *f = d->graph->stages[p].func;
+        const Func *f = d->graph->nodes[p].func;
         if (!wants_turning(d, p, s))
             continue;
-        text_printf(out, "%s.stage(%s).compute_at(%s, %s)", f->name, d->graph->stages[s].func->name,
+        text_printf(out, "%s.stage(%s).compute_at(%s, %s)", f->name, d->graph->nodes[s].func->name,
                     host_name(out->arena, d, s), strip_name(out->arena, host_func(d, s), across));
         print_first(out, "reorder_storage", f, across);
         print_turning(out, f, 0, across, all_dims(f) & ~(1u | 1u << across), 0, 0, stored_lanes(d, p));
@@ -434,31 +433,31 @@ static void print_feeds(Text *out, const Draft *d, int s)
  * processor does not fetch by itself. */
 static bool is_far(const Draft *d, int p, int s)
 {
-    const bool within = d->specials[p].form == SPECIAL_SCAN && d->specials[p].within == s + 1;
-    return d->graph->stages[p].rank > 1 && !wants_turning(d, p, s) &&
-           (d->graph->stages[p].kind == STAGE_INPUT ||
-            (d->choices[p].where == WHERE_ROOT && (d->specials[p].form != SPECIAL_SCAN || within)));
+    const bool within = d->patterns[p].kind == PATTERN_SCAN && d->patterns[p].enclosing_scan == s + 1;
+    return d->graph->nodes[p].rank > 1 && !wants_turning(d, p, s) &&
+           (d->graph->nodes[p].kind == NODE_INPUT ||
+            (d->choices[p].where == WHERE_ROOT && (d->patterns[p].kind != PATTERN_SCAN || within)));
 }
 
 static void print_prefetches(Text *out, const Draft *d, int s, int k)
 {
-    const Func   *f = d->graph->stages[s].func;
+    const Func   *f = d->graph->nodes[s].func;
     const Update *u = &f->updates[k];
     for (int p = 0; u->rvar_count && p < s; p++) {
         bool reads = false;
         for (size_t i = 0; i < d->facts[p].readers.count; i++)
             reads |= d->facts[p].readers.at[i].func == f && d->facts[p].readers.at[i].update == k;
         if (reads && is_far(d, p, s))
-            text_printf(out, "%s.update(%d).prefetch(%s%s, %s, %d)\n", f->name, k, d->graph->stages[p].func->name,
-                        d->specials[p].form == SPECIAL_SCAN ? ".stage" : "", u->rvars[u->rvar_count - 1].name, AHEAD);
+            text_printf(out, "%s.update(%d).prefetch(%s%s, %s, %d)\n", f->name, k, d->graph->nodes[p].func->name,
+                        d->patterns[p].kind == PATTERN_SCAN ? ".stage" : "", u->rvars[u->rvar_count - 1].name, AHEAD);
     }
 }
 
 void scan_print(Text *out, const Draft *d, int s)
 {
-    const Special *sp = &d->specials[s];
-    const Func    *f  = d->graph->stages[s].func;
-    if (!sp->host)
+    const Pattern *sp = &d->patterns[s];
+    const Func    *f  = d->graph->nodes[s].func;
+    if (!sp->partner)
         print_copy(out, d, s);
     text_printf(out, "%s.compute_at(%s, %s)", f->name, host_name(out->arena, d, s),
                 strip_name(out->arena, host_func(d, s), sp->across));
@@ -469,23 +468,23 @@ void scan_print(Text *out, const Draft *d, int s)
         print_update(out, d, s, k);
     print_feeds(out, d, s);
     for (int p = 0; p < s; p++)
-        if (d->specials[p].form == SPECIAL_SCAN && d->specials[p].within == s + 1)
+        if (d->patterns[p].kind == PATTERN_SCAN && d->patterns[p].enclosing_scan == s + 1)
             scan_print(out, d, p);
     for (int k = 0; k < f->update_count; k++)
         print_prefetches(out, d, s, k);
 }
 
-void host_print(Text *out, const Draft *d, int s)
+void scan_reader_print(Text *out, const Draft *d, int s)
 {
-    const Func *f = d->graph->stages[s].func;
+    const Func *f = d->graph->nodes[s].func;
     text_add(out, f->name);
-    if (!d->graph->stages[s].is_output)
+    if (!d->graph->nodes[s].is_output)
         text_add(out, ".compute_root()");
-    print_taking(out, d, d->specials[s].host - 1, f, 0);
+    print_taking(out, d, d->patterns[s].partner - 1, f, 0);
     text_add(out, d->groups[d->choices[s].group].stream ? ".stream()\n" : "\n");
 }
 
-bool scan_is_within(const Draft *d, int s)
+bool scan_is_nested(const Draft *d, int s)
 {
-    return d->specials[s].form == SPECIAL_SCAN && d->specials[s].within;
+    return d->patterns[s].kind == PATTERN_SCAN && d->patterns[s].enclosing_scan;
 }

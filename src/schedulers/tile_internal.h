@@ -1,6 +1,6 @@
 /* What only the files of tiles share: shapes, and the boxes of a tile. */
-#ifndef KILN_SCHEDULERS_TILE_PARTS_H
-#define KILN_SCHEDULERS_TILE_PARTS_H
+#ifndef KILN_SCHEDULERS_TILE_INTERNAL_H
+#define KILN_SCHEDULERS_TILE_INTERNAL_H
 
 #include "schedulers/tile.h"
 
@@ -16,10 +16,10 @@ typedef struct TileShape {
 /* How many points a dimension has. */
 int64_t tile_extent(const Box *b, int d);
 /* The product of a head's dimensions but for the first two: pictures of several planes. */
-int64_t tile_planes(const Stage *head);
-/* The boxes of all stages of the group for a tile of this size in the middle, in t->boxes. */
+int64_t tile_planes(const GraphNode *head);
+/* The boxes of all nodes of the group for a tile of this size in the middle, in t->boxes. */
 void tile_boxes(TileSpace *t, const int64_t *size);
-/* Bytes that the group's own stages take in those. */
+/* Bytes that the group's own nodes take in those. */
 double tile_bytes(const TileSpace *t);
 
 /* Algorithm 2: the overlapped tiles that suit a cache. */

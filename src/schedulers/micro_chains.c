@@ -1,4 +1,4 @@
-/* Chains of stencils: a few rows at a time, each stage inside the loop of the next.
+/* Chains of stencils: a few rows at a time, each node inside the loop of the next.
  *
  *     out.split(y, yo, yi, 4)…
  *     c.store_at(out, xo).compute_at(out, yo).split(y, yo, yi, 4)
@@ -8,15 +8,15 @@
  * One row of out needs many rows of a: as many as all windows on the way have together. Computed inside the loop over
  * rows of out, a would keep that many, though b asks for a few at a time only. Inside the loop of b it keeps those few.
  * Some rows at a time, because finding out what is missing takes time too. */
-#include "schedulers/finish.h"
+#include "schedulers/micro_kernels.h"
 
 enum { ROWS = 4, LEAST_CHAIN = 4 };
 
-/* The one stage, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there
+/* The one node, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there
  * is one already; -1: there are several, or others. */
 static int sole_reader(const Draft *d, int s, int found)
 {
-    const StageFacts *facts = &d->facts[s];
+    const FuncFacts *facts = &d->facts[s];
     for (size_t i = 0; i < facts->readers.count; i++) {
         const int at = d->graph->of_func[facts->readers.at[i].func->id];
         if (at < 0)
@@ -24,7 +24,7 @@ static int sole_reader(const Draft *d, int s, int found)
         if (d->choices[at].where == WHERE_INLINE)
             found = sole_reader(d, at, found);
         else
-            found = (found == at || found == NO_DEF) && d->graph->stages[at].kind == STAGE_PURE ? at : -1;
+            found = (found == at || found == NO_DEF) && d->graph->nodes[at].kind == NODE_PURE ? at : -1;
         if (found == -1)
             return -1;
     }
@@ -37,16 +37,16 @@ int draft_chain_reader(const Draft *d, int s)
     return reader < 0 ? -1 : reader;
 }
 
-/* Are rows read at the pace of the reader's own? */
+/* Are rows read at the stride of the reader's own? */
 static bool keeps_pace(const Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    for (int i = 0; i < st->out_count; i++) {
-        const Edge *e = st->out[i];
-        if (e->reach[1].var != 1 || e->reach[1].num != 1 || e->reach[1].den != 1)
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge *e = node->out[i];
+        if (e->access[1].var != 1 || e->access[1].num != 1 || e->access[1].den != 1)
             return false;
         if (d->choices[e->consumer].where == WHERE_INLINE &&
-            (d->graph->stages[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
+            (d->graph->nodes[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
             return false;
     }
     return true;
@@ -54,8 +54,8 @@ static bool keeps_pace(const Draft *d, int s)
 
 bool draft_may_chain(const Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    return st->kind == STAGE_PURE && st->rank == 2 && !st->is_output && draft_chain_reader(d, s) >= 0 &&
+    const GraphNode *node = &d->graph->nodes[s];
+    return node->kind == NODE_PURE && node->rank == 2 && !node->is_output && draft_chain_reader(d, s) >= 0 &&
            keeps_pace(d, s);
 }
 
@@ -77,15 +77,14 @@ static bool is_link(const Draft *d, int s, int group, int row)
            draft_may_chain(d, s);
 }
 
-static const Nest *rows_nest(const Draft *d, int s)
+static const MemberNest *rows_nest(const Draft *d, int s)
 {
-    const Choice *c     = &d->choices[s];
-    const int     lanes = c->lanes ? c->lanes : draft_lanes(d, s);
-    Nest         *n     = ARENA_NEW(d->graph->arena, Nest);
-    *n                  = (Nest){
-                         .count = 3,
-                         .loops = { { .dim = 1, .step = ROWS }, { .dim = 1, .step = 1 }, { .dim = 0, .step = lanes, .vector = true } }
-    };
+    const Choice *c      = &d->choices[s];
+    const int     lanes  = c->lanes ? c->lanes : draft_lanes(d, s);
+    MemberNest   *n      = ARENA_NEW(d->graph->arena, MemberNest);
+    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = ROWS };
+    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = 1 };
+    n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = lanes, .vector = true };
     return n;
 }
 
@@ -107,7 +106,7 @@ static int count_links(const Draft *d, int group, int row)
 static void chain_group(Draft *d, int group)
 {
     Group    *gr  = &d->groups[group];
-    const int row = d->graph->stages[gr->head].kind == STAGE_PURE ? row_loop(gr) : -1;
+    const int row = d->graph->nodes[gr->head].kind == NODE_PURE ? row_loop(gr) : -1;
     if (row < 0 || count_links(d, group, row) < LEAST_CHAIN)
         return;
     for (int s = 0; s < gr->head; s++)
@@ -120,7 +119,7 @@ static void chain_group(Draft *d, int group)
     gr->loops[row + 1]          = (GroupLoop){ .dim = 1, .step = 1 };
 }
 
-void finish_chains(Draft *d)
+void choose_chains(Draft *d)
 {
     for (int i = 0; i < d->group_count; i++)
         chain_group(d, i);

@@ -12,7 +12,7 @@
  *
  * Free variables of the update are outside its steps and inside the strips. A part costs its bins twice, to begin and
  * to be added: there are as many parts as leave every core some, but each has many more steps than bins. */
-#include "schedulers/special_parts.h"
+#include "schedulers/pattern_internal.h"
 
 enum {
     TASKS         = 4 /* for each core */,
@@ -25,14 +25,14 @@ enum {
 
 static const Update *only_update(const Draft *d, int s)
 {
-    return d->graph->stages[s].func->updates;
+    return d->graph->nodes[s].func->updates;
 }
 
-bool parts_apply(const Draft *d, int s)
+bool privatize_applies(const Draft *d, int s)
 {
-    const Func    *f  = d->graph->stages[s].func;
-    const Special *sp = &d->specials[s];
-    return d->graph->stages[s].kind == STAGE_SCATTER && d->choices[s].where == WHERE_ROOT &&
+    const Func    *f  = d->graph->nodes[s].func;
+    const Pattern *sp = &d->patterns[s];
+    return d->graph->nodes[s].kind == NODE_SCATTER && d->choices[s].where == WHERE_ROOT &&
            d->groups[d->choices[s].group].loop_count == 0 && f->update_count == 1 &&
            !d->facts[s].defs[1].other_points && f->rank >= 1 && f->rank + 2 <= KN_MAX_RANK &&
            f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 &&
@@ -72,11 +72,11 @@ static void note_read(const Expr *e, void *user)
  * rows, too. */
 static bool begins_with(const Draft *d, int p, int s, int depth)
 {
-    const Stage *st  = &d->graph->stages[p];
-    bool         any = depth == 0;
-    for (int i = 0; i < st->out_count && !any; i++) {
-        const int reader = st->out[i]->consumer;
-        any              = st->out[i]->update < 0 &&
+    const GraphNode *node = &d->graph->nodes[p];
+    bool             any  = depth == 0;
+    for (int i = 0; i < node->out_count && !any; i++) {
+        const int reader = node->out[i]->consumer;
+        any              = node->out[i]->update < 0 &&
               (reader == s || (d->choices[reader].where == WHERE_INLINE && begins_with(d, reader, s, depth - 1)));
     }
     return any;
@@ -84,33 +84,34 @@ static bool begins_with(const Draft *d, int p, int s, int depth)
 
 bool feeds_rows(const Draft *d, int p, int s)
 {
-    const Stage  *st   = &d->graph->stages[p];
-    const Update *u    = only_update(d, s);
-    Feed          feed = { &d->graph->pipeline->exprs, st->func, u->rvars[u->rvar_count - 1].name, false, true };
-    if (st->kind != STAGE_PURE || !st->rank || begins_with(d, p, s, MOST_DEPTH))
+    const GraphNode *node = &d->graph->nodes[p];
+    const Update    *u    = only_update(d, s);
+    Feed             feed = { &d->graph->pipeline->exprs, node->func, u->rvars[u->rvar_count - 1].name, false, true };
+    if (node->kind != NODE_PURE || !node->rank || begins_with(d, p, s, MOST_DEPTH))
         return false;
-    def_visit(feed.pool, d->graph->stages[s].func, 0, note_read, &feed);
+    def_visit(feed.pool, d->graph->nodes[s].func, 0, note_read, &feed);
     return feed.any && feed.ok;
 }
 
 /* The points of p that others than s ask for, relative to those there are. */
 static double asked_by_others(const Draft *d, int p, int s)
 {
-    const Stage *st    = &d->graph->stages[p];
-    double       asked = 0;
-    for (int i = 0; i < st->out_count; i++)
-        if (st->out[i]->consumer != s)
-            asked += st->out[i]->accesses * d->graph->stages[st->out[i]->consumer].defs[st->out[i]->update + 1].points;
-    return asked / (st->defs[0].points > 1 ? st->defs[0].points : 1);
+    const GraphNode *node  = &d->graph->nodes[p];
+    double           asked = 0;
+    for (int i = 0; i < node->out_count; i++)
+        if (node->out[i]->consumer != s)
+            asked +=
+                node->out[i]->accesses * d->graph->nodes[node->out[i]->consumer].defs[node->out[i]->update + 1].points;
+    return asked / (node->defs[0].points > 1 ? node->defs[0].points : 1);
 }
 
-/* With a copy for s, a stage need be stored for others only: if these read each point once, it is as well inlined
+/* With a copy for s, a node need be stored for others only: if these read each point once, it is as well inlined
  * there. */
 static void inline_feeds(Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    for (int i = 0; i < st->in_count; i++) {
-        const int p = st->in[i]->producer;
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int i = 0; i < node->in_count; i++) {
+        const int p = node->in[i]->producer;
         if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) &&
             asked_by_others(d, p, s) <= 1.02)
             d->choices[p] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
@@ -119,14 +120,14 @@ static void inline_feeds(Draft *d, int s)
 
 /* ---- The choice ------------------------------------------------------------------------- */
 
-void parts_begin(Draft *d, int s, const Machine *m)
+void privatize_choose(Draft *d, int s, const Machine *m)
 {
-    const Stage *st = &d->graph->stages[s];
-    if (st->kind != STAGE_SCATTER || st->func->update_count != 1)
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind != NODE_SCATTER || node->func->update_count != 1)
         return;
-    const Work  *work  = &st->defs[1];
-    const double bins  = (double)box_points(&st->box, st->rank),
-                 outer = st->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
+    const Work  *work  = &node->defs[1];
+    const double bins  = (double)box_points(&node->box, node->rank),
+                 outer = node->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
     const double limit = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
     double       parts = (double)TASKS * m->cores;
     parts              = parts > limit ? limit : parts;
@@ -134,30 +135,30 @@ void parts_begin(Draft *d, int s, const Machine *m)
     if (parts < 2 || work->points < LEAST_STEPS)
         return;
     const bool four = limit / parts >= WAYS;
-    d->specials[s] =
-        (Special){ .form = SPECIAL_PARTS, .rows = (int64_t)(outer / parts + 0.999), .ways = four ? WAYS : 1 };
-    if (parts_apply(d, s))
+    d->patterns[s] =
+        (Pattern){ .kind = PATTERN_PRIVATIZE, .rows = (int64_t)(outer / parts + 0.999), .ways = four ? WAYS : 1 };
+    if (privatize_applies(d, s))
         inline_feeds(d, s);
     else
-        d->specials[s].form = SPECIAL_NONE;
+        d->patterns[s].kind = PATTERN_NONE;
 }
 
 /* ---- The text --------------------------------------------------------------------------- */
 
 /* The loops of the strips' updates, by name. */
-typedef struct PartLoops {
+typedef struct PrivateLoops {
     const char *strips, *first;    /* of the outermost reduction variable: over strips, in one */
     const char *part;              /* the argument that counts the strips */
     const char *last, *lane, *way; /* of the innermost one: steps, one of the ways, the argument that counts them */
     const char *row;               /* the loop around the innermost steps */
-} PartLoops;
+} PrivateLoops;
 
-static PartLoops name_parts(Arena *arena, const Func *f, int ways)
+static PrivateLoops name_private_loops(Arena *arena, const Func *f, int ways)
 {
     const Update *u     = &f->updates[0];
     const int     last  = u->rvar_count - 1;
     LoopNames     n     = loop_names(arena, f, 0);
-    PartLoops     l     = { .strips = loop_name(&n, u->rvars[0].name, "o"),
+    PrivateLoops  l     = { .strips = loop_name(&n, u->rvars[0].name, "o"),
                             .first  = loop_name(&n, u->rvars[0].name, "i"),
                             .part   = loop_name(&n, "w", "") };
     const char   *steps = last ? u->rvars[last].name : l.first;
@@ -171,7 +172,7 @@ static PartLoops name_parts(Arena *arena, const Func *f, int ways)
 }
 
 /* ".reorder(p, uo, vi, c, w)": the steps of the strip, inside the free variables, inside the strips. */
-static void print_steps(Text *out, const Func *f, const PartLoops *l)
+static void print_steps(Text *out, const Func *f, const PrivateLoops *l)
 {
     const Update *u = &f->updates[0];
     text_printf(out, ".reorder(%s%s%s", l->way ? l->way : "", l->way ? ", " : "", l->last);
@@ -199,33 +200,33 @@ static void print_sum(Text *out, const Func *f, const char *added, const char *o
  * type that it is computed from, by itself or through what is inlined. */
 static int feed_lanes(const Draft *d, int p, int depth)
 {
-    const Stage *st    = &d->graph->stages[p];
-    int          lanes = draft_lanes(d, p);
-    for (int i = 0; i < st->in_count && depth > 0; i++)
-        if (d->choices[st->in[i]->producer].where == WHERE_INLINE) {
-            const int inner = feed_lanes(d, st->in[i]->producer, depth - 1);
+    const GraphNode *node  = &d->graph->nodes[p];
+    int              lanes = draft_lanes(d, p);
+    for (int i = 0; i < node->in_count && depth > 0; i++)
+        if (d->choices[node->in[i]->producer].where == WHERE_INLINE) {
+            const int inner = feed_lanes(d, node->in[i]->producer, depth - 1);
             lanes           = inner > lanes ? inner : lanes;
         }
     return lanes;
 }
 
-static void print_feeds(Text *out, const Draft *d, int s, const char *reader, const PartLoops *l)
+static void print_feeds(Text *out, const Draft *d, int s, const char *reader, const PrivateLoops *l)
 {
-    for (int p = 0; p < d->graph->stage_count; p++)
+    for (int p = 0; p < d->graph->node_count; p++)
         if (d->choices[p].where == WHERE_INLINE && feeds_rows(d, p, s))
             text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n",
-                        d->graph->stages[p].func->name, reader, reader, l->row, d->graph->stages[p].func->args[0],
+                        d->graph->nodes[p].func->name, reader, reader, l->row, d->graph->nodes[p].func->args[0],
                         feed_lanes(d, p, MOST_DEPTH));
 }
 
-void parts_print(Text *out, const Draft *d, int s)
+void privatize_print(Text *out, const Draft *d, int s)
 {
-    const Func     *f     = d->graph->stages[s].func;
-    const Special  *sp    = &d->specials[s];
-    const PartLoops l     = name_parts(out->arena, f, sp->ways);
-    const int       lanes = stored_lanes(d, s);
-    const char     *parts = arena_printf(out->arena, "%s.rfactor", f->name),
-               *reader    = sp->ways > 1 ? arena_printf(out->arena, "%s.rfactor", parts) : parts;
+    const Func        *f     = d->graph->nodes[s].func;
+    const Pattern     *sp    = &d->patterns[s];
+    const PrivateLoops l     = name_private_loops(out->arena, f, sp->ways);
+    const int          lanes = stored_lanes(d, s);
+    const char        *parts = arena_printf(out->arena, "%s.rfactor", f->name),
+               *reader       = sp->ways > 1 ? arena_printf(out->arena, "%s.rfactor", parts) : parts;
     text_printf(out, "%s.update(0).split(%s, %s, %s, %lld).rfactor(%s, %s)\n", f->name, f->updates[0].rvars[0].name,
                 l.strips, l.first, (long long)sp->rows, l.strips, l.part);
     if (sp->ways > 1) {
@@ -247,7 +248,7 @@ void parts_print(Text *out, const Draft *d, int s)
         print_steps(out, f, &l);
         text_printf(out, ".parallel(%s)\n", l.part);
     }
-    text_printf(out, d->graph->stages[s].is_output ? "%s.vectorize(%s, %d)\n" : "%s.compute_root().vectorize(%s, %d)\n",
+    text_printf(out, d->graph->nodes[s].is_output ? "%s.vectorize(%s, %d)\n" : "%s.compute_root().vectorize(%s, %d)\n",
                 f->name, f->args[0], lanes);
     text_printf(out, "%s.update(0)", f->name);
     print_sum(out, f, l.strips, NULL, lanes);

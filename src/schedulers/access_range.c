@@ -7,7 +7,7 @@
  *         form cannot say is widened: by the distance over the root box, or, as the last resort, to all numbers that
  *         are met there. A clamp also moves what lies outside towards it, so it cannot be dropped; it can be exchanged
  *         for as much more on the other side (`absorb`). */
-#include "schedulers/reach.h"
+#include "schedulers/access_range.h"
 
 #include "analysis/interval.h"
 
@@ -36,18 +36,18 @@ static int64_t clamped(int64_t v, int64_t least, int64_t most)
     return lesser(larger(v, least), most);
 }
 
-Reach reach_numbers(int64_t lo, int64_t hi, bool exact)
+AccessRange access_range_numbers(int64_t lo, int64_t hi, bool exact)
 {
-    return (Reach){ .var = -1, .den = 1, .lo = lo, .hi = hi, .least = no_least, .most = no_most, .exact = exact };
+    return (AccessRange){ .var = -1, .den = 1, .lo = lo, .hi = hi, .least = no_least, .most = no_most, .exact = exact };
 }
 
-Reach reach_coordinate(int dim)
+AccessRange access_range_coordinate(int dim)
 {
-    return (Reach){ .var = dim, .num = 1, .den = 1, .least = no_least, .most = no_most, .exact = true };
+    return (AccessRange){ .var = dim, .num = 1, .den = 1, .least = no_least, .most = no_most, .exact = true };
 }
 
 /* The ends before clamping: of the lower or the upper offset, at its smallest or its largest. */
-static int64_t end_of(const Reach *r, const Box *box, bool upper, bool largest)
+static int64_t end_of(const AccessRange *r, const Box *box, bool upper, bool largest)
 {
     const int64_t offset = upper ? r->hi : r->lo;
     if (r->var < 0)
@@ -56,28 +56,28 @@ static int64_t end_of(const Reach *r, const Box *box, bool upper, bool largest)
     return floor_div(r->num * v + offset, r->den);
 }
 
-void reach_span(const Reach *r, const Box *reader, int64_t *lo, int64_t *hi)
+void access_range_span(const AccessRange *r, const Box *reader, int64_t *lo, int64_t *hi)
 {
     *lo = clamped(end_of(r, reader, false, false), r->least, r->most);
     *hi = clamped(end_of(r, reader, true, true), r->least, r->most);
 }
 
 /* All numbers that are met. */
-static Reach to_numbers(const Reach *r, const Box *root)
+static AccessRange to_numbers(const AccessRange *r, const Box *root)
 {
     int64_t lo, hi;
-    reach_span(r, root, &lo, &hi);
-    return reach_numbers(lo, hi, r->exact && r->var < 0);
+    access_range_span(r, root, &lo, &hi);
+    return access_range_numbers(lo, hi, r->exact && r->var < 0);
 }
 
-static bool fits(const Reach *r)
+static bool fits(const AccessRange *r)
 {
     return r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor && r->lo >= -most_offset &&
            r->hi <= most_offset;
 }
 
 /* floor((g*n*v + c) / (g*d)) = floor((n*v + floor(c/g)) / d) */
-static Reach reduced(Reach r)
+static AccessRange reduced(AccessRange r)
 {
     int64_t a = r.num < 0 ? -r.num : r.num, g = r.den;
     while (a) {
@@ -92,13 +92,13 @@ static Reach reduced(Reach r)
     return r;
 }
 
-static bool has_clamp(const Reach *r)
+static bool has_clamp(const AccessRange *r)
 {
     return r->least != no_least || r->most != no_most;
 }
 
 /* Without its clamps: what they move up is met by a larger upper offset, what they move down by a smaller lower one. */
-static Reach absorb(Reach r, const Box *root)
+static AccessRange absorb(AccessRange r, const Box *root)
 {
     if (!has_clamp(&r))
         return r;
@@ -121,10 +121,10 @@ static int64_t moved(int64_t bound, int64_t by)
 }
 
 /* a + lo..hi */
-static Reach add_numbers(const Reach *a, const Reach *numbers, const Box *root)
+static AccessRange add_numbers(const AccessRange *a, const AccessRange *numbers, const Box *root)
 {
     const int64_t lo = numbers->lo, hi = numbers->hi;
-    Reach         r = lo == hi ? *a : absorb(*a, root);
+    AccessRange   r = lo == hi ? *a : absorb(*a, root);
     r.lo            = capped(r.lo + (Wide)lo * r.den);
     r.hi            = capped(r.hi + (Wide)hi * r.den);
     r.least         = moved(r.least, lo);
@@ -134,38 +134,38 @@ static Reach add_numbers(const Reach *a, const Reach *numbers, const Box *root)
 }
 
 /* floor(A/a) + floor(B/b) is floor((A*b + B*a) / (a*b)) if a or b is 1, or else that or one less. */
-static Reach add_same(const Reach *a, const Reach *b, const Box *root)
+static AccessRange add_same(const AccessRange *a, const AccessRange *b, const Box *root)
 {
-    const Reach p = absorb(*a, root), q = absorb(*b, root);
-    const bool  whole = p.den == 1 || q.den == 1;
-    Reach       r     = reach_coordinate(p.var);
-    r.num             = p.num * q.den + q.num * p.den;
-    r.den             = p.den * q.den;
-    r.lo              = capped((Wide)p.lo * q.den + (Wide)q.lo * p.den - (whole ? 0 : r.den));
-    r.hi              = capped((Wide)p.hi * q.den + (Wide)q.hi * p.den);
-    r.exact           = p.exact && q.exact && whole;
+    const AccessRange p = absorb(*a, root), q = absorb(*b, root);
+    const bool        whole = p.den == 1 || q.den == 1;
+    AccessRange       r     = access_range_coordinate(p.var);
+    r.num                   = p.num * q.den + q.num * p.den;
+    r.den                   = p.den * q.den;
+    r.lo                    = capped((Wide)p.lo * q.den + (Wide)q.lo * p.den - (whole ? 0 : r.den));
+    r.hi                    = capped((Wide)p.hi * q.den + (Wide)q.hi * p.den);
+    r.exact                 = p.exact && q.exact && whole;
     return reduced(r);
 }
 
 /* How many numbers it runs through over the root box. */
-static int64_t range_of(const Reach *r, const Box *root)
+static int64_t range_of(const AccessRange *r, const Box *root)
 {
     return r->var < 0 ? 0 : end_of(r, root, false, true) - end_of(r, root, false, false);
 }
 
-Reach reach_add(const Reach *a, const Reach *b, const Box *root)
+AccessRange access_range_add(const AccessRange *a, const AccessRange *b, const Box *root)
 {
-    Reach r;
+    AccessRange r;
     if (a->var >= 0 && a->var == b->var && (a->num > 0) == (b->num > 0) && a->den <= most_factor / b->den) {
         r = add_same(a, b, root);
     } else {
-        const bool  keep_a = range_of(a, root) >= range_of(b, root);
-        const Reach other  = to_numbers(keep_a ? b : a, root);
-        r                  = add_numbers(keep_a ? a : b, &other, root);
+        const bool        keep_a = range_of(a, root) >= range_of(b, root);
+        const AccessRange other  = to_numbers(keep_a ? b : a, root);
+        r                        = add_numbers(keep_a ? a : b, &other, root);
     }
     if (fits(&r))
         return r;
-    const Reach p = to_numbers(a, root), q = to_numbers(b, root);
+    const AccessRange p = to_numbers(a, root), q = to_numbers(b, root);
     return add_numbers(&p, &q, root);
 }
 
@@ -175,31 +175,31 @@ static int64_t multiple(int64_t bound, int64_t factor)
 }
 
 /* -floor(A/d) = floor((-A + d-1) / d) */
-static Reach negated(const Reach *a)
+static AccessRange negated(const AccessRange *a)
 {
-    Reach r = *a;
-    r.num   = -a->num;
-    r.lo    = -a->hi + a->den - 1;
-    r.hi    = -a->lo + a->den - 1;
-    r.least = a->most == no_most ? no_least : -a->most;
-    r.most  = a->least == no_least ? no_most : -a->least;
+    AccessRange r = *a;
+    r.num         = -a->num;
+    r.lo          = -a->hi + a->den - 1;
+    r.hi          = -a->lo + a->den - 1;
+    r.least       = a->most == no_most ? no_least : -a->most;
+    r.most        = a->least == no_least ? no_most : -a->least;
     return r;
 }
 
 /* k*floor(A/d) lies between floor(k*(A - d + 1) / d) and floor(k*A / d), which are the same for d = 1. */
-Reach reach_scale(const Reach *a, int64_t factor, const Box *root)
+AccessRange access_range_scale(const AccessRange *a, int64_t factor, const Box *root)
 {
     if (factor == 0)
-        return reach_numbers(0, 0, true);
-    Reach         r = factor < 0 ? negated(a) : *a;
+        return access_range_numbers(0, 0, true);
+    AccessRange   r = factor < 0 ? negated(a) : *a;
     const int64_t k = factor < 0 ? -factor : factor;
     if (k == 1)
         return r;
     if (k > most_factor || r.num > most_factor / k || r.num < -most_factor / k || r.hi > most_offset / k ||
         r.lo < -most_offset / k) {
         r = to_numbers(&r, root);
-        return reach_numbers((int64_t)wide_max((Wide)r.lo * k, -most_offset),
-                             (int64_t)wide_min((Wide)r.hi * k, most_offset), r.exact);
+        return access_range_numbers((int64_t)wide_max((Wide)r.lo * k, -most_offset),
+                                    (int64_t)wide_min((Wide)r.hi * k, most_offset), r.exact);
     }
     r.exact = r.exact && r.den == 1;
     r.num *= k;
@@ -215,33 +215,33 @@ static int64_t quotient(int64_t bound, int64_t by)
     return bound == no_least || bound == no_most ? bound : floor_div(bound, by);
 }
 
-Reach reach_divide(const Reach *a, int64_t by, const Box *root)
+AccessRange access_range_divide(const AccessRange *a, int64_t by, const Box *root)
 {
-    Reach r = by > most_factor / a->den ? to_numbers(a, root) : *a;
+    AccessRange r = by > most_factor / a->den ? to_numbers(a, root) : *a;
     if (r.var < 0)
-        return reach_numbers(floor_div(r.lo, by), floor_div(r.hi, by), r.exact);
+        return access_range_numbers(floor_div(r.lo, by), floor_div(r.hi, by), r.exact);
     r.den *= by;
     r.least = quotient(r.least, by);
     r.most  = quotient(r.most, by);
     return reduced(r);
 }
 
-Reach reach_clamp(const Reach *a, int64_t least, int64_t most)
+AccessRange access_range_clamp(const AccessRange *a, int64_t least, int64_t most)
 {
-    Reach r = *a;
+    AccessRange r = *a;
     if (r.var < 0)
-        return reach_numbers(clamped(r.lo, least, most), clamped(r.hi, least, most), r.exact);
+        return access_range_numbers(clamped(r.lo, least, most), clamped(r.hi, least, most), r.exact);
     r.least = clamped(r.least, least, most);
     r.most  = clamped(r.most, least, most);
     return r;
 }
 
-Reach reach_within(const Reach *a, int64_t lo, int64_t hi, const Box *root)
+AccessRange access_range_clip(const AccessRange *a, int64_t lo, int64_t hi, const Box *root)
 {
     int64_t from, to;
-    reach_span(a, root, &from, &to);
-    Reach r = reach_clamp(a, lo, hi);
-    r.exact = a->exact && from >= lo && to <= hi;
+    access_range_span(a, root, &from, &to);
+    AccessRange r = access_range_clamp(a, lo, hi);
+    r.exact       = a->exact && from >= lo && to <= hi;
     if (r.var < 0)
         return r;
     if (end_of(&r, root, false, false) >= r.least)
@@ -255,29 +255,29 @@ Reach reach_within(const Reach *a, int64_t lo, int64_t hi, const Box *root)
 
 /* May both have the lower, and the upper, clamp of the first? Yes if it is theirs, or would do nothing to the
  * second. */
-static bool shares_least(const Reach *a, const Reach *b, const Box *root)
+static bool shares_least(const AccessRange *a, const AccessRange *b, const Box *root)
 {
     return a->least == b->least || (b->least == no_least && end_of(b, root, false, false) >= a->least);
 }
 
-static bool shares_most(const Reach *a, const Reach *b, const Box *root)
+static bool shares_most(const AccessRange *a, const AccessRange *b, const Box *root)
 {
     return a->most == b->most || (b->most == no_most && end_of(b, root, true, true) <= a->most);
 }
 
 /* Two of the same slope. */
-static Reach hull_parallel(const Reach *a, const Reach *b, const Box *root)
+static AccessRange hull_parallel(const AccessRange *a, const AccessRange *b, const Box *root)
 {
-    const bool    least_a = shares_least(a, b, root), most_a = shares_most(a, b, root);
-    const bool    common = (least_a || shares_least(b, a, root)) && (most_a || shares_most(b, a, root));
-    const int64_t least = least_a ? a->least : b->least, most = most_a ? a->most : b->most;
-    const Reach   p = common ? *a : absorb(*a, root), q = common ? *b : absorb(*b, root);
-    Reach         r = p;
-    r.lo            = lesser(p.lo, q.lo);
-    r.hi            = larger(p.hi, q.hi);
-    r.least         = common ? least : no_least;
-    r.most          = common ? most : no_most;
-    r.exact         = p.exact && q.exact;
+    const bool        least_a = shares_least(a, b, root), most_a = shares_most(a, b, root);
+    const bool        common = (least_a || shares_least(b, a, root)) && (most_a || shares_most(b, a, root));
+    const int64_t     least = least_a ? a->least : b->least, most = most_a ? a->most : b->most;
+    const AccessRange p = common ? *a : absorb(*a, root), q = common ? *b : absorb(*b, root);
+    AccessRange       r = p;
+    r.lo                = lesser(p.lo, q.lo);
+    r.hi                = larger(p.hi, q.hi);
+    r.least             = common ? least : no_least;
+    r.most              = common ? most : no_most;
+    r.exact             = p.exact && q.exact;
     return r;
 }
 
@@ -285,46 +285,47 @@ static Reach hull_parallel(const Reach *a, const Reach *b, const Box *root)
  *
  *     (num*v + lo) / den <= (b.num*v + b.lo - b.den + 1) / b.den,     (num*v + hi - den + 1) / den >= (b.num*v + b.hi)
  *     / b.den. */
-static Reach with_slope(const Reach *a, const Reach *b, const Box *root)
+static AccessRange with_slope(const AccessRange *a, const AccessRange *b, const Box *root)
 {
-    const Reach   q    = absorb(*b, root);
-    const int64_t v[2] = { root->min[q.var], root->max[q.var] };
-    Wide          lo[2], hi[2];
+    const AccessRange q    = absorb(*b, root);
+    const int64_t     v[2] = { root->min[q.var], root->max[q.var] };
+    Wide              lo[2], hi[2];
     for (int i = 0; i < 2; i++) {
         lo[i] = wide_floor_div((Wide)a->den * (q.num * v[i] + q.lo - q.den + 1), q.den) - (Wide)a->num * v[i];
         hi[i] = -wide_floor_div(-(Wide)a->den * (q.num * v[i] + q.hi), q.den) - (Wide)a->num * v[i] + a->den - 1;
     }
-    Reach r = *a;
-    r.lo    = (int64_t)wide_max(wide_min(lo[0], lo[1]), -2 * (Wide)most_offset);
-    r.hi    = (int64_t)wide_min(wide_max(hi[0], hi[1]), 2 * (Wide)most_offset);
-    r.least = no_least;
-    r.most  = no_most;
-    r.exact = false;
+    AccessRange r = *a;
+    r.lo          = (int64_t)wide_max(wide_min(lo[0], lo[1]), -2 * (Wide)most_offset);
+    r.hi          = (int64_t)wide_min(wide_max(hi[0], hi[1]), 2 * (Wide)most_offset);
+    r.least       = no_least;
+    r.most        = no_most;
+    r.exact       = false;
     return r;
 }
 
-static bool is_steeper(const Reach *a, const Reach *b)
+static bool is_steeper(const AccessRange *a, const AccessRange *b)
 {
     const int64_t p = a->num < 0 ? -a->num : a->num, q = b->num < 0 ? -b->num : b->num;
     return p * b->den >= q * a->den;
 }
 
-Reach reach_hull(const Reach *a, const Reach *b, const Box *root)
+AccessRange access_range_hull(const AccessRange *a, const AccessRange *b, const Box *root)
 {
-    const Reach all_a = to_numbers(a, root), all_b = to_numbers(b, root);
-    Reach       all = reach_numbers(lesser(all_a.lo, all_b.lo), larger(all_a.hi, all_b.hi), all_a.exact && all_b.exact);
+    const AccessRange all_a = to_numbers(a, root), all_b = to_numbers(b, root);
+    AccessRange       all =
+        access_range_numbers(lesser(all_a.lo, all_b.lo), larger(all_a.hi, all_b.hi), all_a.exact && all_b.exact);
     if (a->var != b->var || a->var < 0)
         return all;
-    Reach r;
+    AccessRange r;
     if (a->num == b->num && a->den == b->den) {
         r = hull_parallel(a, b, root);
     } else {
-        const Reach *steep = is_steeper(a, b) ? a : b, *flat = steep == a ? b : a;
-        const Reach  p = absorb(*steep, root), q = with_slope(steep, flat, root);
+        const AccessRange *steep = is_steeper(a, b) ? a : b, *flat = steep == a ? b : a;
+        const AccessRange  p = absorb(*steep, root), q = with_slope(steep, flat, root);
         r = hull_parallel(&p, &q, root);
     }
     const bool exact = r.exact;
-    r                = reach_within(&r, all.lo, all.hi, root);
+    r                = access_range_clip(&r, all.lo, all.hi, root);
     r.exact          = exact;
     return fits(&r) ? r : all;
 }

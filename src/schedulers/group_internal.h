@@ -1,6 +1,6 @@
 /* Between the files of the grouping: sets, the table of groups, the partition made of them. */
-#ifndef KILN_SCHEDULERS_GROUP_PARTS_H
-#define KILN_SCHEDULERS_GROUP_PARTS_H
+#ifndef KILN_SCHEDULERS_GROUP_INTERNAL_H
+#define KILN_SCHEDULERS_GROUP_INTERNAL_H
 
 #include "base/vec.h"
 #include "schedulers/group.h"
@@ -73,7 +73,7 @@ static inline const uint64_t *row(const uint64_t *rows, int words, int64_t i)
 
 /* ---- The table ----------------------------------------------------------------------- */
 
-/* A group that was visited. Its first stage is its lowest: all others depend on it. */
+/* A group that was visited. Its first node is its lowest: all others depend on it. */
 typedef struct Visited {
     double cost;
     double best; /* F */
@@ -85,7 +85,7 @@ typedef struct Visited {
 typedef struct GroupTable {
     const GroupGraph *graph;
     Arena            *arena;
-    VEC(Visited) at; /* by size; the first `count` are the single stages */
+    VEC(Visited) at; /* by size; the first `count` are the single nodes */
     uint64_t *sets;  /* rows */
     int64_t   room;  /* rows that `sets` has */
     int32_t  *slots; /* open addressed; index + 1 */
@@ -97,7 +97,7 @@ typedef struct GroupTable {
 typedef struct TableLimits {
     double (*cost)(void *user, const uint64_t *set, bool *hopeless);
     void   *user;
-    int     most_stages; /* 0: no limit */
+    int     most_nodes; /* 0: no limit */
     int64_t states;
     double  until; /* group_clock; 0: no limit */
 } TableLimits;
@@ -108,17 +108,17 @@ double group_clock(void);
 void table_fill(GroupTable *t, const GroupGraph *g, const TableLimits *limits, Arena *arena);
 /* F of every group; gives that of the whole graph. */
 double table_solve(GroupTable *t);
-/* A partition of the groups that F chose, by stage: the index of its group's first stage. Gives its cost. */
+/* A partition of the groups that F chose, by node: the index of its group's first node. Gives its cost. */
 double table_plain(const GroupTable *t, int *first);
 
-/* The best partition into groups of the table that costs less than `bound`: chosen[] (room for a group per stage) are
+/* The best partition into groups of the table that costs less than `bound`: chosen[] (room for a group per node) are
  * their indices, in order. Gives their number; 0: none was found. *exact: there is none better. */
 int table_cover(const GroupTable *t, int width, double bound, double until, int32_t *chosen, bool *exact);
 
-/* Do the groups not read each other in a circle? group[]: by stage, numbers below `count`, which is at most that of the
- * stages. If so, order[] says where each comes. work: room for 4 numbers per stage. */
+/* Do the groups not read each other in a circle? group[]: by node, numbers below `count`, which is at most that of the
+ * nodes. If so, order[] says where each comes. work: room for 4 numbers per node. */
 bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work, int *order);
-/* Numbers the groups of a partition in order: first[] has, by stage, the stage that its group is known by, and then its
+/* Numbers the groups of a partition in order: first[] has, by node, the node that its group is known by, and then its
  * number. Gives how many there are. */
 int groups_number(const GroupGraph *g, int *first, Arena *arena);
 

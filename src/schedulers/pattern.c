@@ -1,40 +1,40 @@
-/* Special forms: the table of them, and what they have in common. */
-#include "schedulers/draft_parts.h"
-#include "schedulers/special_parts.h"
+/* Pattern forms: the table of them, and what they have in common. */
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
 
-/* Does the form apply to the stage where it is; the choice of it (NULL: another form's); its text; its legal numbers
+/* Does the form apply to the node where it is; the choice of it (NULL: another form's); its text; its legal numbers
  * where it applies (NULL: they all are). */
 static const struct FormInfo {
     bool (*applies)(const Draft *d, int s);
     void (*begin)(Draft *d, int s, const Machine *m);
     void (*print)(Text *out, const Draft *d, int s);
-    void (*settle)(Draft *d, int s);
-} forms[SPECIAL_FORMS] = {
-    [SPECIAL_PARTS]    = { parts_apply, parts_begin, parts_print, NULL },
-    [SPECIAL_SCAN]     = { scan_apply, scan_begin, scan_print, scan_settle },
-    [SPECIAL_HOST]     = { host_apply, NULL, host_print, NULL },
-    [SPECIAL_SEPARATE] = { separate_apply, separate_begin, separate_print, NULL },
-    [SPECIAL_CELLS]    = { cells_apply, cells_begin, cells_print, NULL },
+    void (*legalize)(Draft *d, int s);
+} forms[PATTERN_COUNT] = {
+    [PATTERN_PRIVATIZE]   = { privatize_applies, privatize_choose, privatize_print, NULL },
+    [PATTERN_SCAN]        = { scan_applies, scan_choose, scan_print, scan_legalize },
+    [PATTERN_SCAN_READER] = { scan_reader_applies, NULL, scan_reader_print, NULL },
+    [PATTERN_SEPARATE]    = { separate_applies, separate_choose, separate_print, NULL },
+    [PATTERN_GRID]        = { grid_applies, grid_choose, grid_print, NULL },
 };
 
-Special *special_new(const Graph *g, Arena *arena)
+Pattern *patterns_new(const Graph *g, Arena *arena)
 {
-    return ARENA_ARRAY(arena, Special, (size_t)g->stage_count + 1);
+    return ARENA_ARRAY(arena, Pattern, (size_t)g->node_count + 1);
 }
 
-void special_begin(Draft *d, const Machine *m)
+void patterns_choose(Draft *d, const Machine *m)
 {
-    for (int s = 0; s < d->graph->stage_count; s++)
-        for (int form = SPECIAL_NONE + 1; form < SPECIAL_FORMS; form++)
-            if (d->specials[s].form == SPECIAL_NONE && forms[form].begin)
+    for (int s = 0; s < d->graph->node_count; s++)
+        for (int form = PATTERN_NONE + 1; form < PATTERN_COUNT; form++)
+            if (d->patterns[s].kind == PATTERN_NONE && forms[form].begin)
                 forms[form].begin(d, s, m);
 }
 
-void special_finish(Draft *d)
+void patterns_choose_late(Draft *d)
 {
-    for (int s = d->graph->stage_count; s-- > 0;) {
-        scan_finish(d, s);
-        cells_finish(d, s);
+    for (int s = d->graph->node_count; s-- > 0;) {
+        scan_choose_late(d, s);
+        grid_choose_late(d, s);
     }
 }
 
@@ -42,64 +42,64 @@ void special_finish(Draft *d)
  * itself, of dimensions that have loops, is near. */
 static bool is_short_scan(const Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    if (st->kind != STAGE_SCAN || d->specials[s].form != SPECIAL_NONE)
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind != NODE_SCAN || d->patterns[s].kind != PATTERN_NONE)
         return false;
-    for (int i = 0; i < st->self_count; i++)
-        for (int k = 0; k < st->rank; k++) {
-            const Reach *r = &st->self[i]->reach[k];
-            if (!(d->facts[s].defs[st->self[i]->update + 1].free & 1u << k))
+    for (int i = 0; i < node->self_count; i++)
+        for (int k = 0; k < node->rank; k++) {
+            const AccessRange *r = &node->self[i]->access[k];
+            if (!(d->facts[s].defs[node->self[i]->update + 1].free & 1u << k))
                 continue;
             if (r->var != k || r->num != 1 || r->den != 1 ||
-                (r->hi - r->lo) * 8 > (int64_t)st->box.max[k] - st->box.min[k])
+                (r->hi - r->lo) * 8 > (int64_t)node->box.max[k] - node->box.min[k])
                 return false;
         }
-    for (int k = 0; k < st->func->update_count; k++)
+    for (int k = 0; k < node->func->update_count; k++)
         if (!(d->facts[s].defs[k + 1].free & 1u))
             return false;
     return true;
 }
 
-bool special_may_join(const Draft *d, int s, int head)
+bool pattern_may_join(const Draft *d, int s, int head)
 {
-    const StageKind kind = d->graph->stages[s].kind;
-    if (d->specials[head].form == SPECIAL_HOST)
-        return d->specials[head].host == s + 1;
-    return kind == STAGE_PURE || kind == STAGE_REDUCTION || is_short_scan(d, s);
+    const NodeKind kind = d->graph->nodes[s].kind;
+    if (d->patterns[head].kind == PATTERN_SCAN_READER)
+        return d->patterns[head].partner == s + 1;
+    return kind == NODE_PURE || kind == NODE_REDUCTION || is_short_scan(d, s);
 }
 
-static void settle_form(Draft *d, int s)
+static void legalize_pattern(Draft *d, int s)
 {
-    const SpecialForm form = d->specials[s].form;
-    if (form != SPECIAL_NONE && (form < 0 || form >= SPECIAL_FORMS || !forms[form].applies(d, s)))
-        d->specials[s] = (Special){ .form = SPECIAL_NONE };
-    else if (forms[form].settle)
-        forms[form].settle(d, s);
+    const PatternKind form = d->patterns[s].kind;
+    if (form != PATTERN_NONE && (form < 0 || form >= PATTERN_COUNT || !forms[form].applies(d, s)))
+        d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
+    else if (forms[form].legalize)
+        forms[form].legalize(d, s);
 }
 
-void special_settle_hosts(Draft *d)
+void patterns_legalize_scan_readers(Draft *d)
 {
-    for (int s = 0; s < d->graph->stage_count; s++)
-        if (d->specials[s].form == SPECIAL_HOST)
-            settle_form(d, s);
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->patterns[s].kind == PATTERN_SCAN_READER)
+            legalize_pattern(d, s);
 }
 
 /* Readers first: what they are decides about what they read. */
-void special_settle(Draft *d)
+void patterns_legalize(Draft *d)
 {
-    for (int s = d->graph->stage_count; s-- > 0;)
-        settle_form(d, s);
+    for (int s = d->graph->node_count; s-- > 0;)
+        legalize_pattern(d, s);
 }
 
-double special_share(const Draft *d, int s)
+double pattern_work_share(const Draft *d, int s)
 {
-    return d->specials[s].form == SPECIAL_SEPARATE ? separate_share(d, s) : 1;
+    return d->patterns[s].kind == PATTERN_SEPARATE ? separate_work_share(d, s) : 1;
 }
 
-void special_print(Text *out, const Draft *d, int s)
+void pattern_print(Text *out, const Draft *d, int s)
 {
-    if (!scan_is_within(d, s))
-        forms[d->specials[s].form].print(out, d, s);
+    if (!scan_is_nested(d, s))
+        forms[d->patterns[s].kind].print(out, d, s);
 }
 
 /* ---- Names ------------------------------------------------------------------------------ */
@@ -204,7 +204,7 @@ bool update_combines(kn_pipeline *p, const Func *f, const Update *u)
 
 int stored_lanes(const Draft *d, int s)
 {
-    const Func *f    = d->graph->stages[s].func;
+    const Func *f    = d->graph->nodes[s].func;
     int         bits = 8;
     for (int c = 0; c < f->component_count; c++)
         bits = type_bits(f->types[c]) > bits ? type_bits(f->types[c]) : bits;

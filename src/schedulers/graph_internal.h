@@ -1,9 +1,9 @@
 /* What the files that make a graph share. */
-#ifndef KILN_SCHEDULERS_GRAPH_PARTS_H
-#define KILN_SCHEDULERS_GRAPH_PARTS_H
+#ifndef KILN_SCHEDULERS_GRAPH_INTERNAL_H
+#define KILN_SCHEDULERS_GRAPH_INTERNAL_H
 
 #include "analysis/boxes.h"
-#include "schedulers/reach.h"
+#include "schedulers/access_range.h"
 
 /* A definition whose accesses are being looked at. */
 typedef struct Reader {
@@ -20,7 +20,7 @@ typedef struct Reader {
 } Reader;
 
 /* graph_access.c: what index `d` of a call, of which the evaluator says `range` where it stands, reaches. */
-Reach access_reach(Reader *r, const Expr *index, Range range);
+AccessRange index_access_range(Reader *r, const Expr *index, Range range);
 /* Does its range depend on the point? That of a value does not: it is the same wherever the value is read. */
 bool speaks_of_point(Reader *r, const Expr *e);
 /* Does what conditions have shown here depend on where the point is? Then other points may not come here. */
@@ -37,8 +37,8 @@ void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena);
 /* Does its value depend on the point by way of what a function holds? */
 bool formulas_read(Formulas *f, const Expr *e);
 /* Its narrow, wide and reads_size. */
-void formulas_widths(Formulas *f, Stage *s);
-/* Sets ops, loads and gathers of definition `update`, by the stage's widths. */
-void formulas_work(Formulas *f, const Stage *s, int update, Work *out);
+void formulas_widths(Formulas *f, GraphNode *s);
+/* Sets ops, loads and gathers of definition `update`, by the node's widths. */
+void formulas_work(Formulas *f, const GraphNode *s, int update, Work *out);
 
 #endif

@@ -5,31 +5,31 @@
  *         inputs and the same bounds.
  * Legal   (plan/together.c) if both are pure, computed and stored at the same level with the loops of the default
  *         schedule, and neither needs the other. Beyond that, each function is of one pair at most, and of two pairs
- *         none needs a stage of the other, so that the order in which they are brought together does not matter. */
-#include "schedulers/together.h"
+ *         none needs a node of the other, so that the order in which they are brought together does not matter. */
+#include "schedulers/shared_loops.h"
 #include "schedulers/cost_tiles.h"
 
 typedef struct Pairs {
     Draft *d;
-    bool  *needs;         /* by stage: of the stage that was last asked about */
-    int    count, *later; /* the later stage of each pair that is made */
+    bool  *needs;         /* by node: of the node that was last asked about */
+    int    count, *later; /* the later node of each pair that is made */
 } Pairs;
 
 static Pairs pairs_begin(Draft *d, Arena *arena)
 {
-    const size_t n = (size_t)d->graph->stage_count + 1;
+    const size_t n = (size_t)d->graph->node_count + 1;
     return (Pairs){ .d = d, .needs = ARENA_ARRAY(arena, bool, n), .later = ARENA_ARRAY(arena, int, n) };
 }
 
-/* Marks what stage s reads, by itself or through others. */
+/* Marks what node s reads, by itself or through others. */
 static void mark_needs(Pairs *p, int s)
 {
     const Graph *g = p->d->graph;
-    memset(p->needs, 0, (size_t)g->stage_count * sizeof *p->needs);
+    memset(p->needs, 0, (size_t)g->node_count * sizeof *p->needs);
     p->needs[s] = true;
     for (int i = s; i >= 0; i--)
-        for (int k = 0; p->needs[i] && k < g->stages[i].in_count; k++)
-            p->needs[g->stages[i].in[k]->producer] = true;
+        for (int k = 0; p->needs[i] && k < g->nodes[i].in_count; k++)
+            p->needs[g->nodes[i].in[k]->producer] = true;
 }
 
 /* Does one of the first two need, or is, one of the others? */
@@ -47,16 +47,16 @@ static bool meets(Pairs *p, const int *first, const int *other)
 static bool is_plain(const Draft *d, int s)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->store == c->compute && !c->nest && !c->memory && !c->with &&
-           d->graph->stages[s].def_count == 1 && d->graph->stages[s].rank > 0;
+    return c->where == WHERE_INSIDE && c->store == c->compute && !c->nest && !c->memory && !c->shares_with &&
+           d->graph->nodes[s].def_count == 1 && d->graph->nodes[s].rank > 0;
 }
 
 static bool same_loops(const Draft *d, int a, int b)
 {
     const Choice *ca = &d->choices[a], *cb = &d->choices[b];
     const int     la = ca->lanes ? ca->lanes : draft_lanes(d, a), lb = cb->lanes ? cb->lanes : draft_lanes(d, b);
-    return ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute && ca->even == cb->even &&
-           la == lb && d->graph->stages[a].rank == d->graph->stages[b].rank;
+    return ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute && ca->align == cb->align &&
+           la == lb && d->graph->nodes[a].rank == d->graph->nodes[b].rank;
 }
 
 static bool may_share(Pairs *p, int a, int b)
@@ -67,7 +67,7 @@ static bool may_share(Pairs *p, int a, int b)
     if (p->needs[a])
         return false;
     for (int i = 0; i < p->count; i++) {
-        const int now[2] = { a, b }, made[2] = { p->later[i], p->d->choices[p->later[i]].with - 1 };
+        const int now[2] = { a, b }, made[2] = { p->later[i], p->d->choices[p->later[i]].shares_with - 1 };
         if (meets(p, now, made) || meets(p, made, now))
             return false;
     }
@@ -76,21 +76,21 @@ static bool may_share(Pairs *p, int a, int b)
 
 static void share(Pairs *p, int a, int b)
 {
-    p->d->choices[b].with = 1 + a;
-    p->later[p->count++]  = b;
+    p->d->choices[b].shares_with = 1 + a;
+    p->later[p->count++]         = b;
 }
 
-void draft_settle_shared(Draft *d)
+void draft_legalize_shared(Draft *d)
 {
     Arena scratch;
     scratch_begin(&scratch, d->graph->pipeline->cx);
-    int  *asked = ARENA_ARRAY(&scratch, int, (size_t)d->graph->stage_count + 1);
+    int  *asked = ARENA_ARRAY(&scratch, int, (size_t)d->graph->node_count + 1);
     Pairs p     = pairs_begin(d, &scratch);
-    for (int s = 0; s < d->graph->stage_count; s++) {
-        asked[s]           = d->choices[s].with - 1;
-        d->choices[s].with = 0;
+    for (int s = 0; s < d->graph->node_count; s++) {
+        asked[s]                  = d->choices[s].shares_with - 1;
+        d->choices[s].shares_with = 0;
     }
-    for (int s = 0; s < d->graph->stage_count; s++)
+    for (int s = 0; s < d->graph->node_count; s++)
         if (asked[s] >= 0 && may_share(&p, asked[s], s))
             share(&p, asked[s], s);
     scratch_end(&scratch);
@@ -102,7 +102,7 @@ static bool same_bounds(const Tiles *t, int level, int a, int b)
 {
     const Box *ba = &tiles_box(t, level, tiles_find(t, a))->middle,
               *bb = &tiles_box(t, level, tiles_find(t, b))->middle;
-    for (int d = 0; d < t->graph->stages[a].rank; d++)
+    for (int d = 0; d < t->graph->nodes[a].rank; d++)
         if (ba->min[d] != bb->min[d] || ba->max[d] != bb->max[d])
             return false;
     return true;
@@ -110,10 +110,10 @@ static bool same_bounds(const Tiles *t, int level, int a, int b)
 
 static bool read_the_same(const Graph *g, int a, int b)
 {
-    for (int i = 0; i < g->stages[a].in_count; i++)
-        for (int k = 0; k < g->stages[b].in_count; k++)
-            if (g->stages[a].in[i]->producer == g->stages[b].in[k]->producer &&
-                g->stages[g->stages[a].in[i]->producer].rank > 0)
+    for (int i = 0; i < g->nodes[a].in_count; i++)
+        for (int k = 0; k < g->nodes[b].in_count; k++)
+            if (g->nodes[a].in[i]->producer == g->nodes[b].in[k]->producer &&
+                g->nodes[g->nodes[a].in[i]->producer].rank > 0)
                 return true;
     return false;
 }
@@ -121,7 +121,7 @@ static bool read_the_same(const Graph *g, int a, int b)
 static int list_plain(const Draft *d, int group, int *out)
 {
     int count = 0;
-    for (int s = 0; s < d->graph->stage_count; s++)
+    for (int s = 0; s < d->graph->node_count; s++)
         if (is_plain(d, s) && d->choices[s].group == group && !d->choices[s].at)
             out[count++] = s;
     return count;
@@ -131,7 +131,7 @@ void draft_share_loops(Draft *d, const Machine *m)
 {
     Arena scratch;
     scratch_begin(&scratch, d->graph->pipeline->cx);
-    int  *at = ARENA_ARRAY(&scratch, int, (size_t)d->graph->stage_count + 1);
+    int  *at = ARENA_ARRAY(&scratch, int, (size_t)d->graph->node_count + 1);
     Pairs p  = pairs_begin(d, &scratch);
     for (int group = 0; group < d->group_count; group++) {
         const int count = list_plain(d, group, at);

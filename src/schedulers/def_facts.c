@@ -1,5 +1,5 @@
 /* Facts of definitions: free variables, bounds, self reads, sizes; and who reads a function. */
-#include "schedulers/defs.h"
+#include "schedulers/def_facts.h"
 
 enum { MOST_STEPS = 64 /* as plan/expand.c */ };
 
@@ -10,10 +10,10 @@ typedef struct Walk {
     uint32_t      vars; /* the free variables met */
 } Walk;
 
-static void note_node(const Expr *e, void *user)
+static void note_expr(const Expr *e, void *user)
 {
     Walk *w = user;
-    w->facts.nodes++;
+    w->facts.expr_nodes++;
     w->facts.depth = e->depth > w->facts.depth ? e->depth : w->facts.depth;
     for (int d = 0; w->u && e->op == EX_CALL && e->u.call.func == w->f && d < w->f->rank; d++)
         if (e->args[d] != w->u->args[d]) {
@@ -53,7 +53,7 @@ static int64_t step_count(const Update *u)
 static DefFacts def_facts(kn_pipeline *p, const Func *f, int update)
 {
     Walk w = { .f = f, .u = update < 0 ? NULL : &f->updates[update], .facts = { .own_place = true, .steps = 1 } };
-    def_visit(&p->exprs, f, update, note_node, &w);
+    def_visit(&p->exprs, f, update, note_expr, &w);
     for (int d = 0; d < f->rank; d++)
         w.facts.free |= !w.u || w.u->is_free[d] ? 1u << d : 0;
     for (int i = 0; w.u && i < w.u->rvar_count; i++) {
@@ -127,14 +127,14 @@ uint32_t def_movers(kn_pipeline *p, const Func *f, int update, const Func *read,
 /* ---- Readers ---------------------------------------------------------------------------- */
 
 typedef struct Readers {
-    StageFacts *facts;
-    Arena      *arena;
-    TextReader  now;
+    FuncFacts *facts;
+    Arena     *arena;
+    TextReader now;
 } Readers;
 
 static void add_reader(Readers *r, const Func *f)
 {
-    StageFacts       *facts = &r->facts[f->id];
+    FuncFacts        *facts = &r->facts[f->id];
     const TextReader *last  = facts->readers.count ? &facts->readers.at[facts->readers.count - 1] : NULL;
     if (f != r->now.func && !(last && last->func == r->now.func && last->update == r->now.update))
         vec_push(r->arena, &facts->readers, r->now);
@@ -155,7 +155,7 @@ static bool is_output(const kn_pipeline *p, const Func *f)
 }
 
 /* From the end back: a function comes after those it reads, so all that need it have been met. */
-static void find_readers(kn_pipeline *p, StageFacts *facts, Arena *arena)
+static void find_readers(kn_pipeline *p, FuncFacts *facts, Arena *arena)
 {
     for (size_t i = p->funcs.count; i-- > 0;) {
         const Func *f = p->funcs.at[i];
@@ -172,12 +172,12 @@ static void find_readers(kn_pipeline *p, StageFacts *facts, Arena *arena)
     }
 }
 
-StageFacts *func_facts(kn_pipeline *p, Arena *arena)
+FuncFacts *func_facts(kn_pipeline *p, Arena *arena)
 {
-    StageFacts *all = ARENA_ARRAY(arena, StageFacts, p->funcs.count + 1);
+    FuncFacts *all = ARENA_ARRAY(arena, FuncFacts, p->funcs.count + 1);
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func *f     = p->funcs.at[i];
-        StageFacts *facts = &all[f->id];
+        FuncFacts  *facts = &all[f->id];
         if (f->kind != FUNC_DEFINED)
             continue;
         facts->defs = ARENA_ARRAY(arena, DefFacts, (size_t)f->update_count + 1);

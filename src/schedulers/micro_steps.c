@@ -1,29 +1,29 @@
 /* Sums over displacements: what belongs to one step is computed inside it.
  *
- * Takes   reductions that read stages at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …): for all steps at
+ * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …): for all steps at
  *         once w would be a stack of pictures.
- * Gives   the loops over steps outside those over points, for a piece of the head; inside a step, the stages that
+ * Gives   the loops over steps outside those over points, for a piece of the head; inside a step, the nodes that
  *         nothing else reads (`stepped`): where a window of one is read, its whole piece in the cache, each point once;
  *         a row, in registers, of one that is read at the reader's own points; and a sum that is read at its reader's
  *         own points beside that reader's vector.
  * Pieces  are wide and high enough that windows overlap little, if there are any; else they are one vector. */
-#include "schedulers/finish.h"
+#include "schedulers/micro_kernels.h"
 
 enum { WIDE = 8 /* vectors of a row */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
 
 typedef struct Steps {
     Draft    *d;
     int       sum, head, update;
-    uint32_t *dims;     /* by stage: its dimensions that the steps move; 0: it is not stepped */
-    bool     *windowed; /* by stage: several of its points are read for one of a reader */
-    bool     *stored;   /* by stage: it is stepped, and not inlined */
+    uint32_t *dims;     /* by node: its dimensions that the steps move; 0: it is not stepped */
+    bool     *windowed; /* by node: several of its points are read for one of a reader */
+    bool     *stored;   /* by node: it is stepped, and not inlined */
     bool      any_window, no_windows;
     int64_t   lanes; /* of the piece */
 } Steps;
 
-/* ---- Which stages ----------------------------------------------------------------------- */
+/* ---- Which nodes ----------------------------------------------------------------------- */
 
-/* Is the edge's reader at one of the steps: the sum itself, or a stepped stage? */
+/* Is the edge's reader at one of the steps: the sum itself, or a stepped node? */
 static bool is_reader(const Steps *p, int consumer, int update)
 {
     return consumer == p->sum ? update == p->update : consumer >= 0 && p->dims[consumer];
@@ -32,21 +32,21 @@ static bool is_reader(const Steps *p, int consumer, int update)
 static uint32_t movers_of(const Steps *p, const Edge *e, int k)
 {
     const Graph *g = p->d->graph;
-    return def_movers(g->pipeline, g->stages[e->consumer].func, e->update, g->stages[e->producer].func, k);
+    return def_movers(g->pipeline, g->nodes[e->consumer].func, e->update, g->nodes[e->producer].func, k);
 }
 
 static void meet_edge(Steps *p, const Edge *e)
 {
-    const Stage *st = &p->d->graph->stages[e->producer];
-    for (int k = 0; k < st->rank; k++) {
+    const GraphNode *node = &p->d->graph->nodes[e->producer];
+    for (int k = 0; k < node->rank; k++) {
         const uint32_t by = movers_of(p, e, k), free = (1u << KN_MAX_RANK) - 1;
         const bool     at_step = e->consumer == p->sum
                                      ? !(by & free) && by && !(by & (by - 1)) && !(by & MOVED_BY_DATA)
-                                     : e->reach[k].var >= 0 && p->dims[e->consumer] & 1u << e->reach[k].var;
+                                     : e->access[k].var >= 0 && p->dims[e->consumer] & 1u << e->access[k].var;
         if (at_step)
             p->dims[e->producer] |= 1u << k;
         else
-            p->windowed[e->producer] |= (by & free) && ((by & ~free) || e->reach[k].lo != e->reach[k].hi);
+            p->windowed[e->producer] |= (by & free) && ((by & ~free) || e->access[k].lo != e->access[k].hi);
     }
     p->windowed[e->producer] |= e->consumer != p->sum && !p->stored[e->consumer] && p->windowed[e->consumer];
 }
@@ -54,15 +54,15 @@ static void meet_edge(Steps *p, const Edge *e)
 /* Operations at a point, with what is inlined and with sums that could be beside it in registers. */
 static double inlined_ops(const Draft *d, int s)
 {
-    const Stage *st  = &d->graph->stages[s];
-    double       ops = 0;
-    for (int k = 0; k < st->def_count; k++)
-        ops += st->defs[k].ops * st->defs[k].steps;
-    for (int i = 0; i < st->in_count; i++)
-        if (d->choices[st->in[i]->producer].where == WHERE_INLINE)
-            ops += st->in[i]->accesses * inlined_ops(d, st->in[i]->producer);
+    const GraphNode *node = &d->graph->nodes[s];
+    double           ops  = 0;
+    for (int k = 0; k < node->def_count; k++)
+        ops += node->defs[k].ops * node->defs[k].steps;
+    for (int i = 0; i < node->in_count; i++)
+        if (d->choices[node->in[i]->producer].where == WHERE_INLINE)
+            ops += node->in[i]->accesses * inlined_ops(d, node->in[i]->producer);
         else
-            ops += st->in[i]->pointwise && d->graph->stages[st->in[i]->producer].kind == STAGE_REDUCTION;
+            ops += node->in[i]->pointwise && d->graph->nodes[node->in[i]->producer].kind == NODE_REDUCTION;
     return ops;
 }
 
@@ -82,39 +82,39 @@ static bool leads_others(const Draft *d, int s)
     return any;
 }
 
-/* A stage that is read at single steps, by the sum and other stepped stages only. */
+/* A node that is read at single steps, by the sum and other stepped nodes only. */
 static void meet_stage(Steps *p, int s)
 {
-    const Draft *d  = p->d;
-    const Stage *st = &d->graph->stages[s];
-    if (!is_defined(st) || st->is_output || !st->rank || (st->kind != STAGE_PURE && st->kind != STAGE_REDUCTION) ||
-        leads_others(d, s))
+    const Draft     *d    = p->d;
+    const GraphNode *node = &d->graph->nodes[s];
+    if (!is_defined(node) || node->is_output || !node->rank ||
+        (node->kind != NODE_PURE && node->kind != NODE_REDUCTION) || leads_others(d, s))
         return;
     for (size_t i = 0; i < d->facts[s].readers.count; i++) {
         const TextReader *r = &d->facts[s].readers.at[i];
         if (!is_reader(p, d->graph->of_func[r->func->id], r->update))
             return;
     }
-    for (int i = 0; i < st->out_count; i++)
-        meet_edge(p, st->out[i]);
+    for (int i = 0; i < node->out_count; i++)
+        meet_edge(p, node->out[i]);
     if ((p->no_windows && p->windowed[s]) ||
-        p->dims[s] == (1u << st->rank) - 1) /* a table of the steps alone is for all points */
+        p->dims[s] == (1u << node->rank) - 1) /* a table of the steps alone is for all points */
         p->dims[s] = 0;
     p->stored[s] = is_best_stored(p, s);
 }
 
-/* Are pieces large enough for the windows: is no stepped stage computed much more often than once? */
+/* Are pieces large enough for the windows: is no stepped node computed much more often than once? */
 static bool windows_fit(const Steps *p, Arena *scratch)
 {
-    const Graph *g     = p->d->graph;
-    const size_t n     = (size_t)g->stage_count;
-    bool        *given = ARENA_ARRAY(scratch, bool, n), *member = ARENA_ARRAY(scratch, bool, n);
-    Box         *boxes    = ARENA_ARRAY(scratch, Box, n);
-    const Stage *head     = &g->stages[p->head];
-    Box          piece    = head->box;
-    const int    sizes[2] = { (int)p->lanes, HIGH };
+    const Graph     *g     = p->d->graph;
+    const size_t     n     = (size_t)g->node_count;
+    bool            *given = ARENA_ARRAY(scratch, bool, n), *member = ARENA_ARRAY(scratch, bool, n);
+    Box             *boxes    = ARENA_ARRAY(scratch, Box, n);
+    const GraphNode *head     = &g->nodes[p->head];
+    Box              piece    = head->box;
+    const int        sizes[2] = { (int)p->lanes, HIGH };
     for (int k = 0; k < 2 && k < head->rank; k++) {
-        const int64_t extent = stage_extent(head, k), middle = piece.min[k] + extent / 2;
+        const int64_t extent = node_extent(head, k), middle = piece.min[k] + extent / 2;
         if (extent > sizes[k]) {
             piece.min[k] = middle;
             piece.max[k] = middle + sizes[k] - 1;
@@ -128,8 +128,8 @@ static bool windows_fit(const Steps *p, Arena *scratch)
     graph_regions(g, given, member, boxes);
     const double pieces = (double)box_points(&head->box, head->rank) / (double)box_points(&piece, head->rank);
     for (int s = 0; s < p->sum; s++)
-        if (p->stored[s] && (double)box_points(&boxes[s], g->stages[s].rank) * pieces >
-                                MOST_AGAIN * (double)box_points(&g->stages[s].box, g->stages[s].rank))
+        if (p->stored[s] && (double)box_points(&boxes[s], g->nodes[s].rank) * pieces >
+                                MOST_AGAIN * (double)box_points(&g->nodes[s].box, g->nodes[s].rank))
             return false;
     return true;
 }
@@ -146,17 +146,17 @@ static void choose_stored(Steps *p)
 
 /* [steps], rows, other dimensions, vectors along the first; *row is the loop over rows, or else the last one around a
  * row. */
-static const Nest *sum_nest(const Steps *p, int *row)
+static const MemberNest *sum_nest(const Steps *p, int *row)
 {
-    const Stage *st    = &p->d->graph->stages[p->sum];
-    const int    steps = st->func->updates[p->update].rvar_count;
-    Nest        *n     = ARENA_NEW(p->d->graph->arena, Nest);
+    const GraphNode *node  = &p->d->graph->nodes[p->sum];
+    const int        steps = node->func->updates[p->update].rvar_count;
+    MemberNest      *n     = ARENA_NEW(p->d->graph->arena, MemberNest);
     for (int i = 0; i < steps; i++)
         n->loops[n->count++] = (GroupLoop){ .dim = STEP_DIM + i, .step = 1 };
-    if (st->rank > 1)
+    if (node->rank > 1)
         n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = 1 };
     *row = n->count - 1;
-    for (int k = st->rank - 1; k >= 2; k--)
+    for (int k = node->rank - 1; k >= 2; k--)
         n->loops[n->count++] = (GroupLoop){ .dim = k, .step = 1 };
     n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
     return n;
@@ -165,16 +165,16 @@ static const Nest *sum_nest(const Steps *p, int *row)
 /* Pieces of HIGH rows and the lanes of the piece, one inside the other; then rows and all else. */
 static void cut_pieces(const Steps *p)
 {
-    const Stage *st = &p->d->graph->stages[p->head];
-    Group       *gr = &p->d->groups[p->d->choices[p->head].group];
-    gr->loop_count  = 0;
-    if (st->rank > 1)
+    const GraphNode *node = &p->d->graph->nodes[p->head];
+    Group           *gr   = &p->d->groups[p->d->choices[p->head].group];
+    gr->loop_count        = 0;
+    if (node->rank > 1)
         gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = HIGH, .parallel = true };
     const int piece             = gr->loop_count;
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
-    for (int k = 1; k < st->rank; k++)
+    for (int k = 1; k < node->rank; k++)
         gr->loops[gr->loop_count++] = (GroupLoop){ .dim = k, .step = 1 };
-    for (int s = 0; s < p->d->graph->stage_count; s++) {
+    for (int s = 0; s < p->d->graph->node_count; s++) {
         Choice *c = &p->d->choices[s];
         if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && s != p->head)
             c->compute = c->store = piece;
@@ -197,7 +197,7 @@ static int planes_inside(const Steps *p)
         first--;
     memmove(&gr->loops[first + 1], &gr->loops[first], sizeof *gr->loops * (size_t)(at - first));
     gr->loops[first] = vector;
-    for (int s = 0; s < p->d->graph->stage_count; s++) {
+    for (int s = 0; s < p->d->graph->node_count; s++) {
         Choice *c = &p->d->choices[s];
         if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && c->compute >= first && first > 0 &&
             at > first)
@@ -213,14 +213,14 @@ static void place_stepped(const Steps *p, int s, int row)
     Draft    *d      = p->d;
     Choice   *c      = &d->choices[s];
     bool      own    = true;
-    const int last   = d->graph->stages[p->sum].func->updates[p->update].rvar_count - 1;
+    const int last   = d->graph->nodes[p->sum].func->updates[p->update].rvar_count - 1;
     const int reader = final_reader(d, s, &own);
     const int lanes  = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
-    if (reader >= 0 && reader != p->sum && own && d->graph->stages[s].kind == STAGE_REDUCTION &&
+    if (reader >= 0 && reader != p->sum && own && d->graph->nodes[s].kind == NODE_REDUCTION &&
         d->choices[reader].nest) {
-        const Nest *n = d->choices[reader].nest;
-        c->at         = reader + 1;
-        c->compute = c->store = d->graph->stages[reader].rank - 1;
+        const MemberNest *n = d->choices[reader].nest;
+        c->at               = reader + 1;
+        c->compute = c->store = d->graph->nodes[reader].rank - 1;
         c->nest               = row_nest(d, s, n->loops[c->compute].step);
         return;
     }
@@ -239,7 +239,7 @@ static void make_steps(Steps *p)
     Choice *c = &d->choices[p->sum];
     if (p->any_window)
         cut_pieces(p);
-    c->compute = c->store = p->any_window ? (d->graph->stages[p->head].rank > 1) : planes_inside(p);
+    c->compute = c->store = p->any_window ? (d->graph->nodes[p->head].rank > 1) : planes_inside(p);
     c->nest               = sum_nest(p, &row);
     for (int s = p->sum; s-- > 0;)
         if (p->stored[s])
@@ -248,24 +248,25 @@ static void make_steps(Steps *p)
 
 static bool find_steps(Steps *p, int s)
 {
-    const Draft *d   = p->d;
-    const Stage *st  = &d->graph->stages[s];
-    bool         own = true;
-    p->sum           = s;
-    p->update = st->kind == STAGE_REDUCTION && !st->is_output && d->choices[s].where != WHERE_INLINE ? draft_main(d, s)
-                                                                                                     : NO_DEF;
-    if (p->update < 0 || st->defs[p->update + 1].steps < LEAST_STEPS || d->facts[s].defs[p->update + 1].bounding ||
+    const Draft     *d    = p->d;
+    const GraphNode *node = &d->graph->nodes[s];
+    bool             own  = true;
+    p->sum                = s;
+    p->update             = node->kind == NODE_REDUCTION && !node->is_output && d->choices[s].where != WHERE_INLINE
+                                ? draft_main(d, s)
+                                : NO_DEF;
+    if (p->update < 0 || node->defs[p->update + 1].steps < LEAST_STEPS || d->facts[s].defs[p->update + 1].bounding ||
         d->choices[s].nest)
         return false;
     p->head = final_reader(d, s, &own);
-    if (p->head < 0 || d->choices[p->head].where != WHERE_ROOT || d->graph->stages[p->head].kind != STAGE_PURE ||
+    if (p->head < 0 || d->choices[p->head].where != WHERE_ROOT || d->graph->nodes[p->head].kind != NODE_PURE ||
         !d->groups[d->choices[p->head].group].loop_count || !draft_may_join(d, s, d->choices[p->head].group))
         return false;
     return true;
 }
 
-/* Finds the stepped stages, and the width of a piece. */
-static bool meet_stages(Steps *p)
+/* Finds the stepped nodes, and the width of a piece. */
+static bool meet_nodes(Steps *p)
 {
     const Draft *d     = p->d;
     const int    lanes = draft_lanes(d, p->sum);
@@ -282,25 +283,25 @@ static bool meet_stages(Steps *p)
         p->any_window |= p->stored[s] && p->windowed[s];
     }
     p->lanes = p->any_window ? (int64_t)lanes * WIDE : lanes;
-    while (p->lanes > lanes && p->lanes > stage_extent(&d->graph->stages[p->sum], 0))
+    while (p->lanes > lanes && p->lanes > node_extent(&d->graph->nodes[p->sum], 0))
         p->lanes /= 2;
     return any;
 }
 
-void finish_steps(Draft *d)
+void choose_step_producers(Draft *d)
 {
-    for (int s = d->graph->stage_count; s-- > 0;) {
+    for (int s = d->graph->node_count; s-- > 0;) {
         Arena scratch;
         scratch_begin(&scratch, d->graph->pipeline->cx);
-        const size_t n   = (size_t)d->graph->stage_count;
+        const size_t n   = (size_t)d->graph->node_count;
         Steps        p   = { .d        = d,
                              .dims     = ARENA_ARRAY(&scratch, uint32_t, n),
                              .windowed = ARENA_ARRAY(&scratch, bool, n),
                              .stored   = ARENA_ARRAY(&scratch, bool, n) };
-        bool         any = find_steps(&p, s) && meet_stages(&p);
+        bool         any = find_steps(&p, s) && meet_nodes(&p);
         if (any && p.any_window && !windows_fit(&p, &scratch)) {
             p.no_windows = true;
-            any          = meet_stages(&p);
+            any          = meet_nodes(&p);
         }
         if (any)
             make_steps(&p);

@@ -9,8 +9,8 @@
  *
  * What may be separated is what plan/separate.c says, for the reduction variable i that goes with x: in all factors
  * that are over another reduction variable, i and x stand in sums a*x + c*i only, with the same a and c. */
-#include "schedulers/draft_parts.h"
-#include "schedulers/special_parts.h"
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
 
 enum { LEAST_SIDE = 3, MOST_STEPS = 64 /* that are written out: plan/expand.c */, MOST_VISITS = 2000, TERM_OPS = 2 };
 
@@ -108,13 +108,13 @@ static bool may_part(const Draft *d, const Func *f, int rvar)
 
 /* ---- Where it is ------------------------------------------------------------------------ */
 
-/* The stage at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that
+/* The node at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that
  * reads s; -1: there is none. */
 static int row_reader(const Draft *d, int s)
 {
     do {
-        const StageFacts *facts = &d->facts[s];
-        if (facts->readers.count != 1 || facts->readers.at[0].update >= 0 || d->graph->stages[s].out_count != 1)
+        const FuncFacts *facts = &d->facts[s];
+        if (facts->readers.count != 1 || facts->readers.at[0].update >= 0 || d->graph->nodes[s].out_count != 1)
             return -1;
         s = d->graph->of_func[facts->readers.at[0].func->id];
     } while (s >= 0 && d->choices[s].where == WHERE_INLINE);
@@ -130,16 +130,16 @@ static bool has_rows(const Draft *d, int s, int reader)
     bool has = draft_row_loop(&scratch, d, reader, &level) != NULL;
     scratch_end(&scratch);
     for (int p = 0; has && p < s; p++)
-        has = d->choices[p].where != WHERE_INSIDE || draft_host(d, p) != reader || d->choices[p].compute <= level;
+        has = d->choices[p].where != WHERE_INSIDE || draft_loop_owner(d, p) != reader || d->choices[p].compute <= level;
     return has;
 }
 
 static bool is_separable(const Draft *d, int s, int rvar)
 {
-    const Func   *f = d->graph->stages[s].func;
+    const Func   *f = d->graph->nodes[s].func;
     const Update *u = f->updates;
     int64_t       steps, others = 1;
-    if (d->graph->stages[s].kind != STAGE_REDUCTION || d->graph->stages[s].is_output || f->rank < 2 ||
+    if (d->graph->nodes[s].kind != NODE_REDUCTION || d->graph->nodes[s].is_output || f->rank < 2 ||
         f->update_count != 1 || u->rvar_count < 2 || u->where || rvar < 0 || rvar >= u->rvar_count ||
         d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d->graph->pipeline, f, u))
         return false;
@@ -156,14 +156,14 @@ static bool is_separable(const Draft *d, int s, int rvar)
            name_is_free(d->graph->pipeline, f->name, ".separate.sum");
 }
 
-bool separate_apply(const Draft *d, int s)
+bool separate_applies(const Draft *d, int s)
 {
     const int reader = row_reader(d, s);
-    if (d->choices[s].where != WHERE_INLINE || reader < 0 || d->graph->stages[reader].kind != STAGE_PURE ||
-        d->specials[reader].form != SPECIAL_NONE ||
+    if (d->choices[s].where != WHERE_INLINE || reader < 0 || d->graph->nodes[reader].kind != NODE_PURE ||
+        d->patterns[reader].kind != PATTERN_NONE ||
         (d->choices[reader].where != WHERE_ROOT && d->choices[reader].where != WHERE_INSIDE))
         return false;
-    return is_separable(d, s, d->specials[s].rvar) && has_rows(d, s, reader);
+    return is_separable(d, s, d->patterns[s].rvar) && has_rows(d, s, reader);
 }
 
 /* The reader of the sums that is best stored: the first that is not inlined, or that others read at other points than
@@ -171,28 +171,29 @@ bool separate_apply(const Draft *d, int s)
 static int stored_reader(const Draft *d, int s)
 {
     for (;;) {
-        const Stage *st = &d->graph->stages[s];
-        if (st->out_count != 1 || st->out[0]->update >= 0 || !st->out[0]->pointwise || d->facts[s].readers.count != 1)
+        const GraphNode *node = &d->graph->nodes[s];
+        if (node->out_count != 1 || node->out[0]->update >= 0 || !node->out[0]->pointwise ||
+            d->facts[s].readers.count != 1)
             return -1;
-        s                   = st->out[0]->consumer;
-        const Stage *reader = &d->graph->stages[s];
+        s                       = node->out[0]->consumer;
+        const GraphNode *reader = &d->graph->nodes[s];
         if (d->choices[s].where != WHERE_INLINE || reader->out_count != 1 || !reader->out[0]->pointwise)
-            return reader->kind == STAGE_PURE ? s : -1;
+            return reader->kind == NODE_PURE ? s : -1;
     }
 }
 
-void separate_begin(Draft *d, int s, const Machine *m)
+void separate_choose(Draft *d, int s, const Machine *m)
 {
     (void)m;
-    const Func *f = d->graph->stages[s].func;
+    const Func *f = d->graph->nodes[s].func;
     if (f->kind != FUNC_DEFINED || f->update_count != 1 || stored_reader(d, s) < 0)
         return;
     for (int k = 0; k < f->updates[0].rvar_count; k++)
         if (is_separable(d, s, k)) {
-            const Special had = d->specials[s];
-            d->specials[s]    = (Special){ .form = SPECIAL_SEPARATE, .rvar = k };
+            const Pattern had = d->patterns[s];
+            d->patterns[s]    = (Pattern){ .kind = PATTERN_SEPARATE, .rvar = k };
             if (!draft_may_inline(d, s)) {
-                d->specials[s] = had;
+                d->patterns[s] = had;
                 return;
             }
             d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
@@ -204,23 +205,23 @@ void separate_begin(Draft *d, int s, const Machine *m)
 
 void separate_print(Text *out, const Draft *d, int s)
 {
-    const Func *f      = d->graph->stages[s].func;
+    const Func *f      = d->graph->nodes[s].func;
     const int   reader = row_reader(d, s);
     int         level;
     text_printf(
         out, "%s.inline()\n%s.update(0).separate(%s).compute_at(%s, %s).vectorize(%s, %d)\n%s.separate.sum.inline()\n",
-        f->name, f->name, f->updates[0].rvars[d->specials[s].rvar].name, d->graph->stages[reader].func->name,
+        f->name, f->name, f->updates[0].rvars[d->patterns[s].rvar].name, d->graph->nodes[reader].func->name,
         draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
 }
 
 /* (m + n) / (m * n) of the terms, each a product with a constant, because the steps are written out, and a sum */
-double separate_share(const Draft *d, int s)
+double separate_work_share(const Draft *d, int s)
 {
-    const Func *f = d->graph->stages[s].func;
-    if (f->update_count != 1 || d->specials[s].rvar < 0 || d->specials[s].rvar >= f->updates[0].rvar_count)
+    const Func *f = d->graph->nodes[s].func;
+    if (f->update_count != 1 || d->patterns[s].rvar < 0 || d->patterns[s].rvar >= f->updates[0].rvar_count)
         return 1;
-    const Work  *work = &d->graph->stages[s].defs[1];
-    const double side = (double)work->extents[d->specials[s].rvar];
+    const Work  *work = &d->graph->nodes[s].defs[1];
+    const double side = (double)work->extents[d->patterns[s].rvar];
     const double term = work->ops > TERM_OPS ? TERM_OPS / work->ops : 1;
     return side > 0 && work->steps > side ? term * (side + work->steps / side) / work->steps : 1;
 }

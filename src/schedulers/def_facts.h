@@ -2,21 +2,21 @@
  *
  * They are those that plan/order.c asks, of the pipeline as it was written: inlining can only make more legal, never
  * less. */
-#ifndef KILN_SCHEDULERS_DEFS_H
-#define KILN_SCHEDULERS_DEFS_H
+#ifndef KILN_SCHEDULERS_DEF_FACTS_H
+#define KILN_SCHEDULERS_DEF_FACTS_H
 
 #include "pipeline/pipeline.h"
 
 typedef struct DefFacts {
-    uint32_t free;        /* bit d: dimension d has a loop */
-    uint32_t bounding;    /* bit d: the bounds of a reduction variable are over the free variable of d; its loop stays
-                             outside, and is no vector */
-    bool other_points;    /* it reads other points of its own function: reduction loops stay outside all others */
-    bool own_place;       /* all it reads of its own function is the place that it writes */
-    bool bounds_read;     /* the bounds of its reduction variables read functions: these are not computed inside its
-                             reduction loops */
-    int64_t steps;        /* of the reduction, 1 without one; 0: not a constant, or very many */
-    int     nodes, depth; /* of its expressions: distinct nodes, the deepest */
+    uint32_t free;     /* bit d: dimension d has a loop */
+    uint32_t bounding; /* bit d: the bounds of a reduction variable are over the free variable of d; its loop stays
+                          outside, and is no vector */
+    bool other_points; /* it reads other points of its own function: reduction loops stay outside all others */
+    bool own_place;    /* all it reads of its own function is the place that it writes */
+    bool bounds_read;  /* the bounds of its reduction variables read functions: these are not computed inside its
+                          reduction loops */
+    int64_t steps;     /* of the reduction, 1 without one; 0: not a constant, or very many */
+    int     expr_nodes, depth; /* of its expressions: distinct nodes, the deepest */
 } DefFacts;
 
 /* The steps of one reduction variable; 0: not a constant, or very many. */
@@ -36,14 +36,14 @@ typedef struct TextReader {
 } TextReader;
 
 /* Of a function. An input and C code have no definitions. */
-typedef struct StageFacts {
+typedef struct FuncFacts {
     VEC(TextReader) readers; /* those that an output needs */
     DefFacts *defs;          /* [0] the pure one, then the updates */
     bool expands; /* may be inlined: a pure definition, or updates of 64 steps at most that read and write nothing but
                      their own point (plan/expand.c) */
-} StageFacts;
+} FuncFacts;
 
 /* Of all functions of the pipeline, by Func.id. */
-StageFacts *func_facts(kn_pipeline *p, Arena *arena);
+FuncFacts *func_facts(kn_pipeline *p, Arena *arena);
 
 #endif
