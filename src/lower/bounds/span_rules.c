@@ -34,9 +34,12 @@ static Interval operand(SpanEnv *sp, const Expr *e)
     return (Interval){ expr_end(sp->lw->simplifier, s.min, r.lo), expr_end(sp->lw->simplifier, s.max, r.hi) };
 }
 
-/* The end of a span: a number that no coordinate can have, or the last of a type, is no bound. */
+/* The end of a span: a number that no coordinate can have, or the last of a type, is no bound. Of an end that no
+ * expression says, the bound is the number that it cannot pass. */
 static const Expr *span_end(Lower *lw, kn_type type, End a, Wide unbounded)
 {
+    if (!end_is_known(a))
+        a = end_number(unbounded <= 0 ? a.least : a.most);
     const Wide beyond = type == KN_I32 ? (unbounded < 0 ? -MOST_COORDINATE : MOST_COORDINATE) : unbounded;
     const bool wide   = type_bits(type) >= 32 && end_is_number(a);
     if (wide && (unbounded <= 0 ? a.least <= beyond : a.least >= beyond))
