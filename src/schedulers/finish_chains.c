@@ -82,10 +82,10 @@ static const Nest *rows_nest(const Draft *d, int s)
     const Choice *c     = &d->choices[s];
     const int     lanes = c->lanes ? c->lanes : draft_lanes(d, s);
     Nest         *n     = ARENA_NEW(d->graph->arena, Nest);
-    *n                  = (Nest){
-                         .count = 3,
-                         .loops = { { .dim = 1, .step = ROWS }, { .dim = 1, .step = 1 }, { .dim = 0, .step = lanes, .vector = true } }
-    };
+    *n                  = (Nest){ .count = 3 };
+    n->loops[0]         = (GroupLoop){ .dim = 1, .step = ROWS };
+    n->loops[1]         = (GroupLoop){ .dim = 1, .step = 1 };
+    n->loops[2]         = (GroupLoop){ .dim = 0, .step = lanes, .vector = true };
     return n;
 }
 

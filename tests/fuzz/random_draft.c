@@ -93,6 +93,15 @@ static void draw_copies(Choices *c, Draft *d, Arena *arena)
     d->copies = copies;
 }
 
+/* Choice.at: most often the first consumer, or nothing said. */
+static int draw_at(Choices *c, const Draft *d, const Stage *st)
+{
+    if (choose(c, 2))
+        return 0;
+    return choose(c, 4) && st->out_count ? st->out[0]->consumer + 1
+                                         : (int)choose(c, (uint32_t)d->graph->stage_count + 2) - 1;
+}
+
 static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
 {
     const Stage *st   = &d->graph->stages[s];
@@ -104,19 +113,16 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
     } else if (what < 8 && d->group_count) {
         const int group = choose(c, 3) && st->out_count ? d->choices[st->out[0]->consumer].group
                                                         : (int)choose(c, (uint32_t)d->group_count);
-        d->choices[s] =
-            (Choice){ .where   = WHERE_INSIDE,
-                      .group   = group < 0 ? 0 : group,
-                      .compute = (int)choose(c, 8) - 1,
-                      .store   = (int)choose(c, 8) - 1,
-                      .lanes   = choose(c, 2) ? 1 << choose(c, 7) : 0,
-                      .even    = choose(c, 3) ? 0 : (int)choose(c, 5),
-                      .at      = choose(c, 2)                    ? 0
-                                 : choose(c, 4) && st->out_count ? st->out[0]->consumer + 1
-                                                                 : (int)choose(c, (uint32_t)d->graph->stage_count + 2) - 1,
-                      .chain   = choose(c, 2),
-                      .nest    = choose(c, 2) ? draw_nest(c, st, arena) : NULL,
-                      .memory  = draw_order(c, arena, st->rank) };
+        d->choices[s]   = (Choice){ .where   = WHERE_INSIDE,
+                                    .group   = group < 0 ? 0 : group,
+                                    .compute = (int)choose(c, 8) - 1,
+                                    .store   = (int)choose(c, 8) - 1,
+                                    .lanes   = choose(c, 2) ? 1 << choose(c, 7) : 0,
+                                    .even    = choose(c, 3) ? 0 : (int)choose(c, 5),
+                                    .at      = draw_at(c, d, st),
+                                    .chain   = choose(c, 2),
+                                    .nest    = choose(c, 2) ? draw_nest(c, st, arena) : NULL,
+                                    .memory  = draw_order(c, arena, st->rank) };
     } else if (what == 8) {
         d->choices[s] = (Choice){ .where = WHERE_DEFAULT };
     } else {
