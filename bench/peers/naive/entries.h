@@ -6,7 +6,8 @@
 
 #define NAIVE_APPS(ROW)                                                                                                \
     ROW(blur)                                                                                                          \
-    ROW(unsharp) ROW(harris) ROW(stencil_chain) ROW(max_filter) ROW(bilateral_grid) ROW(camera_pipe) ROW(interpolate)  \
+    ROW(unsharp)                                                                                                       \
+    ROW(harris) ROW(stencil_chain) ROW(max_filter) ROW(bilateral_grid) ROW(camera_pipe) ROW(interpolate)               \
         ROW(local_laplacian) ROW(lens_blur) ROW(nl_means) ROW(iir_blur) ROW(hist) ROW(conv_layer) ROW(mat_mul)
 
 #define DECLARE(app) void naive_##app(PeerCall *call);
