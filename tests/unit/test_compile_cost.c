@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "codegen/codegen.h"
+#include "codegen/backend.h"
 #include "lower/late.h"
 #include "lower/lower.h"
 #include "steps.h"
