@@ -1,7 +1,7 @@
 /* The order of an update's steps: what its loops may do without changing a result.
  *
  * The language runs an update step by step over its reduction variables, in lexicographic order, and at every point of
- * the free variables at once. The points of one step do not see each other (pipeline/finish.c). So loops over free
+ * the free variables at once. The points of one step do not see each other (pipeline/check.c). So loops over free
  * variables may be nested in any order, and run at once; and, with S the set of places that the update reads of its own
  * function:
  *

@@ -1,8 +1,9 @@
 /* Scans: vectors across the recursion, strips of them in parallel, all definitions of a strip while it is in cache.
  *
- *     rows.stage(wide).compute_root().split(y, yo, yi, 32).split(yi, ym, yu, 4, tail: guard).split(x, xo, xi,
- *     16).reorder(yu, xi, ym, xo, yo, c).parallel(yo).vectorize(xi).unroll(yu) rows.compute_at(rows.stage,
- *     yo).reorder_storage(y, x, c).reorder(y, x, c).vectorize(y, 32) rows.update(0).reorder(y, i, c).vectorize(y, 32)
+ *     rows.stage(wide).compute_root().split(y, yo, yi, 32).split(yi, ym, yu, 4, tail: guard).split(x, xo, xi, 16)
+ *         .reorder(yu, xi, ym, xo, yo, c).parallel(yo).vectorize(xi).unroll(yu)
+ *     rows.compute_at(rows.stage, yo).reorder_storage(y, x, c).reorder(y, x, c).vectorize(y, 32)
+ *     rows.update(0).reorder(y, i, c).vectorize(y, 32)
  *
  * A strip is taken from its place by a copy for all readers, or by the one reader itself if it reads each point once
  * (the host). Vectors are along the first dimension that no update goes through step by step: `across`. Where that is

@@ -208,7 +208,7 @@ const char *kn_schedule_name(const kn_pipeline *p, int index)
     return index < 0 || index >= kn_schedule_count(p) ? NULL : p->schedules.at[index]->name;
 }
 
-bool pipeline_finish(kn_pipeline *p)
+bool pipeline_check(kn_pipeline *p)
 {
     if (!order_functions(p) || !check_self_references(p))
         return false;

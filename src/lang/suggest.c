@@ -3,25 +3,25 @@
 
 /* ---- Coordinates without arguments ------------------------------------------------------ */
 
-typedef struct Coordinates {
+typedef struct UnboundNames {
     Elab       *el;
     const char *names[KN_MAX_RANK];
     int         count;
-} Coordinates;
+} UnboundNames;
 
 static bool is_unknown(Elab *el, const Env *env, const char *name)
 {
-    Value v;
+    ElabValue v;
     return !is_known(env, name) && kn_type_from_name(name) == KN_NONE && !builtin_constant(el, name, &v) &&
            !builtin_find(name);
 }
 
-static void add_coordinate(Coordinates *c, const Env *env, const char *name, bool in_call)
+static void add_coordinate(UnboundNames *c, const Env *env, const char *name, bool in_call)
 {
     for (int i = 0; i < c->count; i++)
         if (c->names[i] == name)
             return;
-    if (c->count < KN_MAX_RANK && is_unknown(c->el, env, name) && (in_call || !name_meant(c->el, env, name)))
+    if (c->count < KN_MAX_RANK && is_unknown(c->el, env, name) && (in_call || !suggest_name(c->el, env, name)))
         c->names[c->count++] = name;
 }
 
@@ -34,7 +34,7 @@ static const Env *bind(Elab *el, const Env *env, const char *const *names, int c
 }
 
 /* The unknown names in `a`: all that are among the arguments of a function, elsewhere those that are no slip. */
-static void find_coordinates(Coordinates *c, const Env *env, const Ast *a, bool in_call)
+static void find_coordinates(UnboundNames *c, const Env *env, const Ast *a, bool in_call)
 {
     if (a->kind == AST_NAME)
         add_coordinate(c, env, a->name, in_call);
@@ -52,10 +52,10 @@ static void find_coordinates(Coordinates *c, const Env *env, const Ast *a, bool 
         find_coordinates(c, env, a->kids[i], in_call);
 }
 
-const char *coordinates_meant(Elab *el, const Env *env, const Ast *value)
+const char *suggest_coordinates(Elab *el, const Env *env, const Ast *value)
 {
-    Coordinates c = { .el = el };
-    Text        list;
+    UnboundNames c = { .el = el };
+    Text         list;
     text_init(&list, el->arena);
     if (!el->lost)
         find_coordinates(&c, env, value, false);
@@ -81,7 +81,7 @@ static void find_unknown_now(const Expr *e, void *user)
                      e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT;
 }
 
-bool known_now(Elab *el, Value v)
+bool known_now(Elab *el, ElabValue v)
 {
     bool unknown = false;
     if (v.kind == VAL_EXPR)
@@ -89,7 +89,7 @@ bool known_now(Elab *el, Value v)
     return !unknown;
 }
 
-const char *number_meant(Elab *el, const char *name, Loc value)
+const char *suggest_function(Elab *el, const char *name, Loc value)
 {
     return arena_printf(el->arena,
                         "a number that follows from sizes, parameters or data is a function without arguments: "
@@ -99,7 +99,7 @@ const char *number_meant(Elab *el, const char *name, Loc value)
 
 /* ---- Formulas --------------------------------------------------------------------------- */
 
-const char *formula_meant(Elab *el, const Entry *t)
+const char *suggest_formula(Elab *el, const Entry *t)
 {
     const Item *it = t->item, *last = it->count ? it->body[it->count - 1] : NULL;
     if (!last || last->kind != ITEM_RETURN || last->target)
