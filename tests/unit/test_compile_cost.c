@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "check.h"
-#include "codegen/codegen.h"
-#include "lower/late.h"
+#include "codegen/backend.h"
+#include "lower/passes/pass_tools.h"
 #include "lower/lower.h"
 #include "steps.h"
 
