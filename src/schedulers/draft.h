@@ -9,12 +9,15 @@
  * with other numbers.
  *
  * Micro choices (micro_kernels.c makes them for all schedulers; all zero is a member with the loops of the default
- * schedule, inside the head's): nest        a member may have loops of its own, reduction variables among them: a tile
- * of a sum in registers, with the loops over its steps outside at          a member may be computed inside the loops of
- * another member instead of the head's: inside the steps of a sum, or beside the vectors of a row memory      a node
- * may lie in memory in another order of dimensions, so that what is read as a vector is dense copies      a node or an
- * input may be copied in the order of its use for one reader, as a whole or for each piece prefetched     a large input
- * may be asked for some rows before they are read */
+ * schedule, inside the head's):
+ *     nest        a member may have loops of its own, reduction variables among them: a tile of a sum in registers,
+ *                 with the loops over its steps outside
+ *     at          a member may be computed inside the loops of another member instead of the head's: inside the steps
+ *                 of a sum, or beside the vectors of a row
+ *     memory      a node may lie in memory in another order of dimensions, so that what is read as a vector is dense
+ *     copies      a node or an input may be copied in the order of its use for one reader, as a whole or for each
+ *                 piece
+ *     prefetched     a large input may be asked for some rows before they are read */
 #ifndef KILN_SCHEDULERS_DRAFT_H
 #define KILN_SCHEDULERS_DRAFT_H
 
