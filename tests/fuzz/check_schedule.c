@@ -205,21 +205,48 @@ static Verdict check_gaps(Check *k)
     return PROGRAM_PASSED;
 }
 
+/* Boxes found by rules may be larger than those found for numbers. kn_run interprets then. */
+static bool asks_for_more(kn_status status, const char *text)
+{
+    return (status == KN_ERROR_ARGUMENT && strstr(text, "promises with `bound`")) ||
+           (status == KN_ERROR_BOUNDS && (strstr(text, "is needed") || strstr(text, "(2^")));
+}
+
+static Verdict check_values(Check *k)
+{
+    const Verdict verdict = compare(&k->other, k->reference, "value");
+    return verdict == PROGRAM_PASSED ? check_gaps(k) : verdict;
+}
+
 /* The other run has ended with `status`: is it right? */
 static Verdict check_outcome(Check *k, kn_status status, const char *kind)
 {
-    const char *text    = status ? kn_error_text(k->s->cx) : "";
-    const bool  promise = status == KN_ERROR_ARGUMENT && strstr(text, "promises with `bound`");
-    if (promise || (status == KN_ERROR_BOUNDS && (strstr(text, "is needed") || strstr(text, "(2^")))) {
-        k->report
-            ->asks_more++; /* boxes found by rules may be larger than those found for numbers; kn_run interprets then */
+    if (!status)
+        return check_values(k);
+    if (asks_for_more(status, kn_error_text(k->s->cx))) {
+        k->report->asks_more++;
         return PROGRAM_SKIPPED;
     }
     k->report->too_much += status == KN_ERROR_LIMIT;
-    if (status)
-        return judge(&k->report->report, k->s->cx, status, kind);
-    const Verdict verdict = compare(&k->other, k->reference, "value");
-    return verdict == PROGRAM_PASSED ? check_gaps(k) : verdict;
+    return judge(&k->report->report, k->s->cx, status, kind);
+}
+
+Verdict subject_call(Subject *s, int size, SubjectCode *code, void *user, const char *kind, ScheduleReport *report)
+{
+    Check       k     = { .s = s, .report = report };
+    const char *error = "";
+    begin_size(&k, size);
+    const kn_status status  = code(user, &k.other, &error);
+    const bool      more    = status && asks_for_more(status, error);
+    Verdict         verdict = status ? PROGRAM_SKIPPED : check_values(&k);
+    if (status && !more && status != KN_ERROR_LIMIT)
+        verdict = fail(&report->report, kind, "status %d: %s", (int)status, error);
+    else if (verdict == PROGRAM_FAILED)
+        report->report.kind = kind;
+    report->asks_more += more;
+    report->too_much += status == KN_ERROR_LIMIT;
+    end_size(&k);
+    return verdict;
 }
 
 /* Executes at one size. */

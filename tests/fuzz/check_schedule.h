@@ -53,6 +53,12 @@ typedef enum CheckParts { CHECK_EXECUTE = 1, CHECK_COMPILE = 2, CHECK_PRINT = 4,
  * -1: at all. Skipped: refused, or no size could be compared. */
 Verdict subject_check(Subject *s, const char *schedule, int only, unsigned parts, ScheduleReport *report);
 
+/* Code that is called by other means: runs it with these arguments, and says what it says of an error. */
+typedef kn_status SubjectCode(void *user, const Run *r, const char **error);
+
+/* Calls the code at one size and compares; `kind` names a failure. Skipped: it asks for more than the interpreter. */
+Verdict subject_call(Subject *s, int size, SubjectCode *code, void *user, const char *kind, ScheduleReport *report);
+
 /* Frees it; false, with a report, if memory is left. */
 bool subject_free(Subject *s, ScheduleReport *report);
 

@@ -22,8 +22,7 @@
 #include "families.h"
 #include "generate.h"
 #include "generate_schedule.h"
-#include "random_draft.h"
-#include "sizes.h"
+#include "seeds.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZES = 8, COMPILED_SIZES = 24, SCHEDULES = 4, DRAFTS = 2, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
+enum { SIZES = 8, COMPILED_SIZES = 24, COMPILE_EVERY = 25, PRINT_EVERY = 9, BATCH = 100 };
 #ifdef __SANITIZE_ADDRESS__
 static const double BUDGET = 20; /* seconds of a processor that making a schedule may take */
 #else
@@ -77,61 +76,7 @@ typedef struct Session {
     double      deadline;
 } Session;
 
-/* ---- The cases of a seed ------------------------------------------------------------------ */
-
-/* A stream of choices of its own for each purpose. */
-static Choices choices_for(uint64_t seed, uint64_t purpose)
-{
-    Choices c = { .seed = mix(seed * 2654435761u + 1 + (purpose << 48)) | 1 };
-    return c;
-}
-
-/* One program in eight is any program, the others are of the kinds of families.h. */
-static char *program_of(uint64_t seed)
-{
-    Choices c = choices_for(seed, 1);
-    return choose(&c, 8) == 0 ? generate_program(&c) : generate_family(&c);
-}
-
-static Subject *subject_of(const Session *session, uint64_t seed, const char *program, ScheduleReport *report)
-{
-    Choices c = choices_for(seed, 2);
-    return subject_new(program, &c, session->sizes - 1, report);
-}
-
-static int scheduler_total(void)
-{
-    int count = 0;
-    while (kn_scheduler_get(count).name)
-        count++;
-    return count;
-}
-
-/* What the scheduler of that number makes of it; NULL if it fails. */
-static char *made_schedule(const Subject *s, uint64_t seed, int scheduler)
-{
-    Choices    c = choices_for(seed, 100 + (uint64_t)scheduler);
-    char       machine[100];
-    const int  size  = (int)choose(&c, 2 * (uint32_t)s->count);
-    const Run *sizes = size < s->count ? &s->references[size] : NULL;
-    const int  l1 = 1 << choose(&c, 6), l2 = l1 << choose(&c, 6);
-    snprintf(machine, sizeof machine, "cores=%d, vector_bits=%d, l1=%dk, l2=%dk, l3=16M", 1 << choose(&c, 5),
-             128 << choose(&c, 3), l1, l2);
-    const char *text = kn_schedule_make(s->p, kn_scheduler_get(scheduler).name, machine, NULL,
-                                        sizes ? sizes->args : NULL, sizes ? sizes->count : 0);
-    return text ? strdup(text) : NULL;
-}
-
-/* Random ones come first, then those that are made, then drafts. */
-static char *schedule_of(const Subject *s, uint64_t seed, int number)
-{
-    if (number >= SCHEDULES && number < SCHEDULES + scheduler_total())
-        return made_schedule(s, seed, number - SCHEDULES);
-    Choices c = choices_for(seed, 3 + (uint64_t)number);
-    if (number >= SCHEDULES)
-        return random_draft(&c, s->p);
-    return generate_schedule(&c, s->p, s->reach);
-}
+/* ---- Cases ------------------------------------------------------------------------------- */
 
 /* What is checked of a schedule. */
 static unsigned parts_of(const Session *session, uint64_t seed, int number)
@@ -142,21 +87,6 @@ static unsigned parts_of(const Session *session, uint64_t seed, int number)
     return CHECK_EXECUTE | (at % COMPILE_EVERY == 0 ? CHECK_COMPILE : 0) | (at % PRINT_EVERY == 1 ? CHECK_PRINT : 0);
 }
 
-/* The comments of that size, the program, the schedule. */
-static void print_case(const Subject *s, const char *program, const char *schedule, int size)
-{
-    char *comments = size < s->count ? write_comments(&s->cases[size]) : NULL;
-    if (comments)
-        fputs(comments, stdout);
-    for (const char *line = program; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        if (!comments || strncmp(line, "//@", 3))
-            printf("%.*s\n", (int)strcspn(line, "\n"), line);
-    const bool block = schedule && !strncmp(schedule, "schedule", 8); /* what schedulers make is none yet */
-    if (schedule)
-        printf(block ? "%s" : "schedule {\n%s}\n", schedule);
-    free(comments);
-}
-
 /* "SEED.SCHEDULE.SIZE", the last two 0 if they are not there. */
 static void print_named(const Session *session, const char *name)
 {
@@ -165,7 +95,7 @@ static void print_named(const Session *session, const char *name)
     ScheduleReport     report;
     sscanf(name, "%llu.%d.%d", &seed, &number, &size);
     char    *program  = program_of(seed);
-    Subject *s        = subject_of(session, seed, program, &report);
+    Subject *s        = subject_of(seed, session->sizes, program, &report);
     char    *schedule = s->p && number >= 0 ? schedule_of(s, seed, number) : NULL;
     print_case(s, program, schedule, size);
     subject_free(s, &report);
@@ -265,12 +195,12 @@ static void run_seed(Session *session, uint64_t seed)
 {
     Shared    *shared = session->shared;
     const long failed = shared->tally.failed;
-    const int  end    = SCHEDULES + scheduler_total() + DRAFTS;
+    const int  end    = schedule_total();
     char       name[48], *program = program_of(seed);
     shared->seed     = seed;
     shared->schedule = -1;
     limit_time();
-    Subject *s = subject_of(session, seed, program, &shared->report);
+    Subject *s = subject_of(seed, session->sizes, program, &shared->report);
     snprintf(name, sizeof name, "case %llu.-1.0", (unsigned long long)seed);
     if (*shared->report.report.kind) {
         shared->tally.failed++;

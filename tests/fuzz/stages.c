@@ -1,6 +1,9 @@
 /* The C stages of random programs. See stages.h. */
 #include "stages.h"
 
+/* By these names C that Kiln has written finds them. */
+KN_API kn_stage blend, turn, row;
+
 /* An element of an i32 buffer: 0 outside, where the caller has broken its word (and then the value differs). */
 static int32_t *element(const kn_buffer *b, int32_t x, int32_t y)
 {
@@ -34,8 +37,8 @@ static int32_t combine(int32_t a, int32_t factor, int32_t b)
 }
 
 /* f(x-k, y) - 3 f(x+1, y+k), for 0 <= k. */
-static int blend(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
-                 kn_buffer *output, void *user)
+int blend(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output,
+          void *user)
 {
     const int32_t k = (int32_t)values[0].as.i;
     (void)input_count, (void)value_count, (void)user;
@@ -53,8 +56,8 @@ static int blend(bool query, kn_buffer *inputs, int input_count, const kn_scalar
 }
 
 /* f(y, x) + g(x, y). */
-static int turn(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
-                kn_buffer *output, void *user)
+int turn(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output,
+         void *user)
 {
     (void)input_count, (void)values, (void)value_count, (void)user;
     if (query) {
@@ -73,8 +76,8 @@ static int turn(bool query, kn_buffer *inputs, int input_count, const kn_scalar 
 }
 
 /* f(2x) + 5 f(2x+1). */
-static int row(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
-               kn_buffer *output, void *user)
+int row(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count, kn_buffer *output,
+        void *user)
 {
     (void)input_count, (void)values, (void)value_count, (void)user;
     if (query) {
