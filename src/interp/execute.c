@@ -32,8 +32,8 @@ void machine_mistake(Machine *m, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    context_bail(m->cx, KN_ERROR_PROGRAM,
-                 arena_printf(&m->cx->call, "%s; this is a mistake in Kiln: please report it", message));
+    context_bail_internal(m->cx, KN_ERROR_PROGRAM,
+                          arena_printf(&m->cx->call, "%s; this is a mistake in Kiln: please report it", message));
 }
 
 static bool any_active(const uint8_t *active, int width)

@@ -37,9 +37,9 @@ static bool read_by_stage(const StageFacts *facts)
 
 bool draft_may_inline(const Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    return is_defined(st) && !st->is_output && st->out_count && !read_by_stage(&d->facts[s]) &&
-           (d->facts[s].expands || d->specials[s].form == SPECIAL_SEPARATE);
+    const Stage *st      = &d->graph->stages[s];
+    const bool   expands = d->facts[s].expands || d->specials[s].form == SPECIAL_SEPARATE;
+    return st->out_count && inline_check(st->func, st->is_output, read_by_stage(&d->facts[s]), expands) == INLINE_LEGAL;
 }
 
 int draft_host(const Draft *d, int s)
@@ -157,8 +157,8 @@ static Size grown(const Draft *d, const Size *sizes, int s)
     double       steps = 1;
     for (int k = -1; k < st->func->update_count; k++) {
         const DefFacts *facts = &d->facts[s].defs[k + 1];
-        at.nodes += facts->nodes;
-        at.depth += facts->depth;
+        at.nodes += d->facts[s].sizes[k + 1].nodes;
+        at.depth += d->facts[s].sizes[k + 1].depth;
         steps += k >= 0 && d->choices[s].where == WHERE_INLINE ? (double)facts->steps * special_share(d, s) : 0;
     }
     for (int i = 0; i < st->in_count; i++) {
