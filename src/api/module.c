@@ -9,18 +9,18 @@
 #include "api/threads.h"
 
 /* The words an option may have. The first is the default, meant by NULL. */
-typedef struct Choice {
+typedef struct OptionWords {
     const char        *option;
     const char *const *names;
     size_t             count;
-} Choice;
+} OptionWords;
 
 static const char *const target_names[] = { "host" };
 
-static const Choice targets = { "target", target_names, sizeof target_names / sizeof *target_names };
+static const OptionWords targets = { "target", target_names, sizeof target_names / sizeof *target_names };
 
 /* The known word that `name` is; NULL, after a diagnostic, if it is none of them. */
-static const char *choose(kn_context *cx, const Choice *choice, const char *name)
+static const char *choose(kn_context *cx, const OptionWords *choice, const char *name)
 {
     if (!name)
         return choice->names[0];

@@ -198,9 +198,9 @@ static bool read_int(Scheduling *s, const Env *env, const Ast *a, ScheduleArg *o
 
 static bool read_expr(Scheduling *s, const Env *env, const Ast *a, bool condition, ScheduleArg *out)
 {
-    Value v   = elab_expr(s->el, env, a);
-    out->kind = ARG_EXPR;
-    out->expr = condition ? value_to_bool(s->el, v, a->loc) : value_to_index(s->el, v, a->loc);
+    ElabValue v = elab_expr(s->el, env, a);
+    out->kind   = ARG_EXPR;
+    out->expr   = condition ? value_to_bool(s->el, v, a->loc) : value_to_index(s->el, v, a->loc);
     return out->expr != NULL;
 }
 

@@ -1,7 +1,7 @@
 /* Facts of a definition.
  *
  * The language runs an update step by step over its reduction variables, in lexicographic order, and at every point of
- * the free variables at once. The points of one step do not see each other (pipeline/finish.c). What an update may do
+ * the free variables at once. The points of one step do not see each other (pipeline/check.c). What an update may do
  * beyond that follows from the places of its own function that it reads and writes. */
 #include "legal/facts.h"
 

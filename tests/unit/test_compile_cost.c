@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "codegen/codegen.h"
-#include "lower/late.h"
+#include "lower/passes/pass_tools.h"
 #include "lower/lower.h"
 #include "steps.h"
 
