@@ -146,22 +146,6 @@ kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...)
     return status;
 }
 
-const ErrorInfo error_table[ERROR_COUNT] = {
-#define ERROR_ROW(id, name, summary) { name, summary },
-    ERRORS(ERROR_ROW)
-};
-
-ErrorId error_of_status(kn_status status)
-{
-    switch (status) {
-    case KN_ERROR_ARGUMENT: return ERROR_ARGUMENT;
-    case KN_ERROR_BOUNDS: return ERROR_BOUNDS;
-    case KN_ERROR_FILE: return ERROR_FILE;
-    case KN_ERROR_LIMIT: return ERROR_LIMIT;
-    default: return ERROR_PROGRAM;
-    }
-}
-
 bool diag_has(const kn_context *cx, ErrorId id)
 {
     for (size_t i = 0; i < cx->diags.count; i++)
@@ -313,11 +297,4 @@ kn_diagnostic kn_diagnostic_get(kn_context *cx, int index)
                         .error    = d->severity == KN_ERROR ? error_table[d->error].name : NULL };
     loc_position(d->loc, &r.line, &r.column);
     return r;
-}
-
-kn_pass kn_error_get(int index)
-{
-    if (index < 0 || index >= ERROR_COUNT)
-        return (kn_pass){ 0 };
-    return (kn_pass){ error_table[index].name, error_table[index].summary };
 }
