@@ -301,8 +301,8 @@ static void test_outside(int lanes, int offset)
            *out            = lowered_port(&l, "out", BUFFER_OUTPUT, KN_I32, 64);
     const Expr *x          = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
     const Expr *from       = ex_op(&l, EX_ADD, x, ex_i32(&l, offset));
-    l.p.body               = st_for(&l, LOOP_SERIAL, "xo", 0, 64 / lanes,
-                                    st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, in, from))));
+    const Stmt *row        = st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, in, from)));
+    l.p.body               = st_for(&l, LOOP_SERIAL, "xo", 0, 64 / lanes, row);
     const CodegenOptions o = { .targets = target_table, .target_count = 1, .check_access = true };
     rt_message[0]          = 0;
     CHECK(lowered_run(&l, &o, "outside") == KN_ERROR_PROGRAM, "offset %d, %d lanes", offset, lanes);
