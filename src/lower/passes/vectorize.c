@@ -12,6 +12,7 @@
  *         outer is unrolled if that is small enough, and serial else.
  * Holds   what shape a value has is the backend's business: shapes are not looked at here. */
 #include "ir/simplify.h"
+#include "lower/bounds/expr_ends.h"
 #include "lower/bounds/value_range.h"
 #include "lower/passes/pass_tools.h"
 
@@ -20,11 +21,6 @@ typedef struct Vectorize {
     Arena *scratch;
     VEC(const Stmt *) around; /* lets and loops around the statement looked at */
 } Vectorize;
-
-/* The least and the largest value an expression has in any lane, both the same for all lanes. */
-typedef struct LaneRange {
-    const Expr *lo, *hi;
-} LaneRange;
 
 /* Scratch that moves out of the loop, and how many elements one lane has. */
 typedef struct Moved {
@@ -55,142 +51,64 @@ static const Expr *last_of(Lower *lw, const Stmt *loop)
                      expr_int(lw->exprs, (kn_type)loop->loop.min->type, 1));
 }
 
-/* ---- Spans -------------------------------------------------------------------------------- */
+/* ---- Intervals over the lanes --------------------------------------------------------------- */
 
-static bool lane_range_of(Lanes *l, Map *done, const Expr *e, LaneRange *out);
+static bool lane_interval(Lanes *l, Map *done, const Expr *e, Interval *out);
 
-/* Does a sum, difference, negation or product never leave its type? */
-static bool never_wraps(Lanes *l, const Expr *e)
+static Interval interval_hull(const EndMaker *maker, Interval a, Interval b)
 {
-    __int128 lo = 0, hi = 0;
-    for (uint32_t i = 0; i < e->count; i++) {
-        int64_t a, b;
-        simplifier_bounds(l->known, e->args[i], &a, &b);
-        if (i == 0) {
-            lo = e->op == EX_NEG ? -(__int128)b : a;
-            hi = e->op == EX_NEG ? -(__int128)a : b;
-        } else if (e->op == EX_ADD) {
-            lo += a;
-            hi += b;
-        } else if (e->op == EX_SUB) {
-            lo -= b;
-            hi -= a;
-        } else {
-            const __int128 p[4] = { lo * a, lo * b, hi * a, hi * b };
-            lo = hi = p[0];
-            for (int k = 1; k < 4; k++) {
-                lo = p[k] < lo ? p[k] : lo;
-                hi = p[k] > hi ? p[k] : hi;
-            }
-        }
-    }
-    const __int128 most = (__int128)1 << (type_bits((kn_type)e->type) - 1);
-    return type_is_signed((kn_type)e->type) && lo >= -most && hi < most;
+    const End none = end_number(0);
+    return (Interval){ end_apply(maker, END_MIN, a.lo, b.lo, none), end_apply(maker, END_MAX, a.hi, b.hi, none) };
 }
 
-static const Expr *both(Lanes *l, ExprOp op, const Expr *a, const Expr *b)
+/* From the intervals of the operands, by the rules of the analysis. */
+static bool operator_interval(Lanes *l, Map *done, const Expr *e, Interval *out)
 {
-    return a == b && (op == EX_MIN || op == EX_MAX) ? a : expr_binary(l->pass->lw->exprs, op, (kn_type)a->type, a, b);
-}
-
-static bool range_sum(Lanes *l, const Expr *e, LaneRange a, LaneRange b, LaneRange *out)
-{
-    const bool minus = e->op == EX_SUB;
-    *out             = (LaneRange){ both(l, (ExprOp)e->op, a.lo, minus ? b.hi : b.lo),
-                                    both(l, (ExprOp)e->op, a.hi, minus ? b.lo : b.hi) };
-    return never_wraps(l, e);
-}
-
-/* A product with, or a quotient by, a constant. */
-static bool range_scaled(Lanes *l, const Expr *e, LaneRange a, LaneRange b, LaneRange *out)
-{
-    int64_t k;
-    if (e->op == EX_MUL && expr_is_int(a.lo, &k) && a.lo == a.hi) {
-        const LaneRange swap = a;
-        a                    = b;
-        b                    = swap;
-    }
-    if (b.lo != b.hi || !expr_is_int(b.lo, &k) || (e->op == EX_DIV && k <= 0) ||
-        (e->op == EX_MUL && !never_wraps(l, e)))
+    const EndMaker maker = expr_end_maker(l->pass->lw);
+    const bool     rule  = interval_has_rule((ExprOp)e->op);
+    Interval       args[3];
+    if (e->count > 3 || !type_is_int((kn_type)e->type) || (e->op != EX_SELECT && !rule))
         return false;
-    *out = (LaneRange){ both(l, (ExprOp)e->op, k < 0 ? a.hi : a.lo, b.lo),
-                        both(l, (ExprOp)e->op, k < 0 ? a.lo : a.hi, b.lo) };
-    return true;
+    for (uint32_t i = e->op == EX_SELECT; i < e->count; i++)
+        if (type_is_float((kn_type)e->args[i]->type) || !lane_interval(l, done, e->args[i], &args[i]))
+            return false;
+    *out = rule ? interval_apply(&maker, (ExprOp)e->op, (kn_type)e->type, (kn_type)e->args[0]->type, args)
+                : interval_hull(&maker, args[1], args[2]);
+    return end_is_known(out->lo) && end_is_known(out->hi);
 }
 
-static bool range_node(Lanes *l, const Expr *e, const LaneRange *a, LaneRange *out)
+static bool find_interval(Lanes *l, Map *done, const Expr *e, Interval *out)
 {
-    ExprPool *pool = l->pass->lw->exprs;
-    int64_t   k;
-    switch ((ExprOp)e->op) {
-    case EX_ADD:
-    case EX_SUB: return range_sum(l, e, a[0], a[1], out);
-    case EX_MUL:
-    case EX_DIV: return range_scaled(l, e, a[0], a[1], out);
-    case EX_NEG:
-        *out = (LaneRange){ expr_unary(pool, EX_NEG, (kn_type)e->type, a[0].hi),
-                            expr_unary(pool, EX_NEG, (kn_type)e->type, a[0].lo) };
-        return never_wraps(l, e);
-    case EX_MIN:
-    case EX_MAX:
-        *out = (LaneRange){ both(l, (ExprOp)e->op, a[0].lo, a[1].lo), both(l, (ExprOp)e->op, a[0].hi, a[1].hi) };
-        return true;
-    case EX_SELECT:
-        *out = (LaneRange){ both(l, EX_MIN, a[1].lo, a[2].lo), both(l, EX_MAX, a[1].hi, a[2].hi) };
-        return true;
-    case EX_MOD:
-        if (!expr_is_int(e->args[1], &k) || k <= 0)
-            return false;
-        *out = (LaneRange){ expr_int(pool, (kn_type)e->type, 0), expr_int(pool, (kn_type)e->type, k - 1) };
-        return true;
-    case EX_CAST:
-        if (!type_is_signed((kn_type)e->args[0]->type) ||
-            type_bits((kn_type)e->args[0]->type) > type_bits((kn_type)e->type))
-            return false;
-        *out = (LaneRange){ expr_unary(pool, EX_CAST, (kn_type)e->type, a[0].lo),
-                            expr_unary(pool, EX_CAST, (kn_type)e->type, a[0].hi) };
-        return true;
-    default: return false;
-    }
-}
-
-static bool range_known(Lanes *l, Map *done, const Expr *e, LaneRange *out)
-{
+    const Expr *min = l->loop->loop.min;
     if (!varying_expr(&l->varying, e)) {
-        *out = (LaneRange){ e, e };
+        const Range all = range_of_type((kn_type)e->type);
+        *out            = (Interval){ expr_end(l->known, e, all.lo), expr_end(l->known, e, all.hi) };
         return true;
     }
     if (e->op == EX_VAR && e->u.name == l->loop->loop.name) {
-        *out = (LaneRange){ l->loop->loop.min, last_of(l->pass->lw, l->loop) };
+        *out = (Interval){ expr_end(l->known, min, 0), expr_end(l->known, last_of(l->pass->lw, l->loop), 0) };
         return true;
     }
     if (e->op == EX_VAR) {
         const Expr *value = map_get(&l->lets, e->u.name);
-        return value && lane_range_of(l, done, value, out);
+        return value && lane_interval(l, done, value, out);
     }
-    if (e->count > 3 || !type_is_int((kn_type)e->type))
-        return false;
-    LaneRange operands[3] = { { 0 } };
-    for (uint32_t i = e->op == EX_SELECT; i < e->count; i++)
-        if (!type_is_int((kn_type)e->args[i]->type) || !lane_range_of(l, done, e->args[i], &operands[i]))
-            return false;
-    return range_node(l, e, operands, out);
+    return operator_interval(l, done, e, out);
 }
 
-/* The span of an integer expression, by intervals from the leaves up; `done` has the spans of the nodes seen, empty
- * where there is none. */
-static bool lane_range_of(Lanes *l, Map *done, const Expr *e, LaneRange *out)
+/* The least and the largest value that an integer expression has in any lane, both the same for all lanes. `done` has
+ * the intervals of the nodes seen, `done` itself where there is none. */
+static bool lane_interval(Lanes *l, Map *done, const Expr *e, Interval *out)
 {
-    const LaneRange *seen = map_get(done, e);
+    const void *seen = map_get(done, e);
     if (!seen) {
-        LaneRange *found = ARENA_NEW(l->scratch, LaneRange);
-        if (!range_known(l, done, e, found))
-            *found = (LaneRange){ NULL, NULL };
-        map_set(done, e, found);
-        seen = found;
+        Interval *found = ARENA_NEW(l->scratch, Interval);
+        seen            = find_interval(l, done, e, found) ? found : (const void *)done;
+        map_set(done, e, seen);
     }
-    *out = *seen;
-    return seen->lo != NULL;
+    if (seen != done)
+        *out = *(const Interval *)seen;
+    return seen != done;
 }
 
 /* What is known here of all that encloses the statement looked at. Few loops need it, so it is made for those. */
@@ -207,11 +125,18 @@ static Simplifier *knowledge(Vectorize *x, Arena *scratch)
     return known;
 }
 
-static bool lane_range(Lanes *l, const Expr *e, LaneRange *out)
+/* An end of the interval of a loop's bound; NULL where there is none but that of the type. */
+static const Expr *bound_over_lanes(Lanes *l, const Expr *e, bool upper)
 {
-    Map done;
+    Map           done;
+    Interval      r;
+    const kn_type type = (kn_type)e->type;
+    const Range   all  = range_of_type(type);
     map_init(&done, l->scratch);
-    return lane_range_of(l, &done, simplify(l->known, e), out);
+    if (!lane_interval(l, &done, simplify(l->known, e), &r))
+        return NULL;
+    const End end = upper ? r.hi : r.lo;
+    return end_same(end, end_number(upper ? all.hi : all.lo)) ? NULL : end_expr(l->pass->lw, type, end);
 }
 
 /* ---- The body ------------------------------------------------------------------------------ */
@@ -329,19 +254,19 @@ static const Stmt *fit_let(Lanes *l, const Stmt *s)
 /* A loop in which lanes differ on the bounds: over the hull of them, each lane where it takes part. */
 static const Stmt *fit_hull(Lanes *l, const Stmt *s, const Stmt *body)
 {
-    Lower      *lw   = l->pass->lw;
-    ExprPool   *pool = lw->exprs;
-    const Expr *var  = expr_var(pool, KN_I32, s->loop.name);
-    const Expr *end  = index_add(pool, s->loop.min, s->loop.extent);
-    LaneRange   first, last;
-    l->known = knowledge(l->pass, l->scratch);
-    if (!lane_range(l, s->loop.min, &first) || !lane_range(l, end, &last)) {
+    Lower      *lw    = l->pass->lw;
+    ExprPool   *pool  = lw->exprs;
+    const Expr *var   = expr_var(pool, KN_I32, s->loop.name);
+    const Expr *end   = index_add(pool, s->loop.min, s->loop.extent);
+    l->known          = knowledge(l->pass, l->scratch);
+    const Expr *first = bound_over_lanes(l, s->loop.min, false), *last = bound_over_lanes(l, end, true);
+    if (!first || !last) {
         l->failed = true;
         return s;
     }
     const Expr *takes = expr_binary(pool, EX_AND, KN_BOOL, expr_binary(pool, EX_LE, KN_BOOL, s->loop.min, var),
                                     expr_binary(pool, EX_LT, KN_BOOL, var, end));
-    return stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, first.lo, index_sub(pool, last.hi, first.lo),
+    return stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, first, index_sub(pool, last, first),
                     stmt_if(lw->arena, takes, body, NULL));
 }
 
