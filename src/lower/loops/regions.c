@@ -5,7 +5,7 @@
  *         in the pipeline.
  * How     The definition whose loop it is reads over what its inner loops run through; every function computed inside
  *         the level reads over its own box at this level. A box is the hull of what is read. Updates are taken from the
- *         last to the first, as in analysis/regions.c.
+ *         last to the first, as in analysis/boxes.c.
  * Holds   every access that can happen lies in the boxes; accesses whose spans rest on conditions, on data or on floats
  *         are marked, and get clamped.
  * From    Ragan-Kelley et al. 2013, section 4.2. */

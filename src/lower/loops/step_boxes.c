@@ -5,7 +5,7 @@
  * Gives   code that walks the steps backwards and keeps in a table the box needed after each: entry n for the last
  *         step, entry 0 before the first. The box grows by what a step reads of the function itself, if the step writes
  *         into the box at all.
- * Holds   what analysis/regions.c walks with numbers, the compiled code walks when it is called: the same boxes. */
+ * Holds   what analysis/boxes.c walks with numbers, the compiled code walks when it is called: the same boxes. */
 #include "lower/loops/build.h"
 
 typedef struct Shifts {
