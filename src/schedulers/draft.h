@@ -8,8 +8,8 @@
  * in strips, overlapped tiles of any number of dimensions, two levels of tiles and plain rows are all the same form
  * with other numbers.
  *
- * Micro choices (micro_kernels.c makes them for all schedulers; all zero is a member with the loops of the default schedule,
- * inside the head's):
+ * Micro choices (micro_kernels.c makes them for all schedulers; all zero is a member with the loops of the default
+ * schedule, inside the head's):
  *     nest        a member may have loops of its own, reduction variables among them: a tile of a sum in registers,
  *                 with the loops over its steps outside
  *     at          a member may be computed inside the loops of another member instead of the head's: inside the steps

@@ -6,7 +6,7 @@
  * On x86, of words made 32 bits wide first: T(a * b >> s) for s >= 16, from the upper halves of the products, which
  * LLVM computes in 32 bits if one operand is constant; and i16(a * b + 2^14 >> 15). The rounding average of unsigned
  * bytes and words: written in other operators it is torn apart where it stands in a choice or a sum. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 /* ---- Instructions of x86, for vectors of any power of two of lanes that fill a register ---- */
 

@@ -1,5 +1,5 @@
 /* LLVM's side of a target: its machine, and what this computer's CPU is. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The state of the backend: its memory and errors, the stack of scopes, the names. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
  * that is taken if any lane takes part. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 #include "pipeline/pipeline.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* One compilation: a context, a module, the program in it, verified, optimized, written. Everything is freed whichever
  * way it ends. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * bool is i1 as a value and a byte 0 or 1 in memory. f16 and bf16 are carried as their 16 bits: an operation widens
  * them to f32, exactly, and rounds its result, to nearest, ties to even. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <math.h>
 #include <string.h>

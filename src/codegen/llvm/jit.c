@@ -1,5 +1,5 @@
 /* Loading objects into this process: one LLJIT for each, so that nothing is shared and unloading frees all of it. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdlib.h>
 #include <llvm-c/Error.h>

@@ -3,7 +3,7 @@
  *
  * In a vector loop they are done lane by lane: every name that differs between the lanes is bound to its value in one
  * of them, and the statement made for that. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *     int NAME.body(rt, used, params)      the program; parallel loops are functions of their own
  *
  * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the
- * others (llvm_parts.c). */
-#include "codegen/llvm.h"
+ * others (variants.c). */
+#include "codegen/llvm/llvm.h"
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * P/2, piece by piece, transpose each piece: one instruction a vector and round on any machine with vectors of 128
  * bits. The columns are kept for the loads that follow in the same block of code, until the buffer is written. A single
  * column costs no more than its elements one by one. Behind scratch there is room to read. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 enum { PIECE_BYTES = 16, MOST_COLUMNS = PIECE_BYTES };
 

@@ -9,7 +9,7 @@
  * With VBMI and lanes enough, 32 bits are four tables of bytes: a quarter of the lookups. Packing the places into bytes
  * and unpacking the bytes into 32 bits are each other's inverse within 128 bits, so nothing has to be put into
  * order. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 enum { PIECE_BYTES = 64, MOST_BYTES = 1024, MOST_PIECES = MOST_BYTES / PIECE_BYTES, MOST_PER_PIECE = 64 };
 

@@ -2,7 +2,7 @@
  *
  * Float operators of f16 and bf16 are built in f32. Where the program is not strict, sums and products may be
  * contracted to fused ones; nothing is ever reordered, and NaN and signed zeros keep their meaning. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 /* ---- Floats ---- */
 

@@ -2,7 +2,7 @@
  *
  * The stage's C function is the external symbol of its name. The pointer that was given with it is the address of the
  * weak symbol NAME.user: NULL where nobody defines it. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* LLVM's types for ours, constants in any number of lanes, and intrinsics by name. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Parallel loops, and parts of large functions: the body becomes a function of its own, which gets what it uses from
  * outside in a closure. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  *
  * The code is the CPUID and XGETBV instructions and some masks, so that the object needs no library for it, whoever
  * links it. Bits: Intel's manual, volume 2A, CPUID; levels v2, v3, v4: the x86-64 psABI, section 3.1.1. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdio.h>
 #include <string.h>

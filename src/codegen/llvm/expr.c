@@ -1,5 +1,5 @@
 /* Expressions: each gets its shape and the scope it is computed in; operators see scalars or lanes only. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <math.h>
 #include "pipeline/pipeline.h"

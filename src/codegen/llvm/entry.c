@@ -1,5 +1,5 @@
 /* The backend's one export: its table. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdlib.h>
 

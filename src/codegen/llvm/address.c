@@ -7,7 +7,7 @@
  *         other, (y + 1) + 1 and y + 2, are one pointer.
  * Holds   i32 coordinates are made 64 bits wide term by term, which is right because their sums do not wrap; sums of
  *         data are not taken apart. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 #include <stdio.h>
 

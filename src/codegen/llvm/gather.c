@@ -7,7 +7,7 @@
  * are 0 or 1 apart: where the distance is not the same in all lanes, each one chooses. What is loaded for real has
  * coordinates that do not wrap, so that a distance of i32 is one of numbers; of what is not, any element will do.
  * Behind scratch there is room to read; of inputs only what lies between the loads is read. */
-#include "codegen/llvm.h"
+#include "codegen/llvm/llvm.h"
 
 enum { MOST_WINDOW = 4, MOST_NEAR = 256, MOST_DEPTH = 8, BLOCK = 4 };
 

@@ -15,7 +15,7 @@
 #ifndef KILN_CODEGEN_LLVM_H
 #define KILN_CODEGEN_LLVM_H
 
-#include "codegen/codegen.h"
+#include "codegen/backend.h"
 
 #include <setjmp.h>
 #include <llvm-c/Core.h>
@@ -147,7 +147,7 @@ typedef struct Near {
     LLVMValueRef window[4]; /* of a base: the elements, <L x T> each; NULL: not read yet */
 } Near;
 
-typedef struct Turned Turned; /* columns in registers, see llvm_turn.c */
+typedef struct Turned Turned; /* columns in registers, see transpose.c */
 
 typedef struct Types {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none, buffer, dim;
@@ -187,7 +187,7 @@ typedef struct Gen {
     uint32_t     statement;  /* number of the current one */
     Answer      *answers;    /* by expression id */
     uint32_t    *seen;       /* by expression id: the statement whose loads were collected */
-    uint8_t     *coordinate; /* by expression id: what it is made of, see llvm_expr.c; 0: not known */
+    uint8_t     *coordinate; /* by expression id: what it is made of, see expr.c; 0: not known */
     Sum         *sums;
     size_t       sum_capacity, sum_count;
     Strided     *strided;
@@ -203,7 +203,7 @@ typedef struct Gen {
     size_t       block_count, block_capacity;
 } Gen;
 
-/* ---- llvm_gen.c: memory, errors, scopes, names ---- */
+/* ---- gen.c: memory, errors, scopes, names ---- */
 __attribute__((noreturn, format(printf, 2, 3))) void gen_fail(Gen *g, const char *format, ...);
 void                                                *gen_alloc(Gen *g, size_t size); /* zeroed; freed with g */
 void *gen_grow(Gen *g, void *at, size_t count, size_t size); /* at (from gen_alloc or NULL) with room for count */
@@ -224,7 +224,7 @@ void     unbind(Gen *g, const char *name);
 void     forget_coordinates(Gen *g);
 Binding *binding_find(Gen *g, const char *name); /* NULL if not bound in this function */
 
-/* ---- llvm_type.c: types, constants, intrinsics ---- */
+/* ---- type.c: types, constants, intrinsics ---- */
 LLVMTypeRef  value_type(Gen *g, kn_type t, int lanes); /* bool i1; f16 and bf16 as their bits; 0 lanes: a scalar */
 LLVMTypeRef  memory_type(Gen *g, kn_type t);           /* of an element */
 LLVMTypeRef  with_lanes(LLVMTypeRef scalar, int lanes);
@@ -241,7 +241,7 @@ LLVMValueRef intrinsic2(Gen *g, const char *name, LLVMValueRef a, LLVMValueRef b
 LLVMValueRef any_lane(Gen *g, LLVMValueRef bools); /* i1 */
 LLVMValueRef extern_function(Gen *g, const char *name, LLVMTypeRef type);
 
-/* ---- llvm_expr.c ---- */
+/* ---- expr.c ---- */
 Value        gen_expr(Gen *g, const Expr *e);
 LLVMValueRef value_lanes(Gen *g, Value v,
                          int lanes);             /* as that many lanes, at its level; lanes 0: it must be UNIFORM */
@@ -252,14 +252,14 @@ void         statement_begin(Gen *g);
 Value        value_merge(Value a, const Value *b); /* level, name and purity of what is made of both */
 Value        value_constant(Gen *g, LLVMValueRef v);
 
-/* ---- llvm_pattern.c ---- */
+/* ---- pattern.c ---- */
 bool         gen_pattern(Gen *g, const Expr *e, Value *out); /* an expression that is one instruction: its value */
 LLVMValueRef average_x86(Gen *g, kn_type t, LLVMValueRef a,
                          LLVMValueRef b); /* of u8 or u16, rounded up; NULL: not one instruction here */
 LLVMValueRef upper_product_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b,
                                int s); /* a * b >> s of u16 or i16; likewise */
 
-/* ---- llvm_ops.c, llvm_convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
+/* ---- ops.c, convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef   Operator(Gen *g, const Expr *e, LLVMValueRef *args);
 extern Operator *const operator_table[EX_COUNT];
 LLVMValueRef           floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits); /* c > 0 */
@@ -271,7 +271,7 @@ LLVMValueRef           narrow_float(Gen *g, LLVMValueRef v, kn_type t); /* back 
 LLVMValueRef           from_memory(Gen *g, LLVMValueRef v, kn_type t);  /* what was loaded, as a value */
 LLVMValueRef           to_memory(Gen *g, LLVMValueRef v, kn_type t);
 
-/* ---- llvm_address.c, llvm_memory.c ---- */
+/* ---- address.c, memory.c ---- */
 Address      address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load); /* has phases only for a load */
 LLVMValueRef address_pointer(Gen *g, const Address *a,
                              int64_t offset);                  /* of one element, `offset` more, at its level */
@@ -285,24 +285,24 @@ void         gen_store_lanes(Gen *g, const Address *a, Value v, bool stream);
 LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type);
 LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr);
 
-/* ---- llvm_table.c ---- */
+/* ---- lookup_table.c ---- */
 bool         is_table(const Gen *g, const Address *a); /* can the load be a lookup in registers? */
 LLVMValueRef load_table(Gen *g, const Address *a);
 
-/* ---- llvm_near.c ---- */
+/* ---- gather.c ---- */
 void         near_collect(Gen *g, const Expr *load, const Address *a); /* a load of the statement */
 LLVMValueRef near_load(Gen *g, const Expr *load); /* <L x T>; NULL where it is near no other load */
 
-/* ---- llvm_turn.c ---- */
+/* ---- transpose.c ---- */
 bool         is_column(const Gen *g, const Address *a); /* lanes a constant distance apart in scratch? */
 LLVMValueRef load_column(Gen *g, const Address *a);
 LLVMValueRef interleave(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece,
                         int half); /* of every `piece` lanes of a and b the lower (0) or upper half (1), in turn */
 
-/* ---- llvm_atomic.c ---- */
+/* ---- atomic.c ---- */
 void gen_atomic(Gen *g, const Stmt *s);
 
-/* ---- llvm_stmt.c, llvm_parallel.c, llvm_stage.c ---- */
+/* ---- stmt.c, parallel.c, extern_stage.c ---- */
 void gen_stmt(Gen *g, const Stmt *s);
 void gen_parallel(Gen *g, const Stmt *s);
 /* Whether the current function, which is made of `body`, is a large one: then what it produces is computed in functions
@@ -320,7 +320,7 @@ Cleanup *cleanup_push(Gen *g);
 bool     cleanup_pop(Gen *g);
 void     cleanup_go_on(Gen *g, Cleanup *c);
 
-/* ---- llvm_module.c ---- */
+/* ---- module.c ---- */
 int          produced_index(const Gen *g, const Func *f);                /* its place in g->funcs, or -1 */
 void         gen_module(Gen *g);                                         /* every variant, and the entry */
 LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type);   /* with the attributes of g->target */
@@ -328,15 +328,15 @@ Function    *function_begin(Gen *g, const char *name, LLVMTypeRef type); /* its 
 void         function_end(Gen *g);                                       /* returns 0 */
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args);
 
-/* ---- llvm_dispatch.c ---- */
+/* ---- dispatch.c ---- */
 void         dispatch_check(Gen *g);    /* fails where the targets cannot be told apart at run time */
 LLVMValueRef dispatch_function(Gen *g); /* int NAME.choose(void) */
 
-/* ---- llvm_parts.c ---- */
+/* ---- variants.c ---- */
 bool emit_parts(const Program *program, const CodegenOptions *options, Emitted *out,
                 Emitted *error); /* an object for several targets */
 
-/* ---- llvm_emit.c, llvm_target.c, llvm_jit.c ---- */
+/* ---- emit.c, target.c, jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);
 bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind,
                  Emitted *out, Emitted *error); /* of targets first to last - 1 */
