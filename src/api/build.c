@@ -9,6 +9,7 @@
 #include "api/compile.h"
 #include "api/header.h"
 #include "api/nest.h"
+#include "codegen/c/c_emit.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,10 +28,12 @@ static const char machine[] = "host", native[] = "host";
 
 typedef struct BuildCall BuildCall;
 
-/* What can be written: its word, the ending of its file, who makes its contents. */
+/* What can be written: its word, the ending of its file, who makes its contents; and the header that belongs to it
+ * alone. */
 typedef struct Product {
     const char *name, *ending;
     bool (*make)(BuildCall *b, Bytes *out);
+    const struct Product *header;
 } Product;
 
 struct BuildCall {
@@ -51,6 +54,8 @@ struct BuildCall {
 static bool emitted(BuildCall *b, EmitKind kind, Bytes *out)
 {
     Emitted *e = &b->emitted[kind];
+    if (!b->codegen && !(b->codegen = backend_load(b->p->cx)))
+        return false;
     if (!e->bytes && !compile_emit(b->codegen, b->program, &b->options, &b->targets, kind, e))
         return false;
     *out = (Bytes){ e->bytes, e->size };
@@ -95,24 +100,49 @@ static bool companion(BuildCall *b, const char *name, Bytes *out)
     return false;
 }
 
-static bool make_header(BuildCall *b, Bytes *out)
+static bool header(BuildCall *b, const char *targets, bool alone, Bytes *out)
 {
     Bytes types;
     if (!companion(b, runtime_header, &types))
         return false;
+    const char *text = header_text(&b->arena, b->p, &(HeaderParts){ b->name, b->symbol, targets, types.at, alone });
+    *out             = (Bytes){ text, strlen(text) };
+    return true;
+}
+
+static bool make_header(BuildCall *b, Bytes *out)
+{
     Text targets;
     text_init(&targets, &b->arena);
     for (int i = 0; i < b->targets.count; i++)
         text_printf(&targets, "%s%s", i ? ", " : "", b->targets.at[i].name);
-    const char *text =
-        header_text(&b->arena, b->p, &(HeaderParts){ b->name, b->symbol, text_string(&targets), types.at });
-    *out = (Bytes){ text, strlen(text) };
-    return true;
+    return header(b, text_string(&targets), false, out);
+}
+
+static bool make_c_header(BuildCall *b, Bytes *out)
+{
+    return header(b, "any C compiler", true, out);
 }
 
 static bool make_runtime(BuildCall *b, Bytes *out)
 {
     return companion(b, runtime_source, out);
+}
+
+static void check_params(Program *program);
+
+/* The mathematical functions stay: they are functions of the file. */
+static bool make_c(BuildCall *b, Bytes *out)
+{
+    Program *program = compile_program(b->plan, &b->options, &b->targets, "clean");
+    if (!program)
+        return false;
+    program->name  = b->symbol;
+    program->title = b->name;
+    check_params(program);
+    const char *text = c_emit(program, &b->arena);
+    *out             = (Bytes){ text, strlen(text) };
+    return true;
 }
 
 /* Is every target of the kind of machine that this library, and so its runtime, was made for? */
@@ -143,11 +173,20 @@ static bool make_archive(BuildCall *b, Bytes *out)
     return true;
 }
 
+static const Product c_header = { "header", ".h", make_c_header, NULL };
+
+/* clang-format off */
 static const Product products[] = {
-    { "header", ".h", make_header },   { "object", ".o", make_object }, { "archive", ".a", make_archive },
-    { "llvm", ".ll", make_llvm },      { "asm", ".s", make_asm },       { "loops", ".loops", make_loops },
-    { "runtime", NULL, make_runtime },
+    { "header",  ".h",     make_header,  NULL },
+    { "object",  ".o",     make_object,  NULL },
+    { "archive", ".a",     make_archive, NULL },
+    { "llvm",    ".ll",    make_llvm,    NULL },
+    { "asm",     ".s",     make_asm,     NULL },
+    { "c",       ".c",     make_c,       &c_header },
+    { "loops",   ".loops", make_loops,   NULL },
+    { "runtime", NULL,     make_runtime, NULL },
 };
+/* clang-format on */
 enum { PRODUCT_COUNT = sizeof products / sizeof *products };
 
 static const Product *find_product(kn_context *cx, const char *name)
@@ -252,8 +291,7 @@ static bool prepare(BuildCall *b)
     program->title = b->name;
     check_params(program);
     b->program = program;
-    b->codegen = backend_load(cx);
-    return b->codegen != NULL;
+    return true;
 }
 
 static void build(void *arg)
@@ -267,7 +305,7 @@ static void build(void *arg)
     for (const char *at = b->emit; fine; at++) {
         const size_t   n       = strcspn(at, ",");
         const Product *product = find_product(b->p->cx, arena_strndup(&b->arena, at, n));
-        fine                   = product && write_product(b, product);
+        fine = product && write_product(b, product) && (!product->header || write_product(b, product->header));
         at += n;
         if (!*at)
             break;
