@@ -193,13 +193,15 @@ static void print_head(Text *t, const kn_pipeline *p, const char *const *names, 
                 "anything is written. It may be\n",
                 parts->name);
     if (parts->alone)
-        text_printf(t, " * called from several threads at once. %s_trim() gives back memory kept for the next call. */\n",
+        text_printf(t,
+                    " * called from several threads at once. %s_trim() gives back memory kept for the next call. */\n",
                     parts->name);
     else
-        text_printf(t,
-                    " * called from several threads at once. %s_on() is the same on a kn_rt of your own: with its threads, "
-                    "memory and hooks. */\n",
-                    parts->name);
+        text_printf(
+            t,
+            " * called from several threads at once. %s_on() is the same on a kn_rt of your own: with its threads, "
+            "memory and hooks. */\n",
+            parts->name);
 }
 
 const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *parts)

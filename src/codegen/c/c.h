@@ -1,8 +1,8 @@
 /* Inside the C backend: how a Program becomes the text of a C file. Three ideas carry it.
  *
- * A value is a text with a precedence, a shape and a level. In a vector loop it is UNIFORM (one scalar), a RAMP (a scalar
- * base and a constant step from lane to lane) or LANES (a vector). An integer made of coordinates has its constant part
- * beside its text, so that copies of a loop body that differ by a constant share every name.
+ * A value is a text with a precedence, a shape and a level. In a vector loop it is UNIFORM (one scalar), a RAMP (a
+ * scalar base and a constant step from lane to lane) or LANES (a vector). An integer made of coordinates has its
+ * constant part beside its text, so that copies of a loop body that differ by a constant share every name.
  *
  * Scopes are texts. A function is a stack of open blocks; a name is declared at the end of the outermost block that
  * knows all it is made of, which is before the inner block that asked for it. The same text is never named twice in a
@@ -18,7 +18,7 @@
 #include "base/vec.h"
 #include "codegen/c/c_emit.h"
 
-enum { MOST_SCOPES = 256, VECTOR_BITS = 512, LINE_WIDTH = 120 };
+enum { MOST_SCOPES = 256, VECTOR_BITS = 512, LINE_WIDTH = 120, INDENT = 2 };
 
 typedef enum Shape { UNIFORM, RAMP, LANES } Shape;
 
@@ -92,20 +92,20 @@ typedef struct CGen {
     const char    *name; /* of the C function */
     Text           types, externs, helpers, lane_helpers, functions;
     Map            helper_names;
-    Map            sections;  /* of support.c that are needed */
-    Map            outlined;  /* Stmt -> CallText of its function */
-    Map            taken;     /* names of functions */
+    Map            sections; /* of support.c that are needed */
+    Map            outlined; /* Stmt -> CallText of its function */
+    Map            taken;    /* names of functions */
     CFunction     *f;
     CScope         scopes[MOST_SCOPES];
     int            depth;
-    bool           plain;     /* the version with loops instead of vectors */
-    bool           trusted;   /* what is made of coordinates does not wrap here: lowering has seen to that */
-    int            lanes;     /* of the vector loop around; 0: none */
+    bool           plain;   /* the version with loops instead of vectors */
+    bool           trusted; /* what is made of coordinates does not wrap here: lowering has seen to that */
+    int            lanes;   /* of the vector loop around; 0: none */
     uint32_t       statement, statement_count; /* number of the current one, and of the last */
-    uint32_t      *stamps;    /* by expression id: the statement its answer, uses and range are of */
+    uint32_t      *stamps;                     /* by expression id: the statement its answer, uses and range are of */
     uint32_t      *counted, *ranged;
     uint32_t      *uses;
-    size_t         capacity;  /* of these tables */
+    size_t         capacity; /* of these tables */
     CValue        *answers;
     CRange        *ranges;
     VEC(const Stmt *) around; /* produces and loops around the statement */
@@ -113,12 +113,12 @@ typedef struct CGen {
 
 /* ---- c_emit.c ---- */
 __attribute__((noreturn, format(printf, 2, 3))) void c_fail(CGen *g, const char *format, ...);
-void c_section(CGen *g, const char *name);
+void                                                 c_section(CGen *g, const char *name);
 
 /* ---- c_text.c: scopes, lines, names ---- */
 __attribute__((format(printf, 2, 3))) const char *c_print(CGen *g, const char *format, ...);
-const char *c_identifier(CGen *g, const char *name);          /* of a name of the program */
-const char *c_fresh(CGen *g, Map *used, const char *wanted);  /* not in `used`, to which it is added */
+const char *c_identifier(CGen *g, const char *name);         /* of a name of the program */
+const char *c_fresh(CGen *g, Map *used, const char *wanted); /* not in `used`, to which it is added */
 void        c_scope_push(CGen *g, const char *header);
 void        c_scope_pop(CGen *g);
 const char *c_scope_take(CGen *g); /* ends it, and gives what stands between the braces */
@@ -169,8 +169,8 @@ typedef struct CAddress {
     const char *buffer; /* the pointer */
     const char *index;  /* of lane 0, or that all lanes share */
     Shape       shape;
-    int64_t     step;   /* of a RAMP, in elements */
-    const char *lanes;  /* LANES: what each adds to the index, a vector */
+    int64_t     step;  /* of a RAMP, in elements */
+    const char *lanes; /* LANES: what each adds to the index, a vector */
     int         lane_bits;
 } CAddress;
 CAddress c_address(CGen *g, const Buffer *b, const Expr *index);
@@ -184,19 +184,20 @@ void        c_vector_store(CGen *g, const Buffer *b, const CAddress *a, CValue v
 bool        c_vector_fits(CGen *g, const Stmt *loop, int *lanes);
 
 /* ---- c_helper.c ---- */
-bool        c_helper_new(CGen *g, const char *name); /* is it to be written now? */
+bool        c_helper_new(CGen *g, const char *name);   /* is it to be written now? */
 const char *c_math(CGen *g, const Expr *e, int lanes); /* the name of its function */
 void        c_grow(CGen *g);                           /* the tables, to all expressions there are */
 
 /* ---- c_stmt.c, c_function.c, c_stage.c ---- */
-void   c_stmt(CGen *g, const Stmt *s);
-CRange c_loop_range(CGen *g, const Stmt *loop); /* the values that its variable takes */
-void c_leave(CGen *g, const char *result);                  /* return, after freeing what is held */
-void c_group(CGen *g, const Stmt *s);                       /* a produce as a function of its own */
-void c_parallel(CGen *g, const Stmt *s);
-void c_function_begin(CGen *g, CFunction *f);
-const char *c_function_end(CGen *g);                        /* the text of its body */
-void c_stage(CGen *g, const StageCall *call);
-void c_return_unless_zero(CGen *g, const char *call);
+void        c_stmt(CGen *g, const Stmt *s);
+CRange      c_loop_range(CGen *g, const Stmt *loop); /* the values that its variable takes */
+void        c_leave(CGen *g, const char *result);    /* return, after freeing what is held */
+bool        c_is_group(const Stmt *s);               /* has it loops that are in no parallel one? */
+void        c_group(CGen *g, const Stmt *s);         /* a produce as a function of its own */
+void        c_parallel(CGen *g, const Stmt *s);
+void        c_function_begin(CGen *g, CFunction *f);
+const char *c_function_end(CGen *g); /* the text of its body */
+void        c_stage(CGen *g, const StageCall *call);
+void        c_return_unless_zero(CGen *g, const char *call);
 
 #endif

@@ -1,5 +1,5 @@
-/* Addresses: an index is a sum of terms. What does not change in the innermost block is a name of its own, declared where
- * it is known; what is left stands between the brackets.
+/* Addresses: an index is a sum of terms. What does not change in the innermost block is a name of its own, declared
+ * where it is known; what is left stands between the brackets.
  *
  * Takes   an index (i64) as the lowered program has it.
  * Gives   pointer, index of the first lane, and what each lane adds.
@@ -23,10 +23,10 @@ typedef struct Term {
 } Term;
 
 typedef struct Terms {
-    CGen   *g;
-    Term    at[MOST_TERMS];
-    int     count;
-    int64_t constant, step;
+    CGen       *g;
+    Term        at[MOST_TERMS];
+    int         count;
+    int64_t     constant, step;
     const char *lanes; /* the sum of what is another in each lane; NULL: nothing */
     kn_type     lane_type;
     bool        overflow;
@@ -56,9 +56,9 @@ static double magnitude(CRange r)
 
 static const char *as_wide(Terms *t, const char *text, kn_type type)
 {
-    return type == KN_I64 ? text
-                          : c_print(t->g, "__builtin_convertvector(%s, %s)", text,
-                                    c_vector_type(t->g, KN_I64, t->g->lanes));
+    return type == KN_I64
+               ? text
+               : c_print(t->g, "__builtin_convertvector(%s, %s)", text, c_vector_type(t->g, KN_I64, t->g->lanes));
 }
 
 /* What each lane adds of its own: a vector of i32 as long as that is enough. */
@@ -112,7 +112,7 @@ static void add_atom(Terms *t, const Expr *e, const char *by, int by_level, int6
     if (by)
         v.level = v.level > by_level ? v.level : by_level;
     v.offset = v.step = 0;
-    v.shape  = UNIFORM;
+    v.shape           = UNIFORM;
     add_term(t, (Term){ .value = v, .by = by, .factor = factor, .wide = wide, .most = magnitude(c_range(g, e)) });
 }
 
@@ -147,7 +147,7 @@ static void add_sum(Terms *t, const Expr *e, const char *by, int by_level, int64
     } else if (e->op == EX_MUL && expr_is_int(e->args[1], &c) && c > -(1 << 30) && c < 1 << 30) {
         add_sum(t, e->args[0], by, by_level, factor * c);
     } else if (e->op == EX_CAST && e->type == KN_I64 && e->args[0]->type == KN_I32) {
-        const Expr *a = e->args[0];
+        const Expr *a   = e->args[0];
         const bool  sum = a->op == EX_ADD || a->op == EX_SUB || a->op == EX_NEG || a->op == EX_MUL;
         if (!sum || !c_wraps(t->g, a))
             sum ? add_sum(t, a, by, by_level, factor) : add_atom(t, a, by, by_level, factor);
@@ -224,7 +224,7 @@ static void name_outer(Terms *t, const char *hint, int below, bool strided_only)
     Term  outer[MOST_TERMS];
     int   count = 0, left = 0, level = g->f->base;
     for (int i = 0; i < t->count; i++) {
-        const Term *o = &t->at[i];
+        const Term *o               = &t->at[i];
         const bool  constant_stride = o->by && !o->value.text;
         if (o->value.level < below && !constant_stride && !o->value.reads && (!strided_only || o->by)) {
             outer[count++] = *o;
@@ -241,8 +241,8 @@ static void name_outer(Terms *t, const char *hint, int below, bool strided_only)
     if (!count)
         return;
     bool        wide;
-    const char *text = sum_text(g, outer, count, &wide);
-    const char *name = c_declare(g, level, "int64_t", hint, text);
+    const char *text  = sum_text(g, outer, count, &wide);
+    const char *name  = c_declare(g, level, "int64_t", hint, text);
     t->at[t->count++] = (Term){ .value = c_name_value(name, level), .factor = 1, .wide = true };
 }
 
@@ -262,7 +262,7 @@ CAddress c_address(CGen *g, const Buffer *b, const Expr *index)
     for (int i = 0; i < t.count; i++)
         if (t.at[i].factor)
             t.at[zero++] = t.at[i];
-    t.count = zero;
+    t.count          = zero;
     const char *hint = c_print(g, "%s_row", c_identifier(g, b->name));
     name_outer(&t, hint, g->depth, false);
     name_outer(&t, hint, g->depth + 1, true);
@@ -277,7 +277,9 @@ CAddress c_address(CGen *g, const Buffer *b, const Expr *index)
         add_lanes(&t, c_lanes(g, t.lane_type, (CValue){ .shape = RAMP, .step = t.step }), t.lane_type);
     return (CAddress){ .buffer    = name,
                        .index     = text,
-                       .shape     = t.lanes ? LANES : t.step ? RAMP : UNIFORM,
+                       .shape     = t.lanes  ? LANES
+                                    : t.step ? RAMP
+                                             : UNIFORM,
                        .step      = t.step,
                        .lanes     = t.lanes,
                        .lane_bits = type_bits(t.lane_type) };

@@ -1,9 +1,9 @@
 /* The file as a whole: what it includes, its support, the functions, and the entry around them.
  *
  * Takes   a flattened program.
- * Gives   NAME.c: support (checks, memory, threads), types and functions of lanes, one function for each fused group, and
- *             int NAME_kiln(buffers, params)     { used[]; kn_enter; NAME_run; kn_leave }
- * Holds   the same program gives the same text.
+ * Gives   NAME.c: support (checks, memory, threads), types and functions of lanes, one function for each fused group,
+ * and int NAME_kiln(buffers, params)     { used[]; kn_enter; NAME_run; kn_leave } Holds   the same program gives the
+ * same text.
  */
 #include "codegen/c/c.h"
 #include "pipeline/pipeline.h"
@@ -110,15 +110,16 @@ static void write_ports(CGen *g, Text *t)
         text_init(&dims, g->arena);
         for (int d = 0; d < b->rank; d++)
             text_printf(&dims, "%s\"%s\"", d ? ", " : "", dim_name(b, d));
-        c_text_wrapped(g, t, 1, c_print(g, "{ \"%s\", %s, %d, %d, %s, { %s } },", b->name, type_constant(g, b->type), b->rank,
-                                        b->dense, b->kind == BUFFER_OUTPUT ? "true" : "false",
-                                        dims.count ? text_string(&dims) : "NULL"));
+        c_text_wrapped(g, t, 1,
+                       c_print(g, "{ \"%s\", %s, %d, %d, %s, { %s } },", b->name, type_constant(g, b->type), b->rank,
+                               b->dense, b->kind == BUFFER_OUTPUT ? "true" : "false",
+                               dims.count ? text_string(&dims) : "NULL"));
     }
     text_printf(t, "};\n\n/* What the function was called with. */\nstruct %s_args {\n", g->name);
     for (int i = 0; i < p->port_count; i++)
-        text_printf(t, "    kn_buffer %s;\n", c_identifier(g, p->buffers.at[i]->name));
+        text_printf(t, "  kn_buffer %s;\n", c_identifier(g, p->buffers.at[i]->name));
     for (size_t i = 0; i < p->params.count; i++)
-        text_printf(t, "    %s %s;\n", c_type(p->params.at[i]->type), c_identifier(g, p->params.at[i]->name));
+        text_printf(t, "  %s %s;\n", c_type(p->params.at[i]->type), c_identifier(g, p->params.at[i]->name));
     text_add(t, "};\n\n");
 }
 
@@ -130,7 +131,7 @@ static void write_run(CGen *g, Text *t)
     c_function_begin(g, &f);
     map_set(&f.used, intern(g->program->cx, "args"), "args");
     for (int i = 0; i < g->program->port_count; i++) {
-        const Buffer *b   = g->program->buffers.at[i];
+        const Buffer *b  = g->program->buffers.at[i];
         f.buffers[b->id] = c_print(g, "((%s%s *)args->%s.data)", b->kind == BUFFER_INPUT ? "const " : "",
                                    c_memory_type(b->type), c_identifier(g, b->name));
     }
@@ -139,7 +140,7 @@ static void write_run(CGen *g, Text *t)
     const char *body = c_function_end(g);
     text_add(t, text_string(&g->functions));
     text_printf(t, "static int %s_run(const struct %s_args *args)\n{\n%s%s}\n\n", g->name, g->name,
-                strstr(body, "args") ? "" : "    (void)args;\n", body);
+                strstr(body, "args") ? "" : "  (void)args;\n", body);
 }
 
 static void write_entry(CGen *g, Text *t)
@@ -147,27 +148,28 @@ static void write_entry(CGen *g, Text *t)
     const Program *p = g->program;
     const int      n = p->port_count;
     text_printf(t, "int %s(const kn_buffer *const *buffers, const void *params)\n{\n", p->name);
-    text_printf(t, "    kn_buffer used[%d];\n    int       status = kn_enter(\"%s\", ports, %d, buffers, used);\n", n ? n : 1,
-                g->name, n);
-    text_printf(t, "    if (status)\n        return status;\n    struct %s_args args;\n", g->name);
+    text_printf(t, "  kn_buffer used[%d];\n  int       status = kn_enter(\"%s\", ports, %d, buffers, used);\n",
+                n ? n : 1, g->name, n);
+    text_printf(t, "  if (status)\n    return status;\n  struct %s_args args;\n", g->name);
     for (int i = 0; i < n; i++)
-        text_printf(t, "    args.%s = used[%d];\n", c_identifier(g, p->buffers.at[i]->name), i);
+        text_printf(t, "  args.%s = used[%d];\n", c_identifier(g, p->buffers.at[i]->name), i);
     for (size_t i = 0; i < p->params.count; i++) {
         const char *name = c_identifier(g, p->params.at[i]->name);
-        text_printf(t, "    memcpy(&args.%s, (const char *)params + %zu, sizeof args.%s);\n", name, 8 * i, name);
+        text_printf(t, "  memcpy(&args.%s, (const char *)params + %zu, sizeof args.%s);\n", name, 8 * i, name);
     }
     if (!p->params.count)
-        text_add(t, "    (void)params;\n");
-    text_printf(t, "    status = %s_run(&args);\n    return kn_leave(ports, %d, buffers, used, status);\n}\n\n", g->name, n);
-    text_printf(t, "void %s_trim(void)\n{\n    kn_free_kept();\n}\n", g->name);
+        text_add(t, "  (void)params;\n");
+    text_printf(t, "  status = %s_run(&args);\n  return kn_leave(ports, %d, buffers, used, status);\n}\n\n", g->name,
+                n);
+    text_printf(t, "void %s_trim(void)\n{\n  kn_free_kept();\n}\n", g->name);
 }
 
 const char *c_emit(const Program *program, Arena *arena)
 {
-    CGen *g    = ARENA_NEW(arena, CGen);
-    g->program = program;
-    g->arena   = arena;
-    g->name    = program->title ? program->title : program->name;
+    CGen *g             = ARENA_NEW(arena, CGen);
+    g->program          = program;
+    g->arena            = arena;
+    g->name             = program->title ? program->title : program->name;
     Text *const texts[] = { &g->types, &g->externs, &g->helpers, &g->lane_helpers, &g->functions };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_init(texts[i], arena);
@@ -188,7 +190,8 @@ const char *c_emit(const Program *program, Arena *arena)
     text_printf(&t,
                 "/* %s, written by Kiln " KN_VERSION ": C11, with nothing else of Kiln.\n *\n"
                 " *     cc -std=c11 -O3 -fno-math-errno -fopenmp -c %s.c\n *\n"
-                " * Threads are OpenMP's, with -DKN_THREADS those of a small pool in this file, and none otherwise. Vectors are\n"
+                " * Threads are OpenMP's, with -DKN_THREADS those of a small pool in this file, and none otherwise. "
+                "Vectors are\n"
                 " * GCC's extension, which clang has too; -DKN_PLAIN has loops instead. */\n"
                 "#include \"%s.h\"\n\n",
                 g->name, g->name, g->name);

@@ -98,13 +98,12 @@ static const char *port_count(CGen *g, const Buffer *b)
 {
     const char *name = "kn_count";
     if (c_helper_new(g, name))
-        text_add(&g->helpers,
-                 "/* The elements from the first to the last of a buffer; 0 if it is empty. */\n"
-                 "KN_INLINE int64_t kn_count(const kn_buffer *b)\n{\n    int64_t count = 1;\n"
-                 "    for (int d = 0; d < b->rank; d++) {\n        if (b->dim[d].extent <= 0)\n            return 0;\n"
-                 "        const int64_t stride = b->dim[d].stride;\n"
-                 "        count += (b->dim[d].extent - (int64_t)1) * (stride < 0 ? -stride : stride);\n    }\n"
-                 "    return count;\n}\n\n");
+        text_add(&g->helpers, "/* The elements from the first to the last of a buffer; 0 if it is empty. */\n"
+                              "KN_INLINE int64_t kn_count(const kn_buffer *b)\n{\n  int64_t count = 1;\n"
+                              "  for (int d = 0; d < b->rank; d++) {\n    if (b->dim[d].extent <= 0)\n      return 0;\n"
+                              "    const int64_t stride = b->dim[d].stride;\n"
+                              "    count += (b->dim[d].extent - (int64_t)1) * (stride < 0 ? -stride : stride);\n  }\n"
+                              "  return count;\n}\n\n");
     const char *port = c_identifier(g, b->name);
     return c_declare(g, g->f->base, "int64_t", c_print(g, "%s_count", port), c_print(g, "kn_count(&args->%s)", port));
 }
@@ -147,8 +146,8 @@ static CValue input_size(CGen *g, const Expr *e)
     for (int i = 0; i < g->program->port_count; i++) {
         const Buffer *b = g->program->buffers.at[i];
         if (b->func == e->u.call.func && b->kind == BUFFER_INPUT)
-            return c_name_value(
-                c_port_field(g, b, e->op == EX_DIM_EXTENT ? "extent" : "min", (int)e->u.call.index), g->f->base);
+            return c_name_value(c_port_field(g, b, e->op == EX_DIM_EXTENT ? "extent" : "min", (int)e->u.call.index),
+                                g->f->base);
     }
     c_fail(g, "it asks for the size of an input that is no port");
 }
@@ -168,9 +167,8 @@ static CValue int_value(CGen *g, const Expr *e)
 static CValue float_value(CGen *g, const Expr *e)
 {
     const char *text = c_float_text(g, e->type, e->u.f);
-    return (CValue){ .text  = text,
-                     .prec  = text[0] == '-' || text[0] == '(' ? P_UNARY : P_PRIMARY,
-                     .level = g->f->base };
+    return (
+        CValue){ .text = text, .prec = text[0] == '-' || text[0] == '(' ? P_UNARY : P_PRIMARY, .level = g->f->base };
 }
 
 /* ---- Sums of coordinates ---- */
@@ -219,9 +217,10 @@ static bool linear(CGen *g, const Expr *e, const CValue *args, CValue *out)
         return false;
     if (e->op == EX_CAST && e->type == KN_I64 && e->args[0]->type == KN_I32) {
         *out      = args[0];
-        out->text = args[0].text ? c_print(g, "(int64_t)%s", c_operand(g, (CValue){ .text = args[0].text, .prec = args[0].prec },
-                                                                     P_UNARY))
-                                 : NULL;
+        out->text = args[0].text
+                        ? c_print(g, "(int64_t)%s",
+                                  c_operand(g, (CValue){ .text = args[0].text, .prec = args[0].prec }, P_UNARY))
+                        : NULL;
         out->prec = P_UNARY;
         return true;
     }
@@ -239,12 +238,16 @@ static bool linear(CGen *g, const Expr *e, const CValue *args, CValue *out)
         const int place = small_constant(e->args[1], &c) ? 1 : 0;
         if (!small_constant(e->args[place], &c))
             return false;
-        CValue a = args[1 - place];
-        out->text = a.text ? c_print(g, "%s * %lld", c_operand(g, (CValue){ .text = a.text, .prec = a.prec }, P_MUL),
-                                     (long long)c)
-                           : NULL;
-        *out = (CValue){ .text = out->text, .prec = P_MUL, .offset = a.offset * c, .step = a.step * c,
-                         .level = a.level, .reads = a.reads };
+        CValue a   = args[1 - place];
+        out->text  = a.text ? c_print(g, "%s * %lld", c_operand(g, (CValue){ .text = a.text, .prec = a.prec }, P_MUL),
+                                      (long long)c)
+                            : NULL;
+        *out       = (CValue){ .text   = out->text,
+                               .prec   = P_MUL,
+                               .offset = a.offset * c,
+                               .step   = a.step * c,
+                               .level  = a.level,
+                               .reads  = a.reads };
         out->shape = out->step ? RAMP : UNIFORM;
         return true;
     }
@@ -277,25 +280,25 @@ static const Expr *contracted(CGen *g, const Expr *e, int *place)
 /* kn_fma_f32(a, b, c): one operation where the machine has it, else a product and a sum. */
 static const char *fma_function(CGen *g, kn_type t, int lanes)
 {
-    const char *name = lanes ? c_print(g, "kn_fma_%sx%d", kn_type_name(t), lanes)
-                             : c_print(g, "kn_fma_%s", kn_type_name(t));
-    const char *ct   = c_type(t);
+    const char *name =
+        lanes ? c_print(g, "kn_fma_%sx%d", kn_type_name(t), lanes) : c_print(g, "kn_fma_%s", kn_type_name(t));
+    const char *ct = c_type(t);
     if (!c_helper_new(g, name))
         return name;
     if (!lanes) {
         text_printf(&g->helpers,
                     "/* a * b + c: rounded once where the machine has an instruction for that. */\n"
                     "#if defined __FMA__ || defined __ARM_FEATURE_FMA || defined __FP_FAST_FMA%s\n"
-                    "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n    return fma%s(a, b, c);\n}\n"
+                    "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n  return fma%s(a, b, c);\n}\n"
                     "#else\n"
-                    "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n    return a * b + c;\n}\n#endif\n\n",
+                    "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n  return a * b + c;\n}\n#endif\n\n",
                     t == KN_F32 ? "F" : "", ct, name, ct, ct, ct, t == KN_F32 ? "f" : "", ct, name, ct, ct, ct);
         return name;
     }
     const char *scalar = fma_function(g, t, 0), *vt = c_vector_type(g, t, lanes);
     text_printf(&g->lane_helpers,
-                "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n    %s r = c;\n    for (int i = 0; i < %d; i++)\n"
-                "        r[i] = %s(a[i], b[i], c[i]);\n    return r;\n}\n\n",
+                "KN_LANE %s %s(%s a, %s b, %s c)\n{\n  %s r = c;\n  for (int i = 0; i < %d; i++)\n"
+                "    r[i] = %s(a[i], b[i], c[i]);\n  return r;\n}\n\n",
                 vt, name, vt, vt, vt, vt, lanes, scalar);
     return name;
 }
@@ -307,9 +310,9 @@ static bool fused(CGen *g, const Expr *e, CValue *out)
     const Expr *p = contracted(g, e, &place);
     if (!p)
         return false;
-    CValue       v[3]  = { c_expr(g, p->args[0]), c_expr(g, p->args[1]), c_expr(g, e->args[1 - place]) };
-    const bool   lanes = v[0].shape == LANES || v[1].shape == LANES || v[2].shape == LANES;
-    const char  *text[3];
+    CValue      v[3]  = { c_expr(g, p->args[0]), c_expr(g, p->args[1]), c_expr(g, e->args[1 - place]) };
+    const bool  lanes = v[0].shape == LANES || v[1].shape == LANES || v[2].shape == LANES;
+    const char *text[3];
     *out = (CValue){ .prec = P_PRIMARY, .shape = lanes ? LANES : UNIFORM };
     for (int i = 0; i < 3; i++) {
         text[i]    = lanes ? c_lanes(g, e->type, v[i]) : c_full(g, v[i]);
@@ -376,8 +379,7 @@ static CValue mathematics(CGen *g, const Expr *e)
     text_init(&t, g->arena);
     text_printf(&t, "%s(", c_math(g, e, lanes));
     for (uint32_t i = 0; i < e->count; i++)
-        text_printf(&t, "%s%s", i ? ", " : "",
-                    lanes ? c_lanes(g, e->args[i]->type, args[i]) : c_full(g, args[i]));
+        text_printf(&t, "%s%s", i ? ", " : "", lanes ? c_lanes(g, e->args[i]->type, args[i]) : c_full(g, args[i]));
     text_add(&t, ")");
     r.text = text_string(&t);
     return r;
@@ -431,8 +433,9 @@ CValue c_expr(CGen *g, const Expr *e)
     CValue       v    = node(g, e);
     const size_t size = v.text ? strlen(v.text) : 0;
     const bool   leaf = e->count == 0;
-    if (!leaf && ((g->counted[e->id] == g->statement && g->uses[e->id] > 1 && (size > WORTH_NAMING || v.shape == LANES)) ||
-                  size > MOST_TEXT))
+    if (!leaf &&
+        ((g->counted[e->id] == g->statement && g->uses[e->id] > 1 && (size > WORTH_NAMING || v.shape == LANES)) ||
+         size > MOST_TEXT))
         v = c_named(g, e->type, v, hint_of(e));
     g->stamps[e->id]  = g->statement;
     g->answers[e->id] = v;

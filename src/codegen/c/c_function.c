@@ -1,10 +1,10 @@
 /* Functions of the file: one for what is produced at the outermost level, and one for the body of each parallel loop.
  *
  * Takes   a statement.
- * Gives   a function whose parameters are the buffers and names that the statement uses of what is around it. Buffers are
- *         `restrict`: no two share memory that one of them changes. A function with vector loops is there twice, by
- *         vectors and, with KN_PLAIN, by loops.
- * Holds   it is not inlined: compilers know that parameters do not alias, but forget it of what was inlined. */
+ * Gives   a function whose parameters are the buffers and names that the statement uses of what is around it. Buffers
+ * are `restrict`: no two share memory that one of them changes. A function with vector loops is there twice, by vectors
+ * and, with KN_PLAIN, by loops. Holds   it is not inlined: compilers know that parameters do not alias, but forget it
+ * of what was inlined. */
 #include "codegen/c/c.h"
 #include "pipeline/pipeline.h"
 
@@ -91,6 +91,20 @@ static bool vectors_outside_parallel(const Stmt *s)
     return found;
 }
 
+static void find_loops(void *user, const Stmt *s)
+{
+    bool *found = user;
+    *found      = *found || c_is_group(s);
+}
+
+bool c_is_group(const Stmt *s)
+{
+    bool found = s->kind == STMT_FOR && s->loop.kind != LOOP_PARALLEL;
+    if (!found && s->kind != STMT_FOR)
+        stmt_children(s, NULL, find_loops, &found);
+    return found;
+}
+
 /* ---- Functions ---- */
 
 void c_function_begin(CGen *g, CFunction *f)
@@ -109,7 +123,7 @@ void c_function_begin(CGen *g, CFunction *f)
 const char *c_function_end(CGen *g)
 {
     const char *body   = c_scope_take(g);
-    const char *status = g->f->fails ? "    int status;\n" : "";
+    const char *status = g->f->fails ? "  int status;\n" : "";
     g->f               = g->f->outer;
     return c_print(g, "%s%s", status, body);
 }
@@ -127,7 +141,7 @@ static bool has_word(const char *text, const char *word)
 {
     const size_t n = strlen(word);
     for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
-        const char before = at == text ? ' ' : at[-1], after = at[n];
+        const char  before = at == text ? ' ' : at[-1], after = at[n];
         const char *part = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
         if (!strchr(part, before) && (!after || !strchr(part, after)))
             return true;
@@ -138,12 +152,12 @@ static bool has_word(const char *text, const char *word)
 /* The text of a function's body, by vectors or by loops. `index`: the variable of a parallel loop, or NULL. */
 static const char *body_text(CGen *g, Captured *c, const Stmt *body, const Stmt *loop, const char **index, bool plain)
 {
-    const CRange range = loop ? c_loop_range(g, loop) : (CRange){ 0, 0 };
-    CFunction f           = { 0 };
-    const bool outer_plain = g->plain;
-    const int  lanes       = g->lanes;
-    g->plain               = plain;
-    g->lanes               = 0;
+    const CRange range       = loop ? c_loop_range(g, loop) : (CRange){ 0, 0 };
+    CFunction    f           = { 0 };
+    const bool   outer_plain = g->plain;
+    const int    lanes       = g->lanes;
+    g->plain                 = plain;
+    g->lanes                 = 0;
     c_function_begin(g, &f);
     map_set(&f.used, intern(g->program->cx, "args"), "args");
     for (size_t i = 0; i < c->buffers.count; i++) {
@@ -167,15 +181,15 @@ static const char *body_text(CGen *g, Captured *c, const Stmt *body, const Stmt 
     Text        unused;
     text_init(&unused, g->arena);
     if (!has_word(text, "args"))
-        text_add(&unused, "    (void)args;\n");
+        text_add(&unused, "  (void)args;\n");
     for (size_t i = 0; i < c->buffers.count; i++)
         if (!has_word(text, c->buffers.at[i].name))
-            text_printf(&unused, "    (void)%s;\n", c->buffers.at[i].name);
+            text_printf(&unused, "  (void)%s;\n", c->buffers.at[i].name);
     for (size_t i = 0; i < c->names.count; i++)
         if (c->names.at[i].name && !has_word(text, c->names.at[i].name))
-            text_printf(&unused, "    (void)%s;\n", c->names.at[i].name);
+            text_printf(&unused, "  (void)%s;\n", c->names.at[i].name);
     if (loop && !has_word(text, *index))
-        text_printf(&unused, "    (void)%s;\n", *index);
+        text_printf(&unused, "  (void)%s;\n", *index);
     g->plain = outer_plain;
     g->lanes = lanes;
     return c_print(g, "%s%s", text_string(&unused), text);
@@ -213,8 +227,7 @@ static void write_function(CGen *g, const char *name, const char *comment, Captu
     c_comment(g, comment);
     text_add(&g->functions, text_string(&g->scopes[0].text));
     g->depth = depth;
-    c_text_wrapped(g, &g->functions, 0,
-                   c_print(g, "KN_NOINLINE static int %s(%s)", name, parameters(g, c, index)));
+    c_text_wrapped(g, &g->functions, 0, c_print(g, "KN_NOINLINE static int %s(%s)", name, parameters(g, c, index)));
     if (plain)
         text_printf(&g->functions, "#ifndef KN_PLAIN\n{\n%s}\n#else\n{\n%s}\n#endif\n\n", text, plain);
     else
@@ -286,22 +299,33 @@ static void write_task(CGen *g, const char *name, const Captured *c)
     Text *t = &g->functions;
     Text  call;
     text_init(&call, g->arena);
-    text_printf(t, "struct %s_closure {\n    const struct %s_args *args;\n", name, g->name);
+    text_printf(t, "struct %s_closure {\n  const struct %s_args *args;\n", name, g->name);
     text_add(&call, "c->args");
     for (size_t i = 0; i < c->buffers.count; i++) {
         const UsedBuffer *u = &c->buffers.at[i];
-        text_printf(t, "    %s%s *%s;\n", u->written ? "" : "const ", c_memory_type(u->buffer->type), u->name);
+        text_printf(t, "  %s%s *%s;\n", u->written ? "" : "const ", c_memory_type(u->buffer->type), u->name);
         text_printf(&call, ", c->%s", u->name);
     }
     for (size_t i = 0; i < c->names.count; i++)
         if (c->names.at[i].name) {
-            text_printf(t, "    %s %s;\n", c_type(c->names.at[i].binding->type), c->names.at[i].name);
+            text_printf(t, "  %s %s;\n", c_type(c->names.at[i].binding->type), c->names.at[i].name);
             text_printf(&call, ", c->%s", c->names.at[i].name);
         }
-    text_printf(t, "};\n\nstatic int %s_task(const void *closure, int32_t i)\n{\n    const struct %s_closure *c = closure;\n",
-                name, name);
+    text_printf(
+        t, "};\n\nstatic int %s_task(const void *closure, int32_t i)\n{\n  const struct %s_closure *c = closure;\n",
+        name, name);
     c_text_wrapped(g, t, 1, c_print(g, "return %s(%s, i);", name, text_string(&call)));
     text_add(t, "}\n\n");
+}
+
+/* The function that the loop computes. */
+static const char *producing(CGen *g, const Stmt *loop)
+{
+    const char *name = loop->loop.name;
+    for (size_t i = 0; i < g->around.count; i++)
+        if (g->around.at[i]->kind == STMT_PRODUCE)
+            name = g->around.at[i]->produce.func->name;
+    return name;
 }
 
 void c_parallel(CGen *g, const Stmt *s)
@@ -312,8 +336,12 @@ void c_parallel(CGen *g, const Stmt *s)
     c_statement(g);
     Captured    c     = capture(g, s->loop.body);
     const bool  first = !map_get(&g->outlined, s);
-    const char *name  = outlined(g, s, s->loop.name, c_print(g, "One iteration of the parallel loop over %s.", s->loop.name),
-                                 &c, s->loop.body, s);
+    const char *what  = producing(g, s);
+    const char *name =
+        outlined(g, s, s->loop.name,
+                 c_print(g, "%s: one iteration of the parallel loop over %s, with all that is computed inside it.",
+                         what, s->loop.name),
+                 &c, s->loop.body, s);
     if (first)
         write_task(g, name, &c);
     c_statement(g);
@@ -321,7 +349,7 @@ void c_parallel(CGen *g, const Stmt *s)
     c_count(g, s->loop.extent);
     g->trusted      = true;
     const char *min = c_uniform(g, s->loop.min), *extent = c_uniform(g, s->loop.extent);
-    g->trusted      = false;
+    g->trusted          = false;
     const char *closure = c_fresh(g, &g->f->used, c_print(g, "%s_in", name));
     c_line(g, "const struct %s_closure %s = { %s };", name, closure, arguments(g, &c));
     c_return_unless_zero(g, c_print(g, "kn_parallel(%s_task, &%s, %s, %s)", name, closure, min, extent));

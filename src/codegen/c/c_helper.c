@@ -54,7 +54,7 @@ static const Expr *expanded(CGen *g, const Expr *e, const char *const *names)
 const char *c_math(CGen *g, const Expr *e, int lanes)
 {
     static const char *const names[] = { "a", "b", "c" };
-    const char *type = kn_type_name(e->type), *word = expr_op_table[e->op].text;
+    const char              *type = kn_type_name(e->type), *word = expr_op_table[e->op].text;
     const char *name = lanes ? c_print(g, "kn_%s_%sx%d", word, type, lanes) : c_print(g, "kn_%s_%s", word, type);
     if (!c_helper_new(g, name))
         return name;
@@ -78,7 +78,7 @@ const char *c_math(CGen *g, const Expr *e, int lanes)
     const CValue v = c_expr(g, body);
     c_line(g, "return %s;", lanes ? c_lanes(g, e->type, v) : c_full(g, v));
     const char *text = c_function_end(g);
-    text_printf(lanes ? &g->lane_helpers : &g->helpers, "KN_INLINE %s %s(%s)\n{\n%s}\n\n",
+    text_printf(lanes ? &g->lane_helpers : &g->helpers, "%s %s %s(%s)\n{\n%s}\n\n", lanes ? "KN_LANE" : "KN_INLINE",
                 lanes ? c_vector_type(g, e->type, lanes) : c_type(e->type), name, text_string(&parameters), text);
     g->lanes     = outer_lanes;
     g->statement = statement;

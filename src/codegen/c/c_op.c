@@ -3,8 +3,8 @@
  * Takes   the operands' texts.
  * Gives   an expression without undefined behaviour whatever the operands are: what may wrap is computed unsigned, what
  *         may be divided by zero or shifted too far goes through a small function of support.c.
- * Holds   a value of 32 bits or more has exactly its C type, or one that promotes to it; a smaller one may have type int,
- *         with a value that its type holds. f16 and bf16 are their bits.
+ * Holds   a value of 32 bits or more has exactly its C type, or one that promotes to it; a smaller one may have type
+ * int, with a value that its type holds. f16 and bf16 are their bits.
  */
 #include "codegen/c/c.h"
 
@@ -69,7 +69,9 @@ typedef struct Sign {
 } Sign;
 
 static const Sign signs[EX_COUNT] = {
-    [EX_ADD] = { "+", P_ADD, P_MUL }, [EX_SUB] = { "-", P_ADD, P_MUL }, [EX_MUL] = { "*", P_MUL, P_UNARY },
+    [EX_ADD] = { "+", P_ADD, P_MUL },
+    [EX_SUB] = { "-", P_ADD, P_MUL },
+    [EX_MUL] = { "*", P_MUL, P_UNARY },
     [EX_DIV] = { "/", P_MUL, P_UNARY },
 };
 
@@ -93,14 +95,13 @@ static CValue cast(const Op *o, const char *type, CValue v)
 /* A product or sum in the unsigned type, back in its own. */
 static CValue wrapped(const Op *o)
 {
-    const kn_type t = o->e->type;
+    const kn_type t             = o->e->type;
     const char   *unsigned_type = type_bits(t) == 64 ? "uint64_t" : "uint32_t";
     if (type_bits(t) < 32 && o->e->op != EX_MUL)
         return cast(o, c_type(t), arithmetic(o, o->args[0], o->args[1]));
     if (type_bits(t) < 32) /* in int the product of two u16 could overflow */
         return cast(o, c_type(t), arithmetic(o, cast(o, unsigned_type, o->args[0]), o->args[1]));
-    return cast(o, c_type(t),
-                arithmetic(o, cast(o, unsigned_type, o->args[0]), cast(o, unsigned_type, o->args[1])));
+    return cast(o, c_type(t), arithmetic(o, cast(o, unsigned_type, o->args[0]), cast(o, unsigned_type, o->args[1])));
 }
 
 static CValue op_sum(const Op *o)
@@ -122,8 +123,8 @@ static CValue op_neg(const Op *o)
     }
     if (!o->wraps)
         return value(c_print(o->g, "-%s", operand(o, 0, P_PRIMARY)), P_UNARY);
-    const char *unsigned_type = type_bits(t) == 64 ? "uint64_t" : "uint32_t";
-    const CValue v = value(c_print(o->g, "0 - (%s)%s", unsigned_type, operand(o, 0, P_UNARY)), P_ADD);
+    const char  *unsigned_type = type_bits(t) == 64 ? "uint64_t" : "uint32_t";
+    const CValue v             = value(c_print(o->g, "0 - (%s)%s", unsigned_type, operand(o, 0, P_UNARY)), P_ADD);
     return cast(o, c_type(t), v);
 }
 
@@ -148,7 +149,7 @@ static CValue divide(const Op *o, bool quotient)
 {
     const kn_type t = o->e->type;
     int64_t       c;
-    const char   *sign = quotient ? "/" : "%";
+    const char   *sign  = quotient ? "/" : "%";
     const bool    known = constant(o->e->args[1], &c) && c != 0;
     if (known && (!type_is_signed(t) || (never_negative(o) && c > 0)))
         return infix(o, o->args[0], sign, o->args[1], P_MUL, P_MUL, P_UNARY);
@@ -162,10 +163,10 @@ static CValue divide(const Op *o, bool quotient)
         const char *ct = c_type(t);
         if (type_is_signed(t)) {
             c_section(o->g, "div_signed");
-            text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n    return (%s)kn_%s(a, b);\n}\n\n", ct, name,
+            text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n  return (%s)kn_%s(a, b);\n}\n\n", ct, name,
                         ct, ct, ct, quotient ? "div" : "mod");
         } else {
-            text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n    return b ? (%s)(a %s b) : 0;\n}\n\n", ct,
+            text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n  return b ? (%s)(a %s b) : 0;\n}\n\n", ct,
                         name, ct, ct, ct, sign);
         }
     }
@@ -208,7 +209,7 @@ static CValue op_extreme(const Op *o)
                                               : c_print(o->g, "a %s b", order);
         if (is_short_float(t))
             c_section(o->g, "half");
-        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n    return %s ? a : b;\n}\n\n", ct, name, ct, ct,
+        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n  return %s ? a : b;\n}\n\n", ct, name, ct, ct,
                     test);
     }
     return value(c_print(o->g, "%s(%s, %s)", name, argument(o, 0), argument(o, 1)), P_PRIMARY);
@@ -219,15 +220,15 @@ static CValue op_abs(const Op *o)
     const kn_type t = o->e->type;
     if (type_is_float(t)) {
         const CValue v = widened(o, 0);
-        return narrowed(o, t, value(c_print(o->g, "%s(%s)", t == KN_F64 ? "fabs" : "fabsf", c_full(o->g, v)),
-                                    P_PRIMARY));
+        return narrowed(o, t,
+                        value(c_print(o->g, "%s(%s)", t == KN_F64 ? "fabs" : "fabsf", c_full(o->g, v)), P_PRIMARY));
     }
     if (!type_is_signed(t))
         return o->args[0];
     const char *name = c_print(o->g, "kn_abs_%s", kn_type_name(t)), *ct = c_type(t);
     const char *wide = type_bits(t) == 64 ? "uint64_t" : "uint32_t";
     if (c_helper_new(o->g, name))
-        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a)\n{\n    return (%s)(a < 0 ? 0 - (%s)a : (%s)a);\n}\n\n", ct,
+        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a)\n{\n  return (%s)(a < 0 ? 0 - (%s)a : (%s)a);\n}\n\n", ct,
                     name, ct, ct, wide, wide);
     return value(c_print(o->g, "%s(%s)", name, argument(o, 0)), P_PRIMARY);
 }
@@ -240,8 +241,8 @@ static CValue small_function(const Op *o, const char *word, int count, const cha
     const kn_type t    = from_type(o);
     const char   *name = c_print(o->g, "kn_%s_%s", word, kn_type_name(t));
     if (c_helper_new(o->g, name))
-        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a%s%s)\n{\n    return (%s)(%s);\n}\n\n", c_type(o->e->type),
-                    name, c_type(t), count > 1 ? c_print(o->g, ", %s", c_type(t)) : "", count > 1 ? " b" : "",
+        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a%s%s)\n{\n  return (%s)(%s);\n}\n\n", c_type(o->e->type), name,
+                    c_type(t), count > 1 ? c_print(o->g, ", %s", c_type(t)) : "", count > 1 ? " b" : "",
                     c_type(o->e->type), expression);
     return value(count > 1 ? c_print(o->g, "%s(%s, %s)", name, argument(o, 0), argument(o, 1))
                            : c_print(o->g, "%s(%s)", name, argument(o, 0)),
@@ -260,7 +261,8 @@ static CValue op_average(const Op *o)
     const bool up = o->e->op == EX_AVG_UP;
     if (type_bits(o->e->type) <= 16)
         return small_function(o, up ? "avg_up" : "avg_down", 2, up ? "(a + b + 1) >> 1" : "(a + b) >> 1");
-    return small_function(o, up ? "avg_up" : "avg_down", 2, up ? "(a | b) - ((a ^ b) >> 1)" : "(a & b) + ((a ^ b) >> 1)");
+    return small_function(o, up ? "avg_up" : "avg_down", 2,
+                          up ? "(a | b) - ((a ^ b) >> 1)" : "(a & b) + ((a ^ b) >> 1)");
 }
 
 /* The bits of the operand, as an unsigned number. */
@@ -279,9 +281,8 @@ static CValue op_popcount(const Op *o)
 static CValue op_clz(const Op *o)
 {
     c_section(o->g, "bits");
-    const CValue v = value(c_print(o->g, "kn_clz((%s)%s, %d)", plain_bits(o), operand(o, 0, P_UNARY),
-                                   type_bits(from_type(o))),
-                           P_PRIMARY);
+    const CValue v = value(
+        c_print(o->g, "kn_clz((%s)%s, %d)", plain_bits(o), operand(o, 0, P_UNARY), type_bits(from_type(o))), P_PRIMARY);
     return cast(o, c_type(o->e->type), v);
 }
 
@@ -324,7 +325,7 @@ static CValue op_mul_shift(const Op *o)
     int64_t       s;
     if (type_bits(t) <= 32 && constant(o->e->args[2], &s) && s >= 0 && s < 2 * type_bits(t)) {
         const char  *wide = type_bits(t) <= 16 ? (sign ? "int32_t" : "uint32_t") : (sign ? "int64_t" : "uint64_t");
-        const CValue p = infix(o, cast(o, wide, o->args[0]), "*", o->args[1], P_MUL, P_MUL, P_UNARY);
+        const CValue p    = infix(o, cast(o, wide, o->args[0]), "*", o->args[1], P_MUL, P_MUL, P_UNARY);
         return cast(o, c_type(t), value(c_print(o->g, "%s >> %d", c_operand(o->g, p, P_PRIMARY), (int)s), P_SHIFT));
     }
     c_section(o->g, "mul_shift");
@@ -342,7 +343,9 @@ static CValue op_bits(const Op *o)
         const char *sign;
         Precedence  prec;
     } table[EX_COUNT] = {
-        [EX_BIT_AND] = { "&", P_BIT_AND }, [EX_BIT_OR] = { "|", P_BIT_OR }, [EX_BIT_XOR] = { "^", P_BIT_XOR },
+        [EX_BIT_AND] = { "&", P_BIT_AND },
+        [EX_BIT_OR]  = { "|", P_BIT_OR },
+        [EX_BIT_XOR] = { "^", P_BIT_XOR },
     };
     return infix(o, o->args[0], table[o->e->op].sign, o->args[1], table[o->e->op].prec, P_UNARY, P_UNARY);
 }
@@ -378,17 +381,18 @@ static CValue op_float_function(const Op *o)
     };
     const kn_type t = o->e->type;
     const CValue  v = widened(o, 0);
-    return narrowed(o, t, value(c_print(o->g, "%s%s(%s)", names[o->e->op], t == KN_F64 ? "" : "f", c_full(o->g, v)),
-                                P_PRIMARY));
+    return narrowed(
+        o, t, value(c_print(o->g, "%s%s(%s)", names[o->e->op], t == KN_F64 ? "" : "f", c_full(o->g, v)), P_PRIMARY));
 }
 
 static CValue op_rsqrt(const Op *o)
 {
     const kn_type t = o->e->type;
     const CValue  v = widened(o, 0);
-    return narrowed(o, t, value(t == KN_F64 ? c_print(o->g, "1.0 / sqrt(%s)", c_full(o->g, v))
-                                            : c_print(o->g, "1.0f / sqrtf(%s)", c_full(o->g, v)),
-                                P_MUL));
+    return narrowed(o, t,
+                    value(t == KN_F64 ? c_print(o->g, "1.0 / sqrt(%s)", c_full(o->g, v))
+                                      : c_print(o->g, "1.0f / sqrtf(%s)", c_full(o->g, v)),
+                          P_MUL));
 }
 
 static CValue op_fma(const Op *o)
@@ -426,14 +430,14 @@ static CValue float_to_int(const Op *o, CValue v, kn_type from, kn_type to)
     const kn_type wide = from == KN_F64 ? KN_F64 : KN_F32;
     const char   *name = c_print(o->g, "kn_%s_of_%s", kn_type_name(to), kn_type_name(wide)), *ct = c_type(to);
     if (c_helper_new(o->g, name)) {
-        const bool  sign = type_is_signed(to);
-        const int   bits = type_bits(to) - sign;
-        const char *f    = wide == KN_F32 ? "f" : "";
+        const bool  sign  = type_is_signed(to);
+        const int   bits  = type_bits(to) - sign;
+        const char *f     = wide == KN_F32 ? "f" : "";
         const char *least = sign ? c_print(o->g, "-0x1p%d%s", bits, f) : c_print(o->g, "0.0%s", f);
-        const char *min = !sign ? "0" : c_print(o->g, "INT%d_MIN", type_bits(to)),
-                   *max = c_print(o->g, sign ? "INT%d_MAX" : "UINT%d_MAX", type_bits(to));
+        const char *min   = !sign ? "0" : c_print(o->g, "INT%d_MIN", type_bits(to)),
+                   *max   = c_print(o->g, sign ? "INT%d_MAX" : "UINT%d_MAX", type_bits(to));
         text_printf(&o->g->helpers,
-                    "KN_INLINE %s %s(%s a)\n{\n    return a >= 0x1p%d%s ? %s : a > %s ? (%s)a : a <= %s ? %s : 0;\n}\n\n",
+                    "KN_INLINE %s %s(%s a)\n{\n  return a >= 0x1p%d%s ? %s : a > %s ? (%s)a : a <= %s ? %s : 0;\n}\n\n",
                     ct, name, c_type(wide), bits, f, max, least, ct, least, min);
     }
     return value(c_print(o->g, "%s(%s)", name, c_full(o->g, v)), P_PRIMARY);
@@ -457,8 +461,9 @@ static CValue int_to_int(const Op *o, CValue v, kn_type from, kn_type to)
     if (from == to)
         return v;
     const bool holds = type_bits(from) < 32 && to == KN_I32; /* promotes by itself */
-    if (holds || (type_bits(to) < 32 && !o->wraps && type_is_int(from) && c_range(o->g, o->e->args[0]).lo >= type_min(to) &&
-                  c_range(o->g, o->e->args[0]).hi <= type_max(to) && type_bits(from) <= 32))
+    if (holds ||
+        (type_bits(to) < 32 && !o->wraps && type_is_int(from) && c_range(o->g, o->e->args[0]).lo >= type_min(to) &&
+         c_range(o->g, o->e->args[0]).hi <= type_max(to) && type_bits(from) <= 32))
         return v;
     return cast(o, c_type(to), v);
 }
@@ -488,14 +493,14 @@ static CValue op_sat_cast(const Op *o)
     if (type_is_float(from) || to == KN_BOOL || type_is_float(to) || from == KN_BOOL)
         return op_cast(o);
     const bool sign = type_is_signed(from);
-    const bool low = sign && type_min(to) > type_min(from);
+    const bool low  = sign && type_min(to) > type_min(from);
     const bool high = type_bits(to) - type_is_signed(to) < type_bits(from) - sign;
     if (!low && !high)
         return int_to_int(o, o->args[0], from, to);
     const char *name = c_print(o->g, "kn_sat_%s_%s", kn_type_name(to), kn_type_name(from)), *ct = c_type(to);
     if (c_helper_new(o->g, name)) {
         const char *min = c_int_text(o->g, from, type_min(to)), *max = c_int_text(o->g, from, type_max(to));
-        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a)\n{\n    return (%s)(%s%sa);\n}\n\n", ct, name, c_type(from),
+        text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a)\n{\n  return (%s)(%s%sa);\n}\n\n", ct, name, c_type(from),
                     ct, low ? c_print(o->g, "a < %s ? %s : ", min, min) : "",
                     high ? c_print(o->g, "a > %s ? %s : ", max, max) : "");
     }

@@ -1,5 +1,5 @@
-/* What values an integer can have: enough to see that sums of coordinates and of small data do not wrap, so that C's own
- * operators say what they mean.
+/* What values an integer can have: enough to see that sums of coordinates and of small data do not wrap, so that C's
+ * own operators say what they mean.
  *
  * Takes   an expression of an integer type.
  * Gives   an interval that holds its value; that of the type where nothing better is known.
@@ -106,9 +106,11 @@ static CRange range_of(CGen *g, const Expr *e)
         const CBinding *b = c_binding(g, e->u.name);
         if (b)
             return b->range;
-        const size_t n = strlen(e->u.name);
+        const size_t n      = strlen(e->u.name);
         const bool   stride = e->type != KN_I32;
-        return stride ? all : n > 6 && strstr(e->u.name, ".min.") ? (CRange){ -COORDINATE, COORDINATE } : (CRange){ 0, 2 * COORDINATE };
+        return stride                                ? all
+               : n > 6 && strstr(e->u.name, ".min.") ? (CRange){ -COORDINATE, COORDINATE }
+                                                     : (CRange){ 0, 2 * COORDINATE };
     }
     if (e->op == EX_DIM_MIN)
         return (CRange){ -COORDINATE, COORDINATE };

@@ -20,8 +20,8 @@ static void count_all(CGen *g, const StageOperand *o, bool storage)
 static const char *buffer_text(CGen *g, const StageOperand *o, const Expr **box_min, const Expr **box_extent,
                                bool storage)
 {
-    static const char *const types[KN_TYPE_COUNT] = { "KN_NONE", "KN_BOOL", "KN_U8",  "KN_U16",  "KN_U32",
-                                                      "KN_U64",  "KN_I8",   "KN_I16", "KN_I32",  "KN_I64",
+    static const char *const types[KN_TYPE_COUNT] = { "KN_NONE", "KN_BOOL", "KN_U8",  "KN_U16", "KN_U32",
+                                                      "KN_U64",  "KN_I8",   "KN_I16", "KN_I32", "KN_I64",
                                                       "KN_F16",  "KN_BF16", "KN_F32", "KN_F64" };
     Text                     dims, skip;
     text_init(&dims, g->arena);
@@ -46,8 +46,9 @@ static const char *buffer_text(CGen *g, const StageOperand *o, const Expr **box_
 static const char *scalar_text(CGen *g, const Expr *e)
 {
     if (type_is_float(e->type))
-        return c_print(g, "kn_float(%s)", c_full(g, c_operator(g, expr_unary(g->program->exprs, EX_CAST, KN_F64, e),
-                                                               (CValue[]){ c_expr(g, e) }, true)));
+        return c_print(g, "kn_float(%s)",
+                       c_full(g, c_operator(g, expr_unary(g->program->exprs, EX_CAST, KN_F64, e),
+                                            (CValue[]){ c_expr(g, e) }, true)));
     return c_print(g, "kn_int((int64_t)(%s))", c_uniform(g, e));
 }
 
@@ -93,8 +94,9 @@ void c_stage(CGen *g, const StageCall *call)
     if (!storage && input_count)
         c_line(g, "const int ranks[] = { %s };", text_string(&ranks));
     c_line(g, "kn_buffer output = %s;", output);
-    const char *given = c_print(g, "\"%s\", %s, %s, %d, %s, %d, &output", symbol, symbol, input_count ? "inputs" : "NULL",
-                                input_count, value_count ? "values" : "NULL", value_count);
+    const char *given =
+        c_print(g, "\"%s\", %s, %s, %d, %s, %d, &output", symbol, symbol, input_count ? "inputs" : "NULL", input_count,
+                value_count ? "values" : "NULL", value_count);
     c_return_unless_zero(g, storage ? c_print(g, "kn_call_stage(%s)", given)
                                     : c_print(g, "kn_query_stage(%s, %s, %s)", given, input_count ? "ranks" : "NULL",
                                               g->f->buffers[call->table->id]));

@@ -87,7 +87,7 @@ static CValue loop_end(CGen *g, const Stmt *s)
 
 CRange c_loop_range(CGen *g, const Stmt *s)
 {
-    const CRange min = c_range(g, s->loop.min), extent = c_range(g, s->loop.extent);
+    const CRange  min = c_range(g, s->loop.min), extent = c_range(g, s->loop.extent);
     const int64_t last = extent.hi > INT32_MAX ? INT32_MAX : extent.hi - 1;
     return (CRange){ clamp_coordinate(min.lo), clamp_coordinate(clamp_coordinate(min.hi) + last) };
 }
@@ -99,11 +99,11 @@ static void counted_loop(CGen *g, const Stmt *s, const char *before, int lanes)
     c_count(g, s->loop.min);
     c_count(g, s->loop.extent);
     const CRange range = c_loop_range(g, s);
-    const char  *type  = c_type(s->loop.min->type), *name = c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
-    g->trusted         = true;
-    const char  *min   = c_uniform(g, s->loop.min);
-    CValue       end   = loop_end(g, s);
-    g->trusted         = false;
+    const char  *type = c_type(s->loop.min->type), *name = c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
+    g->trusted      = true;
+    const char *min = c_uniform(g, s->loop.min);
+    CValue      end = loop_end(g, s);
+    g->trusted      = false;
     if (end.text && strlen(end.text) > LONG_TEXT)
         end = c_named(g, s->loop.min->type, end, c_print(g, "%s_end", name));
     c_scope_push(g, lanes > 1 ? c_print(g, "%sfor (%s %s = %s; %s < %s; %s += %d) {", before, type, name, min, name,
@@ -141,12 +141,12 @@ static void vector_loop(CGen *g, const Stmt *s)
     c_statement(g);
     c_count(g, s->loop.min);
     int64_t first;
-    g->trusted   = true;
-    CValue  v    = expr_is_int(s->loop.min, &first) ? (CValue){ .offset = first, .level = g->f->base }
-                                                    : c_expr(g, s->loop.min);
-    g->trusted   = false;
-    v.shape      = RAMP;
-    v.step       = 1;
+    g->trusted = true;
+    CValue v =
+        expr_is_int(s->loop.min, &first) ? (CValue){ .offset = first, .level = g->f->base } : c_expr(g, s->loop.min);
+    g->trusted         = false;
+    v.shape            = RAMP;
+    v.step             = 1;
     const CRange range = c_loop_range(g, s);
     c_bind(g, s->loop.name, s->loop.min->type, v, range);
     g->lanes = lanes;
@@ -176,7 +176,7 @@ static void branch(CGen *g, const Stmt *s)
     c_statement(g);
     c_count(g, s->branch.condition);
     const char *condition = c_uniform(g, s->branch.condition), *no = NULL;
-    const char *header    = c_print(g, "if (%s) {", condition);
+    const char *header = c_print(g, "if (%s) {", condition);
     c_scope_push(g, header);
     if (s->branch.yes)
         c_stmt(g, s->branch.yes);
@@ -190,8 +190,8 @@ static void branch(CGen *g, const Stmt *s)
     c_text_wrapped(g, &here->text, here->indent, header);
     text_add(&here->text, yes);
     if (no)
-        text_printf(&here->text, "%*s} else {\n%s", 4 * here->indent, "", no);
-    text_printf(&here->text, "%*s}\n", 4 * here->indent, "");
+        text_printf(&here->text, "%*s} else {\n%s", INDENT * here->indent, "", no);
+    text_printf(&here->text, "%*s}\n", INDENT * here->indent, "");
 }
 
 /* ---- Stores ---- */
@@ -310,12 +310,12 @@ static void need(CGen *g, const Stmt *s)
     c_count(g, s->need.min);
     c_count(g, s->need.max);
     c_section(g, "need");
-    const Buffer *b   = s->need.buffer;
-    g->trusted        = true;
-    const char   *min = c_uniform(g, s->need.min), *max = c_uniform(g, s->need.max);
-    g->trusted        = false;
-    c_return_unless_zero(g, c_print(g, "kn_need(%s, &ports[%d], &args->%s, %d, %s, %s, %s)",
-                                    quoted(g, g->name), b->id, c_identifier(g, b->name), s->need.dim, min, max,
+    const Buffer *b = s->need.buffer;
+    g->trusted      = true;
+    const char *min = c_uniform(g, s->need.min), *max = c_uniform(g, s->need.max);
+    g->trusted = false;
+    c_return_unless_zero(g, c_print(g, "kn_need(%s, &ports[%d], &args->%s, %d, %s, %s, %s)", quoted(g, g->name), b->id,
+                                    c_identifier(g, b->name), s->need.dim, min, max,
                                     s->need.reader ? quoted(g, s->need.reader->name) : "NULL"));
 }
 
@@ -391,7 +391,7 @@ static void produce(CGen *g, const Stmt *s)
 {
     if (!s->produce.body)
         return;
-    if (!g->around.count && !g->f->outer) {
+    if (!g->around.count && !g->f->outer && c_is_group(s->produce.body)) {
         c_group(g, s);
         return;
     }

@@ -28,8 +28,10 @@ const char *c_print(CGen *g, const char *format, ...)
 
 /* Words of C, of the headers that the file includes, and of the file itself. */
 static const char taken[] =
-    " auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool asm bool "
+    " auto break case char const continue default do double else enum extern float for goto if inline int long "
+    "register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool asm "
+    "bool "
     "true false typeof NULL INFINITY NAN errno linux unix stdin stdout stderr args status memcpy memset floor floorf "
     "ceil ceilf trunc truncf rint rintf sqrt sqrtf fabs fabsf fma fmaf i a b c m p v r closure ";
 
@@ -66,8 +68,8 @@ const char *c_fresh(CGen *g, Map *used, const char *wanted)
 /* Where to break the line: at the last space of those in the fewest parentheses, in the second half of the line. */
 static size_t break_at(const char *line, size_t most)
 {
-    size_t found   = 0;
-    int    depth   = 0, best = 0;
+    size_t found = 0;
+    int    depth = 0, best = 0;
     bool   literal = false;
     for (size_t i = 0; line[i] && (i <= most || !found); i++) {
         literal ^= line[i] == '"';
@@ -86,15 +88,15 @@ void c_text_wrapped(CGen *g, Text *t, int indent, const char *line)
 {
     (void)g;
     int more = 0;
-    while (strlen(line) + 4 * (size_t)indent + (size_t)more > LINE_WIDTH) {
-        const size_t n = break_at(line, LINE_WIDTH - 4 * (size_t)indent - (size_t)more);
+    while (strlen(line) + INDENT * (size_t)indent + (size_t)more > LINE_WIDTH) {
+        const size_t n = break_at(line, LINE_WIDTH - INDENT * (size_t)indent - (size_t)more);
         if (!n || !line[n])
             break;
-        text_printf(t, "%*s%.*s\n", 4 * indent + more, "", (int)n, line);
+        text_printf(t, "%*s%.*s\n", INDENT * indent + more, "", (int)n, line);
         line += n + 1;
-        more = 8;
+        more = 2 * INDENT;
     }
-    text_printf(t, "%*s%s\n", 4 * indent + more, "", line);
+    text_printf(t, "%*s%s\n", INDENT * indent + more, "", line);
 }
 
 void c_line(CGen *g, const char *format, ...)
@@ -115,7 +117,7 @@ void c_line(CGen *g, const char *format, ...)
 void c_comment(CGen *g, const char *text)
 {
     CScope      *s     = &g->scopes[g->depth];
-    const size_t width = LINE_WIDTH - 4 * (size_t)s->indent - 6;
+    const size_t width = LINE_WIDTH - INDENT * (size_t)s->indent - 6;
     const char  *begin = "/* ";
     while (strlen(text) > width) {
         size_t n = width;
@@ -123,11 +125,11 @@ void c_comment(CGen *g, const char *text)
             n--;
         if (!n)
             break;
-        text_printf(&s->text, "%*s%s%.*s\n", 4 * s->indent, "", begin, (int)n, text);
+        text_printf(&s->text, "%*s%s%.*s\n", INDENT * s->indent, "", begin, (int)n, text);
         text += n + 1;
         begin = " * ";
     }
-    text_printf(&s->text, "%*s%s%s */\n", 4 * s->indent, "", begin, text);
+    text_printf(&s->text, "%*s%s%s */\n", INDENT * s->indent, "", begin, text);
 }
 
 /* ---- Scopes ---- */
@@ -153,7 +155,7 @@ void c_scope_pop(CGen *g)
     const char *header = g->scopes[g->depth].header, *body = c_scope_take(g);
     CScope     *outer = &g->scopes[g->depth];
     c_text_wrapped(g, &outer->text, outer->indent, header);
-    text_printf(&outer->text, "%s%*s}\n", body, 4 * outer->indent, "");
+    text_printf(&outer->text, "%s%*s}\n", body, INDENT * outer->indent, "");
 }
 
 typedef struct Declared {
@@ -174,7 +176,7 @@ CValue c_declare_value(CGen *g, int level, const char *type, const char *hint, C
         c_text_wrapped(g, &s->text, s->indent, c_print(g, "const %s %s = %s;", type, d->name, c_full(g, v)));
         known = d;
     }
-    v.text  = known->name;
+    v.text = known->name;
     v.offset -= known->offset;
     v.prec  = P_PRIMARY;
     v.level = level;
@@ -191,7 +193,7 @@ const char *c_declare(CGen *g, int level, const char *type, const char *hint, co
 
 const char *c_operand(CGen *g, CValue v, Precedence at_least)
 {
-    const char *text = c_full(g, v);
+    const char      *text = c_full(g, v);
     const Precedence prec = v.offset ? (v.text ? P_ADD : v.offset < 0 ? P_UNARY : P_PRIMARY) : v.prec;
     return prec >= at_least ? text : c_print(g, "(%s)", text);
 }

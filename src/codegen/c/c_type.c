@@ -51,8 +51,9 @@ const char *c_int_text(CGen *g, kn_type t, int64_t v)
     case KN_U32: return c_print(g, "%lluu", (unsigned long long)v);
     case KN_U64: return c_print(g, "UINT64_C(%llu)", (unsigned long long)v);
     case KN_I64:
-        return v == INT64_MIN ? "INT64_MIN" : c_print(g, v < 0 ? "-INT64_C(%lld)" : "INT64_C(%lld)",
-                                                      v < 0 ? -(long long)v : (long long)v);
+        return v == INT64_MIN
+                   ? "INT64_MIN"
+                   : c_print(g, v < 0 ? "-INT64_C(%lld)" : "INT64_C(%lld)", v < 0 ? -(long long)v : (long long)v);
     case KN_I32: return v == INT32_MIN ? "INT32_MIN" : c_print(g, "%lld", (long long)v);
     default: return c_print(g, "%lld", (long long)v);
     }

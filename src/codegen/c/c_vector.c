@@ -19,7 +19,7 @@ static const char *all_function(CGen *g, kn_type t)
     text_init(&list, g->arena);
     for (int i = 0; i < g->lanes; i++)
         text_add(&list, i ? ", a" : "a");
-    text_printf(&g->lane_helpers, "KN_INLINE %s %s(%s a)\n{\n", vt, name, c_memory_type(t));
+    text_printf(&g->lane_helpers, "KN_LANE %s %s(%s a)\n{\n", vt, name, c_memory_type(t));
     c_text_wrapped(g, &g->lane_helpers, 1, c_print(g, "return (%s){ %s };", vt, text_string(&list)));
     text_add(&g->lane_helpers, "}\n\n");
     return name;
@@ -29,14 +29,15 @@ static const char *all_function(CGen *g, kn_type t)
 static const char *ramp_text(CGen *g, kn_type t, CValue v)
 {
     const char *vt = c_vector_type(g, t, g->lanes);
-    const char *name = c_print(g, "%s_ramp_%s%lld", vt, v.step < 0 ? "m" : "", v.step < 0 ? -(long long)v.step : (long long)v.step);
+    const char *name =
+        c_print(g, "%s_ramp_%s%lld", vt, v.step < 0 ? "m" : "", v.step < 0 ? -(long long)v.step : (long long)v.step);
     if (c_helper_new(g, name)) {
         const char *all = all_function(g, t);
         Text        list;
         text_init(&list, g->arena);
         for (int i = 0; i < g->lanes; i++)
             text_printf(&list, "%s%lld", i ? ", " : "", (long long)(v.step * i));
-        text_printf(&g->lane_helpers, "KN_INLINE %s %s(%s a)\n{\n", vt, name, c_type(t));
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s a)\n{\n", vt, name, c_type(t));
         c_text_wrapped(g, &g->lane_helpers, 1, c_print(g, "return %s(a) + (%s){ %s };", all, vt, text_string(&list)));
         text_add(&g->lane_helpers, "}\n\n");
     }
@@ -93,9 +94,9 @@ static CValue lane_function(CGen *g, const Expr *e, const CValue *args)
     text_init(&call, g->arena);
     text_printf(&name, "%sx%d_%s_%s", kn_type_name(e->type), g->lanes, expr_op_table[e->op].name,
                 kn_type_name(e->args[0]->type));
-    const bool constant_last = (e->op == EX_DIV || e->op == EX_MOD || e->op == EX_SHL || e->op == EX_SHR ||
-                                e->op == EX_MUL_SHIFT) &&
-                               expr_is_int(e->args[e->count - 1], &c);
+    const bool constant_last =
+        (e->op == EX_DIV || e->op == EX_MOD || e->op == EX_SHL || e->op == EX_SHR || e->op == EX_MUL_SHIFT) &&
+        expr_is_int(e->args[e->count - 1], &c);
     if (e->count == 3 || e->op == EX_SHL || e->op == EX_SHR)
         text_printf(&name, "_%s", kn_type_name(e->args[e->count - 1]->type));
     if (constant_last)
@@ -124,12 +125,12 @@ static CValue lane_function(CGen *g, const Expr *e, const CValue *args)
     const char *vt = e->type == KN_BOOL ? c_mask_type(g, 8, g->lanes) : c_vector_type(g, e->type, g->lanes);
     if (c_helper_new(g, fn)) {
         const CValue v = c_operator(g, e, scalars, true);
-        text_printf(&g->lane_helpers, "KN_INLINE %s %s(%s)\n{\n    %s r = { 0 };\n    for (int i = 0; i < %d; i++)\n", vt, fn,
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n", vt, fn,
                     text_string(&parameters), vt, g->lanes);
         c_text_wrapped(g, &g->lane_helpers, 2,
                        e->type == KN_BOOL ? c_print(g, "r[i] = -(%s);", c_full(g, v))
                                           : c_print(g, "r[i] = (%s)(%s);", c_memory_type(e->type), c_full(g, v)));
-        text_add(&g->lane_helpers, "    return r;\n}\n\n");
+        text_add(&g->lane_helpers, "  return r;\n}\n\n");
     }
     CValue v = result(c_print(g, "%s(%s)", fn, text_string(&call)), P_PRIMARY);
     v.mask   = 8;
@@ -149,15 +150,16 @@ static const char *native_operand(CGen *g, const Expr *e, CValue v, Precedence a
 static CValue arithmetic(CGen *g, const Expr *e, const CValue *args)
 {
     static const char *const signs[EX_COUNT] = { [EX_ADD] = "+", [EX_SUB] = "-", [EX_MUL] = "*", [EX_DIV] = "/" };
-    const Precedence prec = e->op == EX_ADD || e->op == EX_SUB ? P_ADD : P_MUL;
+    const Precedence         prec            = e->op == EX_ADD || e->op == EX_SUB ? P_ADD : P_MUL;
     if (!type_is_signed(e->type) || type_is_float(e->type) || !c_wraps(g, e)) {
         const char *a = native_operand(g, e->args[0], args[0], prec);
         const char *b = native_operand(g, e->args[1], args[1], prec == P_ADD ? P_MUL : P_UNARY);
         return result(c_print(g, "%s %s %s", a, signs[e->op], b), prec);
     }
-    const char *u = c_vector_type(g, type_table[e->type].as_unsigned, g->lanes), *vt = c_vector_type(g, e->type, g->lanes);
-    CValue      a = result(c_lanes(g, e->type, args[0]), args[0].shape == LANES ? args[0].prec : P_PRIMARY),
-           b = result(c_lanes(g, e->type, args[1]), args[1].shape == LANES ? args[1].prec : P_PRIMARY);
+    const char *u  = c_vector_type(g, type_table[e->type].as_unsigned, g->lanes),
+               *vt = c_vector_type(g, e->type, g->lanes);
+    CValue a       = result(c_lanes(g, e->type, args[0]), args[0].shape == LANES ? args[0].prec : P_PRIMARY),
+           b       = result(c_lanes(g, e->type, args[1]), args[1].shape == LANES ? args[1].prec : P_PRIMARY);
     return result(c_print(g, "(%s)((%s)%s %s (%s)%s)", vt, u, c_operand(g, a, P_UNARY), signs[e->op], u,
                           c_operand(g, b, P_UNARY)),
                   P_UNARY);
@@ -166,8 +168,8 @@ static CValue arithmetic(CGen *g, const Expr *e, const CValue *args)
 static CValue compare(CGen *g, const Expr *e, const CValue *args)
 {
     static const char *const signs[EX_COUNT] = { [EX_LT] = "<", [EX_LE] = "<=", [EX_EQ] = "==", [EX_NE] = "!=" };
-    const kn_type t = e->args[0]->type;
-    CValue        v[2];
+    const kn_type            t               = e->args[0]->type;
+    CValue                   v[2];
     for (int i = 0; i < 2; i++)
         v[i] = result(c_lanes(g, t, args[i]), args[i].shape == LANES ? args[i].prec : P_PRIMARY);
     CValue r = result(c_print(g, "%s %s %s", c_operand(g, v[0], P_ADD), signs[e->op], c_operand(g, v[1], P_ADD)),
@@ -183,7 +185,7 @@ static CValue logic(CGen *g, const Expr *e, const CValue *args)
         const char *sign;
         Precedence  prec;
     } signs[EX_COUNT] = {
-        [EX_AND] = { "&", P_BIT_AND }, [EX_OR] = { "|", P_BIT_OR },       [EX_BIT_AND] = { "&", P_BIT_AND },
+        [EX_AND] = { "&", P_BIT_AND },   [EX_OR] = { "|", P_BIT_OR },       [EX_BIT_AND] = { "&", P_BIT_AND },
         [EX_BIT_OR] = { "|", P_BIT_OR }, [EX_BIT_XOR] = { "^", P_BIT_XOR }, [EX_NE] = { "^", P_BIT_XOR },
         [EX_EQ] = { "^ ~", P_BIT_XOR },
     };
@@ -194,8 +196,9 @@ static CValue logic(CGen *g, const Expr *e, const CValue *args)
     if (e->op == EX_BIT_NOT)
         r = result(c_print(g, "~%s", c_operand(g, args[0], P_PRIMARY)), P_UNARY);
     else
-        r = result(c_print(g, "(%s) %s (%s)", c_as_mask(g, args[0], bits), signs[e->op].sign, c_as_mask(g, args[1], bits)),
-                   signs[e->op].prec);
+        r = result(
+            c_print(g, "(%s) %s (%s)", c_as_mask(g, args[0], bits), signs[e->op].sign, c_as_mask(g, args[1], bits)),
+            signs[e->op].prec);
     if (e->op == EX_EQ)
         r = result(c_print(g, "~((%s) ^ (%s))", c_as_mask(g, args[0], bits), c_as_mask(g, args[1], bits)), P_UNARY);
     r.mask = bits;
@@ -205,21 +208,23 @@ static CValue logic(CGen *g, const Expr *e, const CValue *args)
 static CValue choose(CGen *g, const Expr *e, const CValue *args)
 {
     const kn_type t    = e->type;
-    const int     bits = t == KN_BOOL ? (args[0].shape == LANES ? args[0].mask : args[1].mask ? args[1].mask : args[2].mask)
+    const int     bits = t == KN_BOOL ? (args[0].shape == LANES ? args[0].mask
+                                         : args[1].mask         ? args[1].mask
+                                                                : args[2].mask)
                                       : mask_bits(t);
-    const char   *a = t == KN_BOOL ? c_as_mask(g, args[1], bits) : c_lanes(g, t, args[1]);
-    const char   *b = t == KN_BOOL ? c_as_mask(g, args[2], bits) : c_lanes(g, t, args[2]);
+    const char   *a    = t == KN_BOOL ? c_as_mask(g, args[1], bits) : c_lanes(g, t, args[1]);
+    const char   *b    = t == KN_BOOL ? c_as_mask(g, args[2], bits) : c_lanes(g, t, args[2]);
     CValue        r;
     if (args[0].shape == UNIFORM) {
         r = result(c_print(g, "%s ? %s : %s", c_operand(g, args[0], P_EQUAL), a, b), P_CHOICE);
     } else {
-        const char *mt = c_mask_type(g, bits, g->lanes);
-        const char *vt = t == KN_BOOL ? mt : c_vector_type(g, t, g->lanes);
+        const char *mt   = c_mask_type(g, bits, g->lanes);
+        const char *vt   = t == KN_BOOL ? mt : c_vector_type(g, t, g->lanes);
         const char *name = c_print(g, "%s_choose", vt);
         if (c_helper_new(g, name))
             text_printf(&g->lane_helpers,
-                        "KN_INLINE %s %s(%s m, %s a, %s b)\n{\n    %s r = a;\n    for (int i = 0; i < %d; i++)\n"
-                        "        r[i] = m[i] ? a[i] : b[i];\n    return r;\n}\n\n",
+                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  for (int i = 0; i < %d; i++)\n"
+                        "    r[i] = m[i] ? a[i] : b[i];\n  return r;\n}\n\n",
                         vt, name, mt, vt, vt, vt, g->lanes);
         r = result(c_print(g, "%s(%s, %s, %s)", name, c_as_mask(g, args[0], bits), a, b), P_PRIMARY);
     }
@@ -239,10 +244,10 @@ static CValue converted(CGen *g, const Expr *e, const CValue *args)
 /* A mask as 0 or 1 of a type. */
 static CValue from_bool(CGen *g, const Expr *e, CValue v)
 {
-    const kn_type t   = e->type;
+    const kn_type t    = e->type;
     const int     bits = mask_bits(t);
-    CValue        one = result(c_print(g, "-(%s)", c_as_mask(g, v, bits)), P_UNARY);
-    const char   *vt  = c_vector_type(g, t, g->lanes);
+    CValue        one  = result(c_print(g, "-(%s)", c_as_mask(g, v, bits)), P_UNARY);
+    const char   *vt   = c_vector_type(g, t, g->lanes);
     return type_is_float(t) ? result(c_print(g, "__builtin_convertvector(%s, %s)", one.text, vt), P_PRIMARY)
                             : result(c_print(g, "(%s)%s", vt, one.text), P_UNARY);
 }
@@ -333,20 +338,20 @@ static const char *unaligned_type(CGen *g, kn_type t)
 /* Lanes `step` elements apart. */
 static const char *load_function(CGen *g, kn_type t, int64_t step)
 {
-    const char *vt   = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
+    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
     const char *name = step == 1 ? c_print(g, "%s_load", vt)
                                  : c_print(g, "%s_load_%s%lld", vt, step < 0 ? "m" : "",
                                            step < 0 ? -(long long)step : (long long)step);
     if (!c_helper_new(g, name))
         return name;
     if (step == 1) {
-        text_printf(&g->lane_helpers, "KN_INLINE %s %s(const %s *p)\n{\n    return *(const %s *)p;\n}\n\n", vt, name, et,
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(const %s *p)\n{\n  return *(const %s *)p;\n}\n\n", vt, name, et,
                     unaligned_type(g, t));
         return name;
     }
     text_printf(&g->lane_helpers,
-                "KN_INLINE %s %s(const %s *p)\n{\n    %s r = { 0 };\n    for (int i = 0; i < %d; i++)\n"
-                "        r[i] = p[i * (%lld)];\n    return r;\n}\n\n",
+                "KN_LANE %s %s(const %s *p)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
+                "    r[i] = p[i * (%lld)];\n  return r;\n}\n\n",
                 vt, name, et, vt, g->lanes, (long long)step);
     return name;
 }
@@ -354,22 +359,23 @@ static const char *load_function(CGen *g, kn_type t, int64_t step)
 static const char *gather_function(CGen *g, kn_type t, int bits)
 {
     const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *it = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes), *name = c_print(g, "%s_gather_%d", vt, bits);
+    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
+               *name = c_print(g, "%s_gather_%d", vt, bits);
     if (c_helper_new(g, name))
         text_printf(&g->lane_helpers,
-                    "KN_INLINE %s %s(const %s *p, %s a)\n{\n    %s r = { 0 };\n    for (int i = 0; i < %d; i++)\n"
-                    "        r[i] = p[a[i]];\n    return r;\n}\n\n",
+                    "KN_LANE %s %s(const %s *p, %s a)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
+                    "    r[i] = p[a[i]];\n  return r;\n}\n\n",
                     vt, name, et, it, vt, g->lanes);
     return name;
 }
 
 CValue c_vector_load(CGen *g, const Expr *e, const CAddress *a)
 {
-    const kn_type t = e->type;
-    CValue        v = { .prec = P_PRIMARY, .shape = LANES, .level = g->depth, .reads = true };
+    const kn_type t  = e->type;
+    CValue        v  = { .prec = P_PRIMARY, .shape = LANES, .level = g->depth, .reads = true };
     const char   *at = c_print(g, "&%s[%s]", a->buffer, a->index);
-    v.text = a->shape == RAMP ? c_print(g, "%s(%s)", load_function(g, t, a->step), at)
-                              : c_print(g, "%s(%s, %s)", gather_function(g, t, a->lane_bits), at, a->lanes);
+    v.text           = a->shape == RAMP ? c_print(g, "%s(%s)", load_function(g, t, a->step), at)
+                                        : c_print(g, "%s(%s, %s)", gather_function(g, t, a->lane_bits), at, a->lanes);
     if (t == KN_BOOL) {
         v.text = c_print(g, "%s != 0", v.text);
         v.prec = P_EQUAL;
@@ -380,19 +386,19 @@ CValue c_vector_load(CGen *g, const Expr *e, const CAddress *a)
 
 static const char *store_function(CGen *g, kn_type t, int64_t step)
 {
-    const char *vt   = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
+    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
     const char *name = step == 1 ? c_print(g, "%s_store", vt)
                                  : c_print(g, "%s_store_%s%lld", vt, step < 0 ? "m" : "",
                                            step < 0 ? -(long long)step : (long long)step);
     if (!c_helper_new(g, name))
         return name;
     if (step == 1)
-        text_printf(&g->lane_helpers, "KN_INLINE void %s(%s *p, %s v)\n{\n    *(%s *)p = v;\n}\n\n", name, et, vt,
+        text_printf(&g->lane_helpers, "KN_LANE void %s(%s *p, %s v)\n{\n  *(%s *)p = v;\n}\n\n", name, et, vt,
                     unaligned_type(g, t));
     else
         text_printf(&g->lane_helpers,
-                    "KN_INLINE void %s(%s *p, %s v)\n{\n    for (int i = 0; i < %d; i++)\n"
-                    "        p[i * (%lld)] = v[i];\n}\n\n",
+                    "KN_LANE void %s(%s *p, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
+                    "    p[i * (%lld)] = v[i];\n}\n\n",
                     name, et, vt, g->lanes, (long long)step);
     return name;
 }
@@ -400,11 +406,12 @@ static const char *store_function(CGen *g, kn_type t, int64_t step)
 static const char *scatter_function(CGen *g, kn_type t, int bits)
 {
     const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *it = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes), *name = c_print(g, "%s_scatter_%d", vt, bits);
+    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
+               *name = c_print(g, "%s_scatter_%d", vt, bits);
     if (c_helper_new(g, name))
         text_printf(&g->lane_helpers,
-                    "KN_INLINE void %s(%s *p, %s a, %s v)\n{\n    for (int i = 0; i < %d; i++)\n"
-                    "        p[a[i]] = v[i];\n}\n\n",
+                    "KN_LANE void %s(%s *p, %s a, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
+                    "    p[a[i]] = v[i];\n}\n\n",
                     name, et, it, vt, g->lanes);
     return name;
 }
@@ -413,7 +420,7 @@ void c_vector_store(CGen *g, const Buffer *b, const CAddress *a, CValue v, bool 
 {
     const kn_type t = b->type;
     (void)stream;
-    const char *at = c_print(g, "&%s[%s]", a->buffer, a->index);
+    const char *at   = c_print(g, "&%s[%s]", a->buffer, a->index);
     const char *text = c_lanes(g, t, v);
     if (t == KN_BOOL && v.shape != UNIFORM)
         text = c_print(g, "(%s)-(%s)", c_vector_type(g, t, g->lanes), c_as_mask(g, v, 8));

@@ -32,6 +32,7 @@ _Static_assert(sizeof(int) >= 4, "the code counts on int having 32 bits");
 
 #if defined __GNUC__
 #define KN_INLINE   static inline __attribute__((unused))
+#define KN_LANE     static inline __attribute__((unused, always_inline)) /* of vectors: none is passed to a function */
 #define KN_NOINLINE __attribute__((noinline))
 #define KN_MALLOC   __attribute__((noinline, malloc))
 #define KN_SHARED   __attribute__((weak))
