@@ -161,11 +161,11 @@ def fuzz_tests():
 
 
 def run_script(script, build):
-    """What a script could not try, it says in lines that begin with `skipped:`."""
+    """What a script could not try, it says in lines that begin with `skipped:`; figures to be seen, with `measured:`."""
     command = f"{ROOT}/tests/{script} {ROOT}/{build}"
     result = execute(command, ROOT, build)
     expect_status(command, result)
-    for line in re.findall(r"^skipped: .*", result[1], flags=re.M):
+    for line in re.findall(r"^(?:skipped|measured): .*", result[1], flags=re.M):
         print(f"{script}: {line}", flush=True)
 
 

@@ -14,7 +14,7 @@
 #include "image/buffer.h"
 
 /* What the pipeline is called with: a row per input, parameter, and component of an output. */
-typedef struct Slot {
+typedef struct ArgumentSlot {
     kn_port_kind       kind;
     const char        *name;
     kn_type            type;
@@ -24,18 +24,18 @@ typedef struct Slot {
     int           output; /* which output */
     const kn_arg *arg;    /* what the user gave, or NULL */
     bool          sound;  /* given, of the right kind, type and shape */
-} Slot;
+} ArgumentSlot;
 
 typedef struct Bind {
     kn_pipeline *p;
     kn_context  *cx;
     Purpose      purpose;
-    VEC(Slot) slots;
+    VEC(ArgumentSlot) slots;
     Arguments *out;
 } Bind;
 
 /* How the text says it: "in is u16(x, y)". */
-static const char *slot_text(Bind *bind, const Slot *slot)
+static const char *slot_text(Bind *bind, const ArgumentSlot *slot)
 {
     static const char *const kinds[] = { [KN_INPUT] = "input", [KN_PARAM] = "parameter", [KN_OUTPUT] = "output" };
     Text                     t;
@@ -58,16 +58,17 @@ static void collect_slots(Bind *bind)
         const Func *f = p->funcs.at[i];
         if (f->kind == FUNC_INPUT)
             vec_push(arena, &bind->slots,
-                     ((Slot){ .kind  = KN_INPUT,
-                              .name  = f->name,
-                              .type  = f->types[0],
-                              .rank  = f->rank,
-                              .dims  = f->args,
-                              .index = f->id }));
+                     ((ArgumentSlot){ .kind  = KN_INPUT,
+                                      .name  = f->name,
+                                      .type  = f->types[0],
+                                      .rank  = f->rank,
+                                      .dims  = f->args,
+                                      .index = f->id }));
     }
     for (size_t i = 0; i < p->params.count; i++) {
         const Param *k = p->params.at[i];
-        vec_push(arena, &bind->slots, ((Slot){ .kind = KN_PARAM, .name = k->name, .type = k->type, .index = (int)i }));
+        vec_push(arena, &bind->slots,
+                 ((ArgumentSlot){ .kind = KN_PARAM, .name = k->name, .type = k->type, .index = (int)i }));
     }
     int buffer = 0;
     for (size_t o = 0; o < p->outputs.count; o++) {
@@ -76,13 +77,13 @@ static void collect_slots(Bind *bind)
             const char *base = p->outputs.at[o].name;
             const char *name = f->component_count > 1 ? arena_printf(arena, "%s.%d", base, c) : base;
             vec_push(arena, &bind->slots,
-                     ((Slot){ .kind   = KN_OUTPUT,
-                              .name   = name,
-                              .type   = f->types[c],
-                              .rank   = f->rank,
-                              .dims   = f->args,
-                              .index  = buffer++,
-                              .output = (int)o }));
+                     ((ArgumentSlot){ .kind   = KN_OUTPUT,
+                                      .name   = name,
+                                      .type   = f->types[c],
+                                      .rank   = f->rank,
+                                      .dims   = f->args,
+                                      .index  = buffer++,
+                                      .output = (int)o }));
         }
     }
 }
@@ -111,7 +112,7 @@ static void unknown_name(Bind *bind, const char *name)
 static void match_names(Bind *bind, const kn_arg *args, int count)
 {
     for (int i = 0; i < count; i++) {
-        Slot *slot = NULL;
+        ArgumentSlot *slot = NULL;
         for (size_t k = 0; args[i].name && k < bind->slots.count && !slot; k++)
             if (!strcmp(bind->slots.at[k].name, args[i].name))
                 slot = &bind->slots.at[k];
@@ -126,7 +127,7 @@ static void match_names(Bind *bind, const kn_arg *args, int count)
     }
 }
 
-static void bind_param(Bind *bind, Slot *slot)
+static void bind_param(Bind *bind, ArgumentSlot *slot)
 {
     const Param *param = bind->p->params.at[slot->index];
     kn_scalar   *value = &bind->out->binding.param[slot->index];
@@ -143,14 +144,14 @@ static void bind_param(Bind *bind, Slot *slot)
 }
 
 /* Is the buffer to be found by kn_fit? */
-static bool is_open(const Bind *bind, const Slot *slot)
+static bool is_open(const Bind *bind, const ArgumentSlot *slot)
 {
     return (bind->purpose == FOR_FIT || bind->purpose == FOR_SIZES) && slot->kind == KN_OUTPUT &&
            (!slot->arg || slot->arg->buffer->rank == 0);
 }
 
 /* The checks of a buffer by itself. */
-static bool buffer_sound(Bind *bind, const Slot *slot)
+static bool buffer_sound(Bind *bind, const ArgumentSlot *slot)
 {
     const kn_buffer *b = slot->arg->buffer;
     if (bind->purpose == FOR_RUN)
@@ -159,7 +160,7 @@ static bool buffer_sound(Bind *bind, const Slot *slot)
 }
 
 /* May an input be left out? For bounds it may, if the program does not speak of its size; for sizes in any case. */
-static bool is_optional(const Bind *bind, const Slot *slot)
+static bool is_optional(const Bind *bind, const ArgumentSlot *slot)
 {
     if (slot->kind != KN_INPUT)
         return false;
@@ -167,7 +168,7 @@ static bool is_optional(const Bind *bind, const Slot *slot)
            (bind->purpose == FOR_BOUNDS && !pipeline_uses_size(bind->p, bind->p->funcs.at[slot->index]));
 }
 
-static void check_buffer(Bind *bind, Slot *slot)
+static void check_buffer(Bind *bind, ArgumentSlot *slot)
 {
     kn_context *cx = bind->cx;
     if (!slot->arg) {
@@ -201,7 +202,7 @@ Box box_of_buffer(const kn_buffer *b)
 }
 
 /* The first component given says the box of the output; the others must have the same. */
-static void bind_output(Bind *bind, const Slot *slot, const Slot *first)
+static void bind_output(Bind *bind, const ArgumentSlot *slot, const ArgumentSlot *first)
 {
     kn_buffer *b = slot->arg->buffer;
     if (slot == first) {
@@ -221,14 +222,14 @@ static void bind_output(Bind *bind, const Slot *slot, const Slot *first)
         }
 }
 
-static void bind_buffer(Bind *bind, Slot *slot)
+static void bind_buffer(Bind *bind, ArgumentSlot *slot)
 {
     check_buffer(bind, slot);
     kn_buffer *b = slot->arg ? slot->arg->buffer : NULL;
     if (slot->kind == KN_OUTPUT) {
         bind->out->outputs[slot->index] = b;
-        const Slot *first               = slot;
-        for (const Slot *s = bind->slots.at; s < slot && first == slot; s++)
+        const ArgumentSlot *first       = slot;
+        for (const ArgumentSlot *s = bind->slots.at; s < slot && first == slot; s++)
             if (s->kind == KN_OUTPUT && s->output == slot->output && s->sound)
                 first = s;
         if (slot->sound)
@@ -247,8 +248,8 @@ static void bind_buffer(Bind *bind, Slot *slot)
 /* No output may share memory with an input or another output: the run would read what it wrote. */
 static void check_overlaps(Bind *bind)
 {
-    for (const Slot *a = bind->slots.at, *end = a + bind->slots.count; a < end; a++)
-        for (const Slot *b = a + 1; b < end; b++)
+    for (const ArgumentSlot *a = bind->slots.at, *end = a + bind->slots.count; a < end; a++)
+        for (const ArgumentSlot *b = a + 1; b < end; b++)
             if (a->sound && b->sound && b->kind == KN_OUTPUT && buffers_overlap(a->arg->buffer, b->arg->buffer))
                 diag_status(bind->cx, KN_ERROR_ARGUMENT,
                             "`%s` and `%s` share memory: an output needs memory of its own", a->name, b->name);
@@ -274,7 +275,7 @@ bool arguments_bind(kn_pipeline *p, Purpose purpose, const kn_arg *args, int cou
     };
     match_names(&bind, args, count);
     for (size_t i = 0; i < slots; i++) {
-        Slot *slot = &bind.slots.at[i];
+        ArgumentSlot *slot = &bind.slots.at[i];
         if (slot->kind == KN_PARAM)
             bind_param(&bind, slot);
         else

@@ -9,7 +9,6 @@
 #include "api/compile.h"
 #include "api/header.h"
 #include "api/nest.h"
-#include "codegen/c/c_emit.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,23 +17,23 @@ static const char runtime_archive[] = "libkiln-runtime.a";
 static const char runtime_source[]  = "kiln_runtime.c";
 static const char runtime_header[]  = "kiln_runtime.h";
 
-#if defined       __x86_64__
-static const char machine[] = "x86-64", native[] = "x86-64,x86-64-avx2,x86-64-avx512";
-#elif defined     __aarch64__
-static const char machine[] = "aarch64", native[] = "aarch64-linux";
-#else
-static const char machine[] = "host", native[] = "host";
-#endif
-
 typedef struct BuildCall BuildCall;
 
-/* What can be written: its word, the ending of its file, who makes its contents; and the header that belongs to it
- * alone. */
+/* What can be written: its word, the ending of its file, who makes its contents. */
 typedef struct Product {
     const char *name, *ending;
-    bool (*make)(BuildCall *b, Bytes *out);
-    const struct Product *header;
+    bool (*make)(BuildCall *b, Bytes *out); /* NULL: it is what a backend emits, as it is */
+    bool     compiled;                      /* made of what a backend emits, */
+    EmitKind kind;                          /* of that kind */
 } Product;
+
+typedef VEC(Product) ProductList;
+
+/* What a backend emitted, to be released. */
+typedef struct BuiltCode {
+    const Codegen *codegen;
+    Emitted        emitted;
+} BuiltCode;
 
 struct BuildCall {
     kn_pipeline      *p;
@@ -46,40 +45,35 @@ struct BuildCall {
     Targets           targets;
     Plan             *plan;
     const Program    *program;
-    const Codegen    *codegen;
-    Emitted           emitted[EMIT_LLVM + 1]; /* by EmitKind; to be released */
+    BuiltCode         code[EMIT_KIND_COUNT];
     Text              written;
 };
 
-static bool emitted(BuildCall *b, EmitKind kind, Bytes *out)
+/* Loads the backend that emits the kind. */
+static bool load_emitter(BuildCall *b, EmitKind kind)
 {
-    Emitted *e = &b->emitted[kind];
-    if (!b->codegen && !(b->codegen = backend_load(b->p->cx)))
+    b->code[kind].codegen = backend_load(b->p->cx, backend_emitting(kind));
+    return b->code[kind].codegen != NULL;
+}
+
+static Program *built_program(BuildCall *b, const char *until);
+
+/* The code of that kind, made once. */
+static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
+{
+    BuiltCode     *code    = &b->code[kind];
+    const char    *until   = backend_emitting(kind)->until;
+    const Program *program = until ? built_program(b, until) : b->program;
+    if (!program ||
+        (!code->emitted.bytes && !compile_emit(code->codegen, program, &b->options, &b->targets, kind, &code->emitted)))
         return false;
-    if (!e->bytes && !compile_emit(b->codegen, b->program, &b->options, &b->targets, kind, e))
-        return false;
-    *out = (Bytes){ e->bytes, e->size };
+    *out = (Bytes){ code->emitted.bytes, code->emitted.size };
     return true;
-}
-
-static bool make_object(BuildCall *b, Bytes *out)
-{
-    return emitted(b, EMIT_OBJECT, out);
-}
-
-static bool make_asm(BuildCall *b, Bytes *out)
-{
-    return emitted(b, EMIT_ASM, out);
-}
-
-static bool make_llvm(BuildCall *b, Bytes *out)
-{
-    return emitted(b, EMIT_LLVM, out);
 }
 
 static bool make_loops(BuildCall *b, Bytes *out)
 {
-    const Program *loops = compile_program(b->plan, &b->options, &b->targets, lower_passes[0].name);
+    const Program *loops = compile_loops(b->plan, &b->options, &b->targets);
     Text           t;
     text_init(&t, &b->arena);
     if (!loops)
@@ -119,37 +113,24 @@ static bool make_header(BuildCall *b, Bytes *out)
     return header(b, text_string(&targets), false, out);
 }
 
+/* That of a C file, which needs no runtime. */
 static bool make_c_header(BuildCall *b, Bytes *out)
 {
     return header(b, "any C compiler", true, out);
 }
+
+static const Product c_header = { .name = "header", .ending = ".h", .make = make_c_header };
 
 static bool make_runtime(BuildCall *b, Bytes *out)
 {
     return companion(b, runtime_source, out);
 }
 
-static void check_params(Program *program);
-
-/* The mathematical functions stay: they are functions of the file. */
-static bool make_c(BuildCall *b, Bytes *out)
-{
-    Program *program = compile_program(b->plan, &b->options, &b->targets, "clean");
-    if (!program)
-        return false;
-    program->name  = b->symbol;
-    program->title = b->name;
-    check_params(program);
-    const char *text = c_emit(program, &b->arena);
-    *out             = (Bytes){ text, strlen(text) };
-    return true;
-}
-
 /* Is every target of the kind of machine that this library, and so its runtime, was made for? */
 static bool is_native(const BuildCall *b)
 {
     for (int i = 0; i < b->targets.count; i++)
-        if (strncmp(b->targets.at[i].name, machine, strlen(machine)) != 0 && strcmp(b->targets.at[i].name, "host") != 0)
+        if (b->targets.at[i].arch != target_find(NULL)->arch)
             return false;
     return true;
 }
@@ -161,10 +142,10 @@ static bool make_archive(BuildCall *b, Bytes *out)
         diag_status(b->p->cx, KN_ERROR_ARGUMENT,
                     "%s.a would need the runtime for %s, and the one here is for %s: emit object and runtime instead, "
                     "and compile %s for that machine",
-                    b->name, b->targets.at[0].name, machine, runtime_source);
+                    b->name, b->targets.at[0].name, arch_table[target_find(NULL)->arch].name, runtime_source);
         return false;
     }
-    if (!make_object(b, &object) || !companion(b, runtime_archive, &runtime))
+    if (!make_code(b, EMIT_OBJECT, &object) || !companion(b, runtime_archive, &runtime))
         return false;
     if (!archive_make(&b->arena, arena_printf(&b->arena, "%s.o", b->name), object, b->symbol, runtime, out)) {
         diag_status(b->p->cx, KN_ERROR_FILE, "%s is damaged: build or install Kiln again", runtime_archive);
@@ -173,37 +154,39 @@ static bool make_archive(BuildCall *b, Bytes *out)
     return true;
 }
 
-static const Product c_header = { "header", ".h", make_c_header, NULL };
-
-/* clang-format off */
-static const Product products[] = {
-    { "header",  ".h",     make_header,  NULL },
-    { "object",  ".o",     make_object,  NULL },
-    { "archive", ".a",     make_archive, NULL },
-    { "llvm",    ".ll",    make_llvm,    NULL },
-    { "asm",     ".s",     make_asm,     NULL },
-    { "c",       ".c",     make_c,       &c_header },
-    { "loops",   ".loops", make_loops,   NULL },
-    { "runtime", NULL,     make_runtime, NULL },
+/* What is made here; before it in the list of all products stands what the backends emit. */
+static const Product own_products[] = {
+    { .name = "header", .ending = ".h", .make = make_header },
+    { .name = "archive", .ending = ".a", .make = make_archive, .compiled = true, .kind = EMIT_OBJECT },
+    { .name = "loops", .ending = ".loops", .make = make_loops },
+    { .name = "runtime", .ending = NULL, .make = make_runtime },
 };
-/* clang-format on */
-enum { PRODUCT_COUNT = sizeof products / sizeof *products };
+enum { PRODUCT_COUNT = EMIT_KIND_COUNT + sizeof own_products / sizeof *own_products };
 
-static const Product *find_product(kn_context *cx, const char *name)
+static Product product_at(int i)
+{
+    if (i >= EMIT_KIND_COUNT)
+        return own_products[i - EMIT_KIND_COUNT];
+    return (
+        Product){ .name = emit_table[i].name, .ending = emit_table[i].ending, .compiled = true, .kind = (EmitKind)i };
+}
+
+static bool find_product(kn_context *cx, const char *name, Product *out)
 {
     const char *names[PRODUCT_COUNT];
     Text        all;
     text_init(&all, &cx->call);
     for (int i = 0; i < PRODUCT_COUNT; i++) {
-        if (!strcmp(products[i].name, name))
-            return &products[i];
-        names[i] = products[i].name;
+        *out = product_at(i);
+        if (!strcmp(out->name, name))
+            return true;
+        names[i] = out->name;
         text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_near_miss(name, names, PRODUCT_COUNT);
     diag_status(cx, KN_ERROR_ARGUMENT, "`%s` cannot be emitted%s%s%s; what can is: %s", name,
                 near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
-    return NULL;
+    return false;
 }
 
 /* FOLDER/NAME.o; what belongs to no pipeline has its own name. */
@@ -218,7 +201,7 @@ static bool write_product(BuildCall *b, const Product *product)
 {
     Bytes       contents;
     const char *path = product_path(b, product);
-    if (!product->make(b, &contents))
+    if (!(product->make ? product->make(b, &contents) : make_code(b, product->kind, &contents)))
         return false;
     if (!file_write_whole(b->p->cx, path, MODE_PRODUCT, &contents, 1)) {
         diag_status(b->p->cx, KN_ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
@@ -276,22 +259,45 @@ static void check_params(Program *program)
     }
 }
 
+/* The plan's program under the names that its files have. NULL after diagnostics. */
+static Program *built_program(BuildCall *b, const char *until)
+{
+    Program *program = compile_program(b->plan, &b->options, &b->targets, until);
+    if (!program)
+        return NULL;
+    program->name  = b->symbol;
+    program->title = b->name;
+    check_params(program);
+    return program;
+}
+
 /* The plan and the program. */
 static bool prepare(BuildCall *b)
 {
     kn_context *cx = b->p->cx;
     if (!options_take(b->p, b->given, &b->options) || !take_name(b) ||
-        !targets_parse(cx, b->options.target, native, &b->targets))
+        !targets_parse(cx, b->options.target, arch_table[target_find(NULL)->arch].ahead, &b->targets))
         return false;
-    b->plan          = compile_plan(b->p, &b->options, &b->targets, &b->arena);
-    Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;
-    if (!program || !ahead_suits(b->p, program, &b->arena))
-        return false;
-    program->name  = b->symbol;
-    program->title = b->name;
-    check_params(program);
-    b->program = program;
-    return true;
+    b->plan    = compile_plan(b->p, &b->options, &b->targets, &b->arena);
+    b->program = b->plan ? built_program(b, NULL) : NULL;
+    return b->program && ahead_suits(b->p, b->program, &b->arena);
+}
+
+/* The products of the list, with the backends that they need: what is wanted can be made, or nothing is written. */
+static bool choose_products(BuildCall *b, ProductList *products)
+{
+    for (const char *at = b->emit;; at++) {
+        const size_t n = strcspn(at, ",");
+        Product      product;
+        if (!find_product(b->p->cx, arena_strndup(&b->arena, at, n), &product))
+            return false;
+        if (product.compiled && !load_emitter(b, product.kind))
+            return false;
+        vec_push(&b->arena, products, product);
+        at += n;
+        if (!*at)
+            return true;
+    }
 }
 
 static void build(void *arg)
@@ -302,14 +308,11 @@ static void build(void *arg)
     bool fine = prepare(b);
     if (fine && !b->emit)
         b->emit = is_native(b) ? "header,object,archive" : "header,object,runtime";
-    for (const char *at = b->emit; fine; at++) {
-        const size_t   n       = strcspn(at, ",");
-        const Product *product = find_product(b->p->cx, arena_strndup(&b->arena, at, n));
-        fine = product && write_product(b, product) && (!product->header || write_product(b, product->header));
-        at += n;
-        if (!*at)
-            break;
-    }
+    ProductList products = { 0 };
+    fine                 = fine && choose_products(b, &products);
+    for (size_t i = 0; fine && i < products.count; i++)
+        fine = write_product(b, &products.at[i]) &&
+               (products.at[i].make || products.at[i].kind != EMIT_C || write_product(b, &c_header));
     scratch_end(&b->arena);
 }
 
@@ -322,9 +325,9 @@ kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, 
     BuildCall b = { .p = p, .path = path, .emit = emit, .given = options };
     context_begin(p->cx);
     const bool done = context_call(p->cx, build, &b);
-    for (int i = 0; i <= EMIT_LLVM; i++)
-        if (b.emitted[i].bytes)
-            b.codegen->release(&b.emitted[i]);
+    for (int i = 0; i < EMIT_KIND_COUNT; i++)
+        if (b.code[i].emitted.bytes)
+            b.code[i].codegen->release(&b.code[i].emitted);
     if (written && done && !p->cx->status)
         *written = text_string(&b.written);
     return p->cx->status;

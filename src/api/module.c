@@ -9,18 +9,18 @@
 #include "api/threads.h"
 
 /* The words an option may have. The first is the default, meant by NULL. */
-typedef struct Choice {
+typedef struct OptionWords {
     const char        *option;
     const char *const *names;
     size_t             count;
-} Choice;
+} OptionWords;
 
 static const char *const target_names[] = { "host" };
 
-static const Choice targets = { "target", target_names, sizeof target_names / sizeof *target_names };
+static const OptionWords targets = { "target", target_names, sizeof target_names / sizeof *target_names };
 
 /* The known word that `name` is; NULL, after a diagnostic, if it is none of them. */
-static const char *choose(kn_context *cx, const Choice *choice, const char *name)
+static const char *choose(kn_context *cx, const OptionWords *choice, const char *name)
 {
     if (!name)
         return choice->names[0];
@@ -68,11 +68,12 @@ typedef struct Compile {
 
 static void compile(void *arg)
 {
-    Compile     *call = arg;
-    kn_pipeline *p    = call->pipeline;
-    kn_options   options;
-    const bool   fine = options_take(p, call->options, &options);
-    if (options.target && strcmp(options.target, "host") && target_find(options.target))
+    Compile      *call = arg;
+    kn_pipeline  *p    = call->pipeline;
+    kn_options    options;
+    const bool    fine   = options_take(p, call->options, &options);
+    const Target *target = target_find(options.target);
+    if (target && !target->is_host)
         diag_status(p->cx, KN_ERROR_ARGUMENT,
                     "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
                     options.target);
@@ -82,7 +83,7 @@ static void compile(void *arg)
         return;
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
     *m           = (kn_module){ .pipeline = p, .options = options };
-    if (!options.interpret && (call->codegen = backend_load(p->cx)))
+    if (!options.interpret && (call->codegen = backend_load(p->cx, backend_loading())))
         compile_module(m, call->codegen, &call->object);
     if (!p->cx->error_count)
         call->module = m;
@@ -112,9 +113,10 @@ const char *kn_target_name(int index)
 
 kn_pass kn_pass_get(int index)
 {
-    if (index < 0 || index >= lower_pass_count)
+    const LowerPassList *list = &lower_pass_lists[PASSES_CPU];
+    if (index < 0 || index >= list->count)
         return (kn_pass){ 0 };
-    return (kn_pass){ lower_passes[index].name, lower_passes[index].summary };
+    return (kn_pass){ list->at[index].name, list->at[index].summary };
 }
 
 void kn_context_free(kn_context *cx)

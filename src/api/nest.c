@@ -3,8 +3,8 @@
  * Takes   a program before flattening: loops, realizations, productions.
  * Gives   lines like
  *             parallel out.yo: (out.extent.1 + 7) / 8
- *                 store blurx: out.extent.0 x 4 of u16, 8 * out.extent.0 bytes; y is folded to 4: 3 are needed at a
- *                 time, rounded up to a power of two compute blurx, sliding along y
+ *                 store blurx: out.extent.0 x 4 of u16, 8 * out.extent.0 bytes; y is folded to 4: 3 are needed …
+ *                 compute blurx, sliding along y
  *                     for blurx.y: those of 3 that are not held yet
  *         in the terms of the ports' sizes: names of the code are replaced by what they stand for, where that is short.
  *         Conditions and formulas are left out; `kiln show --after PASS` has them.
@@ -23,73 +23,73 @@ enum {
     MOST_NUMBER = 1 << 20 /* unless that only says that it is a coordinate */
 };
 
-typedef struct Shared {
+typedef struct NestPrinter {
     Text          *out;
     const Program *program;
     Simplifier    *simplifier;
     Map            lets;    /* name -> what it stands for */
-    Map            sliding; /* function -> Sliding */
+    Map            sliding; /* name of a function -> its REALIZE, where that slides */
     Map            missing; /* name of a dimension that slides -> how many are needed at a time, int64_t */
-} Shared;
+} NestPrinter;
 
-typedef struct Nest {
-    Shared *s;
-    int     depth;
-} Nest;
+typedef struct NestLevel {
+    NestPrinter *s;
+    int          depth;
+} NestLevel;
 
 static void nest_stmt(void *user, const Stmt *s);
 
-static void line(const Nest *n)
+static void line(const NestLevel *n)
 {
     text_printf(n->s->out, "%*s", 4 * n->depth, "");
 }
 
 /* What stands inside. */
-static void inside(const Nest *n, const Stmt *s)
+static void inside(const NestLevel *n, const Stmt *s)
 {
-    nest_stmt(&(Nest){ n->s, n->depth + 1 }, s);
+    nest_stmt(&(NestLevel){ n->s, n->depth + 1 }, s);
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
 static const Expr *replace(void *user, const Expr *e)
 {
-    const Shared *s     = user;
-    const Expr   *value = e->op == EX_VAR ? map_get(&s->lets, e->u.name) : NULL;
+    const NestPrinter *s     = user;
+    const Expr        *value = e->op == EX_VAR ? map_get(&s->lets, e->u.name) : NULL;
     return value ? value : e;
 }
 
 /* In terms of what is known outside. */
-static const Expr *explain(Shared *s, const Expr *e)
+static const Expr *explain(NestPrinter *s, const Expr *e)
 {
     return simplify(s->simplifier, expr_rewrite(s->program->exprs, e, replace, s));
 }
 
-typedef struct Weight {
+typedef struct ExprSize {
     int  nodes;
     bool memory;
-} Weight;
+} ExprSize;
 
-static void weigh(const Expr *e, void *user)
+static void add_node(const Expr *e, void *user)
 {
-    Weight *w = user;
+    ExprSize *w = user;
     w->nodes++;
     w->memory |= e->op == EX_LOAD || e->op == EX_CALL || e->op == EX_EXTERN;
 }
 
-static Weight weight_of(Shared *s, const Expr *e)
+static ExprSize size_of(NestPrinter *s, const Expr *e)
 {
-    Weight weight = { 0 };
-    expr_visit(s->program->exprs, e, weigh, &weight);
-    return weight;
+    ExprSize size = { 0 };
+    expr_visit(s->program->exprs, e, add_node, &size);
+    return size;
 }
 
 /* An extent in terms of what is known outside; or, if that is long, the most it can be, and *at_most is set. */
-static const Expr *explain_extent(Shared *s, const Expr *extent, bool *at_most)
+static const Expr *explain_extent(NestPrinter *s, const Expr *extent, bool *at_most)
 {
     const Expr *e = explain(s, extent);
     int64_t     lo, hi;
-    if (weight_of(s, e).nodes <= LONG)
+    if (size_of(s, e).nodes <= LONG)
         return e;
     simplifier_bounds(s->simplifier, e, &lo, &hi);
     if (hi > MOST_NUMBER)
@@ -98,16 +98,16 @@ static const Expr *explain_extent(Shared *s, const Expr *extent, bool *at_most)
     return expr_int(s->program->exprs, KN_I32, hi);
 }
 
-static void take_let(Nest *n, const Stmt *s)
+static void take_let(NestLevel *n, const Stmt *s)
 {
-    const Expr  *value  = explain(n->s, s->let.value);
-    const Weight weight = weight_of(n->s, value);
-    map_set(&n->s->lets, s->let.name, weight.nodes <= MOST_NODES && !weight.memory ? value : NULL);
+    const Expr    *value = explain(n->s, s->let.value);
+    const ExprSize size  = size_of(n->s, value);
+    map_set(&n->s->lets, s->let.name, size.nodes <= MOST_NODES && !size.memory ? value : NULL);
     nest_stmt(n, s->let.body);
 }
 
 /* One nest or another: both are shown, with the condition. Else it is only used. */
-static void take_condition(Nest *n, const Stmt *s)
+static void take_condition(NestLevel *n, const Stmt *s)
 {
     const Expr *condition = explain(n->s, s->branch.condition);
     const int   deeper    = s->branch.no != NULL;
@@ -118,7 +118,7 @@ static void take_condition(Nest *n, const Stmt *s)
         text_add(n->s->out, "\n");
     }
     simplifier_push_fact(n->s->simplifier, condition);
-    nest_stmt(&(Nest){ n->s, n->depth + deeper }, s->branch.yes);
+    nest_stmt(&(NestLevel){ n->s, n->depth + deeper }, s->branch.yes);
     simplifier_pop(n->s->simplifier);
     if (deeper) {
         line(n);
@@ -129,7 +129,7 @@ static void take_condition(Nest *n, const Stmt *s)
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void push_loop(Shared *s, const Stmt *loop)
+static void push_loop(NestPrinter *s, const Stmt *loop)
 {
     ExprPool   *pool = s->program->exprs;
     const Expr *min = explain(s, loop->loop.min), *extent = explain(s, loop->loop.extent),
@@ -138,7 +138,7 @@ static void push_loop(Shared *s, const Stmt *loop)
                           expr_binary(pool, EX_ADD, KN_I32, min, expr_binary(pool, EX_SUB, KN_I32, extent, one)));
 }
 
-static void print_loop(Nest *n, const Stmt *s)
+static void print_loop(NestLevel *n, const Stmt *s)
 {
     Text          *out     = n->s->out;
     bool           at_most = false;
@@ -177,14 +177,14 @@ static void print_factor(Text *out, const Expr *e)
 }
 
 /* ", 8 * out.extent.0 bytes": the constant factors as one. Nothing where that would say long extents again. */
-static void print_bytes(Nest *n, const Func *f, const Expr *const *extent)
+static void print_bytes(NestLevel *n, const Func *f, const Expr *const *extent)
 {
     Text   *out   = n->s->out;
     int64_t bytes = 0, value;
     for (int c = 0; c < f->component_count; c++)
         bytes += (int64_t)kn_type_size(f->types[c]);
     for (int d = 0; d < f->rank; d++)
-        if (weight_of(n->s, extent[d]).nodes > LONG ||
+        if (size_of(n->s, extent[d]).nodes > LONG ||
             (expr_is_int(extent[d], &value) && __builtin_mul_overflow(bytes, value, &bytes)))
             return;
     text_printf(out, ", %" PRId64, bytes);
@@ -209,7 +209,7 @@ static void print_fold(Text *out, const Stmt *realize)
                     sliding->window[0] < fold ? ", rounded up to a power of two" : "");
 }
 
-static void print_storage(Nest *n, const Stmt *s)
+static void print_storage(NestLevel *n, const Stmt *s)
 {
     const Func    *f       = s->realize.func;
     const Sliding *sliding = s->realize.sliding;
@@ -232,22 +232,23 @@ static void print_storage(Nest *n, const Stmt *s)
         print_fold(out, s);
     }
     text_add(out, "\n");
-    map_set(&n->s->sliding, f, sliding);
+    map_set(&n->s->sliding, f->name, sliding ? s : NULL);
     for (int i = 0; sliding && i < sliding->count; i++)
         map_set(&n->s->missing, f->args[sliding->dims[i]], &sliding->window[i]);
     nest_stmt(n, s->realize.body);
 }
 
-static void print_production(Nest *n, const Stmt *s)
+static void print_production(NestLevel *n, const Stmt *s)
 {
-    const Func    *f       = s->produce.func;
-    const Sliding *sliding = map_get(&n->s->sliding, f);
+    const Stmt    *storage = map_get(&n->s->sliding, s->produce.func);
+    const Sliding *sliding = storage ? storage->realize.sliding : NULL;
     line(n);
-    text_printf(n->s->out, "compute %s", f->name);
+    text_printf(n->s->out, "compute %s", s->produce.func);
     if (s->produce.update >= 0)
         text_printf(n->s->out, ".update(%d)", s->produce.update);
     for (int i = 0; sliding && i < sliding->count; i++)
-        text_printf(n->s->out, "%s%s", i ? " and " : ", sliding along ", dim_name(f, sliding->dims[i]));
+        text_printf(n->s->out, "%s%s", i ? " and " : ", sliding along ",
+                    dim_name(storage->realize.func, sliding->dims[i]));
     if (sliding && !sliding->count)
         text_add(n->s->out, ", unless it is held");
     text_add(n->s->out, "\n");
@@ -256,7 +257,7 @@ static void print_production(Nest *n, const Stmt *s)
 
 static void nest_stmt(void *user, const Stmt *s)
 {
-    Nest *n = user;
+    NestLevel *n = user;
     if (!s)
         return;
     switch (s->kind) {
@@ -267,7 +268,7 @@ static void nest_stmt(void *user, const Stmt *s)
     case STMT_PRODUCE: print_production(n, s); break;
     case STMT_STAGE:
         line(n);
-        text_printf(n->s->out, "call %s\n", s->stage->func->symbol);
+        text_printf(n->s->out, "call %s\n", s->stage->symbol);
         break;
     default: stmt_children(s, NULL, nest_stmt, n); break;
     }
@@ -275,11 +276,11 @@ static void nest_stmt(void *user, const Stmt *s)
 
 void nest_print(Text *out, const Program *program)
 {
-    Shared s = { .out = out, .program = program, .simplifier = simplifier_new(program->exprs, program->arena) };
+    NestPrinter s = { .out = out, .program = program, .simplifier = simplifier_new(program->exprs, program->arena) };
     map_init(&s.lets, program->arena);
     map_init(&s.sliding, program->arena);
     map_init(&s.missing, program->arena);
-    nest_stmt(&(Nest){ &s, 0 }, program->body);
+    nest_stmt(&(NestLevel){ &s, 0 }, program->body);
 }
 
 static void find_folds(void *out, const Stmt *s)

@@ -9,7 +9,7 @@
 
 /* ---- Names ---- */
 
-static Binding *find(const Bindings *b, const char *name)
+static PortBinding *find(const Bindings *b, const char *name)
 {
     for (int i = 0; i < b->count; i++)
         if (!strcmp(b->at[i].port.name, name))
@@ -58,7 +58,7 @@ enum { INPUTS = 1 << KN_INPUT, PARAMS = 1 << KN_PARAM, OUTPUTS = 1 << KN_OUTPUT 
 
 /* Whether two ports are one output: the components of a tuple, "best.0" and "best.1", have the name before the dot in
  * common. */
-static bool same_output(const Binding *a, const Binding *b)
+static bool same_output(const PortBinding *a, const PortBinding *b)
 {
     const size_t n = strcspn(a->port.name, ".");
     return a->port.kind == KN_OUTPUT && b->port.kind == KN_OUTPUT && n == strcspn(b->port.name, ".") &&
@@ -66,7 +66,7 @@ static bool same_output(const Binding *a, const Binding *b)
 }
 
 /* The input or output of that name; of a tuple the first component. NULL if there is none. */
-static Binding *find_image(const Bindings *b, const char *name)
+static PortBinding *find_image(const Bindings *b, const char *name)
 {
     const size_t n = strlen(name);
     for (int i = 0; i < b->count; i++) {
@@ -78,9 +78,9 @@ static Binding *find_image(const Bindings *b, const char *name)
 }
 
 /* The only output; NULL if there are more. */
-static Binding *only_output(const Bindings *b)
+static PortBinding *only_output(const Bindings *b)
 {
-    Binding *only = NULL;
+    PortBinding *only = NULL;
     for (int i = 0; i < b->count; i++) {
         if (b->at[i].port.kind != KN_OUTPUT)
             continue;
@@ -92,7 +92,8 @@ static Binding *only_output(const Bindings *b)
 }
 
 /* The output that an option [NAME=]REST speaks of: by name, or the only one. */
-static int find_output(Cli *cli, Bindings *b, const char *text, const char *option, Binding **out, const char **rest)
+static int find_output(Cli *cli, Bindings *b, const char *text, const char *option, PortBinding **out,
+                       const char **rest)
 {
     const char *name = split_name(cli, text, rest);
     if (name) {
@@ -202,7 +203,7 @@ static bool parse_float(const char *text, double *value)
     return end != text && !*end && !isspace((unsigned char)*text);
 }
 
-static int bind_param(Cli *cli, Binding *at)
+static int bind_param(Cli *cli, PortBinding *at)
 {
     const kn_type type = at->port.type;
     int64_t       i;
@@ -223,7 +224,7 @@ static int bind_param(Cli *cli, Binding *at)
 }
 
 /* name=@noise(SIZE[,SEED]); `text` begins behind the parenthesis. */
-static int parse_noise(Cli *cli, Binding *at, const char *subject, const char *text, uint64_t *seed)
+static int parse_noise(Cli *cli, PortBinding *at, const char *subject, const char *text, uint64_t *seed)
 {
     const char *end;
     const int   status = parse_size(cli, subject, text, &at->port, at->extent, &end);
@@ -241,7 +242,7 @@ static int parse_noise(Cli *cli, Binding *at, const char *subject, const char *t
 }
 
 /* Moves an input to its --origin. */
-static void place_input(Binding *at)
+static void place_input(PortBinding *at)
 {
     for (int d = 0; at->placed && d < at->port.rank; d++)
         at->buffer.dim[d].min = at->origin[d];
@@ -249,7 +250,7 @@ static void place_input(Binding *at)
 
 /* name=@…: a formula over the coordinates that the input has in the program, noise or, if `shapes_only`, just a
  * size. */
-static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_only)
+static int bind_made(Cli *cli, PortBinding *at, const char *subject, bool shapes_only)
 {
     static const char word[] = "@noise(";
     const bool        noise  = !strncmp(at->text, word, strlen(word));
@@ -274,7 +275,7 @@ static int bind_made(Cli *cli, Binding *at, const char *subject, bool shapes_onl
     return filled == KN_OK ? DONE : FAILED;
 }
 
-static int bind_input(Cli *cli, Binding *at, bool shapes_only)
+static int bind_input(Cli *cli, PortBinding *at, bool shapes_only)
 {
     const char *subject = subject_text(cli, at->port.name, "=", at->text);
     bool        picture = false;
@@ -341,7 +342,7 @@ static int assign_operands(Cli *cli, Bindings *b)
         const char *text = NULL, *name = split_name(cli, cli->operands[i], &text);
         if (!name)
             return unnamed_operand(cli, b, cli->operands[i]);
-        Binding *at = find(b, name);
+        PortBinding *at = find(b, name);
         if (at && at->port.kind == KN_OUTPUT)
             return usage(cli, "%s is an output: -o %s writes it to a file", name, cli->operands[i]);
         if (!at && is_const(b->program.pipeline, name))
@@ -364,9 +365,9 @@ static int assign_sizes(Cli *cli, Bindings *b)
 {
     const char *text;
     for (int i = 0; (text = option_value(cli, OPTION_SIZE, i)); i++) {
-        Binding    *out;
-        const char *size, *end;
-        int         status = find_output(cli, b, text, "--size", &out, &size);
+        PortBinding *out;
+        const char  *size, *end;
+        int          status = find_output(cli, b, text, "--size", &out, &size);
         if (status == DONE)
             status = parse_size(cli, subject_text(cli, "--size", " ", text), size, &out->port, out->extent, &end);
         if (status == DONE && *end)
@@ -383,7 +384,7 @@ static int assign_sizes(Cli *cli, Bindings *b)
 }
 
 /* Moves the boxes of an output's components to its origin. */
-static void place_output(Bindings *b, const Binding *out)
+static void place_output(Bindings *b, const PortBinding *out)
 {
     for (int k = 0; k < b->count; k++)
         for (int d = 0; same_output(&b->at[k], out) && d < out->port.rank; d++)
@@ -398,7 +399,7 @@ static int assign_origins(Cli *cli, Bindings *b)
         int         count = 0;
         if (!name)
             return usage(cli, "--origin %s: NAME=X,Y was expected", text);
-        Binding *at = find_image(b, name);
+        PortBinding *at = find_image(b, name);
         if (!at)
             return unknown_name(cli, b, name, INPUTS | OUTPUTS, "input or output");
         if (!parse_list(rest, ',', INT32_MIN, at->origin, &count, &end) || *end)
@@ -418,9 +419,9 @@ static int assign_paths(Cli *cli, Bindings *b)
 {
     const char *text;
     for (int i = 0; (text = option_value(cli, OPTION_OUTPUT, i)); i++) {
-        Binding    *out;
-        const char *path;
-        int         status = find_output(cli, b, text, "-o", &out, &path);
+        PortBinding *out;
+        const char  *path;
+        int          status = find_output(cli, b, text, "-o", &out, &path);
         if (status == DONE)
             status = image_path_check(cli, path, &out->port);
         if (status == DONE && out->port.name[strcspn(out->port.name, ".")] &&
@@ -450,8 +451,8 @@ const char *size_example(int rank)
 static int bind_all(Cli *cli, Bindings *b, bool shapes_only)
 {
     for (int i = 0; i < b->count; i++) {
-        Binding *at     = &b->at[i];
-        int      status = DONE;
+        PortBinding *at     = &b->at[i];
+        int          status = DONE;
         if (at->port.kind == KN_INPUT && !at->text && shapes_only)
             continue;
         if (at->port.kind == KN_INPUT && !at->text)

@@ -394,9 +394,9 @@ static int bench_alone(Cli *cli, Bench *bench, const char *path, const char **ar
     if (cli->cx)
         status = bench_program(cli, bench);
     kn_context_free(cli->cx);
-    struct Block *blocks = cli->blocks;
-    *cli                 = had;
-    cli->blocks          = blocks;
+    struct Allocation *blocks = cli->blocks;
+    *cli                      = had;
+    cli->blocks               = blocks;
     return status;
 }
 

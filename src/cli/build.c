@@ -83,12 +83,12 @@ int command_build(Cli *cli)
                      cli->operand_count ? "one program at a time:" : "which program?");
     if (!path)
         return usage(cli, "where to? -o DIR/NAME, where NAME is the C function");
-    const double begin = now();
-    const Emit   emit  = read_emit(cli);
-    kn_options   options;
-    Program      program;
-    const char  *written;
-    int          status = compile_options(cli, &options);
+    const double  begin = now();
+    const Emit    emit  = read_emit(cli);
+    kn_options    options;
+    SourceProgram program;
+    const char   *written;
+    int           status = compile_options(cli, &options);
     if (status != DONE)
         return status;
     status = program_load(cli, cli->operands[0], &program);

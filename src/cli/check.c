@@ -31,7 +31,7 @@ static bool print_ports(const kn_pipeline *p, bool outputs)
 }
 
 /* "blur.kiln: ok: in : u16(x, y) -> out : u16(x, y)" */
-static void print_ok(const Program *program)
+static void print_ok(const SourceProgram *program)
 {
     printf("%s: ok: ", program->path);
     if (print_ports(program->pipeline, false))
@@ -42,8 +42,8 @@ static void print_ok(const Program *program)
 
 static int check_file(Cli *cli, const char *path)
 {
-    Program program;
-    int     status = program_load(cli, path, &program);
+    SourceProgram program;
+    int           status = program_load(cli, path, &program);
     if (status == DONE)
         fputs(program.warnings, stderr);
     if (status == DONE && kn_check(program.pipeline, NULL) != KN_OK)

@@ -117,14 +117,14 @@ typedef struct FileText {
 } FileText;
 
 struct Cli {
-    kn_context   *cx;
-    CommandId     command;
-    struct Block *blocks; /* memory until the end */
-    FileText     *texts;
-    Given        *given;
-    int           given_count;
-    const char  **operands;
-    int           operand_count;
+    kn_context        *cx;
+    CommandId          command;
+    struct Allocation *blocks; /* memory until the end */
+    FileText          *texts;
+    Given             *given;
+    int                given_count;
+    const char       **operands;
+    int                operand_count;
 };
 
 /* ---- main.c: memory and messages ---- */
@@ -186,25 +186,25 @@ void help_man(void);
 /* ---- program.c ---- */
 
 /* A text and what it parses to. */
-typedef struct Program {
+typedef struct SourceProgram {
     const char  *path;
     const char  *text;
     size_t       length;
     kn_pipeline *pipeline;
     const char  *warnings; /* of a parse that went well: to be printed once */
-} Program;
+} SourceProgram;
 
 /* The whole of a file ("-" is stdin), which is opened the first time it is asked for; a message says why not. */
 int file_read(Cli *cli, const char *path, const char **text, size_t *length);
 /* Reads, and parses with -D and --schedule; prints errors. */
-int program_load(Cli *cli, const char *path, Program *program);
+int program_load(Cli *cli, const char *path, SourceProgram *program);
 /* Parses the text, after a kn_define once more. */
-int program_parse(Cli *cli, Program *program);
+int program_parse(Cli *cli, SourceProgram *program);
 
 /* ---- arguments.c ---- */
 
 /* An input, parameter or output of the program and what the command line gives for it. */
-typedef struct Binding {
+typedef struct PortBinding {
     kn_port     port;
     const char *text; /* of name=TEXT, or NULL */
     kn_buffer   buffer;
@@ -213,17 +213,17 @@ typedef struct Binding {
     bool        sized, placed; /* by --size, --origin */
     bool        gray;          /* a picture of one channel for an input that may have more */
     int32_t     extent[KN_MAX_RANK], origin[KN_MAX_RANK];
-} Binding;
+} PortBinding;
 
 typedef struct Bindings {
-    Program    program;
-    Binding   *at;
-    int        count;
-    kn_arg    *args; /* for kn_run and its like */
-    int        arg_count;
-    kn_module *module;    /* for sizes: is interpreted */
-    void     **libraries; /* of --load */
-    int        library_count;
+    SourceProgram program;
+    PortBinding  *at;
+    int           count;
+    kn_arg       *args; /* for kn_run and its like */
+    int           arg_count;
+    kn_module    *module;    /* for sizes: is interpreted */
+    void        **libraries; /* of --load */
+    int           library_count;
 } Bindings;
 
 /* The program of the operands FILE name=VALUE …, with the consts among them. */

@@ -126,7 +126,7 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
 /* ---- Inputs ------------------------------------------------------------------------------ */
 
 /* An input whose size the program speaks of: as large as the outputs, where dimensions have the same names. */
-static void size_like_outputs(const Bindings *b, Binding *in)
+static void size_like_outputs(const Bindings *b, PortBinding *in)
 {
     for (int d = 0; d < in->port.rank; d++) {
         in->buffer.dim[d] = (kn_dim){ 0, usual[d], 0 };
@@ -137,7 +137,7 @@ static void size_like_outputs(const Bindings *b, Binding *in)
     }
 }
 
-static void size_as_needed(Binding *in, const kn_region *regions, int count)
+static void size_as_needed(PortBinding *in, const kn_region *regions, int count)
 {
     for (int i = 0; i < count; i++)
         for (int d = 0; d < in->port.rank && !strcmp(regions[i].name, in->port.name); d++)
@@ -152,7 +152,7 @@ static int size_inputs(Cli *cli, Bindings *b)
     int              count;
     const bool       known = kn_bounds(b->module, b->args, b->arg_count, &regions, &count) == KN_OK;
     for (int i = 0; i < b->count; i++) {
-        Binding *in = &b->at[i];
+        PortBinding *in = &b->at[i];
         if (in->port.kind != KN_INPUT || in->text)
             continue;
         in->buffer = (kn_buffer){ .type = in->port.type, .rank = in->port.rank };
@@ -175,7 +175,7 @@ static void size_outputs(Bindings *b)
     for (int i = 0; i < b->count; i++)
         inputs = inputs && (b->at[i].port.kind != KN_INPUT || b->at[i].text);
     for (int i = 0; i < b->count && !inputs; i++) {
-        Binding *out = &b->at[i];
+        PortBinding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT || out->sized)
             continue;
         out->sized  = true;

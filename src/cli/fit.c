@@ -18,7 +18,7 @@ static bool any_unsized(const Bindings *b)
 static bool inputs_suffice(Cli *cli, Bindings *b)
 {
     const size_t     bytes = sizeof *b->at * (size_t)b->count;
-    Binding         *had   = memcpy(cli_alloc(cli, bytes), b->at, bytes);
+    PortBinding     *had   = memcpy(cli_alloc(cli, bytes), b->at, bytes);
     const kn_region *regions;
     int              count;
     const kn_status  status = any_unsized(b) ? kn_fit(b->module, b->args, b->arg_count)
@@ -59,9 +59,9 @@ static void repeat_gray(Cli *cli, Bindings *b)
 
 /* An output's ports: one, or the components of a tuple, which have one box. */
 typedef struct Ports {
-    Binding *at;
-    int      count;
-    int      name_length; /* of `out` in out.0 */
+    PortBinding *at;
+    int          count;
+    int          name_length; /* of `out` in out.0 */
 } Ports;
 
 static Ports ports_of(const Bindings *b, int first)
@@ -159,7 +159,7 @@ void bindings_estimate(Bindings *b)
     if (inputs_given(b))
         return;
     for (int i = 0; i < b->count; i++) {
-        Binding *out = &b->at[i];
+        PortBinding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT || out->sized || !out->port.estimate)
             continue;
         out->sized       = true;

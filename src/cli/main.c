@@ -132,14 +132,14 @@ const Command command_table[COMMAND_COUNT] = {
 
 /* ---- Memory ---- */
 
-struct Block {
-    struct Block *next;
-    max_align_t   data[];
+struct Allocation {
+    struct Allocation *next;
+    max_align_t        data[];
 };
 
 void *cli_alloc(Cli *cli, size_t size)
 {
-    struct Block *block = calloc(1, sizeof *block + size);
+    struct Allocation *block = calloc(1, sizeof *block + size);
     if (!block) {
         fputs("kiln: out of memory\n", stderr);
         exit(FAILED);
@@ -157,7 +157,7 @@ char *cli_strndup(Cli *cli, const char *s, size_t n)
 static void free_blocks(Cli *cli)
 {
     while (cli->blocks) {
-        struct Block *next = cli->blocks->next;
+        struct Allocation *next = cli->blocks->next;
         free(cli->blocks);
         cli->blocks = next;
     }

@@ -92,7 +92,7 @@ static double magnitude(Cli *cli, const kn_buffer *a)
 static int compare(Cli *cli, Contender *c, const Bindings *b, const kn_buffer *reference)
 {
     for (int i = 0; i < b->count; i++) {
-        const Binding *out = &b->at[i];
+        const PortBinding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT)
             continue;
         double near = 1e-5 * magnitude(cli, &reference[i]);

@@ -90,7 +90,7 @@ static int define(Cli *cli, const char *text)
 }
 
 /* Adds what the last call had to say to the program's warnings. */
-static void keep_warnings(Cli *cli, Program *program)
+static void keep_warnings(Cli *cli, SourceProgram *program)
 {
     const char  *had = program->warnings, *more = kn_error_text(cli->cx);
     const size_t n   = strlen(had) + strlen(more);
@@ -100,7 +100,7 @@ static void keep_warnings(Cli *cli, Program *program)
 }
 
 /* Adds the schedules of --schedule FILE.sched. */
-static int add_schedules(Cli *cli, Program *program)
+static int add_schedules(Cli *cli, SourceProgram *program)
 {
     const char *path;
     for (int i = 0; (path = option_value(cli, OPTION_WITH_SCHEDULE, i)); i++) {
@@ -115,7 +115,7 @@ static int add_schedules(Cli *cli, Program *program)
     return DONE;
 }
 
-int program_parse(Cli *cli, Program *program)
+int program_parse(Cli *cli, SourceProgram *program)
 {
     const char *name  = strcmp(program->path, "-") ? program->path : "stdin";
     program->warnings = "";
@@ -126,9 +126,9 @@ int program_parse(Cli *cli, Program *program)
     return add_schedules(cli, program);
 }
 
-int program_load(Cli *cli, const char *path, Program *program)
+int program_load(Cli *cli, const char *path, SourceProgram *program)
 {
-    *program           = (Program){ .path = path };
+    *program           = (SourceProgram){ .path = path };
     int         status = file_read(cli, path, &program->text, &program->length);
     const char *value;
     for (int i = 0; status == DONE && (value = option_value(cli, OPTION_DEFINE, i)); i++)

@@ -13,7 +13,7 @@ static int show_outputs(Cli *cli, const Bindings *b)
     for (int i = 0; i < b->count; i++)
         outputs += b->at[i].port.kind == KN_OUTPUT;
     for (int i = 0; i < b->count; i++) {
-        const Binding *out = &b->at[i];
+        const PortBinding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT)
             continue;
         if (print && outputs > 1)

@@ -18,9 +18,9 @@ static int show_view(Cli *cli, kn_view view)
 {
     if (cli->operand_count > 1)
         return usage(cli, "%s: only --regions and --counts take more than a program", cli->operands[1]);
-    kn_options options;
-    Program    program;
-    int        status = compile_options(cli, &options);
+    kn_options    options;
+    SourceProgram program;
+    int           status = compile_options(cli, &options);
     if (status != DONE)
         return status;
     status = program_load(cli, cli->operands[0], &program);
@@ -48,8 +48,8 @@ static void print_region(const kn_region *r)
 /* An output without a size is fitted to the inputs: then all of them must be given. */
 static int check_sizes(Cli *cli, const Bindings *b)
 {
-    const Binding *open    = NULL;
-    bool           missing = false;
+    const PortBinding *open    = NULL;
+    bool               missing = false;
     for (int i = 0; i < b->count; i++) {
         missing = missing || (b->at[i].port.kind == KN_INPUT && !b->at[i].text);
         open    = b->at[i].port.kind == KN_OUTPUT && !b->at[i].sized ? &b->at[i] : open;

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Any type's value: `is_float` says which field is meant. Unsigned 64-bit integers keep their bits in `i`. */
-typedef kn_scalar Value;
-
 /* IEEE half: 1 sign, 5 exponent, 10 mantissa bits. */
 static double half_value(uint16_t h)
 {
@@ -28,7 +25,7 @@ static double bfloat_value(uint16_t b)
     return f;
 }
 
-static Value read_value(kn_type type, const char *address)
+static kn_scalar read_value(kn_type type, const char *address)
 {
     union {
         uint8_t  u8;
@@ -72,7 +69,7 @@ static void print_float(kn_type type, double v)
     fputs(isnan(v) ? "nan" : text, stdout);
 }
 
-static void print_value(kn_type type, Value v)
+static void print_value(kn_type type, kn_scalar v)
 {
     if (v.is_float)
         print_float(type, v.as.f);
@@ -84,21 +81,21 @@ static void print_value(kn_type type, Value v)
 
 /* ---- Walking a buffer, x fastest ---- */
 
-typedef struct Walk {
+typedef struct ValueWalk {
     const kn_buffer *b;
     int32_t          at[KN_MAX_RANK]; /* counted from the mins */
     bool             more;
-} Walk;
+} ValueWalk;
 
-static Walk walk_begin(const kn_buffer *b)
+static ValueWalk walk_begin(const kn_buffer *b)
 {
-    Walk w = { .b = b, .more = true };
+    ValueWalk w = { .b = b, .more = true };
     for (int d = 0; d < b->rank; d++)
         w.more = w.more && b->dim[d].extent > 0;
     return w;
 }
 
-static const char *walk_address(const Walk *w)
+static const char *walk_address(const ValueWalk *w)
 {
     int64_t offset = 0;
     for (int d = 0; d < w->b->rank; d++)
@@ -107,7 +104,7 @@ static const char *walk_address(const Walk *w)
 }
 
 /* Steps on; returns how many dimensions began anew. */
-static int walk_next(Walk *w)
+static int walk_next(ValueWalk *w)
 {
     int d = 0;
     while (d < w->b->rank && ++w->at[d] == w->b->dim[d].extent)
@@ -118,7 +115,7 @@ static int walk_next(Walk *w)
 
 void values_print(const kn_buffer *b)
 {
-    for (Walk w = walk_begin(b); w.more;) {
+    for (ValueWalk w = walk_begin(b); w.more;) {
         print_value(b->type, read_value(b->type, walk_address(&w)));
         const int ended = walk_next(&w);
         fputs(!w.more || ended == 1 ? "\n" : ended > 1 ? "\n\n" : " ", stdout);

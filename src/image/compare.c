@@ -6,17 +6,17 @@
 
 #include <math.h>
 
-typedef struct Part {
+typedef struct DifferencePart {
     double  max, sum;
     int64_t where, beyond; /* the element of the largest difference, counted x fastest */
-} Part;
+} DifferencePart;
 
 typedef struct CompareCall {
     kn_context      *cx;
     const kn_buffer *a, *b;
     double           abs, rel;
     kn_difference   *d;
-    Part             parts[ROW_PARTS];
+    DifferencePart   parts[ROW_PARTS];
 } CompareCall;
 
 static bool shapes_agree(const CompareCall *call)
@@ -42,7 +42,7 @@ static bool shapes_agree(const CompareCall *call)
 }
 
 /* Differences d of values b: element number `first` and following. */
-static void add_block(const CompareCall *call, Part *part, const double *d, const double *b, int64_t count,
+static void add_block(const CompareCall *call, DifferencePart *part, const double *d, const double *b, int64_t count,
                       int64_t first)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ static kn_difference difference_of(const CompareCall *call)
     kn_difference result = { .count = buffer_count(call->a) };
     double        sum    = 0;
     int64_t       where  = 0;
-    for (const Part *p = call->parts; p < call->parts + ROW_PARTS; p++) {
+    for (const DifferencePart *p = call->parts; p < call->parts + ROW_PARTS; p++) {
         sum += p->sum;
         result.beyond += p->beyond;
         where      = p->max > result.max ? p->where : where;

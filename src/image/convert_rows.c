@@ -15,11 +15,11 @@ typedef struct ConvertWalk {
 } ConvertWalk;
 
 /* A block of a row. */
-typedef struct Block {
+typedef struct PixelBlock {
     const char *from;
     char       *to;
     int64_t     from_step, to_step, count;
-} Block;
+} PixelBlock;
 
 double white_of(kn_type t)
 {
@@ -41,7 +41,7 @@ bool type_holds(kn_type to, kn_type from)
 }
 
 /* Integers to integers: those in lo .. hi are kept. Returns how many are, up to the first that is not. */
-static int64_t keep_integers(const ConvertWalk *w, const Block *b)
+static int64_t keep_integers(const ConvertWalk *w, const PixelBlock *b)
 {
     const __int128 top  = w->to == KN_U64 ? (__int128)UINT64_MAX : (__int128)type_max(w->to);
     const __int128 most = w->from == KN_U64 ? (__int128)UINT64_MAX : (__int128)type_max(w->from);
@@ -56,7 +56,7 @@ static int64_t keep_integers(const ConvertWalk *w, const Block *b)
 }
 
 /* Integers to floats that may not hold them all: what was stored is looked at. */
-static int64_t keep_in_floats(const ConvertWalk *w, const Block *b)
+static int64_t keep_in_floats(const ConvertWalk *w, const PixelBlock *b)
 {
     int64_t v[ROW_BLOCK], kept = 0;
     double  back[ROW_BLOCK];
@@ -73,7 +73,7 @@ static int64_t keep_in_floats(const ConvertWalk *w, const Block *b)
 }
 
 /* The numbers of a block, or the luma of its three channels. */
-static void load_numbers(const ConvertWalk *w, const Block *b, double *v)
+static void load_numbers(const ConvertWalk *w, const PixelBlock *b, double *v)
 {
     row_to_doubles(w->from, b->from, b->from_step, b->count, v);
     if (!w->how->luma)
@@ -86,7 +86,7 @@ static void load_numbers(const ConvertWalk *w, const Block *b, double *v)
 }
 
 /* Numbers that are kept: between floats they are rounded, else they must be whole and of the type. */
-static int64_t keep_numbers(const ConvertWalk *w, const Block *b)
+static int64_t keep_numbers(const ConvertWalk *w, const PixelBlock *b)
 {
     double       v[ROW_BLOCK];
     int64_t      kept = 0;
@@ -113,7 +113,7 @@ static int64_t clamp_and_round(double *v, int64_t count, double top)
     return outside;
 }
 
-static int64_t stretch(ConvertWalk *w, int part, const Block *b)
+static int64_t stretch(ConvertWalk *w, int part, const PixelBlock *b)
 {
     double       v[ROW_BLOCK];
     const double top = white_of(w->to), white = white_of(w->from);
@@ -127,7 +127,7 @@ static int64_t stretch(ConvertWalk *w, int part, const Block *b)
 }
 
 /* How many elements of the block were converted, all or up to the first that cannot be kept. */
-static int64_t convert_block(ConvertWalk *w, int part, const Block *b)
+static int64_t convert_block(ConvertWalk *w, int part, const PixelBlock *b)
 {
     const bool integers = !type_is_float(w->from) && !w->how->luma;
     if (w->how->stretched)
@@ -143,10 +143,10 @@ static bool convert_row(void *arg, int part, const RowPair *row)
 {
     ConvertWalk *w = arg;
     for (int64_t done = 0; done < row->count; done += ROW_BLOCK) {
-        const int64_t left = row->count - done;
-        const Block   b    = { row->a + done * row->a_step, row->b + done * row->b_step, row->a_step, row->b_step,
-                          left < ROW_BLOCK ? left : ROW_BLOCK };
-        const int64_t good = convert_block(w, part, &b);
+        const int64_t    left = row->count - done;
+        const PixelBlock b    = { row->a + done * row->a_step, row->b + done * row->b_step, row->a_step, row->b_step,
+                               left < ROW_BLOCK ? left : ROW_BLOCK };
+        const int64_t    good = convert_block(w, part, &b);
         if (good < b.count) {
             w->bad[part] = b.from + good * b.from_step;
             return false;

@@ -6,10 +6,10 @@
 #include "image/image.h"
 
 /* A place in the file's bytes. */
-typedef struct Reader {
+typedef struct PnmReader {
     Load  *load;
     size_t at;
-} Reader;
+} PnmReader;
 
 static bool is_space(int c)
 {
@@ -21,13 +21,13 @@ static bool is_digit(int c)
     return c >= '0' && c <= '9';
 }
 
-static int peek(const Reader *r)
+static int peek(const PnmReader *r)
 {
     return r->at < r->load->size ? r->load->bytes[r->at] : -1;
 }
 
 /* Skips white space and comments, which go from # to the end of the line. */
-static void skip_space(Reader *r)
+static void skip_space(PnmReader *r)
 {
     while (is_space(peek(r)) || peek(r) == '#') {
         if (peek(r) == '#')
@@ -39,7 +39,7 @@ static void skip_space(Reader *r)
 }
 
 /* A number of at most ten digits; `what` names it in messages. */
-static bool read_number(Reader *r, const char *what, uint64_t *value)
+static bool read_number(PnmReader *r, const char *what, uint64_t *value)
 {
     skip_space(r);
     if (peek(r) < 0)
@@ -54,7 +54,7 @@ static bool read_number(Reader *r, const char *what, uint64_t *value)
 }
 
 /* The one white-space character between a header and binary samples. */
-static bool end_header(Reader *r)
+static bool end_header(PnmReader *r)
 {
     if (!is_space(peek(r)))
         return load_fail(r->load, "the file is damaged: its header does not end in white space");
@@ -64,9 +64,9 @@ static bool end_header(Reader *r)
 
 /* The samples of one row of a PGM or PPM, in the order and type of the picture; false if they cannot be had. */
 typedef struct PnmFile {
-    Reader   r;
-    bool     text;
-    uint64_t white; /* its largest value */
+    PnmReader r;
+    bool      text;
+    uint64_t  white; /* its largest value */
 } PnmFile;
 
 static bool read_text_row(PnmFile *f, kn_type type, char *row, size_t samples)
@@ -130,7 +130,7 @@ static bool read_samples(PnmFile *f)
     return row != NULL;
 }
 
-static void note_rest(Reader *r)
+static void note_rest(PnmReader *r)
 {
     if (r->at < r->load->size)
         load_note(r->load, "%zu bytes after the picture were not read", r->load->size - r->at);
@@ -163,7 +163,7 @@ static bool pnm_decode(Load *load)
 }
 
 /* The scale of a PFM: its sign tells the byte order, its size is for the eye only. */
-static bool read_scale(Reader *r, bool *big_endian)
+static bool read_scale(PnmReader *r, bool *big_endian)
 {
     skip_space(r);
     *big_endian = peek(r) != '-';
@@ -185,7 +185,7 @@ static bool read_scale(Reader *r, bool *big_endian)
 
 static bool pfm_decode(Load *load)
 {
-    Reader         r        = { load, 2 };
+    PnmReader      r        = { load, 2 };
     const uint64_t channels = load->bytes[1] == 'F' ? 3 : 1;
     uint64_t       width, height;
     bool           big_endian;

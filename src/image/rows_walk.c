@@ -13,13 +13,13 @@ enum {
     THREAD_BYTES = 1 << 20 /* that a thread is begun for: less is done sooner than a thread is made */
 };
 
-typedef struct Walk {
+typedef struct RowWalk {
     kn_buffer  a, b; /* with as few dimensions as can be */
     int64_t    count;
     RowWork   *work;
     void      *arg;
     atomic_int next; /* part */
-} Walk;
+} RowWalk;
 
 /* Whether a dimension begins where the one before it ends. */
 static bool follows(kn_dim d, kn_dim before)
@@ -50,7 +50,7 @@ static void join_dimensions(kn_buffer *a, kn_buffer *b)
 }
 
 /* The rows of the elements begin .. end - 1, counted x fastest. */
-static void walk_range(const Walk *w, int part, int64_t begin, int64_t end)
+static void walk_range(const RowWalk *w, int part, int64_t begin, int64_t end)
 {
     const int64_t a_size = (int64_t)kn_type_size(w->a.type), b_size = (int64_t)kn_type_size(w->b.type);
     for (bool more = true; more && begin < end;) {
@@ -75,7 +75,7 @@ static void walk_range(const Walk *w, int part, int64_t begin, int64_t end)
 /* Works on part after part until none is left. */
 static void *walk_parts(void *arg)
 {
-    Walk *w = arg;
+    RowWalk *w = arg;
     for (int part; (part = atomic_fetch_add(&w->next, 1)) < ROW_PARTS;)
         walk_range(w, part, w->count / ROW_PARTS * part + w->count % ROW_PARTS * part / ROW_PARTS,
                    w->count / ROW_PARTS * (part + 1) + w->count % ROW_PARTS * (part + 1) / ROW_PARTS);
@@ -93,7 +93,7 @@ static int thread_count(int64_t bytes)
 
 void rows_walk(const kn_buffer *a, const kn_buffer *b, RowWork *work, void *arg)
 {
-    Walk w = { .a = *a, .b = *b, .count = buffer_count(a), .work = work, .arg = arg };
+    RowWalk w = { .a = *a, .b = *b, .count = buffer_count(a), .work = work, .arg = arg };
     if (!w.count)
         return;
     join_dimensions(&w.a, &w.b);

@@ -57,19 +57,19 @@ static const char *follow_links(kn_context *cx, const char *path)
 }
 
 /* Where a file is written before it has its name. */
-typedef struct Target {
+typedef struct SaveTarget {
     const char *path;      /* behind all links */
     const char *folder;    /* with a slash at its end */
     char       *temporary; /* a name beside it: the folder and NAME_ROOM more */
     bool        named;     /* the file has that name */
     bool        replaces;
     mode_t      mode; /* of the file that is replaced */
-} Target;
+} SaveTarget;
 
 enum { NAME_ROOM = 64 };
 
 /* Takes a name that no file has, and lets `make` make a file of that name. False, with errno, if it cannot. */
-static bool take_name(Target *t, bool (*make)(const Target *t, int *file), int *file)
+static bool take_name(SaveTarget *t, bool (*make)(const SaveTarget *t, int *file), int *file)
 {
     for (int i = 0; i < 1000; i++) {
         snprintf(t->temporary + strlen(t->folder), NAME_ROOM, ".kiln-%ld-%d.tmp", (long)getpid(), i);
@@ -81,13 +81,13 @@ static bool take_name(Target *t, bool (*make)(const Target *t, int *file), int *
     return false;
 }
 
-static bool make_new(const Target *t, int *file)
+static bool make_new(const SaveTarget *t, int *file)
 {
     *file = open(t->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return *file >= 0;
 }
 
-static bool make_link(const Target *t, int *file)
+static bool make_link(const SaveTarget *t, int *file)
 {
     char self[64];
     snprintf(self, sizeof self, "/proc/self/fd/%d", *file);
@@ -96,7 +96,7 @@ static bool make_link(const Target *t, int *file)
 
 /* A new file in the target's folder, if possible without a name: then nothing is left of it, whatever ends the
  * process. */
-static FILE *open_beside(Save *save, Target *t)
+static FILE *open_temporary(Save *save, SaveTarget *t)
 {
     int file = access("/proc/self/fd", X_OK) ? -1 : open(t->folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
     if (file < 0 && !take_name(t, make_new, &file)) {
@@ -112,7 +112,7 @@ static FILE *open_beside(Save *save, Target *t)
 }
 
 /* Gives the finished file its mode and its name, in place of the one that had it. */
-static bool put_in_place(Save *save, Target *t)
+static bool put_in_place(Save *save, SaveTarget *t)
 {
     int file = fileno(save->file);
     if (fflush(save->file) || (t->replaces && fchmod(file, t->mode)) ||
@@ -123,7 +123,7 @@ static bool put_in_place(Save *save, Target *t)
 }
 
 /* Finds out what is replaced. */
-static bool look_at_target(Save *save, Target *t)
+static bool look_at_target(Save *save, SaveTarget *t)
 {
     struct stat old;
     if (stat(t->path, &old))
@@ -138,9 +138,9 @@ static bool look_at_target(Save *save, Target *t)
 }
 
 /* Encodes to a temporary file and renames it, so that the target is whole or as it was before. */
-static bool write_whole(Save *save, const ImageFormat *format, Target *t)
+static bool write_whole(Save *save, const ImageFormat *format, SaveTarget *t)
 {
-    save->file = look_at_target(save, t) ? open_beside(save, t) : NULL;
+    save->file = look_at_target(save, t) ? open_temporary(save, t) : NULL;
     bool ok    = save->file && format->encode(save) && put_in_place(save, t);
     if (save->file && fclose(save->file) && ok)
         ok = save_fail(save, "%s", strerror(errno));
@@ -166,7 +166,7 @@ static void save_run(void *arg)
     const ImageFormat *format = format_of_path(cx, save->path);
     if (!format || !format_holds(cx, save->path, format, b))
         return;
-    Target      t     = { .path = follow_links(cx, save->path) };
+    SaveTarget  t     = { .path = follow_links(cx, save->path) };
     const char *slash = strrchr(t.path, '/');
     t.folder          = slash ? arena_strndup(&cx->call, t.path, (size_t)(slash - t.path) + 1) : "./";
     t.temporary       = arena_printf(&cx->call, "%s%*s", t.folder, NAME_ROOM, "");

@@ -8,21 +8,21 @@
 
 enum { LANES = 8 }; /* sums that do not wait for each other */
 
-typedef struct Part {
+typedef struct SummaryPart {
     double  least, most, sum;
     int64_t nans, count;
     int64_t low, high; /* of 64-bit integers: u64 with its highest bit turned, so that they compare as i64 */
-} Part;
+} SummaryPart;
 
 typedef struct SummaryCall {
     kn_context      *cx;
     const kn_buffer *b;
     kn_summary      *summary;
-    Part             parts[ROW_PARTS];
+    SummaryPart      parts[ROW_PARTS];
 } SummaryCall;
 
 /* A block of doubles: NaNs are counted, and are neither least nor most nor part of the sum. */
-static void add_doubles(Part *part, const double *v, int64_t count)
+static void add_doubles(SummaryPart *part, const double *v, int64_t count)
 {
     double  least[LANES], most[LANES], sum[LANES] = { 0 };
     int64_t nans[LANES] = { 0 };
@@ -47,7 +47,7 @@ static void add_doubles(Part *part, const double *v, int64_t count)
 static bool summarize_doubles(void *arg, int index, const RowPair *row)
 {
     SummaryCall *call = arg;
-    Part        *part = &call->parts[index];
+    SummaryPart *part = &call->parts[index];
     for (int64_t done = 0, n; done < row->count; done += n) {
         double block[ROW_BLOCK];
         n = row->count - done < ROW_BLOCK ? row->count - done : ROW_BLOCK;
@@ -65,7 +65,7 @@ static bool summarize_doubles(void *arg, int index, const RowPair *row)
 static bool summarize_integers(void *arg, int index, const RowPair *row)
 {
     SummaryCall  *call = arg;
-    Part         *part = &call->parts[index];
+    SummaryPart  *part = &call->parts[index];
     const int64_t turn = call->b->type == KN_U64 ? INT64_MIN : 0;
     for (int64_t i = 0; i < row->count; i++) {
         int64_t v;
@@ -80,7 +80,7 @@ static bool summarize_integers(void *arg, int index, const RowPair *row)
 }
 
 /* A number of the buffer as the type has it. */
-static kn_scalar scalar_of(kn_type t, const Part *all, bool greatest)
+static kn_scalar scalar_of(kn_type t, const SummaryPart *all, bool greatest)
 {
     if (type_is_float(t))
         return kn_float(greatest ? all->most : all->least);
@@ -98,13 +98,13 @@ static void summarize_run(void *arg)
     }
     if (buffer_check(call->cx, call->b, "kn_summarize", false))
         return;
-    const kn_type t    = call->b->type;
-    const Part    none = { .least = INFINITY, .most = -INFINITY, .low = INT64_MAX, .high = INT64_MIN };
+    const kn_type     t    = call->b->type;
+    const SummaryPart none = { .least = INFINITY, .most = -INFINITY, .low = INT64_MAX, .high = INT64_MIN };
     for (int i = 0; i < ROW_PARTS; i++)
         call->parts[i] = none;
     rows_walk(call->b, call->b, !type_is_float(t) && type_bits(t) == 64 ? summarize_integers : summarize_doubles, call);
-    Part all = none;
-    for (const Part *p = call->parts; p < call->parts + ROW_PARTS; p++) {
+    SummaryPart all = none;
+    for (const SummaryPart *p = call->parts; p < call->parts + ROW_PARTS; p++) {
         all.least = fmin(all.least, p->least);
         all.most  = fmax(all.most, p->most);
         all.low   = p->low < all.low ? p->low : all.low;

@@ -8,10 +8,13 @@
 typedef enum RuleTypes { RULE_ALL, RULE_INDEX /* i32 and i64 */ } RuleTypes;
 
 /* An expression like `pattern` may become `result` where `condition` (NULL: nothing) holds.
- *     x y z w          integers, all of one type c0 c1 c2         integer constants of that type; what is computed of
- *     constants alone is a constant p q              conditions a b d            of any type min max abs
- *     select(condition, yes, no), and the operators as the language has them; where two operands may change places,
- *     both ways match exact(…)         in a condition: the sum or product does not leave the type */
+ *     x y z w          integers, all of one type
+ *     c0 c1 c2         integer constants of that type; what is computed of constants alone is a constant
+ *     p q              conditions
+ *     a b d            of any type
+ *     min max abs select(condition, yes, no), and the operators as the language has them; where two operands may change
+ *     places, both ways match
+ *     exact(…)         in a condition: the sum or product does not leave the type */
 typedef struct Rule {
     const char *pattern, *result, *condition;
     RuleTypes   types;

@@ -1,8 +1,10 @@
 /* Sums: one form, in order, in which quotients meet their remainders and min and max meet what they are compared with.
  *
- *     k*n - k*c*(n/c)            = k*(n%c)           for any n: that is what % means k*c*(n/c) + k*(n%c)        = k*n
- *     k*min(a+d, b+d) - k*min(a, b) = k*d            where nothing wraps r + min(a, b)              = min(r+a, r+b)
- *     where nothing wraps and fewer terms are left: min(x + 7, n - 1) - x = min(n - x - 1, 7) */
+ *     k*n - k*c*(n/c)            = k*(n%c)           for any n: that is what % means
+ *     k*c*(n/c) + k*(n%c)        = k*n
+ *     k*min(a+d, b+d) - k*min(a, b) = k*d            where nothing wraps
+ *     r + min(a, b)              = min(r+a, r+b)     where nothing wraps and fewer terms are left:
+ *                                                    min(x + 7, n - 1) - x = min(n - x - 1, 7) */
 #include "ir/simplify_parts.h"
 
 static int64_t coefficient(const Form *f, const Expr *atom)

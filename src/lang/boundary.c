@@ -98,14 +98,14 @@ static const Expr *inside(Elab *el, const FuncRef *f, const Expr *const *args)
 }
 
 /* The value of a function, perhaps through a boundary, at these coordinates. */
-Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args)
+ElabValue call_ref(Elab *el, const FuncRef *f, const Expr *const *args)
 {
     const Func *func = f->func;
     if (f->boundary) {
         const Expr *moved[KN_MAX_RANK];
         for (int d = 0; d < func->rank; d++)
             moved[d] = f->extent[d] ? f->boundary->index(el, args[d], f->min[d], f->extent[d]) : args[d];
-        Value       v      = call_ref(el, f->base, moved);
+        ElabValue   v      = call_ref(el, f->base, moved);
         const Expr *within = f->boundary->has_value ? inside(el, f, args) : NULL;
         if (!within)
             return v;
@@ -117,9 +117,9 @@ Value call_ref(Elab *el, const FuncRef *f, const Expr *const *args)
     }
     if (func->component_count == 1)
         return value_expr(expr_call(el->pool, func, 0, func->types[0], func->rank, args));
-    Value t = { .kind  = VAL_TUPLE,
-                .count = func->component_count,
-                .items = ARENA_ARRAY(el->arena, Value, (size_t)func->component_count) };
+    ElabValue t = { .kind  = VAL_TUPLE,
+                    .count = func->component_count,
+                    .items = ARENA_ARRAY(el->arena, ElabValue, (size_t)func->component_count) };
     for (int i = 0; i < t.count; i++)
         t.items[i] = value_expr(expr_call(el->pool, func, i, func->types[i], func->rank, args));
     return t;
@@ -145,7 +145,7 @@ static bool named_range(Elab *el, const Env *env, FuncRef *r, const Ast *label, 
         diag_error(el->cx, label->loc, NULL, "the range of `%s` is given twice", label->name);
         return false;
     }
-    Value       lo = elab_expr(el, env, range->kids[0]), hi = elab_expr(el, env, range->kids[1]);
+    ElabValue   lo = elab_expr(el, env, range->kids[0]), hi = elab_expr(el, env, range->kids[1]);
     const Expr *from = value_to_index(el, lo, range->kids[0]->loc), *to = value_to_index(el, hi, range->kids[1]->loc);
     if (!from || !to)
         return false;
@@ -164,7 +164,7 @@ static bool named_range(Elab *el, const Env *env, FuncRef *r, const Ast *label, 
 /* The value outside, per component of the function. */
 static bool outside_value(Elab *el, const Env *env, FuncRef *r, const Ast *a)
 {
-    Value     v = elab_expr(el, env, a);
+    ElabValue v = elab_expr(el, env, a);
     const int n = r->func->component_count;
     if (v.kind == VAL_ERROR)
         return false;
@@ -182,9 +182,9 @@ static bool outside_value(Elab *el, const Env *env, FuncRef *r, const Ast *a)
     return true;
 }
 
-Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+ElabValue apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value f = elab_expr(el, env, call->kids[1]);
+    ElabValue f = elab_expr(el, env, call->kids[1]);
     if (f.kind == VAL_ERROR)
         return f;
     if (f.kind != VAL_FUNC || call->labels[1]) {
@@ -211,5 +211,5 @@ Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b
     for (; i < call->count; i++)
         if (!named_range(el, env, &r, call->labels[i], call->kids[i]))
             return ERROR_VALUE;
-    return (Value){ .kind = VAL_FUNC, .func = ref_intern(el, &r) };
+    return (ElabValue){ .kind = VAL_FUNC, .func = ref_intern(el, &r) };
 }

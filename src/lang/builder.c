@@ -441,9 +441,9 @@ static void finish_build(void *arg)
     kn_pipeline *p  = arg;
     Elab        *el = p->program;
     file_items(el, el->global_env, el->built.at, (int)el->built.count);
-    elab_finish(el);
+    elab_resolve_all(el);
     if (!p->cx->error_count)
-        pipeline_finish(p);
+        pipeline_check(p);
 }
 
 kn_status kn_pipeline_finish(kn_pipeline *p)

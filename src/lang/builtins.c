@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* The value of argument i, which must be a plain one. */
-static Value argument(Elab *el, const Env *env, const Ast *call, int i)
+static ElabValue argument(Elab *el, const Env *env, const Ast *call, int i)
 {
     const Ast *a = call->kids[i + 1];
     if (call->labels[i + 1]) {
@@ -21,7 +21,7 @@ static Loc arg_loc(const Ast *call, int i)
 }
 
 /* The type where all arguments meet: of the typed ones, then of the literals; KN_NONE after a diagnostic. */
-static kn_type meeting_type(Elab *el, const Ast *call, int n, const Value *v, const char *name)
+static kn_type meeting_type(Elab *el, const Ast *call, int n, const ElabValue *v, const char *name)
 {
     kn_type t = KN_NONE;
     for (int i = 0; i < n; i++) {
@@ -43,7 +43,7 @@ static kn_type meeting_type(Elab *el, const Ast *call, int n, const Value *v, co
 }
 
 /* All arguments at the type where they meet; at a float type if `as_float` (integers become f32). */
-static kn_type meet_arguments(Elab *el, const Ast *call, int n, const Value *v, bool as_float, const char *name,
+static kn_type meet_arguments(Elab *el, const Ast *call, int n, const ElabValue *v, bool as_float, const char *name,
                               const Expr **out)
 {
     kn_type t = meeting_type(el, call, n, v, name);
@@ -63,7 +63,7 @@ static kn_type meet_arguments(Elab *el, const Ast *call, int n, const Value *v, 
     return t;
 }
 
-static bool all_weak(const Value *v, int n)
+static bool all_weak(const ElabValue *v, int n)
 {
     for (int i = 0; i < n; i++)
         if (!value_is_weak(v[i]))
@@ -71,7 +71,7 @@ static bool all_weak(const Value *v, int n)
     return true;
 }
 
-static double weak_number(Value v)
+static double weak_number(ElabValue v)
 {
     return v.kind == VAL_INT ? (double)v.integer : v.real;
 }
@@ -79,15 +79,15 @@ static double weak_number(Value v)
 enum { MOST_ARGS = 64 };
 
 /* The values of the arguments; NULL if one is an error. They are not on the stack: calls nest deep. */
-static Value *arguments(Elab *el, const Env *env, const Ast *call)
+static ElabValue *arguments(Elab *el, const Env *env, const Ast *call)
 {
     const int n = call->count - 1;
     if (n > MOST_ARGS) {
         diag_error(el->cx, call->loc, NULL, "at most %d arguments are possible", MOST_ARGS);
         return NULL;
     }
-    Value *v  = ARENA_ARRAY(el->arena, Value, (size_t)n + 1);
-    bool   ok = true;
+    ElabValue *v  = ARENA_ARRAY(el->arena, ElabValue, (size_t)n + 1);
+    bool       ok = true;
     for (int i = 0; i < n; i++) {
         v[i] = argument(el, env, call, i);
         ok &= v[i].kind != VAL_ERROR;
@@ -96,11 +96,11 @@ static Value *arguments(Elab *el, const Env *env, const Ast *call)
 }
 
 /* exp, sqrt, atan2 …: floats; integers become f32; weak numbers are computed now, in f64. */
-static Value apply_float(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_float(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
     const int   n = call->count - 1;
-    Value      *v = arguments(el, env, call);
+    ElabValue  *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     if (b->fold && all_weak(v, n))
@@ -114,9 +114,9 @@ static Value apply_float(Elab *el, const Env *env, const Ast *call, const Builti
 }
 
 /* floor, ceil, round, trunc: an integer is its own. */
-static Value apply_rounding(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_rounding(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value v = argument(el, env, call, 0);
+    ElabValue v = argument(el, env, call, 0);
     if (v.kind == VAL_INT)
         return v;
     if (v.kind == VAL_FLOAT)
@@ -132,15 +132,15 @@ static Value apply_rounding(Elab *el, const Env *env, const Ast *call, const Bui
 }
 
 /* min and max of two or more, left to right; weak ones are computed now. With `for`: a reduction. */
-static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_extreme(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     if (call->clause)
         return apply_reduction(el, env, call, b);
-    const int n = call->count - 1;
-    Value    *v = arguments(el, env, call);
+    const int  n = call->count - 1;
+    ElabValue *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
-    Value m = v[0];
+    ElabValue m = v[0];
     for (int i = 1; i < n; i++) {
         if (m.kind == VAL_INT && v[i].kind == VAL_INT) {
             m = b->op == EX_MIN ? (m.integer < v[i].integer ? m : v[i]) : (m.integer > v[i].integer ? m : v[i]);
@@ -162,10 +162,10 @@ static Value apply_extreme(Elab *el, const Env *env, const Ast *call, const Buil
 }
 
 /* clamp(v, lo, hi) = min(max(v, lo), hi) */
-static Value apply_clamp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_clamp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
-    Value      *v = arguments(el, env, call);
+    ElabValue  *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     if (v[0].kind == VAL_INT && v[1].kind == VAL_INT && v[2].kind == VAL_INT) {
@@ -179,10 +179,10 @@ static Value apply_clamp(Elab *el, const Env *env, const Ast *call, const Builti
 }
 
 /* lerp(a, b, w) = a*(1 - w) + b*w */
-static Value apply_lerp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_lerp(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
-    Value      *v = arguments(el, env, call);
+    ElabValue  *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 3, v, true, b->name, e);
@@ -193,9 +193,9 @@ static Value apply_lerp(Elab *el, const Env *env, const Ast *call, const Builtin
                                   expr_binary(el->pool, EX_MUL, t, e[1], e[2])));
 }
 
-static Value apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
-    Value v = argument(el, env, call, 0);
+    ElabValue v = argument(el, env, call, 0);
     if (v.kind == VAL_INT)
         return value_int(v.integer < 0 ? -v.integer : v.integer);
     if (v.kind == VAL_FLOAT)
@@ -211,10 +211,10 @@ static Value apply_abs(Elab *el, const Env *env, const Ast *call, const Builtin 
 }
 
 /* |a - b|: of integers in the unsigned type, of floats abs(a - b). */
-static Value apply_absd(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_absd(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
-    Value      *v = arguments(el, env, call);
+    ElabValue  *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 2, v, false, b->name, e);
@@ -226,11 +226,11 @@ static Value apply_absd(Elab *el, const Env *env, const Ast *call, const Builtin
 }
 
 /* avg_up, avg_down, popcount, clz: integers. */
-static Value apply_integer(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_integer(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[3];
     const int   n = call->count - 1;
-    Value      *v = arguments(el, env, call);
+    ElabValue  *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, n, v, false, b->name, e);
@@ -244,10 +244,10 @@ static Value apply_integer(Elab *el, const Env *env, const Ast *call, const Buil
 }
 
 /* mul_shift(a, b, s): the amount has its own type. */
-static Value apply_mul_shift(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_mul_shift(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const Expr *e[2];
-    Value      *v = arguments(el, env, call);
+    ElabValue  *v = arguments(el, env, call);
     if (!v)
         return ERROR_VALUE;
     const kn_type t = meet_arguments(el, call, 2, v, false, b->name, e);
@@ -262,7 +262,7 @@ static Value apply_mul_shift(Elab *el, const Env *env, const Ast *call, const Bu
 }
 
 /* select(c1: e1, c2: e2, else: e3) is a chain of choices: if c1 then e1 else if c2 then e2 else e3. */
-static Value apply_select(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_select(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     (void)b;
     const int last  = call->count - 1;
@@ -287,18 +287,18 @@ static Value apply_select(Elab *el, const Env *env, const Ast *call, const Built
     return elab_expr(el, env, chain);
 }
 
-static Value apply_strict(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_strict(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     (void)b;
     const bool before = el->pool->strict;
     el->pool->strict  = true;
-    Value v           = argument(el, env, call, 0);
+    ElabValue v       = argument(el, env, call, 0);
     el->pool->strict  = before;
     return v;
 }
 
 /* reinterpret(T, e): the same bits as another type of the same width. */
-static Value apply_reinterpret(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_reinterpret(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     (void)b;
     const kn_type t = elab_type(el, env, call->kids[1]);
@@ -314,7 +314,7 @@ static Value apply_reinterpret(Elab *el, const Env *env, const Ast *call, const 
 }
 
 /* sat_u8(e) …: the type is in the name. */
-static Value apply_saturate(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+static ElabValue apply_saturate(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     const kn_type t = kn_type_from_name(b->name + 4);
     const Expr   *e = value_to_expr(el, argument(el, env, call, 0), arg_loc(call, 0));
@@ -336,9 +336,11 @@ static Value apply_saturate(Elab *el, const Env *env, const Ast *call, const Bui
         return f(a);                                                                                                   \
     }
 /* clang-format off */
-FOLD1(floor, floor) FOLD1(ceil, ceil) FOLD1(round, rint) FOLD1(trunc, trunc) FOLD1(sqrt, sqrt) FOLD1(exp, exp) FOLD1(log, log)
-FOLD1(sin, sin) FOLD1(cos, cos) FOLD1(tan, tan) FOLD1(tanh, tanh) FOLD1(erf, erf)
+FOLD1(floor, floor) FOLD1(ceil, ceil) FOLD1(round, rint) FOLD1(trunc, trunc)
+FOLD1(sqrt, sqrt) FOLD1(exp, exp) FOLD1(log, log) FOLD1(sin, sin) FOLD1(cos, cos)
+FOLD1(tan, tan) FOLD1(tanh, tanh) FOLD1(erf, erf)
     /* clang-format on */
+
     static double fold_rsqrt(double a, double b)
 {
     (void)b;
@@ -414,7 +416,7 @@ const Builtin *builtin_find(const char *name)
     return NULL;
 }
 
-bool builtin_constant(Elab *el, const char *name, Value *out)
+bool builtin_constant(Elab *el, const char *name, ElabValue *out)
 {
     static const struct {
         const char *name;

@@ -25,7 +25,7 @@ static bool rest_of(Elab *el, const Env *env, const Ast *value, Loc loc, int *co
                    "`..` stands for nothing: the value does not use it");
         return false;
     }
-    Value f = elab_expr(el, env, call->kids[0]);
+    ElabValue f = elab_expr(el, env, call->kids[0]);
     if (f.kind != VAL_FUNC) {
         if (f.kind != VAL_ERROR)
             diag_error(el->cx, call->kids[0]->loc, NULL, "`..` is an argument of functions, this is %s",
@@ -93,7 +93,7 @@ static int argument_names(Elab *el, const Env *env, const Ast *call, const Ast *
 }
 
 /* The values of a definition's right side: one expression per component. */
-static const Expr **components(Elab *el, Value v, Loc loc, int *count)
+static const Expr **components(Elab *el, ElabValue v, Loc loc, int *count)
 {
     if (v.kind == VAL_ERROR)
         return NULL;
@@ -171,7 +171,7 @@ static void find_var(const Expr *e, void *user)
     s->found |= e->op == EX_VAR && e->u.name == s->name;
 }
 
-static bool uses_variable(Elab *el, Value v, const char *name)
+static bool uses_variable(Elab *el, ElabValue v, const char *name)
 {
     VarSearch s = { name, false };
     if (v.kind == VAL_EXPR)
@@ -292,7 +292,8 @@ static const struct {
 };
 
 /* The new value of component i: the value itself, or the old one with it. */
-static const Expr *new_value(Elab *el, const Func *f, int i, TokenKind set, Value v, Loc loc, const Expr *const *args)
+static const Expr *new_value(Elab *el, const Func *f, int i, TokenKind set, ElabValue v, Loc loc,
+                             const Expr *const *args)
 {
     const char *what = arena_printf(el->arena, "`%s`", f->name);
     const Expr *e    = value_to_type(el, v, f->types[i], loc, what);
@@ -345,7 +346,7 @@ static void make_update(Elab *el, Entry *e, const Definition *def)
                                  : value_to_index(el, elab_expr(el, env, args[d]), args[d]->loc);
         ok &= u.args[d] != NULL;
     }
-    Value v = elab_expr(el, env, it->value);
+    ElabValue v = elab_expr(el, env, it->value);
     if (!ok || v.kind == VAL_ERROR)
         return;
     if ((v.kind == VAL_TUPLE ? v.count : 1) != f->component_count) {

@@ -6,7 +6,7 @@
  *
  *     program.c    items to entries          names.c     scopes and lookup        order.c  what first
  *     value.c      literals, types, meeting  expr.c      expressions
- *     meant.c      what was meant by what is not legal
+ *     suggest.c    what to write instead of a definition that is not legal
  *     builtins.c   functions of the language  boundary.c  edge, constant, mirror …
  *     reduce.c     sum(… for …) and friends   template.c  def
  *     define.c     definitions and updates    schedule.c  schedules
@@ -19,17 +19,17 @@
 #include "lang/ast.h"
 #include "pipeline/pipeline.h"
 
-typedef struct Elab    Elab; /* kn_pipeline.program */
-typedef struct Entry   Entry;
-typedef struct Scope   Scope;
-typedef struct Env     Env;
-typedef struct Value   Value;
-typedef struct FuncRef FuncRef;
-typedef struct Builtin Builtin;
+typedef struct Elab      Elab; /* kn_pipeline.program */
+typedef struct Entry     Entry;
+typedef struct NameScope NameScope;
+typedef struct Env       Env;
+typedef struct ElabValue ElabValue;
+typedef struct FuncRef   FuncRef;
+typedef struct Builtin   Builtin;
 
 /* ---- Values ----------------------------------------------------------------------------- */
 
-typedef enum ValueKind {
+typedef enum ElabValueKind {
     VAL_ERROR, /* was diagnosed; whatever is made of it is an error too, silently */
     VAL_INT,   /* a weak integer: a literal, or made of literals */
     VAL_FLOAT, /* a weak float */
@@ -41,13 +41,13 @@ typedef enum ValueKind {
     VAL_TEMPLATE,
     VAL_EXTERN,
     VAL_BUILTIN
-} ValueKind;
+} ElabValueKind;
 
-struct Value {
-    ValueKind kind;
-    __int128  integer;
-    double    real;
-    float     real32; /* of a single literal: the f32 nearest to its digits */
+struct ElabValue {
+    ElabValueKind kind;
+    __int128      integer;
+    double        real;
+    float         real32; /* of a single literal: the f32 nearest to its digits */
     union {
         const Expr    *expr;
         FuncRef       *func;
@@ -59,8 +59,8 @@ struct Value {
             int         dim;
         } of;
     };
-    Value *items; /* VAL_TUPLE */
-    int    count;
+    ElabValue *items; /* VAL_TUPLE */
+    int        count;
 };
 
 /* Something that can be called with coordinates: a function, or a boundary around one. Equal ones are one pointer. */
@@ -72,36 +72,36 @@ struct FuncRef {
     const Expr           **outside;                                /* constant(f, v): per component */
 };
 
-#define ERROR_VALUE ((Value){ .kind = VAL_ERROR })
+#define ERROR_VALUE ((ElabValue){ .kind = VAL_ERROR })
 
-Value value_int(__int128 v);
-Value value_float(double v);
-Value value_expr(const Expr *e);
-bool  value_is_weak(Value v);
+ElabValue value_int(__int128 v);
+ElabValue value_float(double v);
+ElabValue value_expr(const Expr *e);
+bool      value_is_weak(ElabValue v);
 /* What it is, in words: "u8", "a function", "the literal 300". */
-const char *value_describe(Elab *el, Value v);
+const char *value_describe(Elab *el, ElabValue v);
 /* The number of a value known now, as an integer: weak or a constant expression. */
-bool value_known_int(Value v, __int128 *out);
-bool value_known_bool(Value v, bool *out);
+bool value_known_int(ElabValue v, __int128 *out);
+bool value_known_bool(ElabValue v, bool *out);
 
 /* As an expression of its own type (weak: i32 or f32); NULL after a diagnostic, and for errors. */
-const Expr *value_to_expr(Elab *el, Value v, Loc loc);
+const Expr *value_to_expr(Elab *el, ElabValue v, Loc loc);
 /* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a
  * diagnostic. `what` names what has that type; NULL if it is the other operands. */
-const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what);
+const Expr *value_to_type(Elab *el, ElabValue v, kn_type t, Loc loc, const char *what);
 /* A condition. */
-const Expr *value_to_bool(Elab *el, Value v, Loc loc);
+const Expr *value_to_bool(Elab *el, ElabValue v, Loc loc);
 /* An index or bound: i32. */
-const Expr *value_to_index(Elab *el, Value v, Loc loc);
+const Expr *value_to_index(Elab *el, ElabValue v, Loc loc);
 /* Both operands at the type they meet at; KN_NONE after a diagnostic. `what` names the operation. */
-kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea,
+kn_type values_meet(Elab *el, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b, const char *what, const Expr **ea,
                     const Expr **eb);
 
 /* A conversion node, or the operand itself, or a folded constant. */
 const Expr *convert(Elab *el, const Expr *e, kn_type t);
 
-Value unary_value(Elab *el, TokenKind op, Value a, Loc loc);
-Value binary_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_b);
+ElabValue unary_value(Elab *el, TokenKind op, ElabValue a, Loc loc);
+ElabValue binary_value(Elab *el, TokenKind op, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b);
 
 /* A key of a map for something known by several numbers and pointers. */
 const void *hash_key(const uintptr_t *parts, size_t count);
@@ -139,13 +139,13 @@ struct Entry {
     const Item *item;
     const Env  *env;
     int         file;            /* which file it is from: a const of the main file is no default */
-    Value       value;           /* once done */
+    ElabValue   value;           /* once done */
     Func       *func;            /* ENTRY_FUNC, ENTRY_INPUT, ENTRY_STAGE */
     VEC(Definition) definitions; /* ENTRY_FUNC: the first is the pure one */
 };
 
-struct Scope {
-    Scope      *up;
+struct NameScope {
+    NameScope  *up;
     const char *prefix;  /* of full names: "" or "g[2]." */
     Map         entries; /* interned name -> Entry */
     VEC(Entry *) order;
@@ -155,8 +155,8 @@ struct Scope {
 struct Env {
     const Env  *up;
     const char *name;
-    Value       value;
-    Scope      *scope; /* of the last one */
+    ElabValue   value;
+    NameScope  *scope; /* of the last one */
 };
 
 struct Elab {
@@ -165,7 +165,7 @@ struct Elab {
     Arena        *arena;
     ExprPool     *pool;
     const Source *main; /* the program's own text */
-    Scope        *global;
+    NameScope    *global;
     const Env    *global_env;
     VEC(Entry *) funcs;        /* all ENTRY_FUNC, ENTRY_ALIAS, ENTRY_STAGE of all scopes, in order of filing */
     VEC(Definition) schedules; /* schedule blocks */
@@ -202,18 +202,18 @@ enum {
     TUPLE_MAX      = 16
 };
 
-Scope     *scope_new(Elab *el, Scope *up, const char *prefix);
-Entry     *scope_find(const Scope *s, const char *name);
-const Env *env_push(Elab *el, const Env *up, const char *name, Value v);
-const Env *env_root(Elab *el, Scope *scope);
-Scope     *env_scope(const Env *env);
+NameScope *scope_new(Elab *el, NameScope *up, const char *prefix);
+Entry     *scope_find(const NameScope *s, const char *name);
+const Env *env_push(Elab *el, const Env *up, const char *name, ElabValue v);
+const Env *env_root(Elab *el, NameScope *scope);
+NameScope *env_scope(const Env *env);
 
 /* What a name means here; ERROR_VALUE after a diagnostic with the near miss. */
-Value lookup(Elab *el, const Env *env, const char *name, Loc loc);
+ElabValue lookup(Elab *el, const Env *env, const char *name, Loc loc);
 /* Does the name mean something here already (other than a function of the language)? */
 bool is_known(const Env *env, const char *name);
 /* The value of an entry, resolving it if need be. */
-Value entry_value(Elab *el, Entry *e, Loc loc);
+ElabValue entry_value(Elab *el, Entry *e, Loc loc);
 /* Resolves an entry after those that its definition names. */
 void resolve_in_order(Elab *el, Entry *root);
 /* "g[1][2]" of an AST_NAME or AST_INDEX; NULL after a diagnostic. */
@@ -225,30 +225,30 @@ const char *unique_name(Elab *el, const char *wanted);
 /* Is it a function or an input, so that its arguments are coordinates? */
 bool takes_coordinates(const Env *env, const char *name);
 /* "did you mean `x`?" of an unknown name, or NULL. */
-const char *name_meant(Elab *el, const Env *env, const char *name);
+const char *suggest_name(Elab *el, const Env *env, const char *name);
 /* The type that a name nearly is, or that another language calls so; NULL if there is none. */
-const char *type_meant(const char *name);
+const char *suggest_type(const char *name);
 
-/* ---- What was meant --------------------------------------------------------------------- */
+/* ---- Suggestions ------------------------------------------------------------------------ */
 
 /* "x, y": the names of `value` that mean nothing here and were to be arguments of what it defines; NULL if none. */
-const char *coordinates_meant(Elab *el, const Env *env, const Ast *value);
+const char *suggest_coordinates(Elab *el, const Env *env, const Ast *value);
 /* The text of a place; … if it is long. */
 const char *text_of(Elab *el, Loc loc);
 /* Is the value made of constants alone? */
-bool known_now(Elab *el, Value v);
+bool known_now(Elab *el, ElabValue v);
 /* How to name a number that is known only when the pipeline runs. */
-const char *number_meant(Elab *el, const char *name, Loc value);
+const char *suggest_function(Elab *el, const char *name, Loc value);
 /* How to write a template whose `return` is a number; NULL if it has another. */
-const char *formula_meant(Elab *el, const Entry *template_);
+const char *suggest_formula(Elab *el, const Entry *template_);
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
-Value elab_expr(Elab *el, const Env *env, const Ast *a);
+ElabValue elab_expr(Elab *el, const Env *env, const Ast *a);
 /* An integer known now. */
 bool        elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out);
 kn_type     elab_type(Elab *el, const Env *env, const Ast *a);
-Value       call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
+ElabValue   call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
 int         ref_rank(const FuncRef *f);
 FuncRef    *ref_of(Elab *el, Func *f);
 FuncRef    *ref_intern(Elab *el, const FuncRef *like);
@@ -258,19 +258,19 @@ const Func *ref_input(const FuncRef *f); /* the input it is or wraps, or NULL */
 struct Builtin {
     const char *name;
     int         min_args, max_args; /* max -1: any number */
-    Value (*apply)(Elab *el, const Env *env, const Ast *call, const Builtin *b);
+    ElabValue (*apply)(Elab *el, const Env *env, const Ast *call, const Builtin *b);
     ExprOp op;
     double (*fold)(double a, double b); /* of weak values */
 };
 const Builtin *builtin_find(const char *name);
-bool           builtin_constant(Elab *el, const char *name, Value *out);
+bool           builtin_constant(Elab *el, const char *name, ElabValue *out);
 size_t         builtin_names(const char **out, size_t most);
 
 /* Handlers of the table that live in other files. */
-Value apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b);
-Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b);
+ElabValue apply_boundary(Elab *el, const Env *env, const Ast *call, const Builtin *b);
+ElabValue apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b);
 
-Value instantiate(Elab *el, const Env *env, const Entry *template_, const Ast *call, const char *wanted);
+ElabValue instantiate(Elab *el, const Env *env, const Entry *template_, const Ast *call, const char *wanted);
 
 /* ---- Definitions ------------------------------------------------------------------------ */
 
@@ -284,9 +284,9 @@ bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **
 /* ---- Warnings --------------------------------------------------------------------------- */
 
 /* Of a dividend that may have wrapped in its type. */
-void warn_dividend(Elab *el, Value v, Loc loc);
+void warn_dividend(Elab *el, ElabValue v, Loc loc);
 /* Of a comparison that the types of its operands decide. */
-void warn_comparison(Elab *el, const Env *env, Value v, Loc loc);
+void warn_comparison(Elab *el, const Env *env, ElabValue v, Loc loc);
 /* Of what no output needs, and of definitions that later ones overwrite. */
 void warn_program(Elab *el);
 
@@ -300,7 +300,7 @@ const char *join_path(Elab *el, const char *from, const char *name);
 /* An include of a schedule with what is in the file as its body; NULL after a diagnostic. */
 Item *include_schedule(Elab *el, const Item *it);
 /* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
-void elab_finish(Elab *el);
+void elab_resolve_all(Elab *el);
 /* Refuses a definition of kn_define that no constant or type of the text took. */
 void elab_check_defines(Elab *el);
 /* The schedule blocks of the text, added to the pipeline. */

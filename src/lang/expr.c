@@ -88,7 +88,7 @@ static bool add_rest(Elab *el, const Env *env, const Ast *a, int rank, int *n, c
     return true;
 }
 
-static Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call)
+static ElabValue call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *call)
 {
     const int   rank = ref_rank(f);
     const Expr *args[KN_MAX_RANK + 1];
@@ -127,13 +127,13 @@ static Value call_func(Elab *el, const Env *env, const FuncRef *f, const Ast *ca
 
 /* ---- Kinds of expressions --------------------------------------------------------------- */
 
-static Value elab_index(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_index(Elab *el, const Env *env, const Ast *a)
 {
     const char *name = family_name(el, env, a);
     return name ? lookup(el, env, name, a->loc) : ERROR_VALUE;
 }
 
-static Value component(Elab *el, Value v, const Ast *a)
+static ElabValue component(Elab *el, ElabValue v, const Ast *a)
 {
     if (v.kind == VAL_ERROR)
         return v;
@@ -153,11 +153,11 @@ static const struct {
     int         dim;
 } extents[] = { { "width", 0 }, { "height", 1 }, { "channels", 2 } };
 
-static Value input_field(Elab *el, const Func *in, const Ast *a)
+static ElabValue input_field(Elab *el, const Func *in, const Ast *a)
 {
     for (int d = 0; d < in->rank; d++)
         if (in->args[d] == a->name)
-            return (Value){ .kind = VAL_DIM, .of = { in, d } };
+            return (ElabValue){ .kind = VAL_DIM, .of = { in, d } };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
         if (!strcmp(extents[i].name, a->name) && extents[i].dim < in->rank)
             return value_expr(expr_dim(el->pool, EX_DIM_EXTENT, in, extents[i].dim));
@@ -172,7 +172,7 @@ static Value input_field(Elab *el, const Func *in, const Ast *a)
     return ERROR_VALUE;
 }
 
-static Value dim_field(Elab *el, Value v, const Ast *a)
+static ElabValue dim_field(Elab *el, ElabValue v, const Ast *a)
 {
     const Expr *min    = expr_dim(el->pool, EX_DIM_MIN, v.of.input, v.of.dim),
                *extent = expr_dim(el->pool, EX_DIM_EXTENT, v.of.input, v.of.dim);
@@ -187,9 +187,9 @@ static Value dim_field(Elab *el, Value v, const Ast *a)
     return ERROR_VALUE;
 }
 
-static Value elab_field(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_field(Elab *el, const Env *env, const Ast *a)
 {
-    Value v = elab_expr(el, env, a->kids[0]);
+    ElabValue v = elab_expr(el, env, a->kids[0]);
     if (!a->name)
         return component(el, v, a);
     if (v.kind == VAL_DIM)
@@ -205,7 +205,7 @@ static Value elab_field(Elab *el, const Env *env, const Ast *a)
     return ERROR_VALUE;
 }
 
-static Value call_extern(Elab *el, const Env *env, const Entry *x, const Ast *call)
+static ElabValue call_extern(Elab *el, const Env *env, const Entry *x, const Ast *call)
 {
     const int     n      = x->item->target->count - 1;
     const kn_type result = elab_type(el, x->env, x->item->type);
@@ -233,13 +233,13 @@ static Value call_extern(Elab *el, const Env *env, const Entry *x, const Ast *ca
 }
 
 /* A conversion: T(e). A weak value is converted as it is, so u8(300) wraps to 44 and f64(0.1) has all its digits. */
-static Value call_type(Elab *el, const Env *env, kn_type t, const Ast *call)
+static ElabValue call_type(Elab *el, const Env *env, kn_type t, const Ast *call)
 {
     if (call->count != 2) {
         diag_error(el->cx, call->loc, NULL, "a conversion takes one value, as in %s(e)", type_table[t].name);
         return ERROR_VALUE;
     }
-    Value v = elab_expr(el, env, call->kids[1]);
+    ElabValue v = elab_expr(el, env, call->kids[1]);
     if (v.kind == VAL_INT && !type_is_float(t))
         return value_expr(t == KN_BOOL ? expr_bool(el->pool, v.integer != 0)
                                        : expr_int(el->pool, t, (int64_t)v.integer));
@@ -249,7 +249,7 @@ static Value call_type(Elab *el, const Env *env, kn_type t, const Ast *call)
     return e ? value_expr(convert(el, e, t)) : ERROR_VALUE;
 }
 
-static Value call_builtin(Elab *el, const Env *env, const Builtin *b, const Ast *call)
+static ElabValue call_builtin(Elab *el, const Env *env, const Builtin *b, const Ast *call)
 {
     const int n = call->count - 1;
     if (!call->clause && (n < b->min_args || (b->max_args >= 0 && n > b->max_args))) {
@@ -267,9 +267,9 @@ static Value call_builtin(Elab *el, const Env *env, const Builtin *b, const Ast 
     return b->apply(el, env, call, b);
 }
 
-static Value elab_call(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_call(Elab *el, const Env *env, const Ast *a)
 {
-    Value f = elab_expr(el, env, a->kids[0]);
+    ElabValue f = elab_expr(el, env, a->kids[0]);
     if (a->clause && f.kind != VAL_BUILTIN && f.kind != VAL_ERROR) {
         diag_error(el->cx, a->clause->loc, "sum, product, min, max, all, any, argmin and argmax do",
                    "%s takes no `for`", value_describe(el, f));
@@ -290,7 +290,7 @@ static Value elab_call(Elab *el, const Env *env, const Ast *a)
 }
 
 /* c ? a : b for each component of two values of one shape. */
-static Value select_value(Elab *el, const Expr *c, Value a, Loc loc_a, Value b, Loc loc_b)
+static ElabValue select_value(Elab *el, const Expr *c, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b)
 {
     if (a.kind == VAL_ERROR || b.kind == VAL_ERROR)
         return ERROR_VALUE;
@@ -300,7 +300,9 @@ static Value select_value(Elab *el, const Expr *c, Value a, Loc loc_a, Value b, 
                        value_describe(el, a), value_describe(el, b));
             return ERROR_VALUE;
         }
-        Value t = { .kind = VAL_TUPLE, .count = a.count, .items = ARENA_ARRAY(el->arena, Value, (size_t)a.count) };
+        ElabValue t = { .kind  = VAL_TUPLE,
+                        .count = a.count,
+                        .items = ARENA_ARRAY(el->arena, ElabValue, (size_t)a.count) };
         for (int i = 0; i < a.count; i++)
             t.items[i] = select_value(el, c, a.items[i], loc_a, b.items[i], loc_b);
         return t;
@@ -311,32 +313,34 @@ static Value select_value(Elab *el, const Expr *c, Value a, Loc loc_a, Value b, 
 }
 
 /* A condition that is known now chooses now: the other branch may then be of another kind, or not exist. */
-static Value elab_if(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_if(Elab *el, const Env *env, const Ast *a)
 {
     const Ast  *cond = a->kids[0], *yes = a->kids[1], *no = a->kids[2];
-    Value       v = elab_expr(el, env, cond);
+    ElabValue   v = elab_expr(el, env, cond);
     const Expr *c = value_to_bool(el, v, cond->loc);
     bool        known;
     if (c && value_known_bool(v, &known))
         return elab_expr(el, env, known ? yes : no);
-    Value x = elab_expr(el, env, yes), y = elab_expr(el, env, no);
+    ElabValue x = elab_expr(el, env, yes), y = elab_expr(el, env, no);
     return c ? select_value(el, c, x, yes->loc, y, no->loc) : ERROR_VALUE;
 }
 
-static Value elab_block(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_block(Elab *el, const Env *env, const Ast *a)
 {
     for (int i = 0; i + 1 < a->count; i++)
         env = env_push(el, env, a->names[i], elab_expr(el, env, a->kids[i]));
     return elab_expr(el, env, a->kids[a->count - 1]);
 }
 
-static Value elab_tuple(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_tuple(Elab *el, const Env *env, const Ast *a)
 {
     if (a->count > TUPLE_MAX) {
         diag_error(el->cx, a->loc, NULL, "a tuple has at most %d components", TUPLE_MAX);
         return ERROR_VALUE;
     }
-    Value t = { .kind = VAL_TUPLE, .count = a->count, .items = ARENA_ARRAY(el->arena, Value, (size_t)a->count) };
+    ElabValue t = { .kind  = VAL_TUPLE,
+                    .count = a->count,
+                    .items = ARENA_ARRAY(el->arena, ElabValue, (size_t)a->count) };
     for (int i = 0; i < a->count; i++) {
         t.items[i] = elab_expr(el, env, a->kids[i]);
         if (t.items[i].kind == VAL_ERROR)
@@ -349,40 +353,40 @@ static Value elab_tuple(Elab *el, const Env *env, const Ast *a)
     return t;
 }
 
-static Value elab_int(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_int(Elab *el, const Env *env, const Ast *a)
 {
     (void)el, (void)env;
     return a->integer >> 64 ? ERROR_VALUE : value_int((__int128)a->integer);
 }
 
-static Value elab_float(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_float(Elab *el, const Env *env, const Ast *a)
 {
     (void)el, (void)env;
-    return (Value){ .kind = VAL_FLOAT, .real = a->real, .real32 = a->real32 };
+    return (ElabValue){ .kind = VAL_FLOAT, .real = a->real, .real32 = a->real32 };
 }
 
-static Value elab_name(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_name(Elab *el, const Env *env, const Ast *a)
 {
     return lookup(el, env, a->name, a->loc);
 }
 
-static Value elab_unary(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_unary(Elab *el, const Env *env, const Ast *a)
 {
-    Value v = elab_expr(el, env, a->kids[0]);
+    ElabValue v = elab_expr(el, env, a->kids[0]);
     return v.kind == VAL_ERROR ? v : unary_value(el, a->op, v, a->loc);
 }
 
-static Value elab_binary(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_binary(Elab *el, const Env *env, const Ast *a)
 {
-    Value x = elab_expr(el, env, a->kids[0]), y = elab_expr(el, env, a->kids[1]);
-    Value v = binary_value(el, a->op, x, a->kids[0]->loc, y, a->kids[1]->loc);
+    ElabValue x = elab_expr(el, env, a->kids[0]), y = elab_expr(el, env, a->kids[1]);
+    ElabValue v = binary_value(el, a->op, x, a->kids[0]->loc, y, a->kids[1]->loc);
     if (a->op == T_DIV || a->op == T_SHR)
         warn_dividend(el, x, a->kids[0]->loc);
     warn_comparison(el, env, v, a->loc);
     return v;
 }
 
-static Value elab_misplaced(Elab *el, const Env *env, const Ast *a)
+static ElabValue elab_misplaced(Elab *el, const Env *env, const Ast *a)
 {
     (void)env;
     if (a->kind != AST_ERROR)
@@ -393,7 +397,7 @@ static Value elab_misplaced(Elab *el, const Env *env, const Ast *a)
 }
 
 /* clang-format off */
-static Value (*const elab_kind[])(Elab *el, const Env *env, const Ast *a) = {
+static ElabValue (*const elab_kind[])(Elab *el, const Env *env, const Ast *a) = {
     [AST_ERROR] = elab_misplaced, [AST_INT] = elab_int,     [AST_FLOAT] = elab_float,   [AST_NAME] = elab_name,
     [AST_INDEX] = elab_index,     [AST_FIELD] = elab_field, [AST_CALL] = elab_call,     [AST_UNARY] = elab_unary,
     [AST_BINARY] = elab_binary,   [AST_IF] = elab_if,       [AST_BLOCK] = elab_block,   [AST_TUPLE] = elab_tuple,
@@ -401,7 +405,7 @@ static Value (*const elab_kind[])(Elab *el, const Env *env, const Ast *a) = {
 };
 /* clang-format on */
 
-Value elab_expr(Elab *el, const Env *env, const Ast *a)
+ElabValue elab_expr(Elab *el, const Env *env, const Ast *a)
 {
     context_spend(el->cx, EXPR_COST);
     if (el->depth > ELAB_MAX_DEPTH) {
@@ -411,7 +415,7 @@ Value elab_expr(Elab *el, const Env *env, const Ast *a)
         return ERROR_VALUE;
     }
     el->depth++;
-    Value v = elab_kind[a->kind](el, env, a);
+    ElabValue v = elab_kind[a->kind](el, env, a);
     el->depth--;
     if (el->pool->too_deep) {
         el->pool->too_deep = false;
@@ -424,7 +428,7 @@ Value elab_expr(Elab *el, const Env *env, const Ast *a)
 
 bool elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out)
 {
-    Value v = elab_expr(el, env, a);
+    ElabValue v = elab_expr(el, env, a);
     if (v.kind == VAL_ERROR || value_known_int(v, out))
         return v.kind != VAL_ERROR;
     diag_error(el->cx, a->loc, "it may use literals, constants and the variables of `repeat`",
@@ -437,14 +441,14 @@ kn_type elab_type(Elab *el, const Env *env, const Ast *a)
     if (a->kind == AST_ERROR)
         return KN_NONE;
     if (a->kind == AST_NAME && !is_known(env, a->name) && kn_type_from_name(a->name) == KN_NONE) {
-        const char *near = type_meant(a->name);
+        const char *near = suggest_type(a->name);
         diag_error(el->cx, a->loc,
                    near ? arena_printf(el->arena, "did you mean `%s`?", near)
                         : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
                    "`%s` is not a type", a->name);
         return KN_NONE;
     }
-    Value v = elab_expr(el, env, a);
+    ElabValue v = elab_expr(el, env, a);
     if (v.kind != VAL_TYPE && v.kind != VAL_ERROR)
         diag_error(el->cx, a->loc, NULL, "a type is needed here, this is %s", value_describe(el, v));
     return v.kind == VAL_TYPE ? v.type : KN_NONE;

@@ -17,12 +17,12 @@ typedef struct Line {
     int         set_length;
 } Line;
 
-typedef struct Format {
+typedef struct Formatter {
     Arena       *arena;
     const Token *tokens;
     size_t       count;
     VEC(Line) lines;
-} Format;
+} Formatter;
 
 static bool is_one_of(const Token *t, const char *const *words)
 {
@@ -36,10 +36,10 @@ static const char *const continuing[] = { "for", "where", "then", "else", NULL }
 static const char *const joining[]    = { "for", "where", "then", "else", "in", NULL };
 static const char *const leading[]    = { "if", "return", NULL };
 
-static bool ends_operand(const Format *f, size_t at);
+static bool ends_operand(const Formatter *f, size_t at);
 
 /* Is the name at `at` a word of the language here? Words that join two operands stand after one; a name never does. */
-static bool is_word(const Format *f, size_t at)
+static bool is_word(const Formatter *f, size_t at)
 {
     return is_one_of(&f->tokens[at], leading) ||
            (is_one_of(&f->tokens[at], joining) && at > 0 && ends_operand(f, at - 1));
@@ -51,7 +51,7 @@ static bool is_assignment(TokenKind k)
 }
 
 /* Can an expression end in this token? Then a minus after it is binary, and a name after it begins something new. */
-static bool ends_operand(const Format *f, size_t at)
+static bool ends_operand(const Formatter *f, size_t at)
 {
     const TokenKind k = f->tokens[at].kind;
     return k == T_INT || k == T_FLOAT || k == T_RPAREN || k == T_RBRACKET || k == T_RBRACE || k == T_STRING ||
@@ -64,20 +64,20 @@ static bool apart(const Token *a, const Token *b)
 }
 
 /* Is there a space around the binary operator at `at`? Comparisons and logic have one, arithmetic as it was written. */
-static bool operator_spaced(const Format *f, size_t at)
+static bool operator_spaced(const Formatter *f, size_t at)
 {
     const int b = binary_binding(f->tokens[at].kind);
     return b <= 4 || f->tokens[at].first || apart(&f->tokens[at - 1], &f->tokens[at]) ||
            apart(&f->tokens[at], &f->tokens[at + 1]);
 }
 
-static bool is_binary(const Format *f, size_t at)
+static bool is_binary(const Formatter *f, size_t at)
 {
     return at > 0 && binary_binding(f->tokens[at].kind) && ends_operand(f, at - 1);
 }
 
 /* A space before token `at`, which is not the first of its line? */
-static bool space_before(const Format *f, size_t at, int parens)
+static bool space_before(const Formatter *f, size_t at, int parens)
 {
     const Token *a = &f->tokens[at - 1], *b = &f->tokens[at];
     if (b->kind == T_COMMENT || a->kind == T_COMMENT)
@@ -104,7 +104,7 @@ static bool space_before(const Format *f, size_t at, int parens)
 }
 
 /* How many spaces stand before token `at`: two or more are somebody's columns and stay, one or none is set. */
-static int gap(const Format *f, size_t at, int parens)
+static int gap(const Formatter *f, size_t at, int parens)
 {
     const int written = (int)(f->tokens[at].loc.start - f->tokens[at - 1].loc.end);
     if (written > 1)
@@ -121,7 +121,7 @@ static int source_column(const Token *t)
 }
 
 /* Does a line whose first token is `at` begin something new? */
-static bool begins_item(const Format *f, size_t at, int parens)
+static bool begins_item(const Formatter *f, size_t at, int parens)
 {
     const Token *t = &f->tokens[at];
     if (parens > 0)
@@ -140,7 +140,7 @@ static bool begins_item(const Format *f, size_t at, int parens)
 }
 
 /* Splits the tokens into lines and sets each one's text. */
-static void split_lines(Format *f)
+static void split_lines(Formatter *f)
 {
     int depth = 0, parens = 0;
     for (size_t i = 0; i < f->count;) {
@@ -173,7 +173,7 @@ static void split_lines(Format *f)
 }
 
 /* Is this line a definition f(…) = … whose `=` takes part in alignment? */
-static bool aligns(const Format *f, const Line *l)
+static bool aligns(const Formatter *f, const Line *l)
 {
     const TokenKind second = l->first + 1 < l->end ? f->tokens[l->first + 1].kind : T_END;
     return l->begins && l->set_at >= 0 && (second == T_LPAREN || second == T_LBRACKET || is_assignment(second));
@@ -186,7 +186,7 @@ static int set_end(const Line *l)
 }
 
 /* Moves the sign of a line to end at a column; -1: to one space after what stands before it. */
-static void move_set(Format *f, Line *l, int column)
+static void move_set(Formatter *f, Line *l, int column)
 {
     int end = l->set_at;
     while (end > 0 && l->text[end - 1] == ' ')
@@ -198,7 +198,7 @@ static void move_set(Format *f, Line *l, int column)
 
 /* Puts the signs of the definitions among lines [from, to) under each other, unless they are so already or far
  * apart. */
-static void align_group(Format *f, size_t from, size_t to)
+static void align_group(Formatter *f, size_t from, size_t to)
 {
     enum { FAR = 16 };
     int  most = 0, least = INT32_MAX, count = 0;
@@ -222,7 +222,7 @@ static void align_group(Format *f, size_t from, size_t to)
 }
 
 /* Groups are definitions on consecutive lines; lines that go on a definition do not part it from the next. */
-static void align_lines(Format *f)
+static void align_lines(Formatter *f)
 {
     for (size_t i = 0, end; i<f->lines.count; i = end> i ? end : i + 1)
         for (end = i; end < f->lines.count; end++) {
@@ -237,7 +237,7 @@ static void align_lines(Format *f)
         }
 }
 
-static void write_lines(const Format *f, Text *out)
+static void write_lines(const Formatter *f, Text *out)
 {
     int from = 0, to = 0; /* where the `=` (or the beginning) of the current item stood, and where it stands now */
     for (size_t i = 0; i < f->lines.count; i++) {
@@ -278,8 +278,8 @@ static void format(void *arg)
         return;
     Tokens tokens = { 0 };
     lex(call->cx, arena, source, true, &tokens);
-    Format f = { .arena = arena, .tokens = tokens.items.at, .count = tokens.items.count - 1 };
-    Text   out;
+    Formatter f = { .arena = arena, .tokens = tokens.items.at, .count = tokens.items.count - 1 };
+    Text      out;
     text_init(&out, arena);
     split_lines(&f);
     align_lines(&f);

@@ -30,9 +30,9 @@ static void parse(void *arg)
     vec_push(el->arena, &el->including, join_path(el, "", source->name));
     vec_push(el->arena, &el->included, join_path(el, "", source->name));
     file_items(el, el->global_env, all->body, all->count);
-    elab_finish(el);
+    elab_resolve_all(el);
     elab_check_defines(el);
-    if (!p->cx->error_count && pipeline_finish(p))
+    if (!p->cx->error_count && pipeline_check(p))
         elab_schedules(el);
     if (!p->cx->error_count)
         warn_program(el);
@@ -113,7 +113,7 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
     }
     if (p->cx->error_count)
         return NULL;
-    Value       v = elab_expr(el, env, a);
+    ElabValue   v = elab_expr(el, env, a);
     const Expr *e = NULL;
     if (v.kind == VAL_INT && type != KN_BOOL) /* a bare literal may be of any size: it is converted like i64 */
         e = convert(el, expr_int(el->pool, KN_I64, (int64_t)v.integer), type);
@@ -130,5 +130,5 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
     f->types[0]        = type;
     f->values[0]       = e;
     vec_push(&p->arena, &p->outputs, ((Output){ .name = f->name, .func = f, .loc = f->loc }));
-    return pipeline_finish(p) ? f : NULL;
+    return pipeline_check(p) ? f : NULL;
 }

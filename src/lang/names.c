@@ -1,35 +1,35 @@
 /* Names: scopes, lookup, and resolving an entry when it is first asked for. */
 #include "lang/elab.h"
 
-Scope *scope_new(Elab *el, Scope *up, const char *prefix)
+NameScope *scope_new(Elab *el, NameScope *up, const char *prefix)
 {
-    Scope *s  = ARENA_NEW(el->arena, Scope);
-    s->up     = up;
-    s->prefix = prefix;
+    NameScope *s = ARENA_NEW(el->arena, NameScope);
+    s->up        = up;
+    s->prefix    = prefix;
     map_init(&s->entries, el->arena);
     return s;
 }
 
-Entry *scope_find(const Scope *s, const char *name)
+Entry *scope_find(const NameScope *s, const char *name)
 {
     return map_get_mutable(&s->entries, name);
 }
 
-const Env *env_root(Elab *el, Scope *scope)
+const Env *env_root(Elab *el, NameScope *scope)
 {
     Env *e   = ARENA_NEW(el->arena, Env);
     e->scope = scope;
     return e;
 }
 
-const Env *env_push(Elab *el, const Env *up, const char *name, Value v)
+const Env *env_push(Elab *el, const Env *up, const char *name, ElabValue v)
 {
     Env *e = ARENA_NEW(el->arena, Env);
     *e     = (Env){ .up = up, .name = name, .value = v };
     return e;
 }
 
-Scope *env_scope(const Env *env)
+NameScope *env_scope(const Env *env)
 {
     while (!env->scope)
         env = env->up;
@@ -60,7 +60,7 @@ static const struct { const char *theirs, *ours; } foreign_types[] = {
 };
 /* clang-format on */
 
-const char *type_meant(const char *name)
+const char *suggest_type(const char *name)
 {
     for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++)
         if (!strcmp(foreign_types[i].theirs, name))
@@ -71,13 +71,13 @@ const char *type_meant(const char *name)
     return text_near_miss(name, types, KN_TYPE_COUNT - 1);
 }
 
-const char *name_meant(Elab *el, const Env *env, const char *name)
+const char *suggest_name(Elab *el, const Env *env, const char *name)
 {
     enum { MOST = 200 };
     VEC(const char *) known = { 0 };
     for (; !env->scope; env = env->up)
         vec_push(el->arena, &known, env->name);
-    for (const Scope *s = env->scope; s; s = s->up)
+    for (const NameScope *s = env->scope; s; s = s->up)
         for (size_t i = 0; i < s->order.count && i < MOST; i++)
             vec_push(el->arena, &known, s->order.at[i]->name);
     const char  *built_in[MOST];
@@ -85,7 +85,7 @@ const char *name_meant(Elab *el, const Env *env, const char *name)
     for (size_t i = 0; i < n; i++)
         vec_push(el->arena, &known, built_in[i]);
     const char *near = text_near_miss(name, known.at, known.count);
-    near             = near ? near : type_meant(name);
+    near             = near ? near : suggest_type(name);
     return near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL;
 }
 
@@ -96,7 +96,7 @@ static const char *family_members(Elab *el, const Env *env, const char *name)
     Text         text;
     int          count = 0;
     text_init(&text, el->arena);
-    for (const Scope *s = env_scope(env); s; s = s->up)
+    for (const NameScope *s = env_scope(env); s; s = s->up)
         for (size_t i = 0; i < s->order.count; i++)
             if (!strncmp(s->order.at[i]->name, name, base) && s->order.at[i]->name[base] == '[' && count++ < 12)
                 text_printf(&text, "%s%s", count > 1 ? ", " : "", s->order.at[i]->name);
@@ -107,7 +107,7 @@ static const char *family_members(Elab *el, const Env *env, const char *name)
 
 static Entry *find_entry(const Env *env, const char *name)
 {
-    for (const Scope *s = env_scope(env); s; s = s->up) {
+    for (const NameScope *s = env_scope(env); s; s = s->up) {
         Entry *e = scope_find(s, name);
         if (e)
             return e;
@@ -156,7 +156,7 @@ static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
     if (!remedy && single)
         remedy = arena_printf(el->arena, "`%.*s` is no family and has no index", (int)base, name);
     if (!remedy)
-        remedy = name_meant(el, env, name);
+        remedy = suggest_name(el, env, name);
     if (!remedy && el->in_formula)
         remedy = formula_variables(el, env);
     if (!remedy && el->current && !name[base])
@@ -168,7 +168,7 @@ static void unknown_name(Elab *el, const Env *env, const char *name, Loc loc)
     diag_error(el->cx, loc, remedy, "unknown name `%s`", name);
 }
 
-Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
+ElabValue lookup(Elab *el, const Env *env, const char *name, Loc loc)
 {
     for (const Env *v = env; !v->scope; v = v->up)
         if (v->name == name)
@@ -179,15 +179,15 @@ Value lookup(Elab *el, const Env *env, const char *name, Loc loc)
         return entry_value(el, e, loc);
     }
 
-    Value         v;
+    ElabValue     v;
     const kn_type type = kn_type_from_name(name);
     if (type != KN_NONE)
-        return (Value){ .kind = VAL_TYPE, .type = type };
+        return (ElabValue){ .kind = VAL_TYPE, .type = type };
     if (builtin_constant(el, name, &v))
         return v;
     const Builtin *b = builtin_find(name);
     if (b)
-        return (Value){ .kind = VAL_BUILTIN, .builtin = b };
+        return (ElabValue){ .kind = VAL_BUILTIN, .builtin = b };
 
     if (!el->lost)
         unknown_name(el, env, name, loc);
@@ -257,10 +257,10 @@ static const Ast *override_of(Elab *el, const Entry *e)
     return parse_expression(el->cx, el->arena, s);
 }
 
-static Value const_value(Elab *el, const Entry *e)
+static ElabValue const_value(Elab *el, const Entry *e)
 {
     const Ast *given = override_of(el, e), *a = given ? given : e->item->value;
-    Value      v = elab_expr(el, given ? el->global_env : e->env, a);
+    ElabValue  v = elab_expr(el, given ? el->global_env : e->env, a);
     if (v.kind != VAL_EXPR && !value_is_weak(v)) {
         if (v.kind != VAL_ERROR)
             diag_error(el->cx, a->loc, v.kind == VAL_TUPLE ? no_lists : NULL, "a constant is a number, this is %s",
@@ -268,25 +268,25 @@ static Value const_value(Elab *el, const Entry *e)
         return ERROR_VALUE;
     }
     if (!known_now(el, v)) {
-        diag_error(el->cx, a->loc, number_meant(el, e->name, a->loc),
+        diag_error(el->cx, a->loc, suggest_function(el, e->name, a->loc),
                    "the value of the constant `%s` is not known here", e->name);
         return ERROR_VALUE;
     }
     return v;
 }
 
-static Value type_value(Elab *el, const Entry *e)
+static ElabValue type_value(Elab *el, const Entry *e)
 {
     const Ast    *given = override_of(el, e);
     const kn_type t     = elab_type(el, given ? el->global_env : e->env, given ? given : e->item->type);
-    return t == KN_NONE ? ERROR_VALUE : (Value){ .kind = VAL_TYPE, .type = t };
+    return t == KN_NONE ? ERROR_VALUE : (ElabValue){ .kind = VAL_TYPE, .type = t };
 }
 
 /* A scalar known now, converted to type t. */
 static bool known_scalar(Elab *el, const Env *env, const char *name, const Ast *a, kn_type t, kn_scalar *out)
 {
-    Value v = elab_expr(el, env, a);
-    bool  truth;
+    ElabValue v = elab_expr(el, env, a);
+    bool      truth;
     if (v.kind == VAL_ERROR)
         return false;
     if (t == KN_BOOL && value_known_bool(v, &truth)) {
@@ -297,7 +297,7 @@ static bool known_scalar(Elab *el, const Env *env, const char *name, const Ast *
     if (!e)
         return false;
     if (e->op != EX_INT && e->op != EX_FLOAT) {
-        diag_error(el->cx, a->loc, number_meant(el, name, a->loc),
+        diag_error(el->cx, a->loc, suggest_function(el, name, a->loc),
                    "the default and the range of a parameter are constants");
         return false;
     }
@@ -312,7 +312,7 @@ static bool scalar_less(kn_type t, kn_scalar a, kn_scalar b)
                                : (uint64_t)a.as.i < (uint64_t)b.as.i;
 }
 
-static Value param_value(Elab *el, const Entry *e)
+static ElabValue param_value(Elab *el, const Entry *e)
 {
     Param *p = ARENA_NEW(el->arena, Param);
     p->name  = e->name;
@@ -401,7 +401,7 @@ static Func *stage_function(Elab *el, const Entry *e)
     StageArg  *args = ARENA_ARRAY(el->arena, StageArg, (size_t)n);
     for (int i = 0; i < n; i++) {
         const Ast *a = call->kids[i + 1];
-        Value      v = elab_expr(el, e->env, a);
+        ElabValue  v = elab_expr(el, e->env, a);
         if (v.kind == VAL_FUNC && !v.func->boundary && v.func->func->component_count == 1) {
             args[i].func = v.func->func;
         } else if (v.kind == VAL_FUNC) {
@@ -424,7 +424,7 @@ static Func *stage_function(Elab *el, const Entry *e)
 }
 
 /* What to write instead of a name for something that is no function. */
-static const char *alias_remedy(Elab *el, const Entry *e, Value v)
+static const char *alias_remedy(Elab *el, const Entry *e, ElabValue v)
 {
     const Loc value = e->item->value->loc;
     if (value_is_weak(v) || (v.kind == VAL_EXPR && known_now(el, v)))
@@ -432,15 +432,15 @@ static const char *alias_remedy(Elab *el, const Entry *e, Value v)
                             "a number is a constant, `const %s = %s`, or a function without arguments, `%s() = %s`",
                             e->name, text_of(el, value), e->name, text_of(el, value));
     if (v.kind == VAL_EXPR)
-        return number_meant(el, e->name, value);
+        return suggest_function(el, e->name, value);
     return arena_printf(el->arena, "a function has arguments: %s(x, y) = …, or %s() = …", e->name, e->name);
 }
 
-static Value alias_value(Elab *el, Entry *e)
+static ElabValue alias_value(Elab *el, Entry *e)
 {
     const Ast  *a           = e->item->value;
-    const char *coordinates = coordinates_meant(el, e->env, a);
-    Value       v;
+    const char *coordinates = suggest_coordinates(el, e->env, a);
+    ElabValue   v;
     if (coordinates) {
         diag_error(
             el->cx, e->loc,
@@ -463,12 +463,12 @@ static Value alias_value(Elab *el, Entry *e)
     return v;
 }
 
-static Value func_value(Elab *el, Func *f)
+static ElabValue func_value(Elab *el, Func *f)
 {
-    return f ? (Value){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
+    return f ? (ElabValue){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
 }
 
-static Value resolve(Elab *el, Entry *e)
+static ElabValue resolve(Elab *el, Entry *e)
 {
     if (e->item->broken)
         return ERROR_VALUE;
@@ -478,14 +478,14 @@ static Value resolve(Elab *el, Entry *e)
     case ENTRY_PARAM: return param_value(el, e);
     case ENTRY_INPUT: return func_value(el, e->func = typed_function(el, e, FUNC_INPUT));
     case ENTRY_STAGE: return func_value(el, e->func = stage_function(el, e));
-    case ENTRY_EXTERN: return (Value){ .kind = VAL_EXTERN, .entry = e };
-    case ENTRY_TEMPLATE: return (Value){ .kind = VAL_TEMPLATE, .entry = e };
+    case ENTRY_EXTERN: return (ElabValue){ .kind = VAL_EXTERN, .entry = e };
+    case ENTRY_TEMPLATE: return (ElabValue){ .kind = VAL_TEMPLATE, .entry = e };
     case ENTRY_ALIAS: return alias_value(el, e);
     default: define_pure(el, e); return func_value(el, e->func);
     }
 }
 
-Value entry_value(Elab *el, Entry *e, Loc loc)
+ElabValue entry_value(Elab *el, Entry *e, Loc loc)
 {
     if (e->state == ENTRY_DONE)
         return e->value;

@@ -11,7 +11,7 @@ typedef struct Visit {
     size_t next;
 } Visit;
 
-static void add_reads(Elab *el, const Scope *scope, const Ast *a, Visit *v)
+static void add_reads(Elab *el, const NameScope *scope, const Ast *a, Visit *v)
 {
     Entry *e = a->kind == AST_NAME ? scope_find(scope, a->name) : NULL;
     if (e && e->state == ENTRY_NEW && !e->queued && (e->kind == ENTRY_FUNC || e->kind == ENTRY_ALIAS))

@@ -54,8 +54,8 @@ static void already(Elab *el, Entry *old, EntryKind kind, const char *name, Loc 
 /* A new entry, or NULL (diagnosed) if the name is taken. */
 static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *name, Loc loc, const Item *it)
 {
-    Scope *s   = env_scope(env);
-    Entry *old = scope_find(s, name);
+    NameScope *s   = env_scope(env);
+    Entry     *old = scope_find(s, name);
     if (old) {
         already(el, old, kind, name, loc);
         return NULL;
@@ -395,8 +395,8 @@ static Func *identity_function(Elab *el, const char *name, Loc loc, const FuncRe
     const Expr *args[KN_MAX_RANK];
     for (int d = 0; d < g->rank; d++)
         args[d] = expr_var(el->pool, KN_I32, g->args[d]);
-    Value v            = call_ref(el, of, args);
-    Func *f            = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, name), loc, g->rank, g->args);
+    ElabValue v        = call_ref(el, of, args);
+    Func     *f        = pipeline_add_func(el->p, FUNC_DEFINED, unique_name(el, name), loc, g->rank, g->args);
     f->component_count = g->component_count;
     f->types           = g->types;
     f->values          = ARENA_ARRAY(el->arena, const Expr *, (size_t)g->component_count);
@@ -408,7 +408,7 @@ static Func *identity_function(Elab *el, const char *name, Loc loc, const FuncRe
 static void resolve_output(Elab *el, const Definition *d)
 {
     const char *name = family_name(el, d->env, d->item->target);
-    Value       v    = name ? lookup(el, d->env, name, d->item->loc) : ERROR_VALUE;
+    ElabValue   v    = name ? lookup(el, d->env, name, d->item->loc) : ERROR_VALUE;
     if (v.kind == VAL_ERROR)
         return;
     if (v.kind != VAL_FUNC) {
@@ -503,7 +503,7 @@ void elab_check_defines(Elab *el)
     }
 }
 
-void elab_finish(Elab *el)
+void elab_resolve_all(Elab *el)
 {
     resolve_functions(el);
     for (size_t i = 0; i < el->outputs.count; i++)

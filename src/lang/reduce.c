@@ -190,7 +190,8 @@ static bool reads_updating(Elab *el, const FreeVars *fv, const Expr *value, cons
 }
 
 /* All terms in lexicographic order, each with the reduction variables replaced by numbers. */
-static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value, const Expr *where)
+static ElabValue write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value,
+                           const Expr *where)
 {
     int64_t     at[TUPLE_MAX], lo[TUPLE_MAX], hi[TUPLE_MAX], terms = 1;
     const char *names[TUPLE_MAX];
@@ -222,7 +223,7 @@ static Value write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, 
     }
     if (visible == 1)
         return value_expr(old[0]);
-    Value v = { .kind = VAL_TUPLE, .count = visible, .items = ARENA_ARRAY(el->arena, Value, (size_t)visible) };
+    ElabValue v = { .kind = VAL_TUPLE, .count = visible, .items = ARENA_ARRAY(el->arena, ElabValue, (size_t)visible) };
     for (int i = 0; i < visible; i++)
         v.items[i] = value_expr(old[i]);
     return v;
@@ -253,15 +254,15 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
 }
 
 /* The value of a reduction's function, without what nobody sees. */
-static Value visible_part(Elab *el, const Builtin *b, const FreeVars *fv, Func *f, const Expr *const *args)
+static ElabValue visible_part(Elab *el, const Builtin *b, const FreeVars *fv, Func *f, const Expr *const *args)
 {
-    Value v = call_ref(el, ref_of(el, f), args);
+    ElabValue v = call_ref(el, ref_of(el, f), args);
     if (v.kind == VAL_TUPLE)
         v.count = visible_count(b, fv);
     return v;
 }
 
-Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b)
+ElabValue apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     if (!call->clause) {
         diag_error(el->cx, call->loc, arena_printf(el->arena, "%s(e for i in -1..2)", b->name), "`%s` needs a `for`",
@@ -279,7 +280,7 @@ Value apply_reduction(Elab *el, const Env *env, const Ast *call, const Builtin *
     if (!elab_clause(el, &env, call->clause, &fv.rvar_count, &rvars, &where))
         return ERROR_VALUE;
     fv.rvars          = rvars;
-    Value       v     = elab_expr(el, env, call->kids[1]);
+    ElabValue   v     = elab_expr(el, env, call->kids[1]);
     const bool  logic = b->op == EX_AND || b->op == EX_OR;
     const Expr *value = logic ? value_to_bool(el, v, call->kids[1]->loc) : value_to_expr(el, v, call->kids[1]->loc);
     if (!value)

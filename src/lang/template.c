@@ -10,13 +10,13 @@ typedef struct Instance Instance;
 struct Instance {
     Instance    *next; /* of the same key */
     const Entry *template_;
-    Value       *args;
-    Value        result;
+    ElabValue   *args;
+    ElabValue    result;
     bool         busy;
 };
 
 /* What tells two arguments apart, as a number; equal ones have equal numbers. */
-static uintptr_t value_hash(Value v)
+static uintptr_t value_hash(ElabValue v)
 {
     uint64_t bits = 0;
     switch (v.kind) {
@@ -29,7 +29,7 @@ static uintptr_t value_hash(Value v)
     }
 }
 
-static bool same_value(Value a, Value b)
+static bool same_value(ElabValue a, ElabValue b)
 {
     if (a.kind != b.kind)
         return false;
@@ -45,7 +45,7 @@ static bool same_value(Value a, Value b)
     }
 }
 
-static const void *instance_key(Elab *el, const Entry *t, int count, const Value *args)
+static const void *instance_key(Elab *el, const Entry *t, int count, const ElabValue *args)
 {
     uintptr_t *parts = ARENA_ARRAY(el->arena, uintptr_t, (size_t)count + 1);
     parts[0]         = (uintptr_t)t;
@@ -54,7 +54,7 @@ static const void *instance_key(Elab *el, const Entry *t, int count, const Value
     return hash_key(parts, (size_t)count + 1);
 }
 
-static Instance *find_instance(Instance *first, const Entry *t, int count, const Value *args)
+static Instance *find_instance(Instance *first, const Entry *t, int count, const ElabValue *args)
 {
     for (Instance *in = first; in; in = in->next) {
         bool same = in->template_ == t;
@@ -73,12 +73,12 @@ static void find_point(const Expr *e, void *user)
 }
 
 /* An argument of an instance: a function, a type, or a number that is the same at every point. */
-static bool argument_ok(Elab *el, const Entry *t, Value v, Loc loc)
+static bool argument_ok(Elab *el, const Entry *t, ElabValue v, Loc loc)
 {
     bool differs = false;
     if (v.kind == VAL_EXPR)
         expr_visit(el->pool, v.expr, find_point, &differs);
-    const char *formula = formula_meant(el, t);
+    const char *formula = suggest_formula(el, t);
     const bool fixed = v.kind == VAL_FUNC || v.kind == VAL_TYPE || value_is_weak(v) || (v.kind == VAL_EXPR && !differs);
     if (!fixed && v.kind != VAL_ERROR)
         diag_error(el->cx, loc,
@@ -109,15 +109,15 @@ static const Item *find_return(Elab *el, const Entry *t)
 }
 
 /* The value of the return: a function defined on the spot, or one made elsewhere. */
-static Value returned(Elab *el, const Env *env, const Entry *t, const Item *ret, const char *name)
+static ElabValue returned(Elab *el, const Env *env, const Entry *t, const Item *ret, const char *name)
 {
     if (ret->broken)
         return ERROR_VALUE;
     if (ret->target) {
         Func *f = define_function(el, env, name, ret->loc, ret->target, ret->value);
-        return f ? (Value){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
+        return f ? (ElabValue){ .kind = VAL_FUNC, .func = ref_of(el, f) } : ERROR_VALUE;
     }
-    const char *coordinates = coordinates_meant(el, env, ret->value);
+    const char *coordinates = suggest_coordinates(el, env, ret->value);
     if (coordinates) {
         diag_error(el->cx, ret->value->loc,
                    arena_printf(el->arena, "name its arguments: `return (%s) = %s`", coordinates,
@@ -125,24 +125,24 @@ static Value returned(Elab *el, const Env *env, const Entry *t, const Item *ret,
                    "the function that `%s` returns has no arguments, but its value uses %s", t->name, coordinates);
         return ERROR_VALUE;
     }
-    Value v = elab_expr(el, env, ret->value);
+    ElabValue v = elab_expr(el, env, ret->value);
     if (v.kind != VAL_FUNC && v.kind != VAL_ERROR) {
         diag_error(el->cx, ret->value->loc,
-                   arena_printf(el->arena, "%s; a function has arguments: return (x, y) = …", formula_meant(el, t)),
+                   arena_printf(el->arena, "%s; a function has arguments: return (x, y) = …", suggest_formula(el, t)),
                    "a template returns a function, this is %s", value_describe(el, v));
         return ERROR_VALUE;
     }
     return v;
 }
 
-static const Env *bind_arguments(Elab *el, const Entry *t, const Env *env, const Value *args)
+static const Env *bind_arguments(Elab *el, const Entry *t, const Env *env, const ElabValue *args)
 {
     for (int i = 0; i + 1 < t->item->target->count; i++)
         env = env_push(el, env, t->item->target->kids[i + 1]->name, args[i]);
     return env;
 }
 
-static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *wanted)
+static ElabValue make_instance(Elab *el, const Entry *t, Instance *in, const char *wanted)
 {
     const Item *ret = find_return(el, t);
     if (!ret)
@@ -152,13 +152,13 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
     if (!wanted)
         wanted = arena_printf(el->arena, "%s%s%s", current ? current : "", current ? "." : "", t->name);
     const char *name  = unique_name(el, wanted);
-    Scope      *scope = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
+    NameScope  *scope = scope_new(el, env_scope(t->env), arena_printf(el->arena, "%s.", name));
     const Env  *env   = bind_arguments(el, t, env_root(el, scope), in->args);
     el->current       = name;
     el->pool->strict  = false;
     el->depth += 20;
     file_items(el, env, t->item->body, t->item->count - 1);
-    Value v = returned(el, env, t, ret, name);
+    ElabValue v = returned(el, env, t, ret, name);
     el->depth -= 20;
     el->current      = current;
     el->pool->strict = strict;
@@ -166,19 +166,19 @@ static Value make_instance(Elab *el, const Entry *t, Instance *in, const char *w
 }
 
 /* def f(a, b) = value: the value, with the arguments in the place of their names. */
-static Value apply_formula(Elab *el, const Entry *t, const Value *args)
+static ElabValue apply_formula(Elab *el, const Entry *t, const ElabValue *args)
 {
     const Env *env = bind_arguments(el, t, t->env, args);
     el->depth += 10;
     el->generic++;
-    Value v = elab_expr(el, env, t->item->value);
+    ElabValue v = elab_expr(el, env, t->item->value);
     el->generic--;
     el->depth -= 10;
     return v;
 }
 
 /* The arguments of a call of a template; NULL after a diagnostic. */
-static Value *template_arguments(Elab *el, const Env *env, const Entry *t, const Ast *call)
+static ElabValue *template_arguments(Elab *el, const Env *env, const Entry *t, const Ast *call)
 {
     const int n = t->item->target->count - 1;
     if (call->count - 1 != n) {
@@ -186,8 +186,8 @@ static Value *template_arguments(Elab *el, const Env *env, const Entry *t, const
                    n == 1 ? "" : "s", call->count - 1);
         return NULL;
     }
-    Value *args = ARENA_ARRAY(el->arena, Value, (size_t)n + 1);
-    bool   ok   = true;
+    ElabValue *args = ARENA_ARRAY(el->arena, ElabValue, (size_t)n + 1);
+    bool       ok   = true;
     for (int i = 0; i < n; i++) {
         args[i] = elab_expr(el, env, call->kids[i + 1]);
         ok &= args[i].kind != VAL_ERROR && (t->item->value || argument_ok(el, t, args[i], call->kids[i + 1]->loc));
@@ -195,10 +195,10 @@ static Value *template_arguments(Elab *el, const Env *env, const Entry *t, const
     return ok ? args : NULL;
 }
 
-Value instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, const char *wanted)
+ElabValue instantiate(Elab *el, const Env *env, const Entry *t, const Ast *call, const char *wanted)
 {
-    const int n    = t->item->target->count - 1;
-    Value    *args = template_arguments(el, env, t, call);
+    const int  n    = t->item->target->count - 1;
+    ElabValue *args = template_arguments(el, env, t, call);
     if (!args)
         return ERROR_VALUE;
     if (t->item->value)

@@ -8,24 +8,24 @@
 
 static const __int128 weak_most = (__int128)1 << 100;
 
-Value value_int(__int128 v)
+ElabValue value_int(__int128 v)
 {
-    return (Value){ .kind = VAL_INT, .integer = v };
+    return (ElabValue){ .kind = VAL_INT, .integer = v };
 }
-Value value_float(double v)
+ElabValue value_float(double v)
 {
-    return (Value){ .kind = VAL_FLOAT, .real = v, .real32 = (float)v };
+    return (ElabValue){ .kind = VAL_FLOAT, .real = v, .real32 = (float)v };
 }
-Value value_expr(const Expr *e)
+ElabValue value_expr(const Expr *e)
 {
-    return e ? (Value){ .kind = VAL_EXPR, .expr = e } : ERROR_VALUE;
+    return e ? (ElabValue){ .kind = VAL_EXPR, .expr = e } : ERROR_VALUE;
 }
-bool value_is_weak(Value v)
+bool value_is_weak(ElabValue v)
 {
     return v.kind == VAL_INT || v.kind == VAL_FLOAT;
 }
 
-static double weak_real(Value v)
+static double weak_real(ElabValue v)
 {
     return v.kind == VAL_INT ? (double)v.integer : v.real;
 }
@@ -53,7 +53,7 @@ const void *hash_key(const uintptr_t *parts, size_t count)
     return (const void *)(h | 1); /* never NULL */
 }
 
-const char *value_describe(Elab *el, Value v)
+const char *value_describe(Elab *el, ElabValue v)
 {
     switch (v.kind) {
     case VAL_INT: return arena_printf(el->arena, "the integer %s", weak_text(el, v.integer));
@@ -71,7 +71,7 @@ const char *value_describe(Elab *el, Value v)
     }
 }
 
-bool value_known_int(Value v, __int128 *out)
+bool value_known_int(ElabValue v, __int128 *out)
 {
     if (v.kind == VAL_INT)
         *out = v.integer;
@@ -82,7 +82,7 @@ bool value_known_int(Value v, __int128 *out)
     return true;
 }
 
-bool value_known_bool(Value v, bool *out)
+bool value_known_bool(ElabValue v, bool *out)
 {
     if (v.kind != VAL_EXPR || v.expr->op != EX_INT || v.expr->type != KN_BOOL)
         return false;
@@ -128,7 +128,7 @@ static const char *range_of(Elab *el, kn_type t)
 
 /* A weak value as a constant of type t; the type is a float if the value is one. `other_side` if it takes the type of
  * another operand. */
-static const Expr *weak_to_type(Elab *el, Value v, kn_type t, Loc loc, bool other_side)
+static const Expr *weak_to_type(Elab *el, ElabValue v, kn_type t, Loc loc, bool other_side)
 {
     if (v.kind == VAL_FLOAT)
         return expr_float(el->pool, t, t == KN_F32 ? (double)v.real32 : v.real);
@@ -146,7 +146,7 @@ static const Expr *weak_to_type(Elab *el, Value v, kn_type t, Loc loc, bool othe
 }
 
 /* Diagnoses a value that is no number. */
-static void not_a_number(Elab *el, Value v, Loc loc)
+static void not_a_number(Elab *el, ElabValue v, Loc loc)
 {
     const char *remedy = NULL;
     if (v.kind == VAL_FUNC)
@@ -162,7 +162,7 @@ static void not_a_number(Elab *el, Value v, Loc loc)
     diag_error(el->cx, loc, remedy, "a number is needed here, this is %s", value_describe(el, v));
 }
 
-const Expr *value_to_expr(Elab *el, Value v, Loc loc)
+const Expr *value_to_expr(Elab *el, ElabValue v, Loc loc)
 {
     if (v.kind == VAL_EXPR)
         return v.expr;
@@ -178,7 +178,7 @@ const Expr *value_to_expr(Elab *el, Value v, Loc loc)
     return NULL;
 }
 
-const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *what)
+const Expr *value_to_type(Elab *el, ElabValue v, kn_type t, Loc loc, const char *what)
 {
     if ((v.kind == VAL_INT && t != KN_BOOL) || (v.kind == VAL_FLOAT && type_is_float(t)))
         return weak_to_type(el, v, t, loc, !what);
@@ -193,7 +193,7 @@ const Expr *value_to_type(Elab *el, Value v, kn_type t, Loc loc, const char *wha
     return convert(el, e, t);
 }
 
-const Expr *value_to_bool(Elab *el, Value v, Loc loc)
+const Expr *value_to_bool(Elab *el, ElabValue v, Loc loc)
 {
     if (v.kind == VAL_ERROR)
         return NULL;
@@ -205,7 +205,7 @@ const Expr *value_to_bool(Elab *el, Value v, Loc loc)
     return NULL;
 }
 
-const Expr *value_to_index(Elab *el, Value v, Loc loc)
+const Expr *value_to_index(Elab *el, ElabValue v, Loc loc)
 {
     if (v.kind == VAL_FLOAT) {
         diag_error(el->cx, loc, "convert it: i32(floor(e))", "coordinates are integers, this is %s",
@@ -225,7 +225,7 @@ const Expr *value_to_index(Elab *el, Value v, Loc loc)
 
 /* ---- Meeting ---------------------------------------------------------------------------- */
 
-kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char *what, const Expr **ea,
+kn_type values_meet(Elab *el, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b, const char *what, const Expr **ea,
                     const Expr **eb)
 {
     *ea = *eb = NULL;
@@ -263,7 +263,7 @@ kn_type values_meet(Elab *el, Value a, Loc loc_a, Value b, Loc loc_b, const char
 
 /* ---- Operators -------------------------------------------------------------------------- */
 
-static Value too_large(Elab *el, Loc loc)
+static ElabValue too_large(Elab *el, Loc loc)
 {
     diag_error(el->cx, loc, "constants are exact up to 100 bits; use a float", "this constant is too large");
     return ERROR_VALUE;
@@ -288,7 +288,7 @@ static __int128 weak_shift(__int128 a, __int128 by)
                                                  : a * ((__int128)1 << (int)by);
 }
 
-static Value weak_binary_int(Elab *el, TokenKind op, __int128 a, __int128 b, Loc loc)
+static ElabValue weak_binary_int(Elab *el, TokenKind op, __int128 a, __int128 b, Loc loc)
 {
     __int128 v = 0;
     switch (op) {
@@ -312,7 +312,7 @@ static Value weak_binary_int(Elab *el, TokenKind op, __int128 a, __int128 b, Loc
     return v > weak_most || v < -weak_most ? too_large(el, loc) : value_int(v);
 }
 
-static Value weak_binary_float(Elab *el, TokenKind op, double a, double b, Loc loc)
+static ElabValue weak_binary_float(Elab *el, TokenKind op, double a, double b, Loc loc)
 {
     switch (op) {
     case T_ADD: return value_float(a + b);
@@ -385,7 +385,7 @@ static const Expr *fold_ints(Elab *el, ExprOp op, const Expr *a, const Expr *b)
 }
 
 /* The amount of a shift has its own type, the result the type of what is shifted. */
-static Value shift_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_b)
+static ElabValue shift_value(Elab *el, TokenKind op, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b)
 {
     const Expr *x = value_to_expr(el, a, loc_a), *y = value_to_expr(el, b, loc_b);
     if (!x || !y || !works_on(el, op, (kn_type)x->type, loc_a) || !works_on(el, op, (kn_type)y->type, loc_b))
@@ -393,7 +393,7 @@ static Value shift_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Lo
     return value_expr(expr_binary(el->pool, typed_ops[op].op, (kn_type)x->type, x, y));
 }
 
-static Value logic_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_b)
+static ElabValue logic_value(Elab *el, TokenKind op, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b)
 {
     const Expr *x = value_to_bool(el, a, loc_a), *y = value_to_bool(el, b, loc_b);
     if (!x || !y)
@@ -404,7 +404,7 @@ static Value logic_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Lo
     return value_expr(expr_binary(el->pool, is_and ? EX_AND : EX_OR, KN_BOOL, x, y));
 }
 
-Value binary_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_b)
+ElabValue binary_value(Elab *el, TokenKind op, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b)
 {
     const Loc loc = loc_join(loc_a, loc_b);
     if (a.kind == VAL_ERROR || b.kind == VAL_ERROR)
@@ -436,12 +436,12 @@ Value binary_value(Elab *el, TokenKind op, Value a, Loc loc_a, Value b, Loc loc_
                              : expr_binary(el->pool, typed_ops[op].op, typed_ops[op].compares ? KN_BOOL : t, x, y));
 }
 
-Value unary_value(Elab *el, TokenKind op, Value a, Loc loc)
+ElabValue unary_value(Elab *el, TokenKind op, ElabValue a, Loc loc)
 {
     if (a.kind == VAL_INT && op != T_NOT)
         return value_int(op == T_SUB ? -a.integer : ~a.integer);
     if (a.kind == VAL_FLOAT && op == T_SUB)
-        return (Value){ .kind = VAL_FLOAT, .real = -a.real, .real32 = -a.real32 };
+        return (ElabValue){ .kind = VAL_FLOAT, .real = -a.real, .real32 = -a.real32 };
     if (op == T_NOT) {
         const Expr *c = value_to_bool(el, a, loc);
         if (!c)

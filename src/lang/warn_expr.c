@@ -5,9 +5,9 @@
 
 typedef __int128 Wide;
 
-typedef struct Span {
+typedef struct ValueRange {
     Wide lo, hi;
-} Span;
+} ValueRange;
 
 /* ---- Quotients -------------------------------------------------------------------------- */
 
@@ -20,10 +20,10 @@ static bool is_reduction(const Expr *e)
     return f && f->update_count == 1 && f->updates[0].rvar_count && f->updates[0].values[0]->op == EX_ADD;
 }
 
-static bool product(Span a, Span b, Span *out)
+static bool product(ValueRange a, ValueRange b, ValueRange *out)
 {
     const Wide c[] = { a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi };
-    *out           = (Span){ c[0], c[0] };
+    *out           = (ValueRange){ c[0], c[0] };
     for (int i = 1; i < 4; i++) {
         out->lo = c[i] < out->lo ? c[i] : out->lo;
         out->hi = c[i] > out->hi ? c[i] : out->hi;
@@ -32,26 +32,26 @@ static bool product(Span a, Span b, Span *out)
 }
 
 /* The numbers that a sum, difference or product would be without wrapping. false: not known. */
-static bool exact_span(const Expr *e, int *nodes, Span *out)
+static bool exact_range(const Expr *e, int *nodes, ValueRange *out)
 {
-    Span    a, b;
-    int64_t v;
+    ValueRange a, b;
+    int64_t    v;
     if (--*nodes < 0)
         return false;
     if (expr_is_int(e, &v)) {
-        *out = (Span){ v, v };
+        *out = (ValueRange){ v, v };
         return true;
     }
     if (e->op != EX_ADD && e->op != EX_SUB && e->op != EX_MUL) {
         const kn_type t = e->op == EX_CAST && e->args[0]->type == KN_BOOL ? KN_BOOL : (kn_type)e->type;
-        *out            = (Span){ type_min(t), type_max(t) };
+        *out            = (ValueRange){ type_min(t), type_max(t) };
         return true;
     }
-    if (!exact_span(e->args[0], nodes, &a) || !exact_span(e->args[1], nodes, &b))
+    if (!exact_range(e->args[0], nodes, &a) || !exact_range(e->args[1], nodes, &b))
         return false;
     if (e->op == EX_MUL)
         return product(a, b, out);
-    *out = e->op == EX_ADD ? (Span){ a.lo + b.lo, a.hi + b.hi } : (Span){ a.lo - b.hi, a.hi - b.lo };
+    *out = e->op == EX_ADD ? (ValueRange){ a.lo + b.lo, a.hi + b.hi } : (ValueRange){ a.lo - b.hi, a.hi - b.lo };
     return true;
 }
 
@@ -63,11 +63,11 @@ static const char *wider(kn_type t)
 
 static void warn_sum(Elab *el, const Expr *e, Loc loc)
 {
-    const kn_type t     = (kn_type)e->type;
-    const Span    fits  = { type_min(t), type_max(t) };
-    int           nodes = MOST_NODES;
-    Span          exact;
-    if (!exact_span(e, &nodes, &exact) || (exact.lo >= fits.lo && exact.hi <= fits.hi))
+    const kn_type    t     = (kn_type)e->type;
+    const ValueRange fits  = { type_min(t), type_max(t) };
+    int              nodes = MOST_NODES;
+    ValueRange       exact;
+    if (!exact_range(e, &nodes, &exact) || (exact.lo >= fits.lo && exact.hi <= fits.hi))
         return;
     diag_warning(el->cx, WARN_NARROW_SUM, loc,
                  arena_printf(el->arena, "convert the operands first, %s(…), and the result back%s",
@@ -78,7 +78,7 @@ static void warn_sum(Elab *el, const Expr *e, Loc loc)
 }
 
 /* Pixels of 8 bits fill their type. Of wider types nothing is claimed: they are what one widens to. */
-void warn_dividend(Elab *el, Value v, Loc loc)
+void warn_dividend(Elab *el, ElabValue v, Loc loc)
 {
     const Expr *e = v.kind == VAL_EXPR && loc.source ? v.expr : NULL;
     if (!e || el->in_formula || !type_is_int((kn_type)e->type) || type_bits((kn_type)e->type) > NARROW_BITS)
@@ -113,16 +113,16 @@ static bool is_data(const Expr *e, int *nodes, bool *reads)
     return true;
 }
 
-static Span span_of(Elab *el, const Expr *e)
+static ValueRange range_of(Elab *el, const Expr *e)
 {
     int64_t lo, hi;
     el->simplifier = el->simplifier ? el->simplifier : simplifier_new(el->pool, el->arena);
     simplifier_bounds(el->simplifier, e, &lo, &hi);
-    return (Span){ lo, e->type == KN_U64 && hi == INT64_MAX ? (Wide)UINT64_MAX : hi };
+    return (ValueRange){ lo, e->type == KN_U64 && hi == INT64_MAX ? (Wide)UINT64_MAX : hi };
 }
 
 /* "0..255", or "300". */
-static const char *span_text(Elab *el, Span s)
+static const char *range_text(Elab *el, ValueRange s)
 {
     if (s.lo == s.hi)
         return arena_printf(el->arena, "%lld", (long long)s.lo);
@@ -130,7 +130,7 @@ static const char *span_text(Elab *el, Span s)
 }
 
 /* 1: it always holds, 0: never, -1: it depends. */
-static int decide(ExprOp op, Span a, Span b)
+static int decide(ExprOp op, ValueRange a, ValueRange b)
 {
     const bool apart = a.hi < b.lo || b.hi < a.lo, same = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;
     switch (op) {
@@ -142,7 +142,7 @@ static int decide(ExprOp op, Span a, Span b)
     }
 }
 
-void warn_comparison(Elab *el, const Env *env, Value v, Loc loc)
+void warn_comparison(Elab *el, const Env *env, ElabValue v, Loc loc)
 {
     const Expr *e     = v.kind == VAL_EXPR ? v.expr : NULL;
     int         nodes = MOST_NODES;
@@ -151,11 +151,11 @@ void warn_comparison(Elab *el, const Env *env, Value v, Loc loc)
         return;
     if (!is_data(e->args[0], &nodes, &reads) || !is_data(e->args[1], &nodes, &reads) || !reads)
         return;
-    const Span a = span_of(el, e->args[0]), b = span_of(el, e->args[1]);
-    const int  holds = decide((ExprOp)e->op, a, b);
+    const ValueRange a = range_of(el, e->args[0]), b = range_of(el, e->args[1]);
+    const int        holds = decide((ExprOp)e->op, a, b);
     if (holds >= 0)
         diag_warning(el->cx, WARN_NEVER_TRUE, loc,
                      "leave the condition out, or convert to a wider type before the arithmetic that it is about",
-                     "this %s holds: the one side is %s, the other %s", holds ? "always" : "never", span_text(el, a),
-                     span_text(el, b));
+                     "this %s holds: the one side is %s, the other %s", holds ? "always" : "never", range_text(el, a),
+                     range_text(el, b));
 }

@@ -85,15 +85,15 @@ static CopyRow *const copy_row[9] = { [1] = copy_row_8, [2] = copy_row_16, [4] =
 
 enum { ROWS_PER_TASK = 16 };
 
-typedef struct Copy {
+typedef struct StridedCopy {
     const kn_buffer *from, *to;
     int              dense;
     int              order[KN_MAX_RANK], count; /* the other dimensions, fastest first */
     int64_t          rows, rows_per_task;
-} Copy;
+} StridedCopy;
 
 /* Row number r: its digits in the mixed base of the extents are its coordinates. */
-static void copy_one(const Copy *c, int64_t row)
+static void copy_one(const StridedCopy *c, int64_t row)
 {
     const int64_t size = kn_rt_type_size(c->from->type);
     int64_t       from = 0, to = 0;
@@ -112,8 +112,8 @@ static void copy_one(const Copy *c, int64_t row)
 static int copy_task(kn_rt *rt, int32_t task, void *closure)
 {
     (void)rt;
-    const Copy   *c   = closure;
-    const int64_t end = (task + 1) * c->rows_per_task;
+    const StridedCopy *c   = closure;
+    const int64_t      end = (task + 1) * c->rows_per_task;
     for (int64_t row = task * c->rows_per_task; row < end && row < c->rows; row++)
         copy_one(c, row);
     return KN_OK;
@@ -125,7 +125,7 @@ static int64_t absolute(int64_t v)
 }
 
 /* The dimensions but `dense` and those that repeat, by |stride| in the user's buffer. */
-static void order_dimensions(Copy *c, const kn_buffer *users)
+static void order_dimensions(StridedCopy *c, const kn_buffer *users)
 {
     for (int d = 0; d < users->rank; d++) {
         if (d == c->dense || users->dim[d].stride == 0)
@@ -141,7 +141,7 @@ static void order_dimensions(Copy *c, const kn_buffer *users)
 int kn_rt_copy_elements(kn_rt *rt, const kn_buffer *from, const kn_buffer *to, int dense)
 {
     const kn_buffer *users = from->dim[dense].stride == 1 ? to : from;
-    Copy             c     = { .from = from, .to = to, .dense = dense, .rows = 1, .rows_per_task = ROWS_PER_TASK };
+    StridedCopy      c     = { .from = from, .to = to, .dense = dense, .rows = 1, .rows_per_task = ROWS_PER_TASK };
     order_dimensions(&c, users);
     while (c.rows / c.rows_per_task >= 1 << 20)
         c.rows_per_task *= 2;

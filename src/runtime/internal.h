@@ -29,12 +29,12 @@ enum {
 
 /* ---- Parallel loops: pool.c ---- */
 
-typedef struct Loop Loop;
+typedef struct ParallelLoop ParallelLoop;
 
 typedef struct Pool {
     pthread_mutex_t lock;       /* of what follows */
     pthread_cond_t  work;       /* there is a loop to help with, or `stop` was set */
-    Loop           *newest;     /* the loops that may have iterations left */
+    ParallelLoop   *newest;     /* the loops that may have iterations left */
     int             started;    /* threads made */
     int             idle, busy; /* those of them that sleep, and those that work */
     bool            stop;
@@ -58,13 +58,13 @@ void kn_rt_pool_forked(Pool *pool);
 
 /* ---- Scratch: memory.c ---- */
 
-typedef struct Block Block;
+typedef struct ScratchBlock ScratchBlock;
 
 /* Blocks kept for reuse: those of a size class, and all of them by age. */
 typedef struct Scratch {
-    Block *free[CLASS_COUNT];
-    Block *newest, *oldest;
-    size_t kept; /* bytes of them */
+    ScratchBlock *free[CLASS_COUNT];
+    ScratchBlock *newest, *oldest;
+    size_t        kept; /* bytes of them */
 } Scratch;
 
 void kn_rt_scratch_drop(kn_rt *rt, Scratch *scratch);
@@ -124,13 +124,13 @@ struct kn_rt {
 };
 
 typedef struct Thread {
-    char        error[ERROR_SIZE];
-    size_t      error_length;
-    const char *reader;   /* kn_rt_last_reader */
-    Loop       *loop;     /* whose iteration it is in; NULL if none */
-    uint64_t    local_rt; /* the id of the instance that `local` is of */
-    Local      *local;
-    Local      *locals; /* all of them, under the registry */
+    char          error[ERROR_SIZE];
+    size_t        error_length;
+    const char   *reader;   /* kn_rt_last_reader */
+    ParallelLoop *loop;     /* whose iteration it is in; NULL if none */
+    uint64_t      local_rt; /* the id of the instance that `local` is of */
+    Local        *local;
+    Local        *locals; /* all of them, under the registry */
 } Thread;
 
 Thread *kn_rt_thread(void);

@@ -18,15 +18,15 @@ enum {
 };
 
 /* What stands before the memory handed out. */
-struct Block {
-    void    *base; /* what the allocator gave */
-    Block   *class_next, *class_previous;
-    Block   *newer, *older;
-    uint64_t used; /* the instance's calls when it was freed */
-    int32_t  size_class;
+struct ScratchBlock {
+    void         *base; /* what the allocator gave */
+    ScratchBlock *class_next, *class_previous;
+    ScratchBlock *newer, *older;
+    uint64_t      used; /* the instance's calls when it was freed */
+    int32_t       size_class;
 };
 
-_Static_assert(sizeof(Block) <= CACHE_LINE, "the header takes one cache line");
+_Static_assert(sizeof(ScratchBlock) <= CACHE_LINE, "the header takes one cache line");
 
 void *kn_rt_allocate(kn_rt *rt, size_t bytes)
 {
@@ -54,18 +54,18 @@ static int class_of(size_t bytes)
     return (e - SMALLEST_LOG) * 4 + (int)((bytes - ((size_t)1 << e) + quarter - 1) / quarter);
 }
 
-static void *block_memory(Block *b)
+static void *block_memory(ScratchBlock *b)
 {
     return (char *)b + CACHE_LINE;
 }
 
-static Block *block_of(void *memory)
+static ScratchBlock *block_of(void *memory)
 {
-    return (Block *)((char *)memory - CACHE_LINE);
+    return (ScratchBlock *)((char *)memory - CACHE_LINE);
 }
 
 /* Takes a block out of both lists. */
-static void scratch_remove(Scratch *s, Block *b)
+static void scratch_remove(Scratch *s, ScratchBlock *b)
 {
     *(b->class_previous ? &b->class_previous->class_next : &s->free[b->size_class]) = b->class_next;
     if (b->class_next)
@@ -75,11 +75,11 @@ static void scratch_remove(Scratch *s, Block *b)
     s->kept -= class_size(b->size_class);
 }
 
-static void scratch_add(Scratch *s, Block *b)
+static void scratch_add(Scratch *s, ScratchBlock *b)
 {
-    Block **class_list = &s->free[b->size_class];
-    b->class_previous  = NULL;
-    b->class_next      = *class_list;
+    ScratchBlock **class_list = &s->free[b->size_class];
+    b->class_previous         = NULL;
+    b->class_next             = *class_list;
     if (b->class_next)
         b->class_next->class_previous = b;
     *class_list                                 = b;
@@ -94,7 +94,7 @@ static void scratch_add(Scratch *s, Block *b)
 static void scratch_bound(kn_rt *rt, Scratch *s, size_t limit)
 {
     const uint64_t now = atomic_load_explicit(&rt->calls, memory_order_relaxed);
-    for (Block *b = s->oldest; b && (s->kept > limit || b->used + MOST_AGE < now); b = s->oldest) {
+    for (ScratchBlock *b = s->oldest; b && (s->kept > limit || b->used + MOST_AGE < now); b = s->oldest) {
         scratch_remove(s, b);
         kn_rt_release(rt, b->base);
     }
@@ -112,13 +112,13 @@ void kn_rt_scratch_expire(kn_rt *rt)
 }
 
 /* A new block from the allocator, its memory aligned to a cache line. */
-static Block *block_new(kn_rt *rt, int size_class)
+static ScratchBlock *block_new(kn_rt *rt, int size_class)
 {
     void *base = kn_rt_allocate(rt, class_size(size_class) + 2 * CACHE_LINE - 1);
     if (!base)
         return NULL;
-    Block *b = (Block *)(((uintptr_t)base + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-    *b       = (Block){ .base = base, .size_class = size_class };
+    ScratchBlock *b = (ScratchBlock *)(((uintptr_t)base + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    *b              = (ScratchBlock){ .base = base, .size_class = size_class };
     return b;
 }
 
@@ -131,9 +131,9 @@ void *kn_rt_alloc(kn_rt *rt, int64_t bytes)
                     MOST_BITS);
         return NULL;
     }
-    const int size_class = class_of((size_t)bytes + SPARE);
-    Local    *local      = kn_rt_local(rt);
-    Block    *b          = local ? local->scratch.free[size_class] : NULL;
+    const int     size_class = class_of((size_t)bytes + SPARE);
+    Local        *local      = kn_rt_local(rt);
+    ScratchBlock *b          = local ? local->scratch.free[size_class] : NULL;
     if (b)
         scratch_remove(&local->scratch, b);
     else
@@ -149,9 +149,9 @@ void kn_rt_free(kn_rt *rt, void *memory)
 {
     if (!memory)
         return;
-    rt           = kn_rt_of(rt);
-    Block *b     = block_of(memory);
-    Local *local = kn_rt_local(rt);
+    rt                  = kn_rt_of(rt);
+    ScratchBlock *b     = block_of(memory);
+    Local        *local = kn_rt_local(rt);
     if (!local) {
         kn_rt_release(rt, b->base);
         return;

@@ -28,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct Loop {
+struct ParallelLoop {
     kn_rt          *rt;
     kn_rt_body     *body;
     void           *closure;
@@ -37,8 +37,8 @@ struct Loop {
     _Atomic int64_t next;          /* the first iteration that nobody has taken */
     atomic_int      status;        /* the first that was not 0 */
     atomic_int      helpers;       /* threads in it but the owner; changed under the pool's lock */
-    Loop           *parent;        /* whose iteration the owner was in */
-    Loop           *older, **link; /* the pool's list; *link is this */
+    ParallelLoop   *parent;        /* whose iteration the owner was in */
+    ParallelLoop   *older, **link; /* the pool's list; *link is this */
     bool            is_waiting;    /* the owner waits on `done` */
     pthread_cond_t  done;          /* no helper is left, or there is a loop inside to help with */
     fenv_t          env;
@@ -64,7 +64,7 @@ static void pause_cpu(void)
 /* ---- One loop --------------------------------------------------------------------------- */
 
 /* The status that ended the loop, or one around it; 0 while it goes on. */
-static int loop_status(const Loop *loop)
+static int loop_status(const ParallelLoop *loop)
 {
     for (; loop; loop = loop->parent) {
         const int status = atomic_load_explicit(&loop->status, memory_order_relaxed);
@@ -74,13 +74,13 @@ static int loop_status(const Loop *loop)
     return 0;
 }
 
-static bool loop_has_work(const Loop *loop)
+static bool loop_has_work(const ParallelLoop *loop)
 {
     return atomic_load_explicit(&loop->next, memory_order_relaxed) < loop->extent;
 }
 
 /* Takes the iterations *from .. *to-1. */
-static bool loop_take(Loop *loop, int64_t *from, int64_t *to)
+static bool loop_take(ParallelLoop *loop, int64_t *from, int64_t *to)
 {
     int64_t next = atomic_load_explicit(&loop->next, memory_order_relaxed), chunk;
     do {
@@ -96,7 +96,7 @@ static bool loop_take(Loop *loop, int64_t *from, int64_t *to)
 }
 
 /* One iteration; the first that fails ends the loop and leaves its text. */
-static int loop_step(Loop *loop, int64_t i)
+static int loop_step(ParallelLoop *loop, int64_t i)
 {
     const int status = loop->body(loop->rt, (int32_t)(loop->min + i), loop->closure);
     int       none   = 0;
@@ -107,11 +107,11 @@ static int loop_step(Loop *loop, int64_t i)
     return status;
 }
 
-static void loop_work(Loop *loop)
+static void loop_work(ParallelLoop *loop)
 {
-    Thread *t     = kn_rt_thread();
-    Loop   *outer = t->loop;
-    int64_t i, to;
+    Thread       *t     = kn_rt_thread();
+    ParallelLoop *outer = t->loop;
+    int64_t       i, to;
     t->loop = loop;
     kn_rt_error_clear();
     while (loop_take(loop, &i, &to))
@@ -121,7 +121,7 @@ static void loop_work(Loop *loop)
 }
 
 /* After the last thread has left: the status, with its text in this thread. */
-static int loop_result(Loop *loop)
+static int loop_result(ParallelLoop *loop)
 {
     const int status = atomic_load(&loop->status);
     Thread   *t      = kn_rt_thread();
@@ -134,7 +134,7 @@ static int loop_result(Loop *loop)
 
 /* ---- The list of loops; the pool's lock is held ------------------------------------------ */
 
-static bool is_inside(const Loop *loop, const Loop *outer)
+static bool is_inside(const ParallelLoop *loop, const ParallelLoop *outer)
 {
     do
         loop = loop->parent;
@@ -143,11 +143,11 @@ static bool is_inside(const Loop *loop, const Loop *outer)
 }
 
 /* The loop with work and the fewest helpers, the newest of them; only inside `outer` unless that is NULL. */
-static Loop *pool_pick(Pool *pool, const Loop *outer)
+static ParallelLoop *pool_pick(Pool *pool, const ParallelLoop *outer)
 {
-    Loop *best   = NULL;
-    int   fewest = 0;
-    for (Loop *l = pool->newest; l; l = l->older) {
+    ParallelLoop *best   = NULL;
+    int           fewest = 0;
+    for (ParallelLoop *l = pool->newest; l; l = l->older) {
         const int helpers = atomic_load_explicit(&l->helpers, memory_order_relaxed);
         if (loop_has_work(l) && (!outer || is_inside(l, outer)) && (!best || helpers < fewest)) {
             best   = l;
@@ -186,7 +186,7 @@ static void leave_cpu(int cpu)
 
 /* Works on a loop of the list until it has no more; the lock is released meanwhile. What the owner looks at last is
  * `helpers`. */
-static void pool_help(Pool *pool, Loop *loop)
+static void pool_help(Pool *pool, ParallelLoop *loop)
 {
     atomic_fetch_add_explicit(&loop->helpers, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool->lock);
@@ -218,7 +218,7 @@ static void *worker_main(void *arg)
     bool  has_spun = false;
     pthread_mutex_lock(&pool->lock);
     while (!pool->stop) {
-        Loop *loop = pool_pick(pool, NULL);
+        ParallelLoop *loop = pool_pick(pool, NULL);
         if (loop) {
             pool->busy++;
             pool_help(pool, loop);
@@ -257,7 +257,7 @@ static bool start_thread(pthread_t *thread, Pool *pool)
 }
 
 /* Puts a loop into the list, and makes or wakes threads for it. */
-static void pool_publish(Pool *pool, Loop *loop)
+static void pool_publish(Pool *pool, ParallelLoop *loop)
 {
     const int64_t wanted = loop->extent - 1;
     pthread_mutex_lock(&pool->lock);
@@ -278,14 +278,14 @@ static void pool_publish(Pool *pool, Loop *loop)
     else
         for (int64_t i = 0; i < wanted && i < pool->idle; i++)
             pthread_cond_signal(&pool->work);
-    for (Loop *l = loop->parent; l; l = l->parent)
+    for (ParallelLoop *l = loop->parent; l; l = l->parent)
         if (l->rt == loop->rt && l->is_waiting)
             pthread_cond_signal(&l->done);
     pthread_mutex_unlock(&pool->lock);
 }
 
 /* Takes the loop out of the list and waits until no helper is in it, working on loops inside it. */
-static void pool_finish(Pool *pool, Loop *loop)
+static void pool_finish(Pool *pool, ParallelLoop *loop)
 {
     pthread_mutex_lock(&pool->lock);
     *loop->link = loop->older;
@@ -298,7 +298,7 @@ static void pool_finish(Pool *pool, Loop *loop)
         pthread_mutex_lock(&pool->lock);
     }
     while (atomic_load_explicit(&loop->helpers, memory_order_acquire)) {
-        Loop *inside = pool_pick(pool, loop);
+        ParallelLoop *inside = pool_pick(pool, loop);
         if (inside) {
             pool_help(pool, inside);
             continue;
@@ -312,7 +312,7 @@ static void pool_finish(Pool *pool, Loop *loop)
 
 /* ---- kn_rt_parallel ---------------------------------------------------------------------- */
 
-static void run_shared(Pool *pool, Loop *loop)
+static void run_shared(Pool *pool, ParallelLoop *loop)
 {
     pthread_cond_init(&loop->done, NULL);
     fegetenv(&loop->env);
@@ -326,10 +326,10 @@ static void run_shared(Pool *pool, Loop *loop)
 /* An iteration on a thread of the hook's choice. */
 static int hooked_task(void *closure, int32_t index)
 {
-    Loop   *loop   = closure;
-    Thread *t      = kn_rt_thread();
-    Loop   *outer  = t->loop;
-    int     status = loop_status(loop);
+    ParallelLoop *loop   = closure;
+    Thread       *t      = kn_rt_thread();
+    ParallelLoop *outer  = t->loop;
+    int           status = loop_status(loop);
     if (status)
         return status;
     t->loop = loop;
@@ -344,8 +344,8 @@ int kn_rt_parallel(kn_rt *given, kn_rt_body *body, int32_t min, int32_t extent, 
     kn_rt *rt = kn_rt_of(given);
     if (extent <= 0)
         return KN_OK;
-    const int threads = kn_rt_pool_threads(&rt->pool);
-    Loop      loop; /* not initialized as a whole: its text is long and seldom used */
+    const int    threads = kn_rt_pool_threads(&rt->pool);
+    ParallelLoop loop; /* not initialized as a whole: its text is long and seldom used */
     loop.rt         = rt;
     loop.body       = body;
     loop.closure    = closure;

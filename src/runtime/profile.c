@@ -190,23 +190,23 @@ void kn_rt_profile_leave(kn_rt *rt, const kn_rt_program *program, int32_t func)
 
 /* ---- The report -------------------------------------------------------------------------- */
 
-typedef struct Row {
+typedef struct ProfileRow {
     const char *name;
     int64_t     ns, calls;
-} Row;
+} ProfileRow;
 
 static int by_time(const void *a, const void *b)
 {
-    const Row *x = a, *y = b;
+    const ProfileRow *x = a, *y = b;
     return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : strcmp(x->name, y->name);
 }
 
 /* The counts of all threads, the longest time first; the registry is held. */
-static void collect_rows(kn_rt *rt, const Profiled *p, Row *rows)
+static void collect_rows(kn_rt *rt, const Profiled *p, ProfileRow *rows)
 {
     for (int i = 0; i < p->count; i++)
-        rows[i] = (Row){ p->funcs[i], atomic_load_explicit(&p->past[i].ns, memory_order_relaxed),
-                         atomic_load_explicit(&p->past[i].calls, memory_order_relaxed) };
+        rows[i] = (ProfileRow){ p->funcs[i], atomic_load_explicit(&p->past[i].ns, memory_order_relaxed),
+                                atomic_load_explicit(&p->past[i].calls, memory_order_relaxed) };
     for (const Local *l = rt->locals; l; l = l->next)
         for (const Counts *c = l->profile.counts; c; c = c->next)
             for (int i = 0; c->profiled == p && i < p->count; i++) {
@@ -232,7 +232,7 @@ __attribute__((format(printf, 2, 3))) static void report(Report *r, const char *
     r->length += n > 0 ? (size_t)n : 0;
 }
 
-static void report_program(Report *r, const Profiled *p, const Row *rows)
+static void report_program(Report *r, const Profiled *p, const ProfileRow *rows)
 {
     int64_t all = 0;
     for (int i = 0; i < p->count; i++)
@@ -252,7 +252,7 @@ size_t kn_rt_profile_report(kn_rt *rt, char *text, size_t size)
         text[0] = 0;
     kn_rt_registry_lock();
     for (const Profiled *p = rt->profiled; p; p = p->next) {
-        Row *rows = kn_rt_allocate(rt, ((size_t)p->count + 1) * sizeof *rows);
+        ProfileRow *rows = kn_rt_allocate(rt, ((size_t)p->count + 1) * sizeof *rows);
         if (!rows) {
             report(&r, "%s: no memory for its profile\n", p->name);
             continue;

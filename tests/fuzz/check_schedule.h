@@ -1,7 +1,7 @@
 /* Runs a pipeline with schedules, each at several sizes, and compares with the interpreter, which obeys none.
  *
- *     Subject *s = subject_new(text, …);             read, and interpreted once for every size subject_check(s,
- *     schedule, …, &report);        planned and lowered once, executed (and perhaps compiled) for every size
+ *     Subject *s = subject_new(text, …);         read, and interpreted once for every size
+ *     subject_check(s, schedule, …, &report);    planned and lowered once, executed (perhaps compiled) for every size
  *     subject_free(s, &report);
  */
 #ifndef KILN_TESTS_FUZZ_CHECK_SCHEDULE_H

@@ -1,13 +1,13 @@
 /* Random pipelines with random schedules at random sizes, compared with the interpreter (check_schedule.h).
  *
- *     schedules SEED COUNT [SECONDS]     COUNT fresh pipelines from SEED on (0: from the clock), SECONDS at most
- *     schedules [--execute] FILE …       programs with a schedule, as they are kept in regressions/; --execute: not
- *     compiled schedules --print CASE             a case, as such a file: SEED.SCHEDULE.SIZE, as a failure names it, or
- *     SEED for its first schedules --refused SEED COUNT     why schedules were refused, each reason on a line schedules
- *     --made SEED COUNT [SECONDS]   only schedules that the schedulers make schedules --compiled …             every
- *     schedule compiled, none executed: what scripts/campaign runs schedules --used …                 the same, and
- *     where compiled code was not used, that is a failure schedules --here FILE              one program, in this
- *     process, for a debugger
+ *     schedules SEED COUNT [SECONDS]          COUNT fresh pipelines from SEED on (0: from the clock)
+ *     schedules [--execute] FILE …            programs with a schedule, as in regressions/; --execute: not compiled
+ *     schedules --print CASE                  a case as such a file: SEED.SCHEDULE.SIZE, or SEED for its first
+ *     schedules --refused SEED COUNT          why schedules were refused, each reason on a line
+ *     schedules --made SEED COUNT [SECONDS]   only schedules that the schedulers make
+ *     schedules --compiled …                  every schedule compiled, none executed: what scripts/campaign runs
+ *     schedules --used …                      the same; where compiled code was not used, that is a failure
+ *     schedules --here FILE                   one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made
  * for some machine and for one of the sizes or for none, and with DRAFTS random drafts: these must not be refused, nor

@@ -18,6 +18,8 @@
 #include "base/vec.h"
 #include "codegen/c/c_emit.h"
 
+#include <setjmp.h>
+
 enum { MOST_SCOPES = 256, VECTOR_BITS = 512, LINE_WIDTH = 120, INDENT = 2 };
 
 typedef enum Shape { UNIFORM, RAMP, LANES } Shape;
@@ -79,14 +81,15 @@ struct CFunction {
     int          base; /* its first scope */
     Map          used; /* C names that are taken */
     Map          bindings;
-    const char **buffers;  /* by Buffer.id: the name of the pointer; NULL: not here */
-    size_t       stack;    /* bytes of arrays */
-    int          cleanups; /* allocations that are to be freed on the way out */
-    const char **freed;
+    const char **buffers;        /* by Buffer.id: the name of the pointer; NULL: not here */
+    size_t       stack;          /* bytes of arrays */
+    int          cleanups, held; /* allocations that are to be freed on the way out: now, and the most of them */
     bool         fails, streams;
 };
 
 typedef struct CGen {
+    jmp_buf        bail;
+    char           why[400]; /* it could not be written */
     const Program *program;
     Arena         *arena;
     const char    *name; /* of the C function */

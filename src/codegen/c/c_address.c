@@ -182,11 +182,43 @@ static bool before(const Term *a, const Term *b)
     return strcmp(a->text, b->text) < 0;
 }
 
+/* stride * a - stride * b is stride * (a - b), which never is larger than what the stride leads to. */
+static int group_strided(CGen *g, Term *at, int count)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        Term *first = NULL;
+        for (int k = 0; k < left && at[i].by && at[i].value.text; k++)
+            if (at[k].by && at[k].value.text && !strcmp(at[k].by, at[i].by))
+                first = &at[k];
+        if (!first) {
+            at[left++] = at[i];
+            continue;
+        }
+        Term a = *first, b = at[i];
+        if (a.factor < 0 && b.factor > 0) {
+            a = at[i];
+            b = *first;
+        }
+        const char   *x    = a.factor == 1 ? c_operand(g, a.value, P_ADD)
+                                           : c_print(g, "%s * %lld", c_operand(g, a.value, P_MUL), (long long)a.factor);
+        const int64_t size = b.factor < 0 ? -b.factor : b.factor;
+        const char   *y    = size == 1 ? c_operand(g, b.value, P_MUL)
+                                       : c_print(g, "%s * %lld", c_operand(g, b.value, P_MUL), (long long)size);
+        *first             = a;
+        first->factor      = 1;
+        first->value.text  = c_print(g, "%s %s %s", x, b.factor < 0 ? "-" : "+", y);
+        first->value.prec  = P_ADD;
+    }
+    return left;
+}
+
 /* The sum of some of the terms; NULL if there are none. */
 static const char *sum_text(CGen *g, Term *at, int count, bool *wide)
 {
     double most = 0;
     *wide       = false;
+    count       = group_strided(g, at, count);
     for (int i = 0; i < count; i++) {
         at[i].text = term_text(g, &at[i]);
         most += at[i].wide || at[i].factor > 1 || at[i].factor < -1 ? 0 : at[i].most;

@@ -6,23 +6,21 @@
  * same text.
  */
 #include "codegen/c/c.h"
-#include "pipeline/pipeline.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const char c_support_text[]; /* support.c, embedded by the build */
 
 void c_fail(CGen *g, const char *format, ...)
 {
-    char    why[400];
     va_list args;
     va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
+    vsnprintf(g->why, sizeof g->why, format, args);
     va_end(args);
-    context_bail(g->program->cx, KN_ERROR_LIMIT,
-                 arena_printf(&g->program->cx->call, "the program cannot be written in C: %s", why));
+    longjmp(g->bail, 1);
 }
 
 /* ---- Support ---- */
@@ -82,16 +80,6 @@ static void write_sections(CGen *g, Text *t)
 
 /* ---- Ports ---- */
 
-/* The name of a dimension; plans put the function's before it. */
-static const char *dim_name(const Buffer *b, int d)
-{
-    static const char *const numbers[KN_MAX_RANK] = { "0", "1", "2", "3", "4", "5", "6", "7" };
-    if (!b->func)
-        return numbers[d];
-    const char *point = strrchr(b->func->args[d], '.');
-    return point ? point + 1 : b->func->args[d];
-}
-
 static const char *type_constant(CGen *g, kn_type t)
 {
     char *s = arena_printf(g->arena, "KN_%s", kn_type_name(t));
@@ -109,7 +97,7 @@ static void write_ports(CGen *g, Text *t)
         Text          dims;
         text_init(&dims, g->arena);
         for (int d = 0; d < b->rank; d++)
-            text_printf(&dims, "%s\"%s\"", d ? ", " : "", dim_name(b, d));
+            text_printf(&dims, "%s\"%s\"", d ? ", " : "", b->dims[d]);
         c_text_wrapped(g, t, 1,
                        c_print(g, "{ \"%s\", %s, %d, %d, %s, { %s } },", b->name, type_constant(g, b->type), b->rank,
                                b->dense, b->kind == BUFFER_OUTPUT ? "true" : "false",
@@ -164,9 +152,8 @@ static void write_entry(CGen *g, Text *t)
     text_printf(t, "void %s_trim(void)\n{\n  kn_free_kept();\n}\n", g->name);
 }
 
-const char *c_emit(const Program *program, Arena *arena)
+static const char *file_text(CGen *g, const Program *program, Arena *arena)
 {
-    CGen *g             = ARENA_NEW(arena, CGen);
     g->program          = program;
     g->arena            = arena;
     g->name             = program->title ? program->title : program->name;
@@ -204,4 +191,32 @@ const char *c_emit(const Program *program, Arena *arena)
                     text_string(&g->types), text_string(&g->lane_helpers));
     text_add(&t, text_string(&code));
     return text_string(&t);
+}
+
+static bool emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
+{
+    (void)options;
+    (void)kind;
+    Arena arena;
+    scratch_begin(&arena, program->cx);
+    CGen       *g    = ARENA_NEW(&arena, CGen);
+    const bool  done = !setjmp(g->bail);
+    Emitted    *to   = done ? out : error;
+    const char *text = done ? file_text(g, program, &arena) : g->why;
+    to->bytes        = strdup(text);
+    to->size         = strlen(text);
+    scratch_end(&arena);
+    return done && to->bytes;
+}
+
+static void release(Emitted *e)
+{
+    free(e->bytes);
+    *e = (Emitted){ 0 };
+}
+
+const Codegen *c_codegen(void)
+{
+    static const Codegen codegen = { .version = "C11", .emit = emit, .release = release };
+    return &codegen;
 }

@@ -6,7 +6,7 @@
  *         (interp/execute.h): so a part may be computed before the choice that it stands in. */
 #include "codegen/c/c.h"
 #include "ir/math.h"
-#include "pipeline/pipeline.h"
+#include "ir/func.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +145,7 @@ static CValue input_size(CGen *g, const Expr *e)
 {
     for (int i = 0; i < g->program->port_count; i++) {
         const Buffer *b = g->program->buffers.at[i];
-        if (b->func == e->u.call.func && b->kind == BUFFER_INPUT)
+        if (b->func == e->u.call.func->name && b->kind == BUFFER_INPUT)
             return c_name_value(c_port_field(g, b, e->op == EX_DIM_EXTENT ? "extent" : "min", (int)e->u.call.index),
                                 g->f->base);
     }

@@ -6,7 +6,6 @@
  * and, with KN_PLAIN, by loops. Holds   it is not inlined: compilers know that parameters do not alias, but forget it
  * of what was inlined. */
 #include "codegen/c/c.h"
-#include "pipeline/pipeline.h"
 
 #include <string.h>
 
@@ -112,7 +111,6 @@ void c_function_begin(CGen *g, CFunction *f)
     const size_t n = g->program->buffers.count + 1;
     f->outer       = g->f;
     f->buffers     = ARENA_ARRAY(g->arena, const char *, n);
-    f->freed       = ARENA_ARRAY(g->arena, const char *, n);
     map_init(&f->used, g->arena);
     map_init(&f->bindings, g->arena);
     g->f = f;
@@ -124,8 +122,9 @@ const char *c_function_end(CGen *g)
 {
     const char *body   = c_scope_take(g);
     const char *status = g->f->fails ? "  int status;\n" : "";
+    const char *held   = g->f->held ? c_print(g, "%*svoid *held[%d];\n", INDENT, "", g->f->held) : "";
     g->f               = g->f->outer;
-    return c_print(g, "%s%s", status, body);
+    return c_print(g, "%s%s%s", status, held, body);
 }
 
 /* The value that a captured name has in the function: its parameter and the constant part it has outside. */
@@ -284,10 +283,10 @@ static const char *outlined(CGen *g, const Stmt *s, const char *of, const char *
 void c_group(CGen *g, const Stmt *s)
 {
     Captured    c    = capture(g, s->produce.body);
-    const Func *f    = s->produce.func;
-    const char *what = s->produce.update >= 0 ? c_print(g, "Update %d of %s", s->produce.update + 1, f->name) : f->name;
+    const char *f    = s->produce.func;
+    const char *what = s->produce.update >= 0 ? c_print(g, "Update %d of %s", s->produce.update + 1, f) : f;
     vec_push(g->arena, &g->around, s);
-    const char *name = outlined(g, s, f->name, c_print(g, "%s, with all that is computed inside its loops.", what), &c,
+    const char *name = outlined(g, s, f, c_print(g, "%s, with all that is computed inside its loops.", what), &c,
                                 s->produce.body, NULL);
     g->around.count--;
     c_return_unless_zero(g, c_print(g, "%s(%s)", name, arguments(g, &c)));
@@ -324,7 +323,7 @@ static const char *producing(CGen *g, const Stmt *loop)
     const char *name = loop->loop.name;
     for (size_t i = 0; i < g->around.count; i++)
         if (g->around.at[i]->kind == STMT_PRODUCE)
-            name = g->around.at[i]->produce.func->name;
+            name = g->around.at[i]->produce.func;
     return name;
 }
 

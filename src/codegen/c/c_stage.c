@@ -1,11 +1,10 @@
 /* Calls of extern stages: kn_buffers of the storage are made and handed to the stage's C function, which the program
  * that is linked with the file defines. */
 #include "codegen/c/c.h"
-#include "pipeline/pipeline.h"
 
 static void count_all(CGen *g, const StageOperand *o, bool storage)
 {
-    if (!o->func) {
+    if (o->value) {
         c_count(g, o->value);
         return;
     }
@@ -55,7 +54,7 @@ static const char *scalar_text(CGen *g, const Expr *e)
 void c_stage(CGen *g, const StageCall *call)
 {
     const bool  storage = !call->table;
-    const char *symbol  = call->func->symbol;
+    const char *symbol  = call->symbol;
     Text        inputs, values, ranks, empty;
     int         input_count = 0, value_count = 0;
     text_init(&inputs, g->arena);
@@ -77,7 +76,7 @@ void c_stage(CGen *g, const StageCall *call)
     const char *output = buffer_text(g, &call->output, call->box_min, call->box_extent, storage);
     for (int i = 0; i < call->count; i++) {
         const StageOperand *o = &call->operands[i];
-        if (o->func) {
+        if (!o->value) {
             text_printf(&inputs, "%s%s", input_count ? ", " : "", buffer_text(g, o, NULL, NULL, storage));
             text_printf(&ranks, "%s%d", input_count ? ", " : "", o->rank);
             input_count++;

@@ -1,6 +1,5 @@
 /* Statements: loops, branches, stores, allocations, checks. */
 #include "codegen/c/c.h"
-#include "pipeline/pipeline.h"
 
 #include <string.h>
 
@@ -15,9 +14,10 @@ enum {
 
 void c_leave(CGen *g, const char *result)
 {
-    for (int i = g->f->cleanups - 1; i >= 0; i--)
-        c_line(g, "kn_free(%s);", g->f->freed[i]);
-    c_line(g, "return %s;", result);
+    if (g->f->cleanups)
+        c_line(g, "return kn_release(held, %d, %s);", g->f->cleanups, result);
+    else
+        c_line(g, "return %s;", result);
 }
 
 void c_return_unless_zero(CGen *g, const char *call)
@@ -276,10 +276,12 @@ static void alloc(CGen *g, const Stmt *s)
     if (heap) {
         c_line(g, "%s *const %s = kn_alloc(%s, sizeof(%s));", c_memory_type(b->type), name,
                c_uniform(g, s->alloc.count), c_memory_type(b->type));
+        c_section(g, "release");
         c_scope_push(g, c_print(g, "if (!%s) {", name));
         c_leave(g, "KN_ERROR_LIMIT");
         c_scope_pop(g);
-        g->f->freed[g->f->cleanups++] = name;
+        c_line(g, "held[%d] = %s;", g->f->cleanups++, name);
+        g->f->held = g->f->cleanups > g->f->held ? g->f->cleanups : g->f->held;
     }
     g->trusted           = false;
     g->f->buffers[b->id] = name;
@@ -316,7 +318,7 @@ static void need(CGen *g, const Stmt *s)
     g->trusted = false;
     c_return_unless_zero(g, c_print(g, "kn_need(%s, &ports[%d], &args->%s, %d, %s, %s, %s)", quoted(g, g->name), b->id,
                                     c_identifier(g, b->name), s->need.dim, min, max,
-                                    s->need.reader ? quoted(g, s->need.reader->name) : "NULL"));
+                                    s->need.reader ? quoted(g, s->need.reader) : "NULL"));
 }
 
 static void check(CGen *g, const Stmt *s)
@@ -337,15 +339,10 @@ static void check(CGen *g, const Stmt *s)
 /* "gray(x, y), in each iteration of out.yi, for Ix": which function, where, and for whom. */
 static const char *produce_comment(CGen *g, const Stmt *s)
 {
-    const Func *f = s->produce.func;
+    const char *f = s->produce.func;
     Text        t;
     text_init(&t, g->arena);
-    text_printf(&t, "%s(", f->name);
-    for (int d = 0; d < f->rank; d++) {
-        const char *point = strrchr(f->args[d], '.');
-        text_printf(&t, "%s%s", d ? ", " : "", point ? point + 1 : f->args[d]);
-    }
-    text_add(&t, ")");
+    text_add(&t, f);
     if (s->produce.update >= 0)
         text_printf(&t, ", update %d", s->produce.update + 1);
     const char *loop = NULL, *consumer = NULL;
@@ -354,7 +351,7 @@ static const char *produce_comment(CGen *g, const Stmt *s)
         if (o->kind == STMT_FOR)
             loop = o->loop.name;
         else if (o->produce.func != f)
-            consumer = o->produce.func->name;
+            consumer = o->produce.func;
     }
     if (loop && consumer)
         text_printf(&t, ": what %s needs of it in one iteration of %s", consumer, loop);

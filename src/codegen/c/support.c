@@ -174,6 +174,15 @@ KN_NOINLINE static void kn_free(void *at)
     free(block->start);
 }
 
+/*@ release : alloc @*/
+/* Frees what a function holds when it fails. */
+KN_NOINLINE static int kn_release(void *const *held, int count, int status)
+{
+    while (count > 0)
+        kn_free(held[--count]);
+    return status;
+}
+
 /*@ trim : alloc @*/
 #if KN_KEEP
 static void kn_free_kept(void)
