@@ -56,12 +56,16 @@ static bool load_emitter(BuildCall *b, EmitKind kind)
     return b->code[kind].codegen != NULL;
 }
 
+static Program *built_program(BuildCall *b, const char *until);
+
 /* The code of that kind, made once. */
 static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
 {
-    BuiltCode *code = &b->code[kind];
-    if (!code->emitted.bytes &&
-        !compile_emit(code->codegen, b->program, &b->options, &b->targets, kind, &code->emitted))
+    BuiltCode     *code    = &b->code[kind];
+    const char    *until   = backend_emitting(kind)->until;
+    const Program *program = until ? built_program(b, until) : b->program;
+    if (!program ||
+        (!code->emitted.bytes && !compile_emit(code->codegen, program, &b->options, &b->targets, kind, &code->emitted)))
         return false;
     *out = (Bytes){ code->emitted.bytes, code->emitted.size };
     return true;
@@ -90,20 +94,32 @@ static bool companion(BuildCall *b, const char *name, Bytes *out)
     return false;
 }
 
-static bool make_header(BuildCall *b, Bytes *out)
+static bool header(BuildCall *b, const char *targets, bool alone, Bytes *out)
 {
     Bytes types;
     if (!companion(b, runtime_header, &types))
         return false;
+    const char *text = header_text(&b->arena, b->p, &(HeaderParts){ b->name, b->symbol, targets, types.at, alone });
+    *out             = (Bytes){ text, strlen(text) };
+    return true;
+}
+
+static bool make_header(BuildCall *b, Bytes *out)
+{
     Text targets;
     text_init(&targets, &b->arena);
     for (int i = 0; i < b->targets.count; i++)
         text_printf(&targets, "%s%s", i ? ", " : "", b->targets.at[i].name);
-    const char *text =
-        header_text(&b->arena, b->p, &(HeaderParts){ b->name, b->symbol, text_string(&targets), types.at });
-    *out = (Bytes){ text, strlen(text) };
-    return true;
+    return header(b, text_string(&targets), false, out);
 }
+
+/* That of a C file, which needs no runtime. */
+static bool make_c_header(BuildCall *b, Bytes *out)
+{
+    return header(b, "any C compiler", true, out);
+}
+
+static const Product c_header = { .name = "header", .ending = ".h", .make = make_c_header };
 
 static bool make_runtime(BuildCall *b, Bytes *out)
 {
@@ -243,6 +259,18 @@ static void check_params(Program *program)
     }
 }
 
+/* The plan's program under the names that its files have. NULL after diagnostics. */
+static Program *built_program(BuildCall *b, const char *until)
+{
+    Program *program = compile_program(b->plan, &b->options, &b->targets, until);
+    if (!program)
+        return NULL;
+    program->name  = b->symbol;
+    program->title = b->name;
+    check_params(program);
+    return program;
+}
+
 /* The plan and the program. */
 static bool prepare(BuildCall *b)
 {
@@ -250,15 +278,9 @@ static bool prepare(BuildCall *b)
     if (!options_take(b->p, b->given, &b->options) || !take_name(b) ||
         !targets_parse(cx, b->options.target, arch_table[target_find(NULL)->arch].ahead, &b->targets))
         return false;
-    b->plan          = compile_plan(b->p, &b->options, &b->targets, &b->arena);
-    Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;
-    if (!program || !ahead_suits(b->p, program, &b->arena))
-        return false;
-    program->name  = b->symbol;
-    program->title = b->name;
-    check_params(program);
-    b->program = program;
-    return true;
+    b->plan    = compile_plan(b->p, &b->options, &b->targets, &b->arena);
+    b->program = b->plan ? built_program(b, NULL) : NULL;
+    return b->program && ahead_suits(b->p, b->program, &b->arena);
 }
 
 /* The products of the list, with the backends that they need: what is wanted can be made, or nothing is written. */
@@ -289,7 +311,8 @@ static void build(void *arg)
     ProductList products = { 0 };
     fine                 = fine && choose_products(b, &products);
     for (size_t i = 0; fine && i < products.count; i++)
-        fine = write_product(b, &products.at[i]);
+        fine = write_product(b, &products.at[i]) &&
+               (products.at[i].make || products.at[i].kind != EMIT_C || write_product(b, &c_header));
     scratch_end(&b->arena);
 }
 

@@ -138,7 +138,7 @@ static void print_signature(Text *t, const kn_pipeline *p, const char *const *na
 }
 
 /* Packs what is given one by one. */
-static void print_packing(Text *t, const kn_pipeline *p, const char *const *names, const char *symbol)
+static void print_packing(Text *t, const kn_pipeline *p, const char *const *names, const HeaderParts *parts)
 {
     int params = 0;
     text_add(t, "{\n    const kn_buffer *const kiln_buffers[] = { ");
@@ -160,7 +160,8 @@ static void print_packing(Text *t, const kn_pipeline *p, const char *const *name
             text_printf(t, "    memcpy(&kiln_params[%d], &%s, sizeof %s);\n", next, names[i], names[i]);
             next++;
         }
-    text_printf(t, "    return %s(kiln_rt, kiln_buffers, %s);\n}\n\n", symbol, params ? "kiln_params" : "NULL");
+    text_printf(t, "    return %s(%skiln_buffers, %s);\n}\n\n", parts->symbol, parts->alone ? "" : "kiln_rt, ",
+                params ? "kiln_params" : "NULL");
 }
 
 static void print_forwarding(Text *t, const kn_pipeline *p, const char *const *names, const char *function)
@@ -169,6 +170,38 @@ static void print_forwarding(Text *t, const kn_pipeline *p, const char *const *n
     for (size_t i = 0; i < p->ports.count; i++)
         text_printf(t, ", %s", names[i]);
     text_add(t, ");\n}\n");
+}
+
+/* The types and what a C file that stands alone defines of the runtime: its header up to the instances. */
+static void print_types_alone(Text *t, const char *types)
+{
+    const char *end = strstr(types, "/* ---- Instances");
+    text_add_n(t, types, end ? (size_t)(end - types) : strlen(types));
+    text_add(t, "/* The errors of the last call of a pipeline in this thread, a line each; \"\" if there was none. */\n"
+                "KN_API const char *kn_rt_last_error(void);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+static void print_head(Text *t, const kn_pipeline *p, const char *const *names, const HeaderParts *parts)
+{
+    text_printf(t, "/* %s: a pipeline compiled by Kiln " KN_VERSION " for %s.\n *\n", parts->name, parts->targets);
+    describe_ports(t, p, names);
+    text_printf(t,
+                " *\n"
+                " * %s() returns 0, or a kn_status where something is wrong: a type, a rank, a buffer that has not got "
+                "what is needed of\n"
+                " * it, no memory. Then kn_rt_last_error() says what, in words. Wrong arguments are found before "
+                "anything is written. It may be\n",
+                parts->name);
+    if (parts->alone)
+        text_printf(t,
+                    " * called from several threads at once. %s_trim() gives back memory kept for the next call. */\n",
+                    parts->name);
+    else
+        text_printf(
+            t,
+            " * called from several threads at once. %s_on() is the same on a kn_rt of your own: with its threads, "
+            "memory and hooks. */\n",
+            parts->name);
 }
 
 const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *parts)
@@ -180,31 +213,27 @@ const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *p
         *c = (char)toupper((unsigned char)*c);
     const char **names = port_names(arena, p, parts->name);
 
-    text_printf(&t, "/* %s: a pipeline compiled by Kiln " KN_VERSION " for %s.\n *\n", parts->name, parts->targets);
-    describe_ports(&t, p, names);
-    text_printf(&t,
-                " *\n"
-                " * %s() returns 0, or a kn_status where something is wrong: a type, a rank, a buffer that has not got "
-                "what is needed of\n"
-                " * it, no memory. Then kn_rt_last_error() says what, in words. Wrong arguments are found before "
-                "anything is written. It may be\n"
-                " * called from several threads at once. %s_on() is the same on a kn_rt of your own: with its threads, "
-                "memory and hooks. */\n",
-                parts->name, parts->name);
+    print_head(&t, p, names, parts);
     text_printf(&t, "#ifndef %s\n#define %s\n\n", guard, guard);
-    text_add(&t, parts->types);
+    if (parts->alone)
+        print_types_alone(&t, parts->types);
+    else
+        text_add(&t, parts->types);
     text_printf(&t, "\n/* ---- %s ---- */\n\n#include <string.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                 parts->name);
     text_printf(&t,
-                "/* The function in the object: buffers are the inputs and then the outputs, params the parameters in "
+                "/* The function in the %s: buffers are the inputs and then the outputs, params the parameters in "
                 "8 bytes each, in the order of the\n"
                 " * list above. */\n"
-                "int %s(kn_rt *rt, const kn_buffer *const *buffers, const void *params);\n\n",
-                parts->symbol);
-    print_signature(&t, p, names, parts->name, true);
-    print_packing(&t, p, names, parts->symbol);
-    print_signature(&t, p, names, parts->name, false);
-    print_forwarding(&t, p, names, parts->name);
+                "int %s(%sconst kn_buffer *const *buffers, const void *params);\n%s\n",
+                parts->alone ? "C file" : "object", parts->symbol, parts->alone ? "" : "kn_rt *rt, ",
+                parts->alone ? arena_printf(arena, "void %s_trim(void);\n", parts->name) : "");
+    print_signature(&t, p, names, parts->name, !parts->alone);
+    print_packing(&t, p, names, parts);
+    if (!parts->alone) {
+        print_signature(&t, p, names, parts->name, false);
+        print_forwarding(&t, p, names, parts->name);
+    }
     text_add(&t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return text_string(&t);
 }

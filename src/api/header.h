@@ -9,6 +9,7 @@ typedef struct HeaderParts {
     const char *symbol;  /* of the CompiledFunction in the object */
     const char *targets; /* what the object is for, in words */
     const char *types;   /* the text of the runtime's public header */
+    bool        alone;   /* of a C file that needs no runtime */
 } HeaderParts;
 
 const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *parts);

@@ -1,16 +1,20 @@
 /* The backends and what they emit, as tables. Adding a backend, or a format, is adding a row. */
 #include "codegen/backend.h"
+#include "codegen/c/c_emit.h"
 
 const EmitFormat emit_table[EMIT_KIND_COUNT] = {
     [EMIT_OBJECT] = { "object", ".o" },
     [EMIT_LLVM]   = { "llvm", ".ll" },
     [EMIT_ASM]    = { "asm", ".s" },
+    [EMIT_C]      = { "c", ".c" },
 };
 
 /* clang-format off */
 const Backend backend_table[] = {
-    /* name    library            entry  loads  emits */
-    { "llvm",  "libkiln-llvm.so", NULL,  true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM },
+    /* name    library            entry      loads  emits                                               until */
+    { "llvm",  "libkiln-llvm.so", NULL,      true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM, NULL },
+    /* mathematical functions stay what they are: they are functions of the C file */
+    { "c",     NULL,              c_codegen, false, 1u << EMIT_C,                                         "clean" },
 };
 /* clang-format on */
 const int backend_count = sizeof backend_table / sizeof *backend_table;

@@ -11,7 +11,7 @@
 #include "ir/target.h"
 
 /* What can be emitted. A kind is a row of emit_table, in this order. */
-typedef enum EmitKind { EMIT_OBJECT, EMIT_LLVM, EMIT_ASM, EMIT_KIND_COUNT } EmitKind;
+typedef enum EmitKind { EMIT_OBJECT, EMIT_LLVM, EMIT_ASM, EMIT_C, EMIT_KIND_COUNT } EmitKind;
 
 typedef struct EmitFormat {
     const char *name;   /* the word for it in --emit */
@@ -72,6 +72,7 @@ typedef struct Backend {
     CodegenEntry *entry;         /* of one in the main library; NULL otherwise */
     bool          loads_objects; /* what it emits as EMIT_OBJECT can be called in this process */
     unsigned      emits;         /* set of EmitKinds: 1u << kind */
+    const char   *until;         /* the last pass of lowering that its programs have been through; NULL: all */
 } Backend;
 
 extern const Backend backend_table[];

@@ -1,0 +1,523 @@
+/* Lanes: operators, loads and stores on vectors of GCC's extension.
+ *
+ * Takes   operands of which at least one is a RAMP or LANES.
+ * Gives   an expression of a vector type: by C's operators where they mean the same on vectors, else by a function over
+ *         the lanes, made of the operator's scalar text, which compilers turn into vector instructions.
+ * Holds   a bool in lanes is a mask: 0 or -1 in integers as wide as what was compared. */
+#include "codegen/c/c.h"
+
+#include <string.h>
+
+/* ---- As lanes ---- */
+
+static const char *all_function(CGen *g, kn_type t)
+{
+    const char *vt = c_vector_type(g, t, g->lanes), *name = c_print(g, "%s_all", vt);
+    if (!c_helper_new(g, name))
+        return name;
+    Text list;
+    text_init(&list, g->arena);
+    for (int i = 0; i < g->lanes; i++)
+        text_add(&list, i ? ", a" : "a");
+    text_printf(&g->lane_helpers, "KN_LANE %s %s(%s a)\n{\n", vt, name, c_memory_type(t));
+    c_text_wrapped(g, &g->lane_helpers, 1, c_print(g, "return (%s){ %s };", vt, text_string(&list)));
+    text_add(&g->lane_helpers, "}\n\n");
+    return name;
+}
+
+/* base, base + step, … */
+static const char *ramp_text(CGen *g, kn_type t, CValue v)
+{
+    const char *vt = c_vector_type(g, t, g->lanes);
+    const char *name =
+        c_print(g, "%s_ramp_%s%lld", vt, v.step < 0 ? "m" : "", v.step < 0 ? -(long long)v.step : (long long)v.step);
+    if (c_helper_new(g, name)) {
+        const char *all = all_function(g, t);
+        Text        list;
+        text_init(&list, g->arena);
+        for (int i = 0; i < g->lanes; i++)
+            text_printf(&list, "%s%lld", i ? ", " : "", (long long)(v.step * i));
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s a)\n{\n", vt, name, c_type(t));
+        c_text_wrapped(g, &g->lane_helpers, 1, c_print(g, "return %s(a) + (%s){ %s };", all, vt, text_string(&list)));
+        text_add(&g->lane_helpers, "}\n\n");
+    }
+    v.shape = UNIFORM;
+    v.step  = 0;
+    return c_print(g, "%s(%s)", name, c_full(g, v));
+}
+
+const char *c_lanes(CGen *g, kn_type t, CValue v)
+{
+    if (v.shape == LANES)
+        return c_full(g, v);
+    if (v.shape == RAMP)
+        return ramp_text(g, t, v);
+    return c_print(g, "%s(%s)", all_function(g, t), c_full(g, v));
+}
+
+const char *c_as_mask(CGen *g, CValue v, int bits)
+{
+    if (v.shape == LANES && v.mask == bits)
+        return c_full(g, v);
+    if (v.shape == LANES)
+        return c_print(g, "__builtin_convertvector(%s, %s)", c_full(g, v), c_mask_type(g, bits, g->lanes));
+    const kn_type t = bits == 8 ? KN_I8 : bits == 16 ? KN_I16 : bits == 32 ? KN_I32 : KN_I64;
+    return c_print(g, "%s(-(%s))", all_function(g, t), c_full(g, v));
+}
+
+/* ---- Operators ---- */
+
+static int mask_bits(kn_type t)
+{
+    return type_bits(t) < 8 ? 8 : type_bits(t);
+}
+
+static bool is_short_float(kn_type t)
+{
+    return t == KN_F16 || t == KN_BF16;
+}
+
+static CValue result(const char *text, Precedence prec)
+{
+    return (CValue){ .text = text, .prec = prec, .shape = LANES };
+}
+
+/* A function over the lanes whose body is the operator's scalar text. */
+static CValue lane_function(CGen *g, const Expr *e, const CValue *args)
+{
+    static const char *const letters[] = { "a[i]", "b[i]", "c[i]" };
+    CValue                   scalars[3];
+    Text                     name, parameters, call;
+    int64_t                  c;
+    text_init(&name, g->arena);
+    text_init(&parameters, g->arena);
+    text_init(&call, g->arena);
+    text_printf(&name, "%sx%d_%s_%s", kn_type_name(e->type), g->lanes, expr_op_table[e->op].name,
+                kn_type_name(e->args[0]->type));
+    const bool constant_last =
+        (e->op == EX_DIV || e->op == EX_MOD || e->op == EX_SHL || e->op == EX_SHR || e->op == EX_MUL_SHIFT) &&
+        expr_is_int(e->args[e->count - 1], &c);
+    if (e->count == 3 || e->op == EX_SHL || e->op == EX_SHR)
+        text_printf(&name, "_%s", kn_type_name(e->args[e->count - 1]->type));
+    if (constant_last)
+        text_printf(&name, "_%s%lld", c < 0 ? "m" : "", c < 0 ? -(long long)c : (long long)c);
+    if ((e->op == EX_CAST || e->op == EX_SAT_CAST) && c_float_within(e->args[0], e->type))
+        text_add(&name, "_within");
+    const char *comma = "";
+    for (uint32_t i = 0; i < e->count; i++) {
+        const kn_type t = e->args[i]->type;
+        if (constant_last && i + 1 == e->count) {
+            scalars[i] = args[i];
+            continue;
+        }
+        scalars[i] = (CValue){ .text = letters[i], .prec = P_PRIMARY };
+        if (t == KN_BOOL) {
+            scalars[i].text = c_print(g, "(%s != 0)", letters[i]);
+            text_printf(&parameters, "%s%s %c", comma, c_mask_type(g, 8, g->lanes), 'a' + (int)i);
+            text_printf(&call, "%s%s", comma, c_as_mask(g, args[i], 8));
+        } else {
+            text_printf(&parameters, "%s%s %c", comma, c_vector_type(g, t, g->lanes), 'a' + (int)i);
+            text_printf(&call, "%s%s", comma, c_lanes(g, t, args[i]));
+        }
+        comma = ", ";
+    }
+    const char *fn = c_identifier(g, text_string(&name));
+    const char *vt = e->type == KN_BOOL ? c_mask_type(g, 8, g->lanes) : c_vector_type(g, e->type, g->lanes);
+    if (c_helper_new(g, fn)) {
+        const CValue v = c_operator(g, e, scalars, true);
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n", vt, fn,
+                    text_string(&parameters), vt, g->lanes);
+        c_text_wrapped(g, &g->lane_helpers, 2,
+                       e->type == KN_BOOL ? c_print(g, "r[i] = -(%s);", c_full(g, v))
+                                          : c_print(g, "r[i] = (%s)(%s);", c_memory_type(e->type), c_full(g, v)));
+        text_add(&g->lane_helpers, "  return r;\n}\n\n");
+    }
+    CValue v = result(c_print(g, "%s(%s)", fn, text_string(&call)), P_PRIMARY);
+    v.mask   = 8;
+    return v;
+}
+
+/* The operand of an operator of C: floats and constants may stay scalars. */
+static const char *native_operand(CGen *g, const Expr *e, CValue v, Precedence at_least)
+{
+    if (v.shape == LANES)
+        return c_operand(g, v, at_least);
+    if (v.shape == UNIFORM && (e->type == KN_F32 || e->type == KN_F64 || e->op == EX_INT))
+        return c_operand(g, v, at_least);
+    return c_lanes(g, e->type, v);
+}
+
+static CValue arithmetic(CGen *g, const Expr *e, const CValue *args)
+{
+    static const char *const signs[EX_COUNT] = { [EX_ADD] = "+", [EX_SUB] = "-", [EX_MUL] = "*", [EX_DIV] = "/" };
+    const Precedence         prec            = e->op == EX_ADD || e->op == EX_SUB ? P_ADD : P_MUL;
+    if (!type_is_signed(e->type) || type_is_float(e->type) || !c_wraps(g, e)) {
+        const char *a = native_operand(g, e->args[0], args[0], prec);
+        const char *b = native_operand(g, e->args[1], args[1], prec == P_ADD ? P_MUL : P_UNARY);
+        return result(c_print(g, "%s %s %s", a, signs[e->op], b), prec);
+    }
+    const char *u  = c_vector_type(g, type_table[e->type].as_unsigned, g->lanes),
+               *vt = c_vector_type(g, e->type, g->lanes);
+    CValue a       = result(c_lanes(g, e->type, args[0]), args[0].shape == LANES ? args[0].prec : P_PRIMARY),
+           b       = result(c_lanes(g, e->type, args[1]), args[1].shape == LANES ? args[1].prec : P_PRIMARY);
+    return result(c_print(g, "(%s)((%s)%s %s (%s)%s)", vt, u, c_operand(g, a, P_UNARY), signs[e->op], u,
+                          c_operand(g, b, P_UNARY)),
+                  P_UNARY);
+}
+
+static CValue compare(CGen *g, const Expr *e, const CValue *args)
+{
+    static const char *const signs[EX_COUNT] = { [EX_LT] = "<", [EX_LE] = "<=", [EX_EQ] = "==", [EX_NE] = "!=" };
+    const kn_type            t               = e->args[0]->type;
+    CValue                   v[2];
+    for (int i = 0; i < 2; i++)
+        v[i] = result(c_lanes(g, t, args[i]), args[i].shape == LANES ? args[i].prec : P_PRIMARY);
+    CValue r = result(c_print(g, "%s %s %s", c_operand(g, v[0], P_ADD), signs[e->op], c_operand(g, v[1], P_ADD)),
+                      e->op == EX_LT || e->op == EX_LE ? P_LESS : P_EQUAL);
+    r.mask   = mask_bits(t);
+    return r;
+}
+
+/* Operators of bools on masks, as wide as the widest. */
+static CValue logic(CGen *g, const Expr *e, const CValue *args)
+{
+    static const struct {
+        const char *sign;
+        Precedence  prec;
+    } signs[EX_COUNT] = {
+        [EX_AND] = { "&", P_BIT_AND },   [EX_OR] = { "|", P_BIT_OR },       [EX_BIT_AND] = { "&", P_BIT_AND },
+        [EX_BIT_OR] = { "|", P_BIT_OR }, [EX_BIT_XOR] = { "^", P_BIT_XOR }, [EX_NE] = { "^", P_BIT_XOR },
+        [EX_EQ] = { "^ ~", P_BIT_XOR },
+    };
+    int bits = 0;
+    for (uint32_t i = 0; i < e->count; i++)
+        bits = args[i].shape == LANES && args[i].mask > bits ? args[i].mask : bits;
+    CValue r;
+    if (e->op == EX_BIT_NOT)
+        r = result(c_print(g, "~%s", c_operand(g, args[0], P_PRIMARY)), P_UNARY);
+    else
+        r = result(
+            c_print(g, "(%s) %s (%s)", c_as_mask(g, args[0], bits), signs[e->op].sign, c_as_mask(g, args[1], bits)),
+            signs[e->op].prec);
+    if (e->op == EX_EQ)
+        r = result(c_print(g, "~((%s) ^ (%s))", c_as_mask(g, args[0], bits), c_as_mask(g, args[1], bits)), P_UNARY);
+    r.mask = bits;
+    return r;
+}
+
+static CValue choose(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t    = e->type;
+    const int     bits = t == KN_BOOL ? (args[0].shape == LANES ? args[0].mask
+                                         : args[1].mask         ? args[1].mask
+                                                                : args[2].mask)
+                                      : mask_bits(t);
+    const char   *a    = t == KN_BOOL ? c_as_mask(g, args[1], bits) : c_lanes(g, t, args[1]);
+    const char   *b    = t == KN_BOOL ? c_as_mask(g, args[2], bits) : c_lanes(g, t, args[2]);
+    CValue        r;
+    if (args[0].shape == UNIFORM) {
+        r = result(c_print(g, "%s ? %s : %s", c_operand(g, args[0], P_EQUAL), a, b), P_CHOICE);
+    } else {
+        const char *mt   = c_mask_type(g, bits, g->lanes);
+        const char *vt   = t == KN_BOOL ? mt : c_vector_type(g, t, g->lanes);
+        const char *name = c_print(g, "%s_choose", vt);
+        if (c_helper_new(g, name))
+            text_printf(&g->lane_helpers,
+                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  for (int i = 0; i < %d; i++)\n"
+                        "    r[i] = m[i] ? a[i] : b[i];\n  return r;\n}\n\n",
+                        vt, name, mt, vt, vt, vt, g->lanes);
+        r = result(c_print(g, "%s(%s, %s, %s)", name, c_as_mask(g, args[0], bits), a, b), P_PRIMARY);
+    }
+    r.mask = bits;
+    return r;
+}
+
+static CValue converted(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type from = e->args[0]->type, to = e->type;
+    const char   *vt = c_vector_type(g, to, g->lanes), *v = c_lanes(g, from, args[0]);
+    if (type_is_float(from) && type_bits(to) < 32) /* through 32 bits, for which there are instructions */
+        v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
+    return result(c_print(g, "__builtin_convertvector(%s, %s)", v, vt), P_PRIMARY);
+}
+
+/* A mask as 0 or 1 of a type. */
+static CValue from_bool(CGen *g, const Expr *e, CValue v)
+{
+    const kn_type t    = e->type;
+    const int     bits = mask_bits(t);
+    CValue        one  = result(c_print(g, "-(%s)", c_as_mask(g, v, bits)), P_UNARY);
+    const char   *vt   = c_vector_type(g, t, g->lanes);
+    return type_is_float(t) ? result(c_print(g, "__builtin_convertvector(%s, %s)", one.text, vt), P_PRIMARY)
+                            : result(c_print(g, "(%s)%s", vt, one.text), P_UNARY);
+}
+
+static bool converts(const Expr *e)
+{
+    const kn_type from = e->args[0]->type, to = e->type;
+    if (from == KN_BOOL || to == KN_BOOL || is_short_float(from) || is_short_float(to))
+        return false;
+    if (e->op == EX_SAT_CAST && !type_is_float(from) && !type_is_float(to))
+        return false;
+    return !type_is_float(from) || type_is_float(to) || (c_float_within(e->args[0], to) && to != KN_U32);
+}
+
+static CValue vector_value(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t = e->type, from = e->args[0]->type;
+    int64_t       c;
+    switch (e->op) {
+    case EX_ADD:
+    case EX_SUB:
+    case EX_MUL: return is_short_float(t) ? lane_function(g, e, args) : arithmetic(g, e, args);
+    case EX_DIV:
+        if ((type_is_float(t) && !is_short_float(t)) ||
+            (expr_is_int(e->args[1], &c) && c > 0 && !type_is_signed(t) && type_is_int(t)))
+            return arithmetic(g, e, args);
+        if (expr_is_int(e->args[1], &c) && c > 0 && !(c & (c - 1)) && type_is_int(t))
+            return result(c_print(g, "(%s) >> %d", c_lanes(g, t, args[0]), __builtin_ctzll((uint64_t)c)), P_SHIFT);
+        return lane_function(g, e, args);
+    case EX_MOD:
+        if (expr_is_int(e->args[1], &c) && c > 0 && !(c & (c - 1)))
+            return result(c_print(g, "(%s) & %s", c_lanes(g, t, args[0]), c_lanes(g, t, (CValue){ .offset = c - 1 })),
+                          P_BIT_AND);
+        return lane_function(g, e, args);
+    case EX_SHR:
+        if (expr_is_int(e->args[1], &c) && c >= 0 && c < type_bits(t))
+            return result(c_print(g, "(%s) >> %d", c_lanes(g, t, args[0]), (int)c), P_SHIFT);
+        return lane_function(g, e, args);
+    case EX_NEG:
+        if (type_is_float(t) && !is_short_float(t))
+            return result(c_print(g, "-%s", c_operand(g, args[0], P_PRIMARY)), P_UNARY);
+        return lane_function(g, e, args);
+    case EX_LT:
+    case EX_LE:
+    case EX_EQ:
+    case EX_NE:
+        if (from == KN_BOOL)
+            return e->op == EX_EQ || e->op == EX_NE ? logic(g, e, args) : lane_function(g, e, args);
+        return is_short_float(from) ? lane_function(g, e, args) : compare(g, e, args);
+    case EX_AND:
+    case EX_OR: return logic(g, e, args);
+    case EX_BIT_AND:
+    case EX_BIT_OR:
+    case EX_BIT_XOR:
+    case EX_BIT_NOT: return t == KN_BOOL ? logic(g, e, args) : lane_function(g, e, args);
+    case EX_SELECT: return choose(g, e, args);
+    case EX_CAST:
+    case EX_SAT_CAST:
+        if (from == KN_BOOL && !is_short_float(t) && t != KN_BOOL)
+            return from_bool(g, e, args[0]);
+        return converts(e) ? converted(g, e, args) : lane_function(g, e, args);
+    default: return lane_function(g, e, args);
+    }
+}
+
+CValue c_vector_operator(CGen *g, const Expr *e, const CValue *args)
+{
+    CValue v = vector_value(g, e, args);
+    v.shape  = LANES;
+    for (uint32_t i = 0; i < e->count; i++) {
+        v.level = args[i].level > v.level ? args[i].level : v.level;
+        v.reads |= args[i].reads;
+    }
+    return v;
+}
+
+/* ---- Memory ---- */
+
+static const char *unaligned_type(CGen *g, kn_type t)
+{
+    const char *vt = c_vector_type(g, t, g->lanes), *name = c_print(g, "%s_at", vt);
+    if (c_helper_new(g, name))
+        text_printf(&g->types, "typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));\n",
+                    c_memory_type(t), name, g->lanes * (int)kn_type_size(t), (int)kn_type_size(t));
+    return name;
+}
+
+/* Lanes `step` elements apart. */
+static const char *load_function(CGen *g, kn_type t, int64_t step)
+{
+    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
+    const char *name = step == 1 ? c_print(g, "%s_load", vt)
+                                 : c_print(g, "%s_load_%s%lld", vt, step < 0 ? "m" : "",
+                                           step < 0 ? -(long long)step : (long long)step);
+    if (!c_helper_new(g, name))
+        return name;
+    if (step == 1) {
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(const %s *p)\n{\n  return *(const %s *)p;\n}\n\n", vt, name, et,
+                    unaligned_type(g, t));
+        return name;
+    }
+    text_printf(&g->lane_helpers,
+                "KN_LANE %s %s(const %s *p)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
+                "    r[i] = p[i * (%lld)];\n  return r;\n}\n\n",
+                vt, name, et, vt, g->lanes, (long long)step);
+    return name;
+}
+
+static const char *gather_function(CGen *g, kn_type t, int bits)
+{
+    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
+    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
+               *name = c_print(g, "%s_gather_%d", vt, bits);
+    if (c_helper_new(g, name))
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(const %s *p, %s a)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
+                    "    r[i] = p[a[i]];\n  return r;\n}\n\n",
+                    vt, name, et, it, vt, g->lanes);
+    return name;
+}
+
+CValue c_vector_load(CGen *g, const Expr *e, const CAddress *a)
+{
+    const kn_type t  = e->type;
+    CValue        v  = { .prec = P_PRIMARY, .shape = LANES, .level = g->depth, .reads = true };
+    const char   *at = c_print(g, "&%s[%s]", a->buffer, a->index);
+    v.text           = a->shape == RAMP ? c_print(g, "%s(%s)", load_function(g, t, a->step), at)
+                                        : c_print(g, "%s(%s, %s)", gather_function(g, t, a->lane_bits), at, a->lanes);
+    if (t == KN_BOOL) {
+        v.text = c_print(g, "%s != 0", v.text);
+        v.prec = P_EQUAL;
+        v.mask = 8;
+    }
+    return v;
+}
+
+static const char *store_function(CGen *g, kn_type t, int64_t step)
+{
+    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
+    const char *name = step == 1 ? c_print(g, "%s_store", vt)
+                                 : c_print(g, "%s_store_%s%lld", vt, step < 0 ? "m" : "",
+                                           step < 0 ? -(long long)step : (long long)step);
+    if (!c_helper_new(g, name))
+        return name;
+    if (step == 1)
+        text_printf(&g->lane_helpers, "KN_LANE void %s(%s *p, %s v)\n{\n  *(%s *)p = v;\n}\n\n", name, et, vt,
+                    unaligned_type(g, t));
+    else
+        text_printf(&g->lane_helpers,
+                    "KN_LANE void %s(%s *p, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
+                    "    p[i * (%lld)] = v[i];\n}\n\n",
+                    name, et, vt, g->lanes, (long long)step);
+    return name;
+}
+
+static const char *scatter_function(CGen *g, kn_type t, int bits)
+{
+    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
+    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
+               *name = c_print(g, "%s_scatter_%d", vt, bits);
+    if (c_helper_new(g, name))
+        text_printf(&g->lane_helpers,
+                    "KN_LANE void %s(%s *p, %s a, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
+                    "    p[a[i]] = v[i];\n}\n\n",
+                    name, et, it, vt, g->lanes);
+    return name;
+}
+
+void c_vector_store(CGen *g, const Buffer *b, const CAddress *a, CValue v, bool stream)
+{
+    const kn_type t = b->type;
+    (void)stream;
+    const char *at   = c_print(g, "&%s[%s]", a->buffer, a->index);
+    const char *text = c_lanes(g, t, v);
+    if (t == KN_BOOL && v.shape != UNIFORM)
+        text = c_print(g, "(%s)-(%s)", c_vector_type(g, t, g->lanes), c_as_mask(g, v, 8));
+    if (a->shape == RAMP)
+        c_line(g, "%s(%s, %s);", store_function(g, t, a->step), at, text);
+    else if (a->shape == LANES)
+        c_line(g, "%s(%s, %s, %s);", scatter_function(g, t, a->lane_bits), at, a->lanes, text);
+    else
+        c_line(g, "%s[%s] = %s;", a->buffer, a->index,
+               c_print(g, "(%s)[%d]", text, g->lanes - 1)); /* of equal values any lane's */
+}
+
+/* ---- What can be done by vectors ---- */
+
+typedef struct Fit {
+    CGen *g;
+    Map   varying; /* names */
+    Map   known;   /* expressions -> a text if they vary, another if not */
+    Map   seen;
+    int   widest; /* bits of an element */
+    bool  fine;
+} Fit;
+
+static bool varies(Fit *f, const Expr *e)
+{
+    static const char yes[] = "yes", no[] = "no";
+    if (e->op == EX_VAR)
+        return map_get(&f->varying, e->u.name) != NULL;
+    const char *known = map_get(&f->known, e);
+    if (!known) {
+        known = no;
+        for (uint32_t i = 0; i < e->count && known == no; i++)
+            known = varies(f, e->args[i]) ? yes : no;
+        map_set(&f->known, e, known);
+    }
+    return known == yes;
+}
+
+static void note_width(Fit *f, kn_type t)
+{
+    if (type_bits(t) > f->widest)
+        f->widest = type_bits(t);
+}
+
+/* How wide its lanes are. Indices are ramps for the most part, and do not count. */
+static void fit_expr(Fit *f, const Expr *e)
+{
+    if (!varies(f, e) || map_get(&f->seen, e))
+        return;
+    map_set(&f->seen, e, e);
+    if (e->op == EX_EXTERN)
+        f->fine = false;
+    if (e->op != EX_VAR)
+        note_width(f, e->type);
+    for (uint32_t i = 0; i < e->count && e->op != EX_LOAD; i++)
+        fit_expr(f, e->args[i]);
+}
+
+static void fit_stmt(void *user, const Stmt *s)
+{
+    Fit *f = user;
+    switch (s->kind) {
+    case STMT_LET:
+        if (varies(f, s->let.value))
+            map_set(&f->varying, s->let.name, s->let.name);
+        break;
+    case STMT_FOR: f->fine &= s->loop.kind == LOOP_SERIAL || s->loop.kind == LOOP_UNROLL; break;
+    case STMT_IF: f->fine &= !varies(f, s->branch.condition); break;
+    case STMT_STORE:
+        f->fine &= !s->store.atomic;
+        for (int i = 0; i < s->store.count; i++) {
+            fit_expr(f, s->store.places[i].value);
+            note_width(f, s->store.places[i].buffer->type);
+        }
+        break;
+    case STMT_BLOCK:
+    case STMT_PRODUCE:
+    case STMT_PREFETCH: break;
+    default: f->fine = false;
+    }
+    stmt_children(s, NULL, fit_stmt, f);
+}
+
+bool c_vector_fits(CGen *g, const Stmt *loop, int *lanes)
+{
+    Fit     f = { .g = g, .fine = true, .widest = 8 };
+    int64_t extent;
+    map_init(&f.varying, g->arena);
+    map_init(&f.known, g->arena);
+    map_init(&f.seen, g->arena);
+    map_set(&f.varying, loop->loop.name, loop->loop.name);
+    if (!expr_is_int(loop->loop.extent, &extent) || extent < 2 || extent > 1024 || (extent & (extent - 1)))
+        return false;
+    if (loop->loop.body)
+        fit_stmt(&f, loop->loop.body);
+    while (extent > 2 && extent * f.widest > VECTOR_BITS)
+        extent /= 2;
+    *lanes = (int)extent;
+    return f.fine;
+}
