@@ -92,20 +92,10 @@ static void unknown_name(Bind *bind, const char *name)
 {
     const size_t count = bind->slots.count;
     const char **names = ARENA_ARRAY(&bind->cx->call, const char *, count);
-    Text         all;
-    text_init(&all, &bind->cx->call);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[i] = bind->slots.at[i].name;
-        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = text_near_miss(name, names, count);
-    if (near)
-        diag_status(bind->cx, KN_ERROR_ARGUMENT, "no input, parameter or output is called `%s`: did you mean `%s`?",
-                    name, near);
-    else
-        diag_status(bind->cx, KN_ERROR_ARGUMENT,
-                    "no input, parameter or output is called `%s`: the pipeline is called with %s", name,
-                    text_string(&all));
+    diag_unknown(bind->cx, "no input, parameter or output is called", name, "the pipeline is called with", names,
+                 count);
 }
 
 /* Gives each argument to its slot. */

@@ -20,17 +20,12 @@ const char *scheduler_choose(kn_context *cx, const char *name)
 {
     if (!name || !strcmp(name, "none") || scheduler_find(name, &(SchedulerOptions){ 0 }))
         return name;
-    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
-    Text         known;
-    text_init(&known, &cx->call);
-    text_add(&known, "none");
-    for (int i = 0; i < scheduler_count; i++) {
-        names[i] = scheduler_table[i].name;
-        text_printf(&known, ", %s", names[i]);
-    }
-    const char *near = text_near_miss(name, names, (size_t)scheduler_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no scheduler `%s`%s%s%s; this version knows: %s", name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&known));
+    const size_t count = (size_t)scheduler_count + 1;
+    const char **names = ARENA_ARRAY(&cx->call, const char *, count);
+    names[0]           = "none";
+    for (int i = 0; i < scheduler_count; i++)
+        names[i + 1] = scheduler_table[i].name;
+    diag_unknown(cx, "there is no scheduler", name, "this version knows", names, count);
     return NULL;
 }
 

@@ -41,17 +41,12 @@ static void print_nest(Text *t, const void *program)
 static bool pass_exists(kn_context *cx, const char *name)
 {
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)lower_pass_count);
-    Text         all;
-    text_init(&all, &cx->call);
     for (int i = 0; i < lower_pass_count; i++) {
         if (!name || !strcmp(lower_passes[i].name, name))
             return true;
         names[i] = lower_passes[i].name;
-        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = text_near_miss(name, names, (size_t)lower_pass_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no pass `%s`%s%s%s; in their order they are: %s", name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
+    diag_unknown(cx, "there is no pass", name, "in their order they are", names, (size_t)lower_pass_count);
     return false;
 }
 

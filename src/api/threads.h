@@ -9,7 +9,5 @@
 kn_rt *threads_get(kn_context *cx);
 /* How many threads it has from now on; 0: as many as there are CPUs. */
 void threads_set(kn_context *cx, int count);
-/* Ends the threads and frees what they hold. */
-void threads_free(kn_context *cx);
 
 #endif

@@ -103,9 +103,40 @@ kn_context *kn_context_new(const kn_config *config)
         cx->silent[i] = !warning_table[i].on;
     arena_init(&cx->arena, cx);
     arena_init(&cx->call, cx);
+    map_init(&cx->slots, &cx->arena);
     map_init(&cx->defines, &cx->arena);
     map_init(&cx->externs, &cx->arena);
     return cx;
+}
+
+void context_own(kn_context *cx, Owned *o)
+{
+    o->next   = cx->owned;
+    cx->owned = o;
+}
+
+void context_disown(kn_context *cx, const Owned *o)
+{
+    Owned **link = &cx->owned;
+    while (*link && *link != o)
+        link = &(*link)->next;
+    if (*link)
+        *link = o->next;
+}
+
+void kn_context_free(kn_context *cx)
+{
+    if (!cx)
+        return;
+    while (cx->owned)
+        cx->owned->free(cx, cx->owned);
+    for (size_t i = 0; i < cx->blocks.count; i++)
+        context_release(cx, cx->blocks.at[i]);
+    arena_free(&cx->call);
+    arena_free(&cx->arena);
+    if (cx->plain)
+        freelocale(cx->plain);
+    cx->config.release(cx->config.user, cx);
 }
 
 void context_begin(kn_context *cx)

@@ -34,9 +34,16 @@ typedef struct Diag {
     const char *remedy; /* what would do, or NULL */
 } Diag;
 
-typedef struct Try     Try;
-typedef struct Extern  Extern;
-typedef struct Threads Threads;
+typedef struct Try    Try;
+typedef struct Extern Extern;
+
+/* What a higher layer keeps in a context and is not arena memory: a pipeline, the threads of the runtime. It is the
+ * first member of that layer's struct. */
+typedef struct Owned Owned;
+struct Owned {
+    Owned *next;
+    void (*free)(kn_context *cx, Owned *o); /* has to call context_disown */
+};
 
 struct kn_context {
     kn_config    config;
@@ -57,12 +64,12 @@ struct kn_context {
     locale_t
            plain; /* the C locale: numbers are read and written with a point, whatever the program around us has set */
     Arena *scratches;              /* begun and not ended, the newest first */
-    struct kn_pipeline *pipelines; /* all that are alive */
-    Map                 defines;   /* interned name -> const char *value */
-    Map                 externs;   /* interned name -> Extern */
+    Owned *owned;                  /* freed with the context, the newest first */
+    Map    slots;                  /* what a higher layer keeps one of: the address of its own key -> what it is */
+    Map    defines;                /* interned name -> const char *value */
+    Map    externs;                /* interned name -> Extern */
     VEC(void *) blocks;            /* kn_buffer_alloc's that are alive; NULL where freed */
     const struct Codegen *codegen; /* the backend, once something was compiled */
-    Threads              *threads; /* what compiled code runs with, once something ran (api/threads.c) */
 };
 
 /* A C function made known by kn_extern_function or kn_extern_stage. */
@@ -71,6 +78,10 @@ struct Extern {
     kn_stage *stage;
     void     *user;
 };
+
+/* From now on kn_context_free frees it by o->free, unless context_disown is called before. */
+void context_own(kn_context *cx, Owned *o);
+void context_disown(kn_context *cx, const Owned *o);
 
 /* Begins an API call: forgets the diagnostics of the last one and refills the quota. */
 void context_begin(kn_context *cx);
@@ -109,6 +120,9 @@ __attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningI
 __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);
 /* An error about an argument of an API call, with its status. Returns the status, to be returned. */
 __attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);
+/* An error about a name that is none of `names`: "WHAT `name`, did you mean `x`?; LIST: a, b, c". */
+void diag_unknown(kn_context *cx, const char *what, const char *name, const char *list, const char *const *names,
+                  size_t count);
 
 /* From the beginning of the one to the end of the other. */
 Loc loc_join(Loc a, Loc b);

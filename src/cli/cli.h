@@ -127,11 +127,13 @@ struct Cli {
     int                operand_count;
 };
 
-/* ---- main.c: memory and messages ---- */
+/* ---- messages.c: memory, the context, messages ---- */
 
 /* Zeroed memory that lives until the program ends. */
 void *cli_alloc(Cli *cli, size_t size);
 char *cli_strndup(Cli *cli, const char *s, size_t n);
+/* Frees all of it. */
+void cli_free(Cli *cli);
 
 /* A new context, with the warnings of --no-warn switched off; NULL after a message, *status is what to exit with. */
 kn_context *context_open(const Cli *cli, int *status);
@@ -173,9 +175,6 @@ int  options_parse(Cli *cli, int count, char **words);
 bool option_given(const Cli *cli, OptionId id);
 /* The index-th value given for an option, or NULL. */
 const char *option_value(const Cli *cli, OptionId id, int index);
-
-/* The one of `names` that `name` is a slip of the keyboard away from, or NULL. */
-const char *near_miss(const char *name, const char *const *names, int count);
 
 /* ---- help.c ---- */
 

@@ -95,11 +95,11 @@ static int compare(Cli *cli, Contender *c, const Bindings *b, const kn_buffer *r
         const PortBinding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT)
             continue;
-        double near = 1e-5 * magnitude(cli, &reference[i]);
-        if (out->port.type < KN_F16 && near < 1)
-            near = 1;
+        double tolerance = 1e-5 * magnitude(cli, &reference[i]);
+        if (out->port.type < KN_F16 && tolerance < 1)
+            tolerance = 1;
         kn_difference d;
-        if (kn_compare(cli->cx, &out->buffer, &reference[i], near, 1e-3, &d) != KN_OK)
+        if (kn_compare(cli->cx, &out->buffer, &reference[i], tolerance, 1e-3, &d) != KN_OK)
             return report_about(cli, out->port.name);
         c->difference = fmax(c->difference, d.max);
         c->share      = d.count ? fmax(c->share, (double)d.beyond / (double)d.count) : c->share;

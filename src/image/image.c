@@ -5,7 +5,9 @@
 #include <strings.h>
 
 static const ImageFormat *const formats[] = {
-    &png_format, &jpeg_format, &tiff_format, &pgm_format, &ppm_format, &pnm_format, &pfm_format, &npy_format,
+#define X(name) &name##_format,
+    IMAGE_FORMATS(X)
+#undef X
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

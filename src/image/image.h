@@ -1,6 +1,6 @@
 /* Image files: the table of formats, and what a format is made of.
  *
- * A format is a row of formats[] in image.c and a file with a decoder and an encoder. While a decoder or encoder is
+ * A format is a row of IMAGE_FORMATS and a file with a decoder and an encoder. While a decoder or encoder is
  * open nothing may bail out, because libpng, libjpeg and libtiff hold memory of their own. So the file is in memory
  * before a decoder begins, and inside decoders only the functions declared here are called: they report in Load.why or
  * Save.why and never bail. */
@@ -55,9 +55,12 @@ typedef struct ImageFormat {
     bool     streams;          /* decodes from the head of the file on, by load_take */
 } ImageFormat;
 
-/* The rows of the table, one or more per file. */
-extern const ImageFormat png_format, jpeg_format, tiff_format, pgm_format, ppm_format, pnm_format, pfm_format,
-    npy_format;
+/* The formats, in the order in which messages, help and documents name them. NAME_format is defined in the file of its
+ * decoder. */
+#define IMAGE_FORMATS(X) X(png) X(jpeg) X(tiff) X(pgm) X(ppm) X(pnm) X(pfm) X(npy)
+#define X(name)          extern const ImageFormat name##_format;
+IMAGE_FORMATS(X)
+#undef X
 
 /* The format that the ending of the path names; NULL, with a diagnostic that lists the endings, if there is none. */
 const ImageFormat *format_of_path(kn_context *cx, const char *path);

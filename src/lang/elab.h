@@ -19,7 +19,7 @@
 #include "lang/ast.h"
 #include "pipeline/pipeline.h"
 
-typedef struct Elab      Elab; /* kn_pipeline.program */
+typedef struct Elab      Elab;
 typedef struct Entry     Entry;
 typedef struct NameScope NameScope;
 typedef struct Env       Env;
@@ -208,7 +208,7 @@ const Env *env_push(Elab *el, const Env *up, const char *name, ElabValue v);
 const Env *env_root(Elab *el, NameScope *scope);
 NameScope *env_scope(const Env *env);
 
-/* What a name means here; ERROR_VALUE after a diagnostic with the near miss. */
+/* What a name means here; ERROR_VALUE after a diagnostic that suggests the closest name. */
 ElabValue lookup(Elab *el, const Env *env, const char *name, Loc loc);
 /* Does the name mean something here already (other than a function of the language)? */
 bool is_known(const Env *env, const char *name);
@@ -292,7 +292,10 @@ void warn_program(Elab *el);
 
 /* ---- Programs --------------------------------------------------------------------------- */
 
+/* A new one, which the pipeline keeps. */
 Elab *elab_new(kn_pipeline *p);
+/* That of a pipeline; NULL if it has none. */
+Elab *elab_of(const kn_pipeline *p);
 /* Files the items of a program. */
 void file_items(Elab *el, const Env *env, Item *const *items, int count);
 /* The path of a file named in another, without "./" and "dir/../". */

@@ -441,10 +441,9 @@ kn_type elab_type(Elab *el, const Env *env, const Ast *a)
     if (a->kind == AST_ERROR)
         return KN_NONE;
     if (a->kind == AST_NAME && !is_known(env, a->name) && kn_type_from_name(a->name) == KN_NONE) {
-        const char *near = suggest_type(a->name);
+        const char *suggestion = text_did_you_mean(el->arena, suggest_type(a->name));
         diag_error(el->cx, a->loc,
-                   near ? arena_printf(el->arena, "did you mean `%s`?", near)
-                        : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
+                   suggestion ? suggestion : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
                    "`%s` is not a type", a->name);
         return KN_NONE;
     }

@@ -23,7 +23,6 @@ static void parse(void *arg)
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = elab_new(p);
     p->name              = source->name;
-    p->program           = el;
     el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
     el->lost             = all->broken;
@@ -68,8 +67,7 @@ static void parse_sched(void *arg)
     ParseCall    *call   = arg;
     kn_pipeline  *p      = call->p;
     const Source *source = copy_source(p, call->name, call->text, call->length);
-    Elab         *el     = p->program;
-    elab_schedule_file(el, parse_schedule(p->cx, &p->arena, source));
+    elab_schedule_file(elab_of(p), parse_schedule(p->cx, &p->arena, source));
     call->ok = !p->cx->error_count;
 }
 
@@ -104,7 +102,6 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
     const Ast    *a      = parse_expression(p->cx, &p->arena, source);
     const Env    *env    = el->global_env;
     const char   *names[KN_MAX_RANK];
-    p->program     = el;
     el->var_type   = KN_I64;
     el->in_formula = true;
     for (int d = 0; d < rank; d++) {

@@ -68,7 +68,7 @@ const char *suggest_type(const char *name)
     const char *types[KN_TYPE_COUNT - 1];
     for (int t = 1; t < KN_TYPE_COUNT; t++)
         types[t - 1] = type_table[t].name;
-    return text_near_miss(name, types, KN_TYPE_COUNT - 1);
+    return kn_closest_name(name, types, KN_TYPE_COUNT - 1);
 }
 
 const char *suggest_name(Elab *el, const Env *env, const char *name)
@@ -84,9 +84,8 @@ const char *suggest_name(Elab *el, const Env *env, const char *name)
     const size_t n = builtin_names(built_in, MOST);
     for (size_t i = 0; i < n; i++)
         vec_push(el->arena, &known, built_in[i]);
-    const char *near = text_near_miss(name, known.at, known.count);
-    near             = near ? near : suggest_type(name);
-    return near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL;
+    const char *closest = kn_closest_name(name, known.at, (int)known.count);
+    return text_did_you_mean(el->arena, closest ? closest : suggest_type(name));
 }
 
 /* "the family has g[0], g[1]" if the name is a family's, or a member of which others exist. */

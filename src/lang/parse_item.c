@@ -372,12 +372,12 @@ static void unknown_word(Parser *ps)
     const char *known[WORD_COUNT];
     for (int i = 0; i < WORD_COUNT; i++)
         known[i] = words[i].word;
-    const char *name = look(ps, 0)->name, *near = text_near_miss(name, known, WORD_COUNT);
+    const char *name = look(ps, 0)->name, *suggestion = text_suggest(ps->arena, name, known, WORD_COUNT);
     const char *misplaced = misplaced_word(name);
     if (misplaced)
         parse_error(ps, misplaced, "`%s` begins no item", name);
-    else if (near)
-        parse_error(ps, arena_printf(ps->arena, "did you mean `%s`?", near), "`%s` begins no item", name);
+    else if (suggestion)
+        parse_error(ps, suggestion, "`%s` begins no item", name);
     else
         parse_error(
             ps,

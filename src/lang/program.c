@@ -4,6 +4,11 @@
  * included), then what may use a constant to say which function it defines (definitions in `repeat`, families). */
 #include "lang/elab.h"
 
+Elab *elab_of(const kn_pipeline *p)
+{
+    return p->syntax;
+}
+
 Elab *elab_new(kn_pipeline *p)
 {
     Elab *el       = ARENA_NEW(&p->arena, Elab);
@@ -14,6 +19,7 @@ Elab *elab_new(kn_pipeline *p)
     el->global     = scope_new(el, NULL, "");
     el->global_env = env_root(el, el->global);
     el->var_type   = KN_I32;
+    p->syntax      = el;
     map_init(&el->name_counts, el->arena);
     map_init(&el->refs, el->arena);
     map_init(&el->instances, el->arena);
@@ -493,12 +499,10 @@ void elab_check_defines(Elab *el)
     for (size_t i = 0; i < m->capacity; i++) {
         if (!m->keys[i] || !m->values[i].kept || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
             continue;
-        const char  *near = text_near_miss(m->keys[i], known.at, known.count);
-        const Entry *e    = scope_find(el->global, m->keys[i]);
+        const Entry *e = scope_find(el->global, m->keys[i]);
         diag_error(el->cx, (Loc){ 0 },
                    e && e->kind == ENTRY_PARAM ? "a parameter is given without -D: name=VALUE"
-                   : near                      ? arena_printf(el->arena, "did you mean `%s`?", near)
-                                               : NULL,
+                                               : text_suggest(el->arena, m->keys[i], known.at, known.count),
                    "-D %s: the program has no constant or type of that name", (const char *)m->keys[i]);
     }
 }

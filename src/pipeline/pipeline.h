@@ -109,17 +109,17 @@ struct OnFree {
 };
 
 struct kn_pipeline {
-    kn_context  *cx;
-    kn_pipeline *next; /* in the context's list */
-    Arena        arena;
-    ExprPool     exprs;
-    const char  *name;
+    Owned       owned; /* by the context */
+    kn_context *cx;
+    Arena       arena;
+    ExprPool    exprs;
+    const char *name;
     VEC(Func *) funcs; /* inputs and all that is defined; a function comes after those it reads, once finished */
     VEC(Param *) params;
     VEC(Output) outputs;
     VEC(Schedule *) schedules;
-    struct Elab *program;  /* lang/: what it was made from, for schedules and the builder */
-    bool         finished; /* checked and ordered: may run */
+    void *syntax;   /* what the front end keeps with it: elab_of (lang/elab.h); NULL: nothing */
+    bool  finished; /* checked and ordered: may run */
     VEC(kn_port) ports;
     OnFree *on_free;
 };

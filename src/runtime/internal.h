@@ -12,6 +12,7 @@
 #ifndef KILN_RUNTIME_INTERNAL_H
 #define KILN_RUNTIME_INTERNAL_H
 
+#include "runtime/cpus.h"
 #include "runtime/runtime.h"
 
 #include <pthread.h>
@@ -45,8 +46,6 @@ typedef struct Pool {
     pthread_t       worker[MOST_THREADS];
 } Pool;
 
-/* The CPUs that this process may use. */
-int  kn_rt_cpu_count(void);
 void kn_rt_pool_init(Pool *pool, int threads);
 /* Ends the threads; they come again when needed. If not `wait`, only where none is busy. */
 void kn_rt_pool_stop(Pool *pool, bool wait);
