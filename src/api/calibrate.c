@@ -57,9 +57,9 @@ static double seconds_now(void)
 /* ---- Drafts ------------------------------------------------------------------------------ */
 
 /* A port as large as the draft's sizes need it. */
-static void note_port(Calibration *c, const Stage *s)
+static void note_port(Calibration *c, const GraphNode *s)
 {
-    if (c->arg_count == MOST_PORTS || (s->kind != STAGE_INPUT && !s->is_output))
+    if (c->arg_count == MOST_PORTS || (s->kind != NODE_INPUT && !s->is_output))
         return;
     kn_buffer *b = &c->buffers[c->arg_count];
     *b           = (kn_buffer){ .type = s->func->types[0], .rank = s->rank };
@@ -91,8 +91,8 @@ static void make_draft(void *arg)
         memcpy(sample->terms[i], cost.term, sizeof cost.term);
     }
     c->arg_count = 0;
-    for (int s = 0; s < g.stage_count; s++)
-        note_port(c, &g.stages[s]);
+    for (int s = 0; s < g.node_count; s++)
+        note_port(c, &g.nodes[s]);
     text_init(&text, &c->arena);
     draft_print(&text, &d);
     c->schedule = text_string(&text);

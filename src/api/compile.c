@@ -8,7 +8,6 @@
 #include "api/backend.h"
 #include "api/cache.h"
 #include "api/schedule.h"
-#include "lower/late.h"
 
 /* ---- Targets ---- */
 

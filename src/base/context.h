@@ -63,13 +63,12 @@ struct kn_context {
     bool        deep; /* on a thread with a stack of its own (context_deep) */
     locale_t
            plain; /* the C locale: numbers are read and written with a point, whatever the program around us has set */
-    Arena *scratches;              /* begun and not ended, the newest first */
-    Owned *owned;                  /* freed with the context, the newest first */
-    Map    slots;                  /* what a higher layer keeps one of: the address of its own key -> what it is */
-    Map    defines;                /* interned name -> const char *value */
-    Map    externs;                /* interned name -> Extern */
-    VEC(void *) blocks;            /* kn_buffer_alloc's that are alive; NULL where freed */
-    const struct Codegen *codegen; /* the backend, once something was compiled */
+    Arena *scratches;   /* begun and not ended, the newest first */
+    Owned *owned;       /* freed with the context, the newest first */
+    Map    slots;       /* of higher layers: the address of something static there -> what it keeps here */
+    Map    defines;     /* interned name -> const char *value */
+    Map    externs;     /* interned name -> Extern */
+    VEC(void *) blocks; /* kn_buffer_alloc's that are alive; NULL where freed */
 };
 
 /* A C function made known by kn_extern_function or kn_extern_stage. */

@@ -5,17 +5,17 @@
  * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is
  *         computed once between there and its compute level.
  * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j
- * have in common stays, so everything is fetched once per
+ * have in common stays, so everything is prefetched once per
  *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing
- *         is fetched. (Sioutas et al. 2019, equations 1 to 11; folded buffers count as they are folded.) But never more
- *         than each row of a reader reads by itself, nor than the code has loads; and where the rows that one row of a
+ *         is prefetched. (Sioutas et al. 2019, equations 1 to 11; folded buffers count as they are folded.) But never
+ * more than each row of a reader reads by itself, nor than the code has loads; and where the rows that one row of a
  *         member reads do not fit, what they have in common with those of the next row does not stay either, however
  *         many rows are computed at a time.
  * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page:
  *         at each start of a run one waits as long as LINES_AHEAD lines take (equation 6), once for all runs that one
  *         step of a loop reads, which start together. So rows that are cut cost more to read than whole ones. What is
- *         fetched ahead is never waited for, and comes from memory while the caches move what was fetched before. Lines
- *         of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for,
+ *         prefetched ahead is never waited for, and comes from memory while the caches move what was prefetched before.
+ * Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for,
  *         LINE_WAIT ns.
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the
@@ -23,7 +23,7 @@
  *         and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times
  *         better than maxima or plain sums). */
 #include "schedulers/cost_kernel.h"
-#include "schedulers/special.h"
+#include "schedulers/pattern.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
                                                   "memory",     "rows",  "ends",    "tasks" };
@@ -39,7 +39,7 @@ enum {
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
-    StageCost     *stages;     /* by k */
+    NodeCost      *nodes;      /* by k */
     KernelCost    *kernels;    /* by k: of heads and members */
     int           *read_level; /* by k */
     double        *at_once;    /* by k: its rows that one step of its readers' loops along rows reads */
@@ -48,33 +48,33 @@ typedef struct Model {
     double threads; /* that work at a time */
 } Model;
 
-static const Stage *stage_at(const Model *c, int k)
+static const GraphNode *node_at(const Model *c, int k)
 {
-    return &c->tiles.graph->stages[c->tiles.stages[k]];
+    return &c->tiles.graph->nodes[c->tiles.nodes[k]];
 }
 static const Choice *choice_at(const Model *c, int k)
 {
-    return &c->tiles.draft->choices[c->tiles.stages[k]];
+    return &c->tiles.draft->choices[c->tiles.nodes[k]];
 }
 static bool is_head(const Model *c, int k)
 {
-    return tiles_part(&c->tiles, k) == PART_HEAD;
+    return tiles_role(&c->tiles, k) == ROLE_HEAD;
 }
 static bool is_inlined(const Model *c, int k)
 {
-    return tiles_part(&c->tiles, k) == PART_INLINED;
+    return tiles_role(&c->tiles, k) == ROLE_INLINED;
 }
 static bool is_inside(const Model *c, int k)
 {
-    return tiles_part(&c->tiles, k) == PART_INSIDE;
+    return tiles_role(&c->tiles, k) == ROLE_INSIDE;
 }
 static bool is_outside(const Model *c, int k)
 {
-    return tiles_part(&c->tiles, k) == PART_OUTSIDE;
+    return tiles_role(&c->tiles, k) == ROLE_OUTSIDE;
 }
-static bool is_fetched(const Model *c, int k)
+static bool is_prefetched(const Model *c, int k)
 {
-    return c->tiles.group.fetched == c->tiles.stages[k] + 1;
+    return c->tiles.group.prefetched == c->tiles.nodes[k] + 1;
 }
 static int compute_level(const Model *c, int k)
 {
@@ -99,15 +99,15 @@ static int64_t power_above(int64_t v)
  * but for the first, whose rows may begin at lines. */
 static int64_t held_bytes(const Model *c, int k)
 {
-    const Stage   *s       = stage_at(c, k);
-    const int64_t *store   = tiles_box(&c->tiles, store_level(c, k), k)->most,
+    const GraphNode *s     = node_at(c, k);
+    const int64_t   *store = tiles_box(&c->tiles, store_level(c, k), k)->most,
                   *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
     int64_t bytes          = s->bytes;
     for (int d = 0; d < s->rank; d++) {
-        const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.stages[k]].chain
-                                                ? LINK_ROWS
+        const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.nodes[k]].chain
+                                                ? CHAIN_ROWS
                                                 : power_above(compute[d]);
-        const int64_t unit = d ? 1 : draft_row_unit(c->tiles.draft, c->tiles.stages[k]);
+        const int64_t unit = d ? 1 : draft_row_unit(c->tiles.draft, c->tiles.nodes[k]);
         bytes *= d > 0 && now < all ? now : (all + unit - 1) / unit * unit;
     }
     return bytes;
@@ -117,17 +117,17 @@ static int64_t held_bytes(const Model *c, int k)
  * its reader. */
 static double readers_points(const Model *c, int k)
 {
-    const Stage *s      = stage_at(c, k);
-    double       points = 0;
+    const GraphNode *s      = node_at(c, k);
+    double           points = 0;
     for (int i = 0; i < s->out_count; i++) {
         const int reader = s->out[i]->consumer, at = tiles_find(&c->tiles, reader);
-        if (c->tiles.stages[at] != reader || is_outside(c, at))
+        if (c->tiles.nodes[at] != reader || is_outside(c, at))
             continue;
-        const Stage *r    = &c->tiles.graph->stages[reader];
-        const Work  *work = &r->defs[s->out[i]->update + 1];
-        const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
+        const GraphNode *r    = &c->tiles.graph->nodes[reader];
+        const Work      *work = &r->defs[s->out[i]->update + 1];
+        const double     root = r->defs[0].points > 0 ? r->defs[0].points : 1;
         points +=
-            is_inlined(c, k) ? c->stages[at].points * work->points / root * s->out[i]->accesses : c->stages[at].points;
+            is_inlined(c, k) ? c->nodes[at].points * work->points / root * s->out[i]->accesses : c->nodes[at].points;
     }
     return points;
 }
@@ -137,9 +137,9 @@ static double readers_points(const Model *c, int k)
 static double with_tails(const Model *c, int k)
 {
     const Box    *b   = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    const int64_t row = stage_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
+    const int64_t row = node_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
     const int64_t lanes =
-        choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.stages[k]);
+        choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.nodes[k]);
     return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
 }
 
@@ -154,12 +154,12 @@ static double host_part(const Model *c, int k)
     return (needed > 0 ? tiles_box(&c->tiles, store_level(c, host), host)->points / needed : 1) * host_part(c, host);
 }
 
-static void count_stages(Model *c)
+static void count_nodes(Model *c)
 {
-    for (int k = c->tiles.stage_count - 1; k >= 0; k--) {
-        const Stage *s  = stage_at(c, k);
-        StageCost   *sc = &c->stages[k];
-        sc->needed      = (double)box_points(&s->box, s->rank);
+    for (int k = c->tiles.node_count - 1; k >= 0; k--) {
+        const GraphNode *s  = node_at(c, k);
+        NodeCost        *sc = &c->nodes[k];
+        sc->needed          = (double)box_points(&s->box, s->rank);
         if (is_head(c, k)) {
             sc->points = sc->needed;
             sc->held   = (int64_t)sc->needed * s->bytes;
@@ -178,12 +178,12 @@ static void count_stages(Model *c)
 static double level_bytes(const Model *c, int level)
 {
     double bytes = 0;
-    for (int k = 0; k < c->tiles.stage_count; k++) {
-        const Stage *s   = stage_at(c, k);
-        const double box = (double)box_points(&tiles_box(&c->tiles, level, k)->middle, s->rank) * (double)s->bytes;
+    for (int k = 0; k < c->tiles.node_count; k++) {
+        const GraphNode *s   = node_at(c, k);
+        const double     box = (double)box_points(&tiles_box(&c->tiles, level, k)->middle, s->rank) * (double)s->bytes;
         if (is_inlined(c, k))
             continue;
-        bytes += is_inside(c, k) && (double)c->stages[k].held < box ? (double)c->stages[k].held : box;
+        bytes += is_inside(c, k) && (double)c->nodes[k].held < box ? (double)c->nodes[k].held : box;
     }
     return bytes;
 }
@@ -194,7 +194,7 @@ typedef struct Traffic {
     double read, written;
     double waited; /* of those read: the first lines of each run */
     double alone;  /* of those read: in lines that do not come by themselves */
-    double ahead;  /* of those read: what is fetched ahead */
+    double ahead;  /* of those read: what is prefetched ahead */
 } Traffic;
 
 /* Rows that one point of a reader reads through an edge. */
@@ -202,11 +202,11 @@ static double rows_of_point(const Model *c, const Edge *e, int reader)
 {
     Box    point = tiles_box(&c->tiles, 0, reader)->middle;
     double all   = 1;
-    for (int d = 0; d < stage_at(c, reader)->rank; d++)
+    for (int d = 0; d < node_at(c, reader)->rank; d++)
         point.max[d] = point.min[d] += (point.max[d] - point.min[d]) / 2;
-    for (int d = 1; d < c->tiles.graph->stages[e->producer].rank; d++) {
+    for (int d = 1; d < c->tiles.graph->nodes[e->producer].rank; d++) {
         int64_t lo, hi;
-        reach_span(&e->reach[d], &point, &lo, &hi);
+        access_range_span(&e->access[d], &point, &lo, &hi);
         all *= (double)(hi - lo + 1);
     }
     return all;
@@ -225,9 +225,9 @@ static bool is_copied(const Draft *d, const Edge *e)
 static void find_streams(Model *c)
 {
     const Tiles *t = &c->tiles;
-    for (int k = t->stage_count - 1; k >= 0; k--) {
-        const Stage *s    = stage_at(c, k);
-        const bool   sums = (is_head(c, k) || is_inside(c, k)) && s->kind == STAGE_REDUCTION;
+    for (int k = t->node_count - 1; k >= 0; k--) {
+        const GraphNode *s    = node_at(c, k);
+        const bool       sums = (is_head(c, k) || is_inside(c, k)) && s->kind == NODE_REDUCTION;
         for (int i = 0; i < s->in_count && (sums || (is_inlined(c, k) && c->streams[k] > 0)); i++) {
             const Edge *e  = s->in[i];
             const int   at = tiles_find(t, e->producer);
@@ -242,15 +242,15 @@ static void find_streams(Model *c)
 /* Elements that one row of the reader reads through an edge. */
 static double row_reads(const Model *c, const Edge *e, int reader)
 {
-    const Stage *s = stage_at(c, reader);
+    const GraphNode *s = node_at(c, reader);
     Box row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)
                   ->middle;
     double all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
     for (int d = 1; d < s->rank; d++)
         row.max[d] = row.min[d];
-    for (int d = 0; d < c->tiles.graph->stages[e->producer].rank; d++) {
+    for (int d = 0; d < c->tiles.graph->nodes[e->producer].rank; d++) {
         int64_t lo, hi;
-        reach_span(&e->reach[d], &row, &lo, &hi);
+        access_range_span(&e->access[d], &row, &lo, &hi);
         all *= (double)(hi - lo + 1);
     }
     return length > 0 ? all / length : all;
@@ -260,43 +260,43 @@ static double row_reads(const Model *c, const Edge *e, int reader)
  * that it writes. */
 static double window_bytes(const Model *c, int reader)
 {
-    const Stage *s     = stage_at(c, reader);
-    const int    level = compute_level(c, reader);
-    const Box   *own   = &tiles_box(&c->tiles, level, reader)->middle;
-    double       bytes = (double)(s->rank ? own->max[0] - own->min[0] + 1 : 1) * (double)s->bytes;
+    const GraphNode *s     = node_at(c, reader);
+    const int        level = compute_level(c, reader);
+    const Box       *own   = &tiles_box(&c->tiles, level, reader)->middle;
+    double           bytes = (double)(s->rank ? own->max[0] - own->min[0] + 1 : 1) * (double)s->bytes;
     for (int i = 0; i < s->in_count; i++) {
-        const Edge  *e   = s->in[i];
-        const int    at  = tiles_find(&c->tiles, e->producer);
-        const Box   *box = &tiles_box(&c->tiles, level, at)->middle;
-        const Stage *p   = stage_at(c, at);
+        const Edge      *e   = s->in[i];
+        const int        at  = tiles_find(&c->tiles, e->producer);
+        const Box       *box = &tiles_box(&c->tiles, level, at)->middle;
+        const GraphNode *p   = node_at(c, at);
         bytes += rows_of_point(c, e, reader) * (double)(p->rank ? box->max[0] - box->min[0] + 1 : 1) * (double)p->bytes;
     }
     return bytes;
 }
 
-/* Elements of stage k that are fetched if nothing stays from one row of a reader to the next: at most one for each
+/* Elements of node k that are prefetched if nothing stays from one row of a reader to the next: at most one for each
  * access that the code makes. Of all readers, or of those only that are members and whose window a cache of this size
  * does not hold. */
 static double fetched_by_rows(const Model *c, int k, double size)
 {
-    const Stage *s   = stage_at(c, k);
-    double       all = 0;
+    const GraphNode *s   = node_at(c, k);
+    double           all = 0;
     for (int i = 0; i < s->out_count; i++) {
         const Edge *e  = s->out[i];
         const int   at = tiles_find(&c->tiles, e->consumer);
-        if (c->tiles.stages[at] != e->consumer || is_outside(c, at) ||
+        if (c->tiles.nodes[at] != e->consumer || is_outside(c, at) ||
             (size > 0 && (!is_inside(c, at) || window_bytes(c, at) <= size)))
             continue;
-        const Stage *r     = stage_at(c, at);
-        const double times = r->defs[0].points > 0 ? c->stages[at].points / r->defs[0].points : 1;
-        const double rows  = c->stages[at].points * row_reads(c, e, at),
-                     code  = r->defs[e->update + 1].points * times * e->accesses;
+        const GraphNode *r     = node_at(c, at);
+        const double     times = r->defs[0].points > 0 ? c->nodes[at].points / r->defs[0].points : 1;
+        const double     rows  = c->nodes[at].points * row_reads(c, e, at),
+                     code      = r->defs[e->update + 1].points * times * e->accesses;
         all += rows < code ? rows : code;
     }
     return all;
 }
 
-/* The innermost level at which something of stage k is read: where its readers are computed, whose own loops are not
+/* The innermost level at which something of node k is read: where its readers are computed, whose own loops are not
  * asked about; of the head outside of what its registers hold. */
 static void find_read_levels(Model *c)
 {
@@ -304,9 +304,9 @@ static void find_read_levels(Model *c)
     int          last = t->level_count - 1;
     while (last > 1 && (t->group.loops[last - 1].unroll || t->group.loops[last - 1].vector))
         last--;
-    for (int k = t->stage_count - 1; k >= 0; k--) {
-        const Stage *s     = stage_at(c, k);
-        const int    level = is_head(c, k) ? last : is_inside(c, k) ? compute_level(c, k) : c->read_level[k];
+    for (int k = t->node_count - 1; k >= 0; k--) {
+        const GraphNode *s     = node_at(c, k);
+        const int        level = is_head(c, k) ? last : is_inside(c, k) ? compute_level(c, k) : c->read_level[k];
         for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
             int *at = &c->read_level[tiles_find(t, s->in[i]->producer)];
             *at     = level > *at ? level : *at;
@@ -323,7 +323,7 @@ static double rows_of_vector(const Model *c, int k)
         level--;
     const Box *box = &tiles_box(t, level, k)->middle;
     double     all = 1;
-    for (int d = 1; d < stage_at(c, k)->rank; d++)
+    for (int d = 1; d < node_at(c, k)->rank; d++)
         all *= (double)(box->max[d] - box->min[d] + 1);
     return all;
 }
@@ -332,9 +332,9 @@ static double rows_of_vector(const Model *c, int k)
  * vector. */
 static void find_at_once(Model *c)
 {
-    bool *by_head = ARENA_ARRAY(c->tiles.arena, bool, (size_t)c->tiles.stage_count);
-    for (int k = c->tiles.stage_count - 1; k >= 0; k--) {
-        const Stage *s = stage_at(c, k);
+    bool *by_head = ARENA_ARRAY(c->tiles.arena, bool, (size_t)c->tiles.node_count);
+    for (int k = c->tiles.node_count - 1; k >= 0; k--) {
+        const GraphNode *s = node_at(c, k);
         by_head[k] |= is_head(c, k);
         for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
             const int    at   = tiles_find(&c->tiles, s->in[i]->producer);
@@ -346,15 +346,15 @@ static void find_at_once(Model *c)
     }
 }
 
-/* The part of the bytes that are read of stage k that one waits for: its runs are the rows of the box that is read at a
+/* The part of the bytes that are read of node k that one waits for: its runs are the rows of the box that is read at a
  * time, where it is a part of them, and pages. */
 static double waited_part(const Model *c, int k)
 {
-    const Stage *s   = stage_at(c, k);
-    const Box   *box = &tiles_box(&c->tiles, c->read_level[k], k)->middle;
-    double       run = (double)s->bytes;
-    bool         all = true;
-    if (is_fetched(c, k))
+    const GraphNode *s   = node_at(c, k);
+    const Box       *box = &tiles_box(&c->tiles, c->read_level[k], k)->middle;
+    double           run = (double)s->bytes;
+    bool             all = true;
+    if (is_prefetched(c, k))
         return 0;
     for (int d = 0; d < s->rank && all; d++) {
         run *= (double)(box->max[d] - box->min[d] + 1);
@@ -375,10 +375,10 @@ static Traffic traffic_beyond(const Model *c, double size)
         j++;
     if (j == 0)
         return t;
-    for (int k = 0; k < c->tiles.stage_count; k++) {
+    for (int k = 0; k < c->tiles.node_count; k++) {
         const int    level = c->read_level[k] < j - 1 ? c->read_level[k] : j - 1;
-        const double bytes = (double)stage_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
-        const bool   large = is_inside(c, k) && (double)c->stages[k].held > size;
+        const double bytes = (double)node_at(c, k)->bytes, by_tiles = tiles_box(&c->tiles, level, k)->points;
+        const bool   large = is_inside(c, k) && (double)c->nodes[k].held > size;
         if (is_outside(c, k) || large) {
             const double by_rows = fetched_by_rows(c, k, 0), again = fetched_by_rows(c, k, size),
                          least = again > by_tiles ? again : by_tiles;
@@ -386,27 +386,27 @@ static Traffic traffic_beyond(const Model *c, double size)
             t.read += read;
             t.waited += read * waited_part(c, k);
             t.alone += c->streams[k] > MOST_STREAMS ? read : 0;
-            t.ahead += is_fetched(c, k) ? read : 0;
+            t.ahead += is_prefetched(c, k) ? read : 0;
         }
         if (is_head(c, k) || large)
-            t.written += c->stages[k].points * bytes;
+            t.written += c->nodes[k].points * bytes;
     }
     return t;
 }
 
 /* ---- Time ------------------------------------------------------------------------------- */
 
-/* The instructions of all stages together. A point that is computed in whole vectors counts there as often as it is
+/* The instructions of all nodes together. A point that is computed in whole vectors counts there as often as it is
  * computed. */
 static KernelCost instructions(Model *c)
 {
     KernelCost all = { 0 };
-    for (int k = 0; k < c->tiles.stage_count; k++) {
+    for (int k = 0; k < c->tiles.node_count; k++) {
         if (!is_head(c, k) && !is_inside(c, k))
             continue;
         const bool       tails = is_inside(c, k) && choice_at(c, k)->where == WHERE_INSIDE;
         const KernelCost one   = c->kernels[k] =
-            kernel_cost(&c->tiles, k, c->stages[k].points / (tails ? with_tails(c, k) : 1));
+            kernel_cost(&c->tiles, k, c->nodes[k].points / (tails ? with_tails(c, k) : 1));
         all = (KernelCost){
             all.ops + one.ops, all.loads + one.loads, all.stores + one.stores, all.waits + one.waits, 0, false
         };
@@ -419,15 +419,15 @@ static bool is_in_bulk(const Model *c, int k)
 {
     enum { MANY_ROWS = 16 };
     const Box *b = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    return is_inside(c, k) && stage_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
+    return is_inside(c, k) && node_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
 }
 
-/* Rows that are begun, by each stage that is computed: those that are parted at the ends of something, or the
+/* Rows that are begun, by each node that is computed: those that are parted at the ends of something, or the
  * others. */
 static double rows_begun(const Model *c, bool bounded)
 {
     double rows = 0;
-    for (int k = 0; k < c->tiles.stage_count; k++)
+    for (int k = 0; k < c->tiles.node_count; k++)
         rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows * (bounded && is_in_bulk(c, k) ? 0.5 : 1) : 0;
     return rows;
 }
@@ -436,31 +436,32 @@ static double rows_begun(const Model *c, bool bounded)
 static double slides(const Model *c)
 {
     double all = 0;
-    for (int k = 0; k < c->tiles.stage_count; k++)
+    for (int k = 0; k < c->tiles.node_count; k++)
         if (is_inside(c, k) && store_level(c, k) < compute_level(c, k))
             all += c->tiles.tiles[compute_level(c, k)];
     return all;
 }
 
 /* Strips of steps, or of the dimension across a scan. */
-static double special_tasks(const Tiles *t, const Special *form)
+static double pattern_tasks(const Tiles *t, const Pattern *pattern)
 {
-    const Stage *s      = &t->graph->stages[t->group.head];
-    const Work  *update = &s->defs[s->def_count - 1];
-    double       extent = 1;
-    if (form->form == SPECIAL_PARTS && s->func->update_count && s->func->updates[s->func->update_count - 1].rvar_count)
+    const GraphNode *s      = &t->graph->nodes[t->group.head];
+    const Work      *update = &s->defs[s->def_count - 1];
+    double           extent = 1;
+    if (pattern->kind == PATTERN_PRIVATIZE && s->func->update_count &&
+        s->func->updates[s->func->update_count - 1].rvar_count)
         extent = (double)update->extents[0];
-    else if (form->form == SPECIAL_SCAN)
-        extent = (double)(s->box.max[form->across] - s->box.min[form->across] + 1);
-    return form->rows > 0 && extent > (double)form->rows ? extent / (double)form->rows : 1;
+    else if (pattern->kind == PATTERN_SCAN)
+        extent = (double)(s->box.max[pattern->across] - s->box.min[pattern->across] + 1);
+    return pattern->rows > 0 && extent > (double)pattern->rows ? extent / (double)pattern->rows : 1;
 }
 
 static double count_tasks(const Tiles *t)
 {
-    const Special *form  = &t->draft->specials[t->group.head];
+    const Pattern *pattern = &t->draft->patterns[t->group.head];
     double         tasks = 1, outer = 1;
-    if (form->form == SPECIAL_PARTS || form->form == SPECIAL_SCAN)
-        return special_tasks(t, form);
+    if (pattern->kind == PATTERN_PRIVATIZE || pattern->kind == PATTERN_SCAN)
+        return pattern_tasks(t, pattern);
     for (int i = 0; i < t->group.loop_count; i++) {
         tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
         outer = t->tiles[i + 1];
@@ -479,7 +480,7 @@ static double cache_time(const Traffic *t, double rate)
     return (t->read + t->written) / 2 / rate;
 }
 
-/* What was fetched ahead came while the rest of what is read was. */
+/* What was prefetched ahead came while the rest of what is read was. */
 static double hidden_time(const double *term, double ahead)
 {
     const double rest = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3];
@@ -529,16 +530,16 @@ static int tile_level(const Tiles *t)
 static void find_totals(const Model *c, GroupCost *out)
 {
     double needed = 0, again = 0;
-    for (int k = 0; k < c->tiles.stage_count; k++) {
-        const double bytes = (double)stage_at(c, k)->bytes;
+    for (int k = 0; k < c->tiles.node_count; k++) {
+        const double bytes = (double)node_at(c, k)->bytes;
         if (is_outside(c, k)) {
             out->live_in += tiles_box(&c->tiles, 0, k)->points * bytes;
         } else if (is_head(c, k)) {
-            out->live_out += c->stages[k].points * bytes;
+            out->live_out += c->nodes[k].points * bytes;
         }
         if (is_head(c, k) || is_inside(c, k)) {
-            needed += c->stages[k].needed;
-            again += c->stages[k].points > c->stages[k].needed ? c->stages[k].points - c->stages[k].needed : 0;
+            needed += c->nodes[k].needed;
+            again += c->nodes[k].points > c->nodes[k].needed ? c->nodes[k].points - c->nodes[k].needed : 0;
         }
     }
     out->redundant = needed > 0 ? again / needed : 0;
@@ -546,20 +547,20 @@ static void find_totals(const Model *c, GroupCost *out)
     out->tasks     = count_tasks(&c->tiles);
 }
 
-static void model_group(const Draft *d, int group, const Machine *m, bool quick, StageCost *stages, GroupCost *out)
+static void model_group(const Draft *d, int group, const Machine *m, bool quick, NodeCost *nodes, GroupCost *out)
 {
     Arena scratch;
     Model c = { .m = m };
     *out    = (GroupCost){ 0 };
     scratch_begin(&scratch, d->graph->pipeline->cx);
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
-    context_spend(scratch.cx, STEPS_PER_STAGE * (uint64_t)c.tiles.stage_count);
-    c.stages     = ARENA_ARRAY(&scratch, StageCost, (size_t)c.tiles.stage_count);
-    c.kernels    = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.stage_count);
-    c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.stage_count);
-    c.at_once    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
-    c.streams    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.stage_count);
-    count_stages(&c);
+    context_spend(scratch.cx, STEPS_PER_NODE * (uint64_t)c.tiles.node_count);
+    c.nodes      = ARENA_ARRAY(&scratch, NodeCost, (size_t)c.tiles.node_count);
+    c.kernels    = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.node_count);
+    c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.node_count);
+    c.at_once    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.node_count);
+    c.streams    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.node_count);
+    count_nodes(&c);
     find_at_once(&c);
     find_read_levels(&c);
     find_streams(&c);
@@ -567,15 +568,15 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     c.threads = out->tasks < m->cores ? out->tasks : m->cores;
     c.threads = c.threads < 1 ? 1 : c.threads;
     find_terms(&c, out);
-    for (int k = 0; stages && k < c.tiles.stage_count; k++)
+    for (int k = 0; nodes && k < c.tiles.node_count; k++)
         if (!is_outside(&c, k))
-            stages[c.tiles.stages[k]] = c.stages[k];
+            nodes[c.tiles.nodes[k]] = c.nodes[k];
     scratch_end(&scratch);
 }
 
-void cost_group(const Draft *d, int group, const Machine *m, StageCost *stages, GroupCost *out)
+void cost_group(const Draft *d, int group, const Machine *m, NodeCost *nodes, GroupCost *out)
 {
-    model_group(d, group, m, false, stages, out);
+    model_group(d, group, m, false, nodes, out);
 }
 
 double cost_group_quick(const Draft *d, int group, const Machine *m)

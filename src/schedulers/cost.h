@@ -23,15 +23,15 @@ typedef enum CostTerm {
 extern const char *const cost_term_names[TERM_COUNT];
 
 enum {
-    STEPS_PER_STAGE = 8
-}; /* of the context's quota, for a stage of a group that is predicted: a step takes about 100 ns */
+    STEPS_PER_NODE = 8
+}; /* of the context's quota, for a node of a group that is predicted: a step takes about 100 ns */
 enum { SLIDE_ROWS = 8 }; /* finding out what a window lacks takes as long as beginning so many rows */
 
-typedef struct StageCost {
+typedef struct NodeCost {
     double  points; /* computed in all, those of the pure definition */
     double  needed; /* of them, each once */
     int64_t held;   /* bytes of its storage at a time, per thread where it is inside a parallel loop */
-} StageCost;
+} NodeCost;
 
 typedef struct GroupCost {
     double  live_in, live_out; /* bytes read from and written to other groups, inputs and outputs, over the run */
@@ -42,7 +42,7 @@ typedef struct GroupCost {
     double  ns;                /* predicted */
 } GroupCost;
 
-void cost_group(const Draft *d, int group, const Machine *m, StageCost *stages /* per stage; may be NULL */,
+void cost_group(const Draft *d, int group, const Machine *m, NodeCost *nodes /* per node; may be NULL */,
                 GroupCost *out);
 /* The time as if all tiles were like the one in the middle: many times faster, for searches. */
 double cost_group_quick(const Draft *d, int group, const Machine *m);

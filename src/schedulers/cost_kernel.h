@@ -1,4 +1,4 @@
-/* The inner loops of a stage that is computed: the instructions that they take. What only the cost model's files
+/* The inner loops of a node that is computed: the instructions that they take. What only the cost model's files
  * share. */
 #ifndef KILN_SCHEDULERS_COST_KERNEL_H
 #define KILN_SCHEDULERS_COST_KERNEL_H
@@ -16,7 +16,7 @@ typedef struct KernelCost {
     bool   bounded; /* its formulas, with what is inlined, speak of the ends of something: each row is parted there */
 } KernelCost;
 
-/* Of stage k, of which so many points of the pure definition are computed. */
+/* Of node k, of which so many points of the pure definition are computed. */
 KernelCost kernel_cost(const Tiles *t, int k, double points);
 
 #endif

@@ -1,7 +1,7 @@
 /* The boxes of a group at every level of its loops.
  *
  * Takes   a group of a draft: a head with loops, members, and what they read.
- * Gives   per level and stage the box that a tile in the middle needs, and the number of points and of rows of the
+ * Gives   per level and node the box that a tile in the middle needs, and the number of points and of rows of the
  *         boxes of all tiles together.
  * How     A tile of level i is a product of ranges, one per dimension of the head, and a dimension of a member mostly
  *         depends on one of them. So the sum over all tiles of the product of extents is computed as the product over
@@ -27,13 +27,13 @@ static int64_t extent_of(const Box *b, int d)
 /* ---- Loops ------------------------------------------------------------------------------ */
 
 /* What the compiler does where nothing is said: rows in parallel, vectors along x. */
-static void default_loops(const Stage *head, const Machine *m, Group *g)
+static void default_loops(const GraphNode *head, const Machine *m, Group *g)
 {
     for (int d = head->rank - 1; d > 0; d--)
         g->loops[g->loop_count++] =
             (GroupLoop){ .dim      = d,
                          .step     = 1,
-                         .parallel = d == head->rank - 1 && head->kind != STAGE_SCAN && head->kind != STAGE_SCATTER };
+                         .parallel = d == head->rank - 1 && head->kind != NODE_SCAN && head->kind != NODE_SCATTER };
     if (head->rank > 0) {
         const int lanes           = m->vector_bits / (head->wide > 0 ? head->wide : 8);
         g->loops[g->loop_count++] = (GroupLoop){ .dim = 0, .step = lanes > 0 ? lanes : 1, .vector = true };
@@ -43,7 +43,7 @@ static void default_loops(const Stage *head, const Machine *m, Group *g)
 /* The extent of a tile of a level along a dimension of the head: the step of the last loop over it that is fixed. */
 static int64_t tile_extent(const Tiles *t, int level, int d)
 {
-    int64_t extent = extent_of(&t->graph->stages[t->group.head].box, d);
+    int64_t extent = extent_of(&t->graph->nodes[t->group.head].box, d);
     for (int i = 0; i < level; i++)
         if (t->group.loops[i].dim == d && t->group.loops[i].step < extent)
             extent = t->group.loops[i].step;
@@ -52,7 +52,7 @@ static int64_t tile_extent(const Tiles *t, int level, int d)
 
 static int64_t tiles_along(const Tiles *t, int level, int d)
 {
-    const int64_t whole = extent_of(&t->graph->stages[t->group.head].box, d), tile = tile_extent(t, level, d);
+    const int64_t whole = extent_of(&t->graph->nodes[t->group.head].box, d), tile = tile_extent(t, level, d);
     return (whole + tile - 1) / tile;
 }
 
@@ -60,19 +60,19 @@ static int64_t tiles_along(const Tiles *t, int level, int d)
  * outer one have a few more tiles than this says.) */
 static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
 {
-    const Box    *whole = &t->graph->stages[t->group.head].box;
+    const Box    *whole = &t->graph->nodes[t->group.head].box;
     const int64_t tile  = tile_extent(t, level, d);
     head->min[d]        = whole->min[d] + at * tile;
     head->max[d]        = head->min[d] + tile - 1 < whole->max[d] ? head->min[d] + tile - 1 : whole->max[d];
 }
 
-/* ---- Stages ----------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------- */
 
-/* Is a stage that the group reads of it? What is inlined is of every group that reads it. */
-static bool joins(const Tiles *t, int stage)
+/* Is a node that the group reads of it? What is inlined is of every group that reads it. */
+static bool joins(const Tiles *t, int node)
 {
-    const Choice *c = &t->draft->choices[stage];
-    if (t->graph->stages[stage].kind == STAGE_INPUT || c->where == WHERE_ROOT)
+    const Choice *c = &t->draft->choices[node];
+    if (t->graph->nodes[node].kind == NODE_INPUT || c->where == WHERE_ROOT)
         return false;
     return c->where == WHERE_INLINE || c->group == t->index;
 }
@@ -83,25 +83,25 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* From the head to what it reads, and so on through the group. */
-static void find_stages(Tiles *t)
+static void find_nodes(Tiles *t)
 {
     const Graph *g          = t->graph;
-    const size_t n          = (size_t)g->stage_count;
+    const size_t n          = (size_t)g->node_count;
     t->given                = ARENA_ARRAY(t->arena, bool, n);
     t->member               = ARENA_ARRAY(t->arena, bool, n);
     t->joined               = ARENA_ARRAY(t->arena, bool, n);
     t->inner                = ARENA_ARRAY(t->arena, int, n);
-    t->stages               = ARENA_ARRAY(t->arena, int, n);
+    t->nodes                = ARENA_ARRAY(t->arena, int, n);
     t->given[t->group.head] = t->joined[t->group.head] = t->member[t->group.head] = true;
-    t->inner[t->inner_count++] = t->stages[t->stage_count++] = t->group.head;
+    t->inner[t->inner_count++] = t->nodes[t->node_count++] = t->group.head;
     for (int i = 0; i < t->inner_count; i++) {
-        const Stage *s = &g->stages[t->inner[i]];
+        const GraphNode *s = &g->nodes[t->inner[i]];
         for (int k = 0; k < s->in_count; k++) {
             const int p = s->in[k]->producer;
             if (t->member[p])
                 continue;
-            t->member[p]                = true;
-            t->stages[t->stage_count++] = p;
+            t->member[p]              = true;
+            t->nodes[t->node_count++] = p;
             if (joins(t, p)) {
                 t->joined[p]               = true;
                 t->inner[t->inner_count++] = p;
@@ -109,15 +109,15 @@ static void find_stages(Tiles *t)
         }
     }
     qsort(t->inner, (size_t)t->inner_count, sizeof *t->inner, compare_numbers);
-    qsort(t->stages, (size_t)t->stage_count, sizeof *t->stages, compare_numbers);
+    qsort(t->nodes, (size_t)t->node_count, sizeof *t->nodes, compare_numbers);
 }
 
-int tiles_find(const Tiles *t, int stage)
+int tiles_find(const Tiles *t, int node)
 {
-    int lo = 0, hi = t->stage_count - 1;
+    int lo = 0, hi = t->node_count - 1;
     while (lo < hi) {
         const int mid = (lo + hi) / 2;
-        if (t->stages[mid] < stage)
+        if (t->nodes[mid] < node)
             lo = mid + 1;
         else
             hi = mid;
@@ -125,25 +125,25 @@ int tiles_find(const Tiles *t, int stage)
     return lo;
 }
 
-Part tiles_part(const Tiles *t, int k)
+Role tiles_role(const Tiles *t, int k)
 {
-    const int stage = t->stages[k];
-    if (!t->joined[stage])
-        return PART_OUTSIDE;
-    return stage == t->group.head                           ? PART_HEAD
-           : t->draft->choices[stage].where == WHERE_INLINE ? PART_INLINED
-                                                            : PART_INSIDE;
+    const int node = t->nodes[k];
+    if (!t->joined[node])
+        return ROLE_OUTSIDE;
+    return node == t->group.head                           ? ROLE_HEAD
+           : t->draft->choices[node].where == WHERE_INLINE ? ROLE_INLINED
+                                                           : ROLE_INSIDE;
 }
 
 static int level_of(const Tiles *t, int k, bool store)
 {
-    const int     stage = t->stages[k];
-    const Choice *c     = &t->draft->choices[stage];
+    const int     node  = t->nodes[k];
+    const Choice *c     = &t->draft->choices[node];
     int           level = t->level_count - 1;
     if (c->where == WHERE_INSIDE)
-        level = (c->at                                                        ? draft_head_level(t->draft, stage)
-                 : store || t->draft->graph->stages[stage].kind == STAGE_SCAN ? c->store
-                                                                              : c->compute) +
+        level = (c->at                                                     ? draft_head_level(t->draft, node)
+                 : store || t->draft->graph->nodes[node].kind == NODE_SCAN ? c->store
+                                                                           : c->compute) +
                 1;
     return level < t->level_count ? level : t->level_count - 1;
 }
@@ -174,13 +174,13 @@ static int64_t sample(int64_t count, int i, double *weight)
 
 static void regions_of(const Tiles *t, const Box *head, Box *boxes)
 {
-    for (int k = 0; k < t->stage_count; k++)
-        boxes[t->stages[k]].max[0] = boxes[t->stages[k]].min[0] - 1;
+    for (int k = 0; k < t->node_count; k++)
+        boxes[t->nodes[k]].max[0] = boxes[t->nodes[k]].min[0] - 1;
     boxes[t->group.head] = *head;
     graph_regions_among(t->graph, t->inner, t->inner_count, t->given, t->member, boxes);
-    for (int k = 0; k < t->stage_count; k++) {
-        const Stage *s = &t->graph->stages[t->stages[k]];
-        Box         *b = &boxes[t->stages[k]];
+    for (int k = 0; k < t->node_count; k++) {
+        const GraphNode *s = &t->graph->nodes[t->nodes[k]];
+        Box             *b = &boxes[t->nodes[k]];
         for (int d = 0; d < s->rank; d++) {
             b->min[d] = b->min[d] > s->box.min[d] ? b->min[d] : s->box.min[d];
             b->max[d] = b->max[d] < s->box.max[d] ? b->max[d] : s->box.max[d];
@@ -197,22 +197,22 @@ static void note_most(LevelBox *b, int e, int64_t extent)
 static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
     const int64_t count       = tiles_along(t, level, d);
-    double(*sum)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *sum);
+    double(*sum)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->node_count, sizeof *sum);
     if (count == 1)
         return;
     for (int i = 0; i < (count < FEW ? count : FEW); i++) {
         double weight;
-        Box    head = t->boxes[level * t->stage_count + tiles_find(t, t->group.head)].middle;
+        Box    head = t->boxes[level * t->node_count + tiles_find(t, t->group.head)].middle;
         set_tile(t, level, d, sample(count, i, &weight), &head);
         regions_of(t, &head, boxes);
-        for (int k = 0; k < t->stage_count; k++)
-            for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
-                sum[k][e] += weight * (double)extent_of(&boxes[t->stages[k]], e);
-                note_most(&t->boxes[level * t->stage_count + k], e, extent_of(&boxes[t->stages[k]], e));
+        for (int k = 0; k < t->node_count; k++)
+            for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
+                sum[k][e] += weight * (double)extent_of(&boxes[t->nodes[k]], e);
+                note_most(&t->boxes[level * t->node_count + k], e, extent_of(&boxes[t->nodes[k]], e));
             }
     }
-    for (int k = 0; k < t->stage_count; k++)
-        for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
+    for (int k = 0; k < t->node_count; k++)
+        for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
             const double at_middle = (double)extent_of(&middle[k], e);
             mean[k][e] *= at_middle > 0 ? sum[k][e] / (double)count / at_middle : 1;
         }
@@ -220,9 +220,9 @@ static void add_dimension(const Tiles *t, int level, int d, const Box *middle, B
 
 static void make_level(Tiles *t, int level, Box *boxes)
 {
-    const Stage *head   = &t->graph->stages[t->group.head];
-    Box         *middle = ARENA_ARRAY(t->arena, Box, (size_t)t->stage_count), tile = head->box;
-    double(*mean)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->stage_count, sizeof *mean);
+    const GraphNode *head   = &t->graph->nodes[t->group.head];
+    Box             *middle = ARENA_ARRAY(t->arena, Box, (size_t)t->node_count), tile = head->box;
+    double(*mean)[KN_MAX_RANK] = arena_array(t->arena, (size_t)t->node_count, sizeof *mean);
     t->tiles[level]            = 1;
     for (int d = 0; d < head->rank; d++) {
         const int64_t count = tiles_along(t, level, d);
@@ -230,11 +230,11 @@ static void make_level(Tiles *t, int level, Box *boxes)
         set_tile(t, level, d, count / 2 < count - 1 || count == 1 ? count / 2 : 0, &tile);
     }
     regions_of(t, &tile, boxes);
-    for (int k = 0; k < t->stage_count; k++) {
-        middle[k] = t->boxes[level * t->stage_count + k].middle = boxes[t->stages[k]];
+    for (int k = 0; k < t->node_count; k++) {
+        middle[k] = t->boxes[level * t->node_count + k].middle = boxes[t->nodes[k]];
         for (int e = 0; e < KN_MAX_RANK; e++) {
-            mean[k][e]                                   = 1;
-            t->boxes[level * t->stage_count + k].most[e] = extent_of(&middle[k], e);
+            mean[k][e]                                  = 1;
+            t->boxes[level * t->node_count + k].most[e] = extent_of(&middle[k], e);
         }
     }
     double all = t->tiles[level];
@@ -244,10 +244,10 @@ static void make_level(Tiles *t, int level, Box *boxes)
         else
             add_dimension(t, level, d, middle, boxes, mean);
     }
-    for (int k = 0; k < t->stage_count; k++) {
-        LevelBox *b = &t->boxes[level * t->stage_count + k];
-        b->points = b->rows = box_points(&middle[k], t->graph->stages[t->stages[k]].rank) ? all : 0;
-        for (int e = 0; e < t->graph->stages[t->stages[k]].rank; e++) {
+    for (int k = 0; k < t->node_count; k++) {
+        LevelBox *b = &t->boxes[level * t->node_count + k];
+        b->points = b->rows = box_points(&middle[k], t->graph->nodes[t->nodes[k]].rank) ? all : 0;
+        for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
             const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
             b->points *= extent;
             b->rows *= e > 0 ? extent : 1;
@@ -261,11 +261,11 @@ void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quic
         .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .quick = quick, .arena = arena
     };
     if (t->group.loop_count == 0)
-        default_loops(&d->graph->stages[t->group.head], m, &t->group);
+        default_loops(&d->graph->nodes[t->group.head], m, &t->group);
     t->level_count = 1 + t->group.loop_count;
-    find_stages(t);
-    t->boxes   = ARENA_ARRAY(arena, LevelBox, (size_t)(t->level_count * t->stage_count));
-    Box *boxes = ARENA_ARRAY(arena, Box, (size_t)d->graph->stage_count);
+    find_nodes(t);
+    t->boxes   = ARENA_ARRAY(arena, LevelBox, (size_t)(t->level_count * t->node_count));
+    Box *boxes = ARENA_ARRAY(arena, Box, (size_t)d->graph->node_count);
     for (int level = 0; level < t->level_count; level++)
         make_level(t, level, boxes);
 }

@@ -7,7 +7,7 @@
 /* Level 0 is the whole; level i is one iteration of loop i-1, with all loops outside it fixed. */
 enum { MOST_LEVELS_OF_GROUP = MOST_GROUP_LOOPS + 1 };
 
-/* What one tile of a level, in the middle, needs of a stage; and the sums over all tiles of that level. */
+/* What one tile of a level, in the middle, needs of a node; and the sums over all tiles of that level. */
 typedef struct LevelBox {
     Box     middle;
     double  points;            /* of the boxes of all tiles */
@@ -23,22 +23,22 @@ typedef struct Tiles {
     bool      quick;
     int       level_count;                 /* 1 + loops */
     double    tiles[MOST_LEVELS_OF_GROUP]; /* of each level */
-    int       stage_count;                 /* of the group and what it reads: */
-    int      *stages;                      /* ascending */
+    int       node_count;                  /* of the group and what it reads: */
+    int      *nodes;                       /* ascending */
     int       inner_count, *inner;         /* those of the group */
-    bool     *given, *member, *joined;     /* by stage of the graph: the head; all of these; those of the group */
-    LevelBox *boxes;                       /* [level * stage_count + k] */
+    bool     *given, *member, *joined;     /* by node of the graph: the head; all of these; those of the group */
+    LevelBox *boxes;                       /* [level * node_count + k] */
     Arena    *arena;
 } Tiles;
 
 /* All boxes of a group. Memory is `arena`'s. Quick: as if all tiles were like the one in the middle. */
 void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quick, Arena *arena);
-/* The k of a stage of the graph. */
-int tiles_find(const Tiles *t, int stage);
+/* The k of a node of the graph. */
+int tiles_find(const Tiles *t, int node);
 
-/* What stage k is to the group: its head, computed inside its loops, inlined, or read from other groups or an input. */
-typedef enum Part { PART_HEAD, PART_INSIDE, PART_INLINED, PART_OUTSIDE } Part;
-Part tiles_part(const Tiles *t, int k);
+/* What node k is to the group: its head, computed inside its loops, inlined, or read from other groups or an input. */
+typedef enum Role { ROLE_HEAD, ROLE_INSIDE, ROLE_INLINED, ROLE_OUTSIDE } Role;
+Role tiles_role(const Tiles *t, int k);
 /* The levels where a member is computed and stored. What is left to the compiler is beside its reader's innermost
  * loop. */
 int tiles_compute_level(const Tiles *t, int k);
@@ -46,7 +46,7 @@ int tiles_store_level(const Tiles *t, int k);
 
 static inline const LevelBox *tiles_box(const Tiles *t, int level, int k)
 {
-    return &t->boxes[level * t->stage_count + k];
+    return &t->boxes[level * t->node_count + k];
 }
 
 #endif

@@ -4,101 +4,100 @@
  *         nothing), so that groups are of what is left; then the groups (group.h: Algorithms 1 and 5 with the repair),
  *         whose cost is that of their best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are then done
  *         thoroughly.
- * Slices  A second draft has each set of stages that share slices (slices.h) as one group from the beginning; of the
- *         two the one with the least predicted time is taken.
- * Beyond  Reductions may be grouped. Whether a stage may be in a group is the draft's to say, so that what is costed is
- *         what will be run. The cost is the common model's time.
+ * SliceGroup  A second draft has each set of nodes that share slices (slice_groups.h) as one group from the beginning;
+ * of the two the one with the least predicted time is taken. Beyond  Reductions may be grouped. Whether a node may be
+ * in a group is the draft's to say, so that what is costed is what will be run. The cost is the common model's time.
  * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the
  *         dynamic program, or the cost. */
 #include "schedulers/group.h"
-#include "schedulers/slices.h"
+#include "schedulers/slice_groups.h"
 #include "schedulers/tile.h"
-#include "schedulers/together.h"
+#include "schedulers/shared_loops.h"
 
 #include <math.h>
 
-enum { STATES = 400, STAGES_PER_SECOND = 200000 };
+enum { STATES = 400, NODES_PER_SECOND = 200000 };
 static const double far_more = 1.2;
 
 typedef struct Dp {
-    const Graph   *g;
-    Draft          d;
-    TileSpace      tiles;
-    int           *stage_of; /* of a node of the grouping */
-    int           *node_of;  /* of a stage; -1: it is inlined, or an input */
-    int           *stages;   /* room for a group's */
-    int            group;    /* a spare one, for what is being asked about */
-    double        *alone;    /* by node: its cost as a group of its own; 0: not asked yet */
-    double         left;     /* stages to look at */
-    const Slices **slices;   /* by stage: those that it is the head of; NULL: it is of none, or a member */
-    bool          *sliced;   /* by stage: it is a member of slices, and not the head */
+    const Graph       *g;
+    Draft              d;
+    TileSpace          tiles;
+    int               *node_of; /* of a unit of the grouping */
+    int               *unit_of; /* of a node; -1: it is inlined, or an input */
+    int               *nodes;   /* room for a group's */
+    int                group;   /* a spare one, for what is being asked about */
+    double            *alone;   /* by unit: its cost as a group of its own; 0: not asked yet */
+    double             left;    /* nodes to look at */
+    const SliceGroup **slices;  /* by node: those that it is the head of; NULL: it is of none, or a member */
+    bool              *sliced;  /* by node: it is a member of slices, and not the head */
 } Dp;
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
 
-static void make_node(Draft *d, int s)
+static void make_unit(Draft *d, int s)
 {
     d->groups[d->group_count] = (Group){ .head = s };
     d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
 }
 
 /* What the plain draft inlines stays so, unless nothing is to be. A sum at the points of its one reader is written out
- * if it is short; any other is a stage like others, for the search to place. */
+ * if it is short; any other is a node like others, for the search to place. */
 static void choose_inlined(Draft *d, const SchedulerOptions *options)
 {
-    for (int s = 0; s < d->graph->stage_count; s++) {
+    for (int s = 0; s < d->graph->node_count; s++) {
         Choice *c = &d->choices[s];
         if (c->where == WHERE_DEFAULT && !options->no_inlining && scheduler_short_sum(d, s))
             c->where = WHERE_INLINE;
         else if (c->where == WHERE_DEFAULT || (c->where == WHERE_INLINE && options->no_inlining))
-            make_node(d, s);
+            make_unit(d, s);
     }
 }
 
-/* A set of slices is one node, its head's. */
-static void keep_together(Dp *dp, const Slices *all)
+/* A set of slices is one unit, its head's. */
+static void keep_together(Dp *dp, const SliceGroup *all)
 {
     dp->slices[all->head] = all;
     for (int i = 0; i + 1 < all->count; i++)
-        dp->sliced[all->stages[i]] = true;
+        dp->sliced[all->nodes[i]] = true;
     if (dp->d.choices[all->head].where != WHERE_ROOT)
-        make_node(&dp->d, all->head);
+        make_unit(&dp->d, all->head);
 }
 
-/* The stages that a node stands for, but for those that are inlined, to the end of dp->stages. */
-static int add_stages(Dp *dp, int s, int count)
+/* The nodes that a unit stands for, but for those that are inlined, to the end of dp->nodes. */
+static int add_nodes(Dp *dp, int s, int count)
 {
-    const Slices *all = dp->slices[s];
+    const SliceGroup *all = dp->slices[s];
     for (int i = 0; all && i + 1 < all->count; i++)
-        if (dp->d.choices[all->stages[i]].where == WHERE_ROOT)
-            dp->stages[count++] = all->stages[i];
-    dp->stages[count++] = s;
+        if (dp->d.choices[all->nodes[i]].where == WHERE_ROOT)
+            dp->nodes[count++] = all->nodes[i];
+    dp->nodes[count++] = s;
     return count;
 }
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
-/* What may be spent is counted in stages looked at, so that the same pipeline always gets the same schedule. From a
- * group that costs far more than its stages apart nothing good grows. (Single stages are asked about first.) */
-static double group_cost(void *user, const int *nodes, int count, bool *hopeless)
+/* What may be spent is counted in nodes looked at, so that the same pipeline always gets the same schedule. From a
+ * group that costs far more than its nodes apart nothing good grows. (Single nodes are asked about first.) */
+static double group_cost(void *user, const int *units, int count, bool *hopeless)
 {
-    Dp    *dp     = user;
-    double apart  = 0;
-    int    stages = 0;
+    Dp    *dp    = user;
+    double apart = 0;
+    int    nodes = 0;
     for (int i = 0; i < count; i++) {
-        stages = add_stages(dp, dp->stage_of[nodes[i]], stages);
-        apart += dp->alone[nodes[i]];
+        nodes = add_nodes(dp, dp->node_of[units[i]], nodes);
+        apart += dp->alone[units[i]];
     }
-    dp->left -= stages;
+    dp->left -= nodes;
     if (dp->left < 0 && count > 1) {
         *hopeless = true;
         return INFINITY;
     }
-    const double cost = tile_group(&dp->tiles, dp->stages, stages, dp->group,
-                                   dp->slices[dp->stages[stages - 1]] ? TILE_SLICES : TILE_QUICK, hopeless);
-    tile_apart(&dp->tiles, dp->stages, stages);
+    const double cost = tile_group(&dp->tiles, dp->nodes, nodes, dp->group,
+                                   dp->slices[dp->nodes[nodes - 1]] ? TILE_SLICES : TILE_QUICK, hopeless);
+    tile_ungroup(&dp->tiles, dp->nodes, nodes);
     if (count == 1)
-        dp->alone[nodes[0]] = cost;
+        dp->alone[units[0]] = cost;
     else
         *hopeless |= cost != INFINITY && cost > far_more * apart && !dp->tiles.options.plain_cost;
     return cost;
@@ -106,18 +105,18 @@ static double group_cost(void *user, const int *nodes, int count, bool *hopeless
 
 /* ---- The graph of what is not inlined ---------------------------------------------------- */
 
-/* Edges to the readers of s, and to those of what is inlined; seen[] says by which node each inlined stage was last
+/* Edges to the readers of s, and to those of what is inlined; seen[] says by which unit each inlined node was last
  * met. */
-static void add_readers(const Dp *dp, GroupGraph *gg, int node, int s, int *seen)
+static void add_readers(const Dp *dp, GroupGraph *gg, int unit, int s, int *seen)
 {
-    const Stage *st = &dp->g->stages[s];
-    for (int k = 0; k < st->out_count; k++) {
-        const int reader = st->out[k]->consumer;
-        if (dp->node_of[reader] >= 0) {
-            group_graph_edge(gg, node, dp->node_of[reader]);
-        } else if (seen[reader] != node + 1) {
-            seen[reader] = node + 1;
-            add_readers(dp, gg, node, reader, seen);
+    const GraphNode *node = &dp->g->nodes[s];
+    for (int k = 0; k < node->out_count; k++) {
+        const int reader = node->out[k]->consumer;
+        if (dp->unit_of[reader] >= 0) {
+            group_graph_edge(gg, unit, dp->unit_of[reader]);
+        } else if (seen[reader] != unit + 1) {
+            seen[reader] = unit + 1;
+            add_readers(dp, gg, unit, reader, seen);
         }
     }
 }
@@ -125,19 +124,19 @@ static void add_readers(const Dp *dp, GroupGraph *gg, int node, int s, int *seen
 static GroupGraph make_graph(Dp *dp, Arena *arena)
 {
     int count = 0;
-    for (int s = 0; s < dp->g->stage_count; s++) {
-        dp->node_of[s] =
-            dp->g->stages[s].kind != STAGE_INPUT && dp->d.choices[s].where == WHERE_ROOT && !dp->sliced[s] ? count : -1;
-        if (dp->node_of[s] >= 0)
-            dp->stage_of[count++] = s;
+    for (int s = 0; s < dp->g->node_count; s++) {
+        dp->unit_of[s] =
+            dp->g->nodes[s].kind != NODE_INPUT && dp->d.choices[s].where == WHERE_ROOT && !dp->sliced[s] ? count : -1;
+        if (dp->unit_of[s] >= 0)
+            dp->node_of[count++] = s;
     }
     GroupGraph gg   = group_graph_new(arena, count);
-    int       *seen = ARENA_ARRAY(arena, int, (size_t)dp->g->stage_count);
+    int       *seen = ARENA_ARRAY(arena, int, (size_t)dp->g->node_count);
     for (int i = 0; i < count; i++) {
-        gg.alone[i] = dp->slices[dp->stage_of[i]] != NULL;
-        add_readers(dp, &gg, i, dp->stage_of[i], seen);
+        gg.alone[i] = dp->slices[dp->node_of[i]] != NULL;
+        add_readers(dp, &gg, i, dp->node_of[i], seen);
     }
-    group_graph_finish(&gg);
+    group_graph_close(&gg);
     return gg;
 }
 
@@ -148,21 +147,21 @@ static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int 
 {
     int count = 0;
     for (int i = 0; i < gg->count; i++)
-        if (found->of_stage[i] == k)
-            count = add_stages(dp, dp->stage_of[i], count);
-    tile_group(&dp->tiles, dp->stages, count, k, dp->slices[dp->stages[count - 1]] ? TILE_SLICES : TILE_THOROUGH, NULL);
+        if (found->of_node[i] == k)
+            count = add_nodes(dp, dp->node_of[i], count);
+    tile_group(&dp->tiles, dp->nodes, count, k, dp->slices[dp->nodes[count - 1]] ? TILE_SLICES : TILE_THOROUGH, NULL);
 }
 
 /* ---- Groups that are best inlined ------------------------------------------------------------ */
 
-/* The predicted time of all groups that read a stage, by themselves or through what is inlined; each once: those with
+/* The predicted time of all groups that read a node, by themselves or through what is inlined; each once: those with
  * seen[] = mark are done. */
 static double readers_cost(const Dp *dp, int s, int *seen, int mark)
 {
-    const Stage *st = &dp->g->stages[s];
-    double       ns = 0;
-    for (int k = 0; k < st->out_count; k++) {
-        const int     reader = st->out[k]->consumer;
+    const GraphNode *node = &dp->g->nodes[s];
+    double           ns   = 0;
+    for (int k = 0; k < node->out_count; k++) {
+        const int     reader = node->out[k]->consumer;
         const Choice *c      = &dp->d.choices[reader];
         if (c->where == WHERE_INLINE) {
             ns += readers_cost(dp, reader, seen, mark);
@@ -174,17 +173,17 @@ static double readers_cost(const Dp *dp, int s, int *seen, int mark)
     return ns;
 }
 
-/* The stages of a group of the draft, but for those that are inlined; 0: one of them cannot be. */
+/* The nodes of a group of the draft, but for those that are inlined; 0: one of them cannot be. */
 static int list_inlinable(const Dp *dp, int group)
 {
     int count = 0;
-    for (int s = 0; s < dp->g->stage_count; s++) {
+    for (int s = 0; s < dp->g->node_count; s++) {
         const Choice *c = &dp->d.choices[s];
-        if (c->group != group || c->where == WHERE_INLINE || dp->g->stages[s].kind == STAGE_INPUT)
+        if (c->group != group || c->where == WHERE_INLINE || dp->g->nodes[s].kind == NODE_INPUT)
             continue;
-        if (dp->g->stages[s].def_count > 1 || !tile_may_inline(&dp->d, s))
+        if (dp->g->nodes[s].def_count > 1 || !tile_may_inline(&dp->d, s))
             return 0;
-        dp->stages[count++] = s;
+        dp->nodes[count++] = s;
     }
     return count;
 }
@@ -194,34 +193,34 @@ static int list_inlinable(const Dp *dp, int group)
 static void inline_groups(Dp *dp, int group_count, Arena *arena)
 {
     int    *seen = ARENA_ARRAY(arena, int, (size_t)group_count + 1);
-    Choice *had  = ARENA_ARRAY(arena, Choice, (size_t)dp->g->stage_count + 1);
+    Choice *had  = ARENA_ARRAY(arena, Choice, (size_t)dp->g->node_count + 1);
     for (int k = group_count - 1; k >= 0; k--) {
         const int head = dp->d.groups[k].head, count = list_inlinable(dp, k);
         if (!count)
             continue;
         const double before = cost_group_quick(&dp->d, k, dp->tiles.m) + readers_cost(dp, head, seen, 2 * k + 1);
         for (int i = 0; i < count; i++) {
-            had[i]                             = dp->d.choices[dp->stages[i]];
-            dp->d.choices[dp->stages[i]].where = WHERE_INLINE;
+            had[i]                            = dp->d.choices[dp->nodes[i]];
+            dp->d.choices[dp->nodes[i]].where = WHERE_INLINE;
         }
         const bool better = readers_cost(dp, head, seen, 2 * k + 2) < 0.95 * before;
         for (int i = 0; i < count && !better; i++)
-            dp->d.choices[dp->stages[i]] = had[i];
+            dp->d.choices[dp->nodes[i]] = had[i];
     }
 }
 
 /* A draft in which these slices are groups. */
-static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions *options, const Slices *slices,
+static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions *options, const SliceGroup *slices,
                         int slice_count, Arena *arena)
 {
-    const size_t n  = (size_t)g->stage_count + 1;
-    Dp           dp = { .g        = g,
-                        .d        = draft_plain(g, m, arena),
-                        .stage_of = ARENA_ARRAY(arena, int, n),
-                        .node_of  = ARENA_ARRAY(arena, int, n),
-                        .stages   = ARENA_ARRAY(arena, int, n),
-                        .slices   = ARENA_ARRAY(arena, const Slices *, n),
-                        .sliced   = ARENA_ARRAY(arena, bool, n) };
+    const size_t n  = (size_t)g->node_count + 1;
+    Dp           dp = { .g       = g,
+                        .d       = draft_plain(g, m, arena),
+                        .node_of = ARENA_ARRAY(arena, int, n),
+                        .unit_of = ARENA_ARRAY(arena, int, n),
+                        .nodes   = ARENA_ARRAY(arena, int, n),
+                        .slices  = ARENA_ARRAY(arena, const SliceGroup *, n),
+                        .sliced  = ARENA_ARRAY(arena, bool, n) };
     choose_inlined(&dp.d, options);
     for (int i = 0; i < slice_count; i++)
         keep_together(&dp, &slices[i]);
@@ -229,7 +228,7 @@ static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions
     dp.tiles                 = tile_space(&dp.d, m, options, arena);
     dp.group                 = dp.d.group_count;
     dp.alone                 = ARENA_ARRAY(arena, double, n);
-    dp.left                  = options->budget / 2 * STAGES_PER_SECOND;
+    dp.left                  = options->budget / 2 * NODES_PER_SECOND;
     const GroupSearch search = { .cost         = group_cost,
                                  .user         = &dp,
                                  .from_readers = true,
@@ -243,8 +242,8 @@ static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions
     if (!options->no_inlining && !options->plain_cost)
         inline_groups(&dp, found.count, arena);
     dp.d.group_count = found.count;
-    draft_finish(&dp.d, m);
-    draft_settle(&dp.d);
+    draft_choose_micro_kernels(&dp.d, m);
+    draft_legalize(&dp.d);
     if (!options->no_together)
         draft_share_loops(&dp.d, m);
     return dp.d;
@@ -254,10 +253,10 @@ Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *opt
 {
     const Draft plain = draft_with(g, m, options, NULL, 0, arena);
     const Draft begin = draft_plain(g, m, arena);
-    Slices     *found = ARENA_ARRAY(arena, Slices, (size_t)g->stage_count + 1);
+    SliceGroup *found = ARENA_ARRAY(arena, SliceGroup, (size_t)g->node_count + 1);
     const int   count = options->no_slices || options->plain_cost || options->greedy_fusion
                             ? 0
-                            : slices_find(&begin, m->cores, found, arena);
+                            : slice_groups_find(&begin, m->cores, found, arena);
     if (!count)
         return plain;
     const Draft sliced = draft_with(g, m, options, found, count, arena);

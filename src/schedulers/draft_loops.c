@@ -3,7 +3,7 @@
  * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few;
  *         fused are the last two of three and more, each all of its dimension; loops over steps are in their order,
  *         inside those that bound them; only heads are parallel. */
-#include "schedulers/draft_parts.h"
+#include "schedulers/draft_internal.h"
 
 typedef struct Loops {
     GroupLoop      *at;
@@ -47,19 +47,19 @@ static bool may_fuse(const Loops *l, int i)
            neighbour(l, i - 1, -1) < 0;
 }
 
-static void settle_loop(Loops *all, int i)
+static void legalize_loop(Loops *all, int i)
 {
     GroupLoop *l    = &all->at[i];
     const bool last = neighbour(all, i, 1) < 0;
     l->step         = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
-    l->vector = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_LANES * 4 && l->dim < STEP_DIM &&
-                !bounds_steps(all, i);
+    l->vector       = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_DRAFT_LANES * 4 &&
+                l->dim < STEP_DIM && !bounds_steps(all, i);
     if (last && !l->vector)
         l->step = 1;
     l->parallel = l->parallel && !l->vector && all->vector < 0;
     const int64_t extent =
         l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
-    l->unroll = extent > 0 && extent * all->copies <= MOST_COPIES;
+    l->unroll = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
     all->copies *= l->unroll ? extent : 1;
     all->vector = l->vector ? i : all->vector;
     l->fused    = l->fused && may_fuse(all, i);
@@ -77,23 +77,23 @@ static uint32_t dims_of(const GroupLoop *loops, int count, int rank, int steps)
     return dims;
 }
 
-void draft_settle_head(const Draft *d, Group *gr)
+void draft_legalize_head(const Draft *d, Group *gr)
 {
-    const Stage *st   = &d->graph->stages[gr->head];
-    const int    main = draft_main(d, gr->head);
-    if (main == NO_DEF || dims_of(gr->loops, gr->loop_count, st->rank, 0) != (1u << st->rank) - 1) {
+    const GraphNode *node = &d->graph->nodes[gr->head];
+    const int        main = draft_main(d, gr->head);
+    if (main == NO_DEF || dims_of(gr->loops, gr->loop_count, node->rank, 0) != (1u << node->rank) - 1) {
         gr->loop_count = 0;
         return;
     }
     Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, main < 0, -1, 1 };
     for (int i = 0; i < l.count; i++)
-        settle_loop(&l, i);
+        legalize_loop(&l, i);
 }
 
 /* ---- Nests ------------------------------------------------------------------------------ */
 
 /* Where loops over steps are if nothing is said: inside all loops but copies. */
-static int steps_place(const Nest *n)
+static int steps_place(const MemberNest *n)
 {
     int at = n->count;
     while (at > 0 && n->loops[at - 1].unroll)
@@ -101,7 +101,7 @@ static int steps_place(const Nest *n)
     return at;
 }
 
-static void add_steps(Nest *n, int steps)
+static void add_steps(MemberNest *n, int steps)
 {
     const int at = steps_place(n);
     memmove(&n->loops[at + steps], &n->loops[at], sizeof *n->loops * (size_t)(n->count - at));
@@ -111,7 +111,7 @@ static void add_steps(Nest *n, int steps)
 }
 
 /* The loops over steps in the order of the reduction variables, in the places that they have together. */
-static void order_steps(Nest *n)
+static void order_steps(MemberNest *n)
 {
     for (int i = 0; i < n->count; i++)
         for (int k = i + 1; k < n->count; k++)
@@ -122,7 +122,7 @@ static void order_steps(Nest *n)
             }
 }
 
-static int first_step(const Nest *n)
+static int first_step(const MemberNest *n)
 {
     int i = 0;
     while (i < n->count && n->loops[i].dim < STEP_DIM)
@@ -130,20 +130,20 @@ static int first_step(const Nest *n)
     return i;
 }
 
-const Nest *draft_settle_nest(const Draft *d, int s)
+const MemberNest *draft_legalize_nest(const Draft *d, int s)
 {
-    const Stage  *st    = &d->graph->stages[s];
-    const Nest   *asked = d->choices[s].nest;
-    const int     main  = draft_main(d, s);
-    const Update *u     = main < 0 ? NULL : &st->func->updates[main];
-    const int     steps = u ? u->rvar_count : 0;
+    const GraphNode  *node  = &d->graph->nodes[s];
+    const MemberNest *asked = d->choices[s].nest;
+    const int         main  = draft_main(d, s);
+    const Update     *u     = main < 0 ? NULL : &node->func->updates[main];
+    const int         steps = u ? u->rvar_count : 0;
     if (!asked || main == NO_DEF || asked->count < 1 || asked->count > MOST_GROUP_LOOPS || steps > KN_MAX_RANK)
         return NULL;
-    Nest           n    = *asked;
-    const uint32_t free = (1u << st->rank) - 1, all = free | ((1u << steps) - 1) << STEP_DIM;
-    if (dims_of(n.loops, n.count, st->rank, steps) == free && steps && n.count + steps <= MOST_GROUP_LOOPS)
+    MemberNest     n    = *asked;
+    const uint32_t free = (1u << node->rank) - 1, all = free | ((1u << steps) - 1) << STEP_DIM;
+    if (dims_of(n.loops, n.count, node->rank, steps) == free && steps && n.count + steps <= MOST_GROUP_LOOPS)
         add_steps(&n, steps);
-    if (dims_of(n.loops, n.count, st->rank, steps) != all)
+    if (dims_of(n.loops, n.count, node->rank, steps) != all)
         return NULL;
     order_steps(&n);
     Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, !u, -1, 1 };
@@ -152,12 +152,12 @@ const Nest *draft_settle_nest(const Draft *d, int s)
             return NULL;
     for (int i = 0; i < n.count; i++) {
         n.loops[i].parallel = false;
-        settle_loop(&l, i);
+        legalize_loop(&l, i);
     }
     if (!memcmp(&n, asked, sizeof n))
         return asked;
-    Nest *legal = ARENA_NEW(d->graph->arena, Nest);
-    *legal      = n;
+    MemberNest *legal = ARENA_NEW(d->graph->arena, MemberNest);
+    *legal            = n;
     return legal;
 }
 
@@ -173,7 +173,7 @@ int draft_innermost(const GroupLoop *loops, int count)
 
 int draft_innermost_of(const Draft *d, int s)
 {
-    const Nest *n    = d->choices[s].nest;
-    const int   last = draft_innermost(n->loops, n->count), first = first_step(n);
+    const MemberNest *n    = d->choices[s].nest;
+    const int         last = draft_innermost(n->loops, n->count), first = first_step(n);
     return d->facts[s].defs[draft_main(d, s) + 1].bounds_read && first <= last ? first - 1 : last;
 }

@@ -8,10 +8,10 @@
  * loops of a dimension y are named yo and yi, or yo, y1 … yi; a number is put behind where such a name is taken. The
  * lanes of a vector loop are innermost: what is inside the vector loop (the steps of a reduction, copies of rows) is
  * nested between the loop over vectors and its lanes by a second `reorder`. */
-#include "schedulers/defs.h"
+#include "schedulers/def_facts.h"
 #include "schedulers/draft.h"
 #include "schedulers/row_copies.h"
-#include "schedulers/special.h"
+#include "schedulers/pattern.h"
 
 enum { MOST_OVER = 16, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
 
@@ -142,7 +142,7 @@ static bool is_natural(const Names *n)
  * points outside its steps where they may be, but its rows inside long reductions. */
 static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
 {
-    const Func     *f     = p->d->graph->stages[s].func;
+    const Func     *f     = p->d->graph->nodes[s].func;
     const DefFacts *facts = &p->d->facts[s].defs[update + 1];
     Names           n     = nest_begin(p->out, f, update);
     const bool      rows  = (facts->free & 1u) && !(facts->bounding & 1u) && lanes > 1;
@@ -181,7 +181,7 @@ static void end_line(Text *out, size_t before, size_t name)
 /* A line for each update but `done`, if there is anything to say. */
 static void print_updates(const Printer *p, int s, int done, int lanes, bool parallel)
 {
-    const Func *f = p->d->graph->stages[s].func;
+    const Func *f = p->d->graph->nodes[s].func;
     for (int k = 0; k < f->update_count; k++) {
         if (k == done)
             continue;
@@ -195,10 +195,10 @@ static void print_updates(const Printer *p, int s, int done, int lanes, bool par
 
 /* ---- Loops that the draft has -------------------------------------------------------------- */
 
-/* The loops of a stage's main definition: a head's, or a member's nest; and their names, the same wherever they are
+/* The loops of a node's main definition: a head's, or a member's nest; and their names, the same wherever they are
  * asked for. */
 typedef struct Loops {
-    int              stage, count;
+    int              node, count;
     const GroupLoop *at; /* NULL: the default schedule's */
     const char      *names[MOST_GROUP_LOOPS];
 } Loops;
@@ -224,7 +224,7 @@ static Loops loops_of(const Printer *p, int s)
 {
     const Draft  *d = p->d;
     const Choice *c = &d->choices[s];
-    Loops         l = { .stage = s };
+    Loops         l = { .node = s };
     if (c->where == WHERE_INSIDE && c->nest) {
         l.at    = c->nest->loops;
         l.count = c->nest->count;
@@ -232,7 +232,7 @@ static Loops loops_of(const Printer *p, int s)
         l.at    = d->groups[c->group].loops;
         l.count = d->groups[c->group].loop_count;
     }
-    Names n = nest_begin(p->out, d->graph->stages[s].func, l.at ? draft_main(d, s) : -1);
+    Names n = nest_begin(p->out, d->graph->nodes[s].func, l.at ? draft_main(d, s) : -1);
     for (int i = 0; i < l.count; i++) {
         int         count;
         const int   place  = place_in_dim(&l, i, &count);
@@ -257,7 +257,7 @@ int draft_row_level(const GroupLoop *loops, int count)
 const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
 {
     Text        out;
-    const Func *f = d->graph->stages[s].func;
+    const Func *f = d->graph->nodes[s].func;
     text_init(&out, arena);
     const Printer p = { &out, d };
     const Loops   l = loops_of(&p, s);
@@ -275,7 +275,7 @@ static bool has_loop(const Loops *l, int loop, int update)
 
 static bool has_members(const Draft *d, int group)
 {
-    for (int s = 0; s < d->graph->stage_count; s++)
+    for (int s = 0; s < d->graph->node_count; s++)
         if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group)
             return true;
     return false;
@@ -285,9 +285,9 @@ static bool has_members(const Draft *d, int group)
  * is computed for a piece has a width that is known? Where little is computed twice by that. */
 static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
 {
-    const Stage *s = &d->graph->stages[l->stage];
-    if (l->at[loop].dim != 0 || s->def_count > 1 || d->choices[l->stage].where != WHERE_ROOT ||
-        !has_members(d, d->choices[l->stage].group) || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
+    const GraphNode *s = &d->graph->nodes[l->node];
+    if (l->at[loop].dim != 0 || s->def_count > 1 || d->choices[l->node].where != WHERE_ROOT ||
+        !has_members(d, d->choices[l->node].group) || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
         return false;
     const int64_t all = s->box.max[0] - s->box.min[0] + 1, step = l->at[loop].step, over = (step - all % step) % step;
     return all >= step && over * MOST_OVER <= all;
@@ -349,7 +349,7 @@ static void print_fused(Names *n, const Loops *l, int64_t lanes)
 static bool copies_planes(const Printer *p, const Loops *l)
 {
     const GroupLoop *last = &l->at[l->count - 1];
-    return p->d->graph->stages[l->stage].kind == STAGE_PURE && last->unroll && last->dim >= 2 && l->count > 1 &&
+    return p->d->graph->nodes[l->node].kind == NODE_PURE && last->unroll && last->dim >= 2 && l->count > 1 &&
            l->at[l->count - 2].vector;
 }
 
@@ -359,7 +359,7 @@ static void print_loops(const Printer *p, const Loops *l, int update)
     int       vector = -1, last = 0;
     int64_t   lanes   = 0;
     bool      natural = update < 0;
-    Names     n       = nest_begin(p->out, p->d->graph->stages[l->stage].func, update);
+    Names     n       = nest_begin(p->out, p->d->graph->nodes[l->node].func, update);
     print_splits(p->d, &n, l, update);
     for (int i = 0; i < l->count; i++) {
         if (i == steps)
@@ -404,54 +404,54 @@ static void print_order(Text *out, const char *what, const Func *f, const int *o
 static void print_memory(const Printer *p, int s)
 {
     const Choice *c = &p->d->choices[s];
-    const Func   *f = p->d->graph->stages[s].func;
+    const Func   *f = p->d->graph->nodes[s].func;
     if (c->memory)
         print_order(p->out, "reorder_storage", f, c->memory);
-    if (c->even)
-        text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->even);
+    if (c->align)
+        text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->align);
 }
 
 static void print_alignment(const Printer *p, int s)
 {
     const int64_t unit = draft_row_unit(p->d, s);
     if (unit > 1)
-        text_printf(p->out, ".align_storage(%s, %lld)", p->d->graph->stages[s].func->args[0], (long long)unit);
+        text_printf(p->out, ".align_storage(%s, %lld)", p->d->graph->nodes[s].func->args[0], (long long)unit);
 }
 
 /* ".prefetch(in, yi, 1)" */
-static void print_fetch(const Printer *p, const Group *gr, const Loops *loops)
+static void print_prefetch(const Printer *p, const Group *gr, const Loops *loops)
 {
-    if (gr->fetched)
-        text_printf(p->out, ".prefetch(%s, %s, %d)", p->d->graph->stages[gr->fetched - 1].func->name,
-                    loops->names[gr->fetch_loop], gr->ahead);
+    if (gr->prefetched)
+        text_printf(p->out, ".prefetch(%s, %s, %d)", p->d->graph->nodes[gr->prefetched - 1].func->name,
+                    loops->names[gr->prefetch_loop], gr->ahead);
 }
 
 /* ---- Heads and members ------------------------------------------------------------------ */
 
 static void print_head(const Printer *p, const Group *gr)
 {
-    const Stage *st     = &p->d->graph->stages[gr->head];
-    const int    main   = draft_main(p->d, gr->head);
-    const int    lanes  = draft_lanes(p->d, gr->head);
-    const Loops  loops  = loops_of(p, gr->head);
-    const size_t before = p->out->count;
-    print_name(p->out, st->func, -1);
+    const GraphNode *node   = &p->d->graph->nodes[gr->head];
+    const int        main   = draft_main(p->d, gr->head);
+    const int        lanes  = draft_lanes(p->d, gr->head);
+    const Loops      loops  = loops_of(p, gr->head);
+    const size_t     before = p->out->count;
+    print_name(p->out, node->func, -1);
     const size_t name = p->out->count;
-    if (!st->is_output)
+    if (!node->is_output)
         text_add(p->out, ".compute_root()");
     print_memory(p, gr->head);
     if (loops.at && main < 0) {
         print_loops(p, &loops, main);
-        print_fetch(p, gr, &loops);
+        print_prefetch(p, gr, &loops);
     } else {
         print_plain(p, gr->head, -1, lanes, true);
     }
     text_add(p->out, gr->stream ? ".stream()" : "");
     end_line(p->out, before, name);
     if (loops.at && main >= 0) {
-        print_name(p->out, st->func, main);
+        print_name(p->out, node->func, main);
         print_loops(p, &loops, main);
-        print_fetch(p, gr, &loops);
+        print_prefetch(p, gr, &loops);
         text_add(p->out, "\n");
     }
     print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);
@@ -462,19 +462,19 @@ static void print_level(const Printer *p, const Loops *host, const char *what, i
 {
     loop -= is_one_vector(host, loop);
     text_printf(p->out, ".%s_at(", what);
-    print_name(p->out, p->d->graph->stages[host->stage].func, draft_main(p->d, host->stage));
+    print_name(p->out, p->d->graph->nodes[host->node].func, draft_main(p->d, host->node));
     text_printf(p->out, ", %s)", host->names[loop]);
 }
 
 static void print_member(const Printer *p, int s)
 {
     const Choice *c     = &p->d->choices[s];
-    const Func   *f     = p->d->graph->stages[s].func;
+    const Func   *f     = p->d->graph->nodes[s].func;
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
-    const Loops   loops = loops_of(p, s), host = loops_of(p, draft_host(p->d, s));
+    const Loops   loops = loops_of(p, s), host = loops_of(p, draft_loop_owner(p->d, s));
     const int     next = c->chain ? draft_chain_reader(p->d, s) : -1;
     const bool    apart =
-        next >= 0 && next != host.stage; /* stored in the loops of one stage, computed in those of another */
+        next >= 0 && next != host.node; /* stored in the loops of one node, computed in those of another */
     text_add(p->out, f->name);
     print_alignment(p, s);
     if (c->store != c->compute || apart)
@@ -490,9 +490,9 @@ static void print_member(const Printer *p, int s)
         print_loops(p, &loops, -1);
     else
         print_plain(p, s, -1, lanes, false);
-    if (c->with)
-        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->stages[c->with - 1].func->name,
-                    p->d->graph->stages[c->with - 1].func->args[0]);
+    if (c->shares_with)
+        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->nodes[c->shares_with - 1].func->name,
+                    p->d->graph->nodes[c->shares_with - 1].func->args[0]);
     text_add(p->out, "\n");
     if (loops.at && main >= 0) {
         print_name(p->out, f, main);
@@ -505,10 +505,10 @@ static void print_member(const Printer *p, int s)
 /* B.stage(out.sum.update(0)).compute_at(out, xo).reorder(x, y).vectorize(x, 64) */
 static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr)
 {
-    const Func *f = p->d->graph->stages[copy->of].func;
+    const Func *f = p->d->graph->nodes[copy->of].func;
     Names       n = nest_begin(p->out, f, -1);
     text_printf(p->out, "%s.stage(", f->name);
-    print_name(p->out, p->d->graph->stages[copy->reader].func, draft_main(p->d, copy->reader));
+    print_name(p->out, p->d->graph->nodes[copy->reader].func, draft_main(p->d, copy->reader));
     text_add(p->out, ")");
     if (copy->compute >= 0) {
         const Loops host = loops_of(p, gr->head);
@@ -528,14 +528,14 @@ static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-/* ": a, b": the stages of the group that are there. */
-static void print_stages(const Printer *p, int group, Where where, const char *before)
+/* ": a, b": the nodes of the group that are there. */
+static void print_nodes(const Printer *p, int group, Where where, const char *before)
 {
     int count = 0;
-    for (int s = 0; s < p->d->graph->stage_count; s++)
+    for (int s = 0; s < p->d->graph->node_count; s++)
         if (p->d->choices[s].group == group && p->d->choices[s].where == where &&
-            p->d->graph->stages[s].kind != STAGE_INPUT)
-            text_printf(p->out, "%s%s", count++ ? ", " : before, p->d->graph->stages[s].func->name);
+            p->d->graph->nodes[s].kind != NODE_INPUT)
+            text_printf(p->out, "%s%s", count++ ? ", " : before, p->d->graph->nodes[s].func->name);
 }
 
 /* " in pieces of y 64, x 256" */
@@ -545,49 +545,49 @@ static void print_pieces(const Printer *p, const Group *gr)
     for (int i = 0; i < gr->loop_count; i++)
         if (gr->loops[i].step > 1 && !gr->loops[i].vector)
             text_printf(p->out, "%s %s %lld", count++ ? "," : ", in pieces of",
-                        p->d->graph->stages[gr->head].func->args[gr->loops[i].dim], (long long)gr->loops[i].step);
+                        p->d->graph->nodes[gr->head].func->args[gr->loops[i].dim], (long long)gr->loops[i].step);
 }
 
 /* What is inlined into a group, or, group -1, into what is left to the compiler. */
 static void print_inlined(const Printer *p, int group)
 {
-    for (int s = 0; s < p->d->graph->stage_count; s++) {
+    for (int s = 0; s < p->d->graph->node_count; s++) {
         if (p->d->choices[s].group != group || p->d->choices[s].where != WHERE_INLINE)
             continue;
-        if (p->d->specials[s].form)
-            special_print(p->out, p->d, s);
+        if (p->d->patterns[s].kind)
+            pattern_print(p->out, p->d, s);
         else
-            text_printf(p->out, "%s.inline()\n", p->d->graph->stages[s].func->name);
+            text_printf(p->out, "%s.inline()\n", p->d->graph->nodes[s].func->name);
     }
 }
 
 static void print_group(const Printer *p, int group)
 {
-    const Group *gr   = &p->d->groups[group];
-    const Stage *head = &p->d->graph->stages[gr->head];
+    const Group     *gr   = &p->d->groups[group];
+    const GraphNode *head = &p->d->graph->nodes[gr->head];
     text_printf(p->out, "// %s", head->func->name);
     print_pieces(p, gr);
-    print_stages(p, group, WHERE_INSIDE, ", with ");
-    print_stages(p, group, WHERE_INLINE, "; inlined: ");
-    print_stages(p, group, WHERE_DEFAULT, "; beside it: ");
-    text_add(p->out, head->kind == STAGE_EXTERN ? ": C code\n" : "\n");
+    print_nodes(p, group, WHERE_INSIDE, ", with ");
+    print_nodes(p, group, WHERE_INLINE, "; inlined: ");
+    print_nodes(p, group, WHERE_DEFAULT, "; beside it: ");
+    text_add(p->out, head->kind == NODE_EXTERN ? ": C code\n" : "\n");
     if (head->func->kind != FUNC_DEFINED)
         return;
-    if (p->d->specials[gr->head].form)
-        special_print(p->out, p->d, gr->head);
+    if (p->d->patterns[gr->head].kind)
+        pattern_print(p->out, p->d, gr->head);
     else
         print_head(p, gr);
-    for (int s = p->d->graph->stage_count; s-- > 0;)
+    for (int s = p->d->graph->node_count; s-- > 0;)
         if (p->d->choices[s].group == group && p->d->choices[s].where == WHERE_INSIDE) {
-            if (p->d->specials[s].form)
-                special_print(p->out, p->d, s);
+            if (p->d->patterns[s].kind)
+                pattern_print(p->out, p->d, s);
             else
                 print_member(p, s);
         }
     for (int i = 0; i < p->d->copy_count; i++)
         if (p->d->choices[p->d->copies[i].reader].group == group)
             print_copy(p, &p->d->copies[i], gr);
-    for (int s = 0; s < p->d->graph->stage_count; s++)
+    for (int s = 0; s < p->d->graph->node_count; s++)
         if (p->d->choices[s].group == group)
             row_copies_print(p->out, p->d, s);
     print_inlined(p, group);
@@ -595,10 +595,10 @@ static void print_group(const Printer *p, int group)
 
 void draft_print(Text *out, const Draft *d)
 {
-    Draft         settled = draft_copy(d, out->arena);
-    const Printer p       = { out, &settled };
-    draft_settle(&settled);
-    for (int i = 0; i < settled.group_count; i++)
+    Draft         legalized = draft_copy(d, out->arena);
+    const Printer p         = { out, &legalized };
+    draft_legalize(&legalized);
+    for (int i = 0; i < legalized.group_count; i++)
         print_group(&p, i);
     print_inlined(&p, -1);
 }

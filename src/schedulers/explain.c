@@ -30,9 +30,9 @@ const char *explain_time(Arena *arena, double ns)
                       : arena_printf(arena, "%.3g ms", ns / 1e6);
 }
 
-static const char *name_of(const Draft *d, int stage)
+static const char *name_of(const Draft *d, int node)
 {
-    return d->graph->stages[stage].func->name;
+    return d->graph->nodes[node].func->name;
 }
 
 const char *const explain_titles[EXPLAIN_COLUMNS] = { "group",   "stages",   "tile",  "footprint", "redundant",
@@ -53,7 +53,7 @@ static const char *tile_text(const Draft *d, int group, Arena *arena)
         for (int k = i + 1; k < gr->loop_count; k++)
             last = last && gr->loops[k].dim != gr->loops[i].dim;
         if (!last)
-            text_printf(&t, "%s%s %lld", t.count ? ", " : "", d->graph->stages[gr->head].func->args[gr->loops[i].dim],
+            text_printf(&t, "%s%s %lld", t.count ? ", " : "", d->graph->nodes[gr->head].func->args[gr->loops[i].dim],
                         (long long)gr->loops[i].step);
     }
     return t.count ? text_string(&t) : "-";
@@ -67,11 +67,11 @@ static CostTerm largest_term(const GroupCost *c)
     return most;
 }
 
-static int stages_in(const Draft *d, int group)
+static int nodes_in(const Draft *d, int group)
 {
     int count = 0;
-    for (int s = 0; s < d->graph->stage_count; s++)
-        count += d->graph->stages[s].kind != STAGE_INPUT && d->choices[s].group == group;
+    for (int s = 0; s < d->graph->node_count; s++)
+        count += d->graph->nodes[s].kind != NODE_INPUT && d->choices[s].group == group;
     return count;
 }
 
@@ -81,7 +81,7 @@ void explain_row(const Explained *x, int group, Arena *arena, const char *cells[
     const CostTerm   term = largest_term(c);
     int              at   = 0;
     cells[at++]           = arena_printf(arena, "%d %s", x->number[group], name_of(x->d, x->d->groups[group].head));
-    cells[at++]           = arena_printf(arena, "%d", stages_in(x->d, group));
+    cells[at++]           = arena_printf(arena, "%d", nodes_in(x->d, group));
     cells[at++]           = tile_text(x->d, group, arena);
     cells[at++]           = explain_bytes(arena, (double)c->footprint);
     cells[at++]           = arena_printf(arena, "%.1f %%", 100 * c->redundant);
@@ -124,17 +124,17 @@ const char *explain_taken(const Explained *x, Arena *arena)
 
 /* ---- Reads ------------------------------------------------------------------------------- */
 
-/* Is the stage computed by the group, or inlined into what is? What is inlined has the group of its first reader, and
- * may be read by others too. `of` has the answers for later stages. */
-static bool is_of(const Draft *d, int stage, int group, const bool *of)
+/* Is the node computed by the group, or inlined into what is? What is inlined has the group of its first reader, and
+ * may be read by others too. `of` has the answers for later nodes. */
+static bool is_of(const Draft *d, int s, int group, const bool *of)
 {
-    const Stage *st = &d->graph->stages[stage];
-    if (st->kind == STAGE_INPUT)
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind == NODE_INPUT)
         return false;
-    if (d->choices[stage].where != WHERE_INLINE || d->choices[stage].group == group)
-        return d->choices[stage].group == group;
-    for (int k = 0; k < st->out_count; k++)
-        if (of[st->out[k]->consumer])
+    if (d->choices[s].where != WHERE_INLINE || d->choices[s].group == group)
+        return d->choices[s].group == group;
+    for (int k = 0; k < node->out_count; k++)
+        if (of[node->out[k]->consumer])
             return true;
     return false;
 }
@@ -142,18 +142,18 @@ static bool is_of(const Draft *d, int stage, int group, const bool *of)
 int explain_reads(const Explained *x, int to, Arena *arena, GroupRead **out)
 {
     const Graph *g    = x->d->graph;
-    GroupRead   *list = *out = ARENA_ARRAY(arena, GroupRead, (size_t)g->stage_count + 1);
-    bool        *of          = ARENA_ARRAY(arena, bool, (size_t)g->stage_count + 1);
+    GroupRead   *list = *out = ARENA_ARRAY(arena, GroupRead, (size_t)g->node_count + 1);
+    bool        *of          = ARENA_ARRAY(arena, bool, (size_t)g->node_count + 1);
     int          count       = 0;
-    for (int s = g->stage_count; s-- > 0;)
+    for (int s = g->node_count; s-- > 0;)
         of[s] = is_of(x->d, s, to, of);
-    for (int s = 0; s < g->stage_count; s++) {
-        const Stage *st   = &g->stages[s];
-        bool         read = false;
-        for (int k = 0; k < st->out_count && !of[s]; k++)
-            read = read || of[st->out[k]->consumer];
+    for (int s = 0; s < g->node_count; s++) {
+        const GraphNode *node = &g->nodes[s];
+        bool             read = false;
+        for (int k = 0; k < node->out_count && !of[s]; k++)
+            read = read || of[node->out[k]->consumer];
         if (read && x->d->choices[s].where != WHERE_INLINE)
-            list[count++] = (GroupRead){ s, (double)box_points(&st->box, st->rank) * (double)st->bytes };
+            list[count++] = (GroupRead){ s, (double)box_points(&node->box, node->rank) * (double)node->bytes };
     }
     return count;
 }
@@ -176,12 +176,12 @@ static void add_line(Lines *l, int depth, const char *text)
 static void add_members(const Explained *x, int group, int level, Lines *l)
 {
     const Draft *d = x->d;
-    for (int s = 0; s < d->graph->stage_count; s++) {
+    for (int s = 0; s < d->graph->node_count; s++) {
         const Choice *c = &d->choices[s];
         if (c->where != WHERE_INSIDE || c->group != group)
             continue;
-        const bool  hosted = draft_host(d, s) != d->groups[group].head;
-        const char *held   = explain_bytes(l->arena, (double)x->stages[s].held);
+        const bool  hosted = draft_loop_owner(d, s) != d->groups[group].head;
+        const char *held   = explain_bytes(l->arena, (double)x->nodes[s].held);
         if (!hosted && c->store == level && c->compute != level)
             add_line(l, level + 1, arena_printf(l->arena, "keep %s (%s)", name_of(d, s), held));
         if (!hosted && c->compute == level && c->store == level)
@@ -190,14 +190,15 @@ static void add_members(const Explained *x, int group, int level, Lines *l)
             add_line(l, level + 1, arena_printf(l->arena, "%s, what is new of it", name_of(d, s)));
         else if (hosted && draft_head_level(d, s) == level)
             add_line(l, level + 2,
-                     arena_printf(l->arena, "%s, inside the loops of %s", name_of(d, s), name_of(d, draft_host(d, s))));
+                     arena_printf(l->arena, "%s, inside the loops of %s", name_of(d, s),
+                                  name_of(d, draft_loop_owner(d, s))));
     }
 }
 
 static const char *loop_text(const Explained *x, const Group *gr, int i, Arena *arena)
 {
     const GroupLoop *l = &gr->loops[i];
-    const char      *v = x->d->graph->stages[gr->head].func->args[l->dim];
+    const char      *v = x->d->graph->nodes[gr->head].func->args[l->dim];
     if (l->vector)
         return arena_printf(arena, "for %s in vectors of %lld", v, (long long)l->step);
     const char *pieces = l->step > 1 ? arena_printf(arena, " in pieces of %lld", (long long)l->step) : "";
@@ -216,12 +217,12 @@ int explain_nest(const Explained *x, int group, Arena *arena, const char ***line
     }
     if (!gr->loop_count)
         add_line(&l, 0, "loops of the default schedule");
-    for (int s = 0; s < d->graph->stage_count; s++)
+    for (int s = 0; s < d->graph->node_count; s++)
         if (d->choices[s].where == WHERE_DEFAULT && d->choices[s].group == group)
             add_line(&l, gr->loop_count, name_of(d, s));
     add_line(&l, gr->loop_count,
              arena_printf(arena, "%s%s", name_of(d, gr->head), gr->stream ? ", past the cache" : ""));
-    for (int s = 0; s < d->graph->stage_count; s++)
+    for (int s = 0; s < d->graph->node_count; s++)
         if (d->choices[s].where == WHERE_INLINE && d->choices[s].group == group)
             add_line(&l, gr->loop_count + 1, arena_printf(arena, "%s, inlined", name_of(d, s)));
     *lines = l.at;
@@ -258,17 +259,17 @@ static bool is_same(const Draft *a, const Draft *b)
         same = a->groups[i].head == b->groups[i].head && a->groups[i].loop_count == b->groups[i].loop_count &&
                !memcmp(a->groups[i].loops, b->groups[i].loops,
                        sizeof *a->groups[i].loops * (size_t)a->groups[i].loop_count);
-    for (int s = 0; s < a->graph->stage_count && same; s++)
+    for (int s = 0; s < a->graph->node_count && same; s++)
         same = a->choices[s].where == b->choices[s].where && a->choices[s].group == b->choices[s].group &&
                a->choices[s].compute == b->choices[s].compute && a->choices[s].store == b->choices[s].store;
     return same;
 }
 
-/* The footprint that a change gives to the group that the stage is in then, if it bursts the L2 that held it before;
+/* The footprint that a change gives to the group that the node is in then, if it bursts the L2 that held it before;
  * else 0. */
-static int64_t exceeds_l2(const Explained *x, const Draft *changed, int stage)
+static int64_t exceeds_l2(const Explained *x, const Draft *changed, int node)
 {
-    const int group = changed->choices[stage].group, before = x->d->choices[changed->groups[group].head].group;
+    const int group = changed->choices[node].group, before = x->d->choices[changed->groups[group].head].group;
     GroupCost c;
     cost_group(changed, group, x->m, NULL, &c);
     return c.footprint > x->m->l2 && x->costs[before].footprint <= x->m->l2 ? c.footprint : 0;
@@ -280,7 +281,7 @@ static void try_draft(Trial *t, int group, Draft *changed, RuleOf rule, const ch
     Refused *best = &t->x->refused[group];
     double   terms[TERM_COUNT];
     t->tried++;
-    draft_settle(changed);
+    draft_legalize(changed);
     if (is_same(changed, t->x->d))
         return;
     const double ns = sum_terms(changed, t->x->m, terms);
@@ -318,7 +319,7 @@ static int count_readers(const Trial *t, int head)
         GroupRead *reads;
         const int  count = explain_reads(t->x, g, t->scratch, &reads);
         for (int k = 0; k < count; k++)
-            readers += reads[k].stage == head;
+            readers += reads[k].node == head;
     }
     return readers;
 }
@@ -326,10 +327,10 @@ static int count_readers(const Trial *t, int head)
 /* Why the head of a group may not be inside the loops of a group that reads it. */
 static const char *why_apart(const Trial *t, int head)
 {
-    const Stage *st = &t->x->d->graph->stages[head];
+    const GraphNode *node = &t->x->d->graph->nodes[head];
     if (count_readers(t, head) > 1)
         return "other groups read it too";
-    if (st->kind == STAGE_PURE || st->kind == STAGE_REDUCTION)
+    if (node->kind == NODE_PURE || node->kind == NODE_REDUCTION)
         return "no loop of the reader encloses all that it reads of it";
     return "its steps have to be taken one after the other";
 }
@@ -337,11 +338,11 @@ static const char *why_apart(const Trial *t, int head)
 /* The head inside the group of its readers, as a member that is there already, or at the outermost loop. */
 static void try_together(Trial *t, int group)
 {
-    Draft        d    = draft_copy(t->x->d, t->scratch);
-    const int    head = d.groups[group].head;
-    const Stage *st   = &d.graph->stages[head];
-    const int    into = st->out_count ? d.choices[st->out[0]->consumer].group : -1;
-    Choice       like = { .where = WHERE_INSIDE, .group = into };
+    Draft            d    = draft_copy(t->x->d, t->scratch);
+    const int        head = d.groups[group].head;
+    const GraphNode *node = &d.graph->nodes[head];
+    const int        into = node->out_count ? d.choices[node->out[0]->consumer].group : -1;
+    Choice           like = { .where = WHERE_INSIDE, .group = into };
     if (into < 0 || into == group)
         return;
     const char *what = arena_printf(t->keep, "%s inside %s", name_of(&d, head), name_of(&d, d.groups[into].head));
@@ -349,9 +350,9 @@ static void try_together(Trial *t, int group)
         t->x->refused[group].illegal = arena_printf(t->keep, "%s: not legal, %s", what, why_apart(t, head));
         return;
     }
-    for (int s = d.graph->stage_count; s-- > 0;)
+    for (int s = d.graph->node_count; s-- > 0;)
         if (d.choices[s].where == WHERE_INSIDE && d.choices[s].group == into &&
-            draft_host(&d, s) == d.groups[into].head) {
+            draft_loop_owner(&d, s) == d.groups[into].head) {
             like.compute = d.choices[s].compute;
             like.store   = d.choices[s].store;
         }
@@ -381,7 +382,7 @@ static void try_all(Trial *t)
         try_tiles(t, i, 4, "tiles twice as large");
         try_together(t, i);
     }
-    for (int s = 0; s < d->graph->stage_count && t->tried < MOST_TRIED; s++)
+    for (int s = 0; s < d->graph->node_count && t->tried < MOST_TRIED; s++)
         if (d->choices[s].where == WHERE_INSIDE)
             try_member(t, s);
 }
@@ -391,7 +392,7 @@ static void try_all(Trial *t)
 void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *arena)
 {
     const Draft *d = &made->draft;
-    const size_t n = (size_t)d->graph->stage_count + 1;
+    const size_t n = (size_t)d->graph->node_count + 1;
     *x             = (Explained){ .scheduler = made->scheduler,
                                   .d         = d,
                                   .m         = m,
@@ -399,14 +400,14 @@ void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *
                                   .refused   = ARENA_ARRAY(arena, Refused, n),
                                   .order     = ARENA_ARRAY(arena, int, n),
                                   .number    = ARENA_ARRAY(arena, int, n),
-                                  .stages    = ARENA_ARRAY(arena, StageCost, n) };
+                                  .nodes     = ARENA_ARRAY(arena, NodeCost, n) };
     for (int i = 0; i < d->group_count; i++) {
-        cost_group(d, i, m, x->stages, &x->costs[i]);
+        cost_group(d, i, m, x->nodes, &x->costs[i]);
         x->ns += x->costs[i].ns;
     }
     int count = 0;
-    for (int s = 0; s < d->graph->stage_count; s++) { /* what is read comes first */
-        x->functions += d->graph->stages[s].kind != STAGE_INPUT;
+    for (int s = 0; s < d->graph->node_count; s++) { /* what is read comes first */
+        x->functions += d->graph->nodes[s].kind != NODE_INPUT;
         if (d->choices[s].where != WHERE_ROOT || d->choices[s].group < 0)
             continue;
         x->order[count]                = d->choices[s].group;

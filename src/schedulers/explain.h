@@ -24,7 +24,7 @@ typedef struct Explained {
     Refused         *refused;
     int             *number;    /* people count them as they are computed, from 1 */
     int             *order;     /* the groups as they are computed */
-    StageCost       *stages;    /* by stage */
+    NodeCost        *nodes;     /* by node */
     int              functions; /* that are computed */
     double           ns;        /* of all */
     const Candidate *all;       /* what `auto` chose from, or NULL */
@@ -42,10 +42,10 @@ void explain_html(Text *out, const Explained *x, const char *schedule);
 const char *explain_bytes(Arena *arena, double bytes);
 const char *explain_time(Arena *arena, double ns);
 
-/* What group `to` reads of a stage outside it: the stage, and the bytes of it there are. One per stage that is read;
+/* What group `to` reads of a node outside it: the node, and the bytes of it there are. One per node that is read;
  * ascending. */
 typedef struct GroupRead {
-    int    stage;
+    int    node;
     double bytes;
 } GroupRead;
 int explain_reads(const Explained *x, int to, Arena *arena, GroupRead **out);

@@ -21,7 +21,7 @@ static const double letter = 7.25;
 
 /* A box: a group, or an input. */
 typedef struct Shape {
-    int         group, stage; /* the one or the other is -1 */
+    int         group, node; /* the one or the other is -1 */
     const char *title, **lines;
     int         count;
 } Shape;
@@ -30,7 +30,7 @@ typedef struct Drawing {
     const Explained *x;
     Arena           *arena;
     Shape           *shapes;
-    int             *of_group, *of_stage;
+    int             *of_group, *of_node;
     VEC(LayoutEdge) edges;
     VEC(double) bytes; /* by edge: of what is read */
     Layout layout;     /* its nodes are the shapes */
@@ -43,13 +43,12 @@ static const char *cut_line(Arena *arena, const char *line)
     return strlen(line) > MOST_LETTERS ? arena_printf(arena, "%.*s...", MOST_LETTERS - 3, line) : line;
 }
 
-static const char *title_of(const Drawing *dr, int group, int stage)
+static const char *title_of(const Drawing *dr, int group, int node)
 {
     const Graph *g = dr->x->d->graph;
     if (group < 0)
-        return g->stages[stage].func->name;
-    return arena_printf(dr->arena, "%d %s, %s", dr->x->number[group],
-                        g->stages[dr->x->d->groups[group].head].func->name,
+        return g->nodes[node].func->name;
+    return arena_printf(dr->arena, "%d %s, %s", dr->x->number[group], g->nodes[dr->x->d->groups[group].head].func->name,
                         explain_time(dr->arena, dr->x->costs[group].ns));
 }
 
@@ -65,11 +64,11 @@ static void fill_lines(const Drawing *dr, Shape *s)
         s->lines[i] = cut_line(dr->arena, s->lines[i]);
 }
 
-static int add_shape(Drawing *dr, int group, int stage)
+static int add_shape(Drawing *dr, int group, int node)
 {
     const int at = dr->layout.node_count++;
     Shape    *s  = &dr->shapes[at];
-    *s           = (Shape){ .group = group, .stage = stage, .title = cut_line(dr->arena, title_of(dr, group, stage)) };
+    *s           = (Shape){ .group = group, .node = node, .title = cut_line(dr->arena, title_of(dr, group, node)) };
     size_t most  = strlen(s->title);
     if (group >= 0)
         fill_lines(dr, s);
@@ -85,8 +84,8 @@ static void add_edges(Drawing *dr, int group)
     GroupRead *reads;
     const int  count = explain_reads(dr->x, group, dr->arena, &reads);
     for (int k = 0; k < count; k++) {
-        const int        from = dr->x->d->choices[reads[k].stage].group;
-        const LayoutEdge edge = { .from = from >= 0 ? dr->of_group[from] : dr->of_stage[reads[k].stage],
+        const int        from = dr->x->d->choices[reads[k].node].group;
+        const LayoutEdge edge = { .from = from >= 0 ? dr->of_group[from] : dr->of_node[reads[k].node],
                                   .to   = dr->of_group[group] };
         vec_push(dr->arena, &dr->edges, edge);
         vec_push(dr->arena, &dr->bytes, reads[k].bytes);
@@ -97,9 +96,9 @@ static void add_edges(Drawing *dr, int group)
 static void make_shapes(Drawing *dr)
 {
     const Draft *d = dr->x->d;
-    for (int s = 0; s < d->graph->stage_count; s++)
-        if (d->graph->stages[s].kind == STAGE_INPUT)
-            dr->of_stage[s] = add_shape(dr, -1, s);
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->graph->nodes[s].kind == NODE_INPUT)
+            dr->of_node[s] = add_shape(dr, -1, s);
     for (int i = 0; i < d->group_count; i++)
         dr->of_group[dr->x->order[i]] = add_shape(dr, dr->x->order[i], -1);
     for (int i = 0; i < d->group_count; i++)
@@ -151,11 +150,11 @@ static void draw_edge(Text *out, const Drawing *dr, int at)
 
 void explain_draw(Text *out, const Explained *x)
 {
-    const size_t n  = (size_t)x->d->graph->stage_count + 1;
+    const size_t n  = (size_t)x->d->graph->node_count + 1;
     Drawing      dr = { .x = x, .arena = out->arena };
     dr.shapes       = ARENA_ARRAY(out->arena, Shape, 2 * n);
     dr.of_group     = ARENA_ARRAY(out->arena, int, n);
-    dr.of_stage     = ARENA_ARRAY(out->arena, int, n);
+    dr.of_node      = ARENA_ARRAY(out->arena, int, n);
     dr.layout.nodes = ARENA_ARRAY(out->arena, LayoutNode, 2 * n);
     make_shapes(&dr);
     if (dr.layout.node_count > MOST_BOXES) {

@@ -7,7 +7,7 @@
  * How     The layer of a node is the longest way to it, so that it lies below all that it reads; a node that reads
  *         nothing lies just above its first reader. All edges of a node that pass a layer share one slot there: they
  *         leave as one line, from which each branches off above its end. */
-#include "schedulers/explain_layout_parts.h"
+#include "schedulers/explain_layout_internal.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * How     Sweeps down and up sort each layer by the mean place of what its slots are linked to (the barycenters of
  *         Sugiyama et al. 1981), then swap neighbours while that saves crossings (Gansner et al. 1993, section 3).
  *         The best order of all sweeps is kept. */
-#include "schedulers/explain_layout_parts.h"
+#include "schedulers/explain_layout_internal.h"
 
 enum { SWEEPS = 16, MOST_SWAPS = 8 /* rounds of them after each sweep */ };
 

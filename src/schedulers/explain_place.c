@@ -6,7 +6,7 @@
  * How     Each layer is put as near as its order allows to what it is linked to: a regression under constraints of
  *         order, solved exactly by pooling adjacent violators (Barlow et al. 1972). Sweeps down and up carry that
  *         through all layers. Then edges that pass several layers are made straight as far as there is room. */
-#include "schedulers/explain_layout_parts.h"
+#include "schedulers/explain_layout_internal.h"
 
 #include <float.h>
 #include <math.h>

@@ -24,12 +24,12 @@ static void print_reads(Text *out, const Explained *x, int group)
     size_t     begun = out->count;
     text_add(out, count ? "  " : "");
     for (int i = 0; i < count; i++) {
-        const int from = x->d->choices[reads[i].stage].group;
+        const int from = x->d->choices[reads[i].node].group;
         if (i && out->count - begun > WIDEST) {
             text_printf(out, " and %d more", count - i);
             break;
         }
-        text_printf(out, "%s%s", i ? ", " : "", x->d->graph->stages[reads[i].stage].func->name);
+        text_printf(out, "%s%s", i ? ", " : "", x->d->graph->nodes[reads[i].node].func->name);
         if (from >= 0)
             text_printf(out, " (%d)", x->number[from]);
         text_printf(out, " %s", explain_bytes(out->arena, reads[i].bytes));
@@ -45,7 +45,7 @@ static void print_box(Text *out, const Explained *x, int group)
     const char **lines;
     const int    count = explain_nest(x, group, out->arena, &lines);
     const char  *title = arena_printf(out->arena, "+- %d %s ", x->number[group],
-                                      x->d->graph->stages[x->d->groups[group].head].func->name);
+                                      x->d->graph->nodes[x->d->groups[group].head].func->name);
     const char  *time  = arena_printf(out->arena, " %s -+", explain_time(out->arena, x->costs[group].ns));
     int          width = length_of(title) + length_of(time) - 1;
     for (int i = 0; i < count; i++)

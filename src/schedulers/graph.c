@@ -1,4 +1,4 @@
-/* The graph of a pipeline: stages, edges, work.
+/* The graph of a pipeline: nodes, edges, work.
  *
  * Takes   a finished pipeline and a binding.
  * Gives   the Graph of graph.h.
@@ -6,7 +6,7 @@
  *         regions were: at each access that can happen the evaluator knows the conditions on the way to it, and the
  *         index becomes a reach (graph_access.c). All accesses of a definition to a producer are one edge, their
  *         hull. */
-#include "schedulers/graph_parts.h"
+#include "schedulers/graph_internal.h"
 
 /* An edge while its accesses are gathered. */
 typedef struct Gather {
@@ -81,8 +81,8 @@ static void record_access(void *user, const Expr *call, const Range *index)
     bool    found;
     Gather *g = find_edge(m, producer, &found);
     for (uint32_t d = 0; d < call->count; d++) {
-        const Reach now  = access_reach(&m->reader, call->args[d], index[d]);
-        g->edge.reach[d] = found ? reach_hull(&g->edge.reach[d], &now, &m->reader.root) : now;
+        const AccessRange now = index_access_range(&m->reader, call->args[d], index[d]);
+        g->edge.access[d]     = found ? access_range_hull(&g->edge.access[d], &now, &m->reader.root) : now;
         g->edge.gathers |= (uint32_t)formulas_read(&m->formulas, call->args[d]) << d;
     }
     if (is_new_access(g, call)) {
@@ -101,10 +101,10 @@ static void begin_reader(Maker *m, const Func *f, int update, const Box *root)
     r->root   = *root;
     r->fixed  = 0;
     r->stamp++;
-    memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->stage_count);
+    memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->node_count);
 }
 
-static void visit_pure(Maker *m, const Stage *s)
+static void visit_pure(Maker *m, const GraphNode *s)
 {
     Evaluator *ev = &m->boxes.evaluator;
     begin_reader(m, s->func, -1, &s->box);
@@ -116,7 +116,7 @@ static void visit_pure(Maker *m, const Stage *s)
 }
 
 /* As regions.c visits it, over the whole reduction domain. */
-static void visit_update(Maker *m, const Stage *s, int update)
+static void visit_update(Maker *m, const GraphNode *s, int update)
 {
     Evaluator    *ev = &m->boxes.evaluator;
     const Func   *f  = s->func;
@@ -133,17 +133,17 @@ static void visit_update(Maker *m, const Stage *s, int update)
 
 /* How far one step of an update reads of its own function along each free dimension: added to lo and hi. false: not at
  * its own coordinate and numbers beside it. */
-static bool add_step(Maker *m, const Stage *s, int update, const int64_t *step, int64_t *lo, int64_t *hi)
+static bool add_step(Maker *m, const GraphNode *s, int update, const int64_t *step, int64_t *lo, int64_t *hi)
 {
     Evaluator   *ev    = &m->boxes.evaluator;
     const size_t count = m->edges.count;
     int64_t      from[KN_MAX_RANK * 2], to[KN_MAX_RANK * 2];
     bool         fine = true;
-    memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->stage_count);
+    memset(m->edge_of, 0xFF, sizeof *m->edge_of * (size_t)m->graph->node_count);
     update_visit(ev, s->func, update, update_bind(ev, s->func, update, &s->box, step, from, to), &m->writing);
     const int at = m->edge_of[m->graph->of_func[s->func->id]];
     for (int d = 0; at >= 0 && d < s->rank; d++) {
-        const Reach *r = &m->edges.at[at].edge.reach[d];
+        const AccessRange *r = &m->edges.at[at].edge.access[d];
         if (!s->func->updates[update].is_free[d])
             continue;
         fine &= r->var == d && r->num == 1 && r->den == 1;
@@ -156,7 +156,7 @@ static bool add_step(Maker *m, const Stage *s, int update, const int64_t *step, 
 
 /* The same of all steps of an update with one reduction variable, one after the other. false, too: there are very
  * many. */
-static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *region, int64_t *lo, int64_t *hi)
+static bool add_steps(Maker *m, const GraphNode *s, int update, const UpdateRegion *region, int64_t *lo, int64_t *hi)
 {
     enum { MOST_STEPS = 64 };
     bool fine = s->func->updates[update].rvar_count == 1 && region->hi[0] - region->lo[0] <= MOST_STEPS;
@@ -167,11 +167,11 @@ static bool add_steps(Maker *m, const Stage *s, int update, const UpdateRegion *
 
 /* What is read at a place that a free variable decides is read further off by as far as that may have shifted
  * before. */
-static void follow_shifts(Edge *e, int d, const Stage *s)
+static void follow_shifts(Edge *e, int d, const GraphNode *s)
 {
-    Reach       *r = &e->reach[d];
-    const Reach *v = r->var >= 0 ? &e->reach[r->var] : NULL;
-    int64_t      lo, hi;
+    AccessRange       *r = &e->access[d];
+    const AccessRange *v = r->var >= 0 ? &e->access[r->var] : NULL;
+    int64_t            lo, hi;
     if (!v)
         return;
     if (v->var == r->var && v->num == 1 && v->den == 1) {
@@ -179,37 +179,37 @@ static void follow_shifts(Edge *e, int d, const Stage *s)
         r->lo += r->num * (r->num > 0 ? down : up);
         r->hi += r->num * (r->num > 0 ? up : down);
     } else {
-        reach_span(r, &s->box, &lo, &hi);
-        *r = reach_numbers(lo, hi, false);
+        access_range_span(r, &s->box, &lo, &hi);
+        *r = access_range_numbers(lo, hi, false);
     }
 }
 
 /* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as far as they do
  * together; and which steps matter for a part of it is not known. */
-static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegion *region, double steps)
+static void repeat_shifts(Maker *m, const GraphNode *s, int update, const UpdateRegion *region, double steps)
 {
     const int at              = m->edge_of[m->graph->of_func[s->func->id]];
     int64_t   lo[KN_MAX_RANK] = { 0 }, hi[KN_MAX_RANK] = { 0 };
     for (size_t i = 0; i < m->edges.count; i++)
-        for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->stages[m->edges.at[i].edge.consumer] == s &&
+        for (int d = 0; m->edges.at[i].edge.update == update && &m->graph->nodes[m->edges.at[i].edge.consumer] == s &&
                         d < KN_MAX_RANK;
              d++)
-            m->edges.at[i].edge.reach[d].exact = false;
+            m->edges.at[i].edge.access[d].exact = false;
     const bool known = at >= 0 && add_steps(m, s, update, region, lo, hi);
     for (int d = 0; at >= 0 && d < s->rank; d++) {
-        Reach *r = &m->edges.at[at].edge.reach[d];
+        AccessRange *r = &m->edges.at[at].edge.access[d];
         if (!s->func->updates[update].is_free[d])
             continue;
-        const bool    shifts = r->var == d && r->num == 1 && r->den == 1 && steps < 1e6;
-        const int64_t times  = (int64_t)(shifts ? steps : 0);
-        const Reach   far    = { .var   = d,
-                                 .num   = 1,
-                                 .den   = 1,
-                                 .lo    = known ? lo[d] : r->lo * times,
-                                 .hi    = known ? hi[d] : r->hi * times,
-                                 .least = r->least,
-                                 .most  = r->most };
-        *r                   = shifts ? far : reach_numbers(s->box.min[d], s->box.max[d], false);
+        const bool        shifts = r->var == d && r->num == 1 && r->den == 1 && steps < 1e6;
+        const int64_t     times  = (int64_t)(shifts ? steps : 0);
+        const AccessRange far    = { .var   = d,
+                                     .num   = 1,
+                                     .den   = 1,
+                                     .lo    = known ? lo[d] : r->lo * times,
+                                     .hi    = known ? hi[d] : r->hi * times,
+                                     .least = r->least,
+                                     .most  = r->most };
+        *r                       = shifts ? far : access_range_numbers(s->box.min[d], s->box.max[d], false);
     }
     for (int d = 0; at >= 0 && d < s->rank; d++)
         if (!s->func->updates[update].is_free[d])
@@ -217,19 +217,19 @@ static void repeat_shifts(Maker *m, const Stage *s, int update, const UpdateRegi
 }
 
 /* C code reads what it has asked for, whatever part of its result is looked at. */
-static void visit_stage(Maker *m, const Stage *s)
+static void visit_stage(Maker *m, const GraphNode *s)
 {
     begin_reader(m, s->func, -1, &s->box);
     for (int i = 0; i < s->func->stage_arg_count; i++) {
         const Func *f = s->func->stage_args[i].func;
         if (!f || m->graph->of_func[f->id] < 0)
             continue;
-        const int    producer = m->graph->of_func[f->id];
-        const Stage *read     = &m->graph->stages[producer];
-        bool         found;
-        Gather      *g = find_edge(m, producer, &found);
+        const int        producer = m->graph->of_func[f->id];
+        const GraphNode *read     = &m->graph->nodes[producer];
+        bool             found;
+        Gather          *g = find_edge(m, producer, &found);
         for (int d = 0; d < f->rank; d++)
-            g->edge.reach[d] = reach_numbers(read->box.min[d], read->box.max[d], false);
+            g->edge.access[d] = access_range_numbers(read->box.min[d], read->box.max[d], false);
         g->edge.accesses++;
     }
 }
@@ -245,7 +245,7 @@ static double domain_steps(const Update *u, const UpdateRegion *r, int64_t *exte
 }
 
 /* Points of the free variables, times steps. */
-static double update_points(const Stage *s, const Update *u, double steps)
+static double update_points(const GraphNode *s, const Update *u, double steps)
 {
     double points = steps;
     for (int d = 0; d < s->rank; d++)
@@ -254,11 +254,11 @@ static double update_points(const Stage *s, const Update *u, double steps)
     return points;
 }
 
-static bool reads_itself(const Maker *m, const Stage *s, int update)
+static bool reads_itself(const Maker *m, const GraphNode *s, int update)
 {
     for (size_t i = 0; i < m->edges.count; i++) {
         const Edge *e = &m->edges.at[i].edge;
-        if (e->producer == e->consumer && &m->graph->stages[e->consumer] == s && e->update == update)
+        if (e->producer == e->consumer && &m->graph->nodes[e->consumer] == s && e->update == update)
             return true;
     }
     return false;
@@ -266,7 +266,7 @@ static bool reads_itself(const Maker *m, const Stage *s, int update)
 
 /* A scan along one dimension, step by step, without a condition, that reads of itself only what is before: of the pure
  * definition what it does not write is left. (lower/unread.c says when that is so; this is a guess from the boxes.) */
-static double begun_part(const Maker *m, const Stage *s)
+static double begun_part(const Maker *m, const GraphNode *s)
 {
     const Update *u   = s->func->update_count ? &s->func->updates[0] : NULL;
     int           dim = -1, fixed = 0;
@@ -281,7 +281,7 @@ static double begun_part(const Maker *m, const Stage *s)
     return rest > 1 ? rest / all : 1 / all;
 }
 
-static void visit_defined(Maker *m, Stage *s)
+static void visit_defined(Maker *m, GraphNode *s)
 {
     visit_pure(m, s);
     s->defs[0].steps  = 1;
@@ -301,33 +301,33 @@ static void visit_defined(Maker *m, Stage *s)
     s->begun = begun_part(m, s);
 }
 
-/* ---- Stages ----------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------- */
 
-static void add_stages(Maker *m)
+static void add_nodes(Maker *m)
 {
     kn_pipeline *p = m->graph->pipeline;
     Graph       *g = m->graph;
     g->of_func     = ARENA_ARRAY(g->arena, int, p->funcs.count);
-    g->stages      = ARENA_ARRAY(g->arena, Stage, p->funcs.count);
+    g->nodes       = ARENA_ARRAY(g->arena, GraphNode, p->funcs.count);
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func *f = p->funcs.at[i];
-        g->of_func[i] = m->regions.of[i].needed ? g->stage_count : -1;
+        g->of_func[i] = m->regions.of[i].needed ? g->node_count : -1;
         if (!m->regions.of[i].needed)
             continue;
-        Stage *s     = &g->stages[g->stage_count++];
-        *s           = (Stage){ .func = f, .rank = f->rank, .box = m->regions.of[i].box, .begun = 1 };
+        GraphNode *s = &g->nodes[g->node_count++];
+        *s           = (GraphNode){ .func = f, .rank = f->rank, .box = m->regions.of[i].box, .begun = 1 };
         s->def_count = f->kind == FUNC_INPUT ? 0 : 1 + f->update_count;
         s->defs      = ARENA_ARRAY(g->arena, Work, (size_t)s->def_count);
         for (int c = 0; c < f->component_count; c++)
             s->bytes += (type_bits(f->types[c]) + 7) / 8;
         formulas_widths(&m->formulas, s);
     }
-    g->order = ARENA_ARRAY(g->arena, int, (size_t)g->stage_count);
-    for (int i = 0; i < g->stage_count; i++)
+    g->order = ARENA_ARRAY(g->arena, int, (size_t)g->node_count);
+    for (int i = 0; i < g->node_count; i++)
         g->order[i] = i;
     for (size_t i = 0; i < p->outputs.count; i++)
         if (g->of_func[p->outputs.at[i].func->id] >= 0)
-            g->stages[g->of_func[p->outputs.at[i].func->id]].is_output = true;
+            g->nodes[g->of_func[p->outputs.at[i].func->id]].is_output = true;
 }
 
 static bool writes_elsewhere(const Func *f)
@@ -339,25 +339,25 @@ static bool writes_elsewhere(const Func *f)
     return false;
 }
 
-static StageKind kind_of(const Stage *s)
+static NodeKind kind_of(const GraphNode *s)
 {
     if (s->func->kind != FUNC_DEFINED)
-        return s->func->kind == FUNC_INPUT ? STAGE_INPUT : STAGE_EXTERN;
+        return s->func->kind == FUNC_INPUT ? NODE_INPUT : NODE_EXTERN;
     if (s->func->update_count == 0)
-        return STAGE_PURE;
-    return s->self_count ? STAGE_SCAN : writes_elsewhere(s->func) ? STAGE_SCATTER : STAGE_REDUCTION;
+        return NODE_PURE;
+    return s->self_count ? NODE_SCAN : writes_elsewhere(s->func) ? NODE_SCATTER : NODE_REDUCTION;
 }
 
 /* ---- Edges ------------------------------------------------------------------------------ */
 
 static bool is_pointwise(const Graph *g, const Edge *e)
 {
-    const Stage *p = &g->stages[e->producer], *c = &g->stages[e->consumer];
+    const GraphNode *p = &g->nodes[e->producer], *c = &g->nodes[e->consumer];
     if (e->accesses != 1 || p->rank != c->rank || (e->update >= 0 && c->func->updates[e->update].rvar_count) ||
-        c->kind == STAGE_EXTERN)
+        c->kind == NODE_EXTERN)
         return false;
     for (int d = 0; d < p->rank; d++) {
-        const Reach *r = &e->reach[d];
+        const AccessRange *r = &e->access[d];
         if (r->var != d || r->num != 1 || r->den != 1 || r->lo || r->hi || r->least != no_least || r->most != no_most)
             return false;
     }
@@ -368,26 +368,26 @@ static void count_edges(Graph *g)
 {
     for (int i = 0; i < g->edge_count; i++) {
         const Edge *e = &g->edges[i];
-        g->stages[e->consumer].self_count += e->producer == e->consumer;
-        g->stages[e->consumer].in_count += e->producer != e->consumer;
-        g->stages[e->producer].out_count += e->producer != e->consumer;
+        g->nodes[e->consumer].self_count += e->producer == e->consumer;
+        g->nodes[e->consumer].in_count += e->producer != e->consumer;
+        g->nodes[e->producer].out_count += e->producer != e->consumer;
     }
 }
 
 static void link_edges(Graph *g)
 {
     count_edges(g);
-    for (int i = 0; i < g->stage_count; i++) {
-        Stage *s    = &g->stages[i];
-        s->in       = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->in_count);
-        s->out      = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->out_count);
-        s->self     = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->self_count);
-        s->kind     = kind_of(s);
+    for (int i = 0; i < g->node_count; i++) {
+        GraphNode *s = &g->nodes[i];
+        s->in        = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->in_count);
+        s->out       = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->out_count);
+        s->self      = ARENA_ARRAY(g->arena, const Edge *, (size_t)s->self_count);
+        s->kind      = kind_of(s);
         s->in_count = s->out_count = s->self_count = 0;
     }
     for (int i = 0; i < g->edge_count; i++) {
-        Edge  *e = &g->edges[i];
-        Stage *p = &g->stages[e->producer], *c = &g->stages[e->consumer];
+        Edge      *e = &g->edges[i];
+        GraphNode *p = &g->nodes[e->producer], *c = &g->nodes[e->consumer];
         e->pointwise = is_pointwise(g, e);
         if (p == c) {
             c->self[c->self_count++] = e;
@@ -420,14 +420,14 @@ static bool make(Maker *m, const Binding *binding)
         return false;
     }
     formulas_init(&m->formulas, p, m->scratch);
-    add_stages(m);
-    m->edge_of                = ARENA_ARRAY(m->scratch, int, (size_t)g->stage_count);
+    add_nodes(m);
+    m->edge_of                = ARENA_ARRAY(m->scratch, int, (size_t)g->node_count);
     m->reader.evaluator       = &m->boxes.evaluator;
     m->reader.coordinates     = ARENA_ARRAY(m->scratch, uint32_t, p->exprs.count);
     m->boxes.evaluator.user   = m;
     m->boxes.evaluator.record = record_access;
-    for (int i = 0; i < g->stage_count; i++) {
-        Stage *s = &g->stages[i];
+    for (int i = 0; i < g->node_count; i++) {
+        GraphNode *s = &g->nodes[i];
         if (s->func->kind == FUNC_DEFINED)
             visit_defined(m, s);
         else if (s->func->kind == FUNC_STAGE)

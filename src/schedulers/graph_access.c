@@ -9,12 +9,12 @@
  *         over the reader's whole box.
  * Holds   `exact` iff the evaluator, asked about a smaller box, would say the same as the reach does. An expression
  *         that wraps is never taken apart. */
-#include "schedulers/graph_parts.h"
+#include "schedulers/graph_internal.h"
 
 enum { MOST_NODES = 256 };
 static const int64_t most_number = (int64_t)1 << 40;
 
-static Reach reach_of(Reader *r, const Expr *e);
+static AccessRange reach_of(Reader *r, const Expr *e);
 
 /* ---- What depends on the point ---------------------------------------------------------- */
 
@@ -65,14 +65,14 @@ bool access_is_conditional(Reader *r)
 /* ---- Expressions ------------------------------------------------------------------------ */
 
 /* The evaluator's range of it. */
-static Reach numbers_of(Reader *r, const Expr *e)
+static AccessRange numbers_of(Reader *r, const Expr *e)
 {
     const Range range = evaluate(r->evaluator, e);
     if (range.lo < -most_number || range.hi > most_number) {
         r->failed = true;
-        return reach_numbers(0, 0, false);
+        return access_range_numbers(0, 0, false);
     }
-    return reach_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, e));
+    return access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, e));
 }
 
 /* Is it one number, the same wherever the point is? */
@@ -85,77 +85,77 @@ static bool known_number(Reader *r, const Expr *e, int64_t *v)
     return true;
 }
 
-static Reach variable_reach(Reader *r, const Expr *e)
+static AccessRange variable_reach(Reader *r, const Expr *e)
 {
     const int d = find_dimension(r, e->u.name);
-    return d >= 0 ? reach_coordinate(d) : numbers_of(r, e);
+    return d >= 0 ? access_range_coordinate(d) : numbers_of(r, e);
 }
 
 /* a mod p is a where that never wraps around. */
-static Reach remainder_reach(Reader *r, const Expr *e)
+static AccessRange remainder_reach(Reader *r, const Expr *e)
 {
     int64_t period, lo, hi;
     if (!known_number(r, e->args[1], &period))
         return numbers_of(r, e);
-    const Reach a = reach_of(r, e->args[0]);
-    reach_span(&a, &r->root, &lo, &hi);
+    const AccessRange a = reach_of(r, e->args[0]);
+    access_range_span(&a, &r->root, &lo, &hi);
     return lo >= 0 && hi < period ? a : numbers_of(r, e);
 }
 
 /* min(t, last - t) with t = a mod period: what mirrors are made of. Up to half a period outside, it is as far from a as
  * a is from where it was folded: last - 2*a above, last - period - 2*a below. */
-static bool mirror_reach(Reader *r, const Expr *e, Reach *out)
+static bool mirror_reach(Reader *r, const Expr *e, AccessRange *out)
 {
     const Expr *t = e->args[0], *rest = e->args[1];
     int64_t     period, last, lo, hi;
     if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t ||
         !known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
         return false;
-    const Reach a = reach_of(r, t->args[0]);
-    reach_span(&a, &r->root, &lo, &hi);
+    const AccessRange a = reach_of(r, t->args[0]);
+    access_range_span(&a, &r->root, &lo, &hi);
     if (lo < -period / 2 || hi >= period || last < period - 1 || last > period)
         return false;
-    const int64_t up = last - period - 2 * lo, down = 2 * hi - last;
-    const Reach   fold = reach_numbers(down > 0 ? -down : 0, lo < 0 && up > 0 ? up : 0, false);
-    *out               = reach_add(&a, &fold, &r->root);
-    *out               = reach_clamp(out, 0, last / 2);
+    const int64_t     up = last - period - 2 * lo, down = 2 * hi - last;
+    const AccessRange fold = access_range_numbers(down > 0 ? -down : 0, lo < 0 && up > 0 ? up : 0, false);
+    *out                   = access_range_add(&a, &fold, &r->root);
+    *out                   = access_range_clamp(out, 0, last / 2);
     return true;
 }
 
 /* min(a, number) and max(a, number) are clamps; of two that move, it is one of both. */
-static Reach extreme_reach(Reader *r, const Expr *e)
+static AccessRange extreme_reach(Reader *r, const Expr *e)
 {
-    int64_t number;
-    Reach   mirror;
+    int64_t     number;
+    AccessRange mirror;
     if (mirror_reach(r, e, &mirror))
         return mirror;
     for (int i = 0; i < 2; i++)
         if (known_number(r, e->args[i], &number)) {
-            const Reach a = reach_of(r, e->args[1 - i]);
-            return e->op == EX_MIN ? reach_clamp(&a, no_least, number) : reach_clamp(&a, number, no_most);
+            const AccessRange a = reach_of(r, e->args[1 - i]);
+            return e->op == EX_MIN ? access_range_clamp(&a, no_least, number) : access_range_clamp(&a, number, no_most);
         }
-    const Reach a = reach_of(r, e->args[0]), b = reach_of(r, e->args[1]);
-    Reach       both = reach_hull(&a, &b, &r->root);
-    both.exact       = false;
+    const AccessRange a = reach_of(r, e->args[0]), b = reach_of(r, e->args[1]);
+    AccessRange       both = access_range_hull(&a, &b, &r->root);
+    both.exact             = false;
     return both;
 }
 
-static Reach select_reach(Reader *r, const Expr *e)
+static AccessRange select_reach(Reader *r, const Expr *e)
 {
     const Range condition = evaluate(r->evaluator, e->args[0]);
     if (range_is_true(condition) || range_is_false(condition))
         return reach_of(r, e->args[range_is_true(condition) ? 1 : 2]);
-    const Reach yes = reach_of(r, e->args[1]), no = reach_of(r, e->args[2]);
-    Reach       both = reach_hull(&yes, &no, &r->root);
-    both.exact       = false;
+    const AccessRange yes = reach_of(r, e->args[1]), no = reach_of(r, e->args[2]);
+    AccessRange       both = access_range_hull(&yes, &no, &r->root);
+    both.exact             = false;
     return both;
 }
 
 /* An expression that is no sum. */
-static Reach atom_reach(Reader *r, const Expr *e)
+static AccessRange atom_reach(Reader *r, const Expr *e)
 {
-    int64_t number;
-    Reach   a;
+    int64_t     number;
+    AccessRange a;
     switch ((ExprOp)e->op) {
     case EX_VAR: return variable_reach(r, e);
     case EX_MIN:
@@ -166,17 +166,17 @@ static Reach atom_reach(Reader *r, const Expr *e)
         if (!known_number(r, e->args[1], &number) || number <= 0)
             break;
         a = reach_of(r, e->args[0]);
-        return reach_divide(&a, number, &r->root);
+        return access_range_divide(&a, number, &r->root);
     case EX_SHR:
         if (!known_number(r, e->args[1], &number) || number < 0 || number > 30)
             break;
         a = reach_of(r, e->args[0]);
-        return reach_divide(&a, (int64_t)1 << number, &r->root);
+        return access_range_divide(&a, (int64_t)1 << number, &r->root);
     case EX_MUL:
         for (int i = 0; i < 2; i++)
             if (known_number(r, e->args[i], &number)) {
                 a = reach_of(r, e->args[1 - i]);
-                return reach_scale(&a, number, &r->root);
+                return access_range_scale(&a, number, &r->root);
             }
         break;
     case EX_CAST:
@@ -189,43 +189,44 @@ static Reach atom_reach(Reader *r, const Expr *e)
     return numbers_of(r, e);
 }
 
-static Reach sum_reach(Reader *r, const Linear *form)
+static AccessRange sum_reach(Reader *r, const Linear *form)
 {
-    Reach sum = reach_numbers(form->constant, form->constant, true);
+    AccessRange sum = access_range_numbers(form->constant, form->constant, true);
     for (int i = 0; i < form->count && !r->failed; i++) {
-        const Reach atom = atom_reach(r, form->atoms[i]), part = reach_scale(&atom, form->coefficients[i], &r->root);
-        sum = reach_add(&sum, &part, &r->root);
+        const AccessRange atom = atom_reach(r, form->atoms[i]),
+                          part = access_range_scale(&atom, form->coefficients[i], &r->root);
+        sum                    = access_range_add(&sum, &part, &r->root);
     }
     return sum;
 }
 
 /* The reach of its form is that of the expression if it cannot have wrapped. */
-static Reach reach_of(Reader *r, const Expr *e)
+static AccessRange reach_of(Reader *r, const Expr *e)
 {
     const Linear *form = --r->budget > 0 && !r->failed ? evaluate_form(r->evaluator, e) : NULL;
     if (!form)
         return numbers_of(r, e);
-    const Reach reach = form->count == 1 && form->atoms[0] == e ? atom_reach(r, e) : sum_reach(r, form);
-    int64_t     lo, hi;
-    reach_span(&reach, &r->root, &lo, &hi);
+    const AccessRange reach = form->count == 1 && form->atoms[0] == e ? atom_reach(r, e) : sum_reach(r, form);
+    int64_t           lo, hi;
+    access_range_span(&reach, &r->root, &lo, &hi);
     return lo < -most_number || hi > most_number || !range_within((kn_type)e->type, range_int(lo, hi))
                ? numbers_of(r, e)
                : reach;
 }
 
-Reach access_reach(Reader *r, const Expr *index, Range range)
+AccessRange index_access_range(Reader *r, const Expr *index, Range range)
 {
-    r->budget     = MOST_NODES;
-    r->failed     = false;
-    Reach   reach = reach_of(r, index);
-    int64_t lo, hi;
-    reach_span(&reach, &r->root, &lo, &hi);
+    r->budget         = MOST_NODES;
+    r->failed         = false;
+    AccessRange reach = reach_of(r, index);
+    int64_t     lo, hi;
+    access_range_span(&reach, &r->root, &lo, &hi);
     const bool tighter =
         access_is_conditional(r) &&
         (lo > range.lo || hi < range.hi); /* the condition says more of a part than of the whole: not for every box */
     if (r->failed || reach.var < 0 || tighter)
-        reach = reach_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, index));
-    reach       = reach_within(&reach, (int64_t)range.lo, (int64_t)range.hi, &r->root);
+        reach = access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, index));
+    reach       = access_range_clip(&reach, (int64_t)range.lo, (int64_t)range.hi, &r->root);
     reach.exact = reach.exact && !access_is_conditional(r);
     return reach;
 }

@@ -1,17 +1,17 @@
-/* A graph as text: a line per stage with its box and what a point costs, then a line per edge with what is read at a
+/* A graph as text: a line per node with its box and what a point costs, then a line per edge with what is read at a
  * point.
  *
  *     out(0..6400, 0..4800): pure output, 2 bytes, 16 bits, 6 ops, 3 loads
  *         blurx: x, y + 0..3
  *
  * Ranges are half open, as in the language; ~ stands before what encloses the reads and may be more. */
-#include "schedulers/reach.h"
+#include "schedulers/access_range.h"
 
 #include <inttypes.h>
 
 static const char *const kind_names[] = {
-    [STAGE_INPUT] = "input", [STAGE_PURE] = "pure",       [STAGE_REDUCTION] = "reduction",
-    [STAGE_SCAN] = "scan",   [STAGE_SCATTER] = "scatter", [STAGE_EXTERN] = "extern",
+    [NODE_INPUT] = "input", [NODE_PURE] = "pure",       [NODE_REDUCTION] = "reduction",
+    [NODE_SCAN] = "scan",   [NODE_SCATTER] = "scatter", [NODE_EXTERN] = "extern",
 };
 
 static void print_range(Text *out, int64_t lo, int64_t hi)
@@ -23,7 +23,7 @@ static void print_range(Text *out, int64_t lo, int64_t hi)
 }
 
 /* "2*x + -1..2", "(x + 1) / 2", "x in 0..99" */
-static void print_reach(Text *out, const Reach *r, const Func *reader)
+static void print_access_range(Text *out, const AccessRange *r, const Func *reader)
 {
     text_add(out, r->exact ? "" : "~");
     if (r->var < 0) {
@@ -54,14 +54,14 @@ static void print_reach(Text *out, const Reach *r, const Func *reader)
 
 static void print_edge(Text *out, const Graph *g, const Edge *e)
 {
-    const Stage *producer = &g->stages[e->producer], *consumer = &g->stages[e->consumer];
+    const GraphNode *producer = &g->nodes[e->producer], *consumer = &g->nodes[e->consumer];
     text_add(out, "    ");
     if (e->update >= 0)
         text_printf(out, "update %d: ", e->update);
     text_printf(out, "%s:", producer->func->name);
     for (int d = 0; d < producer->rank; d++) {
         text_add(out, d ? ", " : " ");
-        print_reach(out, &e->reach[d], consumer->func);
+        print_access_range(out, &e->access[d], consumer->func);
     }
     if (e->accesses > 1)
         text_printf(out, "; %d accesses", e->accesses);
@@ -78,7 +78,7 @@ static void print_work(Text *out, const Work *w, int update)
                 w->gathers ? ", gathers" : "");
 }
 
-static void print_stage(Text *out, const Stage *s)
+static void print_stage(Text *out, const GraphNode *s)
 {
     text_printf(out, "%s(", s->func->name);
     for (int d = 0; d < s->rank; d++)
@@ -97,8 +97,8 @@ static void print_stage(Text *out, const Stage *s)
 
 void graph_print(Text *out, const Graph *g)
 {
-    for (int i = 0; i < g->stage_count; i++) {
-        const Stage *s = &g->stages[i];
+    for (int i = 0; i < g->node_count; i++) {
+        const GraphNode *s = &g->nodes[i];
         print_stage(out, s);
         for (int k = 0; k < s->in_count; k++)
             print_edge(out, g, s->in[k]);

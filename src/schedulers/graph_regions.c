@@ -1,10 +1,10 @@
 /* Boxes from consumers to producers over the reaches of a graph, as tiles need them.
  *
- * The edges of a stage lie in the order of its definitions, so going through them backwards is going through its
- * updates from the last to the first: what one reads of the stage itself is made by those before it, whose box grows by
+ * The edges of a node lie in the order of its definitions, so going through them backwards is going through its
+ * updates from the last to the first: what one reads of the node itself is made by those before it, whose box grows by
  * it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.) The box of a
  * function without dimensions is 0..0 in the first, so that it can be empty too. */
-#include "schedulers/reach.h"
+#include "schedulers/access_range.h"
 
 static bool is_empty(const Box *box, int rank)
 {
@@ -30,7 +30,7 @@ static void add_reads(const Edge *e, int rank, const Box *reader, Box *box)
         box->min[0] = box->max[0] = 0;
     for (int d = 0; d < rank; d++) {
         int64_t lo, hi;
-        reach_span(&e->reach[d], reader, &lo, &hi);
+        access_range_span(&e->access[d], reader, &lo, &hi);
         box->min[d] = fresh || lo < box->min[d] ? lo : box->min[d];
         box->max[d] = fresh || hi > box->max[d] ? hi : box->max[d];
     }
@@ -44,11 +44,11 @@ static void clip(Box *box, const Box *root, int rank)
     }
 }
 
-/* Hands the box of a stage on to what it reads; *box becomes the box with what it reads of itself. */
-static void read_from(const Graph *g, int stage, Box *box, const bool *given, const bool *member, Box *boxes)
+/* Hands the box of a node on to what it reads; *box becomes the box with what it reads of itself. */
+static void read_from(const Graph *g, int node, Box *box, const bool *given, const bool *member, Box *boxes)
 {
-    const Stage *s    = &g->stages[stage];
-    int          self = s->self_count - 1;
+    const GraphNode *s    = &g->nodes[node];
+    int              self = s->self_count - 1;
     for (int i = s->in_count - 1; i >= -1; i--) {
         const Edge *e = i >= 0 ? s->in[i] : NULL;
         for (; self >= 0 && (!e || s->self[self]->update >= e->update); self--) {
@@ -57,29 +57,28 @@ static void read_from(const Graph *g, int stage, Box *box, const bool *given, co
             clip(box, &s->box, s->rank);
         }
         if (e && member[e->producer] && !given[e->producer])
-            add_reads(e, g->stages[e->producer].rank, box, &boxes[e->producer]);
+            add_reads(e, g->nodes[e->producer].rank, box, &boxes[e->producer]);
     }
 }
 
-void graph_regions_among(const Graph *g, const int *stages, int count, const bool *given, const bool *member,
-                         Box *boxes)
+void graph_regions_among(const Graph *g, const int *nodes, int count, const bool *given, const bool *member, Box *boxes)
 {
     for (int k = 0; k < count; k++) {
-        const int i = stages[k];
-        for (int d = 0; (d < g->stages[i].rank || d == 0) && member[i] && !given[i]; d++) {
+        const int i = nodes[k];
+        for (int d = 0; (d < g->nodes[i].rank || d == 0) && member[i] && !given[i]; d++) {
             boxes[i].min[d] = 0;
             boxes[i].max[d] = -1;
         }
     }
     for (int k = count - 1; k >= 0; k--) {
-        const int i = stages[k];
-        if ((!member[i] && !given[i]) || is_empty(&boxes[i], g->stages[i].rank))
+        const int i = nodes[k];
+        if ((!member[i] && !given[i]) || is_empty(&boxes[i], g->nodes[i].rank))
             continue;
         if (given[i]) {
             Box own = boxes[i];
             read_from(g, i, &own, given, member, boxes);
         } else {
-            clip(&boxes[i], &g->stages[i].box, g->stages[i].rank);
+            clip(&boxes[i], &g->nodes[i].box, g->nodes[i].rank);
             read_from(g, i, &boxes[i], given, member, boxes);
         }
     }
@@ -87,13 +86,13 @@ void graph_regions_among(const Graph *g, const int *stages, int count, const boo
 
 void graph_regions(const Graph *g, const bool *given, const bool *member, Box *boxes)
 {
-    graph_regions_among(g, g->order, g->stage_count, given, member, boxes);
+    graph_regions_among(g, g->order, g->node_count, given, member, boxes);
 }
 
 uint32_t edge_by_data(const Graph *g, const Edge *e, uint32_t reader)
 {
     uint32_t dims = e->gathers;
-    for (int d = 0; d < g->stages[e->producer].rank && reader; d++)
-        dims |= e->reach[d].var >= 0 ? (reader >> e->reach[d].var & 1) << d : 0;
+    for (int d = 0; d < g->nodes[e->producer].rank && reader; d++)
+        dims |= e->access[d].var >= 0 ? (reader >> e->access[d].var & 1) << d : 0;
     return dims;
 }

@@ -2,9 +2,9 @@
  *
  * Each node of a definition counts once, however often it is used, as the compiler computes it once. What is the same
  * for every point counts nothing, even if each step of a sum has its own (weights made of the step's number), and
- * neither do indices, unless data decides them. The unit is an operation on a vector of the stage's widest type: a u8
- * operation in a stage of u32 is a quarter of one. */
-#include "schedulers/graph_parts.h"
+ * neither do indices, unless data decides them. The unit is an operation on a vector of the node's widest type: a u8
+ * operation in a node of u32 is a quarter of one. */
+#include "schedulers/graph_internal.h"
 
 #include <math.h>
 
@@ -123,7 +123,7 @@ static int width_of(const Expr *e)
 
 typedef struct Walk {
     Formulas     *formulas;
-    Stage        *stage; /* widths are asked for, else NULL */
+    GraphNode    *node; /* widths are asked for, else NULL */
     const Func   *func;
     const Update *update;
     int           wide;
@@ -138,7 +138,7 @@ static bool is_own_place(const Walk *w, const Expr *call)
     return same;
 }
 
-static void note_width(Stage *s, kn_type type)
+static void note_width(GraphNode *s, kn_type type)
 {
     const int bits = bits_of(type);
     s->narrow      = s->narrow == 0 || bits < s->narrow ? bits : s->narrow;
@@ -183,13 +183,13 @@ static void walk_call(Walk *w, const Expr *e)
  * loaded; an integer that becomes a wider one may be narrowed again (plan/narrow.c). */
 static void note_widths(Walk *w, const Expr *e)
 {
-    if (!w->stage || e->op == EX_VAR)
+    if (!w->node || e->op == EX_VAR)
         return;
     if (e->op != EX_CALL && e->type != KN_BOOL)
-        note_width(w->stage, (kn_type)e->type);
+        note_width(w->node, (kn_type)e->type);
     for (uint32_t i = 0; i < e->count && !(e->op == EX_CAST && type_is_float((kn_type)e->type)); i++)
         if (e->args[i]->op == EX_CALL && e->args[i]->type != KN_BOOL)
-            note_width(w->stage, (kn_type)e->args[i]->type);
+            note_width(w->node, (kn_type)e->args[i]->type);
 }
 
 static void walk(Walk *w, const Expr *e)
@@ -209,8 +209,8 @@ static void walk(Walk *w, const Expr *e)
 
 static void walk_root(Walk *w, const Expr *e)
 {
-    if (w->stage)
-        w->stage->reads_size |= (properties(w->formulas, e) & SIZED) != 0;
+    if (w->node)
+        w->node->reads_size |= (properties(w->formulas, e) & SIZED) != 0;
     walk(w, e);
 }
 
@@ -230,16 +230,16 @@ static void walk_definition(Walk *w, int update)
             walk_root(w, w->update->args[d]);
 }
 
-void formulas_widths(Formulas *f, Stage *s)
+void formulas_widths(Formulas *f, GraphNode *s)
 {
-    Walk w = { .formulas = f, .stage = s, .func = s->func };
+    Walk w = { .formulas = f, .node = s, .func = s->func };
     for (int c = 0; c < s->func->component_count; c++)
         note_width(s, s->func->types[c]);
     for (int d = 0; d < s->def_count && s->func->kind == FUNC_DEFINED; d++)
         walk_definition(&w, d - 1);
 }
 
-void formulas_work(Formulas *f, const Stage *s, int update, Work *out)
+void formulas_work(Formulas *f, const GraphNode *s, int update, Work *out)
 {
     Walk w = { .formulas = f, .func = s->func, .wide = s->wide, .work = out };
     walk_definition(&w, update);

@@ -1,7 +1,7 @@
 /* The scheduler `greedy`: groups by the best merge of two at a time, in overlapped tiles.
  *
  * From    Mullapudi et al. 2016 as Jangda and Bondhugula 2020, section 2.3, have it: Halide's classic auto-scheduler,
- *         the baseline that the others must beat. Every stage begins as a group of its own, in tiles. Of all merges of
+ *         the baseline that the others must beat. Every node begins as a group of its own, in tiles. Of all merges of
  *         a group with the one that reads it, that with the largest benefit
  *
  *             gain(p, c) = cost(p) + cost(c) - cost(p u c)

@@ -1,11 +1,11 @@
 /* Grouping: the graph, the direction, and Algorithm 5's rounds.
  *
  * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a limit,
- *         make a stage of each group, and go on with that smaller graph until nothing is gained. The limit here is that
+ *         make a node of each group, and go on with that smaller graph until nothing is gained. The limit here is that
  *         of the groups visited: the table is filled by size, so small groups are all looked at, and a round's groups
  *         may be as large as there was room for. Each round is a partition, and none is worse than the one before: a
  *         group is never asked to break up, and may stay by itself. */
-#include "schedulers/group_parts.h"
+#include "schedulers/group_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,12 +19,12 @@ GroupGraph group_graph_new(Arena *arena, int count)
     const int    words = count ? (count + 63) / 64 : 1;
     const size_t all   = (size_t)count * (size_t)words;
     return (GroupGraph){
-        .count   = count,
-        .words   = words,
-        .readers = ARENA_ARRAY(arena, uint64_t, all),
-        .read    = ARENA_ARRAY(arena, uint64_t, all),
-        .reach   = ARENA_ARRAY(arena, uint64_t, all),
-        .alone   = ARENA_ARRAY(arena, bool, (size_t)count),
+        .count     = count,
+        .words     = words,
+        .readers   = ARENA_ARRAY(arena, uint64_t, all),
+        .read      = ARENA_ARRAY(arena, uint64_t, all),
+        .reachable = ARENA_ARRAY(arena, uint64_t, all),
+        .alone     = ARENA_ARRAY(arena, bool, (size_t)count),
     };
 }
 
@@ -34,18 +34,18 @@ void group_graph_edge(GroupGraph *g, int producer, int consumer)
     set_add(g->read + (size_t)consumer * (size_t)g->words, producer);
 }
 
-void group_graph_finish(GroupGraph *g)
+void group_graph_close(GroupGraph *g)
 {
     for (int s = g->count - 1; s >= 0; s--) {
-        uint64_t       *reach   = g->reach + (size_t)s * (size_t)g->words;
-        const uint64_t *readers = row(g->readers, g->words, s);
-        set_add(reach, s);
+        uint64_t       *reachable = g->reachable + (size_t)s * (size_t)g->words;
+        const uint64_t *readers   = row(g->readers, g->words, s);
+        set_add(reachable, s);
         for (int r = set_next(readers, 0, g->words); r >= 0; r = set_next(readers, r + 1, g->words))
-            set_unite(reach, row(g->reach, g->words, r), g->words);
+            set_unite(reachable, row(g->reachable, g->words, r), g->words);
     }
 }
 
-/* The edges of one graph in another, stage s as to[s]; a mapping that turns the order around turns the edges around. */
+/* The edges of one graph in another, node s as to[s]; a mapping that turns the order around turns the edges around. */
 static void copy_edges(const GroupGraph *g, const int *to, GroupGraph *out)
 {
     for (int s = 0; s < g->count; s++) {
@@ -55,7 +55,7 @@ static void copy_edges(const GroupGraph *g, const int *to, GroupGraph *out)
             if (to[s] != to[r])
                 group_graph_edge(out, to[s] < to[r] ? to[s] : to[r], to[s] < to[r] ? to[r] : to[s]);
     }
-    group_graph_finish(out);
+    group_graph_close(out);
 }
 
 GroupGraph group_graph_rooted(Arena *arena, const GroupGraph *g)
@@ -76,7 +76,7 @@ GroupGraph group_graph_rooted(Arena *arena, const GroupGraph *g)
     return out;
 }
 
-GroupGraph group_graph_turned(Arena *arena, const GroupGraph *g)
+GroupGraph group_graph_reversed(Arena *arena, const GroupGraph *g)
 {
     GroupGraph out = group_graph_new(arena, g->count);
     int       *to  = ARENA_ARRAY(arena, int, (size_t)g->count);
@@ -90,7 +90,7 @@ int64_t group_count(const GroupGraph *g, int most, Arena *arena)
 {
     GroupTable       t;
     const GroupGraph rooted = group_graph_rooted(arena, g);
-    table_fill(&t, &rooted, &(TableLimits){ .most_stages = most, .states = INT32_MAX }, arena);
+    table_fill(&t, &rooted, &(TableLimits){ .most_nodes = most, .states = INT32_MAX }, arena);
     return (int64_t)t.at.count;
 }
 
@@ -128,12 +128,12 @@ bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work,
 
 /* ---- Rounds ------------------------------------------------------------------------------ */
 
-/* The graph of a round, whose stages are groups of the one searched. */
+/* The graph of a round, whose nodes are groups of the one searched. */
 typedef struct Round {
     const GroupSearch *search;
     GroupGraph         graph;
-    int *begin, *stages; /* by stage of the round: the caller's stages that it is, at stages[begin[s]] … */
-    int *list;           /* room for the caller's stages */
+    int               *begin, *nodes; /* by node of the round: the caller's nodes that it is, at nodes[begin[s]] … */
+    int               *list;          /* room for the caller's nodes */
 } Round;
 
 static int by_number(const void *a, const void *b)
@@ -148,37 +148,37 @@ static double round_cost(void *user, const uint64_t *set, bool *hopeless)
     int          count = 0;
     for (int s = set_next(set, 0, words); s >= 0; s = set_next(set, s + 1, words))
         for (int k = r->begin[s]; k < r->begin[s + 1]; k++)
-            r->list[count++] = r->stages[k];
+            r->list[count++] = r->nodes[k];
     qsort(r->list, (size_t)count, sizeof *r->list, by_number);
     return r->search->cost(r->search->user, r->list, count, hopeless);
 }
 
-/* The first round: every stage of the caller's by itself, turned around where groups grow from the last. */
+/* The first round: every node of the caller's by itself, turned around where groups grow from the last. */
 static Round first_round(const GroupGraph *g, const GroupSearch *search, Arena *arena)
 {
-    Round r  = { .search = search, .graph = search->from_readers ? group_graph_turned(arena, g) : *g };
-    r.begin  = ARENA_ARRAY(arena, int, (size_t)g->count + 1);
-    r.stages = ARENA_ARRAY(arena, int, (size_t)g->count);
-    r.list   = ARENA_ARRAY(arena, int, (size_t)g->count);
+    Round r = { .search = search, .graph = search->from_readers ? group_graph_reversed(arena, g) : *g };
+    r.begin = ARENA_ARRAY(arena, int, (size_t)g->count + 1);
+    r.nodes = ARENA_ARRAY(arena, int, (size_t)g->count);
+    r.list  = ARENA_ARRAY(arena, int, (size_t)g->count);
     for (int s = 0; s < g->count; s++) {
         r.begin[s + 1] = s + 1;
-        r.stages[s]    = search->from_readers ? g->count - 1 - s : s;
+        r.nodes[s]     = search->from_readers ? g->count - 1 - s : s;
     }
     return r;
 }
 
-/* The round after it, with a stage per group: group[] by stage of the round, numbered in order. */
+/* The round after it, with a node per group: group[] by node of the round, numbered in order. */
 static Round next_round(const Round *r, const int *group, int count, Arena *arena)
 {
     const int all  = r->begin[r->graph.count];
     Round     next = { .search = r->search, .graph = group_graph_new(arena, count), .list = r->list };
     int       at   = 0;
     next.begin     = ARENA_ARRAY(arena, int, (size_t)count + 1);
-    next.stages    = ARENA_ARRAY(arena, int, (size_t)all);
+    next.nodes     = ARENA_ARRAY(arena, int, (size_t)all);
     for (int i = 0; i < count; i++) {
         for (int s = 0; s < r->graph.count; s++)
             for (int k = r->begin[s]; group[s] == i && k < r->begin[s + 1]; k++)
-                next.stages[at++] = r->stages[k];
+                next.nodes[at++] = r->nodes[k];
         next.begin[i + 1] = at;
     }
     copy_edges(&r->graph, group, &next.graph);
@@ -199,9 +199,9 @@ int groups_number(const GroupGraph *g, int *first, Arena *arena)
     return count;
 }
 
-static int usual_width(int stages)
+static int usual_width(int nodes)
 {
-    const int width = DOWN_SETS / stages;
+    const int width = DOWN_SETS / nodes;
     return width > MOST_WIDTH ? MOST_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width;
 }
 
@@ -219,7 +219,7 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
     const GroupGraph  *g = &r->graph;
     const GroupSearch *s = r->search;
     GroupTable         t;
-    table_fill(&t, g, &(TableLimits){ round_cost, r, s->most_stages, states, half_way(until) }, arena);
+    table_fill(&t, g, &(TableLimits){ round_cost, r, s->most_nodes, states, half_way(until) }, arena);
     const double f      = table_solve(&t);
     double       cost   = table_plain(&t, group);
     int32_t     *chosen = ARENA_ARRAY(arena, int32_t, (size_t)g->count);
@@ -240,7 +240,7 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
             group[k] = t.at.at[chosen[i]].first;
     }
     out->cost = cost;
-    *whole    = !t.cut && exact && !s->most_stages;
+    *whole    = !t.cut && exact && !s->most_nodes;
     return groups_number(g, group, arena);
 }
 
@@ -249,7 +249,7 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
 {
     if (!g->count)
         return (Grouping){ .exact = true };
-    Grouping      out    = { .of_stage = ARENA_ARRAY(arena, int, (size_t)g->count) };
+    Grouping      out    = { .of_node = ARENA_ARRAY(arena, int, (size_t)g->count) };
     const int64_t states = search->states ? search->states : USUAL_STATES;
     const double  until  = search->seconds > 0 ? group_clock() + search->seconds : 0;
     Arena         scratch;
@@ -268,7 +268,7 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
     out.count = r.graph.count;
     for (int i = 0; i < out.count; i++)
         for (int k = r.begin[i]; k < r.begin[i + 1]; k++)
-            out.of_stage[r.stages[k]] = search->from_readers ? out.count - 1 - i : i;
+            out.of_node[r.nodes[k]] = search->from_readers ? out.count - 1 - i : i;
     scratch_end(&scratch);
     return out;
 }

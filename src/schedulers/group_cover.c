@@ -1,9 +1,9 @@
 /* The repair of the recurrence: the best partition into groups of its table.
  *
  * Takes   the table of groups that F visited, with their costs.
- * Gives   groups that are disjoint, hold every stage and do not read each other in a circle, at the least cost.
+ * Gives   groups that are disjoint, hold every node and do not read each other in a circle, at the least cost.
  * How     Groups that do not read each other in a circle can be put in an order in which each reads only those before
- *         it. What the first k of them hold is a down-set D: with a stage all that it reads. So the least cost is that
+ *         it. What the first k of them hold is a down-set D: with a node all that it reads. So the least cost is that
  *         of a way from the empty down-set to the whole graph,
  *
  *             C(D ∪ H) = min over groups H outside D, all that H reads inside D ∪ H, of C(D) + cost(H),
@@ -12,10 +12,10 @@
  *         size the `width` best by C(D) + Σ_{s not in D} min over groups H with s of cost(H) / |H|, which no way to the
  *         end is cheaper than. It is exact as long as no size has more than that.
  *
- *         Orders of groups that do not depend on each other are not tried all. With t the lowest stage outside D, whose
+ *         Orders of groups that do not depend on each other are not tried all. With t the lowest node outside D, whose
  *         group begins with it and comes sooner or later: either that group comes next, or one that it needs, whose
- *         first stage leads to a stage of some group that begins with t. */
-#include "schedulers/group_parts.h"
+ *         first node leads to a node of some group that begins with t. */
+#include "schedulers/group_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,10 +51,10 @@ typedef struct Cover {
     const GroupGraph *graph;
     int               width, room, slot_count;
     uint64_t         *needs;  /* by group: what it reads outside itself */
-    double           *share;  /* by group: Σ of the least shares of its stages */
-    int32_t          *order;  /* the groups with a cost, by first stage */
-    int              *begin;  /* by stage: where its groups begin in `order` */
-    uint64_t         *before; /* by stage t: all that leads to a stage of a group that begins with t */
+    double           *share;  /* by group: Σ of the least shares of its nodes */
+    int32_t          *order;  /* the groups with a cost, by first node */
+    int              *begin;  /* by node: where its groups begin in `order` */
+    uint64_t         *before; /* by node t: all that leads to a node of a group that begins with t */
     Level           **levels; /* by size */
     Level            *free;
     VEC(Kept) kept;
@@ -69,7 +69,7 @@ static const uint64_t *set_of(const Cover *c, int32_t i)
     return row(c->table->sets, c->graph->words, i);
 }
 
-/* Groups by first stage, those that are none left out. */
+/* Groups by first node, those that are none left out. */
 static void sort_groups(Cover *c, Arena *arena)
 {
     const GroupTable *t = c->table;
@@ -86,7 +86,7 @@ static void sort_groups(Cover *c, Arena *arena)
             c->order[c->begin[t->at.at[i].first + 1]++] = (int32_t)i;
 }
 
-/* Per group what it reads outside itself, and the part of the bound that its stages have. */
+/* Per group what it reads outside itself, and the part of the bound that its nodes have. */
 static void measure_groups(Cover *c, Arena *arena)
 {
     const GroupTable *t = c->table;
@@ -115,7 +115,7 @@ static void measure_groups(Cover *c, Arena *arena)
     }
 }
 
-/* What leads to a stage is the stage itself and what leads to those it reads. */
+/* What leads to a node is the node itself and what leads to those it reads. */
 static void find_before(Cover *c, Arena *arena)
 {
     const GroupGraph *g     = c->graph;
@@ -223,7 +223,7 @@ static void level_offer(Cover *c, Level *l, const uint64_t *set, Way w, Arena *a
 
 /* ---- The ways ---------------------------------------------------------------------------- */
 
-/* Goes on from a way by each group that begins with stage s and may come next. */
+/* Goes on from a way by each group that begins with node s and may come next. */
 static void expand_by(Cover *c, const Way *way, const uint64_t *done, int size, int s, uint64_t *next, Arena *arena)
 {
     const int words = c->graph->words;

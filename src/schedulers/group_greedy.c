@@ -2,21 +2,21 @@
  *
  * From    Jangda and Bondhugula 2020, section 2.3 (Halide's heuristic) with the cost of Algorithm 2: their
  *         PolyMage+G+TC of section 7.4.3.
- * How     Every stage is a group at first. A group all of whose readers are in one other group may be merged into it,
+ * How     Every node is a group at first. A group all of whose readers are in one other group may be merged into it,
  *         which closes no circle. The merge that gains most is made, until none gains. */
-#include "schedulers/group_parts.h"
+#include "schedulers/group_internal.h"
 
 #include <math.h>
 
 typedef struct Greedy {
     const GroupGraph  *g;
     const GroupSearch *search;
-    uint64_t          *sets;   /* by group, which is numbered by one of its stages; empty: it was merged */
+    uint64_t          *sets;   /* by group, which is numbered by one of its nodes; empty: it was merged */
     uint64_t          *both;   /* room for a union */
-    int               *of;     /* by stage: its group */
+    int               *of;     /* by node: its group */
     double            *cost;   /* by group */
     double            *merged; /* by group: the cost with its reader; NAN: not asked yet */
-    int               *list;   /* room for stages */
+    int               *list;   /* room for nodes */
     int64_t            asked;
 } Greedy;
 
@@ -99,7 +99,7 @@ static bool merge_best(Greedy *s, double until)
 Grouping group_greedy(const GroupGraph *g, const GroupSearch *search, Arena *arena)
 {
     const size_t n     = (size_t)g->count;
-    Grouping     out   = { .of_stage = ARENA_ARRAY(arena, int, n), .rounds = 1 };
+    Grouping     out   = { .of_node = ARENA_ARRAY(arena, int, n), .rounds = 1 };
     const double until = search->seconds > 0 ? group_clock() + search->seconds : 0;
     Arena        scratch;
     scratch_begin(&scratch, arena->cx);
@@ -107,7 +107,7 @@ Grouping group_greedy(const GroupGraph *g, const GroupSearch *search, Arena *are
                  .search = search,
                  .sets   = ARENA_ARRAY(&scratch, uint64_t, n * (size_t)g->words),
                  .both   = ARENA_ARRAY(&scratch, uint64_t, (size_t)g->words),
-                 .of     = out.of_stage,
+                 .of     = out.of_node,
                  .cost   = ARENA_ARRAY(&scratch, double, n),
                  .merged = ARENA_ARRAY(&scratch, double, n),
                  .list   = ARENA_ARRAY(&scratch, int, n) };
@@ -122,7 +122,7 @@ Grouping group_greedy(const GroupGraph *g, const GroupSearch *search, Arena *are
     for (int k = 0; k < g->count; k++)
         out.cost += s.of[k] == k ? s.cost[k] : 0;
     out.states = s.asked;
-    out.count  = groups_number(g, out.of_stage, &scratch);
+    out.count  = groups_number(g, out.of_node, &scratch);
     scratch_end(&scratch);
     return out;
 }

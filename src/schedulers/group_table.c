@@ -1,16 +1,16 @@
 /* The table of groups and the recurrence F over it.
  *
  * From    Jangda and Bondhugula 2020, Algorithm 1 (section 3): the recurrence of group.h.
- * How     A group grows from its first stage, on which all the others depend; so the first stage is its lowest, and F
- *         of a group needs F of larger groups with the same first stage and of single stages that come later. Therefore
+ * How     A group grows from its first node, on which all the others depend; so the first node is its lowest, and F
+ *         of a group needs F of larger groups with the same first node and of single nodes that come later. Therefore
  *         the table is filled by size, without recursion, and solved backwards. */
-#include "schedulers/group_parts.h"
+#include "schedulers/group_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-static const double DEAREST = 1e18; /* what a stage by itself costs that ought not to be by itself */
+static const double DEAREST = 1e18; /* what a node by itself costs that ought not to be by itself */
 
 double group_clock(void)
 {
@@ -62,7 +62,7 @@ static void grow_sets(GroupTable *t)
 
 /* ---- Filling ----------------------------------------------------------------------------- */
 
-/* S(H): who reads a stage of the set and is not in it. */
+/* S(H): who reads a node of the set and is not in it. */
 static void readers_of(const GroupGraph *g, const uint64_t *set, uint64_t *out)
 {
     memset(out, 0, sizeof *out * (size_t)g->words);
@@ -77,9 +77,9 @@ static void joiners_of(const GroupGraph *g, const uint64_t *readers, uint64_t *o
     const int n = g->words;
     memcpy(out, readers, sizeof *out * (size_t)n);
     for (int t = set_next(readers, 0, n); t >= 0; t = set_next(readers, t + 1, n)) {
-        const uint64_t *reach = row(g->reach, n, t);
+        const uint64_t *reachable = row(g->reachable, n, t);
         for (int w = 0; w < n; w++)
-            out[w] &= ~(w == t >> 6 ? reach[w] & ~((uint64_t)1 << (t & 63)) : reach[w]);
+            out[w] &= ~(w == t >> 6 ? reachable[w] & ~((uint64_t)1 << (t & 63)) : reachable[w]);
         if (g->alone[t])
             out[t >> 6] &= ~((uint64_t)1 << (t & 63));
     }
@@ -117,7 +117,7 @@ static bool spent(const GroupTable *t, const TableLimits *limits)
     return full || (limits->until > 0 && t->at.count % 64 == 0 && group_clock() > limits->until);
 }
 
-/* Visits what group i grows into, one stage more. */
+/* Visits what group i grows into, one node more. */
 static bool grow_group(GroupTable *t, const TableLimits *limits, int64_t i, uint64_t *readers, uint64_t *joiners,
                        uint64_t *next)
 {
@@ -149,7 +149,7 @@ void table_fill(GroupTable *t, const GroupGraph *g, const TableLimits *limits, A
     }
     for (size_t i = 0; i < t->at.count && !t->cut; i++) {
         const Visited *v = &t->at.at[i];
-        if (v->hopeless || (limits->most_stages && v->size >= limits->most_stages) ||
+        if (v->hopeless || (limits->most_nodes && v->size >= limits->most_nodes) ||
             holds_alone(g, set_of(t, (int64_t)i)))
             continue;
         t->cut = !grow_group(t, limits, (int64_t)i, set, set + n, set + 2 * n);
@@ -178,7 +178,7 @@ static void solve_one(GroupTable *t, int64_t i, uint64_t *readers, uint64_t *joi
     }
 }
 
-/* The groups by their first stage, the last first, and the largest first: `begin` has where those of a stage begin. */
+/* The groups by their first node, the last first, and the largest first: `begin` has where those of a node begin. */
 static int32_t *solving_order(const GroupTable *t)
 {
     const int n     = t->graph->count;
@@ -210,7 +210,7 @@ double table_solve(GroupTable *t)
 
 /* ---- F's own choices, as a partition ----------------------------------------------------- */
 
-/* The groups that F's choices lead to from the stages that read nothing, each once. */
+/* The groups that F's choices lead to from the nodes that read nothing, each once. */
 static int chosen_groups(const GroupTable *t, int32_t *chosen)
 {
     const GroupGraph *g       = t->graph;
@@ -233,7 +233,7 @@ static int chosen_groups(const GroupTable *t, int32_t *chosen)
 }
 
 typedef struct Offer {
-    double  cost; /* per stage */
+    double  cost; /* per node */
     int32_t index;
 } Offer;
 
@@ -243,7 +243,7 @@ static int by_cost(const void *a, const void *b)
     return x->cost < y->cost ? -1 : x->cost > y->cost ? 1 : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Gives the group's stages to it, if none is taken and no circle comes of it. */
+/* Gives the group's nodes to it, if none is taken and no circle comes of it. */
 static bool take_group(const GroupTable *t, int32_t i, uint64_t *taken, int *first, int *work)
 {
     const GroupGraph *g   = t->graph;
@@ -261,7 +261,7 @@ static bool take_group(const GroupTable *t, int32_t i, uint64_t *taken, int *fir
     return false;
 }
 
-/* Where F's choices overlap, the group that is cheapest per stage keeps its stages; a stage that is left is by
+/* Where F's choices overlap, the group that is cheapest per node keeps its nodes; a node that is left is by
  * itself. */
 double table_plain(const GroupTable *t, int *first)
 {

@@ -1,27 +1,27 @@
 /* The scheduler `reuse`: compute and store levels apart, tiles and loop permutations by what is loaded and computed
  * again.
  *
- * From    Sioutas et al. 2019, section 4. A segment is a stage, whose loops run over all of it, and stages that are
+ * From    Sioutas et al. 2019, section 4. A segment is a node, whose loops run over all of it, and nodes that are
  *         read in it only. For each: levels (reuse_fuse.c: Algorithms 1 and 2), permutations and tiles (reuse_tile.c:
- *         Algorithm 3), costs (reuse_cost.c: section 3). Here: stage grouping (section 4.3: Algorithms 4 and 5).
- * How     A segmentation is a set of stages that are at root; any other stage is in the segment that all its readers
+ *         Algorithm 3), costs (reuse_cost.c: section 3). Here: node grouping (section 4.3: Algorithms 4 and 5).
+ * How     A segmentation is a set of nodes that are at root; any other node is in the segment that all its readers
  *         are in, and at root if there is none. At first as few as can be are at root: all else is fused, as in the
  *         paper. Algorithm 5 then tries every first cut of a segment, and every way to cut what is left; what is left
- *         decides the rest, so it is solved once. That takes n^2/2 cuts for a chain of n stages; a segment of more than
- *         MOST_TRIED is split at the one stage where that costs least, and its parts again. Solutions of segments are
- *         kept by their stages, and found again.
- * Beyond  Algorithm 4 makes every stage with several readers a root; here only those whose readers are in different
+ *         decides the rest, so it is solved once. That takes n^2/2 cuts for a chain of n nodes; a segment of more than
+ *         MOST_TRIED is split at the one node where that costs least, and its parts again. Solutions of segments are
+ *         kept by their nodes, and found again.
+ * Beyond  Algorithm 4 makes every node with several readers a root; here only those whose readers are in different
  *         segments. The paper splits only what does not fit; here a segment is also split where its parts cost less: a
  *         pyramid fits, and computes its levels again and again.
  * Moot    Section 4.4 reorders the loops of each member: the least stride innermost, and the loop of the compute level
  *         outermost. The first dimension is the one of stride 1, and is innermost in every member that has no nest;
- *         loops over the steps of sums are ordered by finish_steps.c. The other: that loop has one iteration, mostly,
- *         and a member of planes begins it for each plane. With it outside, interpolate took 11.25 ms instead of 11.21,
+ *         loops over the steps of sums are ordered by choose_step_producers.c. The other: that loop has one iteration,
+ * mostly, and a member of planes begins it for each plane. With it outside, interpolate took 11.25 ms instead of 11.21,
  *         pyramid_blend 21.9 instead of 22.3: no difference that one can measure. */
-#include "schedulers/defs.h"
-#include "schedulers/group_parts.h"
-#include "schedulers/reuse_parts.h"
-#include "schedulers/together.h"
+#include "schedulers/def_facts.h"
+#include "schedulers/group_internal.h"
+#include "schedulers/reuse_internal.h"
+#include "schedulers/shared_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ typedef struct Known {
     Solution      solution;
     int           round; /* of the search that knows how it is best split: */
     NestCost      split; /* the cost of all its parts */
-    int           where; /* the first stage to cut off; -1: none */
+    int           where; /* the first node to cut off; -1: none */
 } Known;
 
 typedef struct Reuse {
@@ -44,12 +44,12 @@ typedef struct Reuse {
     const Machine *m;
     Draft          d;
     Arena         *arena;
-    Where         *plain; /* by stage */
-    bool *light;  /* by stage: small enough to be inlined at every use: not at root, but kept in its segment if that is
+    Where         *plain; /* by node */
+    bool *light;  /* by node: small enough to be inlined at every use: not at root, but kept in its segment if that is
                      better */
     int    *key;  /* room */
-    bool   *cut;  /* by stage: at root by choice */
-    int    *head; /* by stage: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
+    bool   *cut;  /* by node: at root by choice */
+    int    *head; /* by node: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
     Segment segment; /* room */
     Known **known;
     int     round, tried; /* searches; cuts that were tried in the last one, and what each must gain: */
@@ -61,7 +61,7 @@ typedef struct Reuse {
 
 static bool is_stage(const Reuse *r, int s)
 {
-    return r->g->stages[s].kind != STAGE_INPUT && (r->plain[s] != WHERE_INLINE || r->light[s]);
+    return r->g->nodes[s].kind != NODE_INPUT && (r->plain[s] != WHERE_INLINE || r->light[s]);
 }
 
 static int compare(const void *a, const void *b)
@@ -73,41 +73,41 @@ static int compare(const void *a, const void *b)
 static Segment *gather(Reuse *r, int head)
 {
     Segment *s = &r->segment;
-    for (int i = 0; i < r->g->stage_count; i++) {
+    for (int i = 0; i < r->g->node_count; i++) {
         s->place[i] = -1;
         s->given[i] = s->member[i] = false;
     }
     s->count = s->outside_count = 0;
-    s->stages[s->count++]       = head;
+    s->nodes[s->count++]        = head;
     s->member[head] = s->given[head] = true;
     for (int i = 0; i < s->count; i++) {
-        const Stage *st = &r->g->stages[s->stages[i]];
-        for (int k = 0; k < st->in_count; k++) {
-            const int p = st->in[k]->producer;
+        const GraphNode *node = &r->g->nodes[s->nodes[i]];
+        for (int k = 0; k < node->in_count; k++) {
+            const int p = node->in[k]->producer;
             if (s->member[p])
                 continue;
             s->member[p] = true;
-            if (r->head[p] == head || (r->plain[p] == WHERE_INLINE && r->g->stages[p].kind != STAGE_INPUT))
-                s->stages[s->count++] = p;
+            if (r->head[p] == head || (r->plain[p] == WHERE_INLINE && r->g->nodes[p].kind != NODE_INPUT))
+                s->nodes[s->count++] = p;
             else
                 s->outside[s->outside_count++] = p;
         }
     }
-    qsort(s->stages, (size_t)s->count, sizeof *s->stages, compare);
+    qsort(s->nodes, (size_t)s->count, sizeof *s->nodes, compare);
     qsort(s->outside, (size_t)s->outside_count, sizeof *s->outside, compare);
     for (int k = 0; k < s->count; k++)
-        s->place[s->stages[k]] = k;
+        s->place[s->nodes[k]] = k;
     for (int k = 0; k < s->outside_count; k++)
         s->place[s->outside[k]] = s->count + k;
     return s;
 }
 
-/* A segment by its stages, and which of them are inlined. */
+/* A segment by its nodes, and which of them are inlined. */
 static size_t make_key(const Reuse *r, const Segment *s, int *key)
 {
     uint32_t h = 2166136261u;
     for (int k = 0; k < s->count; k++) {
-        key[k] = 2 * s->stages[k] + (r->plain[s->stages[k]] == WHERE_INLINE);
+        key[k] = 2 * s->nodes[k] + (r->plain[s->nodes[k]] == WHERE_INLINE);
         h      = (h ^ (uint32_t)key[k]) * 16777619u;
     }
     return h % BUCKETS;
@@ -138,15 +138,15 @@ static const Solution *solve(Reuse *r, int head, bool quick)
     return &find(r, head, quick)->solution;
 }
 
-/* ---- Algorithm 4: which stages are in which segment ------------------------------------------ */
+/* ---- Algorithm 4: which nodes are in which segment ------------------------------------------ */
 
 /* The one segment that all readers of s are in; -1: there is none. */
 static int segment_of_readers(const Reuse *r, int s)
 {
-    const Stage *st   = &r->g->stages[s];
-    int          head = -1;
-    for (int i = 0; i < st->out_count; i++) {
-        const int c  = st->out[i]->consumer;
+    const GraphNode *node = &r->g->nodes[s];
+    int              head = -1;
+    for (int i = 0; i < node->out_count; i++) {
+        const int c  = node->out[i]->consumer;
         const int at = r->plain[c] == WHERE_INLINE ? segment_of_readers(r, c) : r->head[c];
         if (at < 0 || (head >= 0 && at != head))
             return -1;
@@ -155,7 +155,7 @@ static int segment_of_readers(const Reuse *r, int s)
     return head;
 }
 
-/* Puts a stage into the segment of its readers, or at root. Its readers have been put. */
+/* Puts a node into the segment of its readers, or at root. Its readers have been put. */
 static void assign(Reuse *r, int s)
 {
     const int  head = r->cut[s] ? -1 : segment_of_readers(r, s);
@@ -169,22 +169,22 @@ static void assign(Reuse *r, int s)
     r->head[s] = join ? head : r->plain[s] == WHERE_ROOT ? s : -1;
 }
 
-static void assign_all(Reuse *r, const int *stages, int count)
+static void assign_all(Reuse *r, const int *nodes, int count)
 {
     for (int i = count - 1; i >= 0; i--)
-        if (is_stage(r, stages[i]))
-            assign(r, stages[i]);
+        if (is_stage(r, nodes[i]))
+            assign(r, nodes[i]);
 }
 
 /* ---- Algorithm 5: splitting -------------------------------------------------------------------- */
 
-/* The cost of the segments that these stages are in now, but for that of `without`. */
-static NestCost cost_of(Reuse *r, const int *stages, int count, int without)
+/* The cost of the segments that these nodes are in now, but for that of `without`. */
+static NestCost cost_of(Reuse *r, const int *nodes, int count, int without)
 {
     NestCost all = { .fits = true };
     for (int i = 0; i < count; i++)
-        if (r->head[stages[i]] == stages[i] && stages[i] != without) {
-            const NestCost *cost = &solve(r, stages[i], true)->cost;
+        if (r->head[nodes[i]] == nodes[i] && nodes[i] != without) {
+            const NestCost *cost = &solve(r, nodes[i], true)->cost;
             all.ns += cost->ns;
             all.fits &= cost->fits;
         }
@@ -196,19 +196,19 @@ static bool is_better(const NestCost *a, const NestCost *b)
     return a->fits != b->fits ? a->fits : a->ns < (1 - least_gain) * b->ns;
 }
 
-static void split_parts(Reuse *r, const int *stages, int count);
+static void split_parts(Reuse *r, const int *nodes, int count);
 
-/* Stages that every tile needs as a whole have full reuse over all loops: they are at root. false: there are none. */
-static bool cut_whole(Reuse *r, int head, const int *stages, int count)
+/* Nodes that every tile needs as a whole have full reuse over all loops: they are at root. false: there are none. */
+static bool cut_whole(Reuse *r, int head, const int *nodes, int count)
 {
     const Solution *sol = solve(r, head, true);
     bool            any = false;
     for (int k = 0; k + 1 < count; k++)
-        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[stages[k]] == WHERE_ROOT &&
-            !r->light[stages[k]] && sol->levels[k].where == WHERE_INSIDE)
-            any = r->cut[stages[k]] = true;
+        if (sol->nest.loop_count > 0 && sol->levels[k].whole && r->plain[nodes[k]] == WHERE_ROOT &&
+            !r->light[nodes[k]] && sol->levels[k].where == WHERE_INSIDE)
+            any = r->cut[nodes[k]] = true;
     if (any)
-        assign_all(r, stages, count);
+        assign_all(r, nodes, count);
     return any;
 }
 
@@ -217,16 +217,16 @@ static bool may_cut(const Reuse *r, int head, int s)
     return s != head && r->head[s] == head && r->plain[s] == WHERE_ROOT && !r->light[s];
 }
 
-static void set_cut(Reuse *r, int at, bool cut, const int *stages, int count)
+static void set_cut(Reuse *r, int at, bool cut, const int *nodes, int count)
 {
     r->cut[at] = cut;
-    assign_all(r, stages, count);
+    assign_all(r, nodes, count);
 }
 
-/* The recursion: what is left of a segment is best as it is, or with its first cut at the i-th of these stages or a
+/* The recursion: what is left of a segment is best as it is, or with its first cut at the i-th of these nodes or a
  * later one, and what is left then again. What a cut takes away lies before it, and no later cut changes it: so what is
  * left decides the rest, and is known when it is met again. Parts that do not fit are not looked at. */
-static const Known *search(Reuse *r, int head, const int *stages, int count, int i)
+static const Known *search(Reuse *r, int head, const int *nodes, int count, int i)
 {
     Known *k = find(r, head, true);
     if (k->round == r->round)
@@ -234,84 +234,84 @@ static const Known *search(Reuse *r, int head, const int *stages, int count, int
     k->round              = r->round;
     k->split              = k->solution.cost;
     k->where              = -1;
-    const NestCost before = cost_of(r, stages, count, head);
+    const NestCost before = cost_of(r, nodes, count, head);
     for (; i < count && r->tried < MOST_TRIED; i++) {
-        if (!may_cut(r, head, stages[i]))
+        if (!may_cut(r, head, nodes[i]))
             continue;
         r->tried++;
-        set_cut(r, stages[i], true, stages, count);
-        const NestCost parts = cost_of(r, stages, count, head);
+        set_cut(r, nodes[i], true, nodes, count);
+        const NestCost parts = cost_of(r, nodes, count, head);
         if (parts.fits) {
-            NestCost with = search(r, head, stages, count, i + 1)->split;
+            NestCost with = search(r, head, nodes, count, i + 1)->split;
             with.ns += parts.ns - before.ns + r->cut_ns;
             if (is_better(&with, &k->split)) {
                 k->split = with;
-                k->where = stages[i];
+                k->where = nodes[i];
             }
         }
-        set_cut(r, stages[i], false, stages, count);
+        set_cut(r, nodes[i], false, nodes, count);
     }
     return k;
 }
 
 /* Cuts a segment as the recursion finds it best. false: it has too many parts to look at them all. */
-static bool split_best(Reuse *r, int head, const int *stages, int count)
+static bool split_best(Reuse *r, int head, const int *nodes, int count)
 {
     int cuts = 0;
     for (int i = 0; i < count; i++)
-        cuts += may_cut(r, head, stages[i]);
+        cuts += may_cut(r, head, nodes[i]);
     if (cuts * (cuts + 1) / 2 > MOST_TRIED) /* that many there are in a chain */
         return false;
     r->round++;
     r->tried  = 0;
     r->cut_ns = least_gain * solve(r, head, true)->cost.ns;
-    search(r, head, stages, count, 0);
+    search(r, head, nodes, count, 0);
     if (r->tried >= MOST_TRIED)
         return false;
     for (const Known *k = find(r, head, true); k->round == r->round && k->where >= 0; k = find(r, head, true))
-        set_cut(r, k->where, true, stages, count);
+        set_cut(r, k->where, true, nodes, count);
     return true;
 }
 
 /* Cuts a segment where that is cheapest, and its parts again. */
-static void split_greedily(Reuse *r, int head, const int *stages, int count)
+static void split_greedily(Reuse *r, int head, const int *nodes, int count)
 {
     NestCost best  = solve(r, head, true)->cost;
     int      where = -1;
     for (int i = 0; i + 1 < count && group_clock() < r->until; i++) {
-        if (!may_cut(r, head, stages[i]))
+        if (!may_cut(r, head, nodes[i]))
             continue;
-        set_cut(r, stages[i], true, stages, count);
-        const NestCost cost = cost_of(r, stages, count, -1);
-        set_cut(r, stages[i], false, stages, count);
+        set_cut(r, nodes[i], true, nodes, count);
+        const NestCost cost = cost_of(r, nodes, count, -1);
+        set_cut(r, nodes[i], false, nodes, count);
         if (is_better(&cost, &best)) {
             best  = cost;
-            where = stages[i];
+            where = nodes[i];
         }
     }
     if (where < 0)
         return;
-    set_cut(r, where, true, stages, count);
-    split_parts(r, stages, count);
+    set_cut(r, where, true, nodes, count);
+    split_parts(r, nodes, count);
 }
 
 static void split_segment(Reuse *r, int head)
 {
-    const Segment *s      = gather(r, head);
-    const int      count  = s->count;
-    int           *stages = ARENA_ARRAY(r->arena, int, (size_t)count);
-    memcpy(stages, s->stages, (size_t)count * sizeof *stages);
-    if (cut_whole(r, head, stages, count))
-        split_parts(r, stages, count);
-    else if (!split_best(r, head, stages, count))
-        split_greedily(r, head, stages, count);
+    const Segment *s     = gather(r, head);
+    const int      count = s->count;
+    int           *nodes = ARENA_ARRAY(r->arena, int, (size_t)count);
+    memcpy(nodes, s->nodes, (size_t)count * sizeof *nodes);
+    if (cut_whole(r, head, nodes, count))
+        split_parts(r, nodes, count);
+    else if (!split_best(r, head, nodes, count))
+        split_greedily(r, head, nodes, count);
 }
 
-static void split_parts(Reuse *r, const int *stages, int count)
+static void split_parts(Reuse *r, const int *nodes, int count)
 {
     for (int i = 0; i < count; i++)
-        if (r->head[stages[i]] == stages[i])
-            split_segment(r, stages[i]);
+        if (r->head[nodes[i]] == nodes[i])
+            split_segment(r, nodes[i]);
 }
 
 /* ---- Algorithm 2 over segments ------------------------------------------------------------------ */
@@ -320,10 +320,10 @@ static void split_parts(Reuse *r, const int *stages, int count)
  * again. */
 static void inline_roots(Reuse *r)
 {
-    const int n    = r->g->stage_count;
+    const int n    = r->g->node_count;
     NestCost  best = cost_of(r, r->g->order, n, -1);
     for (int s = n; s-- > 0 && group_clock() < r->until;) {
-        if (r->head[s] != s || r->g->stages[s].def_count > 1 || !draft_may_inline(&r->d, s))
+        if (r->head[s] != s || r->g->nodes[s].def_count > 1 || !draft_may_inline(&r->d, s))
             continue;
         const bool cut = r->cut[s];
         r->light[s]    = true;
@@ -346,35 +346,35 @@ static void inline_roots(Reuse *r)
 /* A short sum at the points of its one reader is written out; a longer one is beside it. */
 static Where plain_of(const Draft *d, int s)
 {
-    const Stage *st    = &d->graph->stages[s];
-    double       steps = 0;
-    for (int k = 1; k < st->def_count; k++)
-        steps += st->defs[k].steps;
+    const GraphNode *node  = &d->graph->nodes[s];
+    double           steps = 0;
+    for (int k = 1; k < node->def_count; k++)
+        steps += node->defs[k].steps;
     return d->choices[s].where == WHERE_DEFAULT && draft_may_inline(d, s) && steps <= SHORT_SUM ? WHERE_INLINE
                                                                                                 : d->choices[s].where;
 }
 
-/* By stage: is it computed more often than by itself if it is inlined with what the plain draft inlines? */
+/* By node: is it computed more often than by itself if it is inlined with what the plain draft inlines? */
 static bool *find_again(const Reuse *r)
 {
-    bool *again = ARENA_ARRAY(r->arena, bool, (size_t)r->g->stage_count + 1);
-    for (int s = r->g->stage_count; s-- > 0;) {
-        const Stage *st  = &r->g->stages[s];
-        double       all = 0;
-        for (int i = 0; i < st->out_count; i++) {
-            const int reader = st->out[i]->consumer;
-            all += st->out[i]->accesses * r->g->stages[reader].defs[st->out[i]->update + 1].points;
+    bool *again = ARENA_ARRAY(r->arena, bool, (size_t)r->g->node_count + 1);
+    for (int s = r->g->node_count; s-- > 0;) {
+        const GraphNode *node = &r->g->nodes[s];
+        double           all  = 0;
+        for (int i = 0; i < node->out_count; i++) {
+            const int reader = node->out[i]->consumer;
+            all += node->out[i]->accesses * r->g->nodes[reader].defs[node->out[i]->update + 1].points;
             again[s] |= r->plain[reader] == WHERE_INLINE && again[reader];
         }
-        again[s] |= st->def_count > 0 && all > 1.02 * st->defs[0].points;
+        again[s] |= node->def_count > 0 && all > 1.02 * node->defs[0].points;
     }
     return again;
 }
 
-static bool is_pointwise(const Stage *st)
+static bool is_pointwise(const GraphNode *node)
 {
-    for (int i = 0; i < st->out_count; i++)
-        if (!st->out[i]->pointwise)
+    for (int i = 0; i < node->out_count; i++)
+        if (!node->out[i]->pointwise)
             return false;
     return true;
 }
@@ -382,16 +382,16 @@ static bool is_pointwise(const Stage *st)
 /* What the plain draft inlines though it is then computed again: Algorithm 2 decides. */
 static void find_light(Reuse *r, const bool *again)
 {
-    for (int s = 0; s < r->g->stage_count; s++)
-        r->light[s] = r->plain[s] == WHERE_INLINE && r->g->stages[s].def_count == 1 &&
-                      !is_pointwise(&r->g->stages[s]) && again[s];
+    for (int s = 0; s < r->g->node_count; s++)
+        r->light[s] =
+            r->plain[s] == WHERE_INLINE && r->g->nodes[s].def_count == 1 && !is_pointwise(&r->g->nodes[s]) && again[s];
 }
 
 /* A sum would be computed again with what reads it: that is kept then. */
 static void keep_readers_of_sums(Reuse *r, const bool *again)
 {
-    for (int s = 0; s < r->g->stage_count; s++) {
-        const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->stages[s].out[0]->consumer : -1;
+    for (int s = 0; s < r->g->node_count; s++) {
+        const int reader = r->d.choices[s].where == WHERE_DEFAULT ? r->g->nodes[s].out[0]->consumer : -1;
         if (reader >= 0 && r->plain[reader] == WHERE_INLINE && again[reader])
             r->plain[reader] = WHERE_ROOT;
     }
@@ -399,7 +399,7 @@ static void keep_readers_of_sums(Reuse *r, const bool *again)
 
 static void begin(Reuse *r)
 {
-    const int n = r->g->stage_count;
+    const int n = r->g->node_count;
     for (int s = 0; s < n; s++) {
         r->plain[s] = plain_of(&r->d, s);
         r->head[s]  = -1;
@@ -408,7 +408,7 @@ static void begin(Reuse *r)
     keep_readers_of_sums(r, again);
     find_light(r, again);
     for (int s = 0; s < n; s++)
-        r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->stages[s].kind == STAGE_INPUT ? -1 : s };
+        r->d.choices[s] = (Choice){ .where = r->plain[s], .group = r->g->nodes[s].kind == NODE_INPUT ? -1 : s };
     for (int s = 0; s < n; s++)
         r->d.groups[s] = (Group){ .head = s };
     r->d.group_count = n;
@@ -425,7 +425,7 @@ static void fill(Reuse *r, int head)
     gr->loop_count = sol->nest.loop_count;
     memcpy(gr->loops, sol->nest.loops, sizeof gr->loops);
     for (int k = 0; k + 1 < s->count; k++) {
-        Choice *c = &r->d.choices[s->stages[k]];
+        Choice *c = &r->d.choices[s->nodes[k]];
         if (c->where == WHERE_INSIDE)
             *c = (Choice){ .where   = sol->levels[k].where,
                            .group   = c->group,
@@ -436,12 +436,12 @@ static void fill(Reuse *r, int head)
 
 Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena *arena)
 {
-    const size_t n = (size_t)d->graph->stage_count + 1;
+    const size_t n = (size_t)d->graph->node_count + 1;
     return (Segment){ .g       = d->graph,
                       .m       = m,
                       .d       = d,
                       .plain   = plain,
-                      .stages  = ARENA_ARRAY(arena, int, n),
+                      .nodes   = ARENA_ARRAY(arena, int, n),
                       .outside = ARENA_ARRAY(arena, int, n),
                       .place   = ARENA_ARRAY(arena, int, n),
                       .given   = ARENA_ARRAY(arena, bool, n),
@@ -456,7 +456,7 @@ Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena 
 
 static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 {
-    const size_t n = (size_t)g->stage_count + 1;
+    const size_t n = (size_t)g->node_count + 1;
     return (Reuse){ .g     = g,
                     .m     = m,
                     .d     = draft_plain(g, m, arena),
@@ -475,16 +475,16 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
     r.until   = group_clock() + options->budget / 4;
     r.segment = segment_new(&r.d, m, r.plain, arena);
     begin(&r);
-    assign_all(&r, g->order, g->stage_count);
-    for (int s = g->stage_count; s-- > 0;)
+    assign_all(&r, g->order, g->node_count);
+    for (int s = g->node_count; s-- > 0;)
         if (r.head[s] == s)
             split_segment(&r, s);
     inline_roots(&r);
-    for (int s = 0; s < g->stage_count; s++)
+    for (int s = 0; s < g->node_count; s++)
         if (r.head[s] == s)
             fill(&r, s);
-    draft_finish(&r.d, m);
-    draft_settle(&r.d);
+    draft_choose_micro_kernels(&r.d, m);
+    draft_legalize(&r.d);
     draft_share_loops(&r.d, m);
     return r.d;
 }

@@ -1,7 +1,7 @@
 /* What a segment in one nest of loops costs: boxes, buffers, recomputation, loads.
  *
  * From    Sioutas et al. 2019, section 3: equations 1 and 8 to 11 are the boxes at store and compute levels (folded
- *         where these differ), 2 to 4 the points of a stage at its store level in all iterations, 5 and 6 the loads:
+ *         where these differ), 2 to 4 the points of a node at its store level in all iterations, 5 and 6 the loads:
  *         consecutive lines are prefetched, so that what one waits for is the beginning of each row; section 4.2:
  *         C_total = Σ w·Cl + Cp - C^root.
  * Beyond  All costs are times of the machine: w is its time to begin a row over its time of an operation. Prefetched
@@ -9,7 +9,7 @@
  *         counted too, and overlap with the arithmetic: the larger of the two counts. C^root is the same for all
  *         segmentations, and is left in, so that costs of segments can be compared with times. A segment waits for its
  *         last tasks. */
-#include "schedulers/reuse_parts.h"
+#include "schedulers/reuse_internal.h"
 #include "schedulers/row_copies.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 static const double gather_ops = 1.75; /* of a lane that is loaded by itself */
 static const double known_ops  = 0.3;  /* the same where what is inlined is computed at a place that was found before */
 static const double least_part = 0.25; /* of arithmetic or traffic, whichever is less, that adds to the other */
-enum { NEST_STEPS = 2 };               /* of the context's quota for a stage, as STEPS_PER_STAGE of cost.h */
+enum { NEST_STEPS = 2 };               /* of the context's quota for a node, as STEPS_PER_NODE of cost.h */
 enum { LINES_AHEAD = 8 };              /* that a prefetcher is behind when a row of something far away begins */
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
@@ -38,23 +38,23 @@ static void level_boxes(Segment *s, const Box *head, int level)
 {
     for (int k = 0; k < s->outside_count; k++)
         s->boxes[s->outside[k]].max[0] = s->boxes[s->outside[k]].min[0] - 1;
-    s->boxes[s->stages[s->count - 1]] = *head;
-    graph_regions_among(s->g, s->stages, s->count, s->given, s->member, s->boxes);
+    s->boxes[s->nodes[s->count - 1]] = *head;
+    graph_regions_among(s->g, s->nodes, s->count, s->given, s->member, s->boxes);
     for (int k = 0; k < s->count + s->outside_count; k++) {
-        const int    stage = k < s->count ? s->stages[k] : s->outside[k - s->count];
-        const Stage *st    = &s->g->stages[stage];
-        Box         *b     = segment_box(s, level, k);
-        *b                 = s->boxes[stage];
-        for (int d = 0; d < st->rank; d++) {
-            b->min[d] = b->min[d] > st->box.min[d] ? b->min[d] : st->box.min[d];
-            b->max[d] = b->max[d] < st->box.max[d] ? b->max[d] : st->box.max[d];
+        const int        at   = k < s->count ? s->nodes[k] : s->outside[k - s->count];
+        const GraphNode *node = &s->g->nodes[at];
+        Box             *b    = segment_box(s, level, k);
+        *b                    = s->boxes[at];
+        for (int d = 0; d < node->rank; d++) {
+            b->min[d] = b->min[d] > node->box.min[d] ? b->min[d] : node->box.min[d];
+            b->max[d] = b->max[d] < node->box.max[d] ? b->max[d] : node->box.max[d];
         }
     }
 }
 
 void nest_boxes(Segment *s, Tiling *n)
 {
-    Box box          = s->g->stages[s->stages[s->count - 1]].box;
+    Box box          = s->g->nodes[s->nodes[s->count - 1]].box;
     n->iterations[0] = n->tasks = 1;
     level_boxes(s, &box, 0);
     for (int i = 0; i < n->loop_count; i++) {
@@ -71,15 +71,15 @@ typedef struct Model {
     const Segment *s;
     const Tiling  *n;
     const Level   *levels;
-    double        *points;  /* by k, of the segment's stages: computed in all */
+    double        *points;  /* by k, of the segment's nodes: computed in all */
     double        *held;    /* bytes; outside: 0 */
     uint32_t      *by_data; /* of what is inlined: dimensions in which data decide the places where it is computed */
-    int           *ends; /* of what is inlined: the one stage at whose own points it is computed; -1: at others too */
+    int           *ends;    /* of what is inlined: the one node at whose own points it is computed; -1: at others too */
 } Model;
 
-static const Stage *stage_at(const Segment *s, int k)
+static const GraphNode *node_at(const Segment *s, int k)
 {
-    return &s->g->stages[k < s->count ? s->stages[k] : s->outside[k - s->count]];
+    return &s->g->nodes[k < s->count ? s->nodes[k] : s->outside[k - s->count]];
 }
 
 static bool is_head(const Segment *s, int k)
@@ -87,7 +87,7 @@ static bool is_head(const Segment *s, int k)
     return k == s->count - 1;
 }
 
-/* The stage at whose own points k is computed through this edge, by way of what is inlined; -1: not at those. */
+/* The node at whose own points k is computed through this edge, by way of what is inlined; -1: not at those. */
 static int at_points_of(const Model *c, const Edge *e)
 {
     const int at = c->s->place[e->consumer];
@@ -96,12 +96,12 @@ static int at_points_of(const Model *c, const Edge *e)
     return c->levels[at].where == WHERE_INLINE ? c->ends[at] : at;
 }
 
-/* Does an edge before the i-th read the same points for the same stage? The compiler computes them once. */
-static bool is_asked_before(const Model *c, const Stage *st, int i)
+/* Does an edge before the i-th read the same points for the same node? The compiler computes them once. */
+static bool is_asked_before(const Model *c, const GraphNode *node, int i)
 {
-    const int end = at_points_of(c, st->out[i]);
+    const int end = at_points_of(c, node->out[i]);
     for (int j = 0; j < i && end >= 0; j++)
-        if (at_points_of(c, st->out[j]) == end)
+        if (at_points_of(c, node->out[j]) == end)
             return true;
     return false;
 }
@@ -113,22 +113,22 @@ static bool is_row(const Model *c, const Edge *e)
     return at >= 0 && at < c->s->count && c->levels[at].where != WHERE_INLINE && row_copy_fits(c->s->g, e);
 }
 
-/* Points of a stage that is inlined: each access computes it, but where there is a row of it. */
+/* Points of a node that is inlined: each access computes it, but where there is a row of it. */
 static double asked(const Model *c, int k)
 {
-    const Stage *st  = stage_at(c->s, k);
-    double       all = 0;
-    c->ends[k]       = st->out_count ? at_points_of(c, st->out[0]) : -1;
-    for (int i = 0; i < st->out_count; i++) {
-        const Edge *e  = st->out[i];
+    const GraphNode *node = node_at(c->s, k);
+    double           all  = 0;
+    c->ends[k]            = node->out_count ? at_points_of(c, node->out[0]) : -1;
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge *e  = node->out[i];
         const int   at = c->s->place[e->consumer], end = at_points_of(c, e);
         c->ends[k] = end == c->ends[k] ? end : -1;
         if (at >= 0 && at < c->s->count)
             c->by_data[k] |= edge_by_data(c->s->g, e, c->by_data[at]);
-        if (at < 0 || at >= c->s->count || is_asked_before(c, st, i))
+        if (at < 0 || at >= c->s->count || is_asked_before(c, node, i))
             continue;
-        const Stage *r    = stage_at(c->s, at);
-        const double root = r->defs[0].points > 0 ? r->defs[0].points : 1;
+        const GraphNode *r    = node_at(c->s, at);
+        const double     root = r->defs[0].points > 0 ? r->defs[0].points : 1;
         all += end >= 0 ? c->points[end]
                         : c->points[at] * r->defs[e->update + 1].points / root *
                               (is_row(c, e) ? row_copy_points(e) : e->accesses);
@@ -140,10 +140,10 @@ static double asked(const Model *c, int k)
  * iteration needs. Storage is a power of two then. */
 static double bytes_held(const Segment *s, const Level *l, int k)
 {
-    const Stage *st    = stage_at(s, k);
-    const Box   *store = segment_box(s, l->store + 1, k), *now = segment_box(s, l->compute + 1, k);
-    double       bytes = (double)st->bytes;
-    for (int d = 0; d < st->rank; d++) {
+    const GraphNode *node  = node_at(s, k);
+    const Box       *store = segment_box(s, l->store + 1, k), *now = segment_box(s, l->compute + 1, k);
+    double           bytes = (double)node->bytes;
+    for (int d = 0; d < node->rank; d++) {
         int64_t fold = 1;
         while (fold < extent_along(now, d))
             fold *= 2;
@@ -171,7 +171,7 @@ static void count_stage(Model *c, int k, NestCost *out)
 
 /* ---- Times --------------------------------------------------------------------------------- */
 
-/* The box that one run of a stage's own loops computes. */
+/* The box that one run of a node's own loops computes. */
 static const Box *run_box(const Model *c, int k)
 {
     const int vectors = c->n->loop_count > 0 ? c->n->loop_count - 1 : 0;
@@ -181,12 +181,12 @@ static const Box *run_box(const Model *c, int k)
 
 /* Loads of a definition that are not dense vectors: every second element, or each twice, takes wide loads and shuffles
  * besides. */
-static double shuffles(const Stage *st, int update)
+static double shuffles(const GraphNode *node, int update)
 {
     double extra = 0;
-    for (int i = 0; i < st->in_count; i++) {
-        const Edge  *e = st->in[i];
-        const Reach *r = &e->reach[0];
+    for (int i = 0; i < node->in_count; i++) {
+        const Edge        *e = node->in[i];
+        const AccessRange *r = &e->access[0];
         if (e->update != update || r->var != 0 || r->num == r->den)
             continue;
         extra += e->accesses * fmin(fabs((double)r->num / (double)r->den), 4);
@@ -195,14 +195,14 @@ static double shuffles(const Stage *st, int update)
 }
 
 /* Loads of a definition, without those in whose place something is computed. */
-static double loads_of(const Model *c, const Stage *st, int update)
+static double loads_of(const Model *c, const GraphNode *node, int update)
 {
-    double loads = st->defs[update + 1].loads;
-    for (int i = 0; i < st->in_count; i++) {
-        const int p = c->s->place[st->in[i]->producer];
-        if (st->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE &&
-            !is_row(c, st->in[i]))
-            loads -= st->in[i]->accesses;
+    double loads = node->defs[update + 1].loads;
+    for (int i = 0; i < node->in_count; i++) {
+        const int p = c->s->place[node->in[i]->producer];
+        if (node->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE &&
+            !is_row(c, node->in[i]))
+            loads -= node->in[i]->accesses;
     }
     return loads > 0 ? loads : 0;
 }
@@ -211,10 +211,10 @@ static double loads_of(const Model *c, const Stage *st, int update)
  * itself. In operations for each lane. */
 static double gathers_of(const Model *c, int k, int update)
 {
-    const Stage *st  = stage_at(c->s, k);
-    double       all = 0;
-    for (int i = 0; i < st->in_count; i++) {
-        const Edge *e = st->in[i];
+    const GraphNode *node = node_at(c->s, k);
+    double           all  = 0;
+    for (int i = 0; i < node->in_count; i++) {
+        const Edge *e = node->in[i];
         const int   p = c->s->place[e->producer];
         if (e->update == update && edge_by_data(c->s->g, e, c->by_data[k]) &&
             (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
@@ -223,31 +223,31 @@ static double gathers_of(const Model *c, int k, int update)
     return all;
 }
 
-/* ns of one point of a stage, its updates counted with it. What is inlined stores nothing, and its last operation is
+/* ns of one point of a node, its updates counted with it. What is inlined stores nothing, and its last operation is
  * often one with its reader's: a product in a sum. */
 static double point_ns(const Model *c, int k)
 {
-    const Stage *st    = stage_at(c->s, k);
-    const double row   = st->rank ? (double)extent_along(run_box(c, k), 0) : 1;
-    double       lanes = (double)c->s->m->vector_bits / (st->wide > 8 ? st->wide : 8), ops = 0;
-    lanes = st->kind == STAGE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
-    for (int i = 0; i < st->def_count; i++) {
-        const Work  *w      = &st->defs[i];
+    const GraphNode *node  = node_at(c->s, k);
+    const double     row   = node->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    double           lanes = (double)c->s->m->vector_bits / (node->wide > 8 ? node->wide : 8), ops = 0;
+    lanes = node->kind == NODE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
+    for (int i = 0; i < node->def_count; i++) {
+        const Work  *w      = &node->defs[i];
         const double gather = lanes * gathers_of(c, k, i - 1),
-                     times  = st->defs[0].points > 0 ? w->points / st->defs[0].points : 1;
+                     times  = node->defs[0].points > 0 ? w->points / node->defs[0].points : 1;
         const bool inlined  = c->levels[k].where == WHERE_INLINE;
-        ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, st, i - 1) / 2 + gather + shuffles(st, i - 1) +
+        ops += times * (fmax(w->ops - inlined, 0) + loads_of(c, node, i - 1) / 2 + gather + shuffles(node, i - 1) +
                         (inlined ? 0 : 0.5));
     }
     return ops / lanes * c->s->m->op;
 }
 
-/* Rows that a stage's points are computed in; and where a window slides, each iteration asks what is missing, if only
+/* Rows that a node's points are computed in; and where a window slides, each iteration asks what is missing, if only
  * to find that nothing is. */
 static double rows_of(const Model *c, int k)
 {
     const Level *l    = &c->levels[k];
-    const double row  = stage_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    const double row  = node_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
     const double rows = c->points[k] / (row < 1 ? 1 : row);
     return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1]
                                                              : rows;
@@ -260,7 +260,7 @@ static double level_bytes(const Model *c, int level)
     for (int k = 0; k < c->s->count + c->s->outside_count; k++) {
         if (k < c->s->count && c->levels[k].where == WHERE_INLINE)
             continue;
-        const double box = segment_points(c->s, level, k) * (double)stage_at(c->s, k)->bytes;
+        const double box = segment_points(c->s, level, k) * (double)node_at(c->s, k)->bytes;
         bytes += k < c->s->count - 1 && c->held[k] < box ? c->held[k] : box;
     }
     return bytes;
@@ -276,15 +276,15 @@ static int stays_from(const Model *c, double size)
     return level > 0 ? level - 1 : 0;
 }
 
-/* Bytes of stage k, outside, that are fetched if they stay from this level on. */
-static double fetched(const Model *c, int level, int k)
+/* Bytes of node k, outside, that are prefetched if they stay from this level on. */
+static double prefetched(const Model *c, int level, int k)
 {
-    return segment_points(c->s, level, k) * c->n->iterations[level] * (double)stage_at(c->s, k)->bytes;
+    return segment_points(c->s, level, k) * c->n->iterations[level] * (double)node_at(c->s, k)->bytes;
 }
 
-static double root_bytes(const Stage *st)
+static double root_bytes(const GraphNode *node)
 {
-    return (double)box_points(&st->box, st->rank) * (double)st->bytes;
+    return (double)box_points(&node->box, node->rank) * (double)node->bytes;
 }
 
 /* ns that the lines take which cross the borders of L2 and of the last level of cache, all threads together. */
@@ -295,13 +295,13 @@ static double traffic_ns(const Model *c)
     const int      near = stays_from(c, machine_kept_l2(m)), far = stays_from(c, 0.75 * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
-        close += fetched(c, near, k);
-        memory += root_bytes(stage_at(c->s, k)) > last ? fetched(c, far, k) : 0;
+        close += prefetched(c, near, k);
+        memory += root_bytes(node_at(c->s, k)) > last ? prefetched(c, far, k) : 0;
     }
-    const double out     = root_bytes(stage_at(c->s, c->s->count - 1)),
+    const double out     = root_bytes(node_at(c->s, c->s->count - 1)),
                  threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
     const double all     = m->memory_all < m->memory_rate * threads ? m->memory_all : m->memory_rate * threads;
-    const bool   streams = draft_streams(c->s->d, c->s->stages[c->s->count - 1], m);
+    const bool   streams = draft_streams(c->s->d, c->s->nodes[c->s->count - 1], m);
     close += out;
     memory += out > last ? out * (streams ? 1 : 2) : 0;
     const double l3_ns = close / 2 / ((m->l3 ? m->l3_rate : m->memory_rate) * threads), memory_ns = memory / 3 / all;
@@ -317,24 +317,24 @@ static double buffers_ns(const Model *c, const NestCost *cost)
     const double   rate  = all <= (double)m->l2 ? m->l2_rate : m->l3 ? m->l3_rate : m->memory_rate;
     double         bytes = 0;
     for (int k = 0; k + 1 < c->s->count; k++)
-        bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)stage_at(c->s, k)->bytes : 0;
+        bytes += c->levels[k].where == WHERE_INSIDE ? c->points[k] * (double)node_at(c->s, k)->bytes : 0;
     return all > (double)m->l1 ? bytes / rate : 0;
 }
 
 /* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or
- * are not worth it. A stage that one can keep in L2 is never far away. */
+ * are not worth it. A node that one can keep in L2 is never far away. */
 static double rows_outside_ns(const Model *c)
 {
     const Machine *m  = c->s->m;
     double         ns = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
-        const Stage *st    = stage_at(c->s, k);
-        const double row   = st->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1,
-                     bytes = root_bytes(st);
-        const double rate  = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
-        const double lines = fmin((double)(LINES_AHEAD * m->line), row * (double)st->bytes);
+        const GraphNode *node = node_at(c->s, k);
+        const double     row  = node->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1,
+                     bytes    = root_bytes(node);
+        const double rate     = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
+        const double lines    = fmin((double)(LINES_AHEAD * m->line), row * (double)node->bytes);
         if (bytes > (double)m->l2 && row >= 1)
-            ns += fetched(c, c->n->inter, k) / ((double)st->bytes * row) * lines / rate;
+            ns += prefetched(c, c->n->inter, k) / ((double)node->bytes * row) * lines / rate;
     }
     return ns;
 }
@@ -363,7 +363,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     for (int k = s->count - 1; k >= 0; k--) {
         count_stage(&c, k, &out);
         const double ns   = point_ns(&c, k) * points[k],
-                     root = (double)box_points(&stage_at(s, k)->box, stage_at(s, k)->rank);
+                     root = (double)box_points(&node_at(s, k)->box, node_at(s, k)->rank);
         out.compute += ns;
         out.again += points[k] > root ? ns * (1 - root / points[k]) : 0;
         rows += levels[k].where == WHERE_INLINE ? 0 : rows_of(&c, k);

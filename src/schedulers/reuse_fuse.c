@@ -1,19 +1,19 @@
-/* Stage fusion: at which loops of the head the stages of a segment are computed and stored.
+/* GraphNode fusion: at which loops of the head the nodes of a segment are computed and stored.
  *
  * From    Sioutas et al. 2019, section 4.1: Algorithm 1 chooses one point of the space of figure 6, Algorithm 2
  *         inlines.
- * Overlap The paper asks for the dimensions in which a stage is read around a point. Here the boxes say it: a stage
+ * Overlap The paper asks for the dimensions in which a node is read around a point. Here the boxes say it: a node
  * overlaps along a loop iff what its iterations need, each by
- *         itself, is more than they need together. So windows, pyramids and what is read through other stages are all
+ *         itself, is more than they need together. So windows, pyramids and what is read through other nodes are all
  *         the same, and reuse may be full: a plane that all channels read.
- * Beyond  A stage without overlap is not inlined at any cost (the draft begins with what costs nothing inlined) but
+ * Beyond  A node without overlap is not inlined at any cost (the draft begins with what costs nothing inlined) but
  *         computed where its readers are, a row at a time. Sums at the points of their one reader are computed beside
  *         it. */
-#include "schedulers/reuse_parts.h"
+#include "schedulers/reuse_internal.h"
 
 static const double hardly = 1.02, nearly_all = 0.9, most_times = 32;
 
-/* Do iterations of loop i need the same points of stage k? */
+/* Do iterations of loop i need the same points of node k? */
 static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
 {
     return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) > hardly * segment_points(s, i, k);
@@ -25,13 +25,13 @@ static bool overlaps_fully(const Segment *s, int i, int k)
     return segment_points(s, i + 1, k) >= segment_points(s, i, k);
 }
 
-/* The innermost loop that is around all readers of stage k: nothing is inside their own computation. */
+/* The innermost loop that is around all readers of node k: nothing is inside their own computation. */
 static int around_readers(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
-    const Stage *st   = &s->g->stages[s->stages[k]];
-    int          most = n->loop_count - 1;
-    for (int i = 0; i < st->out_count; i++) {
-        const int    at    = s->place[st->out[i]->consumer];
+    const GraphNode *node = &s->g->nodes[s->nodes[k]];
+    int              most = n->loop_count - 1;
+    for (int i = 0; i < node->out_count; i++) {
+        const int    at    = s->place[node->out[i]->consumer];
         const Level *level = at >= 0 && at < s->count - 1 ? &levels[at] : NULL;
         if (!level)
             continue;
@@ -41,7 +41,7 @@ static int around_readers(const Segment *s, const Tiling *n, const Level *levels
     return most;
 }
 
-/* Algorithm 1 for stage K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the
+/* Algorithm 1 for node K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the
  * maximum that it takes. */
 static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
@@ -57,15 +57,15 @@ static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, 
         c = store; /* the innermost loop, or full reuse: computed where it is stored */
     c     = c < most ? c : most;
     store = store < c ? store : c;
-    c     = s->g->stages[s->stages[k]].kind == STAGE_SCAN ? store : c; /* a scan does not slide */
+    c     = s->g->nodes[s->nodes[k]].kind == NODE_SCAN ? store : c; /* a scan does not slide */
     return (Level){ .where = WHERE_INSIDE, .compute = c, .store = store };
 }
 
-void fuse_stages(const Segment *s, const Tiling *n, Level *levels)
+void fuse_nodes(const Segment *s, const Tiling *n, Level *levels)
 {
     levels[s->count - 1] = (Level){ .where = WHERE_ROOT };
     for (int k = s->count - 2; k >= 0; k--) {
-        const Where where = s->plain[s->stages[k]];
+        const Where where = s->plain[s->nodes[k]];
         if (where == WHERE_INLINE) {
             levels[k] = (Level){ .where = WHERE_INLINE };
         } else if (where == WHERE_DEFAULT) {
@@ -84,13 +84,13 @@ void inline_trivial(const Segment *s, const Tiling *n, Level *levels)
     double cost = nest_cost(s, n, levels).ns;
     for (int k = s->count - 2; k >= 0; k--) {
         const Level had = levels[k];
-        if (had.where != WHERE_INSIDE || s->plain[s->stages[k]] != WHERE_ROOT ||
-            s->g->stages[s->stages[k]].def_count > 1 || !draft_may_inline(s->d, s->stages[k]))
+        if (had.where != WHERE_INSIDE || s->plain[s->nodes[k]] != WHERE_ROOT ||
+            s->g->nodes[s->nodes[k]].def_count > 1 || !draft_may_inline(s->d, s->nodes[k]))
             continue;
         levels[k].where   = WHERE_INLINE;
         const double with = nest_cost(s, n, levels).ns;
-        if (with < cost && s->points[k] <= most_times * (double)box_points(&s->g->stages[s->stages[k]].box,
-                                                                           s->g->stages[s->stages[k]].rank))
+        if (with < cost && s->points[k] <= most_times * (double)box_points(&s->g->nodes[s->nodes[k]].box,
+                                                                           s->g->nodes[s->nodes[k]].rank))
             cost = with;
         else
             levels[k] = had;

@@ -8,7 +8,7 @@
  *         for small segments; for others one dimension after the other, twice.
  * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts what is computed
  *         again. */
-#include "schedulers/reuse_parts.h"
+#include "schedulers/reuse_internal.h"
 
 #include <math.h>
 
@@ -26,9 +26,9 @@ typedef struct Space {
     Solution best;
 } Space;
 
-static const Stage *head_of(const Segment *s)
+static const GraphNode *head_of(const Segment *s)
 {
-    return &s->g->stages[s->stages[s->count - 1]];
+    return &s->g->nodes[s->nodes[s->count - 1]];
 }
 
 /* ---- A nest -------------------------------------------------------------------------------- */
@@ -41,8 +41,8 @@ static void add_loop(Tiling *n, int dim, int64_t step, bool vector)
 /* The outermost loops over tiles are the tasks: as many of them as it takes (equation 14). */
 static void make_parallel(const Segment *s, Tiling *n)
 {
-    const Stage *head  = head_of(s);
-    double       tasks = 1;
+    const GraphNode *head  = head_of(s);
+    double           tasks = 1;
     for (int i = 0; i < n->inter && tasks < 4 * s->m->cores; i++) {
         n->loops[i].parallel = true;
         tasks *= ceil((double)extent_along(&head->box, n->loops[i].dim) / (double)n->loops[i].step);
@@ -51,9 +51,9 @@ static void make_parallel(const Segment *s, Tiling *n)
 
 void nest_make(const Segment *s, const int64_t *size, const int *intra, const int *inter, Tiling *out)
 {
-    const Stage *head  = head_of(s);
-    const int    lanes = draft_lanes(s->d, s->stages[s->count - 1]);
-    *out               = (Tiling){ 0 };
+    const GraphNode *head  = head_of(s);
+    const int        lanes = draft_lanes(s->d, s->nodes[s->count - 1]);
+    *out                   = (Tiling){ 0 };
     for (int i = 0; i < head->rank; i++)
         if (size[inter[i]] < extent_along(&head->box, inter[i]))
             add_loop(out, inter[i], size[inter[i]], false);
@@ -82,7 +82,7 @@ static void add_size(Space *sp, int d, int64_t size)
     sp->sizes[d][(*count)++] = size;
 }
 
-/* Rows: what leaves each thread 1, 2, 4 … tasks, in round numbers so that stages of half the resolution fit; and the
+/* Rows: what leaves each thread 1, 2, 4 … tasks, in round numbers so that nodes of half the resolution fit; and the
  * powers of two. */
 static void row_sizes(Space *sp)
 {
@@ -100,12 +100,12 @@ static void row_sizes(Space *sp)
 
 static void find_sizes(Space *sp)
 {
-    const Stage  *head  = head_of(sp->s);
-    const int64_t least = head->rank > 1 ? 64 : LEAST_TASK, width = extent_along(&head->box, 0);
-    const int64_t unit   = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1
-                                            ? sp->s->m->line / (head->bytes * sp->lanes)
-                                            : 1);
-    int64_t       planes = 1;
+    const GraphNode *head  = head_of(sp->s);
+    const int64_t    least = head->rank > 1 ? 64 : LEAST_TASK, width = extent_along(&head->box, 0);
+    const int64_t    unit   = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1
+                                               ? sp->s->m->line / (head->bytes * sp->lanes)
+                                               : 1);
+    int64_t          planes = 1;
     add_size(sp, 0, width);
     for (int64_t size = least > unit ? least : unit; size < width && size <= 1 << 20; size *= sp->quick ? 8 : 2)
         add_size(sp, 0, (size + unit - 1) / unit * unit);
@@ -138,7 +138,7 @@ static bool is_better(const NestCost *a, const NestCost *b)
 /* Equation 14, as far as there is work for all threads. */
 static bool is_parallel(const Space *sp, const Tiling *n)
 {
-    const Stage *head = head_of(sp->s);
+    const GraphNode *head = head_of(sp->s);
     return n->tasks >= sp->s->m->cores ||
            (double)box_points(&head->box, head->rank) < (double)LEAST_TASK * sp->s->m->cores;
 }
@@ -152,7 +152,7 @@ static NestCost evaluate(Space *sp, const int64_t *size)
     nest_boxes(sp->s, &nest);
     if (!is_parallel(sp, &nest))
         return (NestCost){ .ns = INFINITY };
-    fuse_stages(sp->s, &nest, sp->levels);
+    fuse_nodes(sp->s, &nest, sp->levels);
     const NestCost cost = nest_cost(sp->s, &nest, sp->levels);
     if (is_better(&cost, &sp->best.cost)) {
         sp->best.cost = cost;
@@ -293,7 +293,7 @@ Solution tiling_analysis(Segment *s, bool quick, Arena *arena)
     Space sp = { .s      = s,
                  .quick  = quick,
                  .rank   = head_of(s)->rank,
-                 .lanes  = draft_lanes(s->d, s->stages[s->count - 1]),
+                 .lanes  = draft_lanes(s->d, s->nodes[s->count - 1]),
                  .levels = ARENA_ARRAY(arena, Level, (size_t)s->count) };
     sp.best  = (Solution){ .cost = { .ns = INFINITY }, .levels = ARENA_ARRAY(arena, Level, (size_t)s->count) };
     find_sizes(&sp);

@@ -3,7 +3,7 @@
  *     g.stage(h).compute_at(h, y).vectorize(x, 16)            h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is
  *     inlined */
 #include "schedulers/row_copies.h"
-#include "schedulers/special.h"
+#include "schedulers/pattern.h"
 
 #include <math.h>
 
@@ -14,32 +14,32 @@ enum {
 
 double row_copy_points(const Edge *e)
 {
-    return fabs((double)e->reach[0].num / (double)e->reach[0].den);
+    return fabs((double)e->access[0].num / (double)e->access[0].den);
 }
 
 /* Along all dimensions but the first: one place, which no step along the row moves. */
 static bool is_of_one_row(const Edge *e, int rank)
 {
     for (int k = 1; k < rank; k++)
-        if (!e->reach[k].exact || e->reach[k].var == 0 || e->reach[k].lo != e->reach[k].hi)
+        if (!e->access[k].exact || e->access[k].var == 0 || e->access[k].lo != e->access[k].hi)
             return false;
     return true;
 }
 
 bool row_copy_fits(const Graph *g, const Edge *e)
 {
-    const Stage *p = &g->stages[e->producer], *r = &g->stages[e->consumer];
-    return p->kind == STAGE_PURE && r->kind == STAGE_PURE && !p->is_output && p->rank > 1 && r->rank > 1 &&
-           !e->gathers && e->reach[0].var == 0 && e->reach[0].exact && is_of_one_row(e, p->rank) &&
+    const GraphNode *p = &g->nodes[e->producer], *r = &g->nodes[e->consumer];
+    return p->kind == NODE_PURE && r->kind == NODE_PURE && !p->is_output && p->rank > 1 && r->rank > 1 && !e->gathers &&
+           e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank) &&
            e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
 }
 
-/* Shares the stage its loops with another? */
+/* Shares the node its loops with another? */
 static bool shares_loops(const Draft *d, int s)
 {
-    bool shared = d->choices[s].with > 0;
-    for (int i = 0; i < d->graph->stage_count && !shared; i++)
-        shared = d->choices[i].where == WHERE_INSIDE && d->choices[i].with == s + 1;
+    bool shared = d->choices[s].shares_with > 0;
+    for (int i = 0; i < d->graph->node_count && !shared; i++)
+        shared = d->choices[i].where == WHERE_INSIDE && d->choices[i].shares_with == s + 1;
     return shared;
 }
 
@@ -47,9 +47,9 @@ static bool shares_loops(const Draft *d, int s)
  * head, if the reader is that, or before the reader? */
 static bool is_ready(const Draft *d, int s, int reader, int row, int depth)
 {
-    const Stage *st = &d->graph->stages[s];
-    for (int i = 0; i < st->in_count; i++) {
-        const int     p = st->in[i]->producer;
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int i = 0; i < node->in_count; i++) {
+        const int     p = node->in[i]->producer;
         const Choice *c = &d->choices[p];
         if (c->where == WHERE_DEFAULT ||
             (c->where == WHERE_INLINE && (!depth || !is_ready(d, p, reader, row, depth - 1))))
@@ -60,7 +60,7 @@ static bool is_ready(const Draft *d, int s, int reader, int row, int depth)
     return true;
 }
 
-/* The loop around the rows of a stage that is computed; -1: there is none. 0 where the draft does not say its loops. */
+/* The loop around the rows of a node that is computed; -1: there is none. 0 where the draft does not say its loops. */
 static int row_level(const Draft *d, int s)
 {
     const Choice *c = &d->choices[s];
@@ -76,20 +76,20 @@ bool row_copy_is_made(const Draft *d, const Edge *e)
     return d->choices[e->producer].where == WHERE_INLINE && (r->where == WHERE_ROOT || r->where == WHERE_INSIDE) &&
            row_copy_fits(d->graph, e) && row_level(d, e->consumer) >= 0 &&
            is_ready(d, e->producer, e->consumer, row_level(d, e->consumer), MOST_DEPTH) &&
-           !d->specials[e->producer].form && !d->specials[e->consumer].form && !shares_loops(d, e->consumer);
+           !d->patterns[e->producer].kind && !d->patterns[e->consumer].kind && !shares_loops(d, e->consumer);
 }
 
 void row_copies_print(Text *out, const Draft *d, int reader)
 {
-    const Stage *st = &d->graph->stages[reader];
-    for (int i = 0; i < st->in_count; i++) {
+    const GraphNode *node = &d->graph->nodes[reader];
+    for (int i = 0; i < node->in_count; i++) {
         int level;
-        if (!row_copy_is_made(d, st->in[i]))
+        if (!row_copy_is_made(d, node->in[i]))
             continue;
-        const Func *f    = d->graph->stages[st->in[i]->producer].func;
+        const Func *f    = d->graph->nodes[node->in[i]->producer].func;
         const char *loop = draft_row_loop(out->arena, d, reader, &level);
         if (loop)
-            text_printf(out, "%s.stage(%s).compute_at(%s, %s).vectorize(%s, %d)\n", f->name, st->func->name,
-                        st->func->name, loop, f->args[0], draft_lanes(d, st->in[i]->producer));
+            text_printf(out, "%s.stage(%s).compute_at(%s, %s).vectorize(%s, %d)\n", f->name, node->func->name,
+                        node->func->name, loop, f->args[0], draft_lanes(d, node->in[i]->producer));
     }
 }

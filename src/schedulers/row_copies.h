@@ -16,7 +16,7 @@ bool row_copy_fits(const Graph *g, const Edge *e);
 bool row_copy_is_made(const Draft *d, const Edge *e);
 /* Points of the row for each point of the reader. */
 double row_copy_points(const Edge *e);
-/* The copies that a stage reads, a line each. */
+/* The copies that a node reads, a line each. */
 void row_copies_print(Text *out, const Draft *d, int reader);
 
 #endif

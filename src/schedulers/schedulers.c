@@ -29,7 +29,7 @@ const Scheduler scheduler_table[] = {
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
 /* What can be left out, as Jangda and Bondhugula 2020 do in section 7.4.3. */
-static const struct Part {
+static const struct Role {
     const char *name;
     size_t      option;
 } parts[] = {

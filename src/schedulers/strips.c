@@ -7,9 +7,9 @@
  * read at its reader's own points is inlined; short sums are written out; long ones are taken vector by vector.
  *
  * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
-#include "schedulers/defs.h"
+#include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
-#include "schedulers/together.h"
+#include "schedulers/shared_loops.h"
 
 enum {
     TASKS       = 4,
@@ -36,8 +36,8 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
 {
     (void)options;
     Draft d = draft_plain(g, m, arena);
-    draft_finish(&d, m);
-    draft_settle(&d);
+    draft_choose_micro_kernels(&d, m);
+    draft_legalize(&d);
     return d;
 }
 
@@ -46,11 +46,11 @@ static int64_t extent(const Box *b, int d)
     return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
 }
 
-static double stage_ops(const Stage *st)
+static double node_ops(const GraphNode *node)
 {
     double ops = 0;
-    for (int k = 0; k < st->def_count; k++)
-        ops += (st->defs[k].ops + 1) * st->defs[k].points;
+    for (int k = 0; k < node->def_count; k++)
+        ops += (node->defs[k].ops + 1) * node->defs[k].points;
     return ops;
 }
 
@@ -61,20 +61,20 @@ static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vecto
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
 }
 
-static int64_t planes(const Stage *st)
+static int64_t planes(const GraphNode *node)
 {
     int64_t count = 1;
-    for (int d = 2; d < st->rank; d++)
-        count *= extent(&st->box, d) ? extent(&st->box, d) : 1;
+    for (int d = 2; d < node->rank; d++)
+        count *= extent(&node->box, d) ? extent(&node->box, d) : 1;
     return count;
 }
 
 /* So many rows that there are TASKS tasks per core, or LEAST_TASK points in each if that is fewer; in round numbers, so
  * that strips of members at half the resolution fit. */
-static int64_t strip_height(const Strips *s, const Stage *st, int64_t outer)
+static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t outer)
 {
-    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = extent(&st->box, 1);
-    const int64_t per_row = box_points(&st->box, st->rank) / (outer * (rows > 0 ? rows : 1));
+    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = extent(&node->box, 1);
+    const int64_t per_row = box_points(&node->box, node->rank) / (outer * (rows > 0 ? rows : 1));
     const int64_t least   = LEAST_TASK / (per_row > 0 ? per_row : 1);
     int64_t       height  = rows / (strips > 0 ? strips : 1);
     height                = height < least ? least : height;
@@ -86,25 +86,25 @@ static int64_t strip_height(const Strips *s, const Stage *st, int64_t outer)
 /* [planes] strips, rows, [few planes], vectors along x. A line of numbers is cut into chunks. */
 static void make_head(Strips *s, int at)
 {
-    const Stage *st    = &s->g->stages[at];
-    Group       *gr    = &s->d.groups[s->d.choices[at].group];
-    const int    lanes = draft_lanes(&s->d, at);
-    const bool   few   = planes(st) <= FEW_PLANES;
-    if (draft_main(&s->d, at) == NO_DEF || st->kind == STAGE_EXTERN)
+    const GraphNode *node  = &s->g->nodes[at];
+    Group           *gr    = &s->d.groups[s->d.choices[at].group];
+    const int        lanes = draft_lanes(&s->d, at);
+    const bool       few   = planes(node) <= FEW_PLANES;
+    if (draft_main(&s->d, at) == NO_DEF || node->kind == NODE_EXTERN)
         return;
     gr->stream = draft_streams(&s->d, at, s->m);
-    if (st->rank == 1) {
-        const int64_t chunk = extent(&st->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
+    if (node->rank == 1) {
+        const int64_t chunk = extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
         if (chunk >= LEAST_CHUNK)
             add_loop(gr, 0, chunk, true, false);
         add_loop(gr, 0, lanes, false, true);
         return;
     }
-    for (int d = st->rank - 1; d >= 2 && !few; d--)
+    for (int d = node->rank - 1; d >= 2 && !few; d--)
         add_loop(gr, d, 1, true, false);
-    add_loop(gr, 1, strip_height(s, st, few ? 1 : planes(st)), true, false);
+    add_loop(gr, 1, strip_height(s, node, few ? 1 : planes(node)), true, false);
     add_loop(gr, 1, 1, false, false);
-    for (int d = st->rank - 1; d >= 2 && few; d--)
+    for (int d = node->rank - 1; d >= 2 && few; d--)
         add_loop(gr, d, 1, false, false);
     add_loop(gr, 0, lanes, false, true);
 }
@@ -120,17 +120,17 @@ static int strip_loop(const Group *gr)
 
 /* ---- Members ---------------------------------------------------------------------------- */
 
-/* What a piece of the head needs of all stages of the group: `rows` rows in the middle, and of outer planes one. */
+/* What a piece of the head needs of all nodes of the group: `rows` rows in the middle, and of outer planes one. */
 static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box *boxes)
 {
     const int strip = strip_loop(gr);
-    Box       head  = s->g->stages[gr->head].box;
+    Box       head  = s->g->nodes[gr->head].box;
     for (int i = 0; i < strip; i++)
         head.max[gr->loops[i].dim] = head.min[gr->loops[i].dim];
     const int64_t middle = head.min[1] + extent(&head, 1) / 2 / gr->loops[strip].step * gr->loops[strip].step;
     head.min[1]          = middle;
     head.max[1]          = middle + rows - 1;
-    for (int i = 0; i < s->g->stage_count; i++) {
+    for (int i = 0; i < s->g->node_count; i++) {
         s->given[i]  = i == gr->head;
         s->member[i] = s->d.choices[i].where == WHERE_INLINE ||
                        (s->d.choices[i].where == WHERE_INSIDE && s->d.choices[i].group == group);
@@ -141,10 +141,10 @@ static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box
 
 static double pieces_of(const Strips *s, const Group *gr)
 {
-    const Stage  *head  = &s->g->stages[gr->head];
-    const int     strip = strip_loop(gr);
-    const int64_t step  = gr->loops[strip].step;
-    double        count = (double)((extent(&head->box, 1) + step - 1) / step);
+    const GraphNode *head  = &s->g->nodes[gr->head];
+    const int        strip = strip_loop(gr);
+    const int64_t    step  = gr->loops[strip].step;
+    double           count = (double)((extent(&head->box, 1) + step - 1) / step);
     for (int i = 0; i < strip; i++)
         count *= (double)extent(&head->box, gr->loops[i].dim);
     return count;
@@ -153,30 +153,30 @@ static double pieces_of(const Strips *s, const Group *gr)
 /* Work of the group that is done more than once, as a part of all of it. */
 static double again(const Strips *s, const Group *gr, int group)
 {
-    double needed = stage_ops(&s->g->stages[gr->head]), done = needed;
-    for (int i = 0; i < s->g->stage_count; i++) {
-        const Stage *st   = &s->g->stages[i];
-        const double root = (double)box_points(&st->box, st->rank);
+    double needed = node_ops(&s->g->nodes[gr->head]), done = needed;
+    for (int i = 0; i < s->g->node_count; i++) {
+        const GraphNode *node = &s->g->nodes[i];
+        const double     root = (double)box_points(&node->box, node->rank);
         if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE || root < 1)
             continue;
-        const double times = (double)box_points(&s->boxes[i], st->rank) * pieces_of(s, gr) / root;
-        needed += stage_ops(st);
-        done += stage_ops(st) * (times > 1 ? times : 1);
+        const double times = (double)box_points(&s->boxes[i], node->rank) * pieces_of(s, gr) / root;
+        needed += node_ops(node);
+        done += node_ops(node) * (times > 1 ? times : 1);
     }
     return done / needed - 1;
 }
 
-/* Bytes that the rows of all members take while a strip is computed; a link of a chain keeps few (finish_chains.c). */
+/* Bytes that the rows of all members take while a strip is computed; a link of a chain keeps few (choose_chains.c). */
 static double rows_held(const Strips *s, int group)
 {
     double bytes = 0;
-    for (int i = 0; i < s->g->stage_count; i++) {
-        const Stage *st = &s->g->stages[i];
+    for (int i = 0; i < s->g->node_count; i++) {
+        const GraphNode *node = &s->g->nodes[i];
         if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE)
             continue;
-        const int64_t points = box_points(&s->row[i], st->rank),
-                      most   = draft_may_chain(&s->d, i) ? LINK_ROWS * extent(&s->row[i], 0) : points;
-        bytes += (double)((points < most ? points : most) * st->bytes);
+        const int64_t points = box_points(&s->row[i], node->rank),
+                      most   = draft_may_chain(&s->d, i) ? CHAIN_ROWS * extent(&s->row[i], 0) : points;
+        bytes += (double)((points < most ? points : most) * node->bytes);
     }
     return bytes;
 }
@@ -184,38 +184,38 @@ static double rows_held(const Strips *s, int group)
 /* Is a row of the member, as one row of the head needs it, long enough for vectors? */
 static bool has_rows(const Strips *s, int at)
 {
-    const Stage *st = &s->g->stages[at];
-    return st->rank == 0 || extent(&s->row[at], 0) >= 16 || extent(&s->row[at], 0) == extent(&st->box, 0);
+    const GraphNode *node = &s->g->nodes[at];
+    return node->rank == 0 || extent(&s->row[at], 0) >= 16 || extent(&s->row[at], 0) == extent(&node->box, 0);
 }
 
 /* The group that all readers are in, as far as the first can tell; what is inlined stands for its readers. */
 static int group_of_readers(const Strips *s, int at)
 {
-    const Edge *e = s->g->stages[at].out_count ? s->g->stages[at].out[0] : NULL;
+    const Edge *e = s->g->nodes[at].out_count ? s->g->nodes[at].out[0] : NULL;
     while (e && s->d.choices[e->consumer].where == WHERE_INLINE)
-        e = s->g->stages[e->consumer].out[0];
+        e = s->g->nodes[e->consumer].out[0];
     return e ? s->d.choices[e->consumer].group : -1;
 }
 
-/* Puts the stage into the group of its readers, if that is legal and worth it. */
+/* Puts the node into the group of its readers, if that is legal and worth it. */
 static bool join(Strips *s, int at)
 {
     const Choice had   = s->d.choices[at];
     const int    group = group_of_readers(s, at);
     if (group < 0 || !draft_may_join(&s->d, at, group))
         return false;
-    const Group *gr    = &s->d.groups[group];
-    const Stage *st    = &s->g->stages[at];
-    const int    strip = strip_loop(gr);
+    const Group     *gr    = &s->d.groups[group];
+    const GraphNode *node  = &s->g->nodes[at];
+    const int        strip = strip_loop(gr);
     if (strip < 0)
         return false;
     s->d.choices[at] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strip + 1, .store = strip };
     piece_boxes(s, gr, group, 1, s->row);
     piece_boxes(s, gr, group, gr->loops[strip].step, s->boxes);
-    const double per_row   = (double)box_points(&s->row[at], st->rank),
-                 per_strip = (double)box_points(&s->boxes[at], st->rank);
-    const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&st->box, st->rank) - 1;
-    const bool   whole     = per_strip >= 0.9 * (double)box_points(&st->box, st->rank);
+    const double per_row   = (double)box_points(&s->row[at], node->rank),
+                 per_strip = (double)box_points(&s->boxes[at], node->rank);
+    const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&node->box, node->rank) - 1;
+    const bool   whole     = per_strip >= 0.9 * (double)box_points(&node->box, node->rank);
     if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again ||
         rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
@@ -234,7 +234,7 @@ static bool join_higher(Strips *s, int at)
     if (strip < 0 || !draft_may_chain(&s->d, at))
         return false;
     GroupLoop    *loop = &s->d.groups[group].loops[strip];
-    const int64_t had = loop->step, most = extent(&s->g->stages[s->d.groups[group].head].box, 1) /
+    const int64_t had = loop->step, most = extent(&s->g->nodes[s->d.groups[group].head].box, 1) /
                                            (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
     if (most <= had)
         return false;
@@ -255,7 +255,7 @@ static bool try_join(Strips *s, int at)
 bool scheduler_short_sum(const Draft *d, int s)
 {
     int64_t steps = 0;
-    for (int k = 0; k < d->graph->stages[s].func->update_count; k++)
+    for (int k = 0; k < d->graph->nodes[s].func->update_count; k++)
         steps += d->facts[s].defs[k + 1].steps ? d->facts[s].defs[k + 1].steps : INT32_MAX;
     return draft_may_inline(d, s) && steps <= SHORT_SUM;
 }
@@ -264,7 +264,7 @@ bool scheduler_short_sum(const Draft *d, int s)
  * reader. */
 static void place_reduction(Strips *s, int at)
 {
-    const Edge *e     = s->g->stages[at].out[0];
+    const Edge *e     = s->g->nodes[at].out[0];
     const int   group = group_of_readers(s, at);
     if (scheduler_short_sum(&s->d, at)) {
         s->d.choices[at] = (Choice){ .where = WHERE_INLINE, .group = group };
@@ -279,8 +279,8 @@ static void place_reduction(Strips *s, int at)
 
 static void place(Strips *s, int at)
 {
-    const Stage *st = &s->g->stages[at];
-    if (st->kind == STAGE_INPUT || s->d.choices[at].where == WHERE_INLINE)
+    const GraphNode *node = &s->g->nodes[at];
+    if (node->kind == NODE_INPUT || s->d.choices[at].where == WHERE_INLINE)
         return;
     if (s->d.choices[at].where == WHERE_DEFAULT)
         place_reduction(s, at);
@@ -291,7 +291,7 @@ static void place(Strips *s, int at)
 Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     (void)options;
-    const size_t n = (size_t)g->stage_count + 1;
+    const size_t n = (size_t)g->node_count + 1;
     Strips       s = { .g      = g,
                        .m      = m,
                        .d      = draft_plain(g, m, arena),
@@ -299,10 +299,10 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
                        .member = ARENA_ARRAY(arena, bool, n),
                        .boxes  = ARENA_ARRAY(arena, Box, n),
                        .row    = ARENA_ARRAY(arena, Box, n) };
-    for (int at = g->stage_count; at-- > 0;)
+    for (int at = g->node_count; at-- > 0;)
         place(&s, at);
-    draft_finish(&s.d, m);
-    draft_settle(&s.d);
+    draft_choose_micro_kernels(&s.d, m);
+    draft_legalize(&s.d);
     draft_share_loops(&s.d, m);
     return s.d;
 }

@@ -1,6 +1,6 @@
 /* The best schedule of one group: shapes of tiles, and levels of members.
  *
- * Takes   stages that are to be a group, in a draft where they are at root.
+ * Takes   nodes that are to be a group, in a draft where they are at root.
  * Gives   the group in the draft: loops of the head, a level for each member, and the cost by the common model.
  * Shapes  overlapped tiles for L1 and for L2 (Jangda and Bondhugula 2020, Algorithm 2), and tiles of two levels
  *         (Algorithm 4): outside strips, as wide as lets a window stay in the cache; inside them bands of rows. The
@@ -9,7 +9,7 @@
  *         them.
  * Levels  All members alike at first. Then, readers first, each where it costs least: inlined (Algorithm 3, inside the
  *         cost), a row at a time, sliding, or a tile at a time. */
-#include "schedulers/tile_parts.h"
+#include "schedulers/tile_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const double better = 0.97, much_better = 0.65;
 
 TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    const size_t n = (size_t)d->graph->stage_count + 1;
+    const size_t n = (size_t)d->graph->node_count + 1;
     return (TileSpace){
         .d       = d,
         .g       = d->graph,
@@ -45,13 +45,13 @@ TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options
 
 static Choice *choice_of(const TileSpace *t, int place)
 {
-    return &t->d->choices[t->stages[place]];
+    return &t->d->choices[t->nodes[place]];
 }
 
-void tile_apart(TileSpace *t, const int *stages, int count)
+void tile_ungroup(TileSpace *t, const int *nodes, int count)
 {
     for (int i = 0; i < count; i++)
-        t->d->choices[stages[i]] = (Choice){ .where = WHERE_ROOT, .group = t->d->choices[stages[count - 1]].group };
+        t->d->choices[nodes[i]] = (Choice){ .where = WHERE_ROOT, .group = t->d->choices[nodes[count - 1]].group };
 }
 
 /* Readers first. false: one may not be there. */
@@ -60,7 +60,7 @@ static bool put_together(TileSpace *t, int group)
     t->d->groups[group]         = (Group){ .head = t->head };
     *choice_of(t, t->count - 1) = (Choice){ .where = WHERE_ROOT, .group = group };
     for (int i = t->count - 2; i >= 0; i--) {
-        if (!draft_may_join(t->d, t->stages[i], group))
+        if (!draft_may_join(t->d, t->nodes[i], group))
             return false;
         *choice_of(t, i) = (Choice){ .where = WHERE_INSIDE, .group = group };
     }
@@ -75,14 +75,14 @@ static int by_number(const void *a, const void *b)
 /* The group, and all that is inlined into it. */
 static void find_among(TileSpace *t)
 {
-    memcpy(t->among, t->stages, (size_t)t->count * sizeof *t->among);
+    memcpy(t->among, t->nodes, (size_t)t->count * sizeof *t->among);
     t->among_count = t->count;
     for (int i = 0; i < t->count; i++)
-        t->member[t->stages[i]] = true;
+        t->member[t->nodes[i]] = true;
     for (int i = 0; i < t->among_count; i++) {
-        const Stage *st = &t->g->stages[t->among[i]];
-        for (int k = 0; k < st->in_count; k++) {
-            const int p = st->in[k]->producer;
+        const GraphNode *node = &t->g->nodes[t->among[i]];
+        for (int k = 0; k < node->in_count; k++) {
+            const int p = node->in[k]->producer;
             if (t->member[p] || t->d->choices[p].where != WHERE_INLINE)
                 continue;
             t->member[p]               = true;
@@ -121,22 +121,22 @@ static bool has_all_loops(const Group *gr, int dim)
 /* Tiles outside; inside them bands, rows, the other dimensions, vectors. */
 static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 {
-    const Stage *st    = &t->g->stages[t->head];
-    const int    lanes = draft_lanes(t->d, t->head);
-    Places       at    = { -1, -1, -1, -1 };
-    gr->loop_count     = 0;
-    for (int d = st->rank - 1; d >= 0; d--) {
+    const GraphNode *node  = &t->g->nodes[t->head];
+    const int        lanes = draft_lanes(t->d, t->head);
+    Places           at    = { -1, -1, -1, -1 };
+    gr->loop_count         = 0;
+    for (int d = node->rank - 1; d >= 0; d--) {
         const int64_t size = d ? shape->size[d] : (shape->size[0] + lanes - 1) / lanes * lanes;
-        if (size < tile_extent(&st->box, d) ||
-            (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&st->box, d)))
+        if (size < tile_extent(&node->box, d) ||
+            (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&node->box, d)))
             at.tile = add_loop(gr, d, size, true, false);
     }
-    if (st->rank > 1 && shape->band > 1 && shape->band < shape->size[1])
+    if (node->rank > 1 && shape->band > 1 && shape->band < shape->size[1])
         at.band = add_loop(gr, 1, shape->band, false, false);
-    if (st->rank > 1 && !has_all_loops(gr, 1))
+    if (node->rank > 1 && !has_all_loops(gr, 1))
         at.plane = add_loop(gr, 1, 1, false, false);
     at.band = at.band < 0 ? at.plane : at.band;
-    for (int d = st->rank - 1; d >= 2; d--)
+    for (int d = node->rank - 1; d >= 2; d--)
         if (!has_all_loops(gr, d))
             at.plane = add_loop(gr, d, 1, false, false);
     at.last = add_loop(gr, 0, lanes, false, true);
@@ -148,24 +148,24 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 /* Has it one reader, which reads it at its own points; and so on if that is inlined? */
 static bool is_read_in_place(const Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    return st->out_count == 1 && st->out[0]->pointwise && st->out[0]->update < 0 &&
-           (d->choices[st->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, st->out[0]->consumer));
+    const GraphNode *node = &d->graph->nodes[s];
+    return node->out_count == 1 && node->out[0]->pointwise && node->out[0]->update < 0 &&
+           (d->choices[node->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, node->out[0]->consumer));
 }
 
 /* A sum at the points of its one reader. */
 static bool is_beside(const Draft *d, int s)
 {
-    return d->graph->stages[s].kind == STAGE_REDUCTION && is_read_in_place(d, s);
+    return d->graph->nodes[s].kind == NODE_REDUCTION && is_read_in_place(d, s);
 }
 
 /* The innermost loop that is around all readers of s in the group. */
 static int around_readers(const TileSpace *t, int s, int innermost)
 {
-    const Stage *st   = &t->g->stages[s];
-    int          most = innermost;
-    for (int k = 0; k < st->out_count; k++) {
-        const int     reader = st->out[k]->consumer;
+    const GraphNode *node = &t->g->nodes[s];
+    int              most = innermost;
+    for (int k = 0; k < node->out_count; k++) {
+        const int     reader = node->out[k]->consumer;
         const Choice *c      = &t->d->choices[reader];
         const int     around = c->where == WHERE_INLINE   ? around_readers(t, reader, innermost)
                                : c->where == WHERE_INSIDE ? c->compute
@@ -182,16 +182,16 @@ static void follow_readers(const TileSpace *t, const Places *at)
         Choice *c = choice_of(t, i);
         if (c->where != WHERE_INSIDE)
             continue;
-        const int most = around_readers(t, t->stages[i], at->last);
+        const int most = around_readers(t, t->nodes[i], at->last);
         c->compute     = c->compute < most ? c->compute : most;
         c->store       = c->store < c->compute ? c->store : c->compute;
-        c->compute     = t->g->stages[t->stages[i]].kind == STAGE_SCAN ? c->store : c->compute;
+        c->compute     = t->g->nodes[t->nodes[i]].kind == NODE_SCAN ? c->store : c->compute;
     }
 }
 
 static double points_in(const TileSpace *t, int place)
 {
-    return (double)box_points(&t->boxes[t->stages[place]], t->g->stages[t->stages[place]].rank);
+    return (double)box_points(&t->boxes[t->nodes[place]], t->g->nodes[t->nodes[place]].rank);
 }
 
 /* A row that no later row needs again is not kept: stored where it is computed. */
@@ -221,7 +221,7 @@ static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
     if (slides)
         store_inside(t, shape, at);
     for (int i = 0; i + 1 < t->count; i++)
-        if (is_beside(t->d, t->stages[i]))
+        if (is_beside(t->d, t->nodes[i]))
             choice_of(t, i)->compute = choice_of(t, i)->store = at->last;
     follow_readers(t, at);
 }
@@ -248,14 +248,14 @@ static void restore_choices(const TileSpace *t)
 /* Does each tile need nearly all of a member? Then it is better by itself. */
 static bool is_all_of_one(TileSpace *t, const TileShape *shape)
 {
-    const Stage *head  = &t->g->stages[t->head];
-    bool         whole = true;
+    const GraphNode *head  = &t->g->nodes[t->head];
+    bool             whole = true;
     for (int d = 0; d < head->rank; d++)
         whole &= shape->size[d] >= tile_extent(&head->box, d);
     tile_boxes(t, shape->size);
     for (int i = 0; i + 1 < t->count && !whole; i++) {
-        const Stage *st = &t->g->stages[t->stages[i]];
-        if (points_in(t, i) > 0.9 * (double)box_points(&st->box, st->rank))
+        const GraphNode *node = &t->g->nodes[t->nodes[i]];
+        if (points_in(t, i) > 0.9 * (double)box_points(&node->box, node->rank))
             return true;
     }
     return false;
@@ -278,8 +278,8 @@ typedef struct Best {
 } Best;
 
 /* What was tried earlier stays unless this is clearly better: the model is no better than that. Rows that are cut have
- * to be much better than whole ones: at each end, what the processor would have fetched by itself is missing (harris in
- * pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
+ * to be much better than whole ones: at each end, what the processor would have prefetched by itself is missing (harris
+ * in pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
 static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *best)
 {
     Places       at;
@@ -292,9 +292,9 @@ static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *bes
  * members at half the resolution fit. */
 static int64_t strip_height(const TileSpace *t, const TileShape *shape, int tasks)
 {
-    const Stage  *head  = &t->g->stages[t->head];
-    const int64_t rows  = tile_extent(&head->box, 1);
-    int64_t       outer = 1, row = 1;
+    const GraphNode *head  = &t->g->nodes[t->head];
+    const int64_t    rows  = tile_extent(&head->box, 1);
+    int64_t          outer = 1, row = 1;
     for (int d = 0; d < head->rank; d++) {
         outer *= d > 1 ? (tile_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
         row *= d != 1 ? shape->size[d] : 1;
@@ -312,8 +312,8 @@ static int64_t strip_height(const TileSpace *t, const TileShape *shape, int task
 /* Whole planes inside the rows, or a plane after the other. */
 static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes_inside)
 {
-    const Stage *head  = &t->g->stages[t->head];
-    TileShape    shape = { .band = band };
+    const GraphNode *head  = &t->g->nodes[t->head];
+    TileShape        shape = { .band = band };
     for (int d = 0; d < head->rank; d++)
         shape.size[d] = d > 1 && !planes_inside ? 1 : tile_extent(&head->box, d);
     shape.size[1] = strip_height(t, &shape, tasks);
@@ -324,11 +324,11 @@ static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes
 /* How many rows of the head there are to one row of its coarsest member, in powers of two. */
 static int64_t rows_of_coarsest(const TileSpace *t)
 {
-    const int64_t rows = tile_extent(&t->g->stages[t->head].box, 1);
+    const int64_t rows = tile_extent(&t->g->nodes[t->head].box, 1);
     int64_t       most = 1;
     for (int i = 0; i + 1 < t->count; i++) {
-        const Stage *st = &t->g->stages[t->stages[i]];
-        while (st->rank > 1 && most < MOST_BAND && tile_extent(&st->box, 1) * most * 3 / 2 < rows)
+        const GraphNode *node = &t->g->nodes[t->nodes[i]];
+        while (node->rank > 1 && most < MOST_BAND && tile_extent(&node->box, 1) * most * 3 / 2 < rows)
             most *= 2;
     }
     return most;
@@ -337,7 +337,7 @@ static int64_t rows_of_coarsest(const TileSpace *t)
 /* Is the plane that is computed of any consequence to a member or to what is read? */
 static bool has_planes(const TileSpace *t)
 {
-    return t->g->stages[t->head].rank > 2 && tile_planes(&t->g->stages[t->head]) > 1;
+    return t->g->nodes[t->head].rank > 2 && tile_planes(&t->g->nodes[t->head]) > 1;
 }
 
 static void try_strips(TileSpace *t, Group *gr, int tasks, int64_t band, bool planes_inside, double cache, Best *best)
@@ -351,7 +351,7 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
 {
     const double  l1 = (double)t->m->l1, l2 = machine_kept_l2(t->m);
     const int64_t coarsest = rows_of_coarsest(t);
-    const bool    few      = tile_planes(&t->g->stages[t->head]) <= FEW_PLANES;
+    const bool    few      = tile_planes(&t->g->nodes[t->head]) <= FEW_PLANES;
     try_strips(t, gr, TASKS, 1, few, l2, best);
     if (coarsest > 1)
         try_strips(t, gr, TASKS, coarsest, few, l2, best);
@@ -376,10 +376,10 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
 }
 
 /* One place of a dimension after the other, the rest as a whole: where all members carry that dimension through
- * (slices.h), nothing is computed twice, and a slice stays in the cache. */
+ * (slice_groups.h), nothing is computed twice, and a slice stays in the cache. */
 static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 {
-    const Stage *head = &t->g->stages[t->head];
+    const GraphNode *head = &t->g->nodes[t->head];
     for (int dim = 2; dim < head->rank; dim++) {
         TileShape shape = { .band = 0 };
         for (int d = 0; d < head->rank; d++)
@@ -392,7 +392,7 @@ static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 /* A line of numbers: chunks of it. */
 static void try_chunks(TileSpace *t, Group *gr, Best *best)
 {
-    const int64_t all = tile_extent(&t->g->stages[t->head].box, 0);
+    const int64_t all = tile_extent(&t->g->nodes[t->head].box, 0);
     for (int tasks = 1; tasks <= 4 * TASKS; tasks *= 2) {
         TileShape shape = { .size = { all / ((int64_t)tasks * t->m->cores) } };
         shape.size[0]   = shape.size[0] < LEAST_TASK / 2 ? LEAST_TASK / 2 : shape.size[0];
@@ -403,37 +403,38 @@ static void try_chunks(TileSpace *t, Group *gr, Best *best)
 
 /* ---- Each member where it is best --------------------------------------------------------- */
 
-/* How many points of a stage its readers ask for, each once. */
+/* How many points of a node its readers ask for, each once. */
 static double asked_for(const Draft *d, int s)
 {
     const Graph *g   = d->graph;
     double       all = 0;
-    for (int k = 0; k < g->stages[s].out_count; k++) {
-        const Edge *e = g->stages[s].out[k];
+    for (int k = 0; k < g->nodes[s].out_count; k++) {
+        const Edge *e = g->nodes[s].out[k];
         all += e->accesses * (d->choices[e->consumer].where == WHERE_INLINE
                                   ? asked_for(d, e->consumer)
-                                  : g->stages[e->consumer].defs[e->update + 1].points);
+                                  : g->nodes[e->consumer].defs[e->update + 1].points);
     }
     return all;
 }
 
 /* A few operations on one element: read at places that data decides, it is the load that costs. */
-static bool is_of_one(const Stage *st)
+static bool is_of_one(const GraphNode *node)
 {
     bool gathered = false;
-    for (int i = 0; i < st->out_count; i++)
-        gathered |= st->out[i]->gathers;
-    return gathered && st->def_count == 1 && st->in_count == 1 && st->in[0]->pointwise && st->defs[0].ops <= FEW_OPS;
+    for (int i = 0; i < node->out_count; i++)
+        gathered |= node->out[i]->gathers;
+    return gathered && node->def_count == 1 && node->in_count == 1 && node->in[0]->pointwise &&
+           node->defs[0].ops <= FEW_OPS;
 }
 
 bool tile_may_inline(const Draft *d, int s)
 {
-    const Stage *st = &d->graph->stages[s];
-    for (int k = 1; k < st->def_count; k++)
-        if (st->defs[k].steps > MOST_STEPS)
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int k = 1; k < node->def_count; k++)
+        if (node->defs[k].steps > MOST_STEPS)
             return false;
     return draft_may_inline(d, s) &&
-           (is_of_one(st) || asked_for(d, s) <= MOST_TIMES * (st->defs[0].points > 1 ? st->defs[0].points : 1));
+           (is_of_one(node) || asked_for(d, s) <= MOST_TIMES * (node->defs[0].points > 1 ? node->defs[0].points : 1));
 }
 
 /* Changes one member, and keeps that if it is worth it. */
@@ -456,7 +457,7 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
     keep_choices(t);
     for (int i = t->count - 2; i >= 0; i--) {
         const Choice was = *choice_of(t, i);
-        for (int k = 0; k < (is_beside(t->d, t->stages[i]) ? 4 : 3); k++) {
+        for (int k = 0; k < (is_beside(t->d, t->nodes[i]) ? 4 : 3); k++) {
             if (levels[k] < 0 || (t->options.no_two_levels && levels[k] != tile && levels[k] != at->last))
                 continue;
             try_choice(t, at, i,
@@ -467,7 +468,7 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
                            (Choice){ .where = WHERE_INSIDE, .group = was.group, .compute = levels[k], .store = tile },
                            cost);
         }
-        if (!t->options.no_inlining && tile_may_inline(t->d, t->stages[i]))
+        if (!t->options.no_inlining && tile_may_inline(t->d, t->nodes[i]))
             try_choice(t, at, i, (Choice){ .where = WHERE_INLINE, .group = was.group }, cost);
     }
 }
@@ -478,14 +479,14 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
 static bool holds_scan(const TileSpace *t)
 {
     for (int i = 0; i + 1 < t->count; i++)
-        if (t->g->stages[t->stages[i]].kind == STAGE_SCAN)
+        if (t->g->nodes[t->nodes[i]].kind == NODE_SCAN)
             return true;
     return false;
 }
 
 static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
 {
-    const int rank = t->g->stages[t->head].rank;
+    const int rank = t->g->nodes[t->head].rank;
     Best      best = { .cost = INFINITY };
     if (t->options.plain_cost) {
         best.cost = tile_plain_cost(t, &best.shape);
@@ -516,19 +517,19 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
     return best;
 }
 
-double tile_group(TileSpace *t, const int *stages, int count, int group, TileEffort effort, bool *hopeless)
+double tile_group(TileSpace *t, const int *nodes, int count, int group, TileEffort effort, bool *hopeless)
 {
-    Group *gr             = &t->d->groups[group];
-    t->stages             = stages;
-    t->count              = count;
-    t->head               = stages[count - 1];
-    const Stage *st       = &t->g->stages[t->head];
-    const bool   together = put_together(t, group),
-               loops      = draft_main(t->d, t->head) != NO_DEF && box_points(&st->box, st->rank);
+    Group *gr                 = &t->d->groups[group];
+    t->nodes                  = nodes;
+    t->count                  = count;
+    t->head                   = nodes[count - 1];
+    const GraphNode *node     = &t->g->nodes[t->head];
+    const bool       together = put_together(t, group),
+               loops          = draft_main(t->d, t->head) != NO_DEF && box_points(&node->box, node->rank);
     if (hopeless)
         *hopeless = !together || !loops;
     if (!together || (!loops && count > 1)) {
-        tile_apart(t, stages, count);
+        tile_ungroup(t, nodes, count);
         return INFINITY;
     }
     if (!loops)
@@ -537,7 +538,7 @@ double tile_group(TileSpace *t, const int *stages, int count, int group, TileEff
     gr->stream = draft_streams(t->d, t->head, t->m);
     Best best  = find_shape(t, gr, effort);
     if (best.cost == INFINITY) {
-        tile_apart(t, stages, count);
+        tile_ungroup(t, nodes, count);
         return INFINITY;
     }
     const Places at = make_loops(t, gr, &best.shape);

@@ -9,7 +9,7 @@
  *         The weights are those of Table 3 for the Xeon, which are meant for terms between 0 and 1: elements per point,
  *         the part of the cores at work in the last round, what a tile computes twice over what it computes once, the
  *         standard deviation of the extents over their mean. */
-#include "schedulers/tile_parts.h"
+#include "schedulers/tile_internal.h"
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ typedef struct Terms {
     double live, computed, overlap, tiles;
 } Terms;
 
-static double tiles_of(const Stage *head, const TileShape *shape)
+static double tiles_of(const GraphNode *head, const TileShape *shape)
 {
     double tiles = 1;
     for (int d = 0; d < head->rank; d++)
@@ -27,23 +27,23 @@ static double tiles_of(const Stage *head, const TileShape *shape)
     return tiles;
 }
 
-/* Elements that the tile reads of what is outside, through all stages of the group and what is inlined into them. An
- * element read by two stages counts twice. */
+/* Elements that the tile reads of what is outside, through all nodes of the group and what is inlined into them. An
+ * element read by two nodes counts twice. */
 static double live_in(const TileSpace *t)
 {
     double all = 0;
     for (int i = 0; i < t->among_count; i++) {
-        const Stage *st = &t->g->stages[t->among[i]];
-        for (int k = 0; k < st->in_count; k++) {
-            const int     p      = st->in[k]->producer;
-            const Stage  *from   = &t->g->stages[p];
-            double        points = box_points(&t->boxes[t->among[i]], st->rank) ? 1 : 0;
-            const Choice *c      = &t->d->choices[p];
+        const GraphNode *node = &t->g->nodes[t->among[i]];
+        for (int k = 0; k < node->in_count; k++) {
+            const int        p      = node->in[k]->producer;
+            const GraphNode *from   = &t->g->nodes[p];
+            double           points = box_points(&t->boxes[t->among[i]], node->rank) ? 1 : 0;
+            const Choice    *c      = &t->d->choices[p];
             if (c->where == WHERE_INLINE || (c->where == WHERE_INSIDE && c->group == t->d->choices[t->head].group))
                 continue;
             for (int d = 0; d < from->rank; d++) {
                 int64_t lo, hi;
-                reach_span(&st->in[k]->reach[d], &t->boxes[t->among[i]], &lo, &hi);
+                access_range_span(&node->in[k]->access[d], &t->boxes[t->among[i]], &lo, &hi);
                 points *= (double)(hi - lo + 1);
             }
             all += points;
@@ -54,13 +54,13 @@ static double live_in(const TileSpace *t)
 
 static Terms terms_of(TileSpace *t, const TileShape *shape)
 {
-    const Stage *head = &t->g->stages[t->head];
-    Terms        out  = { .tiles = tiles_of(head, shape) };
+    const GraphNode *head = &t->g->nodes[t->head];
+    Terms            out  = { .tiles = tiles_of(head, shape) };
     tile_boxes(t, shape->size);
     for (int i = 0; i < t->count; i++) {
-        const Stage *st     = &t->g->stages[t->stages[i]];
-        const double points = (double)box_points(&t->boxes[t->stages[i]], st->rank),
-                     own    = (double)box_points(&st->box, st->rank) / out.tiles;
+        const GraphNode *node   = &t->g->nodes[t->nodes[i]];
+        const double     points = (double)box_points(&t->boxes[t->nodes[i]], node->rank),
+                     own        = (double)box_points(&node->box, node->rank) / out.tiles;
         out.computed += points;
         out.overlap += points > own ? points - own : 0;
     }
@@ -71,16 +71,16 @@ static Terms terms_of(TileSpace *t, const TileShape *shape)
 /* The mean, over the head's dimensions, of how much the extents of the members differ there. */
 static double difference(const TileSpace *t)
 {
-    const Stage *head = &t->g->stages[t->head];
-    double       all  = 0;
+    const GraphNode *head = &t->g->nodes[t->head];
+    double           all  = 0;
     for (int d = 0; d < head->rank; d++) {
         double sum = 0, squares = 0, count = 0;
         for (int i = 0; i < t->count; i++) {
-            const Stage *st = &t->g->stages[t->stages[i]];
-            const double e  = d < st->rank ? (double)tile_extent(&st->box, d) : 0;
+            const GraphNode *node = &t->g->nodes[t->nodes[i]];
+            const double     e    = d < node->rank ? (double)tile_extent(&node->box, d) : 0;
             sum += e;
             squares += e * e;
-            count += d < st->rank;
+            count += d < node->rank;
         }
         const double mean = sum / count, variance = squares / count - mean * mean;
         all += mean > 0 && variance > 0 ? sqrt(variance) / mean : 0;
@@ -96,9 +96,9 @@ double tile_plain_cost(TileSpace *t, TileShape *shape)
     if (terms.overlap > terms.computed - terms.overlap) {
         const int64_t band = shape->size[1];
         *shape             = tile_for_cache(t, (double)t->m->l2);
-        shape->band        = t->options.no_two_levels || t->g->stages[t->head].rank < 2 ? 0
-                             : band < shape->size[1]                                    ? band
-                                                                                        : shape->size[1];
+        shape->band        = t->options.no_two_levels || t->g->nodes[t->head].rank < 2 ? 0
+                             : band < shape->size[1]                                   ? band
+                                                                                       : shape->size[1];
         terms              = terms_of(t, shape);
     }
     const double busy = fmod(terms.tiles + cores - 1, cores) / cores;

@@ -3,11 +3,11 @@
  * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a
  *         fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes are
  *         any numbers, not only powers of two.
- * Beyond  Boxes are exact, so tiles are made smaller until all stages of the group fit as they are. Tiles are tight by
- *         construction: each stage's box is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019,
+ * Beyond  Boxes are exact, so tiles are made smaller until all nodes of the group fit as they are. Tiles are tight by
+ *         construction: each node's box is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019,
  *         section 3). */
-#include "schedulers/reach.h"
-#include "schedulers/tile_parts.h"
+#include "schedulers/access_range.h"
+#include "schedulers/tile_internal.h"
 
 #include <math.h>
 
@@ -18,7 +18,7 @@ int64_t tile_extent(const Box *b, int d)
     return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
 }
 
-int64_t tile_planes(const Stage *head)
+int64_t tile_planes(const GraphNode *head)
 {
     int64_t planes = 1;
     for (int d = 2; d < head->rank; d++)
@@ -30,11 +30,11 @@ int64_t tile_planes(const Stage *head)
 
 void tile_boxes(TileSpace *t, const int64_t *size)
 {
-    const Stage *st  = &t->g->stages[t->head];
-    Box          box = st->box;
-    for (int d = 0; d < st->rank; d++) {
-        box.min[d] += tile_extent(&st->box, d) / 2 / size[d] * size[d];
-        box.max[d] = box.min[d] + size[d] - 1 < st->box.max[d] ? box.min[d] + size[d] - 1 : st->box.max[d];
+    const GraphNode *node = &t->g->nodes[t->head];
+    Box              box  = node->box;
+    for (int d = 0; d < node->rank; d++) {
+        box.min[d] += tile_extent(&node->box, d) / 2 / size[d] * size[d];
+        box.max[d] = box.min[d] + size[d] - 1 < node->box.max[d] ? box.min[d] + size[d] - 1 : node->box.max[d];
     }
     for (int i = 0; i < t->among_count; i++) {
         Box *b                 = &t->boxes[t->among[i]];
@@ -54,8 +54,8 @@ double tile_bytes(const TileSpace *t)
 {
     double bytes = 0;
     for (int i = 0; i < t->count; i++) {
-        const Stage *st = &t->g->stages[t->stages[i]];
-        bytes += (double)box_points(&t->boxes[t->stages[i]], st->rank) * (double)st->bytes;
+        const GraphNode *node = &t->g->nodes[t->nodes[i]];
+        bytes += (double)box_points(&t->boxes[t->nodes[i]], node->rank) * (double)node->bytes;
     }
     return bytes;
 }
@@ -67,10 +67,10 @@ static double reuse_along(const TileSpace *t, int dim)
 {
     double score = 1;
     for (int i = 0; i < t->count; i++) {
-        const Stage *st = &t->g->stages[t->stages[i]];
-        for (int k = 0; k < st->in_count; k++)
-            for (int e = 0; e < t->g->stages[st->in[k]->producer].rank; e++) {
-                const Reach *r = &st->in[k]->reach[e];
+        const GraphNode *node = &t->g->nodes[t->nodes[i]];
+        for (int k = 0; k < node->in_count; k++)
+            for (int e = 0; e < t->g->nodes[node->in[k]->producer].rank; e++) {
+                const AccessRange *r = &node->in[k]->access[e];
                 if (r->var == dim)
                     score += (double)(r->hi - r->lo) / (double)r->den;
             }
@@ -82,9 +82,9 @@ static double reuse_along(const TileSpace *t, int dim)
  * the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are all in a tile, and share nothing. */
 static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
 {
-    const Stage *head = &t->g->stages[t->head];
-    const int    last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* that shares */
-    double       gamma[KN_MAX_RANK], most = 1, tau = volume;
+    const GraphNode *head = &t->g->nodes[t->head];
+    const int        last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* that shares */
+    double           gamma[KN_MAX_RANK], most = 1, tau = volume;
     for (int d = 1; d <= last; d++) {
         gamma[d] = reuse_along(t, d);
         most     = fmax(most, gamma[d]);
@@ -104,7 +104,7 @@ static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
 /* Makes tiles smaller until their exact boxes fit: the longest dimension first, the width last. */
 static void shrink(TileSpace *t, double cache, int64_t *size)
 {
-    const int rank = t->g->stages[t->head].rank;
+    const int rank = t->g->nodes[t->head].rank;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         tile_boxes(t, size);
         const double part    = cache / tile_bytes(t);
@@ -125,11 +125,11 @@ static void shrink(TileSpace *t, double cache, int64_t *size)
 TileShape tile_for_cache(TileSpace *t, double cache)
 {
     TileShape    shape = { .band = 0 };
-    const double bytes = (double)t->g->stages[t->head].bytes;
+    const double bytes = (double)t->g->nodes[t->head].bytes;
     double       total = 0;
     for (int i = 0; i < t->count; i++) {
-        const Stage *st = &t->g->stages[t->stages[i]];
-        total += (double)box_points(&st->box, st->rank) * (double)st->bytes;
+        const GraphNode *node = &t->g->nodes[t->nodes[i]];
+        total += (double)box_points(&node->box, node->rank) * (double)node->bytes;
     }
     const double held = fmin(total / (TASKS * t->m->cores), cache); /* at least so many tiles */
     compute_sizes(t, held / t->count / (bytes < 1 ? 1 : bytes), shape.size);
@@ -141,7 +141,7 @@ TileShape tile_for_cache(TileSpace *t, double cache)
 static int64_t most_rows(TileSpace *t, double cache, int64_t *size)
 {
     int64_t       fits = 0, step = 1;
-    const int64_t all = tile_extent(&t->g->stages[t->head].box, 1);
+    const int64_t all = tile_extent(&t->g->nodes[t->head].box, 1);
     while (step < all)
         step *= 2;
     for (; step > 0; step /= 2) {
@@ -156,9 +156,9 @@ static int64_t most_rows(TileSpace *t, double cache, int64_t *size)
 
 bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape)
 {
-    const Stage *head = &t->g->stages[t->head];
-    double       best = INFINITY;
-    TileShape    now  = { .band = 0 };
+    const GraphNode *head = &t->g->nodes[t->head];
+    double           best = INFINITY;
+    TileShape        now  = { .band = 0 };
     for (int d = 0; d < head->rank; d++)
         now.size[d] = d > 1 ? 1 : tile_extent(&head->box, d);
     for (int64_t width = tile_extent(&head->box, 0); width >= LEAST_WIDTH;

@@ -5,7 +5,7 @@
  * Gives   a draft made without any judgement but one: nothing is computed more than a few times over, or measuring it
  *         would take for ever.
  * Why     A model is needed to tell good schedules from bad ones, so it is tested on both. */
-#include "schedulers/defs.h"
+#include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 
 typedef enum Inlining { INLINE_NOTHING, INLINE_PLAIN, INLINE_MUCH } Inlining;
@@ -17,7 +17,7 @@ typedef struct Variant {
     bool     slides, overlaps; /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row,
                                   nothing is kept */
     int  lanes;                /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
-    bool finished;             /* with the micro choices of draft_finish */
+    bool finished;             /* with the micro choices of draft_choose_micro_kernels */
 } Variant;
 
 /* clang-format off */
@@ -42,9 +42,9 @@ typedef struct Varied {
     const Machine *m;
     const Variant *v;
     Draft          d;
-    double        *asked;   /* by stage: how often its points are computed if it is inlined */
+    double        *asked;   /* by node: how often its points are computed if it is inlined */
     int           *members; /* by group */
-    StageCost     *costs;
+    NodeCost      *costs;
 } Varied;
 
 static int64_t extent(const Box *b, int d)
@@ -56,53 +56,53 @@ static int64_t extent(const Box *b, int d)
 
 static double times_asked(const Varied *v, int s)
 {
-    const Stage *st    = &v->g->stages[s];
-    double       asked = 0;
-    for (int i = 0; i < st->out_count; i++) {
-        const Edge *e = st->out[i];
+    const GraphNode *node  = &v->g->nodes[s];
+    double           asked = 0;
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge *e = node->out[i];
         asked += e->accesses * (v->d.choices[e->consumer].where == WHERE_INLINE
                                     ? v->asked[e->consumer]
-                                    : v->g->stages[e->consumer].defs[e->update + 1].points);
+                                    : v->g->nodes[e->consumer].defs[e->update + 1].points);
     }
     return asked;
 }
 
 static bool is_inlined(const Varied *v, int s)
 {
-    const Stage *st = &v->g->stages[s];
-    if (v->v->inlining == INLINE_NOTHING || st->def_count > 1 || !draft_may_inline(&v->d, s))
+    const GraphNode *node = &v->g->nodes[s];
+    if (v->v->inlining == INLINE_NOTHING || node->def_count > 1 || !draft_may_inline(&v->d, s))
         return false;
     if (v->v->inlining == INLINE_PLAIN)
         return v->d.choices[s].where == WHERE_INLINE;
-    return v->asked[s] <= MOST_TIMES * st->defs[0].points &&
-           v->asked[s] * st->defs[0].ops <= MOST_OPS * st->defs[0].points;
+    return v->asked[s] <= MOST_TIMES * node->defs[0].points &&
+           v->asked[s] * node->defs[0].ops <= MOST_OPS * node->defs[0].points;
 }
 
 /* A sum beside its one reader: written out if it is short. */
 static bool is_short_sum(const Varied *v, int s)
 {
     double steps = 0;
-    for (int k = 0; k < v->g->stages[s].func->update_count; k++)
+    for (int k = 0; k < v->g->nodes[s].func->update_count; k++)
         steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
     return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) &&
-           steps <= SHORT_SUM && v->asked[s] <= 1.1 * v->g->stages[s].defs[0].points;
+           steps <= SHORT_SUM && v->asked[s] <= 1.1 * v->g->nodes[s].defs[0].points;
 }
 
 static void choose_inlined(Varied *v)
 {
-    for (int s = v->g->stage_count; s-- > 0;) {
-        if (v->g->stages[s].kind == STAGE_INPUT)
+    for (int s = v->g->node_count; s-- > 0;) {
+        if (v->g->nodes[s].kind == NODE_INPUT)
             continue;
         v->asked[s] = times_asked(v, s);
         if (is_inlined(v, s) || is_short_sum(v, s)) {
             v->d.choices[s] =
-                (Choice){ .where = WHERE_INLINE, .group = v->d.choices[v->g->stages[s].out[0]->consumer].group };
+                (Choice){ .where = WHERE_INLINE, .group = v->d.choices[v->g->nodes[s].out[0]->consumer].group };
         } else if (v->d.choices[s].where == WHERE_INLINE) {
             v->d.groups[v->d.group_count] = (Group){ .head = s };
             v->d.choices[s]               = (Choice){ .where = WHERE_ROOT, .group = v->d.group_count++ };
         }
     }
-    draft_settle(&v->d);
+    draft_legalize(&v->d);
 }
 
 /* ---- Groups ----------------------------------------------------------------------------- */
@@ -116,24 +116,24 @@ static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vecto
 static void make_loops(Varied *v, int s)
 {
     enum { FEW = 4 };
-    const Stage   *st    = &v->g->stages[s];
-    const Variant *var   = v->v;
-    Group         *gr    = &v->d.groups[v->d.choices[s].group];
-    const int      lanes = draft_lanes(&v->d, s) / var->lanes;
+    const GraphNode *node  = &v->g->nodes[s];
+    const Variant   *var   = v->v;
+    Group           *gr    = &v->d.groups[v->d.choices[s].group];
+    const int        lanes = draft_lanes(&v->d, s) / var->lanes;
     if (draft_main(&v->d, s) == NO_DEF)
         return;
     gr->stream = draft_streams(&v->d, s, v->m);
-    for (int d = st->rank - 1; d >= 2; d--)
-        if (extent(&st->box, d) > FEW)
+    for (int d = node->rank - 1; d >= 2; d--)
+        if (extent(&node->box, d) > FEW)
             add_loop(gr, d, 1, true, false);
-    if (st->rank > 1)
+    if (node->rank > 1)
         add_loop(gr, 1, var->rows, true, false);
-    if (var->columns || st->rank == 1)
-        add_loop(gr, 0, st->rank == 1 ? 64 * lanes : var->columns, st->rank == 1, false);
-    if (st->rank > 1)
+    if (var->columns || node->rank == 1)
+        add_loop(gr, 0, node->rank == 1 ? 64 * lanes : var->columns, node->rank == 1, false);
+    if (node->rank > 1)
         add_loop(gr, 1, 1, false, false);
-    for (int d = st->rank - 1; d >= 2; d--)
-        if (extent(&st->box, d) <= FEW)
+    for (int d = node->rank - 1; d >= 2; d--)
+        if (extent(&node->box, d) <= FEW)
             add_loop(gr, d, 1, false, false);
     add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
 }
@@ -149,10 +149,10 @@ static int piece_loop(const Group *gr)
 
 static int group_of_readers(const Varied *v, int s)
 {
-    const Stage *st = &v->g->stages[s];
-    while (st->out_count && v->d.choices[st->out[0]->consumer].where == WHERE_INLINE)
-        st = &v->g->stages[st->out[0]->consumer];
-    return st->out_count ? v->d.choices[st->out[0]->consumer].group : -1;
+    const GraphNode *node = &v->g->nodes[s];
+    while (node->out_count && v->d.choices[node->out[0]->consumer].where == WHERE_INLINE)
+        node = &v->g->nodes[node->out[0]->consumer];
+    return node->out_count ? v->d.choices[node->out[0]->consumer].group : -1;
 }
 
 /* Other sums are computed for each vector of their reader. */
@@ -161,7 +161,7 @@ static void place_sum(Varied *v, int s)
     const int group = group_of_readers(v, s);
     if (!draft_may_join(&v->d, s, group) || !v->d.groups[group].loop_count)
         return;
-    const Choice *reader = &v->d.choices[v->g->stages[s].out[0]->consumer];
+    const Choice *reader = &v->d.choices[v->g->nodes[s].out[0]->consumer];
     const int     level  = reader->where == WHERE_INSIDE ? reader->compute : v->d.groups[group].loop_count - 1;
     v->d.choices[s]      = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = level, .store = level };
 }
@@ -191,23 +191,23 @@ static bool try_join(Varied *v, int s)
 
 Draft scheduler_varied(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    const size_t n = (size_t)g->stage_count + 1;
+    const size_t n = (size_t)g->node_count + 1;
     Varied       v = { .g       = g,
                        .m       = m,
                        .v       = &variants[options->number >= 0 ? options->number % VARIANTS : 0],
                        .d       = draft_plain(g, m, arena),
                        .asked   = ARENA_ARRAY(arena, double, n),
                        .members = ARENA_ARRAY(arena, int, n),
-                       .costs   = ARENA_ARRAY(arena, StageCost, n) };
+                       .costs   = ARENA_ARRAY(arena, NodeCost, n) };
     choose_inlined(&v);
-    for (int s = g->stage_count; s-- > 0;) {
+    for (int s = g->node_count; s-- > 0;) {
         if (v.d.choices[s].where == WHERE_DEFAULT && v.v->inlining != INLINE_NOTHING)
             place_sum(&v, s);
-        else if (v.d.choices[s].where == WHERE_ROOT && g->stages[s].kind != STAGE_INPUT && !try_join(&v, s))
+        else if (v.d.choices[s].where == WHERE_ROOT && g->nodes[s].kind != NODE_INPUT && !try_join(&v, s))
             make_loops(&v, s);
     }
     if (v.v->finished)
-        draft_finish(&v.d, m);
-    draft_settle(&v.d);
+        draft_choose_micro_kernels(&v.d, m);
+    draft_legalize(&v.d);
     return v.d;
 }

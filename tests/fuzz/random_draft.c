@@ -1,7 +1,7 @@
 /* Random drafts: groups, loops, levels and kinds are drawn without asking what is legal. draft_print has to make a
  * legal schedule of any of them. */
 #include "random_draft.h"
-#include "schedulers/special.h"
+#include "schedulers/pattern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,15 @@ typedef struct Drawing {
 } Drawing;
 
 /* Every dimension one to three times, in any order; sometimes one is missing or foreign. */
-static void draw_loops(Choices *c, const Stage *st, Group *gr)
+static void draw_loops(Choices *c, const GraphNode *node, Group *gr)
 {
     int left[KN_MAX_RANK], open = 0;
-    for (int d = 0; d < st->rank; d++) {
+    for (int d = 0; d < node->rank; d++) {
         left[d] = choose(c, 20) ? 1 + (int)choose(c, 3) : 0;
         open += left[d];
     }
     while (open > 0 && gr->loop_count < MOST_GROUP_LOOPS) {
-        const int d = (int)choose(c, (uint32_t)st->rank);
+        const int d = (int)choose(c, (uint32_t)node->rank);
         if (!left[d])
             continue;
         left[d]--;
@@ -52,14 +52,14 @@ static int *draw_order(Choices *c, Arena *arena, int rank)
 }
 
 /* Loops as a head's, and often some over steps of its updates, in any place. */
-static const Nest *draw_nest(Choices *c, const Stage *st, Arena *arena)
+static const MemberNest *draw_nest(Choices *c, const GraphNode *node, Arena *arena)
 {
-    Group gr    = { 0 };
-    Nest *n     = ARENA_NEW(arena, Nest);
-    int   steps = 0;
-    draw_loops(c, st, &gr);
-    for (int k = 0; k < st->func->update_count; k++)
-        steps = st->func->updates[k].rvar_count > steps ? st->func->updates[k].rvar_count : steps;
+    Group       gr    = { 0 };
+    MemberNest *n     = ARENA_NEW(arena, MemberNest);
+    int         steps = 0;
+    draw_loops(c, node, &gr);
+    for (int k = 0; k < node->func->update_count; k++)
+        steps = node->func->updates[k].rvar_count > steps ? node->func->updates[k].rvar_count : steps;
     for (int i = 0; i <= gr.loop_count && n->count < MOST_GROUP_LOOPS; i++) {
         while (steps && choose(c, 3) == 0 && n->count < MOST_GROUP_LOOPS)
             n->loops[n->count++] =
@@ -77,85 +77,91 @@ static const Nest *draw_nest(Choices *c, const Stage *st, Arena *arena)
 static void draw_copies(Choices *c, Draft *d, Arena *arena)
 {
     const Graph *g      = d->graph;
-    StagedCopy  *copies = ARENA_ARRAY(arena, StagedCopy, (size_t)g->stage_count + 1);
-    for (int s = 0; s < g->stage_count; s++) {
-        const Stage *st = &g->stages[s];
+    StagedCopy  *copies = ARENA_ARRAY(arena, StagedCopy, (size_t)g->node_count + 1);
+    for (int s = 0; s < g->node_count; s++) {
+        const GraphNode *node = &g->nodes[s];
         if (choose(c, 3))
             continue;
-        const int reader        = st->out_count ? st->out[choose(c, (uint32_t)st->out_count)]->consumer
-                                                : (int)choose(c, (uint32_t)g->stage_count);
+        const int reader        = node->out_count ? node->out[choose(c, (uint32_t)node->out_count)]->consumer
+                                                  : (int)choose(c, (uint32_t)g->node_count);
         copies[d->copy_count++] = (StagedCopy){ .of      = s,
                                                 .reader  = reader,
                                                 .compute = (int)choose(c, 6) - 2,
                                                 .lanes   = 1 << choose(c, 7),
-                                                .memory  = draw_order(c, arena, st->rank) };
+                                                .memory  = draw_order(c, arena, node->rank) };
     }
     d->copies = copies;
 }
 
+/* Choice.at: most often the first consumer, or nothing said. */
+static int draw_at(Choices *c, const Draft *d, const GraphNode *node)
+{
+    if (choose(c, 2))
+        return 0;
+    return choose(c, 4) && node->out_count ? node->out[0]->consumer + 1
+                                           : (int)choose(c, (uint32_t)d->graph->node_count + 2) - 1;
+}
+
 static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
 {
-    const Stage *st   = &d->graph->stages[s];
-    const int    what = (int)choose(c, 10);
-    if (st->kind == STAGE_INPUT)
+    const GraphNode *node = &d->graph->nodes[s];
+    const int        what = (int)choose(c, 10);
+    if (node->kind == NODE_INPUT)
         return;
     if (what < 3) {
         d->choices[s] = (Choice){ .where = WHERE_INLINE };
     } else if (what < 8 && d->group_count) {
-        const int group = choose(c, 3) && st->out_count ? d->choices[st->out[0]->consumer].group
-                                                        : (int)choose(c, (uint32_t)d->group_count);
-        d->choices[s] =
-            (Choice){ .where   = WHERE_INSIDE,
-                      .group   = group < 0 ? 0 : group,
-                      .compute = (int)choose(c, 8) - 1,
-                      .store   = (int)choose(c, 8) - 1,
-                      .lanes   = choose(c, 2) ? 1 << choose(c, 7) : 0,
-                      .even    = choose(c, 3) ? 0 : (int)choose(c, 5),
-                      .at      = choose(c, 2)                    ? 0
-                                 : choose(c, 4) && st->out_count ? st->out[0]->consumer + 1
-                                                                 : (int)choose(c, (uint32_t)d->graph->stage_count + 2) - 1,
-                      .chain   = choose(c, 2),
-                      .nest    = choose(c, 2) ? draw_nest(c, st, arena) : NULL,
-                      .memory  = draw_order(c, arena, st->rank) };
+        const int group = choose(c, 3) && node->out_count ? d->choices[node->out[0]->consumer].group
+                                                          : (int)choose(c, (uint32_t)d->group_count);
+        d->choices[s]   = (Choice){ .where   = WHERE_INSIDE,
+                                    .group   = group < 0 ? 0 : group,
+                                    .compute = (int)choose(c, 8) - 1,
+                                    .store   = (int)choose(c, 8) - 1,
+                                    .lanes   = choose(c, 2) ? 1 << choose(c, 7) : 0,
+                                    .align   = choose(c, 3) ? 0 : (int)choose(c, 5),
+                                    .at      = draw_at(c, d, node),
+                                    .chain   = choose(c, 2),
+                                    .nest    = choose(c, 2) ? draw_nest(c, node, arena) : NULL,
+                                    .memory  = draw_order(c, arena, node->rank) };
     } else if (what == 8) {
         d->choices[s] = (Choice){ .where = WHERE_DEFAULT };
     } else {
         Group *gr = &d->groups[d->group_count];
-        *gr       = (Group){ .head       = s,
-                             .stream     = choose(c, 4) == 0,
-                             .fetched    = choose(c, 2) ? (int)choose(c, (uint32_t)d->graph->stage_count + 2) : 0,
-                             .fetch_loop = (int)choose(c, 5) - 1,
-                             .ahead      = (int)choose(c, 9) };
-        draw_loops(c, st, gr);
+        *gr       = (Group){ .head          = s,
+                             .stream        = choose(c, 4) == 0,
+                             .prefetched    = choose(c, 2) ? (int)choose(c, (uint32_t)d->graph->node_count + 2) : 0,
+                             .prefetch_loop = (int)choose(c, 5) - 1,
+                             .ahead         = (int)choose(c, 9) };
+        draw_loops(c, node, gr);
         d->choices[s] = (Choice){ .where  = WHERE_ROOT,
                                   .group  = d->group_count++,
-                                  .even   = choose(c, 4) ? 0 : 2,
-                                  .memory = draw_order(c, arena, st->rank) };
+                                  .align  = choose(c, 4) ? 0 : 2,
+                                  .memory = draw_order(c, arena, node->rank) };
     }
 }
 
-/* A special form, with any numbers: the one that a stage may have, or any. */
+/* A special form, with any numbers: the one that a node may have, or any. */
 static void draw_special(Choices *c, Draft *d, int s)
 {
     static const int  ways[] = { 1, 4, 4, 3 };
-    const StageKind   kind   = d->graph->stages[s].kind;
-    const SpecialForm usual  = kind == STAGE_SCAN        ? SPECIAL_SCAN
-                               : kind == STAGE_SCATTER   ? (choose(c, 2) ? SPECIAL_PARTS : SPECIAL_CELLS)
-                               : kind == STAGE_REDUCTION ? SPECIAL_SEPARATE
-                                                         : SPECIAL_NONE;
-    const SpecialForm form   = choose(c, 4) ? usual : (SpecialForm)choose(c, SPECIAL_FORMS + 1);
-    const int         stages = d->graph->stage_count;
-    d->specials[s]           = (Special){ .form   = form,
-                                          .rows   = (int64_t)choose(c, 20),
-                                          .ways   = ways[choose(c, 4)],
-                                          .across = (int)choose(c, 3),
-                                          .rvar   = (int)choose(c, 3),
-                                          .dense  = (int)choose(c, 3),
-                                          .host   = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)stages + 2),
-                                          .within = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)stages + 2) };
-    if (form == SPECIAL_SEPARATE && usual == form && choose(c, 2))
+    const NodeKind    kind   = d->graph->nodes[s].kind;
+    const PatternKind usual  = kind == NODE_SCAN        ? PATTERN_SCAN
+                               : kind == NODE_SCATTER   ? (choose(c, 2) ? PATTERN_PRIVATIZE : PATTERN_GRID)
+                               : kind == NODE_REDUCTION ? PATTERN_SEPARATE
+                                                        : PATTERN_NONE;
+    const PatternKind form   = choose(c, 4) ? usual : (PatternKind)choose(c, PATTERN_COUNT + 1);
+    const int         nodes  = d->graph->node_count;
+    d->patterns[s]           = (Pattern){ .kind           = form,
+                                          .rows           = (int64_t)choose(c, 20),
+                                          .ways           = ways[choose(c, 4)],
+                                          .across         = (int)choose(c, 3),
+                                          .rvar           = (int)choose(c, 3),
+                                          .dense          = (int)choose(c, 3),
+                                          .partner        = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)nodes + 2),
+                                          .enclosing_scan = choose(c, 4) ? 0 : (int)choose(c, (uint32_t)nodes + 2) };
+    if (form == PATTERN_SEPARATE && usual == form && choose(c, 2))
         d->choices[s] = (Choice){ .where = WHERE_INLINE };
-    else if (usual != SPECIAL_NONE && form == usual && d->choices[s].where != WHERE_ROOT && choose(c, 4)) {
+    else if (usual != PATTERN_NONE && form == usual && d->choices[s].where != WHERE_ROOT && choose(c, 4)) {
         d->groups[d->group_count] = (Group){ .head = s };
         d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
     }
@@ -178,14 +184,14 @@ static void draw(void *arg)
         return;
     Draft d       = draft_plain(&g, &machine, arena);
     d.group_count = 0;
-    for (int s = g.stage_count; s-- > 0;)
+    for (int s = g.node_count; s-- > 0;)
         draw_choice(w->c, &d, s, arena);
-    for (int s = g.stage_count; s-- > 0;)
+    for (int s = g.node_count; s-- > 0;)
         draw_special(w->c, &d, s);
     if (choose(w->c, 2))
         draw_copies(w->c, &d, arena);
     if (choose(w->c, 4))
-        special_finish(&d);
+        patterns_choose_late(&d);
     text_init(&out, arena);
     draft_print(&out, &d);
     w->text = strdup(text_string(&out));

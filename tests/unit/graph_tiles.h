@@ -1,4 +1,4 @@
-/* Random tiles of an output, and the boxes that they need of every stage: by the graph of the schedulers, and by the
+/* Random tiles of an output, and the boxes that they need of every node: by the graph of the schedulers, and by the
  * analysis of regions. */
 #ifndef KILN_TESTS_GRAPH_TILES_H
 #define KILN_TESTS_GRAPH_TILES_H
@@ -63,17 +63,17 @@ static inline void tile_regions(void *arg)
 static inline bool edge_is_exact(const Graph *g, const Edge *e)
 {
     bool exact = true;
-    for (int d = 0; d < g->stages[e->producer].rank; d++)
-        exact = exact && e->reach[d].exact;
+    for (int d = 0; d < g->nodes[e->producer].rank; d++)
+        exact = exact && e->access[d].exact;
     return exact;
 }
 
-/* Is the box of each stage to be what the regions say, because all that leads to it is? */
+/* Is the box of each node to be what the regions say, because all that leads to it is? */
 static inline void mark_exact(const Graph *g, const bool *given, bool *exact)
 {
-    for (int i = g->stage_count - 1; i >= 0; i--) {
-        const Stage *s = &g->stages[i];
-        exact[i]       = true;
+    for (int i = g->node_count - 1; i >= 0; i--) {
+        const GraphNode *s = &g->nodes[i];
+        exact[i]           = true;
         for (int k = 0; k < s->out_count && !given[i]; k++)
             exact[i] = exact[i] && exact[s->out[k]->consumer] && edge_is_exact(g, s->out[k]);
         for (int k = 0; k < s->self_count; k++)
@@ -86,8 +86,8 @@ static inline bool compare_boxes(const char *name, const Tile *t, const Box *box
                                  const bool *given)
 {
     const Graph *g = &t->c->graph;
-    for (int i = 0; i < g->stage_count; i++) {
-        const Stage      *s = &g->stages[i];
+    for (int i = 0; i < g->node_count; i++) {
+        const GraphNode  *s = &g->nodes[i];
         const FuncRegion *r = &t->regions.of[s->func->id];
         if (given[i] || !r->needed)
             continue;
@@ -120,14 +120,14 @@ static inline bool test_tile(const char *name, Tiled *c, int output)
     if (!can_ask_alone(c, output))
         return true;
     const Graph *g     = &c->graph;
-    const int    stage = g->of_func[c->p->outputs.at[output].func->id];
-    bool        *given = calloc((size_t)g->stage_count, 1), *member = malloc((size_t)g->stage_count),
-         *exact = calloc((size_t)g->stage_count, 1);
-    Box *boxes  = calloc((size_t)g->stage_count, sizeof *boxes);
-    Tile t      = { .c = c, .output = output, .box = random_tile(&c->binding.output[output], g->stages[stage].rank) };
-    memset(member, true, (size_t)g->stage_count);
-    given[stage] = true;
-    boxes[stage] = t.box;
+    const int    node  = g->of_func[c->p->outputs.at[output].func->id];
+    bool        *given = calloc((size_t)g->node_count, 1), *member = malloc((size_t)g->node_count),
+         *exact = calloc((size_t)g->node_count, 1);
+    Box *boxes  = calloc((size_t)g->node_count, sizeof *boxes);
+    Tile t      = { .c = c, .output = output, .box = random_tile(&c->binding.output[output], g->nodes[node].rank) };
+    memset(member, true, (size_t)g->node_count);
+    given[node] = true;
+    boxes[node] = t.box;
     graph_regions(g, given, member, boxes);
     mark_exact(g, given, exact);
     bool ok = context_try(c->cx, tile_regions, &t) && t.ok;

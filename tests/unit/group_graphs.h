@@ -1,6 +1,6 @@
 /* The graphs of Jangda and Bondhugula 2020, Tables 1 and 9: from text, or by the recursion that makes them.
  *
- * The text: a stage per line or per `;`,  name <- name name …,  what is read before what reads it; `!` after a name: a
+ * The text: a node per line or per `;`,  name <- name name …,  what is read before what reads it; `!` after a name: a
  * reduction, which shares no group. Inputs are not named. */
 #ifndef KILN_TESTS_GROUP_GRAPHS_H
 #define KILN_TESTS_GROUP_GRAPHS_H
@@ -20,7 +20,7 @@ typedef struct Sketch {
     char name[MOST_STAGES][24];
 } Sketch;
 
-/* A new stage that reads two others; a negative number is none. */
+/* A new node that reads two others; a negative number is none. */
 static inline int sketch_stage(Sketch *k, int a, int b)
 {
     const int reads[2] = { a, b };
@@ -32,10 +32,10 @@ static inline int sketch_stage(Sketch *k, int a, int b)
     return k->count++;
 }
 
-static inline void sketch_reads(Sketch *k, int stage, int read)
+static inline void sketch_reads(Sketch *k, int node, int read)
 {
     k->edges[k->edge_count][0]   = read;
-    k->edges[k->edge_count++][1] = stage;
+    k->edges[k->edge_count++][1] = node;
 }
 
 static inline GroupGraph sketch_graph(const Sketch *k, Arena *arena)
@@ -45,7 +45,7 @@ static inline GroupGraph sketch_graph(const Sketch *k, Arena *arena)
         group_graph_edge(&g, k->edges[i][0], k->edges[i][1]);
     for (int i = 0; i < k->count; i++)
         g.alone[i] = k->alone[i];
-    group_graph_finish(&g);
+    group_graph_close(&g);
     return g;
 }
 
@@ -56,22 +56,22 @@ static inline int sketch_find(const Sketch *k, const char *name)
     for (int i = 0; i < k->count; i++)
         if (!strcmp(k->name[i], name))
             return i;
-    fprintf(stderr, "there is no stage %s before it is read\n", name);
+    fprintf(stderr, "there is no node %s before it is read\n", name);
     exit(2);
 }
 
 static inline void sketch_line(Sketch *k, const char *line)
 {
     char word[24];
-    int  used, stage = -1;
+    int  used, node = -1;
     for (; sscanf(line, " %23s%n", word, &used) == 1; line += used) {
-        if (stage < 0) {
-            stage           = sketch_stage(k, -1, -1);
-            const size_t n  = strlen(word);
-            k->alone[stage] = word[n - 1] == '!';
-            snprintf(k->name[stage], sizeof k->name[stage], "%.*s", (int)(n - k->alone[stage]), word);
+        if (node < 0) {
+            node           = sketch_stage(k, -1, -1);
+            const size_t n = strlen(word);
+            k->alone[node] = word[n - 1] == '!';
+            snprintf(k->name[node], sizeof k->name[node], "%.*s", (int)(n - k->alone[node]), word);
         } else if (strcmp(word, "<-")) {
-            sketch_reads(k, stage, sketch_find(k, word));
+            sketch_reads(k, node, sketch_find(k, word));
         }
     }
 }
@@ -103,7 +103,7 @@ static inline void sketch_text(Sketch *k, const char *text)
 
 /* ---- Pyramids ------------------------------------------------------------------------ */
 
-/* multiscale_interp_polymage with so many levels: 4L - 2 stages. */
+/* multiscale_interp_polymage with so many levels: 4L - 2 nodes. */
 static inline void sketch_interpolation(Sketch *k, int levels)
 {
     int d[64];
@@ -141,11 +141,11 @@ static inline void sketch_blend(Sketch *k, int levels)
 
 typedef struct Cycle {
     Sketch *sketch;
-    bool    w, joint; /* a W-cycle; residual and restriction are one stage */
+    bool    w, joint; /* a W-cycle; residual and restriction are one node */
     int     before, coarsest, after;
 } Cycle;
 
-enum { NONE = -1, INPUT = -2 }; /* the zero guess; what is no stage */
+enum { NONE = -1, INPUT = -2 }; /* the zero guess; what is no node */
 
 static inline int sketch_sweeps(const Cycle *c, int times, int u, int f)
 {
@@ -168,7 +168,7 @@ static inline int sketch_cycle(const Cycle *c, int level, int v, int f)
     return sketch_sweeps(c, c->after, e == NONE ? u : sketch_stage(c->sketch, u, e), f);
 }
 
-/* Stages that the last does not need are left out. */
+/* Nodes that the last does not need are left out. */
 static inline void sketch_prune(Sketch *k, int last)
 {
     static bool needed[MOST_STAGES];

@@ -72,7 +72,7 @@ static const Row rows[] = {
 };
 /* clang-format on */
 
-/* With the micro choices of draft_finish: sums in the loops of a member that slides. */
+/* With the micro choices of draft_choose_micro_kernels: sums in the loops of a member that slides. */
 static const Row finished[] = {
     { SUMS, 3, { LOOP(1, 16), LOOP(1, 1), VECTOR(8) }, 2, { { "a", 1, 0 }, { "a.sum", 1, 1 } } },
 };
@@ -99,7 +99,7 @@ typedef struct Case {
     Graph        graph;
     Draft        draft;
     Machine      machine;
-    StageCost   *stages;
+    NodeCost    *nodes;
     GroupCost    cost;
     Text         text;
     bool         ok;
@@ -107,8 +107,8 @@ typedef struct Case {
 
 static int find_stage(const Graph *g, const char *name)
 {
-    for (int i = 0; i < g->stage_count; i++)
-        if (!strcmp(g->stages[i].func->name, name))
+    for (int i = 0; i < g->node_count; i++)
+        if (!strcmp(g->nodes[i].func->name, name))
             return i;
     return -1;
 }
@@ -135,10 +135,10 @@ static void make(void *arg)
                       .compute = row->members[i].compute,
                       .store   = row->members[i].store };
     if (c->finished)
-        draft_finish(&c->draft, &c->machine);
-    draft_settle(&c->draft);
-    c->stages = ARENA_ARRAY(&c->arena, StageCost, (size_t)c->graph.stage_count);
-    cost_group(&c->draft, c->draft.choices[find_stage(&c->graph, "out")].group, &c->machine, c->stages, &c->cost);
+        draft_choose_micro_kernels(&c->draft, &c->machine);
+    draft_legalize(&c->draft);
+    c->nodes = ARENA_ARRAY(&c->arena, NodeCost, (size_t)c->graph.node_count);
+    cost_group(&c->draft, c->draft.choices[find_stage(&c->graph, "out")].group, &c->machine, c->nodes, &c->cost);
     text_init(&c->text, &c->arena);
     draft_print(&c->text, &c->draft);
 }
@@ -148,14 +148,14 @@ static void compare(const Case *c, const Counted *run)
     for (int i = 0; i < c->row->member_count; i++) {
         const int     s       = find_stage(&c->graph, c->row->members[i].name);
         const int64_t counted = counted_points(run, c->row->members[i].name);
-        const double  said    = c->stages[s].points;
+        const double  said    = c->nodes[s].points;
         CHECK(said > 0.999 * (double)counted && said < 1.001 * (double)counted,
               "%s\n%s%s: %.1f points are predicted, %lld are computed", c->row->text, text_string(&c->text),
               c->row->members[i].name, said, (long long)counted);
         const int64_t held = counted_storage(run, c->row->members[i].name);
-        CHECK(c->draft.choices[s].at || (c->stages[s].held >= held / 2 && c->stages[s].held <= 2 * held),
+        CHECK(c->draft.choices[s].at || (c->nodes[s].held >= held / 2 && c->nodes[s].held <= 2 * held),
               "%s\n%s%s: %lld bytes are predicted, %lld are held", c->row->text, text_string(&c->text),
-              c->row->members[i].name, (long long)c->stages[s].held, (long long)held);
+              c->row->members[i].name, (long long)c->nodes[s].held, (long long)held);
     }
 }
 
@@ -180,8 +180,8 @@ static void test_row(const Row *row, bool with_micro_choices)
     Case    c = begin(row, with_micro_choices);
     Counted run;
     if (c.ok && counted_begin(&run, c.cx, "counted.kiln", row->text, text_string(&c.text))) {
-        const Box *box       = &c.graph.stages[find_stage(&c.graph, "out")].box,
-                  *in        = &c.graph.stages[find_stage(&c.graph, "in")].box;
+        const Box *box       = &c.graph.nodes[find_stage(&c.graph, "out")].box,
+                  *in        = &c.graph.nodes[find_stage(&c.graph, "in")].box;
         const int32_t min[2] = { 0, 0 }, extent[2] = { (int32_t)box->max[0] + 1, (int32_t)box->max[1] + 1 };
         const int32_t input[2] = { (int32_t)in->max[0] + 1, (int32_t)in->max[1] + 1 };
         if (counted_buffers(&run, min, extent, strstr(row->text, "edge") ? input : NULL) && counted_run(&run))

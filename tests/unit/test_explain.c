@@ -5,7 +5,7 @@
 #include "analysis/regions.h"
 #include "kiln.h"
 #include "schedulers/explain.h"
-#include "schedulers/special.h"
+#include "schedulers/pattern.h"
 
 #include <glob.h>
 
@@ -16,8 +16,8 @@ static Text state_of(const Draft *d, Arena *arena)
     text_init(&t, arena);
     draft_print(&t, d);
     text_add_n(&t, (const char *)d->groups, sizeof *d->groups * (size_t)d->group_count);
-    text_add_n(&t, (const char *)d->choices, sizeof *d->choices * (size_t)d->graph->stage_count);
-    text_add_n(&t, (const char *)d->specials, sizeof *d->specials * (size_t)d->graph->stage_count);
+    text_add_n(&t, (const char *)d->choices, sizeof *d->choices * (size_t)d->graph->node_count);
+    text_add_n(&t, (const char *)d->patterns, sizeof *d->patterns * (size_t)d->graph->node_count);
     return t;
 }
 
@@ -40,10 +40,10 @@ static void test_draft(const char *path, const Scheduler *by, const Graph *g, co
     explain_html(&shown, &x, "");
     check_same(&made, &before, path, "explaining");
     Draft copy = draft_copy(&made.draft, arena);
-    for (int s = 0; s < g->stage_count; s++)
-        copy.choices[s].where = g->stages[s].kind == STAGE_INPUT ? copy.choices[s].where : WHERE_INLINE;
-    draft_settle(&copy);
-    check_same(&made, &before, path, "settling a copy");
+    for (int s = 0; s < g->node_count; s++)
+        copy.choices[s].where = g->nodes[s].kind == NODE_INPUT ? copy.choices[s].where : WHERE_INLINE;
+    draft_legalize(&copy);
+    check_same(&made, &before, path, "legalizing a copy");
 }
 
 static void test_app(const char *path)

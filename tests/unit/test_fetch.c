@@ -1,4 +1,5 @@
-/* Whatever is asked to be fetched ahead in whatever loop: once settled, the draft is one that the compiler accepts. */
+/* Whatever is asked to be prefetched ahead in whatever loop: once legalized, the draft is one that the compiler
+ * accepts. */
 #include "graph_of.h"
 
 /* What begins with i_ is inlined, with d_ left to the compiler. */
@@ -20,32 +21,32 @@ static const char *const programs[] = {
 
 static void obey_names(Draft *d)
 {
-    for (int s = 0; s < d->graph->stage_count; s++) {
-        const char *name = d->graph->stages[s].func->name;
+    for (int s = 0; s < d->graph->node_count; s++) {
+        const char *name = d->graph->nodes[s].func->name;
         if (name[1] == '_')
             d->choices[s] = (Choice){ .where = name[0] == 'i' ? WHERE_INLINE : WHERE_DEFAULT, .group = -1 };
     }
 }
 
 /* The number of groups that fetch after all. */
-static int test_draft(GraphOf *o, int stage, int loop, bool turned)
+static int test_draft(GraphOf *o, int node, int loop, bool turned)
 {
     Draft d        = draft_plain(&o->graph, &o->machine, &o->arena);
     int   fetching = 0;
     obey_names(&d);
-    draft_settle(&d);
+    draft_legalize(&d);
     for (int i = 0; i < d.group_count; i++) {
-        Group *gr      = &d.groups[i];
-        gr->fetched    = 1 + stage;
-        gr->fetch_loop = loop;
-        gr->ahead      = 1;
-        for (int k = 0, rank = o->graph.stages[gr->head].rank; k < rank; k++)
+        Group *gr         = &d.groups[i];
+        gr->prefetched    = 1 + node;
+        gr->prefetch_loop = loop;
+        gr->ahead         = 1;
+        for (int k = 0, rank = o->graph.nodes[gr->head].rank; k < rank; k++)
             gr->loops[gr->loop_count++] = (GroupLoop){ .dim = turned ? k : rank - 1 - k, .step = 1 };
     }
-    draft_settle(&d);
+    draft_legalize(&d);
     accepted_text(o, &d);
     for (int i = 0; i < d.group_count; i++)
-        fetching += d.groups[i].fetched != 0;
+        fetching += d.groups[i].prefetched != 0;
     return fetching;
 }
 
@@ -54,10 +55,10 @@ static void test_program(const char *text)
     GraphOf o;
     int     fetching = 0;
     graph_of(&o, text);
-    for (int stage = 0; stage <= o.graph.stage_count; stage++)
+    for (int node = 0; node <= o.graph.node_count; node++)
         for (int loop = -1; loop < 4; loop++)
-            fetching += test_draft(&o, stage, loop, false) + test_draft(&o, stage, loop, true);
-    CHECK(fetching || text != programs[0], "%s: nothing was fetched", text);
+            fetching += test_draft(&o, node, loop, false) + test_draft(&o, node, loop, true);
+    CHECK(fetching || text != programs[0], "%s: nothing was prefetched", text);
     graph_of_end(&o);
 }
 

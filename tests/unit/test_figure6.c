@@ -5,7 +5,7 @@
  *     build/tests/unit-test_figure6 --table [WIDTHxHEIGHT]      prints the points for tiles of that size: what each
  *     costs, and its schedule (bench/figure6 runs them) */
 #include "graph_of.h"
-#include "schedulers/reuse_parts.h"
+#include "schedulers/reuse_internal.h"
 
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static const char *const loops[] = { "yo", "xo", "yi", "xi" };
 
 enum { LOOPS = 4 };
 
-/* A segment of two stages, the first of which the second reads. */
+/* A segment of two nodes, the first of which the second reads. */
 typedef struct Blur {
     GraphOf of;
     Draft   draft;
@@ -26,8 +26,8 @@ typedef struct Blur {
 
 static int stage_named(const Graph *g, const char *name)
 {
-    for (int s = 0; s < g->stage_count; s++)
-        if (!strcmp(g->stages[s].func->name, name))
+    for (int s = 0; s < g->node_count; s++)
+        if (!strcmp(g->nodes[s].func->name, name))
             return s;
     return -1;
 }
@@ -36,13 +36,13 @@ static void make_segment(Blur *b)
 {
     const Graph *g = &b->of.graph;
     Segment     *s = &b->segment;
-    *s = segment_new(&b->draft, &b->of.machine, ARENA_ARRAY(&b->of.arena, Where, (size_t)g->stage_count), &b->of.arena);
-    s->stages[s->count++]          = stage_named(g, "blurx");
-    s->stages[s->count++]          = stage_named(g, "out");
+    *s = segment_new(&b->draft, &b->of.machine, ARENA_ARRAY(&b->of.arena, Where, (size_t)g->node_count), &b->of.arena);
+    s->nodes[s->count++]           = stage_named(g, "blurx");
+    s->nodes[s->count++]           = stage_named(g, "out");
     s->outside[s->outside_count++] = stage_named(g, "in");
-    s->given[s->stages[1]]         = true;
+    s->given[s->nodes[1]]          = true;
     for (int k = 0; k < 3; k++) {
-        const int at  = k < 2 ? s->stages[k] : s->outside[0];
+        const int at  = k < 2 ? s->nodes[k] : s->outside[0];
         s->place[at]  = k;
         s->member[at] = true;
     }
@@ -61,7 +61,7 @@ static void begin(Blur *b, int64_t width, int64_t height)
 /* The schedule of a point. */
 static const char *schedule_of(Blur *b, int compute, int store)
 {
-    const int blurx = b->segment.stages[0], out = b->segment.stages[1];
+    const int blurx = b->segment.nodes[0], out = b->segment.nodes[1];
     Draft     d    = draft_plain(&b->of.graph, &b->of.machine, &b->of.arena);
     Group    *gr   = &d.groups[d.choices[out].group];
     gr->loop_count = b->nest.loop_count;
@@ -69,7 +69,7 @@ static const char *schedule_of(Blur *b, int compute, int store)
     gr->stream = draft_streams(&d, out, &b->of.machine);
     d.choices[blurx] =
         (Choice){ .where = WHERE_INSIDE, .group = d.choices[out].group, .compute = compute, .store = store };
-    draft_settle(&d);
+    draft_legalize(&d);
     CHECK(d.choices[blurx].where == WHERE_INSIDE && d.choices[blurx].compute == compute &&
               d.choices[blurx].store == store,
           "%s, %s became %s, %s", loops[compute], loops[store], loops[d.choices[blurx].compute],
@@ -86,7 +86,7 @@ static NestCost cost_of(Blur *b, int compute, int store)
 static Level picked(Blur *b)
 {
     Level levels[2];
-    fuse_stages(&b->segment, &b->nest, levels);
+    fuse_nodes(&b->segment, &b->nest, levels);
     return levels[0];
 }
 

@@ -4,8 +4,8 @@
  *     build/tests/unit-test_group_counts --table      prints the counts beside the paper's, and what the repair of its
  *     recurrence gains
  *
- * There a group costs 1 for each stage, 4 for each stage outside that it reads or that reads it, and 0.05 for each pair
- * of its stages: enough to make groups of several, and no more than an example. */
+ * There a group costs 1 for each node, 4 for each node outside that it reads or that reads it, and 0.05 for each pair
+ * of its nodes: enough to make groups of several, and no more than an example. */
 #include "check.h"
 #include "group_graphs.h"
 
@@ -15,7 +15,7 @@ static const int limits[4] = { 0, 32, 16, 8 };
 
 typedef struct Counted {
     const char *name, *text;
-    int         stages, most_readers;
+    int         nodes, most_readers;
     int64_t     counts[4]; /* without limit, and for 32, 16, 8 */
     const char *printed;   /* in the paper */
 } Counted;
@@ -30,7 +30,7 @@ static const Counted tables[] = {
     { "camera_polymage", camera_text, 27, 5, { 12227, 12227, 9148, 1631 }, "12227 12227 3825 1631" },
     { "minifluxdiv",
       "f1x; f2x <- f1x; dx <- f2x; f1y; f2y <- f1y; dy <- f2y; f1z; f2z <- f1z; dz <- f2z; out <- dx dy dz", 10, 1,
-      { 93, 93, 93, 88 }, "10, of 4 stages" },
+      { 93, 93, 93, 88 }, "10, of 4 nodes" },
     { "a pair", "blurx; blury <- blurx", 2, 1, { 3, 3, 3, 3 }, NULL },
     { "a short cut", "a; b <- a; c <- a b", 3, 2, { 6, 6, 6, 6 }, NULL },
     { "a chain", "a; b <- a; c <- b; d <- c; e <- d", 5, 1, { 15, 15, 15, 15 }, NULL },
@@ -47,7 +47,7 @@ typedef struct Grid {
     bool        w;
     int         before, coarsest, after;
     bool        joint;
-    int         stages;
+    int         nodes;
     int64_t     counts[4];
     const char *printed;
 } Grid;
@@ -72,9 +72,9 @@ static void start(void)
     memset(&sketch, 0, sizeof sketch);
 }
 
-static void compare(kn_context *cx, const char *name, int stages, const int64_t *counts)
+static void compare(kn_context *cx, const char *name, int nodes, const int64_t *counts)
 {
-    CHECK(sketch.count == stages, "%s has %d stages, not %d", name, sketch.count, stages);
+    CHECK(sketch.count == nodes, "%s has %d nodes, not %d", name, sketch.count, nodes);
     for (int i = 0; i < 4; i++) {
         Arena arena;
         arena_init(&arena, cx);
@@ -86,7 +86,7 @@ static void compare(kn_context *cx, const char *name, int stages, const int64_t 
     }
 }
 
-/* Table 1's column max(succ(G)) is the largest number of readers of a stage. */
+/* Table 1's column max(succ(G)) is the largest number of readers of a node. */
 static int most_readers(void)
 {
     int most = 0, readers[MOST_STAGES] = { 0 };
@@ -102,13 +102,13 @@ static void counted(void *arg)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         start();
         sketch_text(&sketch, tables[i].text);
-        compare(cx, tables[i].name, tables[i].stages, tables[i].counts);
+        compare(cx, tables[i].name, tables[i].nodes, tables[i].counts);
         CHECK(most_readers() == tables[i].most_readers, "%s: %d readers", tables[i].name, most_readers());
     }
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
         start();
         sketch_multigrid(&sketch, grids[i].w, grids[i].before, grids[i].coarsest, grids[i].after, grids[i].joint);
-        compare(cx, grids[i].name, grids[i].stages, grids[i].counts);
+        compare(cx, grids[i].name, grids[i].nodes, grids[i].counts);
     }
     for (int levels = 2; levels <= 10; levels++) {
         const int     n = 4 * levels - 2;
@@ -123,7 +123,7 @@ static void counted(void *arg)
     for (int levels = 2; levels <= 4; levels++) {
         start();
         sketch_blend(&sketch, levels);
-        CHECK(sketch.count == 13 * levels - 12, "pyramid_blend has %d stages", sketch.count);
+        CHECK(sketch.count == 13 * levels - 12, "pyramid_blend has %d nodes", sketch.count);
         for (int i = 0; i < 4; i++) {
             Arena arena;
             arena_init(&arena, cx);
@@ -139,13 +139,13 @@ static void counted(void *arg)
 
 /* ---- The table --------------------------------------------------------------------------- */
 
-static double example_cost(void *user, const int *stages, int count, bool *hopeless)
+static double example_cost(void *user, const int *nodes, int count, bool *hopeless)
 {
     const GroupGraph *g                     = user;
     double            edges                 = 0;
     uint64_t          own[MOST_STAGES / 64] = { 0 };
     for (int i = 0; i < count; i++)
-        own[stages[i] / 64] |= (uint64_t)1 << stages[i] % 64;
+        own[nodes[i] / 64] |= (uint64_t)1 << nodes[i] % 64;
     for (int s = 0; s < g->count; s++) {
         bool touches = false;
         for (int w = 0; w < g->words && !(own[s / 64] >> s % 64 & 1); w++)
@@ -175,7 +175,7 @@ static void print_row(kn_context *cx, const char *name, const char *printed)
 static void table(void *arg)
 {
     kn_context *cx = arg;
-    printf("| pipeline | stages | groups, for no limit, 32, 16, 8 | the paper prints | F | its own groups | repaired "
+    printf("| pipeline | nodes | groups, for no limit, 32, 16, 8 | the paper prints | F | its own groups | repaired "
            "|\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (tables[i].printed) {

@@ -1,8 +1,8 @@
 /* The search for groups: against every partition of small random graphs, and within its budget on large ones.
  *
- * Two families of costs, on random graphs of up to 8 stages. Traffic: stages have work, edges have bytes; a group pays
+ * Two families of costs, on random graphs of up to 8 nodes. Traffic: nodes have work, edges have bytes; a group pays
  * its work with some of it twice, and what crosses its border. Noise: any group costs anything. A group is one if it
- * has a single stage that others outside read, as in Kiln; or, as in the paper, if all its stages depend on one. The
+ * has a single node that others outside read, as in Kiln; or, as in the paper, if all its nodes depend on one. The
  * figures printed are what docs/schedulers.md says of the repair. */
 #include "check.h"
 #include "group_graphs.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <time.h>
 
-enum { MOST_APART = 128 }; /* numbers of a stage and of one that reads it */
+enum { MOST_APART = 128 }; /* numbers of a node and of one that reads it */
 
 typedef struct Random {
     uint64_t state;
@@ -37,7 +37,7 @@ typedef struct Costs {
     uint64_t          seed;
     bool              noise, one_head, one_first, from_readers;
     double            work[MOST_STAGES], bytes[MOST_STAGES];
-    bool              inside[MOST_STAGES]; /* while a group is looked at: its stages */
+    bool              inside[MOST_STAGES]; /* while a group is looked at: its nodes */
     int64_t           asked;
 } Costs;
 
@@ -59,48 +59,48 @@ static bool leaves(const Costs *c, int s)
     return !read;
 }
 
-static double traffic(const Costs *c, const int *stages, int count)
+static double traffic(const Costs *c, const int *nodes, int count)
 {
     const GroupGraph *g    = c->graph;
     double            cost = 0;
     for (int i = 0; i < count; i++) {
-        cost += c->work[stages[i]] * (1 + 0.15 * (count - 1 - i)) + (leaves(c, stages[i]) ? c->bytes[stages[i]] : 0);
-        for (int p = stages[i] > MOST_APART ? stages[i] - MOST_APART : 0; p < stages[i]; p++)
-            if (has(g->read, g->words, stages[i], p) && !c->inside[p])
+        cost += c->work[nodes[i]] * (1 + 0.15 * (count - 1 - i)) + (leaves(c, nodes[i]) ? c->bytes[nodes[i]] : 0);
+        for (int p = nodes[i] > MOST_APART ? nodes[i] - MOST_APART : 0; p < nodes[i]; p++)
+            if (has(g->read, g->words, nodes[i], p) && !c->inside[p])
                 cost += c->bytes[p];
     }
     return cost;
 }
 
-static double inside_cost(const Costs *c, const int *stages, int count, bool *hopeless)
+static double inside_cost(const Costs *c, const int *nodes, int count, bool *hopeless)
 {
     int heads = 0;
     for (int i = 0; i < count; i++)
-        heads += leaves(c, stages[i]);
+        heads += leaves(c, nodes[i]);
     if (c->one_head && heads > 1) {
         *hopeless = c->from_readers;
         return INFINITY;
     }
     for (int i = 1; c->one_first && i < count; i++)
-        if (!has(c->graph->reach, c->graph->words, stages[0], stages[i]))
+        if (!has(c->graph->reachable, c->graph->words, nodes[0], nodes[i]))
             return INFINITY;
     if (!c->noise)
-        return traffic(c, stages, count);
+        return traffic(c, nodes, count);
     uint64_t h = c->seed;
     for (int i = 0; i < count; i++)
-        h = mixed(h ^ (uint64_t)stages[i] * UINT64_C(0x9e3779b97f4a7c15));
+        h = mixed(h ^ (uint64_t)nodes[i] * UINT64_C(0x9e3779b97f4a7c15));
     return count * (0.2 + 0.8 * (double)(h >> 11) * 0x1p-53);
 }
 
-static double cost_of(void *user, const int *stages, int count, bool *hopeless)
+static double cost_of(void *user, const int *nodes, int count, bool *hopeless)
 {
     Costs *c = user;
     c->asked++;
     for (int i = 0; i < count; i++)
-        c->inside[stages[i]] = true;
-    const double cost = inside_cost(c, stages, count, hopeless);
+        c->inside[nodes[i]] = true;
+    const double cost = inside_cost(c, nodes, count, hopeless);
     for (int i = 0; i < count; i++)
-        c->inside[stages[i]] = false;
+        c->inside[nodes[i]] = false;
     return cost;
 }
 
@@ -136,12 +136,12 @@ static double partition_cost(Costs *c, const int *group, int count)
 {
     double cost = 0;
     for (int k = 0; k < count; k++) {
-        int  stages[MOST_STAGES], n = 0;
+        int  nodes[MOST_STAGES], n = 0;
         bool hopeless;
         for (int s = 0; s < c->graph->count; s++)
             if (group[s] == k)
-                stages[n++] = s;
-        cost += cost_of(c, stages, n, &hopeless);
+                nodes[n++] = s;
+        cost += cost_of(c, nodes, n, &hopeless);
     }
     return cost;
 }
@@ -152,33 +152,33 @@ static double known_cost(Every *e)
     const int n    = e->costs->graph->count;
     double    cost = 0;
     for (int k = 0; k < e->count; k++) {
-        int  stages[16], count = 0, set = 0;
+        int  nodes[16], count = 0, set = 0;
         bool hopeless;
         for (int s = 0; s < n; s++)
             if (e->group[s] == k) {
-                stages[count++] = s;
+                nodes[count++] = s;
                 set |= 1 << s;
             }
         if (isnan(e->known[set]))
-            e->known[set] = cost_of(e->costs, stages, count, &hopeless);
+            e->known[set] = cost_of(e->costs, nodes, count, &hopeless);
         cost += e->known[set];
     }
     return cost;
 }
 
-static void every_partition(Every *e, int stage)
+static void every_partition(Every *e, int node)
 {
-    if (stage == e->costs->graph->count) {
+    if (node == e->costs->graph->count) {
         const double cost = known_cost(e);
         if (cost < e->best && is_ordered(e->costs->graph, e->group, e->count))
             e->best = cost;
         return;
     }
     for (int k = 0; k <= e->count; k++) {
-        const int had   = e->count;
-        e->group[stage] = k;
-        e->count        = k == had ? had + 1 : had;
-        every_partition(e, stage + 1);
+        const int had  = e->count;
+        e->group[node] = k;
+        e->count       = k == had ? had + 1 : had;
+        every_partition(e, node + 1);
         e->count = had;
     }
 }
@@ -215,11 +215,11 @@ static void check_grouping(Costs *c, const Grouping *found, const char *what)
     for (int s = 0; s < c->graph->count; s++)
         for (int p = 0; p < s; p++)
             numbered =
-                numbered && (!has(c->graph->read, c->graph->words, s, p) || found->of_stage[p] <= found->of_stage[s]);
+                numbered && (!has(c->graph->read, c->graph->words, s, p) || found->of_node[p] <= found->of_node[s]);
     for (int s = 0; s < c->graph->count; s++)
-        numbered = numbered && found->of_stage[s] >= 0 && found->of_stage[s] < found->count;
+        numbered = numbered && found->of_node[s] >= 0 && found->of_node[s] < found->count;
     CHECK(numbered, "%s: the groups are not in order", what);
-    const double cost = partition_cost(c, found->of_stage, found->count);
+    const double cost = partition_cost(c, found->of_node, found->count);
     CHECK(fabs(cost - found->cost) <= 1e-9 * (1 + fabs(cost)), "%s: costs %g, not %g", what, cost, found->cost);
 }
 
@@ -229,13 +229,13 @@ typedef struct Family {
     const char *name;
     bool        noise, one_head, one_first, from_readers;
     bool        is_best; /* the search sees every group that there is, so it must find the best */
-    int         most_stages;
+    int         most_nodes;
 } Family;
 
 /* clang-format off */
 static const Family families[] = {
-    { "traffic, one head, from the last stage",      false, true,  false, true,  true,  0 },
-    { "noise, one head, from the last stage",        true,  true,  false, true,  true,  0 },
+    { "traffic, one head, from the last node",      false, true,  false, true,  true,  0 },
+    { "noise, one head, from the last node",        true,  true,  false, true,  true,  0 },
     { "traffic, one first, from the first (paper)",  false, false, true,  false, true,  0 },
     { "noise, one first, from the first (paper)",    true,  false, true,  false, true,  0 },
     { "traffic, one head, from the first",           false, true,  false, false, false, 0 },
@@ -276,14 +276,13 @@ static void compare_family(kn_context *cx, const Family *f, int graphs)
         Arena arena;
         arena_init(&arena, cx);
         const GroupGraph g = random_graph(&r, 4 + i % 5, 0.2 + 0.4 * unit(&r), &arena);
-        costs              = (Costs){
-                         .noise = f->noise, .one_head = f->one_head, .one_first = f->one_first, .from_readers = f->from_readers
-        };
+        costs              = (Costs){ .noise = f->noise, .one_head = f->one_head, .one_first = f->one_first };
+        costs.from_readers = f->from_readers;
         random_costs(&costs, &r, &g);
         const Grouping found = group_search(
             &g,
             &(GroupSearch){
-                .cost = cost_of, .user = &costs, .from_readers = f->from_readers, .most_stages = f->most_stages },
+                .cost = cost_of, .user = &costs, .from_readers = f->from_readers, .most_nodes = f->most_nodes },
             &arena);
         Every e = { .costs = &costs, .best = INFINITY };
         for (int k = 0; k < 256; k++)
@@ -328,7 +327,7 @@ static void paper_graphs(kn_context *cx, bool noise, bool from_readers)
     static Costs             costs;
     Random                   r = { 3 };
     printf("%s, %s: what plain costs beyond repaired\n", noise ? "noise" : "traffic",
-           from_readers ? "one head, from the last stage" : "one first, from the first");
+           from_readers ? "one head, from the last node" : "one first, from the first");
     for (int i = 0; i < 5; i++) {
         Gap     gap    = { 0 };
         int     exact  = 0;
@@ -338,9 +337,8 @@ static void paper_graphs(kn_context *cx, bool noise, bool from_readers)
             arena_init(&arena, cx);
             paper_graph(i);
             const GroupGraph g = sketch_graph(&sketch, &arena);
-            costs              = (Costs){
-                             .noise = noise, .one_head = from_readers, .one_first = !from_readers, .from_readers = from_readers
-            };
+            costs              = (Costs){ .noise = noise, .one_head = from_readers, .one_first = !from_readers };
+            costs.from_readers = from_readers;
             random_costs(&costs, &r, &g);
             const Grouping found = group_search(
                 &g, &(GroupSearch){ .cost = cost_of, .user = &costs, .from_readers = from_readers }, &arena);
@@ -359,7 +357,7 @@ static void paper_graphs(kn_context *cx, bool noise, bool from_readers)
 
 typedef struct Large {
     const char *name;
-    int         stages;
+    int         nodes;
     double      chance;
     int64_t     states;
     double      seconds;
@@ -367,12 +365,12 @@ typedef struct Large {
 
 static const Large larges[] = {
     { "a chain of 1000", 1000, 0, 20000, 0 },
-    { "1000 stages, thin", 1000, 0.2, 20000, 0 },
-    { "1000 stages, dense", 1000, 0.6, 20000, 0 },
-    { "1000 stages, few groups", 1000, 0.3, 3000, 0 },
-    { "1000 stages, no time", 1000, 0.3, 20000, 1e-6 },
-    { "60 stages", 60, 0.3, 20000, 0 },
-    { "one stage", 1, 0, 20000, 0 },
+    { "1000 nodes, thin", 1000, 0.2, 20000, 0 },
+    { "1000 nodes, dense", 1000, 0.6, 20000, 0 },
+    { "1000 nodes, few groups", 1000, 0.3, 3000, 0 },
+    { "1000 nodes, no time", 1000, 0.3, 20000, 1e-6 },
+    { "60 nodes", 60, 0.3, 20000, 0 },
+    { "one node", 1, 0, 20000, 0 },
 };
 
 static void within_budget(kn_context *cx, const Large *l, bool from_readers)
@@ -381,11 +379,11 @@ static void within_budget(kn_context *cx, const Large *l, bool from_readers)
     Arena        arena;
     Random       r = { 7 };
     arena_init(&arena, cx);
-    GroupGraph g = random_graph(&r, l->stages, l->chance, &arena);
+    GroupGraph g = random_graph(&r, l->nodes, l->chance, &arena);
     if (l->chance == 0)
-        for (int s = 1; s < l->stages; s++)
+        for (int s = 1; s < l->nodes; s++)
             group_graph_edge(&g, s - 1, s);
-    group_graph_finish(&g);
+    group_graph_close(&g);
     costs = (Costs){ .one_head = true, .from_readers = from_readers };
     random_costs(&costs, &r, &g);
     const GroupSearch search = {
@@ -394,11 +392,11 @@ static void within_budget(kn_context *cx, const Large *l, bool from_readers)
     const clock_t  begin = clock();
     const Grouping found = group_search(&g, &search, &arena);
     const double   taken = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    CHECK(costs.asked <= l->states + 2 * l->stages, "%s: %lld groups asked for", l->name, (long long)costs.asked);
+    CHECK(costs.asked <= l->states + 2 * l->nodes, "%s: %lld groups asked for", l->name, (long long)costs.asked);
     const int64_t asked = costs.asked;
     check_grouping(&costs, &found, l->name);
     const Grouping again = group_search(&g, &search, &arena);
-    CHECK(l->seconds > 0 || !memcmp(found.of_stage, again.of_stage, sizeof *found.of_stage * (size_t)g.count),
+    CHECK(l->seconds > 0 || !memcmp(found.of_node, again.of_node, sizeof *found.of_node * (size_t)g.count),
           "%s: another result the second time", l->name);
     printf("%s%s: %d groups after %d rounds, %lld groups visited in %.3f s; cost %.4g, plain %.4g%s\n", l->name,
            from_readers ? "" : ", from the first", found.count, found.rounds, (long long)asked, taken, found.cost,
@@ -406,10 +404,10 @@ static void within_budget(kn_context *cx, const Large *l, bool from_readers)
     arena_free(&arena);
 }
 
-/* A stage that ought not to be by itself, and a pipeline without stages. */
-static double nothing(void *user, const int *stages, int count, bool *hopeless)
+/* A node that ought not to be by itself, and a pipeline without nodes. */
+static double nothing(void *user, const int *nodes, int count, bool *hopeless)
 {
-    (void)user, (void)stages, (void)hopeless;
+    (void)user, (void)nodes, (void)hopeless;
     return count > 1 ? (double)NAN : INFINITY;
 }
 
@@ -418,13 +416,13 @@ static void odd(kn_context *cx)
     Arena arena;
     arena_init(&arena, cx);
     GroupGraph g = group_graph_new(&arena, 0);
-    group_graph_finish(&g);
-    CHECK(group_search(&g, &(GroupSearch){ .cost = nothing }, &arena).count == 0, "no stages, no groups");
+    group_graph_close(&g);
+    CHECK(group_search(&g, &(GroupSearch){ .cost = nothing }, &arena).count == 0, "no nodes, no groups");
     memset(&sketch, 0, sizeof sketch);
     sketch_text(&sketch, "a; b <- a; c <- a b");
     g                    = sketch_graph(&sketch, &arena);
     const Grouping found = group_search(&g, &(GroupSearch){ .cost = nothing }, &arena);
-    CHECK(found.count == 3 && found.of_stage[2] == 2, "%d groups", found.count);
+    CHECK(found.count == 3 && found.of_node[2] == 2, "%d groups", found.count);
     arena_free(&arena);
 }
 

@@ -7,7 +7,7 @@
  * that. */
 #include "counted.h"
 #include "schedulers/schedulers.h"
-#include "schedulers/special.h"
+#include "schedulers/pattern.h"
 
 #include <math.h>
 
@@ -48,7 +48,7 @@ typedef struct Case {
     Binding           binding;
     Graph             graph;
     Draft             draft;
-    StageCost        *stages;
+    NodeCost         *nodes;
     Text              text;
     bool              ok;
 } Case;
@@ -70,27 +70,27 @@ static void make(void *arg)
     c->ok      = graph_make(c->p, &c->arena, &c->binding, &c->graph);
     if (!c->ok)
         return;
-    c->draft  = scheduler_dp(&c->graph, &machine, &options, &c->arena);
-    c->stages = ARENA_ARRAY(&c->arena, StageCost, (size_t)c->graph.stage_count);
+    c->draft = scheduler_dp(&c->graph, &machine, &options, &c->arena);
+    c->nodes = ARENA_ARRAY(&c->arena, NodeCost, (size_t)c->graph.node_count);
     for (int i = 0; i < c->draft.group_count; i++)
-        cost_group(&c->draft, i, &machine, c->stages, &cost);
+        cost_group(&c->draft, i, &machine, c->nodes, &cost);
     text_init(&c->text, &c->arena);
     draft_print(&c->text, &c->draft);
 }
 
-/* What the model claims of a stage. */
+/* What the model claims of a node. */
 typedef enum Claim { CLAIM_NOTHING, CLAIM_POINTS /* bytes in whole tiles of its own loops */, CLAIM_ALL } Claim;
 
-/* Is all that leads from each stage to the outputs of the graph's forms (graph.h: `exact`)? */
+/* Is all that leads from each node to the outputs of the graph's forms (graph.h: `exact`)? */
 static bool *find_exact(const Graph *g)
 {
-    bool *exact = calloc((size_t)g->stage_count, sizeof *exact);
-    for (int s = g->stage_count - 1; s >= 0; s--) {
-        const Stage *st = &g->stages[s];
-        exact[s]        = true;
-        for (int i = 0; i < st->out_count; i++)
-            for (int d = 0; d < st->rank; d++)
-                exact[s] = exact[s] && exact[st->out[i]->consumer] && st->out[i]->reach[d].exact;
+    bool *exact = calloc((size_t)g->node_count, sizeof *exact);
+    for (int s = g->node_count - 1; s >= 0; s--) {
+        const GraphNode *node = &g->nodes[s];
+        exact[s]              = true;
+        for (int i = 0; i < node->out_count; i++)
+            for (int d = 0; d < node->rank; d++)
+                exact[s] = exact[s] && exact[node->out[i]->consumer] && node->out[i]->access[d].exact;
     }
     return exact;
 }
@@ -98,7 +98,7 @@ static bool *find_exact(const Graph *g)
 static Claim claim_of(const Case *c, int s, bool exact)
 {
     const Choice *choice = &c->draft.choices[s];
-    if (choice->even > 1 || choice->at || (choice->where == WHERE_INSIDE && c->app->estimated && !exact))
+    if (choice->align > 1 || choice->at || (choice->where == WHERE_INSIDE && c->app->estimated && !exact))
         return CLAIM_NOTHING;
     return choice->nest ? CLAIM_POINTS : CLAIM_ALL;
 }
@@ -106,8 +106,8 @@ static Claim claim_of(const Case *c, int s, bool exact)
 static bool is_compared(const Case *c, int s)
 {
     const Where where = c->draft.choices[s].where;
-    return c->graph.stages[s].kind != STAGE_INPUT && c->graph.stages[s].kind != STAGE_EXTERN &&
-           !c->graph.stages[s].self_count && c->draft.specials[s].form == SPECIAL_NONE &&
+    return c->graph.nodes[s].kind != NODE_INPUT && c->graph.nodes[s].kind != NODE_EXTERN &&
+           !c->graph.nodes[s].self_count && c->draft.patterns[s].kind == PATTERN_NONE &&
            (where == WHERE_ROOT || where == WHERE_INSIDE);
 }
 
@@ -115,10 +115,10 @@ static bool is_compared(const Case *c, int s)
  * is kept in twice, four or eight times as many rows where the compiler cannot see that they move together. */
 static bool storage_agrees(const Case *c, int s, Claim claim, int64_t counted)
 {
-    const int64_t said = c->stages[s].held;
+    const int64_t said = c->nodes[s].held;
     const bool    slides =
         c->draft.choices[s].where == WHERE_INSIDE && c->draft.choices[s].store < c->draft.choices[s].compute;
-    if (c->graph.stages[s].is_output || counted < 0)
+    if (c->graph.nodes[s].is_output || counted < 0)
         return true;
     if (claim == CLAIM_ALL)
         return said == counted || (slides && (2 * said == counted || 4 * said == counted || 8 * said == counted));
@@ -129,19 +129,19 @@ static void compare(const Case *c, const Counted *run)
 {
     bool  *exact = find_exact(&c->graph);
     double said = 0, counted = 0;
-    for (int s = 0; s < c->graph.stage_count; s++) {
-        const char   *name   = c->graph.stages[s].func->name;
+    for (int s = 0; s < c->graph.node_count; s++) {
+        const char   *name   = c->graph.nodes[s].func->name;
         const int64_t points = counted_points(run, name), held = counted_storage(run, name);
         const Claim   claim = claim_of(c, s, exact[s]);
         if (!is_compared(c, s) || points < 0) /* beside a special form it has another name */
             continue;
-        said += c->draft.choices[s].at ? 0 : c->stages[s].points;
+        said += c->draft.choices[s].at ? 0 : c->nodes[s].points;
         counted += c->draft.choices[s].at ? 0 : (double)points;
-        CHECK(!claim || llround(c->stages[s].points) == points,
+        CHECK(!claim || llround(c->nodes[s].points) == points,
               "%s\n%s: %s: %.1f points are predicted, %lld are computed", text_string(&c->text), c->app->name, name,
-              c->stages[s].points, (long long)points);
+              c->nodes[s].points, (long long)points);
         CHECK(!claim || storage_agrees(c, s, claim, held), "%s\n%s: %s: %lld bytes are predicted, %lld are held",
-              text_string(&c->text), c->app->name, name, (long long)c->stages[s].held, (long long)held);
+              text_string(&c->text), c->app->name, name, (long long)c->nodes[s].held, (long long)held);
     }
     CHECK(said <= most_off * counted && counted <= most_off * said,
           "%s: %.0f points of all functions are predicted, %.0f are computed", c->app->name, said, counted);

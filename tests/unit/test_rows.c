@@ -8,7 +8,7 @@ SchedulerRun scheduler_rows;
 static void make_rows(Draft *d, int group)
 {
     Group    *gr   = &d->groups[group];
-    const int rank = d->graph->stages[gr->head].rank;
+    const int rank = d->graph->nodes[gr->head].rank;
     for (int dim = rank - 1; dim > 0; dim--)
         gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = 1, .parallel = dim == rank - 1 };
     if (rank > 0)
@@ -21,14 +21,14 @@ Draft scheduler_rows(const Graph *g, const Machine *m, const SchedulerOptions *o
     Draft d = draft_plain(g, m, arena);
     for (int i = 0; i < d.group_count; i++)
         make_rows(&d, i);
-    for (int s = g->stage_count; s-- > 0;) { /* readers first: a group must be there to be joined */
-        const Stage *st    = &g->stages[s];
-        const int    group = st->out_count ? d.choices[st->out[0]->consumer].group : -1;
+    for (int s = g->node_count; s-- > 0;) { /* readers first: a group must be there to be joined */
+        const GraphNode *node  = &g->nodes[s];
+        const int        group = node->out_count ? d.choices[node->out[0]->consumer].group : -1;
         if (group >= 0 && d.choices[s].where == WHERE_ROOT && draft_may_join(&d, s, group))
             d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = 0, .store = 0 };
     }
-    draft_finish(&d, m);
-    draft_settle(&d);
+    draft_choose_micro_kernels(&d, m);
+    draft_legalize(&d);
     return d;
 }
 

@@ -1,6 +1,6 @@
-/* Slices: which stages carry a dimension through to a last one. */
+/* SliceGroup: which nodes carry a dimension through to a last one. */
 #include "graph_of.h"
-#include "schedulers/slices.h"
+#include "schedulers/slice_groups.h"
 
 static const char chain[] = "input in : f32(x, y, z) output out "
                             "a(x, y, z) = in(x-1, y, z) + in(x+1, y, z) "
@@ -16,8 +16,8 @@ static int members(const char *rest)
     GraphOf o;
     graph_of(&o, text);
     const Draft d     = draft_plain(&o.graph, &o.machine, &o.arena);
-    Slices     *found = ARENA_ARRAY(&o.arena, Slices, (size_t)o.graph.stage_count + 1);
-    const int   count = slices_find(&d, 2, found, &o.arena), most = count ? found[0].count : 0;
+    SliceGroup *found = ARENA_ARRAY(&o.arena, SliceGroup, (size_t)o.graph.node_count + 1);
+    const int   count = slice_groups_find(&d, 2, found, &o.arena), most = count ? found[0].count : 0;
     graph_of_end(&o);
     return most;
 }

@@ -1,0 +1,126 @@
+/* Chains of stencils: a few rows at a time, each node inside the loop of the next.
+ *
+ *     out.split(y, yo, yi, 4)…
+ *     c.store_at(out, xo).compute_at(out, yo).split(y, yo, yi, 4)
+ *     b.store_at(out, xo).compute_at(c, yo).split(y, yo, yi, 4)
+ *     a.store_at(out, xo).compute_at(b, yo).split(y, yo, yi, 4)
+ *
+ * One row of out needs many rows of a: as many as all windows on the way have together. Computed inside the loop over
+ * rows of out, a would keep that many, though b asks for a few at a time only. Inside the loop of b it keeps those few.
+ * Some rows at a time, because finding out what is missing takes time too. */
+#include "schedulers/micro_kernels.h"
+
+enum { ROWS = 4, LEAST_CHAIN = 4 };
+
+/* The one node, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there
+ * is one already; -1: there are several, or others. */
+static int sole_reader(const Draft *d, int s, int found)
+{
+    const FuncFacts *facts = &d->facts[s];
+    for (size_t i = 0; i < facts->readers.count; i++) {
+        const int at = d->graph->of_func[facts->readers.at[i].func->id];
+        if (at < 0)
+            return -1;
+        if (d->choices[at].where == WHERE_INLINE)
+            found = sole_reader(d, at, found);
+        else
+            found = (found == at || found == NO_DEF) && d->graph->nodes[at].kind == NODE_PURE ? at : -1;
+        if (found == -1)
+            return -1;
+    }
+    return found;
+}
+
+int draft_chain_reader(const Draft *d, int s)
+{
+    const int reader = sole_reader(d, s, NO_DEF);
+    return reader < 0 ? -1 : reader;
+}
+
+/* Are rows read at the stride of the reader's own? */
+static bool keeps_pace(const Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge *e = node->out[i];
+        if (e->access[1].var != 1 || e->access[1].num != 1 || e->access[1].den != 1)
+            return false;
+        if (d->choices[e->consumer].where == WHERE_INLINE &&
+            (d->graph->nodes[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
+            return false;
+    }
+    return true;
+}
+
+bool draft_may_chain(const Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    return node->kind == NODE_PURE && node->rank == 2 && !node->is_output && draft_chain_reader(d, s) >= 0 &&
+           keeps_pace(d, s);
+}
+
+/* The loop over single rows, in which all windows slide, of [..., y, x in vectors]; -1: the loops are others. */
+static int row_loop(const Group *gr)
+{
+    const int        row  = gr->loop_count - 2;
+    const GroupLoop *last = &gr->loops[row < 0 ? 0 : row + 1];
+    return row >= 1 && gr->loop_count < MOST_GROUP_LOOPS && last->vector && last->dim == 0 && gr->loops[row].dim == 1 &&
+                   gr->loops[row].step == 1 && !gr->loops[row].parallel && !gr->loops[row].unroll
+               ? row
+               : -1;
+}
+
+static bool is_link(const Draft *d, int s, int group, int row)
+{
+    const Choice *c = &d->choices[s];
+    return c->where == WHERE_INSIDE && c->group == group && c->compute == row && c->store < row && !c->at && !c->nest &&
+           draft_may_chain(d, s);
+}
+
+static const MemberNest *rows_nest(const Draft *d, int s)
+{
+    const Choice *c      = &d->choices[s];
+    const int     lanes  = c->lanes ? c->lanes : draft_lanes(d, s);
+    MemberNest   *n      = ARENA_NEW(d->graph->arena, MemberNest);
+    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = ROWS };
+    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = 1 };
+    n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = lanes, .vector = true };
+    return n;
+}
+
+/* Is every member of the group a link of one chain? How many there are; 0: no. */
+static int count_links(const Draft *d, int group, int row)
+{
+    int links = 0, next = d->groups[group].head;
+    for (int s = d->groups[group].head; s-- > 0;) {
+        if (d->choices[s].where != WHERE_INSIDE || d->choices[s].group != group)
+            continue;
+        if (!is_link(d, s, group, row) || draft_chain_reader(d, s) != next)
+            return 0;
+        next = s;
+        links++;
+    }
+    return links;
+}
+
+static void chain_group(Draft *d, int group)
+{
+    Group    *gr  = &d->groups[group];
+    const int row = d->graph->nodes[gr->head].kind == NODE_PURE ? row_loop(gr) : -1;
+    if (row < 0 || count_links(d, group, row) < LEAST_CHAIN)
+        return;
+    for (int s = 0; s < gr->head; s++)
+        if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group) {
+            d->choices[s].nest  = rows_nest(d, s);
+            d->choices[s].chain = true;
+        }
+    gr->loops[row].step         = ROWS;
+    gr->loops[gr->loop_count++] = gr->loops[row + 1];
+    gr->loops[row + 1]          = (GroupLoop){ .dim = 1, .step = 1 };
+}
+
+void choose_chains(Draft *d)
+{
+    for (int i = 0; i < d->group_count; i++)
+        chain_group(d, i);
+}

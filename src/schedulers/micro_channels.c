@@ -1,0 +1,89 @@
+/* Planes at once: the channels of a place computed together.
+ *
+ * Takes   a group whose head has a few planes in the loop just outside its vectors, and something that several of them
+ *         read or compute: a picture without planes, or one plane that all need (alpha).
+ * Gives   copies of one vector's code, one for each plane, in which that is loaded and computed once. Members are
+ *         inlined, so that their planes are computed together too.
+ * How     The common model decides; it counts what copies have in common. */
+#include "schedulers/cost.h"
+#include "schedulers/micro_kernels.h"
+#include "schedulers/pattern.h"
+
+enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* of a copy: more do not stay in registers */ };
+static const double enough = 0.9; /* of the time that it takes as it was */
+
+/* The loop over planes of [..., c, x in vectors]; -1: the loops are others. */
+static int plane_loop(const Group *gr, const GraphNode *head)
+{
+    const int at = gr->loop_count - 2;
+    if (at < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !gr->loops[at + 1].vector || gr->loops[at + 1].dim != 0)
+        return -1;
+    const GroupLoop *l = &gr->loops[at];
+    return l->dim >= 2 && l->step == 1 && !l->parallel && !l->unroll && node_extent(head, l->dim) > 1 &&
+                   node_extent(head, l->dim) <= MOST_PLANES
+               ? at
+               : -1;
+}
+
+/* Does each plane read a plane of its own, and nothing else? */
+static bool is_apart(const Graph *g, const Edge *e, int plane)
+{
+    for (int k = 0; k < g->nodes[e->producer].rank; k++)
+        if (e->access[k].var == plane && e->access[k].lo == e->access[k].hi)
+            return true;
+    return false;
+}
+
+/* What node s reads and computes at a point, with all that is not at root. The planes of all these are those of the
+ * head. */
+static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine, bool *common)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    double           ops  = node->defs[0].ops + node->defs[0].loads;
+    *fine &= node->kind == NODE_PURE && depth > 0;
+    for (int i = 0; i < node->in_count && *fine && ops <= MOST_PLANE_OPS; i++) {
+        const Edge   *e     = node->in[i];
+        const Choice *c     = &d->choices[e->producer];
+        const bool    apart = is_apart(d->graph, e, plane);
+        *common |= !apart && d->graph->nodes[e->producer].rank > 1;
+        *fine &= c->where != WHERE_DEFAULT &&
+                 (c->where != WHERE_INSIDE || (apart && !c->nest && !c->at && draft_may_inline(d, e->producer)));
+        if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE)
+            ops += e->accesses * plane_ops(d, e->producer, plane, depth - 1, fine, common);
+    }
+    return ops;
+}
+
+static void bundle_planes(Draft *d, int group, const Machine *m)
+{
+    enum { MOST_DEPTH_OF_PLANES = 4 };
+    Group           *gr   = &d->groups[group];
+    const GraphNode *head = &d->graph->nodes[gr->head];
+    const int        at   = head->kind == NODE_PURE && !d->patterns[gr->head].kind ? plane_loop(gr, head) : -1;
+    bool             fine = true, common = false;
+    GroupCost        was, now;
+    if (at < 0 || plane_ops(d, gr->head, gr->loops[at].dim, MOST_DEPTH_OF_PLANES, &fine, &common) > MOST_PLANE_OPS ||
+        !fine || !common)
+        return;
+    const Group  before  = *gr;
+    const size_t bytes   = sizeof *d->choices * (size_t)d->graph->node_count;
+    Choice      *choices = ARENA_ARRAY(d->graph->arena, Choice, (size_t)d->graph->node_count);
+    memcpy(choices, d->choices, bytes);
+    cost_group(d, group, m, NULL, &was);
+    gr->loops[at].step          = node_extent(head, gr->loops[at].dim);
+    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = gr->loops[at].dim, .step = 1, .unroll = true };
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
+            d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
+    cost_group(d, group, m, NULL, &now);
+    if (now.ns < enough * was.ns)
+        return;
+    *gr = before;
+    memcpy(d->choices, choices, bytes);
+}
+
+void choose_interleaved_channels(Draft *d, const Machine *m)
+{
+    for (int i = 0; i < d->group_count; i++)
+        bundle_planes(d, i, m);
+}

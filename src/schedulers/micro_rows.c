@@ -1,0 +1,232 @@
+/* Rows at a time, and sums beside vectors.
+ *
+ * Rows    A head whose members are cheap and read up and down only, each place along x for itself: nothing is stored.
+ *         Several rows are computed at once, as copies of one vector's code, in which what rows share is computed once,
+ *         in registers. Where two such bundles of rows meet, what they share is computed twice.
+ * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads
+ *         it, instead of for a whole row. Four vectors at a time where each of many steps has something that is the
+ *         same for all places along x: it is worked out once for them.
+ * Even    What reads others at half its own stride begins at even places, so that a vector of it is whole vectors of
+ *         them. Of whole rows only: where a piece of one begins, nobody knows when the code is made. */
+#include "schedulers/micro_kernels.h"
+
+enum {
+    MOST_SPAN          = 4,
+    MOST_OPS           = 40,
+    MOST_DEPTH_OF_ROWS = 5 /* nodes in a chain: more are never cheap */,
+    SHORT_WINDOW       = 16,
+    MOST_PACE          = 4,
+    TOGETHER           = 4 /* vectors of a sum */
+};
+
+static int rows_at_once(const Machine *m)
+{
+    return m->vector_bits >= 512 ? 8 : 4;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------- */
+
+typedef struct Stencil {
+    int64_t span;     /* rows that are read above and below, less one */
+    double  ops;      /* at a point, with all that is inlined */
+    bool    straight; /* members are read at the reader's own place along x, and all else but y */
+} Stencil;
+
+static bool is_shift(const AccessRange *r, int dim)
+{
+    return r->var == dim && r->num == 1 && r->den == 1;
+}
+
+/* Is a member read where its reader is, but for y? */
+static bool is_straight(const Draft *d, const Edge *e)
+{
+    for (int k = 0; k < d->graph->nodes[e->producer].rank; k++)
+        if (!is_shift(&e->access[k], k) || (k != 1 && (e->access[k].lo != 0 || e->access[k].hi != 0)))
+            return false;
+    return true;
+}
+
+static Stencil stencil_of(const Draft *d, int s, int depth)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    Stencil          whole = { 0, node->defs[0].ops + node->defs[0].loads, node->def_count == 1 && depth > 0 };
+    for (int i = 0; i < node->in_count && whole.straight && whole.ops <= MOST_OPS; i++) {
+        const Edge        *e    = node->in[i];
+        const Choice      *c    = &d->choices[e->producer];
+        const AccessRange *rows = &e->access[1];
+        int64_t            span = d->graph->nodes[e->producer].rank > 1 && is_shift(rows, 1) ? rows->hi - rows->lo : 0;
+        if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE) {
+            const Stencil inner = stencil_of(d, e->producer, depth - 1);
+            span += inner.span;
+            whole.ops += e->accesses * inner.ops;
+            whole.straight &=
+                inner.straight && (c->where == WHERE_INLINE || (is_straight(d, e) && draft_may_inline(d, e->producer)));
+        } else if (c->where == WHERE_DEFAULT) {
+            whole.straight = false;
+        }
+        whole.span = span > whole.span ? span : whole.span;
+    }
+    return whole;
+}
+
+/* The last loop over rows of [..., y, ..., x in vectors]; -1: the loops are others. */
+static int row_loop(const Group *gr)
+{
+    int row = -1;
+    for (int i = 0; i + 1 < gr->loop_count; i++)
+        row = gr->loops[i].dim == 1 ? i : row;
+    const GroupLoop *last = &gr->loops[gr->loop_count > 0 ? gr->loop_count - 1 : 0];
+    return row >= 0 && last->vector && last->dim == 0 && gr->loops[row].step == 1 && !gr->loops[row].unroll &&
+                   gr->loop_count < MOST_GROUP_LOOPS
+               ? row
+               : -1;
+}
+
+/* Rows that are tasks of their own stay so, a few together. */
+static void bundle_rows(Draft *d, int group, const Machine *m)
+{
+    Group           *gr   = &d->groups[group];
+    const GraphNode *node = &d->graph->nodes[gr->head];
+    const int        row = node->kind == NODE_PURE && node->rank > 1 ? row_loop(gr) : -1, rows = rows_at_once(m);
+    if (row < 0 || node_extent(node, 1) < 4 * rows)
+        return;
+    const Stencil found = stencil_of(d, gr->head, MOST_DEPTH_OF_ROWS);
+    if (!found.straight || found.span < 1 || found.span > MOST_SPAN || found.ops > MOST_OPS)
+        return;
+    gr->loops[row].step         = rows;
+    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = 1, .unroll = true };
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
+            d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
+}
+
+/* ---- Sums beside vectors ---------------------------------------------------------------- */
+
+/* Rows in vectors; inside them the steps, written out if they are few. The vector loop's place is rank - 1. */
+const MemberNest *row_nest(const Draft *d, int s, int64_t lanes)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    const int        main = draft_main(d, s);
+    const Update    *u    = main >= 0 ? &node->func->updates[main] : NULL;
+    MemberNest      *n    = ARENA_NEW(d->graph->arena, MemberNest);
+    for (int k = node->rank - 1; k >= 0; k--)
+        n->loops[n->count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
+    for (int i = 0; u && i < u->rvar_count && n->count < MOST_GROUP_LOOPS; i++)
+        n->loops[n->count++] = (GroupLoop){
+            .dim = STEP_DIM + i, .step = 1, .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= SHORT_WINDOW
+        };
+    return n;
+}
+
+int final_reader(const Draft *d, int s, bool *own)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    int              last = -1;
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge *e = node->out[i];
+        const int at  = d->choices[e->consumer].where == WHERE_INLINE ? final_reader(d, e->consumer, own) : e->consumer;
+        *own &= e->pointwise;
+        if (at < 0 || (last >= 0 && at != last))
+            return -1;
+        last = at;
+    }
+    return last;
+}
+
+/* Has each step work that is the same for all places along x: an operand that stands still there? */
+static bool has_still_operand(const Draft *d, int s, int update)
+{
+    Operands reads;
+    operands_of(d, s, update, &reads);
+    for (int i = 0; i < reads.count; i++)
+        if (!operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0))
+            return true;
+    return false;
+}
+
+/* The lanes of a sum: several vectors at a time where its steps are many, not written out, and have work in common. */
+static int64_t sum_lanes(const Draft *d, int s)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    const int        main  = draft_main(d, s);
+    const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
+    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * TOGETHER * lanes &&
+                   has_still_operand(d, s, main)
+               ? TOGETHER * lanes
+               : lanes;
+}
+
+/* Vectors and pieces of a head are at least as wide as the vectors of a sum beside them. */
+static void widen_head(Draft *d, int group, int64_t lanes)
+{
+    Group *gr = &d->groups[group];
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && gr->loops[i].step < lanes && gr->loops[gr->loop_count - 1].vector)
+            gr->loops[i].step = lanes;
+}
+
+static void sum_beside(Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    Choice          *c    = &d->choices[s];
+    bool             own  = true;
+    if (node->kind != NODE_REDUCTION || c->where != WHERE_INSIDE || c->nest || c->at || !node->rank ||
+        draft_main(d, s) < 0)
+        return;
+    const int     reader = final_reader(d, s, &own);
+    const int64_t wide   = sum_lanes(d, s);
+    c->nest              = row_nest(d, s, wide);
+    if (wide > draft_lanes(d, s) && reader >= 0 && own && reader == d->groups[c->group].head)
+        widen_head(d, c->group, wide);
+    if (reader < 0 || !own || d->choices[reader].where != WHERE_INSIDE || d->graph->nodes[reader].kind != NODE_PURE ||
+        d->choices[reader].group != c->group)
+        return;
+    Choice *r = &d->choices[reader];
+    if (!r->nest)
+        r->nest = row_nest(d, reader, r->lanes ? r->lanes : draft_lanes(d, reader));
+    for (int i = 0; i < r->nest->count; i++)
+        if (r->nest->loops[i].vector && r->nest->loops[i].dim == 0) {
+            const int64_t lanes = r->nest->loops[i].step;
+            *c                  = (Choice){ .where   = WHERE_INSIDE,
+                                            .group   = c->group,
+                                            .at      = reader + 1,
+                                            .compute = i,
+                                            .store   = i,
+                                            .nest    = row_nest(d, s, lanes) };
+            return;
+        }
+}
+
+/* ---- Even places ------------------------------------------------------------------------ */
+
+/* Are the rows of a group cut? */
+static bool cuts_rows(const Group *gr)
+{
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && !gr->loops[i].vector)
+            return true;
+    return false;
+}
+
+static void begin_evenly(Draft *d, int s)
+{
+    Operands reads;
+    if (d->choices[s].where != WHERE_INSIDE || d->graph->nodes[s].kind != NODE_PURE || d->choices[s].align ||
+        cuts_rows(&d->groups[d->choices[s].group]))
+        return;
+    operands_of(d, s, -1, &reads);
+    for (int i = 0; i < reads.count; i++)
+        if (d->graph->nodes[reads.at[i].node].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
+            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_PACE)
+            d->choices[s].align = (int)reads.at[i].den[0];
+}
+
+void choose_row_kernels(Draft *d, const Machine *m)
+{
+    for (int i = 0; i < d->group_count; i++)
+        bundle_rows(d, i, m);
+    for (int s = d->graph->node_count; s-- > 0;) {
+        sum_beside(d, s);
+        begin_evenly(d, s);
+    }
+}

@@ -1,0 +1,212 @@
+/* Pattern forms: the table of them, and what they have in common. */
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
+
+/* Does the form apply to the node where it is; the choice of it (NULL: another form's); its text; its legal numbers
+ * where it applies (NULL: they all are). */
+static const struct FormInfo {
+    bool (*applies)(const Draft *d, int s);
+    void (*begin)(Draft *d, int s, const Machine *m);
+    void (*print)(Text *out, const Draft *d, int s);
+    void (*legalize)(Draft *d, int s);
+} forms[PATTERN_COUNT] = {
+    [PATTERN_PRIVATIZE]   = { privatize_applies, privatize_choose, privatize_print, NULL },
+    [PATTERN_SCAN]        = { scan_applies, scan_choose, scan_print, scan_legalize },
+    [PATTERN_SCAN_READER] = { scan_reader_applies, NULL, scan_reader_print, NULL },
+    [PATTERN_SEPARATE]    = { separate_applies, separate_choose, separate_print, NULL },
+    [PATTERN_GRID]        = { grid_applies, grid_choose, grid_print, NULL },
+};
+
+Pattern *patterns_new(const Graph *g, Arena *arena)
+{
+    return ARENA_ARRAY(arena, Pattern, (size_t)g->node_count + 1);
+}
+
+void patterns_choose(Draft *d, const Machine *m)
+{
+    for (int s = 0; s < d->graph->node_count; s++)
+        for (int form = PATTERN_NONE + 1; form < PATTERN_COUNT; form++)
+            if (d->patterns[s].kind == PATTERN_NONE && forms[form].begin)
+                forms[form].begin(d, s, m);
+}
+
+void patterns_choose_late(Draft *d)
+{
+    for (int s = d->graph->node_count; s-- > 0;) {
+        scan_choose_late(d, s);
+        grid_choose_late(d, s);
+    }
+}
+
+/* A scan that goes through its steps in each piece anew, if a piece needs little beyond its own edges: what it reads of
+ * itself, of dimensions that have loops, is near. */
+static bool is_short_scan(const Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind != NODE_SCAN || d->patterns[s].kind != PATTERN_NONE)
+        return false;
+    for (int i = 0; i < node->self_count; i++)
+        for (int k = 0; k < node->rank; k++) {
+            const AccessRange *r = &node->self[i]->access[k];
+            if (!(d->facts[s].defs[node->self[i]->update + 1].free & 1u << k))
+                continue;
+            if (r->var != k || r->num != 1 || r->den != 1 ||
+                (r->hi - r->lo) * 8 > (int64_t)node->box.max[k] - node->box.min[k])
+                return false;
+        }
+    for (int k = 0; k < node->func->update_count; k++)
+        if (!(d->facts[s].defs[k + 1].free & 1u))
+            return false;
+    return true;
+}
+
+bool pattern_may_join(const Draft *d, int s, int head)
+{
+    const NodeKind kind = d->graph->nodes[s].kind;
+    if (d->patterns[head].kind == PATTERN_SCAN_READER)
+        return d->patterns[head].partner == s + 1;
+    return kind == NODE_PURE || kind == NODE_REDUCTION || is_short_scan(d, s);
+}
+
+static void legalize_pattern(Draft *d, int s)
+{
+    const PatternKind form = d->patterns[s].kind;
+    if (form != PATTERN_NONE && (form < 0 || form >= PATTERN_COUNT || !forms[form].applies(d, s)))
+        d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
+    else if (forms[form].legalize)
+        forms[form].legalize(d, s);
+}
+
+void patterns_legalize_scan_readers(Draft *d)
+{
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->patterns[s].kind == PATTERN_SCAN_READER)
+            legalize_pattern(d, s);
+}
+
+/* Readers first: what they are decides about what they read. */
+void patterns_legalize(Draft *d)
+{
+    for (int s = d->graph->node_count; s-- > 0;)
+        legalize_pattern(d, s);
+}
+
+double pattern_work_share(const Draft *d, int s)
+{
+    return d->patterns[s].kind == PATTERN_SEPARATE ? separate_work_share(d, s) : 1;
+}
+
+void pattern_print(Text *out, const Draft *d, int s)
+{
+    if (!scan_is_nested(d, s))
+        forms[d->patterns[s].kind].print(out, d, s);
+}
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+LoopNames loop_names(Arena *arena, const Func *f, int update)
+{
+    LoopNames n = { .arena = arena };
+    for (int d = 0; d < f->rank; d++)
+        n.taken[n.count++] = f->args[d];
+    for (int i = 0; update >= 0 && i < f->updates[update].rvar_count && n.count < MOST_LOOP_NAMES / 2; i++)
+        n.taken[n.count++] = f->updates[update].rvars[i].name;
+    return n;
+}
+
+const char *loop_name(LoopNames *n, const char *base, const char *suffix)
+{
+    const char *first = arena_printf(n->arena, "%s%s", base, suffix), *name = first;
+    for (int i = 0, number = 1; i < n->count; i++)
+        if (!strcmp(n->taken[i], name)) {
+            name = arena_printf(n->arena, "%s_%d", first, number++);
+            i    = -1;
+        }
+    if (n->count < MOST_LOOP_NAMES)
+        n->taken[n->count++] = name;
+    return name;
+}
+
+bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < p->funcs.count; i++)
+        if (!strncmp(p->funcs.at[i]->name, name, length) && !strcmp(p->funcs.at[i]->name + length, suffix))
+            return false;
+    return true;
+}
+
+/* ---- Facts ------------------------------------------------------------------------------ */
+
+typedef struct Search {
+    const char *var;
+    bool        found;
+} Search;
+
+static void note_variable(const Expr *e, void *user)
+{
+    Search *s = user;
+    s->found |= e->op == EX_VAR && (!s->var || s->var == e->u.name);
+}
+
+bool expr_is_over(ExprPool *pool, const Expr *e, const char *var)
+{
+    Search s = { var, false };
+    expr_visit(pool, e, note_variable, &s);
+    return s.found;
+}
+
+static void note_call(const Expr *e, void *user)
+{
+    *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
+}
+
+static bool is_known_bound(ExprPool *pool, const Expr *e)
+{
+    bool found = false;
+    expr_visit(pool, e, note_call, &found);
+    return !found;
+}
+
+static bool is_own_place(const Func *f, const Update *u, const Expr *e, int component)
+{
+    bool same = e->op == EX_CALL && e->u.call.func == f && (int)e->u.call.index == component;
+    for (int d = 0; same && d < f->rank; d++)
+        same = e->args[d] == u->args[d];
+    return same;
+}
+
+/* Sums, least and greatest of integers: the operations that updates of pictures have. */
+static bool is_gathered(ExprPool *pool, const Func *f, const Update *u, int c)
+{
+    const Expr *e  = u->values[c];
+    const bool  op = e->op == EX_ADD || e->op == EX_MIN || e->op == EX_MAX;
+    if (type_is_float(f->types[c]) || !op)
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (is_own_place(f, u, e->args[k], c) && !expr_reads(pool, e->args[1 - k], f))
+            return true;
+    return false;
+}
+
+bool update_combines(kn_pipeline *p, const Func *f, const Update *u)
+{
+    ExprPool *pool = &p->exprs;
+    bool      ok   = u->rvar_count > 0 && (!u->where || !expr_reads(pool, u->where, f));
+    for (int c = 0; c < f->component_count; c++)
+        ok = ok && is_gathered(pool, f, u, c);
+    for (int d = 0; d < f->rank; d++)
+        ok = ok && !expr_reads(pool, u->args[d], f);
+    for (int i = 0; i < u->rvar_count; i++)
+        ok = ok && is_known_bound(pool, u->rvars[i].lo) && is_known_bound(pool, u->rvars[i].hi);
+    return ok;
+}
+
+int stored_lanes(const Draft *d, int s)
+{
+    const Func *f    = d->graph->nodes[s].func;
+    int         bits = 8;
+    for (int c = 0; c < f->component_count; c++)
+        bits = type_bits(f->types[c]) > bits ? type_bits(f->types[c]) : bits;
+    return d->vector_bits / bits > 1 ? d->vector_bits / bits : 1;
+}

@@ -1,0 +1,301 @@
+/* Grids of cells: scatters that go to a place of their own for most dimensions, and where data says for others.
+ *
+ *     bin.stage(g).compute_at(g.update(0), y).vectorize(x, 16)
+ *     g.compute_root().reorder_storage(c, z, x, y).reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 16).parallel(y)
+ *     g.update(0).split(x, xo, xi, 4).reorder(c, xi, i, j, xo, y).unroll(xi).unroll(c, 2).parallel(y)
+ *
+ * for g(x, y, bin(S*x + i, S*y + j), c) += …: all places that data can choose for one cell (z), and the few planes (c),
+ * lie together in memory, so that the steps of a cell stay in a few lines of the cache. Some cells take their steps
+ * together, because each step of one waits for the one before. Planes of a place are neighbours, since a step writes
+ * all of them; where there is one dimension of each kind, vectors run over both as one loop. What says the place is
+ * computed in vectors, a row of cells at a time.
+ *
+ * Nodes that read the grid at their own place, or near it, and those that read these, have the same order in memory,
+ * and loops in that order. Readers that data leads to a place along z find the neighbours in the same line. */
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
+
+enum { FEW_PLANES = 4, CELLS = 4 /* at a time */, LEAST_LANES = 4, MOST_RVARS = 8, MOST_TASKS = 8, LEAST_STEP = 4 };
+
+/* The dimensions of a grid. */
+typedef struct Cells {
+    int rank;
+    int order[KN_MAX_RANK]; /* in memory, innermost first: where data says, few planes, places; fused: planes before
+                               that */
+    int  chosen, few;       /* how many are of the first two kinds */
+    bool fused;             /* one of each: one loop runs over both */
+} Cells;
+
+static void note_call(const Expr *e, void *user)
+{
+    *(bool *)user |= e->op == EX_CALL;
+}
+
+static int64_t extent_of(const GraphNode *node, int dim)
+{
+    return (int64_t)node->box.max[dim] - node->box.min[dim] + 1;
+}
+
+/* 0: chosen by data, 1: a few planes, 2: places. */
+static int kind_of(const GraphNode *node, int dim)
+{
+    return !node->func->updates[0].is_free[dim] ? 0 : extent_of(node, dim) <= FEW_PLANES ? 1 : 2;
+}
+
+/* The dimensions of a scatter with one update. */
+static Cells cells_of(const GraphNode *node)
+{
+    Cells c = { .rank = node->rank };
+    for (int kind = 0, n = 0; kind < 3; kind++)
+        for (int k = 0; k < node->rank; k++)
+            if (kind_of(node, k) == kind) {
+                c.order[n++] = k;
+                c.chosen += kind == 0;
+                c.few += kind == 1;
+            }
+    c.fused = c.chosen == 1 && c.few == 1 && extent_of(node, c.order[1]) > 1;
+    if (c.fused) {
+        const int data = c.order[0];
+        c.order[0]     = c.order[1];
+        c.order[1]     = data;
+    }
+    return c;
+}
+
+/* The dimensions of planes, and of what data chooses, in the order in memory. */
+static int plane(const Cells *c, int i)
+{
+    return c->order[c->fused ? 0 : c->chosen + i];
+}
+static int chosen(const Cells *c, int i)
+{
+    return c->order[c->fused ? 1 : i];
+}
+
+static int first_place(const Cells *c)
+{
+    return c->order[c->chosen + c->few];
+}
+
+bool grid_applies(const Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    const Func      *f    = node->func;
+    bool             data = false;
+    if (node->kind != NODE_SCATTER || node->is_output || f->update_count != 1 || d->choices[s].where != WHERE_ROOT ||
+        d->groups[d->choices[s].group].loop_count != 0)
+        return false;
+    const DefFacts *facts = &d->facts[s].defs[1];
+    const Update   *u     = &f->updates[0];
+    const Cells     c     = cells_of(node);
+    for (int k = 0; k < c.chosen; k++)
+        expr_visit(&d->graph->pipeline->exprs, u->args[chosen(&c, k)], note_call, &data);
+    return data && c.chosen + c.few < c.rank && !facts->other_points && !facts->bounding && u->rvar_count >= 1 &&
+           u->rvar_count <= MOST_RVARS;
+}
+
+void grid_choose(Draft *d, int s, const Machine *m)
+{
+    (void)m;
+    if (grid_applies(d, s))
+        d->patterns[s] = (Pattern){ .kind = PATTERN_GRID };
+}
+
+/* ---- What reads the grid ---------------------------------------------------------------- */
+
+/* Vectors along the dimension that data chooses, or along that and planes: as long as they fit it. */
+static int64_t lanes_along(const Draft *d, int s, const Cells *c)
+{
+    const GraphNode *node   = &d->graph->nodes[s];
+    const int64_t    extent = extent_of(node, c->order[0]) * (c->fused ? extent_of(node, c->order[1]) : 1);
+    int64_t          lanes  = draft_lanes(d, s);
+    while (lanes > LEAST_LANES && extent % lanes)
+        lanes /= 2;
+    return lanes;
+}
+
+static bool reads_near(const Edge *e, int rank)
+{
+    for (int k = 0; k < rank; k++)
+        if (e->access[k].var != k || e->access[k].num != 1 || e->access[k].den != 1)
+            return false;
+    return true;
+}
+
+/* Planes, then vectors: what is inside all loops over places. */
+static int add_inner(const Draft *d, int s, const Cells *c, GroupLoop *loops, int count)
+{
+    for (int i = c->few - 1; i >= 0; i--)
+        loops[count++] = (GroupLoop){ .dim = plane(c, i), .step = 1 };
+    for (int i = c->chosen - 1; i >= 0; i--)
+        loops[count++] =
+            (GroupLoop){ .dim = chosen(c, i), .step = i ? 1 : lanes_along(d, s, c), .vector = !i, .fused = c->fused };
+    return count;
+}
+
+static const MemberNest *cells_nest(const Draft *d, int s, const Cells *c)
+{
+    MemberNest *n = ARENA_NEW(d->graph->arena, MemberNest);
+    for (int i = c->rank - 1; i >= c->chosen + c->few; i--)
+        n->loops[n->count++] = (GroupLoop){ .dim = c->order[i], .step = 1 };
+    n->count = add_inner(d, s, c, n->loops, n->count);
+    return n;
+}
+
+static bool is_place(const Cells *c, int dim)
+{
+    for (int i = c->chosen + c->few; i < c->rank; i++)
+        if (c->order[i] == dim)
+            return true;
+    return false;
+}
+
+/* The loops over places stay, and what is inside them; the others go inside. The tasks that these were are made of the
+ * outermost one. */
+static void turn_head(Draft *d, int group, const Cells *c)
+{
+    Group    *gr = &d->groups[group];
+    GroupLoop loops[MOST_GROUP_LOOPS];
+    int       now[MOST_GROUP_LOOPS] = { 0 }, count = 0;
+    int64_t   tasks    = 1;
+    bool      parallel = false;
+    for (int i = 0; i < gr->loop_count; i++) {
+        if (is_place(c, gr->loops[i].dim)) {
+            loops[count] = gr->loops[i];
+            if (loops[count].vector)
+                loops[count] = (GroupLoop){ .dim = loops[count].dim, .step = 1 };
+            parallel |= loops[count++].parallel;
+        } else if (gr->loops[i].parallel && tasks < MOST_TASKS) {
+            tasks *= extent_of(&d->graph->nodes[gr->head], gr->loops[i].dim) / gr->loops[i].step;
+        }
+        now[i] = count ? count - 1 : 0;
+    }
+    if (!count || count + c->chosen + c->few > MOST_GROUP_LOOPS)
+        return;
+    loops[0].parallel |= !parallel;
+    tasks         = tasks > MOST_TASKS ? MOST_TASKS : tasks;
+    loops[0].step = tasks > 1 && loops[0].step > LEAST_STEP * tasks ? loops[0].step / tasks : loops[0].step;
+    for (int s = 0; s < d->graph->node_count; s++) {
+        Choice *m = &d->choices[s];
+        if (m->where == WHERE_INSIDE && m->group == group && !m->at) {
+            m->compute = now[m->compute];
+            m->store   = now[m->store];
+        }
+    }
+    gr->loop_count = add_inner(d, gr->head, c, loops, count);
+    memcpy(gr->loops, loops, sizeof *loops * (size_t)gr->loop_count);
+}
+
+static void follow(Draft *d, int s, const Cells *c, const int *memory)
+{
+    Choice *choice = &d->choices[s];
+    if (choice->where == WHERE_INSIDE)
+        choice->nest = cells_nest(d, s, c);
+    else if (choice->where == WHERE_ROOT && d->groups[choice->group].loop_count)
+        turn_head(d, choice->group, c);
+    else
+        return;
+    choice->memory = memory;
+}
+
+static bool may_follow(const Draft *d, int s, int rank, const bool *ordered)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind != NODE_PURE || node->rank != rank || node->is_output || d->patterns[s].kind != PATTERN_NONE)
+        return false;
+    for (int i = 0; i < node->in_count; i++)
+        if (ordered[node->in[i]->producer] && reads_near(node->in[i], rank))
+            return true;
+    return false;
+}
+
+void grid_choose_late(Draft *d, int s)
+{
+    if (d->patterns[s].kind != PATTERN_GRID || !grid_applies(d, s))
+        return;
+    const Graph *g       = d->graph;
+    const Cells  c       = cells_of(&g->nodes[s]);
+    int         *memory  = ARENA_ARRAY(g->arena, int, KN_MAX_RANK);
+    bool        *ordered = ARENA_ARRAY(g->arena, bool, (size_t)g->node_count);
+    memcpy(memory, c.order, sizeof c.order);
+    ordered[s]           = true;
+    d->choices[s].memory = memory;
+    for (int t = s + 1; t < g->node_count; t++)
+        if ((ordered[t] = may_follow(d, t, c.rank, ordered)))
+            follow(d, t, &c, memory);
+}
+
+/* ---- The text --------------------------------------------------------------------------- */
+
+static void print_order(Text *out, const char *what, const Func *f, const Cells *c)
+{
+    text_printf(out, ".%s(", what);
+    for (int i = 0; i < c->rank; i++)
+        text_printf(out, "%s%s", f->args[c->order[i]], i + 1 < c->rank ? ", " : ")");
+}
+
+typedef struct PlaceSearch {
+    const Func *func;
+    bool        found;
+} PlaceSearch;
+
+static void note_place(const Expr *e, void *user)
+{
+    PlaceSearch *search = user;
+    search->found |= e->op == EX_CALL && e->u.call.func == search->func;
+}
+
+/* Does it say where a step writes? */
+static bool says_place(const Draft *d, int p, int s, const Cells *c)
+{
+    PlaceSearch search = { d->graph->nodes[p].func, false };
+    for (int i = 0; i < c->chosen; i++)
+        expr_visit(&d->graph->pipeline->exprs, d->graph->nodes[s].func->updates[0].args[chosen(c, i)], note_place,
+                   &search);
+    return search.found;
+}
+
+static void print_update(Text *out, const GraphNode *node, const Cells *c, const char *outer, const char *inner)
+{
+    const Func   *f = node->func;
+    const Update *u = &f->updates[0];
+    const int     x = first_place(c);
+    text_printf(out, "%s.update(0).split(%s, %s, %s, %d).reorder(", f->name, f->args[x], outer, inner, CELLS);
+    for (int i = 0; i < c->few; i++)
+        text_printf(out, "%s, ", f->args[plane(c, i)]);
+    text_add(out, inner);
+    for (int i = u->rvar_count - 1; i >= 0; i--)
+        text_printf(out, ", %s", u->rvars[i].name);
+    text_printf(out, ", %s", outer);
+    for (int i = c->chosen + c->few + 1; i < c->rank; i++)
+        text_printf(out, ", %s", f->args[c->order[i]]);
+    text_printf(out, ").unroll(%s)", inner);
+    if (c->few && extent_of(node, plane(c, 0)) > 1)
+        text_printf(out, ".unroll(%s, %d)", f->args[plane(c, 0)], (int)extent_of(node, plane(c, 0)));
+}
+
+void grid_print(Text *out, const Draft *d, int s)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    const Func      *f     = node->func;
+    const Cells      c     = cells_of(node);
+    const int        last  = c.order[c.rank - 1];
+    LoopNames        names = loop_names(out->arena, f, 0);
+    const char      *outer = loop_name(&names, f->args[first_place(&c)], "o"),
+               *inner      = loop_name(&names, f->args[first_place(&c)], "i");
+    const char *row        = last == first_place(&c) ? outer : f->args[last];
+    text_printf(out, "%s.compute_root()", f->name);
+    print_order(out, "reorder_storage", f, &c);
+    print_order(out, "reorder", f, &c);
+    const char *along = c.fused ? loop_name(&names, f->args[c.order[0]], f->args[c.order[1]]) : f->args[c.order[0]];
+    if (c.fused)
+        text_printf(out, ".fuse(%s, %s, %s)", f->args[c.order[0]], f->args[c.order[1]], along);
+    text_printf(out, ".vectorize(%s, %d).parallel(%s)\n", along, (int)lanes_along(d, s, &c), f->args[last]);
+    print_update(out, node, &c, outer, inner);
+    text_printf(out, ".parallel(%s)\n", row);
+    for (int p = 0; p < d->graph->node_count; p++)
+        if (d->choices[p].where == WHERE_INLINE && says_place(d, p, s, &c) && feeds_rows(d, p, s))
+            text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n",
+                        d->graph->nodes[p].func->name, f->name, f->name, row, d->graph->nodes[p].func->args[0],
+                        draft_lanes(d, p));
+}

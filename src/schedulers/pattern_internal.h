@@ -1,0 +1,60 @@
+/* What the files of special forms have in common: a row per form, and facts of definitions that only they ask for. */
+#ifndef KILN_SCHEDULERS_PATTERN_INTERNAL_H
+#define KILN_SCHEDULERS_PATTERN_INTERNAL_H
+
+#include "schedulers/def_facts.h"
+#include "schedulers/pattern.h"
+
+enum { MOST_LOOP_NAMES = 4 * KN_MAX_RANK };
+
+/* Names of loops that a form makes, none of them an argument's, a reduction variable's, or given before. */
+typedef struct LoopNames {
+    Arena      *arena;
+    const char *taken[MOST_LOOP_NAMES];
+    int         count;
+} LoopNames;
+
+LoopNames   loop_names(Arena *arena, const Func *f, int update);
+const char *loop_name(LoopNames *n, const char *base, const char *suffix);
+
+/* f(args) = f(args) op e with integers, e and the places not over f, and bounds of the reduction variables that are
+ * over nothing but sizes and parameters: its steps may be taken in any order (plan/order.c). */
+bool update_combines(kn_pipeline *p, const Func *f, const Update *u);
+/* Does the expression hold the variable? */
+bool expr_is_over(ExprPool *pool, const Expr *e, const char *var);
+/* Is there no function of this name followed by this? */
+bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix);
+/* Lanes that fill a register with what the node stores. */
+int stored_lanes(const Draft *d, int s);
+
+/* Does a row of steps of the one update of s read rows of the node p, so that a copy of it can be computed for the
+ * row? */
+bool feeds_rows(const Draft *d, int p, int s);
+
+bool privatize_applies(const Draft *d, int s);
+void privatize_choose(Draft *d, int s, const Machine *m);
+void privatize_print(Text *out, const Draft *d, int s);
+
+bool scan_applies(const Draft *d, int s);
+void scan_choose(Draft *d, int s, const Machine *m);
+void scan_choose_late(Draft *d, int s);
+/* Drops the host, the order in memory and the enclosing scan that it cannot have where it is. */
+void scan_legalize(Draft *d, int s);
+void scan_print(Text *out, const Draft *d, int s);
+/* Is its text printed with that of the scan it is within? */
+bool scan_is_nested(const Draft *d, int s);
+
+bool   separate_applies(const Draft *d, int s);
+void   separate_choose(Draft *d, int s, const Machine *m);
+void   separate_print(Text *out, const Draft *d, int s);
+double separate_work_share(const Draft *d, int s);
+
+bool grid_applies(const Draft *d, int s);
+void grid_choose(Draft *d, int s, const Machine *m);
+void grid_choose_late(Draft *d, int s);
+void grid_print(Text *out, const Draft *d, int s);
+
+bool scan_reader_applies(const Draft *d, int s);
+void scan_reader_print(Text *out, const Draft *d, int s);
+
+#endif

@@ -1,0 +1,227 @@
+/* Sums over windows that are sums of sums.
+ *
+ *     f.sum.inline()
+ *     f.sum.update(0).separate(i).compute_at(f, y).vectorize(x, 32)
+ *     f.sum.separate.sum.inline()
+ *
+ * Of a window whose weights are a product, columns are summed first, a row of them just before it is needed, and then
+ * along the row: m + n terms instead of m * n.
+ *
+ * What may be separated is what plan/separate.c says, for the reduction variable i that goes with x: in all factors
+ * that are over another reduction variable, i and x stand in sums a*x + c*i only, with the same a and c. */
+#include "schedulers/draft_internal.h"
+#include "schedulers/pattern_internal.h"
+
+enum { LEAST_SIDE = 3, MOST_STEPS = 64 /* that are written out: plan/expand.c */, MOST_VISITS = 2000, TERM_OPS = 2 };
+
+/* ---- What may be separated -------------------------------------------------------------- */
+
+typedef struct Parting {
+    kn_pipeline  *p;
+    const Update *u;
+    const char   *x, *i;
+    Direction     by; /* of the sums that x and i are in */
+    int           visits;
+    Arena        *scratch;
+} Parting;
+
+static bool is_moving(const Parting *t, const Expr *e)
+{
+    return e->op == EX_VAR && (e->u.name == t->x || e->u.name == t->i);
+}
+
+static bool only_together(Parting *t, const Expr *e);
+
+static bool sum_is_together(Parting *t, const Linear *form)
+{
+    int64_t n = 0, m = 0;
+    for (int k = 0; k < form->count; k++) {
+        const Expr *atom = form->atoms[k];
+        if (is_moving(t, atom))
+            *(atom->u.name == t->x ? &n : &m) = form->coefficients[k];
+        else if (!only_together(t, atom))
+            return false;
+    }
+    return (!n && !m) || direction_multiple(&t->by, n, m);
+}
+
+/* Are x and i in `e` in sums a*x + c*i only? */
+static bool only_together(Parting *t, const Expr *e)
+{
+    Linear     form;
+    const bool sum = is_moving(t, e) ||
+                     (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
+    if (++t->visits > MOST_VISITS)
+        return false;
+    if (sum && expr_linear(t->scratch, e, &form) && (is_moving(t, e) || form.count != 1 || form.atoms[0] != e))
+        return sum_is_together(t, &form);
+    for (uint32_t k = 0; k < e->count; k++)
+        if (!only_together(t, e->args[k]))
+            return false;
+    return true;
+}
+
+/* Is a factor over a reduction variable besides i? Then it is summed first. */
+static bool goes(const Parting *t, const Expr *factor)
+{
+    for (int k = 0; k < t->u->rvar_count; k++)
+        if (t->u->rvars[k].name != t->i && expr_is_over(&t->p->exprs, factor, t->u->rvars[k].name))
+            return true;
+    return false;
+}
+
+/* Products, negations, and conversions that lose nothing of the low bits are taken apart. */
+static bool factors_part(Parting *t, const Expr *e, int bits)
+{
+    if (++t->visits > MOST_VISITS)
+        return false;
+    if (e->op == EX_MUL)
+        return factors_part(t, e->args[0], bits) && factors_part(t, e->args[1], bits);
+    if (e->op == EX_NEG ||
+        (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) && type_bits((kn_type)e->args[0]->type) >= bits))
+        return factors_part(t, e->args[0], bits);
+    return !goes(t, e) || only_together(t, e);
+}
+
+static bool values_part(Parting *t, const Func *f)
+{
+    for (int c = 0; c < f->component_count; c++) {
+        const Expr *e = t->u->values[c], *rest = e->args[e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f];
+        if (!(e->op == EX_ADD ? factors_part(t, rest, type_bits(f->types[c])) : only_together(t, rest)))
+            return false;
+    }
+    return true;
+}
+
+static bool may_part(const Draft *d, const Func *f, int rvar)
+{
+    Parting t = {
+        .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .by.a = 1
+    };
+    Arena scratch;
+    scratch_begin(&scratch, t.p->cx);
+    t.scratch     = &scratch;
+    const bool ok = values_part(&t, f) && t.by.known && t.by.c;
+    scratch_end(&scratch);
+    return ok;
+}
+
+/* ---- Where it is ------------------------------------------------------------------------ */
+
+/* The node at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that
+ * reads s; -1: there is none. */
+static int row_reader(const Draft *d, int s)
+{
+    do {
+        const FuncFacts *facts = &d->facts[s];
+        if (facts->readers.count != 1 || facts->readers.at[0].update >= 0 || d->graph->nodes[s].out_count != 1)
+            return -1;
+        s = d->graph->of_func[facts->readers.at[0].func->id];
+    } while (s >= 0 && d->choices[s].where == WHERE_INLINE);
+    return s;
+}
+
+/* Has the reader of s a loop around its rows, and is nothing that s may read computed inside that? */
+static bool has_rows(const Draft *d, int s, int reader)
+{
+    Arena scratch;
+    int   level = 0;
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    bool has = draft_row_loop(&scratch, d, reader, &level) != NULL;
+    scratch_end(&scratch);
+    for (int p = 0; has && p < s; p++)
+        has = d->choices[p].where != WHERE_INSIDE || draft_loop_owner(d, p) != reader || d->choices[p].compute <= level;
+    return has;
+}
+
+static bool is_separable(const Draft *d, int s, int rvar)
+{
+    const Func   *f = d->graph->nodes[s].func;
+    const Update *u = f->updates;
+    int64_t       steps, others = 1;
+    if (d->graph->nodes[s].kind != NODE_REDUCTION || d->graph->nodes[s].is_output || f->rank < 2 ||
+        f->update_count != 1 || u->rvar_count < 2 || u->where || rvar < 0 || rvar >= u->rvar_count ||
+        d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d->graph->pipeline, f, u))
+        return false;
+    for (int k = 0; k < u->rvar_count; k++) {
+        int64_t lo, hi;
+        if (!expr_is_int(u->rvars[k].lo, &lo) || !expr_is_int(u->rvars[k].hi, &hi))
+            return false;
+        steps = hi - lo;
+        if (steps < LEAST_SIDE || steps > MOST_STEPS)
+            return false;
+        others *= k == rvar ? 1 : steps;
+    }
+    return others <= MOST_STEPS && may_part(d, f, rvar) && name_is_free(d->graph->pipeline, f->name, ".separate") &&
+           name_is_free(d->graph->pipeline, f->name, ".separate.sum");
+}
+
+bool separate_applies(const Draft *d, int s)
+{
+    const int reader = row_reader(d, s);
+    if (d->choices[s].where != WHERE_INLINE || reader < 0 || d->graph->nodes[reader].kind != NODE_PURE ||
+        d->patterns[reader].kind != PATTERN_NONE ||
+        (d->choices[reader].where != WHERE_ROOT && d->choices[reader].where != WHERE_INSIDE))
+        return false;
+    return is_separable(d, s, d->patterns[s].rvar) && has_rows(d, s, reader);
+}
+
+/* The reader of the sums that is best stored: the first that is not inlined, or that others read at other points than
+ * their own. -1: none. */
+static int stored_reader(const Draft *d, int s)
+{
+    for (;;) {
+        const GraphNode *node = &d->graph->nodes[s];
+        if (node->out_count != 1 || node->out[0]->update >= 0 || !node->out[0]->pointwise ||
+            d->facts[s].readers.count != 1)
+            return -1;
+        s                       = node->out[0]->consumer;
+        const GraphNode *reader = &d->graph->nodes[s];
+        if (d->choices[s].where != WHERE_INLINE || reader->out_count != 1 || !reader->out[0]->pointwise)
+            return reader->kind == NODE_PURE ? s : -1;
+    }
+}
+
+void separate_choose(Draft *d, int s, const Machine *m)
+{
+    (void)m;
+    const Func *f = d->graph->nodes[s].func;
+    if (f->kind != FUNC_DEFINED || f->update_count != 1 || stored_reader(d, s) < 0)
+        return;
+    for (int k = 0; k < f->updates[0].rvar_count; k++)
+        if (is_separable(d, s, k)) {
+            const Pattern had = d->patterns[s];
+            d->patterns[s]    = (Pattern){ .kind = PATTERN_SEPARATE, .rvar = k };
+            if (!draft_may_inline(d, s)) {
+                d->patterns[s] = had;
+                return;
+            }
+            d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
+            if (d->choices[stored_reader(d, s)].where == WHERE_INLINE)
+                draft_make_root(d, stored_reader(d, s));
+            return;
+        }
+}
+
+void separate_print(Text *out, const Draft *d, int s)
+{
+    const Func *f      = d->graph->nodes[s].func;
+    const int   reader = row_reader(d, s);
+    int         level;
+    text_printf(
+        out, "%s.inline()\n%s.update(0).separate(%s).compute_at(%s, %s).vectorize(%s, %d)\n%s.separate.sum.inline()\n",
+        f->name, f->name, f->updates[0].rvars[d->patterns[s].rvar].name, d->graph->nodes[reader].func->name,
+        draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
+}
+
+/* (m + n) / (m * n) of the terms, each a product with a constant, because the steps are written out, and a sum */
+double separate_work_share(const Draft *d, int s)
+{
+    const Func *f = d->graph->nodes[s].func;
+    if (f->update_count != 1 || d->patterns[s].rvar < 0 || d->patterns[s].rvar >= f->updates[0].rvar_count)
+        return 1;
+    const Work  *work = &d->graph->nodes[s].defs[1];
+    const double side = (double)work->extents[d->patterns[s].rvar];
+    const double term = work->ops > TERM_OPS ? TERM_OPS / work->ops : 1;
+    return side > 0 && work->steps > side ? term * (side + work->steps / side) / work->steps : 1;
+}
