@@ -1,4 +1,4 @@
-/* Pipelines: creation, functions, what is called from whom. */
+/* Pipelines: creation, adding functions, finding callees. */
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ void pipeline_free(kn_pipeline *p, bool keep)
 void kn_pipeline_free(kn_pipeline *p)
 {
     if (p)
-        pipeline_free(p, true); /* the last errors may speak of its text */
+        pipeline_free(p, true); /* the last diagnostics may point into its text */
 }
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args)
