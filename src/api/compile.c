@@ -96,13 +96,19 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
-    const LowerOptions lowering = { .strict_float = options->strict_float,
+    const LowerOptions lowering = { .passes       = targets->at[0].passes,
+                                    .strict_float = options->strict_float,
                                     .vector_bits  = vector_bits(targets),
                                     .until        = until };
     Program           *program  = lower(plan, &lowering);
     if (program)
         program->title = plan->pipeline->name;
     return program;
+}
+
+Program *compile_loops(Plan *plan, const kn_options *options, const Targets *targets)
+{
+    return compile_program(plan, options, targets, lower_pass_lists[targets->at[0].passes].at[0].name);
 }
 
 static CodegenOptions codegen_options(const kn_options *options, const Targets *targets)
@@ -189,7 +195,7 @@ static void externs_of_stmt(void *user, const Stmt *s)
     if (!s)
         return;
     if (s->kind == STMT_STAGE)
-        add_extern(user, s->stage->func->symbol);
+        add_extern(user, s->stage->symbol);
     stmt_children(s, externs_of_expr, externs_of_stmt, user);
 }
 

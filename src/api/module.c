@@ -1,4 +1,4 @@
-/* Modules: from a finished pipeline and options to something that runs; and the end of contexts.
+/* Modules: from a finished pipeline and options to something that runs.
  *
  * Takes   a pipeline that passed its checks, and the names of a scheduler and a target.
  * Gives   a module in the pipeline's arena, or the diagnostic that lists the names this version knows.
@@ -7,13 +7,14 @@
 #include "api/compile.h"
 #include "api/schedule.h"
 
-/* The target of a module: "host", also for NULL; NULL, after a diagnostic, for any other name. */
+/* The target of a module: "host", which is the default; NULL, after a diagnostic, for any other name. */
 static const char *module_target(kn_context *cx, const char *name)
 {
     static const char *const host[] = { "host" };
-    if (!name || !strcmp(name, host[0]))
-        return host[0];
-    if (target_find(name))
+    const Target            *target = target_find(name ? name : host[0]);
+    if (target && target->is_host)
+        return target->name;
+    if (target)
         diag_status(cx, KN_ERROR_ARGUMENT,
                     "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
                     name);
@@ -92,7 +93,8 @@ const char *kn_target_name(int index)
 
 kn_pass kn_pass_get(int index)
 {
-    if (index < 0 || index >= lower_pass_count)
+    const LowerPassList *list = &lower_pass_lists[PASSES_CPU];
+    if (index < 0 || index >= list->count)
         return (kn_pass){ 0 };
-    return (kn_pass){ lower_passes[index].name, lower_passes[index].summary };
+    return (kn_pass){ list->at[index].name, list->at[index].summary };
 }

@@ -1,7 +1,6 @@
 /* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
  * that is taken if any lane takes part. */
 #include "codegen/llvm/llvm.h"
-#include "pipeline/pipeline.h"
 
 #include <string.h>
 
@@ -341,8 +340,8 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
 /* No more than all vector registers hold. */
 static bool fits_registers(const Gen *g, const Buffer *b, int64_t elements)
 {
-    const int bits = target_word_bits(g->target), registers = bits >= 512 ? 32 : 16;
-    return elements > 0 && elements <= (int64_t)bits * registers / type_bits(b->type);
+    const int64_t bits = (int64_t)g->target->byte_vector_bits * g->target->vector_registers;
+    return elements > 0 && elements <= bits / type_bits(b->type);
 }
 
 /* kn_rt_alloc of at least one element; a failure ends the function. */
@@ -402,9 +401,9 @@ static void gen_need(Gen *g, const Stmt *s)
 {
     statement_begin(g);
     LLVMValueRef min = gen_uniform(g, s->need.min), max = gen_uniform(g, s->need.max);
-    const Func  *reader = s->need.reader;
+    const char  *reader = s->need.reader;
     here(g);
-    LLVMValueRef name   = reader ? text_const(g, reader->name, strlen(reader->name) + 1) : LLVMConstNull(g->t.ptr);
+    LLVMValueRef name   = reader ? text_const(g, reader, strlen(reader) + 1) : LLVMConstNull(g->t.ptr);
     LLVMValueRef args[] = {
         g->f->rt, g->rt_program, i32_const(g, s->need.buffer->id), i32_const(g, s->need.dim), min, max, g->f->used, name
     };
