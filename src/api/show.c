@@ -1,4 +1,4 @@
-/* What a pipeline is and what becomes of it, as text. */
+/* Views of a pipeline, and of the steps of its compilation, as text. */
 #include "api/backend.h"
 #include "api/compile.h"
 #include "api/nest.h"
@@ -12,7 +12,7 @@ typedef struct ShowCall {
     Emitted           emitted; /* of the backend, to be released */
 } ShowCall;
 
-/* The text lives with the call. */
+/* The text lives until the next API call. */
 static void show_text(ShowCall *call, void (*print)(Text *t, const void *what), const void *what)
 {
     Text t;

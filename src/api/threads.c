@@ -1,7 +1,7 @@
-/* What the compiled code of a context runs with.
+/* The instance of the runtime that the compiled code of a context runs with.
  *
- * The runtime asks for memory from all of its threads; the context and its user's allocator are for one thread at a
- * time. So its requests go through a lock. They count towards the context's limit. */
+ * Its threads allocate concurrently; the context and the user's allocator are not thread-safe. So requests take a lock.
+ * They count towards the context's memory limit. */
 #include "api/threads.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* What the compiled code of a context runs with: an instance of the runtime, whose memory is the context's. */
+/* The instance of the runtime that the compiled code of a context runs with. Its memory is the context's. */
 #ifndef KILN_API_THREADS_H
 #define KILN_API_THREADS_H
 

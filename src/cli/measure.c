@@ -29,7 +29,7 @@ static int64_t status_kb(const char *name)
     return kb;
 }
 
-/* Gives free memory back and begins a new peak. What the process has now, in kB; -1 if the peak cannot be told. */
+/* Returns free memory to the system and resets the peak. The current size in kB; -1 if the peak cannot be read. */
 static int64_t memory_begin(void)
 {
     malloc_trim(0);
@@ -56,7 +56,7 @@ static size_t bytes_of(const kn_buffer *b)
     return bytes;
 }
 
-/* Something that no result is left at by chance. */
+/* Fills the outputs with a pattern that no correct run leaves. */
 static void spoil_outputs(const Bindings *b)
 {
     for (int i = 0; i < b->count; i++)
@@ -153,7 +153,7 @@ static int compile(Cli *cli, kn_options options, const Bindings *b, Contender *c
     return c->module ? DONE : report(cli);
 }
 
-/* What is done in the contender's context reports errors from there. */
+/* Switches to the contender's context, so that errors are reported from there. */
 static kn_context *enter(Cli *cli, const Contender *c)
 {
     kn_context *had = cli->cx;

@@ -159,8 +159,7 @@ static int unknown_option(const Cli *cli, const char *word)
     return usage(cli, "kiln %s has no option `%s`", name, word);
 }
 
-/* One option: `value` is what is written behind it in the same word, or NULL. Takes the next word where one is needed.
- */
+/* Records one option. `value` is the rest of its word, or NULL; then an argument, if needed, is the next word. */
 static int take(Cli *cli, OptionId id, const char *value, int *i, int count, char **words)
 {
     const Option *option = &option_table[id];

@@ -112,7 +112,7 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
         return NULL;
     ElabValue   v = elab_expr(el, env, a);
     const Expr *e = NULL;
-    if (v.kind == VAL_INT && type != KN_BOOL) /* a bare literal may be of any size: it is converted like i64 */
+    if (v.kind == VAL_INT && type != KN_BOOL) /* a bare literal may have any size: it is converted from i64 */
         e = convert(el, expr_int(el->pool, KN_I64, (int64_t)v.integer), type);
     else if (value_is_weak(v) && type_is_float(type))
         e = value_to_type(el, v, type, a->loc, "the formula");

@@ -219,7 +219,7 @@ const char *family_name(Elab *el, const Env *env, const Ast *a)
 
 /* ---- Entries ---------------------------------------------------------------------------- */
 
-/* Diagnoses that an entry is needed to resolve itself, with the way around. */
+/* Diagnoses a cycle: an entry that is needed to resolve itself, with the path. */
 static void report_cycle(Elab *el, const Entry *e, Loc loc)
 {
     Text   chain;
@@ -381,7 +381,7 @@ static void find_call(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
 }
 
-/* A number for a C function is computed once, before the run: from constants, parameters and sizes. */
+/* A number for a C function is computed once, before the run: only from constants, parameters and sizes. */
 static bool known_before_run(Elab *el, const Expr *e, Loc loc)
 {
     bool reads = false;
@@ -422,7 +422,7 @@ static Func *stage_function(Elab *el, const Entry *e)
     return f;
 }
 
-/* What to write instead of a name for something that is no function. */
+/* Suggests what to write instead of an alias for something that is not a function. */
 static const char *alias_remedy(Elab *el, const Entry *e, ElabValue v)
 {
     const Loc value = e->item->value->loc;

@@ -275,7 +275,7 @@ static bool is_assignment(TokenKind k)
     return k == T_SET || k == T_ADD_SET || k == T_MUL_SET || k == T_MIN_SET || k == T_MAX_SET;
 }
 
-/* What may have been meant by a token behind the left side of a definition. */
+/* Suggests a remedy for a token after the left side of a definition. */
 static const char *assignment_hint(Parser *ps)
 {
     const TokenKind op = look(ps, 0)->kind;
@@ -439,7 +439,7 @@ static void recover(Parser *ps, bool in_body)
     }
 }
 
-/* Reads one item. After an error in it, what was read of it is broken, and reading goes on behind it. */
+/* Reads one item. After an error in it the item is marked broken, and parsing resumes after it. */
 static void parse_one(Parser *ps, ItemVec *items, void (*one)(Parser *ps, ItemVec *out), bool in_body)
 {
     const size_t had = items->count, outer = ps->item;
