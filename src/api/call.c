@@ -63,7 +63,7 @@ static void tell_errors(kn_context *cx, kn_status status, const char *text)
 }
 
 /* Are the boxes and values those of the last check? Records them if not. */
-static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
+static bool checked_before(kn_pipeline *p, Checked *c, const RunArgs *binding)
 {
     const size_t inputs = p->funcs.count * sizeof(Box), outputs = p->outputs.count * sizeof(Box),
                  params = p->params.count * sizeof(kn_scalar);
@@ -84,7 +84,7 @@ static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
 
 /* Checks the regions as the language defines them: an unbounded or too small one is an error, with the chain of
  * functions from output to input. Skipped if the boxes are those of the last call. */
-static bool check_regions(kn_pipeline *p, Checked *c, const Binding *binding)
+static bool check_regions(kn_pipeline *p, Checked *c, const RunArgs *binding)
 {
     Regions regions;
     if (!checked_before(p, c, binding))
