@@ -195,7 +195,7 @@ static void externs_of_stmt(void *user, const Stmt *s)
     if (!s)
         return;
     if (s->kind == STMT_STAGE)
-        add_extern(user, s->stage->func->symbol);
+        add_extern(user, s->stage->symbol);
     stmt_children(s, externs_of_expr, externs_of_stmt, user);
 }
 

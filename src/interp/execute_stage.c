@@ -23,7 +23,7 @@ static kn_buffer operand_buffer(Executor *ex, const Step *s, const StageOperand 
         return b;
     const LaneMemory *mem = memory_of_lane(store, lane, s->width);
     if (low < mem->low || high > mem->high)
-        executor_mistake(ex, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->func->name,
+        executor_mistake(ex, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->name,
                          o->buffer->name);
     b.data = mem->data;
     return b;
@@ -41,7 +41,7 @@ static kn_buffer output_buffer(Executor *ex, const Step *s, const LaneValues *va
         b.dim[d].extent    = (int32_t)box[2 * d + 1].lane[lane].i;
         const int64_t skip = (int64_t)b.dim[d].min - whole.dim[d].min;
         if (b.dim[d].extent > 0 && (skip < 0 || skip + b.dim[d].extent > whole.dim[d].extent))
-            executor_mistake(ex, "the extern stage `%s` is to compute more than its storage holds", call->func->name);
+            executor_mistake(ex, "the extern stage `%s` is to compute more than its storage holds", call->name);
         first += skip * b.dim[d].stride;
         points *= b.dim[d].extent > 0 ? b.dim[d].extent : 0;
     }
@@ -59,11 +59,11 @@ static kn_buffer output_buffer(Executor *ex, const Step *s, const LaneValues *va
 
 static const Extern *find_stage(Executor *ex, const StageCall *call)
 {
-    const Extern *known = map_get(&ex->cx->externs, call->func->symbol);
+    const Extern *known = map_get(&ex->cx->externs, call->symbol);
     if (!known || !known->stage)
         context_bail(ex->cx, KN_ERROR_ARGUMENT,
                      arena_printf(&ex->cx->call, "the extern stage `%s` is not there; give it with kn_extern_stage",
-                                  call->func->symbol));
+                                  call->symbol));
     return known;
 }
 
@@ -82,7 +82,7 @@ static void take_answer(Executor *ex, const Step *s, const StageOperand *o, cons
             context_bail(ex->cx, KN_ERROR_ARGUMENT,
                          arena_printf(&ex->cx->call,
                                       "the extern stage `%s` answered with a wrong rank or a negative extent",
-                                      s->stmt->stage->func->symbol));
+                                      s->stmt->stage->symbol));
         some = some && b->dim[d].extent;
     }
     for (int d = 0; some && d < o->rank; d++) {
@@ -108,7 +108,7 @@ static void ask_stage(Executor *ex, const Step *s, int lane)
     }
     for (int i = 0; i < call->count; i++) {
         const StageOperand *o = &call->operands[i];
-        if (o->func)
+        if (!o->value)
             inputs[input_count++] = (kn_buffer){ .type = o->type, .rank = o->rank };
         else
             scalars[scalar_count++] = scalar_of(o->value, values++, lane);
@@ -118,10 +118,10 @@ static void ask_stage(Executor *ex, const Step *s, int lane)
         context_bail(ex->cx, KN_ERROR_ARGUMENT,
                      arena_printf(&ex->cx->call,
                                   "the extern stage `%s` refused the query for its regions: it returned %d",
-                                  call->func->symbol, failed));
+                                  call->symbol, failed));
     int64_t at = 0;
     for (int i = 0, k = 0; i < call->count; i++)
-        if (call->operands[i].func) {
+        if (!call->operands[i].value) {
             take_answer(ex, s, &call->operands[i], &inputs[k++], at, lane);
             at += 2 * call->operands[i].rank;
         }
@@ -141,17 +141,17 @@ static void call_stage(Executor *ex, const Step *s, int lane)
     values += 5 * call->output.rank;
     for (int i = 0; i < call->count; i++) {
         const StageOperand *o = &call->operands[i];
-        if (o->func)
+        if (!o->value)
             inputs[input_count++] = operand_buffer(ex, s, o, values, lane);
         else
             scalars[scalar_count++] = scalar_of(o->value, values, lane);
-        values += o->func ? 3 * o->rank : 1;
+        values += o->value ? 1 : 3 * o->rank;
     }
     const int failed = known->stage(false, inputs, input_count, scalars, scalar_count, &output, known->user);
     if (failed)
-        context_bail(ex->cx, KN_ERROR_ARGUMENT,
-                     arena_printf(&ex->cx->call, "the extern stage `%s` stopped the run: it returned %d",
-                                  call->func->name, failed));
+        context_bail(
+            ex->cx, KN_ERROR_ARGUMENT,
+            arena_printf(&ex->cx->call, "the extern stage `%s` stopped the run: it returned %d", call->name, failed));
 }
 
 static void run_stage_call(Executor *ex, const Step *s, const uint8_t *active)
@@ -164,7 +164,7 @@ static void run_stage_call(Executor *ex, const Step *s, const uint8_t *active)
 
 static void add_operand(Executor *ex, Code *code, const StageOperand *o, LaneValues **to)
 {
-    if (!o->func) {
+    if (o->value) {
         *(*to)++ = code_add(ex, code, o->value);
         return;
     }
@@ -190,6 +190,6 @@ void make_stage(Executor *ex, Step *step, const Stmt *s)
         *to++ = code_add(ex, step->code, call->box_extent[d]);
     }
     for (int i = 0; i < call->count; i++)
-        if (!call->table || !call->operands[i].func)
+        if (!call->table || call->operands[i].value)
             add_operand(ex, step->code, &call->operands[i], &to);
 }

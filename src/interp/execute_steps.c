@@ -237,14 +237,14 @@ static void run_need(Executor *ex, const Step *s, const uint8_t *active)
         const int64_t lo = s->a.lane[l].i, hi = s->b.lane[l].i;
         if (!active[l] || lo > hi || (lo >= min && hi <= max))
             continue;
-        const Func *reader = s->stmt->need.reader;
+        const char *reader = s->stmt->need.reader;
         const char *given =
             max >= min ? arena_printf(&ex->cx->call, "%lld..%lld", (long long)min, (long long)max) : "nothing";
         context_bail(ex->cx, KN_ERROR_BOUNDS,
                      arena_printf(&ex->cx->call,
                                   "`%s` has %s along `%s` (dimension %d), but %lld..%lld is needed: `%s` %s it",
-                                  b->name, given, b->func ? b->func->args[dim] : "?", dim, (long long)lo, (long long)hi,
-                                  reader ? reader->name : b->name, reader ? "reads" : "writes"));
+                                  b->name, given, b->dims ? b->dims[dim] : "?", dim, (long long)lo, (long long)hi,
+                                  reader ? reader : b->name, reader ? "reads" : "writes"));
     }
 }
 

@@ -72,7 +72,7 @@ static bool are_concurrent(const Executor *ex, uint32_t a, uint32_t b)
 
 static const char *producer(const Executor *ex)
 {
-    return ex->producing ? ex->producing->func->name : "(outside of all functions)";
+    return ex->producing ? ex->producing->func : "(outside of all functions)";
 }
 
 __attribute__((noreturn)) static void refuse_race(Executor *ex, const BufferMemory *s, int64_t index, const char *what)

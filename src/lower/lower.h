@@ -10,11 +10,12 @@
 enum { MOST_COORDINATE = 1 << 28 };
 
 typedef struct Lower {
-    kn_context           *cx;
-    Arena                *arena;
-    ExprPool             *exprs; /* the plan's */
-    const Plan           *plan;
-    Program              *program;
+    kn_context *cx;
+    Arena      *arena;
+    ExprPool   *exprs; /* the plan's */
+    const Plan *plan;
+    Program    *program;
+    VEC(const Func *) ports;              /* the functions behind the program's ports */
     Simplifier           *simplifier;     /* knows no more than what always holds */
     struct ValueRanges   *values;         /* bounds/value_range.c */
     struct FunctionSpan **function_spans; /* bounds/span_rules.c: per function id */

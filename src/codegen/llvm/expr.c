@@ -2,7 +2,6 @@
 #include "codegen/llvm/llvm.h"
 
 #include <math.h>
-#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +62,7 @@ static bool coordinate_op(const Expr *e)
     case EX_MIN:
     case EX_MAX:
     case EX_CAST:
-    case EX_SHR:
-    case EX_DIM_MIN:
-    case EX_DIM_EXTENT: return true;
+    case EX_SHR: return true;
     default: return false;
     }
 }
@@ -131,9 +128,7 @@ static double magnitude(const Expr *e, int *nodes)
         return HUGE_VAL;
     switch (e->op) {
     case EX_INT: return expr_is_int(e, &value) ? fabs((double)value) : HUGE_VAL;
-    case EX_VAR:
-    case EX_DIM_MIN:
-    case EX_DIM_EXTENT: return 0x1p28;
+    case EX_VAR: return 0x1p28;
     case EX_ADD:
     case EX_SUB: return magnitude(e->args[0], nodes) + magnitude(e->args[1], nodes);
     case EX_MUL: return magnitude(e->args[0], nodes) * magnitude(e->args[1], nodes);
@@ -232,16 +227,6 @@ static Value gen_variable(Gen *g, const Expr *e)
 {
     const Binding *b = binding_find(g, e->u.name);
     return b ? b->value : gen_port_variable(g, e->u.name);
-}
-
-static Value gen_dim(Gen *g, const Expr *e)
-{
-    for (int i = 0; i < g->program->port_count; i++) {
-        const Buffer *b = g->program->buffers.at[i];
-        if (b->func == e->u.call.func && b->kind == BUFFER_INPUT)
-            return port_field(g, b, (int)e->u.call.index, e->op == EX_DIM_EXTENT, KN_I32);
-    }
-    gen_fail(g, "the lowered program asks for the size of an input that is no port");
 }
 
 /* Parameter i lies at byte 8*i, as its type lies in memory. */
@@ -430,8 +415,6 @@ static Value gen_node(Gen *g, const Expr *e)
     case EX_FLOAT: return gen_float(g, e);
     case EX_VAR: return gen_variable(g, e);
     case EX_PARAM: return gen_param(g, e);
-    case EX_DIM_MIN:
-    case EX_DIM_EXTENT: return gen_dim(g, e);
     case EX_LOAD: return gen_load(g, e);
     case EX_EXTERN: return gen_extern(g, e);
     default: return gen_operator(g, e);

@@ -3,7 +3,6 @@
  * The stage's C function is the external symbol of its name. The pointer that was given with it is the address of the
  * weak symbol NAME.user: NULL where nobody defines it. */
 #include "codegen/llvm/llvm.h"
-#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +102,7 @@ static LLVMValueRef ranks_const(Gen *g, const StageCall *call)
     char *ranks = gen_alloc(g, (size_t)call->count + 1);
     int   count = 0;
     for (int i = 0; i < call->count; i++)
-        if (call->operands[i].func)
+        if (!call->operands[i].value)
             ranks[count++] = (char)call->operands[i].rank;
     return text_const(g, ranks, (size_t)count + 1);
 }
@@ -112,7 +111,7 @@ void gen_stage(Gen *g, const StageCall *call)
 {
     int buffers = 0, scalars = 0;
     for (int i = 0; i < call->count; i++)
-        *(call->operands[i].func ? &buffers : &scalars) += 1;
+        *(call->operands[i].value ? &scalars : &buffers) += 1;
     LLVMTypeRef  scalar = LLVMStructTypeInContext(g->cx, (LLVMTypeRef[]){ g->t.i64, g->t.i64 }, 2, false);
     LLVMValueRef inputs = entry_alloca(g, LLVMArrayType2(g->t.buffer, (uint64_t)(buffers ? buffers : 1)), "inputs");
     LLVMValueRef values = entry_alloca(g, LLVMArrayType2(scalar, (uint64_t)(scalars ? scalars : 1)), "values");
@@ -126,7 +125,7 @@ void gen_stage(Gen *g, const StageCall *call)
     (call->table ? store_box : store_buffer)(g, output, &call->output, call->box_min, call->box_extent);
     int b = 0, v = 0;
     for (int i = 0; i < call->count; i++) {
-        const bool   is_buffer = call->operands[i].func;
+        const bool   is_buffer = !call->operands[i].value;
         LLVMValueRef at        = i32_const(g, is_buffer ? b++ : v++);
         here(g);
         at = LLVMBuildInBoundsGEP2(g->b, is_buffer ? g->t.buffer : scalar, is_buffer ? inputs : values, &at, 1, "");
@@ -135,7 +134,7 @@ void gen_stage(Gen *g, const StageCall *call)
         else
             store_scalar(g, at, call->operands[i].value);
     }
-    const char  *symbol = call->func->symbol;
+    const char  *symbol = call->symbol;
     LLVMValueRef user   = stage_user(g, symbol),
                  stage  = extern_function(g, symbol, LLVMFunctionType(g->t.i32, NULL, 0, true));
     here(g);

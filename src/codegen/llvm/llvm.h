@@ -197,7 +197,7 @@ typedef struct Gen {
     Turned      *turned;
     int          turned_count, turned_capacity;
     int          parallel_count;
-    const Func **funcs; /* with `profile`: those that are computed */
+    const char **funcs; /* with `profile`: those that are computed */
     int          func_count;
     void       **blocks; /* everything from gen_alloc */
     size_t       block_count, block_capacity;
@@ -321,7 +321,7 @@ bool     cleanup_pop(Gen *g);
 void     cleanup_go_on(Gen *g, Cleanup *c);
 
 /* ---- module.c ---- */
-int          produced_index(const Gen *g, const Func *f);                /* its place in g->funcs, or -1 */
+int          produced_index(const Gen *g, const char *func);             /* its place in g->funcs, or -1 */
 void         gen_module(Gen *g);                                         /* every variant, and the entry */
 LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type);   /* with the attributes of g->target */
 Function    *function_begin(Gen *g, const char *name, LLVMTypeRef type); /* its first scope is open */

@@ -6,7 +6,6 @@
  * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the
  * others (variants.c). */
 #include "codegen/llvm/llvm.h"
-#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,14 +99,11 @@ static LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name
     return it;
 }
 
-/* The name of a dimension; plans put the function's before it. */
+/* The name of a dimension. */
 static const char *dim_name(const Buffer *b, int d)
 {
     static const char *const numbers[KN_MAX_RANK] = { "0", "1", "2", "3", "4", "5", "6", "7" };
-    if (!b->func)
-        return numbers[d];
-    const char *point = strrchr(b->func->args[d], '.');
-    return point ? point + 1 : b->func->args[d];
+    return b->dims ? b->dims[d] : numbers[d];
 }
 
 /* The names of the dimensions, each ended by NUL. */
@@ -147,14 +143,14 @@ static LLVMValueRef profiled_names(Gen *g)
     find_profiled(g);
     LLVMValueRef *names = gen_alloc(g, (size_t)(g->func_count + 1) * sizeof *names);
     for (int i = 0; i < g->func_count; i++)
-        names[i] = text_const(g, g->funcs[i]->name, strlen(g->funcs[i]->name) + 1);
+        names[i] = text_const(g, g->funcs[i], strlen(g->funcs[i]) + 1);
     return LLVMConstArray2(g->t.ptr, names, (uint64_t)g->func_count);
 }
 
-int produced_index(const Gen *g, const Func *f)
+int produced_index(const Gen *g, const char *func)
 {
     int i = g->func_count - 1;
-    while (i >= 0 && g->funcs[i] != f)
+    while (i >= 0 && strcmp(g->funcs[i], func))
         i--;
     return i;
 }

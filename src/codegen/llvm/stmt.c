@@ -1,7 +1,6 @@
 /* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
  * that is taken if any lane takes part. */
 #include "codegen/llvm/llvm.h"
-#include "pipeline/pipeline.h"
 
 #include <string.h>
 
@@ -402,9 +401,9 @@ static void gen_need(Gen *g, const Stmt *s)
 {
     statement_begin(g);
     LLVMValueRef min = gen_uniform(g, s->need.min), max = gen_uniform(g, s->need.max);
-    const Func  *reader = s->need.reader;
+    const char  *reader = s->need.reader;
     here(g);
-    LLVMValueRef name   = reader ? text_const(g, reader->name, strlen(reader->name) + 1) : LLVMConstNull(g->t.ptr);
+    LLVMValueRef name   = reader ? text_const(g, reader, strlen(reader) + 1) : LLVMConstNull(g->t.ptr);
     LLVMValueRef args[] = {
         g->f->rt, g->rt_program, i32_const(g, s->need.buffer->id), i32_const(g, s->need.dim), min, max, g->f->used, name
     };

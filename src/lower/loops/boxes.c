@@ -23,7 +23,7 @@ const Buffer *port_buffer(Build *b, const Func *f, int component)
     if (f->id >= 0 && b->ports[f->id])
         f = b->ports[f->id];
     for (int i = 0; i < p->port_count; i++)
-        if (p->buffers.at[i]->func == f && p->buffers.at[i]->component == component)
+        if (b->lw->ports.at[i] == f && p->buffers.at[i]->component == component)
             return p->buffers.at[i];
     return NULL;
 }

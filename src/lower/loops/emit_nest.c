@@ -143,7 +143,7 @@ static const Stmt *next(Build *b, LoopNest *n, int i)
     for (int k = 0; k < n->partner_count; k++)
         if (n->partners[k]->def->with.loop == i - 1)
             body = stmt_pair(b->lw->arena, body,
-                             stmt_produce(b->lw->arena, n->partners[k]->def->func, n->partners[k]->def->update,
+                             stmt_produce(b->lw->arena, n->partners[k]->def->func->name, n->partners[k]->def->update,
                                           own_part(b, n->partners[k], i)));
     return body;
 }

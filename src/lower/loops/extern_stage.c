@@ -14,7 +14,8 @@ static StageCall *make_call(Build *b, const Func *f, const SymBox *box)
 {
     Lower     *lw    = b->lw;
     StageCall *call  = ARENA_NEW(lw->arena, StageCall);
-    call->func       = f;
+    call->name       = f->name;
+    call->symbol     = f->symbol;
     call->output     = (StageOperand){ .func = f, .type = f->types[0], .rank = f->rank };
     call->box_min    = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->rank);
     call->box_extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->rank);
@@ -44,7 +45,7 @@ static const Stmt *call_stmt(Build *b, StageCall *call)
 
 const Stmt *extern_stage_call(Build *b, const Func *f)
 {
-    return stmt_produce(b->lw->arena, f, -1, call_stmt(b, make_call(b, f, &b->boxes[f->id].pure)));
+    return stmt_produce(b->lw->arena, f->name, -1, call_stmt(b, make_call(b, f, &b->boxes[f->id].pure)));
 }
 
 /* What a part asks for must be there. */
@@ -86,7 +87,8 @@ void extern_stage_needs(Build *b, const Func *f, const SymBox *box, const Expr *
     const Stmt *ask = call_stmt(b, call);
     prelude_before(b, w, read_if ? stmt_if(lw->arena, read_if, ask, NULL) : ask);
     for (int i = 0; i < call->count; i++) {
-        const Func *arg = call->operands[i].func;
+        const Func *arg        = f->stage_args[i].func;
+        call->operands[i].func = NULL;
         for (int d = 0; arg && d < arg->rank; d++) {
             const char *name = arena_printf(lw->arena, "%s.%d.%d", f->name, i, d);
             need[i][d].min   = prelude_let(b, w, arena_printf(lw->arena, "%s.min@%s", name, place),

@@ -54,7 +54,7 @@ static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes 
         simplifier_pop(b->lw->simplifier);
         s = stmt_if(b->lw->arena, def->conditions[i], version, s);
     }
-    return stmt_produce(b->lw->arena, def->func, def->update, s);
+    return stmt_produce(b->lw->arena, def->func->name, def->update, s);
 }
 
 /* The place of the definition that runs in the loops of another; -1 if there is none. */

@@ -52,7 +52,7 @@ static Func *make_port(Build *b, const Func *f)
 {
     Lower *lw = b->lw;
     Func  *p  = ARENA_NEW(lw->arena, Func);
-    *p        = (Func){ .name            = f->name,
+    *p        = (Func){ .name            = intern(lw->cx, arena_printf(lw->arena, "%s.copied", f->name)),
                         .loc             = f->loc,
                         .kind            = FUNC_DEFINED,
                         .id              = -1,
@@ -112,9 +112,20 @@ static const Stmt *copy_outputs(Build *b, LoopNest *none, int loop)
         FuncBoxes *boxes   = ARENA_NEW(b->lw->arena, FuncBoxes);
         boxes->pure        = port_box(b, f);
         const PlanDef *def = copy_def(b, port);
-        all = stmt_pair(b->lw->arena, all, stmt_produce(b->lw->arena, port, -1, definition_build(b, def, boxes)));
+        all = stmt_pair(b->lw->arena, all, stmt_produce(b->lw->arena, port->name, -1, definition_build(b, def, boxes)));
     }
     return all;
+}
+
+/* The names of the dimensions; plans put the function's before them. */
+static const char *const *dim_names(Lower *lw, const Func *f)
+{
+    const char **names = ARENA_ARRAY(lw->arena, const char *, (size_t)f->rank);
+    for (int d = 0; d < f->rank; d++) {
+        const char *point = strrchr(f->args[d], '.');
+        names[d]          = point ? point + 1 : f->args[d];
+    }
+    return names;
 }
 
 static void add_port(Build *b, const Func *f, int component, BufferKind kind)
@@ -122,6 +133,7 @@ static void add_port(Build *b, const Func *f, int component, BufferKind kind)
     Lower          *lw     = b->lw;
     Buffer         *buffer = ARENA_NEW(lw->arena, Buffer);
     const PlanFunc *pf     = plan_func(b->plan, f);
+    const Func     *behind = b->ports[f->id] ? b->ports[f->id] : f;
     const char     *part   = arena_printf(lw->arena, "%s.%d", f->name, component);
     *buffer                = (Buffer){ .name      = f->component_count == 1 ? f->name : intern(lw->cx, part),
                                        .id        = (int)lw->program->buffers.count,
@@ -129,10 +141,12 @@ static void add_port(Build *b, const Func *f, int component, BufferKind kind)
                                        .type      = f->types[component],
                                        .component = component,
                                        .rank      = f->rank,
-                                       .func      = b->ports[f->id] ? b->ports[f->id] : f,
+                                       .func      = behind->name,
+                                       .dims      = dim_names(lw, f),
                                        .dense     = f->rank ? pf->order[0] : -1 };
     buffer->name           = intern(lw->cx, buffer->name);
     vec_push(lw->arena, &lw->program->buffers, buffer);
+    vec_push(lw->arena, &lw->ports, behind);
     lw->program->port_count++;
 }
 

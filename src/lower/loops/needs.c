@@ -57,7 +57,7 @@ void check_inputs(RegionWalk *r)
             s->need.min    = r->need[i].box.min[d];
             s->need.max = read_if ? x_select(lw, read_if, r->need[i].box.max[d], x_sub(lw, s->need.min, x_int(lw, 1)))
                                   : r->need[i].box.max[d];
-            s->need.reader = r->reader;
+            s->need.reader = r->reader ? r->reader->name : NULL;
             prelude_before(b, r->w, s);
         }
         r->need[i] = (Need){ 0 };

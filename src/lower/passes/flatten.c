@@ -105,6 +105,7 @@ static StageOperand flatten_operand(Flatten *fl, StageOperand o)
     const Storage *at = o.func ? find(fl, o.func) : NULL;
     if (!at)
         return o;
+    o.func   = NULL;
     o.buffer = at->buffers[0];
     o.min    = ARENA_ARRAY(lw->arena, const Expr *, (size_t)o.rank);
     o.extent = ARENA_ARRAY(lw->arena, const Expr *, (size_t)o.rank);
@@ -199,7 +200,7 @@ static const Stmt *flatten_realize(Flatten *fl, const Stmt *s)
                               .id        = (int)lw->program->buffers.count,
                               .kind      = BUFFER_SCRATCH,
                               .type      = f->types[c],
-                              .func      = f,
+                              .func      = f->name,
                               .component = c,
                               .dense     = -1,
                               .memory    = pf->memory };
@@ -246,7 +247,8 @@ static void open_ports(Flatten *fl)
     Lower *lw = fl->lw;
     for (int i = 0; i < lw->program->port_count; i++) {
         const Buffer *b          = lw->program->buffers.at[i];
-        Storage      *s          = b->component ? find(fl, b->func) : new_storage(lw, b->func);
+        const Func   *f          = lw->ports.at[i];
+        Storage      *s          = b->component ? find(fl, f) : new_storage(lw, f);
         s->buffers[b->component] = b;
         for (int d = 0; d < b->rank; d++) {
             if (!b->component) {

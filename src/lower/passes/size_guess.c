@@ -12,22 +12,16 @@ static void set(SizeGuess *t, const char *name, bool known, int64_t value)
     map_set(&t->names, name, box);
 }
 
-/* What the program says of the size of an output; NULL: nothing. */
-static const int32_t *estimate_of(const Plan *plan, const Buffer *b)
-{
-    for (int i = 0; i < plan->output_count; i++)
-        if (plan->outputs[i]->name == b->func->name)
-            return plan->pipeline->outputs.at[i].estimate;
-    return NULL;
-}
-
 void guess_init(SizeGuess *t, Lower *lw, Arena *arena)
 {
     *t = (SizeGuess){ .lw = lw, .arena = arena };
     map_init(&t->names, arena);
+    int output = -1; /* the ports of outputs come after those of inputs, in order, each component a port */
     for (int i = 0; i < lw->program->port_count; i++) {
-        const Buffer  *b        = lw->program->buffers.at[i];
-        const int32_t *estimate = b->kind == BUFFER_OUTPUT ? estimate_of(lw->plan, b) : NULL;
+        const Buffer *b = lw->program->buffers.at[i];
+        output += b->kind == BUFFER_OUTPUT && !b->component;
+        const bool     is_known = output >= 0 && output < lw->plan->output_count;
+        const int32_t *estimate = is_known ? lw->plan->pipeline->outputs.at[output].estimate : NULL;
         for (int d = 0; d < b->rank; d++) {
             const int64_t extent = estimate ? estimate[d] : b->kind == BUFFER_INPUT ? GUESSED_INPUT : GUESSED_OUTPUT;
             set(t, intern(lw->cx, arena_printf(arena, "%s.min.%d", b->name, d)), true, 0);

@@ -1,5 +1,5 @@
 /* Statements as text: one line each, two blanks per level. */
-#include "pipeline/pipeline.h"
+#include "ir/print.h"
 
 typedef struct Printer {
     Text *out;
@@ -100,7 +100,7 @@ static void print(Printer *p, const Stmt *s)
     case STMT_BLOCK: break;
     case STMT_IF: print_if(p, s); break;
     case STMT_PRODUCE:
-        text_printf(p->out, "produce %s", s->produce.func->name);
+        text_printf(p->out, "produce %s", s->produce.func);
         if (s->produce.update >= 0)
             text_printf(p->out, " update %d", s->produce.update);
         text_add(p->out, ":\n");
@@ -139,7 +139,7 @@ static void print(Printer *p, const Stmt *s)
         text_printf(p->out, " else \"%s\"\n", s->check.message);
         break;
     case STMT_STAGE:
-        text_printf(p->out, s->stage->table ? "ask %s(" : "call %s(", s->stage->func->name);
+        text_printf(p->out, s->stage->table ? "ask %s(" : "call %s(", s->stage->name);
         print_box(p, s->stage->output.rank, s->stage->box_min, s->stage->box_extent);
         text_add(p->out, ")\n");
         break;

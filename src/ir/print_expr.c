@@ -1,5 +1,5 @@
 /* Expressions as text of the language. Constants carry their type where the text alone would not say it. */
-#include "pipeline/pipeline.h"
+#include "ir/print.h"
 
 #include <inttypes.h>
 #include <math.h>
