@@ -287,7 +287,7 @@ def main(words):
     global WRITE
     verbose, WRITE = "-v" in words, "--write" in words
     filters = [w for w in words if w not in ("-v", "--write")]
-    groups = (fuzz_tests, program_tests, script_tests, case_tests, app_tests, document_tests)
+    groups = (fuzz_tests, script_tests, app_tests, document_tests, program_tests, case_tests)      # the short ones last
     tests = [t for group in groups for t in group()
              if not filters or any(f in t[0] for f in filters)]
     passed = failed = 0
