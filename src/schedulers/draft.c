@@ -89,7 +89,7 @@ bool draft_may_join(const Draft *d, int s, int group)
 }
 
 /* Does it look up a table that lies in registers, whose places are bytes: a register full of places is looked up at
- * once (codegen/llvm/lookup_table.c)? */
+ * once (codegen/llvm/arch/x86_lookup.c)? */
 static bool looks_up_bytes(const Graph *g, const GraphNode *node)
 {
     for (int i = 0; i < node->in_count && node->def_count == 1; i++) {
