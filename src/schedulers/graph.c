@@ -265,7 +265,8 @@ static bool reads_itself(const Maker *m, const GraphNode *s, int update)
 }
 
 /* A scan along one dimension, step by step, without a condition, that reads of itself only what is before: of the pure
- * definition what it does not write is left. (lower/unread.c says when that is so; this is a guess from the boxes.) */
+ * definition what it does not write is left. (lower/loops/dead_init.c says when that is so; this is a guess from the
+ * boxes.) */
 static double begun_part(const Maker *m, const GraphNode *s)
 {
     const Update *u   = s->func->update_count ? &s->func->updates[0] : NULL;
@@ -410,7 +411,7 @@ static void keep_edges(Maker *m)
 
 /* ---- The whole -------------------------------------------------------------------------- */
 
-static bool make(Maker *m, const Binding *binding)
+static bool make(Maker *m, const RunArgs *binding)
 {
     Graph       *g = m->graph;
     kn_pipeline *p = g->pipeline;
@@ -437,7 +438,7 @@ static bool make(Maker *m, const Binding *binding)
     return true;
 }
 
-bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g)
+bool graph_make(kn_pipeline *p, Arena *arena, const RunArgs *binding, Graph *g)
 {
     Arena scratch;
     *g = (Graph){ .pipeline = p, .arena = arena };

@@ -1,7 +1,7 @@
 /* The graph that schedulers work on: nodes, what each reads of the others, how much there is of each, and what a point
  * costs.
  *
- * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a Binding). A
+ * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a RunArgs). A
  * scheduler needs no expression; the special forms (pattern.h) look at some. Gives   a node per function that is
  * needed, producers before consumers, and an edge per producer and definition that reads it. How     An access is one
  * form per dimension of the producer, floor((num*v + lo..hi) / den) with one variable v of the reader, clamped into
@@ -88,10 +88,10 @@ typedef struct Graph {
 
 /* Numbers for a pipeline of which nobody has said how large it is: outputs as large as their estimates, or else of a
  * usual size, parameters as by default, and inputs as large as is needed for that. The result is in `arena`. */
-Binding graph_binding(kn_pipeline *p, Arena *arena);
+RunArgs graph_binding(kn_pipeline *p, Arena *arena);
 
 /* Fills `g`, in `arena`. false, with diagnostics, where regions_compute fails. */
-bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
+bool graph_make(kn_pipeline *p, Arena *arena, const RunArgs *binding, Graph *g);
 
 /* What is read along one dimension by the points of a box. */
 void access_range_span(const AccessRange *r, const Box *reader, int64_t *lo, int64_t *hi);
