@@ -137,7 +137,7 @@ static double readers_points(const Model *c, int k)
 static double with_tails(const Model *c, int k)
 {
     const Box    *b   = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    const int64_t row = node_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
+    const int64_t row = node_at(c, k)->rank ? box_extent(b, 0) : 1;
     const int64_t lanes =
         choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.nodes[k]);
     return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
@@ -245,7 +245,7 @@ static double row_reads(const Model *c, const Edge *e, int reader)
     const GraphNode *s = node_at(c, reader);
     Box row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)
                   ->middle;
-    double all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
+    double all = 1, length = s->rank ? (double)box_extent(&row, 0) : 1;
     for (int d = 1; d < s->rank; d++)
         row.max[d] = row.min[d];
     for (int d = 0; d < c->tiles.graph->nodes[e->producer].rank; d++) {
@@ -263,13 +263,13 @@ static double window_bytes(const Model *c, int reader)
     const GraphNode *s     = node_at(c, reader);
     const int        level = compute_level(c, reader);
     const Box       *own   = &tiles_box(&c->tiles, level, reader)->middle;
-    double           bytes = (double)(s->rank ? own->max[0] - own->min[0] + 1 : 1) * (double)s->bytes;
+    double           bytes = (double)(s->rank ? box_extent(own, 0) : 1) * (double)s->bytes;
     for (int i = 0; i < s->in_count; i++) {
         const Edge      *e   = s->in[i];
         const int        at  = tiles_find(&c->tiles, e->producer);
         const Box       *box = &tiles_box(&c->tiles, level, at)->middle;
         const GraphNode *p   = node_at(c, at);
-        bytes += rows_of_point(c, e, reader) * (double)(p->rank ? box->max[0] - box->min[0] + 1 : 1) * (double)p->bytes;
+        bytes += rows_of_point(c, e, reader) * (double)(p->rank ? box_extent(box, 0) : 1) * (double)p->bytes;
     }
     return bytes;
 }
@@ -324,7 +324,7 @@ static double rows_of_vector(const Model *c, int k)
     const Box *box = &tiles_box(t, level, k)->middle;
     double     all = 1;
     for (int d = 1; d < node_at(c, k)->rank; d++)
-        all *= (double)(box->max[d] - box->min[d] + 1);
+        all *= (double)box_extent(box, d);
     return all;
 }
 
@@ -357,7 +357,7 @@ static double waited_part(const Model *c, int k)
     if (is_prefetched(c, k))
         return 0;
     for (int d = 0; d < s->rank && all; d++) {
-        run *= (double)(box->max[d] - box->min[d] + 1);
+        run *= (double)box_extent(box, d);
         all = box->min[d] == s->box.min[d] && box->max[d] == s->box.max[d];
     }
     const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE ? run : PAGE,
@@ -419,7 +419,7 @@ static bool is_in_bulk(const Model *c, int k)
 {
     enum { MANY_ROWS = 16 };
     const Box *b = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    return is_inside(c, k) && node_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
+    return is_inside(c, k) && node_at(c, k)->rank > 1 && box_extent(b, 1) >= MANY_ROWS;
 }
 
 /* Rows that are begun, by each node that is computed: those that are parted at the ends of something, or the
@@ -452,7 +452,7 @@ static double pattern_tasks(const Tiles *t, const Pattern *pattern)
         s->func->updates[s->func->update_count - 1].rvar_count)
         extent = (double)update->extents[0];
     else if (pattern->kind == PATTERN_SCAN)
-        extent = (double)(s->box.max[pattern->across] - s->box.min[pattern->across] + 1);
+        extent = (double)box_extent(&s->box, pattern->across);
     return pattern->rows > 0 && extent > (double)pattern->rows ? extent / (double)pattern->rows : 1;
 }
 

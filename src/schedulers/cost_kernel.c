@@ -129,14 +129,13 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->dim   = pattern_of(t, node)->across;
         sh->lanes = in_register;
     }
-    sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
+    sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)box_extent(box, sh->dim) : 1;
     if (sh->dim >= 0 && sh->dim < s->rank) {
         const Box *rows = scans || level <= row_level(t) ? box : &tiles_box(t, row_level(t), k)->middle;
-        sh->whole       = 1.25 * (double)(rows->max[sh->dim] - rows->min[sh->dim] + 1) >
-                    (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+        sh->whole = 1.25 * (double)box_extent(rows, sh->dim) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     }
     if (sh->fast >= 0 && sh->fast < s->rank)
-        sh->row *= (double)(box->max[sh->fast] - box->min[sh->fast] + 1);
+        sh->row *= (double)box_extent(box, sh->fast);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
     sh->in_registers = c->nest ? sums_in_nest(c->nest)
                                : c->where == WHERE_DEFAULT || (tiles_role(t, k) == ROLE_INSIDE &&
@@ -354,7 +353,7 @@ static double conflicts(const Walk *w, int j)
     double           rows = 1;
     for (int d = 1; w->one && d < p->rank; d++)
         rows *= (double)(w->one[w->t->nodes[j]].max[d] - w->one[w->t->nodes[j]].min[d] + 1);
-    const int64_t row = p->rank ? (p->box.max[0] - p->box.min[0] + 1) * p->bytes : 0;
+    const int64_t row = p->rank ? box_extent(&p->box, 0) * p->bytes : 0;
     return tiles_role(w->t, j) == ROLE_OUTSIDE && row && row % PAGE == 0 && rows > WAYS ? CONFLICT : 1;
 }
 

@@ -19,11 +19,6 @@
 
 enum { AT_ENDS = 3, BETWEEN = 4, FEW = 2 * AT_ENDS + BETWEEN };
 
-static int64_t extent_of(const Box *b, int d)
-{
-    return b->max[d] - b->min[d] + 1;
-}
-
 /* ---- Loops ------------------------------------------------------------------------------ */
 
 /* What the compiler does where nothing is said: rows in parallel, vectors along x. */
@@ -43,7 +38,7 @@ static void default_loops(const GraphNode *head, const Machine *m, Group *g)
 /* The extent of a tile of a level along a dimension of the head: the step of the last loop over it that is fixed. */
 static int64_t tile_extent(const Tiles *t, int level, int d)
 {
-    int64_t extent = extent_of(&t->graph->nodes[t->group.head].box, d);
+    int64_t extent = box_extent(&t->graph->nodes[t->group.head].box, d);
     for (int i = 0; i < level; i++)
         if (t->group.loops[i].dim == d && t->group.loops[i].step < extent)
             extent = t->group.loops[i].step;
@@ -52,7 +47,7 @@ static int64_t tile_extent(const Tiles *t, int level, int d)
 
 static int64_t tiles_along(const Tiles *t, int level, int d)
 {
-    const int64_t whole = extent_of(&t->graph->nodes[t->group.head].box, d), tile = tile_extent(t, level, d);
+    const int64_t whole = box_extent(&t->graph->nodes[t->group.head].box, d), tile = tile_extent(t, level, d);
     return (whole + tile - 1) / tile;
 }
 
@@ -207,13 +202,13 @@ static void add_dimension(const Tiles *t, int level, int d, const Box *middle, B
         regions_of(t, &head, boxes);
         for (int k = 0; k < t->node_count; k++)
             for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
-                sum[k][e] += weight * (double)extent_of(&boxes[t->nodes[k]], e);
-                note_most(&t->boxes[level * t->node_count + k], e, extent_of(&boxes[t->nodes[k]], e));
+                sum[k][e] += weight * (double)box_extent(&boxes[t->nodes[k]], e);
+                note_most(&t->boxes[level * t->node_count + k], e, box_extent(&boxes[t->nodes[k]], e));
             }
     }
     for (int k = 0; k < t->node_count; k++)
         for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
-            const double at_middle = (double)extent_of(&middle[k], e);
+            const double at_middle = (double)box_extent(&middle[k], e);
             mean[k][e] *= at_middle > 0 ? sum[k][e] / (double)count / at_middle : 1;
         }
 }
@@ -234,13 +229,13 @@ static void make_level(Tiles *t, int level, Box *boxes)
         middle[k] = t->boxes[level * t->node_count + k].middle = boxes[t->nodes[k]];
         for (int e = 0; e < KN_MAX_RANK; e++) {
             mean[k][e]                                  = 1;
-            t->boxes[level * t->node_count + k].most[e] = extent_of(&middle[k], e);
+            t->boxes[level * t->node_count + k].most[e] = box_extent(&middle[k], e);
         }
     }
     double all = t->tiles[level];
     for (int d = 0; d < head->rank; d++) {
         if (t->quick)
-            all *= (double)extent_of(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
+            all *= (double)box_extent(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
         else
             add_dimension(t, level, d, middle, boxes, mean);
     }
@@ -248,7 +243,7 @@ static void make_level(Tiles *t, int level, Box *boxes)
         LevelBox *b = &t->boxes[level * t->node_count + k];
         b->points = b->rows = box_points(&middle[k], t->graph->nodes[t->nodes[k]].rank) ? all : 0;
         for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
-            const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
+            const double extent = (double)box_extent(&middle[k], e) * mean[k][e];
             b->points *= extent;
             b->rows *= e > 0 ? extent : 1;
         }

@@ -129,7 +129,7 @@ int64_t draft_row_unit(const Draft *d, int s)
 bool draft_streams(const Draft *d, int s, const Machine *m)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    if (node->rank > 1 && (node->box.max[0] - node->box.min[0] + 1) * node->bytes % m->line)
+    if (node->rank > 1 && box_extent(&node->box, 0) * node->bytes % m->line)
         return false;
     const double bytes = (double)box_points(&node->box, node->rank) * (double)node->bytes;
     return node->is_output && !node->out_count && node->def_count == 1 && bytes > machine_streams_from(m);

@@ -8,16 +8,13 @@
  * in strips, overlapped tiles of any number of dimensions, two levels of tiles and plain rows are all the same form
  * with other numbers.
  *
- * Micro choices (micro_kernels.c makes them for all schedulers; all zero is a member with the loops of the default schedule,
- * inside the head's):
- *     nest        a member may have loops of its own, reduction variables among them: a tile of a sum in registers,
- *                 with the loops over its steps outside
- *     at          a member may be computed inside the loops of another member instead of the head's: inside the steps
- *                 of a sum, or beside the vectors of a row
- *     memory      a node may lie in memory in another order of dimensions, so that what is read as a vector is dense
- *     copies      a node or an input may be copied in the order of its use for one reader, as a whole or for each
- *                 piece
- *     prefetched     a large input may be asked for some rows before they are read */
+ * Micro choices (micro_kernels.c makes them for all schedulers; all zero is a member with the loops of the default
+ * schedule, inside the head's): nest        a member may have loops of its own, reduction variables among them: a tile
+ * of a sum in registers, with the loops over its steps outside at          a member may be computed inside the loops of
+ * another member instead of the head's: inside the steps of a sum, or beside the vectors of a row memory      a node
+ * may lie in memory in another order of dimensions, so that what is read as a vector is dense copies      a node or an
+ * input may be copied in the order of its use for one reader, as a whole or for each piece prefetched     a large input
+ * may be asked for some rows before they are read */
 #ifndef KILN_SCHEDULERS_DRAFT_H
 #define KILN_SCHEDULERS_DRAFT_H
 
@@ -90,6 +87,13 @@ typedef struct Group {
     int       prefetch_loop; /* … as much as the iteration of this loop needs that comes so many later: */
     int       ahead;
 } Group;
+
+/* Adds a loop inside those there are. Gives its index. */
+static inline int group_add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
+{
+    gr->loops[gr->loop_count] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
+    return gr->loop_count++;
+}
 
 typedef struct Draft {
     const Graph            *graph;

@@ -30,12 +30,12 @@ typedef struct Maker {
 
 /* The value that the update replaces is no access; in a condition on it only where the place is the free variables'
  * own. */
-static bool is_own_place(const Maker *m, const Expr *call)
+static bool is_replaced_value(const Maker *m, const Expr *call)
 {
     const Update *u    = m->reader.update < 0 ? NULL : &m->reader.func->updates[m->reader.update];
-    bool          same = u && call->u.call.func == m->reader.func;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == u->args[d] && (m->writing || u->is_free[d]);
+    bool          same = call_is_own_place(m->reader.func, u, call);
+    for (uint32_t d = 0; same && !m->writing && d < call->count; d++)
+        same = u->is_free[d];
     return same;
 }
 
@@ -76,7 +76,7 @@ static void record_access(void *user, const Expr *call, const Range *index)
 {
     Maker    *m        = user;
     const int producer = m->graph->of_func[call->u.call.func->id];
-    if (producer < 0 || is_own_place(m, call))
+    if (producer < 0 || is_replaced_value(m, call))
         return;
     bool    found;
     Gather *g = find_edge(m, producer, &found);
@@ -250,7 +250,7 @@ static double update_points(const GraphNode *s, const Update *u, double steps)
     double points = steps;
     for (int d = 0; d < s->rank; d++)
         if (u->is_free[d])
-            points *= (double)(s->box.max[d] - s->box.min[d] + 1);
+            points *= (double)box_extent(&s->box, d);
     return points;
 }
 
@@ -277,7 +277,7 @@ static double begun_part(const Maker *m, const GraphNode *s)
         }
     if (fixed != 1 || u->rvar_count != 1 || u->where || s->defs[1].adds || !reads_itself(m, s, 0))
         return 1;
-    const double all = (double)(s->box.max[dim] - s->box.min[dim] + 1), rest = all - s->defs[1].steps;
+    const double all = (double)box_extent(&s->box, dim), rest = all - s->defs[1].steps;
     return rest > 1 ? rest / all : 1 / all;
 }
 

@@ -111,6 +111,17 @@ void graph_regions(const Graph *g, const bool *given, const bool *member, Box *b
 void graph_regions_among(const Graph *g, const int *nodes, int count, const bool *given, const bool *member,
                          Box *boxes);
 
+/* Points of a box along a dimension; 0 if it is empty there. */
+static inline int64_t box_extent(const Box *box, int dim)
+{
+    return box->max[dim] < box->min[dim] ? 0 : box->max[dim] - box->min[dim] + 1;
+}
+
+static inline int64_t node_extent(const GraphNode *node, int dim)
+{
+    return box_extent(&node->box, dim);
+}
+
 /* Points of a box; 0 if it is empty: of a function without dimensions its first dimension says so. */
 int64_t box_points(const Box *box, int rank);
 

@@ -26,6 +26,15 @@ bool speaks_of_point(Reader *r, const Expr *e);
 /* Does what conditions have shown here depend on where the point is? Then other points may not come here. */
 bool access_is_conditional(Reader *r);
 
+/* Is the call the value that the update replaces: of its own function, at the place that it writes? */
+static inline bool call_is_own_place(const Func *f, const Update *u, const Expr *call)
+{
+    bool same = u && call->u.call.func == f;
+    for (uint32_t d = 0; same && d < call->count; d++)
+        same = call->args[d] == u->args[d];
+    return same;
+}
+
 /* graph_work.c: what stands in the formulas of a pipeline's definitions. */
 typedef struct Formulas {
     uint8_t  *properties;  /* by expression id; see properties() */

@@ -18,7 +18,7 @@ int64_t box_points(const Box *box, int rank)
 {
     int64_t points = 1;
     for (int d = 0; d < rank; d++)
-        points *= box->max[d] - box->min[d] + 1;
+        points *= box_extent(box, d);
     return is_empty(box, rank) ? 0 : points;
 }
 

@@ -130,14 +130,6 @@ typedef struct Walk {
     Work         *work;
 } Walk;
 
-static bool is_own_place(const Walk *w, const Expr *call)
-{
-    bool same = w->update && call->u.call.func == w->func;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == w->update->args[d];
-    return same;
-}
-
 static void note_width(GraphNode *s, kn_type type)
 {
     const int bits = bits_of(type);
@@ -172,7 +164,7 @@ static void walk_call(Walk *w, const Expr *e)
             w->work->gathers = true;
         walk(w, e->args[i]);
     }
-    const bool own = is_own_place(w, e);
+    const bool own = call_is_own_place(w->func, w->update, e);
     if (w->work && !own)
         w->work->loads++;
     if (w->work && own)

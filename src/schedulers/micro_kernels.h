@@ -32,12 +32,6 @@ void operands_of(const Draft *d, int s, int update, Operands *out);
 /* Is it another element for another place of the reader along that dimension? */
 bool operand_moves(const Operand *o, int rank, int dim);
 
-static inline int64_t node_extent(const GraphNode *node, int dim)
-{
-    const int64_t n = (int64_t)node->box.max[dim] - node->box.min[dim] + 1;
-    return n < 0 ? 0 : n;
-}
-
 /* Sums over many steps whose terms are a product of something that varies along one dimension and something that varies
  * along another: tiles in registers. */
 void choose_register_tiles(Draft *d, const Machine *m);

@@ -114,7 +114,7 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     need_of_iteration(&r, false);
     const Box     own  = box_points(&r.boxes[input], d->graph->nodes[input].rank) ? r.boxes[input] : all;
     const int64_t lead = all.max[1] > own.max[1] ? (all.max[1] - own.max[1] + r.step - 1) / r.step : 0;
-    if (lead >= MOST_PREFETCH_AHEAD || own.max[1] - own.min[1] + 1 > r.step + MOST_FETCHED)
+    if (lead >= MOST_PREFETCH_AHEAD || box_extent(&own, 1) > r.step + MOST_FETCHED)
         return;
     gr->prefetched    = 1 + input;
     gr->prefetch_loop = r.loop;

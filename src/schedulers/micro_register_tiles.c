@@ -157,7 +157,7 @@ static Group *isolate(Draft *d, const Product *p)
     return gr;
 }
 
-static void add_loop(Group *gr, GroupLoop l)
+static void add_loop_if_room(Group *gr, GroupLoop l)
 {
     if (gr->loop_count < MOST_GROUP_LOOPS)
         gr->loops[gr->loop_count++] = l;
@@ -173,17 +173,17 @@ static int make_loops(const Draft *d, const Product *p, const Machine *m, Group 
     int              pieces = -1;
     for (int k = node->rank - 1; k >= 0; k--)
         if (k != p->v && k != p->u) {
-            add_loop(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < TASKS_PER_CORE * m->cores });
+            add_loop_if_room(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < TASKS_PER_CORE * m->cores });
             tasks *= (double)node_extent(node, k);
         }
     const bool enough = tasks >= TASKS_PER_CORE * m->cores;
     if (!whole) {
         pieces = gr->loop_count;
-        add_loop(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .parallel = !enough });
+        add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .parallel = !enough });
     }
-    add_loop(gr, (GroupLoop){ .dim = p->u, .step = p->rows, .parallel = !enough && whole });
-    add_loop(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true });
-    add_loop(gr, (GroupLoop){ .dim = p->u, .step = 1, .unroll = true });
+    add_loop_if_room(gr, (GroupLoop){ .dim = p->u, .step = p->rows, .parallel = !enough && whole });
+    add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true });
+    add_loop_if_room(gr, (GroupLoop){ .dim = p->u, .step = 1, .unroll = true });
     return pieces;
 }
 
@@ -251,10 +251,10 @@ static void loops_as_memory(Draft *d, int s)
     const Choice *c  = &d->choices[s];
     Group        *gr = &d->groups[c->group];
     for (int k = d->graph->nodes[s].rank - 1; k >= 0; k--)
-        add_loop(gr, (GroupLoop){ .dim      = c->memory[k],
-                                  .step     = k ? 1 : draft_lanes(d, s),
-                                  .parallel = k && k == d->graph->nodes[s].rank - 1,
-                                  .vector   = !k });
+        add_loop_if_room(gr, (GroupLoop){ .dim      = c->memory[k],
+                                          .step     = k ? 1 : draft_lanes(d, s),
+                                          .parallel = k && k == d->graph->nodes[s].rank - 1,
+                                          .vector   = !k });
 }
 
 static bool has_members(const Draft *d, int group)

@@ -25,7 +25,7 @@ enum { LINES_AHEAD = 8 };              /* that a prefetcher is behind when a row
 /* Cuts the head's box to the middle iteration of a loop. Gives the number of iterations. */
 static double cut(const GroupLoop *l, Box *box)
 {
-    const int64_t all = extent_along(box, l->dim), count = (all + l->step - 1) / l->step;
+    const int64_t all = box_extent(box, l->dim), count = (all + l->step - 1) / l->step;
     if (count < 1)
         return 1;
     box->min[l->dim] += (count - 1) / 2 * l->step;
@@ -145,9 +145,9 @@ static double bytes_held(const Segment *s, const Level *l, int k)
     double           bytes = (double)node->bytes;
     for (int d = 0; d < node->rank; d++) {
         int64_t fold = 1;
-        while (fold < extent_along(now, d))
+        while (fold < box_extent(now, d))
             fold *= 2;
-        const int64_t all = extent_along(store, d);
+        const int64_t all = box_extent(store, d);
         bytes *= (double)(d > 0 && l->store < l->compute && fold < all ? fold : all);
     }
     return bytes;
@@ -228,7 +228,7 @@ static double gathers_of(const Model *c, int k, int update)
 static double point_ns(const Model *c, int k)
 {
     const GraphNode *node  = node_at(c->s, k);
-    const double     row   = node->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    const double     row   = node->rank ? (double)box_extent(run_box(c, k), 0) : 1;
     double           lanes = (double)c->s->m->vector_bits / (node->wide > 8 ? node->wide : 8), ops = 0;
     lanes = node->kind == NODE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
     for (int i = 0; i < node->def_count; i++) {
@@ -247,7 +247,7 @@ static double point_ns(const Model *c, int k)
 static double rows_of(const Model *c, int k)
 {
     const Level *l    = &c->levels[k];
-    const double row  = node_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    const double row  = node_at(c->s, k)->rank ? (double)box_extent(run_box(c, k), 0) : 1;
     const double rows = c->points[k] / (row < 1 ? 1 : row);
     return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1]
                                                              : rows;
@@ -329,7 +329,7 @@ static double rows_outside_ns(const Model *c)
     double         ns = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         const GraphNode *node = node_at(c->s, k);
-        const double     row  = node->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1,
+        const double     row  = node->rank ? (double)box_extent(segment_box(c->s, c->n->inter, k), 0) : 1,
                      bytes    = root_bytes(node);
         const double rate     = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
         const double lines    = fmin((double)(LINES_AHEAD * m->line), row * (double)node->bytes);

@@ -57,11 +57,6 @@ typedef struct Solution {
     Level   *levels; /* by k */
 } Solution;
 
-static inline int64_t extent_along(const Box *b, int d)
-{
-    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
-}
-
 static inline Box *segment_box(const Segment *s, int level, int k)
 {
     return &s->levels[level * (s->count + s->outside_count) + k];

@@ -33,7 +33,7 @@ static const GraphNode *head_of(const Segment *s)
 
 /* ---- A nest -------------------------------------------------------------------------------- */
 
-static void add_loop(Tiling *n, int dim, int64_t step, bool vector)
+static void tiling_add_loop(Tiling *n, int dim, int64_t step, bool vector)
 {
     n->loops[n->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .vector = vector };
 }
@@ -45,7 +45,7 @@ static void make_parallel(const Segment *s, Tiling *n)
     double           tasks = 1;
     for (int i = 0; i < n->inter && tasks < 4 * s->m->cores; i++) {
         n->loops[i].parallel = true;
-        tasks *= ceil((double)extent_along(&head->box, n->loops[i].dim) / (double)n->loops[i].step);
+        tasks *= ceil((double)box_extent(&head->box, n->loops[i].dim) / (double)n->loops[i].step);
     }
 }
 
@@ -55,17 +55,17 @@ void nest_make(const Segment *s, const int64_t *size, const int *intra, const in
     const int        lanes = draft_lanes(s->d, s->nodes[s->count - 1]);
     *out                   = (Tiling){ 0 };
     for (int i = 0; i < head->rank; i++)
-        if (size[inter[i]] < extent_along(&head->box, inter[i]))
-            add_loop(out, inter[i], size[inter[i]], false);
+        if (size[inter[i]] < box_extent(&head->box, inter[i]))
+            tiling_add_loop(out, inter[i], size[inter[i]], false);
     out->inter = out->loop_count;
     for (int i = 0; i < head->rank; i++) {
         const int d = intra[i];
         if (d == 0 && i + 1 < head->rank && size[0] > lanes)
-            add_loop(out, 0, lanes, false);
-        else if (d != 0 && (size[d] > 1 || extent_along(&head->box, d) <= 1))
-            add_loop(out, d, 1, false);
+            tiling_add_loop(out, 0, lanes, false);
+        else if (d != 0 && (size[d] > 1 || box_extent(&head->box, d) <= 1))
+            tiling_add_loop(out, d, 1, false);
     }
-    add_loop(out, 0, lanes, true);
+    tiling_add_loop(out, 0, lanes, true);
     make_parallel(s, out);
 }
 
@@ -74,7 +74,7 @@ void nest_make(const Segment *s, const int64_t *size, const int *intra, const in
 static void add_size(Space *sp, int d, int64_t size)
 {
     int *count = &sp->size_count[d];
-    if (size < 1 || size > extent_along(&head_of(sp->s)->box, d) || *count >= MOST_SIZES)
+    if (size < 1 || size > box_extent(&head_of(sp->s)->box, d) || *count >= MOST_SIZES)
         return;
     for (int i = 0; i < *count; i++)
         if (sp->sizes[d][i] == size)
@@ -86,7 +86,7 @@ static void add_size(Space *sp, int d, int64_t size)
  * powers of two. */
 static void row_sizes(Space *sp)
 {
-    const int64_t rows = extent_along(&head_of(sp->s)->box, 1);
+    const int64_t rows = box_extent(&head_of(sp->s)->box, 1);
     for (int64_t tasks = sp->s->m->cores; tasks <= 16 * sp->s->m->cores; tasks *= 2) {
         const int64_t height = (rows + tasks - 1) / tasks, unit = height >= 64   ? 32
                                                                   : height >= 16 ? 8
@@ -101,7 +101,7 @@ static void row_sizes(Space *sp)
 static void find_sizes(Space *sp)
 {
     const GraphNode *head  = head_of(sp->s);
-    const int64_t    least = head->rank > 1 ? 64 : LEAST_TASK, width = extent_along(&head->box, 0);
+    const int64_t    least = head->rank > 1 ? 64 : LEAST_TASK, width = box_extent(&head->box, 0);
     const int64_t    unit   = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1
                                                ? sp->s->m->line / (head->bytes * sp->lanes)
                                                : 1);
@@ -112,17 +112,17 @@ static void find_sizes(Space *sp)
     if (head->rank > 1)
         row_sizes(sp);
     for (int d = 2; d < head->rank; d++)
-        planes *= extent_along(&head->box, d);
+        planes *= box_extent(&head->box, d);
     for (int d = 2; d < head->rank; d++) {
-        add_size(sp, d, extent_along(&head->box, d));
+        add_size(sp, d, box_extent(&head->box, d));
         add_size(sp, d, 1);
         if (planes > FEW_ITERATIONS)
             add_size(sp, d, 8);
     }
     for (int d = 0; d < head->rank; d++) {
         if (!sp->size_count[d])
-            sp->sizes[d][sp->size_count[d]++] = extent_along(&head->box, d) > 0 ? extent_along(&head->box, d) : 1;
-        if (d < 2 || extent_along(&head->box, d) > FEW_ITERATIONS)
+            sp->sizes[d][sp->size_count[d]++] = box_extent(&head->box, d) > 0 ? box_extent(&head->box, d) : 1;
+        if (d < 2 || box_extent(&head->box, d) > FEW_ITERATIONS)
             sp->big[sp->big_count++] = d;
     }
 }
@@ -232,7 +232,7 @@ static void with_few(const Space *sp, const int *big, int *order)
     for (int i = 0; i < sp->big_count - first_last; i++)
         order[count++] = big[i];
     for (int d = sp->rank - 1; d >= 2; d--)
-        if (extent_along(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
+        if (box_extent(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
             order[count++] = d;
     if (first_last)
         order[count++] = 0;
@@ -242,7 +242,7 @@ static void outermost_few(const Space *sp, const int *big, int *order)
 {
     int count = 0;
     for (int d = sp->rank - 1; d >= 2; d--)
-        if (extent_along(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
+        if (box_extent(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
             order[count++] = d;
     for (int i = 0; i < sp->big_count; i++)
         order[count++] = big[i];

@@ -22,11 +22,6 @@ typedef struct Search {
     int count, windows;
 } Search;
 
-static int64_t extent(const GraphNode *node, int dim)
-{
-    return (int64_t)node->box.max[dim] - node->box.min[dim] + 1;
-}
-
 /* Is one slice of the producer all that one slice of the reader needs of it? */
 static bool is_same(const AccessRange *r, int reader_dim)
 {
@@ -120,7 +115,7 @@ static int best_dim(Search *s, int head, int64_t least)
         return NO_DIM;
     for (int k = 2; k < node->rank; k++) {
         gather(s, head, k);
-        if (s->windows >= LEAST_WINDOWS && extent(node, k) >= least && s->count > most) {
+        if (s->windows >= LEAST_WINDOWS && node_extent(node, k) >= least && s->count > most) {
             most = s->count;
             best = k;
         }

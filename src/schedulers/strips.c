@@ -41,11 +41,6 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
     return d;
 }
 
-static int64_t extent(const Box *b, int d)
-{
-    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
-}
-
 static double node_ops(const GraphNode *node)
 {
     double ops = 0;
@@ -56,16 +51,11 @@ static double node_ops(const GraphNode *node)
 
 /* ---- Heads ------------------------------------------------------------------------------ */
 
-static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
-{
-    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
-}
-
 static int64_t planes(const GraphNode *node)
 {
     int64_t count = 1;
     for (int d = 2; d < node->rank; d++)
-        count *= extent(&node->box, d) ? extent(&node->box, d) : 1;
+        count *= box_extent(&node->box, d) ? box_extent(&node->box, d) : 1;
     return count;
 }
 
@@ -73,7 +63,7 @@ static int64_t planes(const GraphNode *node)
  * that strips of members at half the resolution fit. */
 static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t outer)
 {
-    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = extent(&node->box, 1);
+    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = box_extent(&node->box, 1);
     const int64_t per_row = box_points(&node->box, node->rank) / (outer * (rows > 0 ? rows : 1));
     const int64_t least   = LEAST_TASK / (per_row > 0 ? per_row : 1);
     int64_t       height  = rows / (strips > 0 ? strips : 1);
@@ -94,19 +84,19 @@ static void make_head(Strips *s, int at)
         return;
     gr->stream = draft_streams(&s->d, at, s->m);
     if (node->rank == 1) {
-        const int64_t chunk = extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
+        const int64_t chunk = box_extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
         if (chunk >= LEAST_CHUNK)
-            add_loop(gr, 0, chunk, true, false);
-        add_loop(gr, 0, lanes, false, true);
+            group_add_loop(gr, 0, chunk, true, false);
+        group_add_loop(gr, 0, lanes, false, true);
         return;
     }
     for (int d = node->rank - 1; d >= 2 && !few; d--)
-        add_loop(gr, d, 1, true, false);
-    add_loop(gr, 1, strip_height(s, node, few ? 1 : planes(node)), true, false);
-    add_loop(gr, 1, 1, false, false);
+        group_add_loop(gr, d, 1, true, false);
+    group_add_loop(gr, 1, strip_height(s, node, few ? 1 : planes(node)), true, false);
+    group_add_loop(gr, 1, 1, false, false);
     for (int d = node->rank - 1; d >= 2 && few; d--)
-        add_loop(gr, d, 1, false, false);
-    add_loop(gr, 0, lanes, false, true);
+        group_add_loop(gr, d, 1, false, false);
+    group_add_loop(gr, 0, lanes, false, true);
 }
 
 /* The loop over strips and, inside it, over rows; -1: there are none. */
@@ -127,7 +117,7 @@ static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box
     Box       head  = s->g->nodes[gr->head].box;
     for (int i = 0; i < strip; i++)
         head.max[gr->loops[i].dim] = head.min[gr->loops[i].dim];
-    const int64_t middle = head.min[1] + extent(&head, 1) / 2 / gr->loops[strip].step * gr->loops[strip].step;
+    const int64_t middle = head.min[1] + box_extent(&head, 1) / 2 / gr->loops[strip].step * gr->loops[strip].step;
     head.min[1]          = middle;
     head.max[1]          = middle + rows - 1;
     for (int i = 0; i < s->g->node_count; i++) {
@@ -144,9 +134,9 @@ static double pieces_of(const Strips *s, const Group *gr)
     const GraphNode *head  = &s->g->nodes[gr->head];
     const int        strip = strip_loop(gr);
     const int64_t    step  = gr->loops[strip].step;
-    double           count = (double)((extent(&head->box, 1) + step - 1) / step);
+    double           count = (double)((box_extent(&head->box, 1) + step - 1) / step);
     for (int i = 0; i < strip; i++)
-        count *= (double)extent(&head->box, gr->loops[i].dim);
+        count *= (double)box_extent(&head->box, gr->loops[i].dim);
     return count;
 }
 
@@ -175,7 +165,7 @@ static double rows_held(const Strips *s, int group)
         if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE)
             continue;
         const int64_t points = box_points(&s->row[i], node->rank),
-                      most   = draft_may_chain(&s->d, i) ? CHAIN_ROWS * extent(&s->row[i], 0) : points;
+                      most   = draft_may_chain(&s->d, i) ? CHAIN_ROWS * box_extent(&s->row[i], 0) : points;
         bytes += (double)((points < most ? points : most) * node->bytes);
     }
     return bytes;
@@ -185,7 +175,8 @@ static double rows_held(const Strips *s, int group)
 static bool has_rows(const Strips *s, int at)
 {
     const GraphNode *node = &s->g->nodes[at];
-    return node->rank == 0 || extent(&s->row[at], 0) >= 16 || extent(&s->row[at], 0) == extent(&node->box, 0);
+    return node->rank == 0 || box_extent(&s->row[at], 0) >= 16 ||
+           box_extent(&s->row[at], 0) == box_extent(&node->box, 0);
 }
 
 /* The group that all readers are in, as far as the first can tell; what is inlined stands for its readers. */
@@ -234,7 +225,7 @@ static bool join_higher(Strips *s, int at)
     if (strip < 0 || !draft_may_chain(&s->d, at))
         return false;
     GroupLoop    *loop = &s->d.groups[group].loops[strip];
-    const int64_t had = loop->step, most = extent(&s->g->nodes[s->d.groups[group].head].box, 1) /
+    const int64_t had = loop->step, most = box_extent(&s->g->nodes[s->d.groups[group].head].box, 1) /
                                            (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
     if (most <= had)
         return false;

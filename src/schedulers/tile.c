@@ -104,12 +104,6 @@ typedef struct Places {
     int last;  /* over vectors */
 } Places;
 
-static int add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
-{
-    gr->loops[gr->loop_count] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
-    return gr->loop_count++;
-}
-
 static bool has_all_loops(const Group *gr, int dim)
 {
     for (int i = 0; i < gr->loop_count; i++)
@@ -127,19 +121,19 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
     gr->loop_count         = 0;
     for (int d = node->rank - 1; d >= 0; d--) {
         const int64_t size = d ? shape->size[d] : (shape->size[0] + lanes - 1) / lanes * lanes;
-        if (size < tile_extent(&node->box, d) ||
-            (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&node->box, d)))
-            at.tile = add_loop(gr, d, size, true, false);
+        if (size < box_extent(&node->box, d) ||
+            (d == 1 && shape->band && !gr->loop_count && size == box_extent(&node->box, d)))
+            at.tile = group_add_loop(gr, d, size, true, false);
     }
     if (node->rank > 1 && shape->band > 1 && shape->band < shape->size[1])
-        at.band = add_loop(gr, 1, shape->band, false, false);
+        at.band = group_add_loop(gr, 1, shape->band, false, false);
     if (node->rank > 1 && !has_all_loops(gr, 1))
-        at.plane = add_loop(gr, 1, 1, false, false);
+        at.plane = group_add_loop(gr, 1, 1, false, false);
     at.band = at.band < 0 ? at.plane : at.band;
     for (int d = node->rank - 1; d >= 2; d--)
         if (!has_all_loops(gr, d))
-            at.plane = add_loop(gr, d, 1, false, false);
-    at.last = add_loop(gr, 0, lanes, false, true);
+            at.plane = group_add_loop(gr, d, 1, false, false);
+    at.last = group_add_loop(gr, 0, lanes, false, true);
     return at;
 }
 
@@ -251,7 +245,7 @@ static bool is_all_of_one(TileSpace *t, const TileShape *shape)
     const GraphNode *head  = &t->g->nodes[t->head];
     bool             whole = true;
     for (int d = 0; d < head->rank; d++)
-        whole &= shape->size[d] >= tile_extent(&head->box, d);
+        whole &= shape->size[d] >= box_extent(&head->box, d);
     tile_boxes(t, shape->size);
     for (int i = 0; i + 1 < t->count && !whole; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
@@ -293,10 +287,10 @@ static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *bes
 static int64_t strip_height(const TileSpace *t, const TileShape *shape, int tasks)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
-    const int64_t    rows  = tile_extent(&head->box, 1);
+    const int64_t    rows  = box_extent(&head->box, 1);
     int64_t          outer = 1, row = 1;
     for (int d = 0; d < head->rank; d++) {
-        outer *= d > 1 ? (tile_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
+        outer *= d > 1 ? (box_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
         row *= d != 1 ? shape->size[d] : 1;
     }
     const int64_t strips = ((int64_t)tasks * t->m->cores + outer - 1) / outer, least = LEAST_TASK / (row > 0 ? row : 1);
@@ -315,7 +309,7 @@ static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes
     const GraphNode *head  = &t->g->nodes[t->head];
     TileShape        shape = { .band = band };
     for (int d = 0; d < head->rank; d++)
-        shape.size[d] = d > 1 && !planes_inside ? 1 : tile_extent(&head->box, d);
+        shape.size[d] = d > 1 && !planes_inside ? 1 : box_extent(&head->box, d);
     shape.size[1] = strip_height(t, &shape, tasks);
     shape.band    = band < shape.size[1] ? band : shape.size[1];
     return shape;
@@ -324,11 +318,11 @@ static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes
 /* How many rows of the head there are to one row of its coarsest member, in powers of two. */
 static int64_t rows_of_coarsest(const TileSpace *t)
 {
-    const int64_t rows = tile_extent(&t->g->nodes[t->head].box, 1);
+    const int64_t rows = box_extent(&t->g->nodes[t->head].box, 1);
     int64_t       most = 1;
     for (int i = 0; i + 1 < t->count; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
-        while (node->rank > 1 && most < MOST_BAND && tile_extent(&node->box, 1) * most * 3 / 2 < rows)
+        while (node->rank > 1 && most < MOST_BAND && box_extent(&node->box, 1) * most * 3 / 2 < rows)
             most *= 2;
     }
     return most;
@@ -383,8 +377,8 @@ static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
     for (int dim = 2; dim < head->rank; dim++) {
         TileShape shape = { .band = 0 };
         for (int d = 0; d < head->rank; d++)
-            shape.size[d] = d == dim ? 1 : tile_extent(&head->box, d);
-        if (tile_extent(&head->box, dim) >= least)
+            shape.size[d] = d == dim ? 1 : box_extent(&head->box, d);
+        if (box_extent(&head->box, dim) >= least)
             try_shape(t, gr, &shape, best);
     }
 }
@@ -392,7 +386,7 @@ static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 /* A line of numbers: chunks of it. */
 static void try_chunks(TileSpace *t, Group *gr, Best *best)
 {
-    const int64_t all = tile_extent(&t->g->nodes[t->head].box, 0);
+    const int64_t all = box_extent(&t->g->nodes[t->head].box, 0);
     for (int tasks = 1; tasks <= 4 * TASKS; tasks *= 2) {
         TileShape shape = { .size = { all / ((int64_t)tasks * t->m->cores) } };
         shape.size[0]   = shape.size[0] < LEAST_TASK / 2 ? LEAST_TASK / 2 : shape.size[0];

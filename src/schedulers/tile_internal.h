@@ -13,8 +13,6 @@ typedef struct TileShape {
                      are computed first */
 } TileShape;
 
-/* How many points a dimension has. */
-int64_t tile_extent(const Box *b, int d);
 /* The product of a head's dimensions but for the first two: pictures of several planes. */
 int64_t tile_planes(const GraphNode *head);
 /* The boxes of all nodes of the group for a tile of this size in the middle, in t->boxes. */

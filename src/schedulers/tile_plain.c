@@ -23,7 +23,7 @@ static double tiles_of(const GraphNode *head, const TileShape *shape)
 {
     double tiles = 1;
     for (int d = 0; d < head->rank; d++)
-        tiles *= ceil((double)tile_extent(&head->box, d) / (double)shape->size[d]);
+        tiles *= ceil((double)box_extent(&head->box, d) / (double)shape->size[d]);
     return tiles;
 }
 
@@ -77,7 +77,7 @@ static double difference(const TileSpace *t)
         double sum = 0, squares = 0, count = 0;
         for (int i = 0; i < t->count; i++) {
             const GraphNode *node = &t->g->nodes[t->nodes[i]];
-            const double     e    = d < node->rank ? (double)tile_extent(&node->box, d) : 0;
+            const double     e    = d < node->rank ? (double)box_extent(&node->box, d) : 0;
             sum += e;
             squares += e * e;
             count += d < node->rank;

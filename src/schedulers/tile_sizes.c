@@ -13,16 +13,11 @@
 
 enum { INNERMOST = 256, LEAST_WIDTH = 64, MOST_WIDTH = 1024, MOST_ROUNDS = 24 };
 
-int64_t tile_extent(const Box *b, int d)
-{
-    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
-}
-
 int64_t tile_planes(const GraphNode *head)
 {
     int64_t planes = 1;
     for (int d = 2; d < head->rank; d++)
-        planes *= tile_extent(&head->box, d) > 0 ? tile_extent(&head->box, d) : 1;
+        planes *= box_extent(&head->box, d) > 0 ? box_extent(&head->box, d) : 1;
     return planes;
 }
 
@@ -33,7 +28,7 @@ void tile_boxes(TileSpace *t, const int64_t *size)
     const GraphNode *node = &t->g->nodes[t->head];
     Box              box  = node->box;
     for (int d = 0; d < node->rank; d++) {
-        box.min[d] += tile_extent(&node->box, d) / 2 / size[d] * size[d];
+        box.min[d] += box_extent(&node->box, d) / 2 / size[d] * size[d];
         box.max[d] = box.min[d] + size[d] - 1 < node->box.max[d] ? box.min[d] + size[d] - 1 : node->box.max[d];
     }
     for (int i = 0; i < t->among_count; i++) {
@@ -90,7 +85,7 @@ static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
         most     = fmax(most, gamma[d]);
     }
     for (int d = 0; d < head->rank; d++) {
-        const int64_t all = tile_extent(&head->box, d);
+        const int64_t all = box_extent(&head->box, d);
         size[d]           = d == 0 && all > INNERMOST ? INNERMOST : all;
         tau /= d >= 1 && d <= last ? gamma[d] / most : (double)size[d];
     }
@@ -141,7 +136,7 @@ TileShape tile_for_cache(TileSpace *t, double cache)
 static int64_t most_rows(TileSpace *t, double cache, int64_t *size)
 {
     int64_t       fits = 0, step = 1;
-    const int64_t all = tile_extent(&t->g->nodes[t->head].box, 1);
+    const int64_t all = box_extent(&t->g->nodes[t->head].box, 1);
     while (step < all)
         step *= 2;
     for (; step > 0; step /= 2) {
@@ -160,8 +155,8 @@ bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape)
     double           best = INFINITY;
     TileShape        now  = { .band = 0 };
     for (int d = 0; d < head->rank; d++)
-        now.size[d] = d > 1 ? 1 : tile_extent(&head->box, d);
-    for (int64_t width = tile_extent(&head->box, 0); width >= LEAST_WIDTH;
+        now.size[d] = d > 1 ? 1 : box_extent(&head->box, d);
+    for (int64_t width = box_extent(&head->box, 0); width >= LEAST_WIDTH;
          width         = width > MOST_WIDTH ? MOST_WIDTH : width / 2) {
         now.size[0] = width;
         if (!most_rows(t, cache, now.size))

@@ -47,11 +47,6 @@ typedef struct Varied {
     NodeCost      *costs;
 } Varied;
 
-static int64_t extent(const Box *b, int d)
-{
-    return b->max[d] - b->min[d] + 1;
-}
-
 /* ---- Inlining --------------------------------------------------------------------------- */
 
 static double times_asked(const Varied *v, int s)
@@ -107,11 +102,6 @@ static void choose_inlined(Varied *v)
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
-{
-    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
-}
-
 /* Planes in parallel, pieces, rows, few planes, vectors along x. */
 static void make_loops(Varied *v, int s)
 {
@@ -124,18 +114,18 @@ static void make_loops(Varied *v, int s)
         return;
     gr->stream = draft_streams(&v->d, s, v->m);
     for (int d = node->rank - 1; d >= 2; d--)
-        if (extent(&node->box, d) > FEW)
-            add_loop(gr, d, 1, true, false);
+        if (box_extent(&node->box, d) > FEW)
+            group_add_loop(gr, d, 1, true, false);
     if (node->rank > 1)
-        add_loop(gr, 1, var->rows, true, false);
+        group_add_loop(gr, 1, var->rows, true, false);
     if (var->columns || node->rank == 1)
-        add_loop(gr, 0, node->rank == 1 ? 64 * lanes : var->columns, node->rank == 1, false);
+        group_add_loop(gr, 0, node->rank == 1 ? 64 * lanes : var->columns, node->rank == 1, false);
     if (node->rank > 1)
-        add_loop(gr, 1, 1, false, false);
+        group_add_loop(gr, 1, 1, false, false);
     for (int d = node->rank - 1; d >= 2; d--)
-        if (extent(&node->box, d) <= FEW)
-            add_loop(gr, d, 1, false, false);
-    add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
+        if (box_extent(&node->box, d) <= FEW)
+            group_add_loop(gr, d, 1, false, false);
+    group_add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
 }
 
 /* The loop that comes before the rows, and -1 where there are no rows. */
