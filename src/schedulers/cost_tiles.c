@@ -1,18 +1,17 @@
 /* The boxes of a group at every level of its loops.
  *
  * Takes   a group of a draft: a head with loops, members, and what they read.
- * Gives   per level and node the box that a tile in the middle needs, and the number of points and of rows of the
- *         boxes of all tiles together.
- * How     A tile of level i is a product of ranges, one per dimension of the head, and a dimension of a member mostly
- *         depends on one of them. So the sum over all tiles of the product of extents is computed as the product over
- *         the head's dimensions of the mean extent along it, times the tiles:
+ * Gives   per level and node the box that the middle tile needs, and the points and rows of the boxes of all tiles.
+ * How     A tile of level i is a product of ranges, one per dimension of the head. A dimension of a member mostly
+ * depends on one of them. So the sum over all tiles of the product of extents is the number of tiles times a product of
+ *         mean extents:
  *
  *             sum of points = tiles * product over e of (mean over the tiles along each dimension d of extent e,
- *             relative to the middle's)
+ *             relative to the middle tile's)
  *
- *         Exact where the dimensions are separable. Tiles along a dimension are looked at one by one if they are few;
- *         else those at both ends, where clamps and tails are, and a sample of the others, in which a pyramid's halves
- *         are even and odd. */
+ *         It is exact where the dimensions are separable. A few tiles along a dimension are looked at one by one. Of
+ *         many, those at both ends are, where clamps and tails act, and a sample of the others; in a pyramid it needs
+ *         both even and odd tiles. */
 #include "schedulers/cost_tiles.h"
 
 #include <stdlib.h>
@@ -21,7 +20,7 @@ enum { AT_ENDS = 3, BETWEEN = 4, FEW = 2 * AT_ENDS + BETWEEN };
 
 /* ---- Loops ------------------------------------------------------------------------------ */
 
-/* What the compiler does where nothing is said: rows in parallel, vectors along x. */
+/* The loops of the default schedule: rows in parallel, vectors along x. */
 static void default_loops(const GraphNode *head, const Machine *m, Group *g)
 {
     for (int d = head->rank - 1; d > 0; d--)
@@ -35,7 +34,7 @@ static void default_loops(const GraphNode *head, const Machine *m, Group *g)
     }
 }
 
-/* The extent of a tile of a level along a dimension of the head: the step of the last loop over it that is fixed. */
+/* The extent of a tile of a level along a dimension of the head: the step of the innermost fixed loop over it. */
 static int64_t tile_extent(const Tiles *t, int level, int d)
 {
     int64_t extent = box_extent(&t->graph->nodes[t->group.head].box, d);
@@ -51,8 +50,8 @@ static int64_t tiles_along(const Tiles *t, int level, int d)
     return (whole + tile - 1) / tile;
 }
 
-/* Tile number `at` along d: it ends where the whole does. (Loops of several steps whose inner step is no part of the
- * outer one have a few more tiles than this says.) */
+/* Sets tile number `at` along d; it ends where the whole ends. (Where an inner step does not divide the outer one there
+ * are a few more tiles than this says.) */
 static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
 {
     const Box    *whole = &t->graph->nodes[t->group.head].box;
@@ -63,7 +62,7 @@ static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
 
 /* ---- Nodes ----------------------------------------------------------------------------- */
 
-/* Is a node that the group reads of it? What is inlined is of every group that reads it. */
+/* Is a node that the group reads part of it? An inlined node is part of every group that reads it. */
 static bool joins(const Tiles *t, int node)
 {
     const Choice *c = &t->draft->choices[node];
@@ -77,7 +76,7 @@ static int compare_numbers(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* From the head to what it reads, and so on through the group. */
+/* Walks from the head to its producers, through the group. */
 static void find_nodes(Tiles *t)
 {
     const Graph *g          = t->graph;
@@ -155,7 +154,7 @@ int tiles_store_level(const Tiles *t, int k)
 
 /* ---- Sums over tiles -------------------------------------------------------------------- */
 
-/* The i-th of the tiles to be looked at, of `count`; each stands for *weight of them. */
+/* The i-th of the sampled tiles, of `count`; it stands for *weight of them. */
 static int64_t sample(int64_t count, int i, double *weight)
 {
     *weight = 1;
@@ -188,7 +187,7 @@ static void note_most(LevelBox *b, int e, int64_t extent)
     b->most[e] = extent > b->most[e] ? extent : b->most[e];
 }
 
-/* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
+/* mean[k][e] *= the mean extent over the tiles along d, relative to the middle tile's */
 static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
     const int64_t count       = tiles_along(t, level, d);

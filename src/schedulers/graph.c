@@ -217,7 +217,7 @@ static void repeat_shifts(Maker *m, const GraphNode *s, int update, const Update
 }
 
 /* C code reads what it has asked for, whatever part of its result is looked at. */
-static void visit_stage(Maker *m, const GraphNode *s)
+static void visit_node(Maker *m, const GraphNode *s)
 {
     begin_reader(m, s->func, -1, &s->box);
     for (int i = 0; i < s->func->stage_arg_count; i++) {
@@ -431,7 +431,7 @@ static bool make(Maker *m, const Binding *binding)
         if (s->func->kind == FUNC_DEFINED)
             visit_defined(m, s);
         else if (s->func->kind == FUNC_STAGE)
-            visit_stage(m, s);
+            visit_node(m, s);
     }
     keep_edges(m);
     return true;

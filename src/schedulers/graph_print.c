@@ -78,7 +78,7 @@ static void print_work(Text *out, const Work *w, int update)
                 w->gathers ? ", gathers" : "");
 }
 
-static void print_stage(Text *out, const GraphNode *s)
+static void print_node(Text *out, const GraphNode *s)
 {
     text_printf(out, "%s(", s->func->name);
     for (int d = 0; d < s->rank; d++)
@@ -99,7 +99,7 @@ void graph_print(Text *out, const Graph *g)
 {
     for (int i = 0; i < g->node_count; i++) {
         const GraphNode *s = &g->nodes[i];
-        print_stage(out, s);
+        print_node(out, s);
         for (int k = 0; k < s->in_count; k++)
             print_edge(out, g, s->in[k]);
         for (int k = 0; k < s->self_count; k++)

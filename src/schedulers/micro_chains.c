@@ -1,19 +1,19 @@
-/* Chains of stencils: a few rows at a time, each node inside the loop of the next.
+/* Chains of stencils: a few rows at a time, each node inside the loop of its reader.
  *
  *     out.split(y, yo, yi, 4)…
  *     c.store_at(out, xo).compute_at(out, yo).split(y, yo, yi, 4)
  *     b.store_at(out, xo).compute_at(c, yo).split(y, yo, yi, 4)
  *     a.store_at(out, xo).compute_at(b, yo).split(y, yo, yi, 4)
  *
- * One row of out needs many rows of a: as many as all windows on the way have together. Computed inside the loop over
- * rows of out, a would keep that many, though b asks for a few at a time only. Inside the loop of b it keeps those few.
- * Some rows at a time, because finding out what is missing takes time too. */
+ * Why     One row of out needs as many rows of a as all windows in between add up to. Computed inside the row loop of
+ * out, a would store them all. Inside the loop of b it stores the few that b reads at a time. Several rows at a time,
+ *         because updating the bounds of a sliding window has a cost too. */
 #include "schedulers/micro_kernels.h"
 
 enum { ROWS = 4, LEAST_CHAIN = 4 };
 
-/* The one node, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there
- * is one already; -1: there are several, or others. */
+/* The one node, not inlined, whose pure definition reads s, directly or through inlined nodes; `found` if one is known
+ * already. -1: there are several, or it is no pure definition. */
 static int sole_reader(const Draft *d, int s, int found)
 {
     const FuncFacts *facts = &d->facts[s];
@@ -37,7 +37,7 @@ int draft_chain_reader(const Draft *d, int s)
     return reader < 0 ? -1 : reader;
 }
 
-/* Are rows read at the stride of the reader's own? */
+/* Are its rows read with stride 1? */
 static bool keeps_pace(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -59,7 +59,7 @@ bool draft_may_chain(const Draft *d, int s)
            keeps_pace(d, s);
 }
 
-/* The loop over single rows, in which all windows slide, of [..., y, x in vectors]; -1: the loops are others. */
+/* The loop over single rows of [..., y, x in vectors], in which all windows slide; -1: the loops are others. */
 static int row_loop(const Group *gr)
 {
     const int        row  = gr->loop_count - 2;
@@ -88,7 +88,7 @@ static const MemberNest *rows_nest(const Draft *d, int s)
     return n;
 }
 
-/* Is every member of the group a link of one chain? How many there are; 0: no. */
+/* The number of members if all are in one chain, else 0. */
 static int count_links(const Draft *d, int group, int row)
 {
     int links = 0, next = d->groups[group].head;

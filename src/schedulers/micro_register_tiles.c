@@ -1,20 +1,19 @@
-/* Sums of products: tiles in registers.
+/* Register tiles of sums of products.
  *
- * Takes   reductions over many steps whose terms have an operand that moves along a dimension v and another that does
- *         not: products of matrices, layers of networks.
+ * Takes   reductions over many steps whose terms have an operand that varies along a dimension v and one that does not:
+ *         matrix products, layers of networks.
  * Gives   each as a group of its own, with the one node that reads it at its own points (or none: then it is the head
- *         itself). L places along v, in vectors, times U along another dimension u are summed in registers, the steps
- *         outside them: a step loads L/W vectors and U numbers for U*L/W multiplications. Around the tile the loop over
- *         u is innermost, so that what moves along v stays in the cache.
- * Memory  what moves along v lies in the order of its use: v first, then the steps from the inside. Own nodes are
- *         stored so; inputs are copied, for each piece of v if these are the tasks, else at once. What is copied is
- *         used at least once for each place along u.
- * From    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 2008, for the order of
- *         the loops. */
+ *         itself). L points along v, in vectors, times U points along another dimension u are summed in registers, with
+ *         the steps outside. A step loads L/W vectors and U scalars for U*L/W multiplications. Around the register tile
+ *         the loop over u is innermost, so that the operand that varies along v stays in the cache.
+ * Memory  The operand that varies along v is stored in its order of use: v first, then the steps, innermost first. Own
+ *         nodes are stored so. Inputs are copied: per tile of v if these are the tasks, else at once. Each copied
+ * element is used at least once for each point along u. From    Goto and van de Geijn, "Anatomy of High-Performance
+ * Matrix Multiplication", ACM TOMS 2008, for the order of the loops. */
 #include "schedulers/micro_kernels.h"
 
 enum { LEAST_STEPS = 8, MOST_VECTORS = 4, LEAST_ROWS = 4, MOST_TILE_ROWS = 6, TASKS_PER_CORE = 3 };
-static const double least_work = 1 << 16; /* steps at all points: below that nothing is worth a copy */
+static const double least_work = 1 << 16; /* steps over all points: less is not worth a copy */
 
 typedef struct Product {
     int      sum, reader; /* reader -1: the sum is the head */
@@ -26,7 +25,7 @@ typedef struct Product {
 
 /* ---- Which dimensions ------------------------------------------------------------------- */
 
-/* The dimension of the operand that moves with v as fast as v, alone; -1: none. */
+/* The dimension of the operand that moves with v alone, at stride 1; -1: none. */
 static int dim_along(const Draft *d, const Operand *o, int v)
 {
     int found = -1;
@@ -40,7 +39,7 @@ static int dim_along(const Draft *d, const Operand *o, int v)
     return found;
 }
 
-/* How bad it is to have vectors along v: 0 where what moves along it lies together; INFINITY: it cannot be. */
+/* The cost of vectors along v: 0 where the operand is dense along it; INFINITY: impossible. */
 static double badness_along(const Draft *d, const Product *p, int v)
 {
     bool   still = false, moves = false;
@@ -58,7 +57,7 @@ static double badness_along(const Draft *d, const Product *p, int v)
     return still && moves ? bad : INFINITY;
 }
 
-/* Is what moves along v the same for all places along u, and something else not? */
+/* Is what varies along v invariant along u, while another operand varies there? */
 static bool is_reused_along(const Draft *d, const Product *p, int u)
 {
     bool moves = false;
@@ -92,7 +91,7 @@ static bool choose_dims(const Draft *d, Product *p, int64_t lanes)
 
 /* ---- How large -------------------------------------------------------------------------- */
 
-/* As many rows as waste the least where they do not divide the extent; more are better. */
+/* The number of rows that wastes the least where it does not divide the extent; more rows are better. */
 static int64_t choose_rows(int64_t extent, int64_t most)
 {
     int64_t best      = 1;
@@ -108,7 +107,7 @@ static int64_t choose_rows(int64_t extent, int64_t most)
     return best;
 }
 
-/* Three quarters of the registers are sums. */
+/* Three quarters of the registers hold sums. */
 static void choose_tile(const Draft *d, Product *p, const Machine *m, int64_t lanes)
 {
     const GraphNode *node      = &d->graph->nodes[p->sum];
@@ -142,7 +141,7 @@ static bool find_product(const Draft *d, const Machine *m, int s, Product *p)
 
 /* ---- The group -------------------------------------------------------------------------- */
 
-/* The head becomes a group of its own, without what it had. */
+/* Makes the head a group of its own, without members. */
 static Group *isolate(Draft *d, const Product *p)
 {
     const int head = p->reader >= 0 ? p->reader : p->sum;
@@ -163,8 +162,8 @@ static void add_loop_if_room(Group *gr, GroupLoop l)
         gr->loops[gr->loop_count++] = l;
 }
 
-/* All other dimensions, then pieces of v, then pieces of u, then the tile. The tasks are the outer dimensions, or else
- * the pieces of v. The place of the pieces of v, -1: there is one piece. */
+/* All other dimensions, then tiles of v, then tiles of u, then the register tile. The tasks are the outer dimensions,
+ * or else the tiles of v. Gives the index of the loop over tiles of v; -1: there is one tile. */
 static int make_loops(const Draft *d, const Product *p, const Machine *m, Group *gr)
 {
     const GraphNode *node   = &d->graph->nodes[p->sum];
@@ -187,7 +186,7 @@ static int make_loops(const Draft *d, const Product *p, const Machine *m, Group 
     return pieces;
 }
 
-/* The same tile of the sum: its rows, its vectors, the steps, the copies of rows. */
+/* The register tile of the sum: rows, vectors, steps, unrolled rows. */
 static const MemberNest *tile_nest(const Draft *d, const Product *p)
 {
     const GraphNode *node = &d->graph->nodes[p->sum];
@@ -203,7 +202,7 @@ static const MemberNest *tile_nest(const Draft *d, const Product *p)
 
 /* ---- Memory ----------------------------------------------------------------------------- */
 
-/* First `first`, then the others as they are. */
+/* `first`, then the others in their order. */
 static int *order_from(const Draft *d, int rank, int first)
 {
     int *order = ARENA_ARRAY(d->graph->arena, int, (size_t)rank), at = 0;
@@ -214,8 +213,7 @@ static int *order_from(const Draft *d, int rank, int first)
     return order;
 }
 
-/* The order of use: first the dimension along v, then those that the steps move, the innermost first, then the
- * others. */
+/* The order of use: the dimension along v, then those that depend on steps, the innermost first, then the others. */
 static int *order_of_use(const Draft *d, const Product *p, const Operand *o, int first)
 {
     const GraphNode *node  = &d->graph->nodes[o->node];
@@ -245,7 +243,7 @@ static void add_copy(Draft *d, StagedCopy copy)
     d->copies             = more;
 }
 
-/* A node of which nothing was said yet: its loops as it lies in memory. */
+/* Loops in memory order, for a node that has none yet. */
 static void loops_as_memory(Draft *d, int s)
 {
     const Choice *c  = &d->choices[s];
@@ -265,7 +263,7 @@ static bool has_members(const Draft *d, int group)
     return false;
 }
 
-/* `pieces`: the loop over pieces of v. */
+/* `pieces`: the loop over tiles of v. */
 static void order_operand(Draft *d, const Product *p, const Operand *o, int pieces)
 {
     const GraphNode *node  = &d->graph->nodes[o->node];

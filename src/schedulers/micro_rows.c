@@ -1,19 +1,18 @@
-/* Rows at a time, and sums beside vectors.
+/* Unrolled rows, sums next to vectors, and aligned bounds.
  *
- * Rows    A head whose members are cheap and read up and down only, each place along x for itself: nothing is stored.
- *         Several rows are computed at once, as copies of one vector's code, in which what rows share is computed once,
- *         in registers. Where two such bundles of rows meet, what they share is computed twice.
- * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads
- *         it, instead of for a whole row. Four vectors at a time where each of many steps has something that is the
- *         same for all places along x: it is worked out once for them.
- * Even    What reads others at half its own stride begins at even places, so that a vector of it is whole vectors of
- *         them. Of whole rows only: where a piece of one begins, nobody knows when the code is made. */
+ * Rows    A head with cheap members that are read up and down only, at their reader's own x: nothing is stored. Several
+ *         rows are computed at a time, unrolled inside the vector loop, and share what they have in common in
+ * registers. At the border of two such blocks the halo is computed twice. Sums    A reduction is summed vector by
+ * vector, in registers. A member's sum is computed next to the vector that reads it, not for a whole row. Long sums
+ * whose steps have x-invariant work take four vectors at a time and share it. Aligned A node that is upsampled by two
+ * begins at even places, so that a vector of it is made of whole vectors of what it reads. Only for whole rows: where a
+ * tile begins is not known at compile time. */
 #include "schedulers/micro_kernels.h"
 
 enum {
     MOST_SPAN          = 4,
     MOST_OPS           = 40,
-    MOST_DEPTH_OF_ROWS = 5 /* nodes in a chain: more are never cheap */,
+    MOST_DEPTH_OF_ROWS = 5 /* nodes in a chain: longer ones are never cheap */,
     SHORT_WINDOW       = 16,
     MOST_PACE          = 4,
     TOGETHER           = 4 /* vectors of a sum */
@@ -27,9 +26,9 @@ static int rows_at_once(const Machine *m)
 /* ---- Rows ------------------------------------------------------------------------------- */
 
 typedef struct Stencil {
-    int64_t span;     /* rows that are read above and below, less one */
+    int64_t span;     /* rows of the stencil, less one */
     double  ops;      /* at a point, with all that is inlined */
-    bool    straight; /* members are read at the reader's own place along x, and all else but y */
+    bool    straight; /* members are read at the reader's own point, but for y */
 } Stencil;
 
 static bool is_shift(const AccessRange *r, int dim)
@@ -37,7 +36,7 @@ static bool is_shift(const AccessRange *r, int dim)
     return r->var == dim && r->num == 1 && r->den == 1;
 }
 
-/* Is a member read where its reader is, but for y? */
+/* Is a member read at its reader's own point, but for y? */
 static bool is_straight(const Draft *d, const Edge *e)
 {
     for (int k = 0; k < d->graph->nodes[e->producer].rank; k++)
@@ -69,7 +68,7 @@ static Stencil stencil_of(const Draft *d, int s, int depth)
     return whole;
 }
 
-/* The last loop over rows of [..., y, ..., x in vectors]; -1: the loops are others. */
+/* The innermost loop over rows of [..., y, ..., x in vectors]; -1: the loops are others. */
 static int row_loop(const Group *gr)
 {
     int row = -1;
@@ -82,7 +81,7 @@ static int row_loop(const Group *gr)
                : -1;
 }
 
-/* Rows that are tasks of their own stay so, a few together. */
+/* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
 static void bundle_rows(Draft *d, int group, const Machine *m)
 {
     Group           *gr   = &d->groups[group];
@@ -102,7 +101,7 @@ static void bundle_rows(Draft *d, int group, const Machine *m)
 
 /* ---- Sums beside vectors ---------------------------------------------------------------- */
 
-/* Rows in vectors; inside them the steps, written out if they are few. The vector loop's place is rank - 1. */
+/* Rows in vectors; inside them the steps, unrolled if they are few. The vector loop has index rank - 1. */
 const MemberNest *row_nest(const Draft *d, int s, int64_t lanes)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -133,7 +132,7 @@ int final_reader(const Draft *d, int s, bool *own)
     return last;
 }
 
-/* Has each step work that is the same for all places along x: an operand that stands still there? */
+/* Does each step have x-invariant work: an operand that does not vary along x? */
 static bool has_still_operand(const Draft *d, int s, int update)
 {
     Operands reads;
@@ -144,7 +143,7 @@ static bool has_still_operand(const Draft *d, int s, int update)
     return false;
 }
 
-/* The lanes of a sum: several vectors at a time where its steps are many, not written out, and have work in common. */
+/* The lanes of a sum: several vectors at a time where its steps are many, not unrolled, and share work. */
 static int64_t sum_lanes(const Draft *d, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
@@ -156,7 +155,7 @@ static int64_t sum_lanes(const Draft *d, int s)
                : lanes;
 }
 
-/* Vectors and pieces of a head are at least as wide as the vectors of a sum beside them. */
+/* Makes vectors and tiles of a head at least as wide as the vectors of a sum next to them. */
 static void widen_head(Draft *d, int group, int64_t lanes)
 {
     Group *gr = &d->groups[group];
@@ -199,7 +198,7 @@ static void sum_beside(Draft *d, int s)
 
 /* ---- Even places ------------------------------------------------------------------------ */
 
-/* Are the rows of a group cut? */
+/* Do tiles split the rows of a group? */
 static bool cuts_rows(const Group *gr)
 {
     for (int i = 0; i < gr->loop_count; i++)

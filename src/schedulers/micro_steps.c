@@ -1,29 +1,28 @@
-/* Sums over displacements: what belongs to one step is computed inside it.
+/* Sums over displacements: nodes that belong to one step are computed inside it.
  *
- * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …): for all steps at
- *         once w would be a stack of pictures.
- * Gives   the loops over steps outside those over points, for a piece of the head; inside a step, the nodes that
- *         nothing else reads (`stepped`): where a window of one is read, its whole piece in the cache, each point once;
- *         a row, in registers, of one that is read at the reader's own points; and a sum that is read at its reader's
- *         own points beside that reader's vector.
- * Pieces  are wide and high enough that windows overlap little, if there are any; else they are one vector. */
+ * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …). For all steps at once
+ * w would be a stack of images. Gives   for a tile of the head, the loops over steps outside those over points. Inside
+ * a step are the nodes that nothing else reads (`stepped`). One that is read through a window is stored for the tile,
+ * each point once; one that is read at its reader's own points as a row, in registers. A sum that is read at its
+ * reader's own points is computed next to that reader's vector. Tiles   are wide and high enough that the halos of
+ * windows are small, if there are any; else they are one vector. */
 #include "schedulers/micro_kernels.h"
 
-enum { WIDE = 8 /* vectors of a row */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
+enum { WIDE = 8 /* vectors in a row of a tile */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
 
 typedef struct Steps {
     Draft    *d;
     int       sum, head, update;
-    uint32_t *dims;     /* by node: its dimensions that the steps move; 0: it is not stepped */
+    uint32_t *dims;     /* by node: its dimensions that depend on the steps; 0: it is not stepped */
     bool     *windowed; /* by node: several of its points are read for one of a reader */
     bool     *stored;   /* by node: it is stepped, and not inlined */
     bool      any_window, no_windows;
-    int64_t   lanes; /* of the piece */
+    int64_t   lanes; /* of the tile */
 } Steps;
 
 /* ---- Which nodes ----------------------------------------------------------------------- */
 
-/* Is the edge's reader at one of the steps: the sum itself, or a stepped node? */
+/* Is the reader inside the steps: the sum itself, or a stepped node? */
 static bool is_reader(const Steps *p, int consumer, int update)
 {
     return consumer == p->sum ? update == p->update : consumer >= 0 && p->dims[consumer];
@@ -51,7 +50,7 @@ static void meet_edge(Steps *p, const Edge *e)
     p->windowed[e->producer] |= e->consumer != p->sum && !p->stored[e->consumer] && p->windowed[e->consumer];
 }
 
-/* Operations at a point, with what is inlined and with sums that could be beside it in registers. */
+/* Operations at a point, with inlined nodes and with sums that can be next to it in registers. */
 static double inlined_ops(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -66,14 +65,14 @@ static double inlined_ops(const Draft *d, int s)
     return ops;
 }
 
-/* What is inlined but read in windows would be computed again and again. */
+/* Is it inlined but read through a window? Then it would be recomputed for each tap. */
 static bool is_best_stored(const Steps *p, int s)
 {
     return p->dims[s] &&
            (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= TRIVIAL_OPS));
 }
 
-/* Are others computed inside its loops, which would have no place inside a step? */
+/* Are others computed inside its loops? They would have no place inside a step. */
 static bool leads_others(const Draft *d, int s)
 {
     bool any = false;
@@ -82,8 +81,8 @@ static bool leads_others(const Draft *d, int s)
     return any;
 }
 
-/* A node that is read at single steps, by the sum and other stepped nodes only. */
-static void meet_stage(Steps *p, int s)
+/* Is it read at single steps, by the sum and other stepped nodes only? Then it is stepped. */
+static void meet_node(Steps *p, int s)
 {
     const Draft     *d    = p->d;
     const GraphNode *node = &d->graph->nodes[s];
@@ -98,12 +97,12 @@ static void meet_stage(Steps *p, int s)
     for (int i = 0; i < node->out_count; i++)
         meet_edge(p, node->out[i]);
     if ((p->no_windows && p->windowed[s]) ||
-        p->dims[s] == (1u << node->rank) - 1) /* a table of the steps alone is for all points */
+        p->dims[s] == (1u << node->rank) - 1) /* a table over the steps alone serves all points */
         p->dims[s] = 0;
     p->stored[s] = is_best_stored(p, s);
 }
 
-/* Are pieces large enough for the windows: is no stepped node computed much more often than once? */
+/* Are tiles large enough for the windows: is no stepped node recomputed much? */
 static bool windows_fit(const Steps *p, Arena *scratch)
 {
     const Graph     *g     = p->d->graph;
@@ -144,8 +143,8 @@ static void choose_stored(Steps *p)
 
 /* ---- Loops ------------------------------------------------------------------------------ */
 
-/* [steps], rows, other dimensions, vectors along the first; *row is the loop over rows, or else the last one around a
- * row. */
+/* [steps], rows, other dimensions, vectors along the first. *row: the loop over rows, or else the innermost one around
+ * a row. */
 static const MemberNest *sum_nest(const Steps *p, int *row)
 {
     const GraphNode *node  = &p->d->graph->nodes[p->sum];
@@ -162,7 +161,7 @@ static const MemberNest *sum_nest(const Steps *p, int *row)
     return n;
 }
 
-/* Pieces of HIGH rows and the lanes of the piece, one inside the other; then rows and all else. */
+/* Splits the head into tiles of HIGH rows and p->lanes columns; inside them rows and all other loops. */
 static void cut_pieces(const Steps *p)
 {
     const GraphNode *node = &p->d->graph->nodes[p->head];
@@ -181,7 +180,8 @@ static void cut_pieces(const Steps *p)
     }
 }
 
-/* The vector loop goes around those over planes: what is computed for a vector serves all of them. Its place. */
+/* Moves the vector loop outside the loops over planes: what is computed for a vector serves all of them. Gives its
+ * index. */
 static int planes_inside(const Steps *p)
 {
     Group *gr = &p->d->groups[p->d->choices[p->head].group];
@@ -265,7 +265,7 @@ static bool find_steps(Steps *p, int s)
     return true;
 }
 
-/* Finds the stepped nodes, and the width of a piece. */
+/* Finds the stepped nodes, and the width of a tile. */
 static bool meet_nodes(Steps *p)
 {
     const Draft *d     = p->d;
@@ -277,7 +277,7 @@ static bool meet_nodes(Steps *p)
         p->windowed[s] = p->stored[s] = false;
     }
     for (int s = p->sum; s-- > 0;)
-        meet_stage(p, s);
+        meet_node(p, s);
     for (int s = 0; s < p->sum; s++) {
         any |= p->stored[s];
         p->any_window |= p->stored[s] && p->windowed[s];

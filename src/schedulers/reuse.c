@@ -59,7 +59,7 @@ typedef struct Reuse {
 
 /* ---- Segments ------------------------------------------------------------------------------ */
 
-static bool is_stage(const Reuse *r, int s)
+static bool is_node(const Reuse *r, int s)
 {
     return r->g->nodes[s].kind != NODE_INPUT && (r->plain[s] != WHERE_INLINE || r->light[s]);
 }
@@ -172,7 +172,7 @@ static void assign(Reuse *r, int s)
 static void assign_all(Reuse *r, const int *nodes, int count)
 {
     for (int i = count - 1; i >= 0; i--)
-        if (is_stage(r, nodes[i]))
+        if (is_node(r, nodes[i]))
             assign(r, nodes[i]);
 }
 

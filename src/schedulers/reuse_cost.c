@@ -153,7 +153,7 @@ static double bytes_held(const Segment *s, const Level *l, int k)
     return bytes;
 }
 
-static void count_stage(Model *c, int k, NestCost *out)
+static void count_node(Model *c, int k, NestCost *out)
 {
     const Level *l = &c->levels[k];
     c->held[k]     = 0;
@@ -361,7 +361,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     Model          c = { s, n, levels, s->points, s->held, s->by_data, s->ends };
     context_spend(s->g->pipeline->cx, NEST_STEPS * (uint64_t)s->count);
     for (int k = s->count - 1; k >= 0; k--) {
-        count_stage(&c, k, &out);
+        count_node(&c, k, &out);
         const double ns   = point_ns(&c, k) * points[k],
                      root = (double)box_points(&node_at(s, k)->box, node_at(s, k)->rank);
         out.compute += ns;

@@ -43,7 +43,7 @@ static int around_readers(const Segment *s, const Tiling *n, const Level *levels
 
 /* Algorithm 1 for node K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the
  * maximum that it takes. */
-static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, int k)
+static Level fuse_node(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
     const int most = around_readers(s, n, levels, k),
               rows = n->loop_count > 1 ? n->loop_count - 2 : 0; /* the loop around vectors */
@@ -72,7 +72,7 @@ void fuse_nodes(const Segment *s, const Tiling *n, Level *levels)
             const int beside = around_readers(s, n, levels, k);
             levels[k]        = (Level){ .where = WHERE_INSIDE, .compute = beside, .store = beside };
         } else {
-            levels[k] = fuse_stage(s, n, levels, k);
+            levels[k] = fuse_node(s, n, levels, k);
             levels[k].whole =
                 n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > nearly_all * segment_points(s, 0, k);
         }

@@ -1,12 +1,12 @@
 /* The schedulers `plain` and `strips`.
  *
- * `strips` is a rule of thumb: what experts write first for pictures. Functions are met readers first. One whose
- * readers are all in one group joins it, if little enough is computed twice; any other is the head of a group of its
- * own. The rows of a head are cut into strips, which are the tasks of the threads; inside a strip a member is computed
- * a row at a time, just before it is needed, and if rows are needed again they are kept (a sliding window). What is
- * read at its reader's own points is inlined; short sums are written out; long ones are taken vector by vector.
+ * `strips` is a rule of thumb: what experts write first for images. Nodes are visited consumers first. A node whose
+ * readers are all in one group joins it, if little is redundant; any other node is the head of a new group. Strips of a
+ * head's rows are the tasks. Inside a strip a member is computed a row at a time, just before it is read; rows that are
+ * read again stay stored (a sliding window). Nodes that are read at their reader's own points are inlined. Short sums
+ * are unrolled; long ones are computed vector by vector.
  *
- * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
+ * Strips are as high as leaves TASKS tasks for each core, because sliding windows start anew in each strip. */
 #include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 #include "schedulers/shared_loops.h"
@@ -21,8 +21,8 @@ enum {
     LEAST_TASKS = 2,
     UNIT        = 32
 };
-static const double most_again = 0.10; /* of a group's work that is done twice where strips meet */
-static const double most_own   = 0.40; /* of one member's */
+static const double most_again = 0.10; /* of a group's work that is redundant, in the halos of strips */
+static const double most_own   = 0.40; /* of one member's work */
 
 typedef struct Strips {
     const Graph   *g;
@@ -59,8 +59,8 @@ static int64_t planes(const GraphNode *node)
     return count;
 }
 
-/* So many rows that there are TASKS tasks per core, or LEAST_TASK points in each if that is fewer; in round numbers, so
- * that strips of members at half the resolution fit. */
+/* The height that makes TASKS tasks per core, or fewer with LEAST_TASK points each. It is rounded, so that members at
+ * half the resolution have whole strips too. */
 static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t outer)
 {
     const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = box_extent(&node->box, 1);
@@ -73,7 +73,7 @@ static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t oute
     return height < 1 ? 1 : height / unit * unit;
 }
 
-/* [planes] strips, rows, [few planes], vectors along x. A line of numbers is cut into chunks. */
+/* [planes] strips, rows, [few planes], vectors along x. A one-dimensional head is split into chunks. */
 static void make_head(Strips *s, int at)
 {
     const GraphNode *node  = &s->g->nodes[at];
@@ -99,7 +99,7 @@ static void make_head(Strips *s, int at)
     group_add_loop(gr, 0, lanes, false, true);
 }
 
-/* The loop over strips and, inside it, over rows; -1: there are none. */
+/* The loop over strips, with the loop over rows inside it; -1: there is none. */
 static int strip_loop(const Group *gr)
 {
     for (int i = 0; i + 1 < gr->loop_count; i++)
@@ -110,7 +110,8 @@ static int strip_loop(const Group *gr)
 
 /* ---- Members ---------------------------------------------------------------------------- */
 
-/* What a piece of the head needs of all nodes of the group: `rows` rows in the middle, and of outer planes one. */
+/* The footprint of a piece of the head in all nodes of the group: `rows` rows in the middle, and one of the outer
+ * planes. */
 static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box *boxes)
 {
     const int strip = strip_loop(gr);
@@ -140,7 +141,7 @@ static double pieces_of(const Strips *s, const Group *gr)
     return count;
 }
 
-/* Work of the group that is done more than once, as a part of all of it. */
+/* The fraction of the group's work that is redundant. */
 static double again(const Strips *s, const Group *gr, int group)
 {
     double needed = node_ops(&s->g->nodes[gr->head]), done = needed;
@@ -156,7 +157,7 @@ static double again(const Strips *s, const Group *gr, int group)
     return done / needed - 1;
 }
 
-/* Bytes that the rows of all members take while a strip is computed; a link of a chain keeps few (choose_chains.c). */
+/* Bytes of the rows of all members that are live in a strip; a node of a chain stores few (micro_chains.c). */
 static double rows_held(const Strips *s, int group)
 {
     double bytes = 0;
@@ -171,7 +172,7 @@ static double rows_held(const Strips *s, int group)
     return bytes;
 }
 
-/* Is a row of the member, as one row of the head needs it, long enough for vectors? */
+/* Is the row of the member that one row of the head reads long enough for vectors? */
 static bool has_rows(const Strips *s, int at)
 {
     const GraphNode *node = &s->g->nodes[at];
@@ -179,7 +180,7 @@ static bool has_rows(const Strips *s, int at)
            box_extent(&s->row[at], 0) == box_extent(&node->box, 0);
 }
 
-/* The group that all readers are in, as far as the first can tell; what is inlined stands for its readers. */
+/* The group of its readers, by the first one; an inlined reader stands for its own readers. */
 static int group_of_readers(const Strips *s, int at)
 {
     const Edge *e = s->g->nodes[at].out_count ? s->g->nodes[at].out[0] : NULL;
@@ -213,12 +214,11 @@ static bool join(Strips *s, int at)
         return false;
     }
     if (per_row * (double)gr->loops[strip].step <= 1.05 * per_strip)
-        s->d.choices[at].store = strip + 1; /* no row is needed twice */
+        s->d.choices[at].store = strip + 1; /* no row is read twice */
     return true;
 }
 
-/* Strips of a long chain of stencils are as high as leaves every core some: what is computed twice grows with each
- * link. */
+/* A long chain of stencils gets strips as high as leaves every core some, because each node adds to the halo. */
 static bool join_higher(Strips *s, int at)
 {
     const int group = group_of_readers(s, at), strip = group < 0 ? -1 : strip_loop(&s->d.groups[group]);
@@ -251,8 +251,7 @@ bool scheduler_short_sum(const Draft *d, int s)
     return draft_may_inline(d, s) && steps <= SHORT_SUM;
 }
 
-/* A reduction over each point of its one reader: written out if it is short, else computed for each vector of the
- * reader. */
+/* A reduction at the points of its one reader: unrolled if it is short, else computed for each vector of the reader. */
 static void place_reduction(Strips *s, int at)
 {
     const Edge *e     = s->g->nodes[at].out[0];

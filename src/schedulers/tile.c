@@ -3,12 +3,11 @@
  * Takes   nodes that are to be a group, in a draft where they are at root.
  * Gives   the group in the draft: loops of the head, a level for each member, and the cost by the common model.
  * Shapes  overlapped tiles for L1 and for L2 (Jangda and Bondhugula 2020, Algorithm 2), and tiles of two levels
- *         (Algorithm 4): outside strips, as wide as lets a window stay in the cache; inside them bands of rows. The
- *         paper's parallelogram tiles are a sliding window here: a band computes what the one before has not, and what
- *         is held are the rows that are needed again. Full-width strips with bands of one row are the usual best of
- *         them.
- * Levels  All members alike at first. Then, readers first, each where it costs least: inlined (Algorithm 3, inside the
- *         cost), a row at a time, sliding, or a tile at a time. */
+ *         (Algorithm 4): outer strips, narrow enough that a window stays in the cache; inside them bands of rows. The
+ *         paper's parallelogram tiles are sliding windows here: a band computes only new rows, and stored are the rows
+ *         that are read again. Full-width strips with bands of one row usually win.
+ * Levels  All members alike at first. Then, consumers first, each at its cheapest level: inlined (Algorithm 3, inside
+ * the cost), a row at a time, sliding, or a tile at a time. */
 #include "schedulers/tile_internal.h"
 
 #include <math.h>
@@ -18,7 +17,7 @@ enum {
     MOST_TIMES = 6,
     MOST_BAND  = 32,
     LEAST_TASK = 1 << 13,
-    MOST_STEPS = 16 /* of a sum that is written out */,
+    MOST_STEPS = 16 /* steps of a sum that is unrolled */,
     FEW_OPS    = 8
 };
 
@@ -54,7 +53,7 @@ void tile_ungroup(TileSpace *t, const int *nodes, int count)
         t->d->choices[nodes[i]] = (Choice){ .where = WHERE_ROOT, .group = t->d->choices[nodes[count - 1]].group };
 }
 
-/* Readers first. false: one may not be there. */
+/* Consumers first. false: a node may not join. */
 static bool put_together(TileSpace *t, int group)
 {
     t->d->groups[group]         = (Group){ .head = t->head };
@@ -96,11 +95,11 @@ static void find_among(TileSpace *t)
 
 /* ---- Loops ------------------------------------------------------------------------------- */
 
-/* Places in a head's loops; -1: there is no such loop. */
+/* Indices into a head's loops; -1: there is no such loop. */
 typedef struct Places {
-    int tile;  /* the innermost loop over tiles */
+    int tile;  /* the innermost loop over outer tiles */
     int band;  /* over bands, or else over rows */
-    int plane; /* the innermost around the vectors, but for the band */
+    int plane; /* the innermost loop around the vectors that is not the band's */
     int last;  /* over vectors */
 } Places;
 
@@ -112,7 +111,7 @@ static bool has_all_loops(const Group *gr, int dim)
     return false;
 }
 
-/* Tiles outside; inside them bands, rows, the other dimensions, vectors. */
+/* Outer tiles; inside them bands, rows, the other dimensions, vectors. */
 static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 {
     const GraphNode *node  = &t->g->nodes[t->head];
@@ -139,7 +138,7 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 
 /* ---- Levels ------------------------------------------------------------------------------ */
 
-/* Has it one reader, which reads it at its own points; and so on if that is inlined? */
+/* Does one reader read it, at its own points? If that reader is inlined, the same must hold for it. */
 static bool is_read_in_place(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -147,13 +146,13 @@ static bool is_read_in_place(const Draft *d, int s)
            (d->choices[node->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, node->out[0]->consumer));
 }
 
-/* A sum at the points of its one reader. */
+/* Is it a sum at the points of its one reader? */
 static bool is_beside(const Draft *d, int s)
 {
     return d->graph->nodes[s].kind == NODE_REDUCTION && is_read_in_place(d, s);
 }
 
-/* The innermost loop that is around all readers of s in the group. */
+/* The innermost loop that encloses all readers of s in the group. */
 static int around_readers(const TileSpace *t, int s, int innermost)
 {
     const GraphNode *node = &t->g->nodes[s];
@@ -169,7 +168,7 @@ static int around_readers(const TileSpace *t, int s, int innermost)
     return most;
 }
 
-/* Members follow their readers outward. */
+/* Moves members outward until they enclose their readers. */
 static void follow_readers(const TileSpace *t, const Places *at)
 {
     for (int i = t->count - 2; i >= 0; i--) {
@@ -188,7 +187,7 @@ static double points_in(const TileSpace *t, int place)
     return (double)box_points(&t->boxes[t->nodes[place]], t->g->nodes[t->nodes[place]].rank);
 }
 
-/* A row that no later row needs again is not kept: stored where it is computed. */
+/* A row that no later row reads is stored where it is computed. */
 static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
 {
     int64_t window[KN_MAX_RANK];
@@ -202,7 +201,7 @@ static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
         choice_of(t, i)->store = points_in(t, i) <= 1.05 * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
 }
 
-/* All members alike. */
+/* Gives all members the same levels. */
 static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
 {
     const bool slides = shape->band && at->band > at->tile;
@@ -239,7 +238,7 @@ static void restore_choices(const TileSpace *t)
         *choice_of(t, i) = t->kept[i];
 }
 
-/* Does each tile need nearly all of a member? Then it is better by itself. */
+/* Does each tile need nearly all of a member? Then the member is better at root. */
 static bool is_all_of_one(TileSpace *t, const TileShape *shape)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
@@ -271,9 +270,9 @@ typedef struct Best {
     TileShape shape;
 } Best;
 
-/* What was tried earlier stays unless this is clearly better: the model is no better than that. Rows that are cut have
- * to be much better than whole ones: at each end, what the processor would have prefetched by itself is missing (harris
- * in pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
+/* Keeps the earlier shape unless this one is clearly better: the model is no more accurate. Splitting rows has to be
+ * much better than whole rows: each start of a row loses the hardware prefetch (harris in tiles 768 wide instead of
+ * 1530: 11.2 ms instead of 9.2). */
 static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *best)
 {
     Places       at;
@@ -282,8 +281,8 @@ static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *bes
         *best = (Best){ cost, *shape };
 }
 
-/* So many rows that there are `tasks` tasks per core, but LEAST_TASK points in each; in round numbers, so that those of
- * members at half the resolution fit. */
+/* The height that makes `tasks` tasks per core of at least LEAST_TASK points each. It is rounded, so that members at
+ * half the resolution have whole strips too. */
 static int64_t strip_height(const TileSpace *t, const TileShape *shape, int tasks)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
@@ -303,7 +302,7 @@ static int64_t strip_height(const TileSpace *t, const TileShape *shape, int task
     return height < 1 ? 1 : height > rows ? rows : height;
 }
 
-/* Whole planes inside the rows, or a plane after the other. */
+/* All planes inside the rows, or one plane at a time. */
 static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes_inside)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
@@ -315,7 +314,7 @@ static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes
     return shape;
 }
 
-/* How many rows of the head there are to one row of its coarsest member, in powers of two. */
+/* Rows of the head per row of its coarsest member, a power of two. */
 static int64_t rows_of_coarsest(const TileSpace *t)
 {
     const int64_t rows = box_extent(&t->g->nodes[t->head].box, 1);
@@ -328,7 +327,7 @@ static int64_t rows_of_coarsest(const TileSpace *t)
     return most;
 }
 
-/* Is the plane that is computed of any consequence to a member or to what is read? */
+/* Does a member, or what is read, depend on the plane? */
 static bool has_planes(const TileSpace *t)
 {
     return t->g->nodes[t->head].rank > 2 && tile_planes(&t->g->nodes[t->head]) > 1;
@@ -369,8 +368,8 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
     }
 }
 
-/* One place of a dimension after the other, the rest as a whole: where all members carry that dimension through
- * (slice_groups.h), nothing is computed twice, and a slice stays in the cache. */
+/* One slice of a dimension at a time, the rest whole. Where all members carry that dimension through (slice_groups.h)
+ * nothing is redundant, and the working set is one slice. */
 static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 {
     const GraphNode *head = &t->g->nodes[t->head];
@@ -383,7 +382,7 @@ static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
     }
 }
 
-/* A line of numbers: chunks of it. */
+/* One-dimensional heads: chunks. */
 static void try_chunks(TileSpace *t, Group *gr, Best *best)
 {
     const int64_t all = box_extent(&t->g->nodes[t->head].box, 0);
@@ -397,7 +396,7 @@ static void try_chunks(TileSpace *t, Group *gr, Best *best)
 
 /* ---- Each member where it is best --------------------------------------------------------- */
 
-/* How many points of a node its readers ask for, each once. */
+/* Points of a node that its readers read, each once. */
 static double asked_for(const Draft *d, int s)
 {
     const Graph *g   = d->graph;
@@ -411,7 +410,7 @@ static double asked_for(const Draft *d, int s)
     return all;
 }
 
-/* A few operations on one element: read at places that data decides, it is the load that costs. */
+/* Is it a few operations on one element? For a gathered read the load dominates, so that recomputing is free. */
 static bool is_of_one(const GraphNode *node)
 {
     bool gathered = false;
@@ -431,7 +430,7 @@ bool tile_may_inline(const Draft *d, int s)
            (is_of_one(node) || asked_for(d, s) <= MOST_TIMES * (node->defs[0].points > 1 ? node->defs[0].points : 1));
 }
 
-/* Changes one member, and keeps that if it is worth it. */
+/* Changes one member, and keeps the change if it is worth it. */
 static void try_choice(TileSpace *t, const Places *at, int place, Choice with, double *cost)
 {
     *choice_of(t, place) = with;
@@ -469,7 +468,7 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
 
 /* ---- The best ---------------------------------------------------------------------------- */
 
-/* A scan does not slide: what a tile needs of it is held as a whole, so that only tiles that fit are any good. */
+/* A scan does not slide: a tile stores all that it needs of it. So only tiles that fit are any good. */
 static bool holds_scan(const TileSpace *t)
 {
     for (int i = 0; i + 1 < t->count; i++)

@@ -1,10 +1,9 @@
-/* Drafts of many kinds: what predictions are compared with, and what the weights of the cost model are fitted on.
+/* Drafts of many kinds, to compare predictions with and to fit the weights of the cost model on.
  *
- * Takes   a number. Each names a row of a table: how much is inlined, how large groups grow, the size of the pieces,
- *         and whether rows are kept in them.
- * Gives   a draft made without any judgement but one: nothing is computed more than a few times over, or measuring it
- *         would take for ever.
- * Why     A model is needed to tell good schedules from bad ones, so it is tested on both. */
+ * Takes   a number: a row of a table that says how much is inlined, how large groups grow, the size of tiles, and
+ * whether windows slide in them. Gives   a draft made without judgement but one: nothing is recomputed more than a few
+ * times, or measuring would take for ever. Why     A model has to tell good schedules from bad ones, so it is tested on
+ * both. */
 #include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 
@@ -12,12 +11,12 @@ typedef enum Inlining { INLINE_NOTHING, INLINE_PLAIN, INLINE_MUCH } Inlining;
 
 typedef struct Variant {
     Inlining inlining;
-    int      members;          /* that a group may have beside its head */
-    int64_t  rows, columns;    /* of a piece of the head; 0 columns: all */
-    bool     slides, overlaps; /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row,
-                                  nothing is kept */
-    int  lanes;                /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
-    bool finished;             /* with the micro choices of draft_choose_micro_kernels */
+    int      members;       /* of a group, beside its head */
+    int64_t  rows, columns; /* of a tile of the head; 0 columns: all */
+    bool slides, overlaps;  /* windows slide in a tile; or members are computed for the whole tile; neither: row by row,
+                               nothing is stored */
+    int  lanes;             /* vectors of heads, as a fraction of the default lanes: 1, 2, 4 */
+    bool finished;          /* with the micro kernels of draft_choose_micro_kernels */
 } Variant;
 
 /* clang-format off */
@@ -73,7 +72,7 @@ static bool is_inlined(const Varied *v, int s)
            v->asked[s] * node->defs[0].ops <= MOST_OPS * node->defs[0].points;
 }
 
-/* A sum beside its one reader: written out if it is short. */
+/* Is it a short sum next to its one reader? Then it is unrolled there. */
 static bool is_short_sum(const Varied *v, int s)
 {
     double steps = 0;
@@ -102,7 +101,7 @@ static void choose_inlined(Varied *v)
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-/* Planes in parallel, pieces, rows, few planes, vectors along x. */
+/* Planes in parallel, tiles, rows, few planes, vectors along x. */
 static void make_loops(Varied *v, int s)
 {
     enum { FEW = 4 };
@@ -128,7 +127,7 @@ static void make_loops(Varied *v, int s)
     group_add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
 }
 
-/* The loop that comes before the rows, and -1 where there are no rows. */
+/* The loop before the rows; -1: there are no rows. */
 static int piece_loop(const Group *gr)
 {
     for (int i = gr->loop_count; i-- > 1;)
