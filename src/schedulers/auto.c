@@ -2,8 +2,8 @@
  *
  * Order   of the table. Each scheduler gets the whole budget, as long as half of it is left, so that it drafts what it
  *         would by itself; then it gets the rest.
- * Ties    go to the first. The model is accurate to a few percent only. So of the drafts that near to the best, the one
- *         that moves far less data between groups is taken: memory traffic is what other threads compete for.
+ * Ties    go to the first. The model is accurate to a few percent only. So of the drafts that near to the best, the
+ *         one that moves far less data between groups is taken: memory traffic is what other threads compete for.
  * Fails   A scheduler that runs out of memory or steps is skipped. One whose turn comes after the budget is spent is
  *         skipped too; this alone makes the choice depend on the clock. The first, `plain`, is always run. */
 #include "schedulers/schedulers.h"

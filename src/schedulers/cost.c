@@ -3,20 +3,22 @@
  * Takes   the boxes of a group at each of its loop levels (cost_tiles.c) and a machine.
  * Gives   points, bytes, and ns per term: arithmetic, the traffic of each memory level, rows, tasks.
  * Points  of a member: those of its boxes at its store level, over all tiles, in whole vectors. A sliding window
- * computes each point once between its store level and its compute level. Traffic into a cache. Let level j be the
- * outermost one whose iteration has a working set that fits. Iterations of loop j reuse what they share, so data is
- * fetched once per iteration of the loops outside: the boxes of level j-1. If the whole group fits, nothing is fetched.
- * (Sioutas et al. 2019, equations 1 to 11; folded buffers count with their folded size.) Traffic never exceeds what
- * each row of a reader reads, nor the loads of the code. Where the rows that one row of a member reads do not fit,
- * successive rows reuse nothing. Starts  The hardware prefetcher needs a few consecutive lines to start, and stops at
- * the end of a page. Each start of a run costs the latency of LINES_AHEAD lines (equation 6). Runs that one loop step
- * reads together start together, so they pay once. Hence split rows cost more to read than whole ones. What a prefetch
- * directive covers has no start latency, and its memory traffic overlaps that of the caches. Streams A prefetcher
- * follows MOST_STREAMS rows at a time. Beyond that every line is unprefetched and costs LINE_WAIT. Code    the
- * instructions of the inner loops (cost_kernel.c). Time    max(arithmetic, data movement) + start-up of rows and tasks.
- * Data movement is the sum of the loads and of the traffic of each level: a line from memory passes all caches in turn,
- * with little overlap (the model of Treibig and Hager 2009). Fitted, it orders measured times better than maxima or
- * plain sums. */
+ *         computes each point once between its store level and its compute level.
+ * Traffic into a cache. Let level j be the outermost one whose iteration has a working set that fits. Iterations of
+ *         loop j reuse what they share, so data is fetched once per iteration of the loops outside: the boxes of level
+ *         j-1. If the whole group fits, nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded buffers
+ *         count with their folded size.) Traffic never exceeds what each row of a reader reads, nor the loads of the
+ *         code. Where the rows that one row of a member reads do not fit, successive rows reuse nothing.
+ * Starts  The hardware prefetcher needs a few consecutive lines to start, and stops at the end of a page. Each start
+ *         of a run costs the latency of LINES_AHEAD lines (equation 6). Runs that one loop step reads together start
+ *         together, so they pay once. Hence split rows cost more to read than whole ones. What a prefetch directive
+ *         covers has no start latency, and its memory traffic overlaps that of the caches.
+ * Streams A prefetcher follows MOST_STREAMS rows at a time. Beyond that every line is unprefetched and costs
+ *         LINE_WAIT.
+ * Code    the instructions of the inner loops (cost_kernel.c).
+ * Time    max(arithmetic, data movement) + start-up of rows and tasks. Data movement is the sum of the loads and of
+ *         the traffic of each level: a line from memory passes all caches in turn, with little overlap (the model of
+ *         Treibig and Hager 2009). Fitted, it orders measured times better than maxima or plain sums. */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/pattern.h"
 
@@ -442,33 +444,6 @@ static double slides(const Model *c)
     return all;
 }
 
-/* Strips of reduction steps (privatize), or of the dimension across a scan. */
-static double pattern_tasks(const Tiles *t, const Pattern *pattern)
-{
-    const GraphNode *s      = &t->graph->nodes[t->group.head];
-    const Work      *update = &s->defs[s->def_count - 1];
-    double           extent = 1;
-    const bool       sums   = s->func->update_count && s->func->updates[s->func->update_count - 1].rvar_count;
-    if (pattern->kind == PATTERN_PRIVATIZE && sums)
-        extent = (double)update->extents[0];
-    else if (pattern->kind == PATTERN_SCAN)
-        extent = (double)box_extent(&s->box, pattern->across);
-    return pattern->rows > 0 && extent > (double)pattern->rows ? extent / (double)pattern->rows : 1;
-}
-
-static double count_tasks(const Tiles *t)
-{
-    const Pattern *pattern = &t->draft->patterns[t->group.head];
-    double         tasks = 1, outer = 1;
-    if (pattern->kind == PATTERN_PRIVATIZE || pattern->kind == PATTERN_SCAN)
-        return pattern_tasks(t, pattern);
-    for (int i = 0; i < t->group.loop_count; i++) {
-        tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
-        outer = t->tiles[i + 1];
-    }
-    return tasks;
-}
-
 /* A copy reads a line, fetches the line that it overwrites, and writes it back: three moves, two with streaming stores.
  * memory_rate is of such copies. */
 static double memory_time(const Traffic *t, bool stream, double rate)
@@ -546,7 +521,7 @@ static void find_totals(const Model *c, GroupCost *out)
     }
     out->redundant = needed > 0 ? again / needed : 0;
     out->footprint = (int64_t)level_bytes(c, tile_level(&c->tiles));
-    out->tasks     = count_tasks(&c->tiles);
+    out->tasks     = tiles_tasks(&c->tiles);
 }
 
 static void model_group(const Draft *d, int group, const Machine *m, bool quick, NodeCost *nodes, GroupCost *out)

@@ -1,8 +1,8 @@
 /* The common cost model: what the groups of a draft compute, store and move, and the time that takes on a machine.
  *
- * Points, boxes and bytes are exact for accesses of the graph's forms: a test compares them with counted runs.
- * The time is a model. It is the larger of arithmetic and data movement, plus the start-up cost of rows and tasks.
- * Its weights are those of the machine. */
+ * Points, boxes and bytes are exact for accesses of the graph's forms: a test compares them with counted runs. The
+ * time is a model. It is the larger of arithmetic and data movement, plus the start-up cost of rows and tasks. Its
+ * weights are those of the machine. */
 #ifndef KILN_SCHEDULERS_COST_H
 #define KILN_SCHEDULERS_COST_H
 

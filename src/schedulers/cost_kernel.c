@@ -1,20 +1,23 @@
 /* The instructions of a node's inner loops.
  *
  * Takes   a computed node (a head or a member) with its vector loop, its unrolled copies, and all that is inlined into
- * it. Gives   operations, loads and stores on vector registers, and the latency that sums expose. Rows    A row of w
- * points takes ceil(w / lanes) vectors; a row shorter than a vector is computed point by point. Inlined An inlined node
- * is computed once per access in the text, but at most once per distinct point: the size of the box that one point of
- * the reader needs. Copies  Unrolled copies are one expression and share what several of them read or compute. So a
- * register tile costs as much more than one point as its box is larger (matrix products and convolutions). Loads   A
- * load takes one slot per cache line that it touches. Where rows are read at every offset, a load of b bytes touches 1
- * + b / line of them, so half registers do not double the cost. Loads that are not dense take more: stride 2 takes two
- * registers and a shuffle. Gathers take a load per lane, and so does an upsampled read of an upsampled read, whose
- * stride is not constant. An inlined node has the stride of its reader, times the stride at which it is read. Sums    A
- * sum whose register tile stays live over all steps loads and stores nothing of itself. Each step waits LATENCY for the
- * step before. Other sums of the tile fill that time, and so do the next sums where all steps of one fit into WINDOW. A
- * step that is not unrolled has overhead, once for all registers of the tile: STEP for the loop, or STEP_BY_DATA where
- * data decide the address, which is then computed anew, lane by lane. Unrolled, the address is computed once per row.
- */
+ *         it.
+ * Gives   operations, loads and stores on vector registers, and the latency that sums expose.
+ * Rows    A row of w points takes ceil(w / lanes) vectors; a row shorter than a vector is computed point by point.
+ * Inlined An inlined node is computed once per access in the text, but at most once per distinct point: the size of
+ *         the box that one point of the reader needs.
+ * Copies  Unrolled copies are one expression and share what several of them read or compute. So a register tile costs
+ *         as much more than one point as its box is larger (matrix products and convolutions).
+ * Loads   A load takes one slot per cache line that it touches. Where rows are read at every offset, a load of b bytes
+ *         touches 1 + b / line of them, so half registers do not double the cost. Loads that are not dense take more:
+ *         stride 2 takes two registers and a shuffle. Gathers take a load per lane, and so does an upsampled read of
+ *         an upsampled read, whose stride is not constant. An inlined node has the stride of its reader, times the
+ *         stride at which it is read.
+ * Sums    A sum whose register tile stays live over all steps loads and stores nothing of itself. Each step waits
+ *         LATENCY for the step before. Other sums of the tile fill that time, and so do the next sums where all steps
+ *         of one fit into WINDOW. A step that is not unrolled has overhead, once for all registers of the tile: STEP
+ *         for the loop, or STEP_BY_DATA where data decide the address, which is then computed anew, lane by lane.
+ *         Unrolled, the address is computed once per row. */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/row_copies.h"
 #include "schedulers/pattern.h"

@@ -3,8 +3,8 @@
  * Takes   a group of a draft: a head with loops, members, and what they read.
  * Gives   per level and node the box that the middle tile needs, and the points and rows of the boxes of all tiles.
  * How     A tile of level i is a product of ranges, one per dimension of the head. A dimension of a member mostly
- * depends on one of them. So the sum over all tiles of the product of extents is the number of tiles times a product of
- *         mean extents:
+ *         depends on one of them. So the sum over all tiles of the product of extents is the number of tiles times a
+ *         product of mean extents:
  *
  *             sum of points = tiles * product over e of (mean over the tiles along each dimension d of extent e,
  *             relative to the middle tile's)
@@ -13,6 +13,7 @@
  *         many, those at both ends are, where clamps and tails act, and a sample of the others; in a pyramid it needs
  *         both even and odd tiles. */
 #include "schedulers/cost_tiles.h"
+#include "schedulers/pattern.h"
 
 #include <stdlib.h>
 
@@ -262,4 +263,33 @@ void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quic
     Box *boxes = ARENA_ARRAY(arena, Box, (size_t)d->graph->node_count);
     for (int level = 0; level < t->level_count; level++)
         make_level(t, level, boxes);
+}
+
+/* ---- Tasks ------------------------------------------------------------------------------ */
+
+/* Strips of reduction steps (privatize), or of the dimension across a scan. */
+static double pattern_tasks(const Tiles *t, const Pattern *pattern)
+{
+    const GraphNode *s      = &t->graph->nodes[t->group.head];
+    const Work      *update = &s->defs[s->def_count - 1];
+    double           extent = 1;
+    const bool       sums   = s->func->update_count && s->func->updates[s->func->update_count - 1].rvar_count;
+    if (pattern->kind == PATTERN_PRIVATIZE && sums)
+        extent = (double)update->extents[0];
+    else if (pattern->kind == PATTERN_SCAN)
+        extent = (double)box_extent(&s->box, pattern->across);
+    return pattern->rows > 0 && extent > (double)pattern->rows ? extent / (double)pattern->rows : 1;
+}
+
+double tiles_tasks(const Tiles *t)
+{
+    const Pattern *pattern = &t->draft->patterns[t->group.head];
+    double         tasks = 1, outer = 1;
+    if (pattern->kind == PATTERN_PRIVATIZE || pattern->kind == PATTERN_SCAN)
+        return pattern_tasks(t, pattern);
+    for (int i = 0; i < t->group.loop_count; i++) {
+        tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
+        outer = t->tiles[i + 1];
+    }
+    return tasks;
 }

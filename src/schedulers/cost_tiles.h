@@ -43,6 +43,9 @@ Role tiles_role(const Tiles *t, int k);
 int tiles_compute_level(const Tiles *t, int k);
 int tiles_store_level(const Tiles *t, int k);
 
+/* Iterations of the group's parallel loops. */
+double tiles_tasks(const Tiles *t);
+
 static inline const LevelBox *tiles_box(const Tiles *t, int level, int k)
 {
     return &t->boxes[level * t->node_count + k];

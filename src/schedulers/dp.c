@@ -1,12 +1,14 @@
 /* The scheduler `dp`: groups by dynamic programming, tiles by their cost.
  *
  * From    Jangda and Bondhugula 2020. First what costs nothing is inlined (section 5.1, Algorithm 3, in the plain
- * draft). Then the rest is grouped (group.h: Algorithms 1 and 5 with the repair); the cost of a group is that of its
- * best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are searched again thoroughly. Slices  A second
- * draft has each slice group (slice_groups.h) as one group from the beginning. The draft with the lower predicted time
- * is taken. Beyond  Reductions may be grouped. The draft decides whether a node may be in a group, so that what is
- * costed is what runs. The cost is the time of the common model. Less    The options of the ablation (section 7.4.3)
- * leave out inlining, two levels, shared loops, the dynamic program, or the cost model. */
+ *         draft). Then the rest is grouped (group.h: Algorithms 1 and 5 with the repair); the cost of a group is that
+ *         of its best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are searched again thoroughly.
+ * Slices  A second draft has each slice group (slice_groups.h) as one group from the beginning. The draft with the
+ *         lower predicted time is taken.
+ * Beyond  Reductions may be grouped. The draft decides whether a node may be in a group, so that what is costed is
+ *         what runs. The cost is the time of the common model.
+ * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, shared loops, the dynamic
+ *         program, or the cost model. */
 #include "schedulers/group.h"
 #include "schedulers/slice_groups.h"
 #include "schedulers/tile.h"

@@ -1,15 +1,15 @@
 /* Fitting: which speeds of a machine explain measured times best.
  *
- * Takes   the terms of drafts on a machine as it was assumed, and their measured times.
- * Gives   a factor for each speed: the least of
+ * Takes   the terms of drafts on an assumed machine, and their measured times.
+ * Gives   a factor for each speed that minimizes
  *
  *             mean over pairs of drafts of a program of |ln(predicted / predicted' * measured' / measured)|  +  STAY *
  *             sum over speeds of (ln factor)^2
  *
- *         found by trying each factor larger and smaller, in steps that become finer. Pairs, because a scheduler
- *         chooses among the drafts of one program; ratios, because one that is twice too slow is as wrong in a small
- *         program as in a large one; not squared, because some measurements were disturbed; and a speed that the drafts
- *         say nothing about stays. */
+ *         by coordinate descent: each factor is tried larger and smaller, in ever finer steps.
+ * Why     Pairs, because a scheduler chooses among the drafts of one program. Ratios, because an error of two weighs
+ *         the same in small and large programs. Absolute values, because some measurements are outliers. The last term
+ *         keeps speeds that the drafts do not determine. */
 #include "schedulers/fit.h"
 
 #include <math.h>
@@ -81,7 +81,7 @@ static double loss_of(const FitSample *samples, int count, const double *factors
     return loss;
 }
 
-/* Tries one factor larger or smaller; keeps what is better. */
+/* Tries one factor larger or smaller; keeps the better. */
 static bool try_factor(const FitSample *samples, int count, double *factors, int i, double by, double *best)
 {
     const double had = factors[i];

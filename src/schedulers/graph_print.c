@@ -1,10 +1,9 @@
-/* A graph as text: a line per node with its box and what a point costs, then a line per edge with what is read at a
- * point.
+/* A graph as text: a line per node with its box and work, then a line per edge with what a point reads.
  *
  *     out(0..6400, 0..4800): pure output, 2 bytes, 16 bits, 6 ops, 3 loads
  *         blurx: x, y + 0..3
  *
- * Ranges are half open, as in the language; ~ stands before what encloses the reads and may be more. */
+ * Ranges are half open, as in the language. A ~ marks a range that encloses the reads and may be larger. */
 #include "schedulers/access_range.h"
 
 #include <inttypes.h>

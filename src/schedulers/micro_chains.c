@@ -6,8 +6,8 @@
  *     a.store_at(out, xo).compute_at(b, yo).split(y, yo, yi, 4)
  *
  * Why     One row of out needs as many rows of a as all windows in between add up to. Computed inside the row loop of
- * out, a would store them all. Inside the loop of b it stores the few that b reads at a time. Several rows at a time,
- *         because updating the bounds of a sliding window has a cost too. */
+ *         out, a would store them all. Inside the loop of b it stores the few that b reads at a time. Several rows at
+ *         a time, because updating the bounds of a sliding window has a cost too. */
 #include "schedulers/micro_kernels.h"
 
 enum { ROWS = 4, LEAST_CHAIN = 4 };

@@ -1,9 +1,10 @@
 /* Interleaved channels: the planes of a point computed together.
  *
  * Takes   a group whose head has a loop over a few planes just outside its vectors, where several planes read or
- * compute the same: an image without planes, or one plane that all read (alpha). Gives   the plane loop unrolled inside
- * the vector loop, so that the shared part is loaded and computed once. Members are inlined, so that their planes are
- * interleaved too. How     The cost model decides; it counts what unrolled copies share. */
+ *         compute the same: an image without planes, or one plane that all read (alpha).
+ * Gives   the plane loop unrolled inside the vector loop, so that the shared part is loaded and computed once. Members
+ *         are inlined, so that their planes are interleaved too.
+ * How     The cost model decides; it counts what unrolled copies share. */
 #include "schedulers/cost.h"
 #include "schedulers/micro_kernels.h"
 #include "schedulers/pattern.h"

@@ -2,8 +2,9 @@
  *
  * Takes   a group whose vectors are full registers of 512 bits.
  * Gives   the same with half as many lanes, if all nodes are stencils of 32 bits. Measured as fast or faster (waves by
- * a quarter, interpolate, harris and unsharp by a tenth); the cause is not known. Not     where long sums are unrolled:
- * they are latency bound, and half the lanes double the exposed latency (a fifth slower). */
+ *         a quarter, interpolate, harris and unsharp by a tenth); the cause is not known.
+ * Not     where long sums are unrolled: they are latency bound, and half the lanes double the exposed latency (a fifth
+ *         slower). */
 #include "schedulers/micro_kernels.h"
 
 enum { WIDE_BITS = 512, LONG_SUM = 12 };

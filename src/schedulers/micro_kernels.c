@@ -1,7 +1,8 @@
 /* The choice of micro kernels, by rules on the graph.
  *
  * Takes   a draft with groups, loops and levels.
- * Gives   the draft with loops of members, memory orders and copies as an expert would write them (docs/schedulers.md).
+ * Gives   the draft with loops of members, memory orders and copies as an expert would write them
+ *         (docs/schedulers.md).
  * Holds   nothing of it need be legal: draft_legalize comes after it. */
 #include "schedulers/micro_kernels.h"
 #include "schedulers/pattern.h"

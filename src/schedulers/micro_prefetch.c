@@ -1,9 +1,9 @@
 /* Prefetch: a group in strips of whole rows prefetches the rows of a large input that later iterations read.
  *
  * The hardware prefetcher follows a row only once it has begun, and only a few rows at a time. A sliding window begins
- * new rows in every iteration. The directive fetches what the head itself reads some iterations later. If the head does
- * not read the input, it fetches what the next iteration's members read. A member that reads further down than the head
- * needs its rows that many iterations earlier. */
+ * new rows in every iteration. The directive fetches what the head itself reads some iterations later. If the head
+ * does not read the input, it fetches what the next iteration's members read. A member that reads further down than
+ * the head needs its rows that many iterations earlier. */
 #include "schedulers/micro_kernels.h"
 
 enum { MOST_FETCHED = 8 /* rows prefetched beside the new ones; each line has a cost */ };

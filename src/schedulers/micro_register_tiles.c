@@ -1,15 +1,16 @@
 /* Register tiles of sums of products.
  *
- * Takes   reductions over many steps whose terms have an operand that varies along a dimension v and one that does not:
- *         matrix products, layers of networks.
+ * Takes   reductions over many steps whose terms have an operand that varies along a dimension v and one that does
+ *         not: matrix products, layers of networks.
  * Gives   each as a group of its own, with the one node that reads it at its own points (or none: then it is the head
- *         itself). L points along v, in vectors, times U points along another dimension u are summed in registers, with
- *         the steps outside. A step loads L/W vectors and U scalars for U*L/W multiplications. Around the register tile
- *         the loop over u is innermost, so that the operand that varies along v stays in the cache.
+ *         itself). L points along v, in vectors, times U points along another dimension u are summed in registers,
+ *         with the steps outside. A step loads L/W vectors and U scalars for U*L/W multiplications. Around the
+ *         register tile the loop over u is innermost, so that the operand that varies along v stays in the cache.
  * Memory  The operand that varies along v is stored in its order of use: v first, then the steps, innermost first. Own
  *         nodes are stored so. Inputs are copied: per tile of v if these are the tasks, else at once. Each copied
- * element is used at least once for each point along u. From    Goto and van de Geijn, "Anatomy of High-Performance
- * Matrix Multiplication", ACM TOMS 2008, for the order of the loops. */
+ *         element is used at least once for each point along u.
+ * From    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 2008, for the order of
+ *         the loops. */
 #include "schedulers/micro_kernels.h"
 
 enum { LEAST_STEPS = 8, MOST_VECTORS = 4, LEAST_ROWS = 4, MOST_TILE_ROWS = 6, TASKS_PER_CORE = 3 };

@@ -1,12 +1,13 @@
 /* Unrolled rows, sums next to vectors, and aligned bounds.
  *
- * Rows    A head with cheap members that are read up and down only, at their reader's own x: nothing is stored. Several
- *         rows are computed at a time, unrolled inside the vector loop, and share what they have in common in
- * registers. At the border of two such blocks the halo is computed twice. Sums    A reduction is summed vector by
- * vector, in registers. A member's sum is computed next to the vector that reads it, not for a whole row. Long sums
- * whose steps have x-invariant work take four vectors at a time and share it. Aligned A node that is upsampled by two
- * begins at even places, so that a vector of it is made of whole vectors of what it reads. Only for whole rows: where a
- * tile begins is not known at compile time. */
+ * Rows    A head with cheap members that are read up and down only, at their reader's own x: nothing is stored.
+ *         Several rows are computed at a time, unrolled inside the vector loop, and share what they have in common in
+ *         registers. At the border of two such blocks the halo is computed twice.
+ * Sums    A reduction is summed vector by vector, in registers. A member's sum is computed next to the vector that
+ *         reads it, not for a whole row. Long sums whose steps have x-invariant work take four vectors at a time and
+ *         share it.
+ * Aligned A node that is upsampled by two begins at even places, so that a vector of it is made of whole vectors of
+ *         what it reads. Only for whole rows: where a tile begins is not known at compile time. */
 #include "schedulers/micro_kernels.h"
 
 enum {

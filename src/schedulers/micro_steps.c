@@ -1,11 +1,12 @@
 /* Sums over displacements: nodes that belong to one step are computed inside it.
  *
- * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …). For all steps at once
- * w would be a stack of images. Gives   for a tile of the head, the loops over steps outside those over points. Inside
- * a step are the nodes that nothing else reads (`stepped`). One that is read through a window is stored for the tile,
- * each point once; one that is read at its reader's own points as a row, in registers. A sum that is read at its
- * reader's own points is computed next to that reader's vector. Tiles   are wide and high enough that the halos of
- * windows are small, if there are any; else they are one vector. */
+ * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …). For all steps at
+ *         once w would be a stack of images.
+ * Gives   for a tile of the head, the loops over steps outside those over points. Inside a step are the nodes that
+ *         nothing else reads (`stepped`). One that is read through a window is stored for the tile, each point once;
+ *         one that is read at its reader's own points as a row, in registers. A sum that is read at its reader's own
+ *         points is computed next to that reader's vector.
+ * Tiles   are wide and high enough that the halos of windows are small, if there are any; else they are one vector. */
 #include "schedulers/micro_kernels.h"
 
 enum { WIDE = 8 /* vectors in a row of a tile */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };

@@ -1,13 +1,12 @@
 /* Group tiling: the loop permutation and the tile sizes of a segment.
  *
- * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those over
- *         tiles the levels are found (Algorithms 1 and 2), and every tile size is costed. Loops of few iterations are
- *         not interchanged: they stay around the vectors. The first dimension's tile is a multiple of vectors and
- *         lines; equation 14: a tile for each thread.
- * Sizes   In steps of about two, and the heights that leave each thread so many tasks. All of them in all combinations
- *         for small segments; for others one dimension after the other, twice.
- * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts what is computed
- *         again. */
+ * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those
+ *         over tiles the levels are found (Algorithms 1 and 2), and every tile size is costed. Loops with few
+ *         iterations are not interchanged: they stay around the vectors. The first dimension of a tile is a multiple
+ *         of vectors and lines. Equation 14: a tile for each thread.
+ * Sizes   In steps of about two, and the heights that leave each thread a given number of tasks. Small segments try
+ *         all combinations; others one dimension at a time, twice.
+ * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts recomputation. */
 #include "schedulers/reuse_internal.h"
 
 #include <math.h>
@@ -20,8 +19,8 @@ typedef struct Space {
     int      big_count, big[KN_MAX_RANK]; /* dimensions whose loops are interchanged */
     int      size_count[KN_MAX_RANK];
     int64_t  sizes[KN_MAX_RANK][MOST_SIZES];
-    int      intra[KN_MAX_RANK], inter[KN_MAX_RANK]; /* orders that are looked at, from the outside */
-    bool     quick, natural;                         /* natural: the order over tiles is the first one looked at */
+    int      intra[KN_MAX_RANK], inter[KN_MAX_RANK]; /* the orders in question, outermost first */
+    bool     quick, natural;                         /* natural: the order over tiles is the first one tried */
     Level   *levels;                                 /* by k */
     Solution best;
 } Space;
@@ -38,7 +37,7 @@ static void tiling_add_loop(Tiling *n, int dim, int64_t step, bool vector)
     n->loops[n->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .vector = vector };
 }
 
-/* The outermost loops over tiles are the tasks: as many of them as it takes (equation 14). */
+/* The outermost loops over tiles are the tasks: as many of them as needed (equation 14). */
 static void make_parallel(const Segment *s, Tiling *n)
 {
     const GraphNode *head  = head_of(s);
@@ -82,8 +81,8 @@ static void add_size(Space *sp, int d, int64_t size)
     sp->sizes[d][(*count)++] = size;
 }
 
-/* Rows: what leaves each thread 1, 2, 4 … tasks, in round numbers so that nodes of half the resolution fit; and the
- * powers of two. */
+/* Rows: heights that leave each thread 1, 2, 4 … tasks, rounded so that nodes at half the resolution have whole tiles;
+ * and the powers of two. */
 static void row_sizes(Space *sp)
 {
     const int64_t rows = box_extent(&head_of(sp->s)->box, 1);
@@ -129,7 +128,7 @@ static void find_sizes(Space *sp)
 
 /* ---- Costs of points of the space ------------------------------------------------------------ */
 
-/* What fits is better than what does not. */
+/* What fits beats what does not. */
 static bool is_better(const NestCost *a, const NestCost *b)
 {
     return a->fits != b->fits ? a->fits : a->ns < b->ns;
@@ -148,7 +147,7 @@ static NestCost evaluate(Space *sp, const int64_t *size)
     Tiling nest;
     nest_make(sp->s, size, sp->intra, sp->inter, &nest);
     if (nest.inter < 2 && !sp->natural)
-        return (NestCost){ .ns = INFINITY }; /* the same nest again */
+        return (NestCost){ .ns = INFINITY }; /* a duplicate */
     nest_boxes(sp->s, &nest);
     if (!is_parallel(sp, &nest))
         return (NestCost){ .ns = INFINITY };
@@ -176,7 +175,7 @@ static void all_sizes(Space *sp)
     }
 }
 
-/* One dimension after the other, rows first, beginning with full width. */
+/* One dimension at a time, rows first, beginning with full width. */
 static void some_sizes(Space *sp)
 {
     int64_t size[KN_MAX_RANK];
@@ -223,8 +222,8 @@ static bool next_permutation(int *a, int count)
     return true;
 }
 
-/* The order from the outside: those that are interchanged, and before the first dimension, or innermost where that is
- * further out, those that are not. */
+/* The whole order: the interchanged dimensions; the others just outside the first dimension, or innermost where that is
+ * further out. */
 static void with_few(const Space *sp, const int *big, int *order)
 {
     const bool first_last = big[sp->big_count - 1] == 0;
@@ -248,7 +247,7 @@ static void outermost_few(const Space *sp, const int *big, int *order)
         order[count++] = big[i];
 }
 
-/* The dimensions that are interchanged, from the outside; of more than three the inner ones are. Gives their number. */
+/* The dimensions that are interchanged, outermost first; at most three, the inner ones. Gives their number. */
 static int first_permutation(const Space *sp, int *order)
 {
     const int most = sp->big_count <= 3 ? sp->big_count : 3, fixed = sp->big_count - most;
@@ -276,7 +275,7 @@ static void all_permutations(Space *sp)
     } while (next_permutation(intra + fixed, most));
 }
 
-/* Outer dimensions outside: rows of vectors. */
+/* The natural order: outer dimensions outside, rows of vectors inside. */
 static void one_permutation(Space *sp)
 {
     int order[KN_MAX_RANK];

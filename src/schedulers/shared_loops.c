@@ -3,8 +3,8 @@
  * From    Jangda and Bondhugula 2020, section 5.3: two functions of a group share their loops if they have common
  *         inputs and the same bounds.
  * Legal   if both are pure, computed and stored at the same level with the loops of the default schedule, and neither
- *         depends on the other. Each function is in at most one pair, and no pair depends on a node of another, so that
- *         the order in which loops are fused does not matter. */
+ *         depends on the other. Each function is in at most one pair, and no pair depends on a node of another, so
+ *         that the order in which loops are fused does not matter. */
 #include "schedulers/shared_loops.h"
 #include "schedulers/cost_tiles.h"
 

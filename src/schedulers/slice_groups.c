@@ -2,12 +2,12 @@
  *
  * Takes   a draft whose nodes are at root or inlined.
  * Gives   sets of nodes, with a head that all others lead to, through which one dimension passes unchanged: a slice of
- * the head needs the same slice of each member. Colour planes, frames, the depths of a cost volume. Why     A pyramid
- * or a long chain of stencils in tiles has large halos, and level by level it goes through memory. Slice by slice
- * nothing is redundant, and the working set is one slice. The searches grow groups node by node, each step no worse
- * than the one before, so they rarely find these. Therefore the set is offered as one group, which is taken where the
- * model predicts it faster. Which   only those where several nodes read windows or with a stride. Without, strips of
- * rows do the same. */
+ *         the head needs the same slice of each member. Colour planes, frames, the depths of a cost volume.
+ * Why     A pyramid or a long chain of stencils in tiles has large halos, and level by level it goes through memory.
+ *         Slice by slice nothing is redundant, and the working set is one slice. The searches grow groups node by
+ *         node, each step no worse than the one before, so they rarely find these. Therefore the set is offered as one
+ *         group, which is taken where the model predicts it faster.
+ * Which   only those where several nodes read windows or with a stride. Without, strips of rows do the same. */
 #include "schedulers/slice_groups.h"
 #include "schedulers/def_facts.h"
 

@@ -1,10 +1,10 @@
 /* The schedulers `plain` and `strips`.
  *
  * `strips` is a rule of thumb: what experts write first for images. Nodes are visited consumers first. A node whose
- * readers are all in one group joins it, if little is redundant; any other node is the head of a new group. Strips of a
- * head's rows are the tasks. Inside a strip a member is computed a row at a time, just before it is read; rows that are
- * read again stay stored (a sliding window). Nodes that are read at their reader's own points are inlined. Short sums
- * are unrolled; long ones are computed vector by vector.
+ * readers are all in one group joins it, if little is redundant; any other node is the head of a new group. Strips of
+ * a head's rows are the tasks. Inside a strip a member is computed a row at a time, just before it is read; rows that
+ * are read again stay stored (a sliding window). Nodes that are read at their reader's own points are inlined. Short
+ * sums are unrolled; long ones are computed vector by vector.
  *
  * Strips are as high as leaves TASKS tasks for each core, because sliding windows start anew in each strip. */
 #include "schedulers/def_facts.h"

@@ -7,7 +7,7 @@
  *         paper's parallelogram tiles are sliding windows here: a band computes only new rows, and stored are the rows
  *         that are read again. Full-width strips with bands of one row usually win.
  * Levels  All members alike at first. Then, consumers first, each at its cheapest level: inlined (Algorithm 3, inside
- * the cost), a row at a time, sliding, or a tile at a time. */
+ *         the cost), a row at a time, sliding, or a tile at a time. */
 #include "schedulers/tile_internal.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Tile sizes for a cache, and the boxes of tiles.
  *
  * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a
- *         fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes are
- *         any numbers, not only powers of two.
+ *         fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes
+ *         are any numbers, not only powers of two.
  * Beyond  Boxes are exact, so tiles shrink until all nodes of the group fit. Tiles are tight by construction: the box
- * of a node is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019, section 3). */
+ *         of a node is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019, section 3). */
 #include "schedulers/access_range.h"
 #include "schedulers/tile_internal.h"
 

@@ -1,9 +1,10 @@
 /* Drafts of many kinds, to compare predictions with and to fit the weights of the cost model on.
  *
  * Takes   a number: a row of a table that says how much is inlined, how large groups grow, the size of tiles, and
- * whether windows slide in them. Gives   a draft made without judgement but one: nothing is recomputed more than a few
- * times, or measuring would take for ever. Why     A model has to tell good schedules from bad ones, so it is tested on
- * both. */
+ *         whether windows slide in them.
+ * Gives   a draft made without judgement but one: nothing is recomputed more than a few times, or measuring would take
+ *         for ever.
+ * Why     A model has to tell good schedules from bad ones, so it is tested on both. */
 #include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 
