@@ -61,13 +61,10 @@ static kn_buffer *port(Arena *arena, const Buffer *buffer, const Box *box)
     return b;
 }
 
-static const Box *box_of(const Sizes *s, const Func *f)
+static const Box *input_box(const Sizes *s, const char *name)
 {
-    for (size_t o = 0; o < s->p->outputs.count; o++)
-        if (!strcmp(s->p->outputs.at[o].func->name, f->name))
-            return &s->binding.output[o];
     for (size_t i = 0; i < s->p->funcs.count; i++)
-        if (!strcmp(s->p->funcs.at[i]->name, f->name))
+        if (!strcmp(s->p->funcs.at[i]->name, name))
             return &s->binding.input[i];
     return NULL;
 }
@@ -85,13 +82,17 @@ bool ahead_suits(kn_pipeline *p, const Program *program, Arena *arena)
     Sizes sizes = { .p = p, .arena = arena };
     if (has_stages(p) || p->cx->silent[WARN_INTERPRETED] || !context_attempt(p->cx, find_sizes, &sizes) || !sizes.suit)
         return true;
-    StmtMap map       = { .arena = arena, .stmt = checks_of };
-    Program checks    = *program;
-    map.user          = &map;
-    checks.body       = program->body ? checks_of(&map, program->body) : NULL;
-    kn_buffer **ports = ARENA_ARRAY(arena, kn_buffer *, (size_t)program->port_count);
-    for (int i = 0; i < program->port_count; i++)
-        ports[i] = port(arena, program->buffers.at[i], box_of(&sizes, program->buffers.at[i]->func));
+    StmtMap map        = { .arena = arena, .stmt = checks_of };
+    Program checks     = *program;
+    map.user           = &map;
+    checks.body        = program->body ? checks_of(&map, program->body) : NULL;
+    kn_buffer **ports  = ARENA_ARRAY(arena, kn_buffer *, (size_t)program->port_count);
+    int         output = -1; /* ports of outputs come after those of inputs, in order, each component a port */
+    for (int i = 0; i < program->port_count; i++) {
+        const Buffer *b = program->buffers.at[i];
+        output += b->kind == BUFFER_OUTPUT && !b->component;
+        ports[i] = port(arena, b, output >= 0 ? &sizes.binding.output[output] : input_box(&sizes, b->func));
+    }
     if (!checks.body || execute(&checks, ports, sizes.binding.param, NULL) == KN_OK)
         return true;
     diag_error(

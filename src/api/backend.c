@@ -1,4 +1,4 @@
-/* Finding what belongs to this library: the backend, and the runtime that built pipelines are linked with.
+/* Finding what belongs to this library: backends, and the runtime that built pipelines are linked with.
  *
  * Both are looked for by name in the folders where this library can be: beside it (or the program it is part of), above
  * it (the build folder, seen from its tests), in the library folder of the same installation, in the library folder of
@@ -12,13 +12,17 @@
 #include <kiln_places.h>
 #include <unistd.h>
 
-static const char backend_name[] = "libkiln-llvm.so";
+/* Where to look, seen from the own folder; an absolute path is taken as it is. */
+static const char *const places[] = {
+    "", "../", KN_LIBDIR_FROM_BIN "/", KN_LIBDIR "/", KN_DATADIR_FROM_BIN "/", KN_DATADIR "/"
+};
+enum { PLACE_COUNT = sizeof places / sizeof *places };
 
 /* The folder of the file this code is in, with its last slash; "" if that is not known. */
 static const char *own_folder(Arena *arena)
 {
     Dl_info about;
-    if (!dladdr(backend_name, &about) || !about.dli_fname)
+    if (!dladdr(places, &about) || !about.dli_fname)
         return "";
     const char *name = about.dli_fname;
     if (!strchr(name, '/')) { /* a program found through PATH: what it was called as says nothing */
@@ -31,12 +35,6 @@ static const char *own_folder(Arena *arena)
     }
     return arena_strndup(arena, name, (size_t)(strrchr(name, '/') - name) + 1);
 }
-
-/* Where to look, seen from the own folder; an absolute path is taken as it is. */
-static const char *const places[] = {
-    "", "../", KN_LIBDIR_FROM_BIN "/", KN_LIBDIR "/", KN_DATADIR_FROM_BIN "/", KN_DATADIR "/"
-};
-enum { PLACE_COUNT = sizeof places / sizeof *places };
 
 static const char *place(Arena *arena, const char *own, int i, const char *name)
 {
@@ -76,18 +74,28 @@ static const Codegen *open_backend(Arena *arena, const char *path, const char **
     return codegen;
 }
 
-const Codegen *backend_load(kn_context *cx)
+/* The backend in its library, wherever that is. */
+static const Codegen *find_backend(kn_context *cx, const char *library)
 {
-    if (cx->codegen)
-        return cx->codegen;
-    const char *found = companion_find(&cx->call, backend_name), *why = "";
-    cx->codegen = open_backend(&cx->call, found ? found : backend_name, &why);
-    if (!cx->codegen)
+    const char    *found = companion_find(&cx->call, library), *why = "";
+    const Codegen *codegen = open_backend(&cx->call, found ? found : library, &why);
+    if (!codegen)
         diag_status(cx, KN_ERROR_FILE,
                     "the compiler's backend cannot be loaded (%s): build or install Kiln as a whole, so that %s is "
                     "beside %s or in %s, and the "
                     "library of LLVM is there; without it the interpreter still runs: kn_options.interpret, or kiln "
                     "run --interpret",
-                    why, backend_name, *own_folder(&cx->call) ? own_folder(&cx->call) : "the program", KN_LIBDIR);
-    return cx->codegen;
+                    why, library, *own_folder(&cx->call) ? own_folder(&cx->call) : "the program", KN_LIBDIR);
+    return codegen;
+}
+
+const Codegen *backend_load(kn_context *cx, const Backend *backend)
+{
+    const Codegen *codegen = map_get(&cx->backends, backend);
+    if (codegen)
+        return codegen;
+    codegen = backend->library ? find_backend(cx, backend->library) : backend->entry();
+    if (codegen)
+        map_set(&cx->backends, backend, codegen);
+    return codegen;
 }

@@ -30,8 +30,18 @@ typedef struct BuildCall BuildCall;
 /* What can be written: its word, the ending of its file, who makes its contents. */
 typedef struct Product {
     const char *name, *ending;
-    bool (*make)(BuildCall *b, Bytes *out);
+    bool (*make)(BuildCall *b, Bytes *out); /* NULL: it is what a backend emits, as it is */
+    bool     compiled;                      /* made of what a backend emits, */
+    EmitKind kind;                          /* of that kind */
 } Product;
+
+typedef VEC(Product) ProductList;
+
+/* What a backend emitted, to be released. */
+typedef struct BuiltCode {
+    const Codegen *codegen;
+    Emitted        emitted;
+} BuiltCode;
 
 struct BuildCall {
     kn_pipeline      *p;
@@ -43,33 +53,26 @@ struct BuildCall {
     Targets           targets;
     Plan             *plan;
     const Program    *program;
-    const Codegen    *codegen;
-    Emitted           emitted[EMIT_LLVM + 1]; /* by EmitKind; to be released */
+    BuiltCode         code[EMIT_KIND_COUNT];
     Text              written;
 };
 
-static bool emitted(BuildCall *b, EmitKind kind, Bytes *out)
+/* Loads the backend that emits the kind. */
+static bool load_emitter(BuildCall *b, EmitKind kind)
 {
-    Emitted *e = &b->emitted[kind];
-    if (!e->bytes && !compile_emit(b->codegen, b->program, &b->options, &b->targets, kind, e))
+    b->code[kind].codegen = backend_load(b->p->cx, backend_emitting(kind));
+    return b->code[kind].codegen != NULL;
+}
+
+/* The code of that kind, made once. */
+static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
+{
+    BuiltCode *code = &b->code[kind];
+    if (!code->emitted.bytes &&
+        !compile_emit(code->codegen, b->program, &b->options, &b->targets, kind, &code->emitted))
         return false;
-    *out = (Bytes){ e->bytes, e->size };
+    *out = (Bytes){ code->emitted.bytes, code->emitted.size };
     return true;
-}
-
-static bool make_object(BuildCall *b, Bytes *out)
-{
-    return emitted(b, EMIT_OBJECT, out);
-}
-
-static bool make_asm(BuildCall *b, Bytes *out)
-{
-    return emitted(b, EMIT_ASM, out);
-}
-
-static bool make_llvm(BuildCall *b, Bytes *out)
-{
-    return emitted(b, EMIT_LLVM, out);
 }
 
 static bool make_loops(BuildCall *b, Bytes *out)
@@ -134,7 +137,7 @@ static bool make_archive(BuildCall *b, Bytes *out)
                     b->name, b->targets.at[0].name, machine, runtime_source);
         return false;
     }
-    if (!make_object(b, &object) || !companion(b, runtime_archive, &runtime))
+    if (!make_code(b, EMIT_OBJECT, &object) || !companion(b, runtime_archive, &runtime))
         return false;
     if (!archive_make(&b->arena, arena_printf(&b->arena, "%s.o", b->name), object, b->symbol, runtime, out)) {
         diag_status(b->p->cx, KN_ERROR_FILE, "%s is damaged: build or install Kiln again", runtime_archive);
@@ -143,28 +146,39 @@ static bool make_archive(BuildCall *b, Bytes *out)
     return true;
 }
 
-static const Product products[] = {
-    { "header", ".h", make_header },   { "object", ".o", make_object }, { "archive", ".a", make_archive },
-    { "llvm", ".ll", make_llvm },      { "asm", ".s", make_asm },       { "loops", ".loops", make_loops },
-    { "runtime", NULL, make_runtime },
+/* What is made here; before it in the list of all products stands what the backends emit. */
+static const Product own_products[] = {
+    { .name = "header", .ending = ".h", .make = make_header },
+    { .name = "archive", .ending = ".a", .make = make_archive, .compiled = true, .kind = EMIT_OBJECT },
+    { .name = "loops", .ending = ".loops", .make = make_loops },
+    { .name = "runtime", .ending = NULL, .make = make_runtime },
 };
-enum { PRODUCT_COUNT = sizeof products / sizeof *products };
+enum { PRODUCT_COUNT = EMIT_KIND_COUNT + sizeof own_products / sizeof *own_products };
 
-static const Product *find_product(kn_context *cx, const char *name)
+static Product product_at(int i)
+{
+    if (i >= EMIT_KIND_COUNT)
+        return own_products[i - EMIT_KIND_COUNT];
+    return (
+        Product){ .name = emit_table[i].name, .ending = emit_table[i].ending, .compiled = true, .kind = (EmitKind)i };
+}
+
+static bool find_product(kn_context *cx, const char *name, Product *out)
 {
     const char *names[PRODUCT_COUNT];
     Text        all;
     text_init(&all, &cx->call);
     for (int i = 0; i < PRODUCT_COUNT; i++) {
-        if (!strcmp(products[i].name, name))
-            return &products[i];
-        names[i] = products[i].name;
+        *out = product_at(i);
+        if (!strcmp(out->name, name))
+            return true;
+        names[i] = out->name;
         text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_near_miss(name, names, PRODUCT_COUNT);
     diag_status(cx, KN_ERROR_ARGUMENT, "`%s` cannot be emitted%s%s%s; what can is: %s", name,
                 near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
-    return NULL;
+    return false;
 }
 
 /* FOLDER/NAME.o; what belongs to no pipeline has its own name. */
@@ -179,7 +193,7 @@ static bool write_product(BuildCall *b, const Product *product)
 {
     Bytes       contents;
     const char *path = product_path(b, product);
-    if (!product->make(b, &contents))
+    if (!(product->make ? product->make(b, &contents) : make_code(b, product->kind, &contents)))
         return false;
     if (!file_write_whole(b->p->cx, path, MODE_PRODUCT, &contents, 1)) {
         diag_status(b->p->cx, KN_ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
@@ -252,8 +266,24 @@ static bool prepare(BuildCall *b)
     program->title = b->name;
     check_params(program);
     b->program = program;
-    b->codegen = backend_load(cx);
-    return b->codegen != NULL;
+    return true;
+}
+
+/* The products of the list, with the backends that they need: what is wanted can be made, or nothing is written. */
+static bool choose_products(BuildCall *b, ProductList *products)
+{
+    for (const char *at = b->emit;; at++) {
+        const size_t n = strcspn(at, ",");
+        Product      product;
+        if (!find_product(b->p->cx, arena_strndup(&b->arena, at, n), &product))
+            return false;
+        if (product.compiled && !load_emitter(b, product.kind))
+            return false;
+        vec_push(&b->arena, products, product);
+        at += n;
+        if (!*at)
+            return true;
+    }
 }
 
 static void build(void *arg)
@@ -264,14 +294,10 @@ static void build(void *arg)
     bool fine = prepare(b);
     if (fine && !b->emit)
         b->emit = is_native(b) ? "header,object,archive" : "header,object,runtime";
-    for (const char *at = b->emit; fine; at++) {
-        const size_t   n       = strcspn(at, ",");
-        const Product *product = find_product(b->p->cx, arena_strndup(&b->arena, at, n));
-        fine                   = product && write_product(b, product);
-        at += n;
-        if (!*at)
-            break;
-    }
+    ProductList products = { 0 };
+    fine                 = fine && choose_products(b, &products);
+    for (size_t i = 0; fine && i < products.count; i++)
+        fine = write_product(b, &products.at[i]);
     scratch_end(&b->arena);
 }
 
@@ -284,9 +310,9 @@ kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, 
     BuildCall b = { .p = p, .path = path, .emit = emit, .given = options };
     context_begin(p->cx);
     const bool done = context_call(p->cx, build, &b);
-    for (int i = 0; i <= EMIT_LLVM; i++)
-        if (b.emitted[i].bytes)
-            b.codegen->release(&b.emitted[i]);
+    for (int i = 0; i < EMIT_KIND_COUNT; i++)
+        if (b.code[i].emitted.bytes)
+            b.code[i].codegen->release(&b.code[i].emitted);
     if (written && done && !p->cx->status)
         *written = text_string(&b.written);
     return p->cx->status;

@@ -8,7 +8,7 @@
 #define KILN_API_CACHE_H
 
 #include "api/files.h"
-#include "codegen/codegen.h"
+#include "codegen/backend.h"
 
 /* The program and everything else an object depends on, as bytes; two programs of one key are the same in every
  * respect. */

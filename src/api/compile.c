@@ -8,7 +8,6 @@
 #include "api/backend.h"
 #include "api/cache.h"
 #include "api/schedule.h"
-#include "lower/late.h"
 
 /* ---- Targets ---- */
 
@@ -196,7 +195,7 @@ static void externs_of_stmt(void *user, const Stmt *s)
     if (!s)
         return;
     if (s->kind == STMT_STAGE)
-        add_extern(user, s->stage->func->symbol);
+        add_extern(user, s->stage->symbol);
     stmt_children(s, externs_of_expr, externs_of_stmt, user);
 }
 

@@ -5,7 +5,7 @@
 #include "analysis/regions.h"
 #include "api/files.h"
 #include "api/module.h"
-#include "codegen/codegen.h"
+#include "codegen/backend.h"
 #include "lower/lower.h"
 
 /* The targets of an option's text. */

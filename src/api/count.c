@@ -17,7 +17,7 @@ typedef struct CountCall {
 /* "blurx", "hist.update(0)" */
 static const char *definition_name(Arena *arena, const DefinitionCounts *d)
 {
-    return d->update < 0 ? d->func->name : arena_printf(arena, "%s.update(%d)", d->func->name, d->update);
+    return d->update < 0 ? d->func : arena_printf(arena, "%s.update(%d)", d->func, d->update);
 }
 
 static int64_t box_points(const Box *box, int rank, const bool *counts)
@@ -46,7 +46,7 @@ static int64_t needed_points(const kn_pipeline *p, const Regions *regions, const
     for (size_t i = 0; i < p->funcs.count; i++) {
         const Func       *f = p->funcs.at[i];
         const FuncRegion *r = &regions->of[f->id];
-        if (strcmp(f->name, d->func->name))
+        if (strcmp(f->name, d->func))
             continue;
         if (d->update < 0)
             return r->needed ? box_points(&r->box, f->rank, NULL) : 0;
@@ -59,7 +59,7 @@ static int64_t needed_points(const kn_pipeline *p, const Regions *regions, const
 static bool is_counted(const ExecuteCounts *counts, const char *name)
 {
     for (int i = 0; i < counts->definition_count; i++)
-        if (!strcmp(counts->definitions[i].func->name, name))
+        if (!strcmp(counts->definitions[i].func, name))
             return true;
     return false;
 }

@@ -120,7 +120,7 @@ static void put_fields(Key *k, const Stmt *s)
     case STMT_BLOCK: put(k, (uint64_t)s->block.count); break;
     case STMT_IF: put(k, s->branch.no != NULL); break;
     case STMT_PRODUCE:
-        put_func(k, s->produce.func);
+        put_text(k, s->produce.func);
         put(k, (uint64_t)(s->produce.update + 1));
         break;
     case STMT_PROVIDE:
@@ -144,14 +144,15 @@ static void put_fields(Key *k, const Stmt *s)
     case STMT_NEED:
         put_buffer(k, s->need.buffer);
         put(k, (uint64_t)s->need.dim);
-        put_func(k, s->need.reader);
+        put_text(k, s->need.reader);
         break;
     case STMT_CHECK:
         put_text(k, s->check.message);
         put(k, s->check.status);
         break;
     case STMT_STAGE:
-        put_func(k, s->stage->func);
+        put_text(k, s->stage->name);
+        put_text(k, s->stage->symbol);
         put_operand(k, &s->stage->output);
         put(k, (uint64_t)s->stage->count);
         for (int i = 0; i < s->stage->count; i++)
@@ -181,13 +182,14 @@ static void put_buffers(Key *k, const Program *p)
         put_text(k, b->name);
         put(k, b->kind);
         put(k, b->type);
-        put_func(k, b->func);
+        put_text(k, b->func);
         put(k, (uint64_t)b->component);
         put(k, (uint64_t)b->rank);
         put(k, (uint64_t)(b->dense + 1));
         put(k, b->memory);
-        for (int d = 0; b->func && d < b->func->rank; d++)
-            put_text(k, b->func->args[d]);
+        put(k, b->coordinates);
+        for (int d = 0; b->dims && d < b->rank; d++)
+            put_text(k, b->dims[d]);
     }
 }
 

@@ -82,7 +82,7 @@ static void compile(void *arg)
         return;
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
     *m           = (kn_module){ .pipeline = p, .options = options };
-    if (!options.interpret && (call->codegen = backend_load(p->cx)))
+    if (!options.interpret && (call->codegen = backend_load(p->cx, backend_loading())))
         compile_module(m, call->codegen, &call->object);
     if (!p->cx->error_count)
         call->module = m;

@@ -28,7 +28,7 @@ typedef struct NestPrinter {
     const Program *program;
     Simplifier    *simplifier;
     Map            lets;    /* name -> what it stands for */
-    Map            sliding; /* function -> Sliding */
+    Map            sliding; /* name of a function -> its REALIZE, where that slides */
     Map            missing; /* name of a dimension that slides -> how many are needed at a time, int64_t */
 } NestPrinter;
 
@@ -232,7 +232,7 @@ static void print_storage(NestLevel *n, const Stmt *s)
         print_fold(out, s);
     }
     text_add(out, "\n");
-    map_set(&n->s->sliding, f, sliding);
+    map_set(&n->s->sliding, f->name, sliding ? s : NULL);
     for (int i = 0; sliding && i < sliding->count; i++)
         map_set(&n->s->missing, f->args[sliding->dims[i]], &sliding->window[i]);
     nest_stmt(n, s->realize.body);
@@ -240,14 +240,15 @@ static void print_storage(NestLevel *n, const Stmt *s)
 
 static void print_production(NestLevel *n, const Stmt *s)
 {
-    const Func    *f       = s->produce.func;
-    const Sliding *sliding = map_get(&n->s->sliding, f);
+    const Stmt    *storage = map_get(&n->s->sliding, s->produce.func);
+    const Sliding *sliding = storage ? storage->realize.sliding : NULL;
     line(n);
-    text_printf(n->s->out, "compute %s", f->name);
+    text_printf(n->s->out, "compute %s", s->produce.func);
     if (s->produce.update >= 0)
         text_printf(n->s->out, ".update(%d)", s->produce.update);
     for (int i = 0; sliding && i < sliding->count; i++)
-        text_printf(n->s->out, "%s%s", i ? " and " : ", sliding along ", dim_name(f, sliding->dims[i]));
+        text_printf(n->s->out, "%s%s", i ? " and " : ", sliding along ",
+                    dim_name(storage->realize.func, sliding->dims[i]));
     if (sliding && !sliding->count)
         text_add(n->s->out, ", unless it is held");
     text_add(n->s->out, "\n");
@@ -267,7 +268,7 @@ static void nest_stmt(void *user, const Stmt *s)
     case STMT_PRODUCE: print_production(n, s); break;
     case STMT_STAGE:
         line(n);
-        text_printf(n->s->out, "call %s\n", s->stage->func->symbol);
+        text_printf(n->s->out, "call %s\n", s->stage->symbol);
         break;
     default: stmt_children(s, NULL, nest_stmt, n); break;
     }

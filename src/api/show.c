@@ -58,10 +58,10 @@ static bool pass_exists(kn_context *cx, const char *name)
 /* What the backend makes of the program. */
 static void show_emitted(ShowCall *call, const Program *program, const kn_options *options, const Targets *targets)
 {
-    kn_context *cx = call->p->cx;
-    call->codegen  = backend_load(cx);
-    if (!call->codegen || !compile_emit(call->codegen, program, options, targets,
-                                        call->view == KN_VIEW_LLVM ? EMIT_LLVM : EMIT_ASM, &call->emitted))
+    kn_context    *cx   = call->p->cx;
+    const EmitKind kind = call->view == KN_VIEW_LLVM ? EMIT_LLVM : EMIT_ASM;
+    call->codegen       = backend_load(cx, backend_emitting(kind));
+    if (!call->codegen || !compile_emit(call->codegen, program, options, targets, kind, &call->emitted))
         return;
     call->text = arena_strndup(&cx->call, call->emitted.bytes, call->emitted.size);
 }

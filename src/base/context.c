@@ -105,6 +105,7 @@ kn_context *kn_context_new(const kn_config *config)
     arena_init(&cx->call, cx);
     map_init(&cx->defines, &cx->arena);
     map_init(&cx->externs, &cx->arena);
+    map_init(&cx->backends, &cx->arena);
     return cx;
 }
 

@@ -61,8 +61,8 @@ struct kn_context {
     Map                 defines;   /* interned name -> const char *value */
     Map                 externs;   /* interned name -> Extern */
     VEC(void *) blocks;            /* kn_buffer_alloc's that are alive; NULL where freed */
-    const struct Codegen *codegen; /* the backend, once something was compiled */
-    Threads              *threads; /* what compiled code runs with, once something ran (api/threads.c) */
+    Map      backends;             /* Backend -> Codegen, of those that something was compiled with */
+    Threads *threads;              /* what compiled code runs with, once something ran (api/threads.c) */
 };
 
 /* A C function made known by kn_extern_function or kn_extern_stage. */

@@ -67,13 +67,9 @@ static void add(void *arg)
 /* An API function may add one before it has begun a context_try: then running out of memory ends here. */
 #define ADD(severity_, warning_, status_, remedy_)                                                                     \
     do {                                                                                                               \
-        Addition a = { .cx       = cx,                                                                                 \
-                       .severity = severity_,                                                                          \
-                       .warning  = warning_,                                                                           \
-                       .status   = status_,                                                                            \
-                       .loc      = loc,                                                                                \
-                       .remedy   = remedy_,                                                                            \
-                       .format   = format };                                                                             \
+        Addition a = { .cx = cx, .severity = severity_, .warning = warning_, .status = status_, .loc = loc };          \
+        a.remedy   = remedy_;                                                                                          \
+        a.format   = format;                                                                                           \
         va_start(a.args, format);                                                                                      \
         if (cx->tries)                                                                                                 \
             add(&a);                                                                                                   \

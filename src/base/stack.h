@@ -10,7 +10,7 @@
  * DEEP   for recursion over syntax, expressions and statements, by Kiln and by LLVM. An expression 1200 deep takes up
  * to 4 MiB; 3000 nested stages take more than 8 MiB with AddressSanitizer. This leaves room for what the quota lets
  * through, some ten times as much. CALL   for compiled code: its functions keep at most 1 MiB of scratch on the stack
- * (codegen/llvm_stmt.c). */
+ * (codegen/llvm/stmt.c). */
 #define STACK_DEEP ((size_t)256 << 20)
 #define STACK_CALL ((size_t)2 << 20)
 

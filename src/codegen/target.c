@@ -1,6 +1,7 @@
 /* The targets, as a table. Needs no LLVM: the main library names targets too. */
-#include "codegen/codegen.h"
+#include "codegen/target.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define LINUX_X86 "x86_64-unknown-linux-gnu"

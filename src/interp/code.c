@@ -7,26 +7,28 @@
  *         bad follows the one that is taken, so reading what was never written is fine where the result does not depend
  *         on it. So is reading what another iteration of a parallel loop changes: after the instructions have run, they
  *         are walked backwards, and only loads in lanes that were used count as reads. */
-#include "interp/machine.h"
+#include "interp/executor.h"
+
 #include "ir/math.h"
 
 typedef struct Instr Instr;
-typedef void         Operation(Machine *m, const Instr *in, int width, const uint8_t *active);
+
+typedef void Operation(Executor *ex, const Instr *in, int width, const uint8_t *active);
 
 struct Instr {
-    Operation   *run;
-    const Expr  *expr;
-    Value        r;
-    const Value *args;
-    const int   *from;    /* the instruction of each argument; -1: it has none */
-    uint8_t     *used;    /* lanes whose result matters, in parallel loops and where the code has choices */
-    bool         is_root; /* a statement asked for it */
-    Kernel      *kernel;
-    Finish      *finish;
-    const Slot  *slot;    /* EX_VAR */
-    const Store *store;   /* EX_LOAD */
-    const CCall *c_call;  /* EX_EXTERN */
-    Formula     *formula; /* EX_EXP … */
+    Operation          *run;
+    const Expr         *expr;
+    LaneValues          r;
+    const LaneValues   *args;
+    const int          *from;    /* the instruction of each argument; -1: it has none */
+    uint8_t            *used;    /* lanes whose result matters, in parallel loops and where the code has choices */
+    bool                is_root; /* a statement asked for it */
+    Kernel             *kernel;
+    Finish             *finish;
+    const Slot         *slot;    /* EX_VAR */
+    const BufferMemory *store;   /* EX_LOAD */
+    const CCall        *c_call;  /* EX_EXTERN */
+    Formula            *formula; /* EX_EXP … */
 };
 
 struct Code {
@@ -36,16 +38,11 @@ struct Code {
     VEC(Instr) instrs;
 };
 
-Value value_new(Machine *m, int width)
-{
-    return (Value){ ARENA_ARRAY(&m->arena, Lane, (size_t)width), ARENA_ARRAY(&m->arena, uint8_t, (size_t)width) };
-}
-
 /* ---- Operations -------------------------------------------------------------------------- */
 
-static void run_operator(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_operator(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
-    (void)m, (void)active;
+    (void)ex, (void)active;
     const Expr *e = in->expr;
     in->kernel(&(Row){ .r      = in->r.lane,
                        .a      = in->args[0].lane,
@@ -58,65 +55,65 @@ static void run_operator(Machine *m, const Instr *in, int width, const uint8_t *
     if (in->finish)
         in->finish(in->r.lane, width);
     for (int l = 0; l < width; l++) {
-        in->r.bad[l] = in->args[0].bad[l];
+        in->r.undefined[l] = in->args[0].undefined[l];
         for (uint32_t i = 1; i < e->count; i++)
-            in->r.bad[l] |= in->args[i].bad[l];
+            in->r.undefined[l] |= in->args[i].undefined[l];
     }
 }
 
 /* && and ||: the first operand decides where it is `stop`. */
-static void run_decide(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_decide(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
-    (void)m, (void)active;
-    const int64_t stop = in->expr->op == EX_OR;
-    const Value  *a = &in->args[0], *b = &in->args[1];
+    (void)ex, (void)active;
+    const int64_t     stop = in->expr->op == EX_OR;
+    const LaneValues *a = &in->args[0], *b = &in->args[1];
     for (int l = 0; l < width; l++) {
         const bool decided = a->lane[l].i == stop;
         in->r.lane[l].i    = decided ? stop : b->lane[l].i;
-        in->r.bad[l]       = a->bad[l] || (!decided && b->bad[l]);
+        in->r.undefined[l] = a->undefined[l] || (!decided && b->undefined[l]);
     }
 }
 
-static void run_select(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_select(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
-    (void)m, (void)active;
+    (void)ex, (void)active;
     for (int l = 0; l < width; l++) {
-        const Value *taken = &in->args[in->args[0].lane[l].i ? 1 : 2];
-        in->r.lane[l]      = taken->lane[l];
-        in->r.bad[l]       = in->args[0].bad[l] || taken->bad[l];
+        const LaneValues *taken = &in->args[in->args[0].lane[l].i ? 1 : 2];
+        in->r.lane[l]           = taken->lane[l];
+        in->r.undefined[l]      = in->args[0].undefined[l] || taken->undefined[l];
     }
 }
 
 /* A variable that was bound where there were fewer lanes. */
-static void run_spread(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_spread(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
-    (void)m, (void)active;
+    (void)ex, (void)active;
     const int ratio = width / in->slot->width;
     for (int l = 0; l < width; l++) {
-        in->r.lane[l] = in->slot->value.lane[l / ratio];
-        in->r.bad[l]  = in->slot->value.bad[l / ratio];
+        in->r.lane[l]      = in->slot->value.lane[l / ratio];
+        in->r.undefined[l] = in->slot->value.undefined[l / ratio];
     }
 }
 
-static void run_load(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_load(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
     for (int l = 0; l < width; l++) {
-        in->r.bad[l]    = in->args[0].bad[l];
-        in->r.lane[l].i = 0;
+        in->r.undefined[l] = in->args[0].undefined[l];
+        in->r.lane[l].i    = 0;
         if (active[l])
-            in->r.lane[l] = memory_load(m, in->store, l, width, in->args[0].lane[l].i, &in->r.bad[l]);
+            in->r.lane[l] = memory_load(ex, in->store, l, width, in->args[0].lane[l].i, &in->r.undefined[l]);
     }
 }
 
-static void run_extern(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_extern(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
-    (void)m;
+    (void)ex;
     Lane operands[C_CALL_MAX];
     for (int l = 0; l < width; l++) {
-        in->r.bad[l] = false;
+        in->r.undefined[l] = false;
         for (uint32_t i = 0; i < in->expr->count; i++) {
             operands[i] = in->args[i].lane[l];
-            in->r.bad[l] |= in->args[i].bad[l];
+            in->r.undefined[l] |= in->args[i].undefined[l];
         }
         if (active[l])
             in->r.lane[l] = c_call(in->c_call, operands);
@@ -124,65 +121,65 @@ static void run_extern(Machine *m, const Instr *in, int width, const uint8_t *ac
 }
 
 /* exp, sin …: some lanes at a time. */
-static void run_formula(Machine *m, const Instr *in, int width, const uint8_t *active)
+static void run_formula(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
-    (void)m, (void)active;
-    const Value *a = &in->args[0], *b = &in->args[in->expr->count - 1];
+    (void)ex, (void)active;
+    const LaneValues *a = &in->args[0], *b = &in->args[in->expr->count - 1];
     for (int l = 0; l < width; l += LANES)
         formula_run(in->formula, in->r.lane + l, a->lane + l, b->lane + l, width - l < LANES ? width - l : LANES);
     for (int l = 0; l < width; l++)
-        in->r.bad[l] = a->bad[l] || b->bad[l];
+        in->r.undefined[l] = a->undefined[l] || b->undefined[l];
 }
 
 /* ---- Making ------------------------------------------------------------------------------ */
 
-Code *code_new(Machine *m, int width)
+Code *code_new(Executor *ex, int width)
 {
-    Code *code  = ARENA_NEW(&m->arena, Code);
+    Code *code  = ARENA_NEW(&ex->arena, Code);
     code->width = width;
-    map_init(&code->values, &m->arena);
+    map_init(&code->values, &ex->arena);
     return code;
 }
 
 /* The same in every lane; needs no instruction. */
-static Value constant(Machine *m, int width, Lane v)
+static LaneValues constant(Executor *ex, int width, Lane v)
 {
-    const Value value = value_new(m, width);
+    const LaneValues value = lane_values_new(ex, width);
     for (int l = 0; l < width; l++)
         value.lane[l] = v;
     return value;
 }
 
-static Value parameter(Machine *m, int width, const Expr *e)
+static LaneValues parameter(Executor *ex, int width, const Expr *e)
 {
-    for (size_t i = 0; i < m->program->params.count; i++)
-        if (m->program->params.at[i] == e->u.param)
-            return constant(m, width, lane_from_scalar(e->type, m->params[i]));
-    machine_mistake(m, "lowered code uses the parameter `%s`, which the program has not", e->u.param->name);
+    for (size_t i = 0; i < ex->program->params.count; i++)
+        if (ex->program->params.at[i] == e->u.param)
+            return constant(ex, width, lane_from_scalar(e->type, ex->params[i]));
+    executor_mistake(ex, "lowered code uses the parameter `%s`, which the program has not", e->u.param->name);
 }
 
-static const Slot *variable(Machine *m, const Expr *e)
+static const Slot *variable(Executor *ex, const Expr *e)
 {
-    const Slot *slot = map_get(&m->slots, e->u.name);
+    const Slot *slot = map_get(&ex->slots, e->u.name);
     if (!slot)
-        machine_mistake(m, "lowered code uses `%s`, which nothing binds", e->u.name);
+        executor_mistake(ex, "lowered code uses `%s`, which nothing binds", e->u.name);
     return slot;
 }
 
 /* The instruction of a node, but for operands and result. */
-static Instr instruction(Machine *m, const Expr *e)
+static Instr instruction(Executor *ex, const Expr *e)
 {
     Instr in = { .expr = e };
     if (e->op == EX_LOAD) {
         in.run   = run_load;
-        in.store = &m->stores[e->u.buffer->id];
+        in.store = &ex->memories[e->u.buffer->id];
     } else if (e->op == EX_EXTERN) {
         in.run    = run_extern;
-        in.c_call = c_call_new(m->cx, &m->arena, e);
+        in.c_call = c_call_new(ex->cx, &ex->arena, e);
     } else if (math_has(e->op)) {
-        Formula **known = &m->formulas[e->op][e->type];
+        Formula **known = &ex->formulas[e->op][e->type];
         if (!*known)
-            *known = formula_new(m->cx, &m->arena, e->op, e->type);
+            *known = formula_new(ex->cx, &ex->arena, e->op, e->type);
         in.run     = run_formula;
         in.formula = *known;
     } else if (e->op == EX_SELECT) {
@@ -194,68 +191,68 @@ static Instr instruction(Machine *m, const Expr *e)
         in.kernel = e->count ? operator_kernel(e->op, e->args[0]->type, e->type) : NULL;
         in.finish = operator_finish(e->type);
         if (!in.kernel)
-            machine_mistake(m, "`%s` of %s is no part of lowered code", expr_op_table[e->op].name,
-                            kn_type_name(e->type));
+            executor_mistake(ex, "`%s` of %s is no part of lowered code", expr_op_table[e->op].name,
+                             kn_type_name(e->type));
     }
     return in;
 }
 
 /* An expression of the code: its value, and the place of its instruction or -1. */
 typedef struct CodeNode {
-    Value value;
-    int   instr;
+    LaneValues value;
+    int        instr;
 } CodeNode;
 
-static const CodeNode *code_node(Machine *m, Code *code, const Expr *e);
+static const CodeNode *code_node(Executor *ex, Code *code, const Expr *e);
 
-static Value add_node(Machine *m, Code *code, const Expr *e)
+static LaneValues add_node(Executor *ex, Code *code, const Expr *e)
 {
     if (e->op == EX_INT)
-        return constant(m, code->width, (Lane){ .i = e->u.i });
+        return constant(ex, code->width, (Lane){ .i = e->u.i });
     if (e->op == EX_FLOAT)
-        return constant(m, code->width, (Lane){ .f = e->u.f });
+        return constant(ex, code->width, (Lane){ .f = e->u.f });
     if (e->op == EX_PARAM)
-        return parameter(m, code->width, e);
+        return parameter(ex, code->width, e);
     Instr in = { .expr = e, .run = run_spread };
     if (e->op == EX_VAR) {
-        in.slot = variable(m, e);
+        in.slot = variable(ex, e);
         if (in.slot->width == code->width)
             return in.slot->value;
     } else {
-        Value *args = ARENA_ARRAY(&m->arena, Value, e->count + (size_t)1);
-        int   *from = ARENA_ARRAY(&m->arena, int, e->count + (size_t)1);
+        LaneValues *args = ARENA_ARRAY(&ex->arena, LaneValues, e->count + (size_t)1);
+        int        *from = ARENA_ARRAY(&ex->arena, int, e->count + (size_t)1);
         for (uint32_t i = 0; i < e->count; i++) {
-            const CodeNode *arg = code_node(m, code, e->args[i]);
+            const CodeNode *arg = code_node(ex, code, e->args[i]);
             args[i]             = arg->value;
             from[i]             = arg->instr;
         }
-        in      = instruction(m, e);
+        in      = instruction(ex, e);
         in.args = args;
         in.from = from;
         code->chooses |= in.run == run_select || in.run == run_decide;
     }
-    in.r    = value_new(m, code->width);
-    in.used = ARENA_ARRAY(&m->arena, uint8_t, (size_t)code->width);
-    vec_push(&m->arena, &code->instrs, in);
+    in.r    = lane_values_new(ex, code->width);
+    in.used = ARENA_ARRAY(&ex->arena, uint8_t, (size_t)code->width);
+    vec_push(&ex->arena, &code->instrs, in);
     return in.r;
 }
 
-static const CodeNode *code_node(Machine *m, Code *code, const Expr *e)
+static const CodeNode *code_node(Executor *ex, Code *code, const Expr *e)
 {
     CodeNode *known = map_get_mutable(&code->values, e);
     if (!known) {
-        known              = ARENA_NEW(&m->arena, CodeNode);
+        known              = ARENA_NEW(&ex->arena, CodeNode);
         const size_t count = code->instrs.count;
-        known->value       = add_node(m, code, e);
+        known->value       = add_node(ex, code, e);
         known->instr       = code->instrs.count > count ? (int)code->instrs.count - 1 : -1;
         map_set_mutable(&code->values, e, known);
     }
     return known;
 }
 
-Value code_add(Machine *m, Code *code, const Expr *e)
+LaneValues code_add(Executor *ex, Code *code, const Expr *e)
 {
-    const CodeNode *node = code_node(m, code, e);
+    const CodeNode *node = code_node(ex, code, e);
     if (node->instr >= 0)
         code->instrs.at[node->instr].is_root = true;
     return node->value;
@@ -266,7 +263,7 @@ Value code_add(Machine *m, Code *code, const Expr *e)
 /* Does argument i matter in that lane, where the result does? */
 static bool matters(const Instr *in, uint32_t i, int lane)
 {
-    const Value *first = &in->args[0];
+    const LaneValues *first = &in->args[0];
     if (in->run == run_select)
         return i == 0 || (i == 1) == (first->lane[lane].i != 0);
     if (in->run == run_decide)
@@ -289,7 +286,7 @@ static void find_used(const Code *code, const uint8_t *active)
 }
 
 /* In a parallel loop: no other iteration may change what was read. */
-static void watch_loads(Machine *m, const Code *code, const uint8_t *active)
+static void watch_loads(Executor *ex, const Code *code, const uint8_t *active)
 {
     if (code->chooses)
         find_used(code, active);
@@ -297,14 +294,14 @@ static void watch_loads(Machine *m, const Code *code, const uint8_t *active)
         const Instr *in = &code->instrs.at[k];
         for (int l = 0; in->run == run_load && l < code->width; l++)
             if (code->chooses ? in->used[l] : active[l])
-                memory_watch(m, in->store, l, code->width, in->args[0].lane[l].i);
+                memory_watch(ex, in->store, l, code->width, in->args[0].lane[l].i);
     }
 }
 
-void code_run(Machine *m, const Code *code, const uint8_t *active)
+void code_run(Executor *ex, const Code *code, const uint8_t *active)
 {
     for (size_t i = 0; i < code->instrs.count; i++)
-        code->instrs.at[i].run(m, &code->instrs.at[i], code->width, active);
-    if (m->strand)
-        watch_loads(m, code, active);
+        code->instrs.at[i].run(ex, &code->instrs.at[i], code->width, active);
+    if (ex->strand)
+        watch_loads(ex, code, active);
 }

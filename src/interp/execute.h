@@ -23,7 +23,7 @@ typedef struct BufferCounts {
 
 /* One definition of a function: a PRODUCE. */
 typedef struct DefinitionCounts {
-    const Func *func;
+    const char *func;   /* its name, interned */
     int         update; /* -1: the pure one */
     int64_t     points; /* stores executed */
     int64_t fresh; /* of them, to an element that this definition had not stored to since it was allocated: the others

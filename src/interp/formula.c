@@ -94,9 +94,8 @@ Formula *formula_new(kn_context *cx, Arena *arena, ExprOp op, kn_type type)
     expr_pool_init(&pool, cx, &scratch);
     Formula *f       = ARENA_NEW(arena, Formula);
     f->operand_count = expr_op_table[op].arity;
-    Builder     b    = { .f        = f,
-                         .arena    = arena,
-                         .operands = { expr_var(&pool, type, intern(cx, "a")), expr_var(&pool, type, intern(cx, "b")) } };
+    const Expr *left = expr_var(&pool, type, intern(cx, "a")), *right = expr_var(&pool, type, intern(cx, "b"));
+    Builder     b = { .f = f, .arena = arena, .operands = { left, right } };
     const Expr *body =
         math_expand(&pool, f->operand_count == 1 ? expr_unary(&pool, op, type, b.operands[0])
                                                  : expr_binary(&pool, op, type, b.operands[0], b.operands[1]));

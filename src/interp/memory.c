@@ -3,7 +3,7 @@
  * A race is told by strands (machine.h): an element remembers the last strand that wrote it and the last that read it.
  * A store that finds the value it brings already there changes nothing and is no race: a tail that is shifted inward
  * computes points twice. */
-#include "interp/machine.h"
+#include "interp/executor.h"
 
 /* ---- Rooms ------------------------------------------------------------------------------- */
 
@@ -23,46 +23,46 @@ static void index_range(const kn_buffer *b, int64_t *low, int64_t *high)
 }
 
 /* Marks the elements along the dimensions below `rank`, from `index` on. */
-static void mark_elements(Room *room, const kn_buffer *b, int rank, int64_t index, bool defined)
+static void mark_elements(LaneMemory *mem, const kn_buffer *b, int rank, int64_t index, bool defined)
 {
     if (!rank) {
-        room->shadow[index - room->low].exists  = true;
-        room->shadow[index - room->low].defined = defined;
+        mem->shadow[index - mem->low].exists  = true;
+        mem->shadow[index - mem->low].defined = defined;
         return;
     }
     for (int64_t i = 0; i < b->dim[rank - 1].extent; i++)
-        mark_elements(room, b, rank - 1, index + i * b->dim[rank - 1].stride, defined);
+        mark_elements(mem, b, rank - 1, index + i * b->dim[rank - 1].stride, defined);
 }
 
-void room_of_port(Machine *m, Room *room, const kn_buffer *b, bool is_output)
+void lane_memory_of_port(Executor *ex, LaneMemory *mem, const kn_buffer *b, bool is_output)
 {
-    room->data = b->data;
-    index_range(b, &room->low, &room->high);
-    if (room->high < room->low)
+    mem->data = b->data;
+    index_range(b, &mem->low, &mem->high);
+    if (mem->high < mem->low)
         return;
-    room->shadow = ARENA_ARRAY(&m->arena, Shadow, (size_t)(room->high - room->low) + 1);
-    mark_elements(room, b, b->rank, 0, !is_output);
+    mem->shadow = ARENA_ARRAY(&ex->arena, Shadow, (size_t)(mem->high - mem->low) + 1);
+    mark_elements(mem, b, b->rank, 0, !is_output);
 }
 
-void room_allocate(Arena *arena, Room *room, kn_type type, int64_t count)
+void lane_memory_allocate(Arena *arena, LaneMemory *mem, kn_type type, int64_t count)
 {
     const size_t bytes = (size_t)count * kn_type_size(type);
-    room->low          = 0;
-    room->high         = count - 1;
-    room->data         = arena_array(arena, (size_t)count, kn_type_size(type));
-    room->shadow       = ARENA_ARRAY(arena, Shadow, (size_t)count);
+    mem->low           = 0;
+    mem->high          = count - 1;
+    mem->data          = arena_array(arena, (size_t)count, kn_type_size(type));
+    mem->shadow        = ARENA_ARRAY(arena, Shadow, (size_t)count);
     for (size_t i = 0; i < bytes; i++)
-        room->data[i] = (char)(0xA5 ^ i * 0x3B);
+        mem->data[i] = (char)(0xA5 ^ i * 0x3B);
     for (int64_t i = 0; i < count; i++)
-        room->shadow[i].exists = true;
+        mem->shadow[i].exists = true;
 }
 
 /* ---- Company ----------------------------------------------------------------------------- */
 
 /* May the strands run at the same time? */
-static bool are_concurrent(const Machine *m, uint32_t a, uint32_t b)
+static bool are_concurrent(const Executor *ex, uint32_t a, uint32_t b)
 {
-    const Strand *all = m->strands.at;
+    const Strand *all = ex->strands.at;
     for (uint32_t i = a; i != 0 && a != b; i = all[i].parent)
         for (uint32_t k = b; k != 0; k = all[k].parent)
             if (i != k && all[i].loop == all[k].loop)
@@ -70,59 +70,60 @@ static bool are_concurrent(const Machine *m, uint32_t a, uint32_t b)
     return false;
 }
 
-static const char *producer(const Machine *m)
+static const char *producer(const Executor *ex)
 {
-    return m->producing ? m->producing->func->name : "(outside of all functions)";
+    return ex->producing ? ex->producing->func : "(outside of all functions)";
 }
 
-__attribute__((noreturn)) static void refuse_race(Machine *m, const Store *s, int64_t index, const char *what)
+__attribute__((noreturn)) static void refuse_race(Executor *ex, const BufferMemory *s, int64_t index, const char *what)
 {
-    machine_mistake(m, "`%s` %s element %lld of `%s`, which another iteration of the same parallel loop %s",
-                    producer(m), what, (long long)index, s->buffer->name, "may be changing or reading at that moment");
+    executor_mistake(ex, "`%s` %s element %lld of `%s`, which another iteration of the same parallel loop %s",
+                     producer(ex), what, (long long)index, s->buffer->name,
+                     "may be changing or reading at that moment");
 }
 
-static Shadow *find(Machine *m, const Store *s, const Room *room, int64_t index, const char *what)
+static Shadow *find(Executor *ex, const BufferMemory *s, const LaneMemory *mem, int64_t index, const char *what)
 {
-    if (!s->rooms)
-        machine_mistake(m, "`%s` %s `%s`, which is not allocated here", producer(m), what, s->buffer->name);
-    if (index < room->low || index > room->high)
-        machine_mistake(m, "`%s` %s `%s` at index %lld, but it has %lld..%lld", producer(m), what, s->buffer->name,
-                        (long long)index, (long long)room->low, (long long)room->high);
-    Shadow *shadow = &room->shadow[index - room->low];
+    if (!s->per_lane)
+        executor_mistake(ex, "`%s` %s `%s`, which is not allocated here", producer(ex), what, s->buffer->name);
+    if (index < mem->low || index > mem->high)
+        executor_mistake(ex, "`%s` %s `%s` at index %lld, but it has %lld..%lld", producer(ex), what, s->buffer->name,
+                         (long long)index, (long long)mem->low, (long long)mem->high);
+    Shadow *shadow = &mem->shadow[index - mem->low];
     if (!shadow->exists)
-        machine_mistake(m, "`%s` %s `%s` at index %lld, between its elements", producer(m), what, s->buffer->name,
-                        (long long)index);
+        executor_mistake(ex, "`%s` %s `%s` at index %lld, between its elements", producer(ex), what, s->buffer->name,
+                         (long long)index);
     return shadow;
 }
 
 /* ---- Accesses ---------------------------------------------------------------------------- */
 
-Lane memory_load(Machine *m, const Store *s, int lane, int width, int64_t index, uint8_t *bad)
+Lane memory_load(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, uint8_t *undefined)
 {
-    const Room  *room   = s->rooms ? store_room(s, lane, width) : NULL;
-    Shadow      *shadow = find(m, s, room, index, "reads");
-    const size_t size   = kn_type_size(s->buffer->type);
+    const LaneMemory *mem    = s->per_lane ? memory_of_lane(s, lane, width) : NULL;
+    Shadow           *shadow = find(ex, s, mem, index, "reads");
+    const size_t      size   = kn_type_size(s->buffer->type);
     if (!shadow->defined) {
-        m->counts->undefined_loads++;
-        *bad = true;
+        ex->counts->undefined_loads++;
+        *undefined = true;
     }
     s->counts->loaded += (int64_t)size;
-    return lane_load(s->buffer->type, room->data + index * (int64_t)size);
+    return lane_load(s->buffer->type, mem->data + index * (int64_t)size);
 }
 
-void memory_watch(Machine *m, const Store *s, int lane, int width, int64_t index)
+void memory_watch(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index)
 {
-    Shadow *shadow = find(m, s, store_room(s, lane, width), index, "reads");
-    if (shadow->writer && are_concurrent(m, shadow->writer, m->strand) && !(m->in_atomic && shadow->atomic))
-        refuse_race(m, s, index, "reads");
-    if (!m->in_atomic)
-        shadow->reader = m->strand;
+    Shadow *shadow = find(ex, s, memory_of_lane(s, lane, width), index, "reads");
+    if (shadow->writer && are_concurrent(ex, shadow->writer, ex->strand) && !(ex->in_atomic && shadow->atomic))
+        refuse_race(ex, s, index, "reads");
+    if (!ex->in_atomic)
+        shadow->reader = ex->strand;
 }
 
 /* Counts a store of the definition that is being produced. */
-static void count_point(Machine *m, const Store *s, Shadow *shadow)
+static void count_point(Executor *ex, const BufferMemory *s, Shadow *shadow)
 {
-    DefinitionCounts *d = m->producing;
+    DefinitionCounts *d = ex->producing;
     if (!d || s->buffer->func != d->func || s->buffer->component)
         return;
     const uint8_t bit = (uint8_t)(1u << ((unsigned)(d->update + 1) & 7));
@@ -131,32 +132,32 @@ static void count_point(Machine *m, const Store *s, Shadow *shadow)
     shadow->definitions |= bit;
 }
 
-void memory_store(Machine *m, const Store *s, int lane, int width, int64_t index, Lane v, bool bad)
+void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, Lane v, bool undefined)
 {
-    const Room  *room   = s->rooms ? store_room(s, lane, width) : NULL;
-    Shadow      *shadow = find(m, s, room, index, "writes");
-    const size_t size   = kn_type_size(s->buffer->type);
-    char        *at     = room->data + index * (int64_t)size;
-    char         bytes[8];
+    const LaneMemory *mem    = s->per_lane ? memory_of_lane(s, lane, width) : NULL;
+    Shadow           *shadow = find(ex, s, mem, index, "writes");
+    const size_t      size   = kn_type_size(s->buffer->type);
+    char             *at     = mem->data + index * (int64_t)size;
+    char              bytes[8];
     if (s->buffer->kind == BUFFER_INPUT)
-        machine_mistake(m, "`%s` writes the input `%s`", producer(m), s->buffer->name);
-    if (bad && s->buffer->kind == BUFFER_OUTPUT)
-        machine_mistake(m, "`%s` writes to `%s` at index %lld what comes from memory that was never written",
-                        producer(m), s->buffer->name, (long long)index);
+        executor_mistake(ex, "`%s` writes the input `%s`", producer(ex), s->buffer->name);
+    if (undefined && s->buffer->kind == BUFFER_OUTPUT)
+        executor_mistake(ex, "`%s` writes to `%s` at index %lld what comes from memory that was never written",
+                         producer(ex), s->buffer->name, (long long)index);
     lane_store(s->buffer->type, bytes, v);
-    const bool changes = !shadow->defined || bad || memcmp(bytes, at, size) != 0;
-    if (changes && shadow->event == m->event && !m->in_atomic)
-        machine_mistake(m, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`",
-                        producer(m), (long long)index, s->buffer->name);
-    if (changes && !(m->in_atomic && shadow->atomic) &&
-        ((shadow->writer && are_concurrent(m, shadow->writer, m->strand)) ||
-         (shadow->reader && are_concurrent(m, shadow->reader, m->strand))))
-        refuse_race(m, s, index, "writes");
-    count_point(m, s, shadow);
+    const bool changes = !shadow->defined || undefined || memcmp(bytes, at, size) != 0;
+    if (changes && shadow->event == ex->event && !ex->in_atomic)
+        executor_mistake(ex, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`",
+                         producer(ex), (long long)index, s->buffer->name);
+    if (changes && !(ex->in_atomic && shadow->atomic) &&
+        ((shadow->writer && are_concurrent(ex, shadow->writer, ex->strand)) ||
+         (shadow->reader && are_concurrent(ex, shadow->reader, ex->strand))))
+        refuse_race(ex, s, index, "writes");
+    count_point(ex, s, shadow);
     memcpy(at, bytes, size);
-    shadow->defined = !bad;
-    shadow->atomic  = m->in_atomic;
-    shadow->writer  = m->strand;
-    shadow->event   = m->event;
+    shadow->defined = !undefined;
+    shadow->atomic  = ex->in_atomic;
+    shadow->writer  = ex->strand;
+    shadow->event   = ex->event;
     s->counts->stored += (int64_t)size;
 }

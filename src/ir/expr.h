@@ -13,7 +13,7 @@
 #include "ir/type.h"
 
 typedef struct Expr   Expr;
-typedef struct Func   Func; /* pipeline/pipeline.h */
+typedef struct Func   Func; /* ir/func.h */
 typedef struct Param  Param;
 typedef struct Buffer Buffer; /* ir/stmt.h */
 

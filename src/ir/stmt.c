@@ -93,7 +93,7 @@ const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt
     return s;
 }
 
-const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *body)
+const Stmt *stmt_produce(Arena *a, const char *func, int update, const Stmt *body)
 {
     return body ? copy(a, &(Stmt){ .kind = STMT_PRODUCE, .produce = { func, update, body } }) : NULL;
 }

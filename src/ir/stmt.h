@@ -14,7 +14,7 @@
 #ifndef KILN_IR_STMT_H
 #define KILN_IR_STMT_H
 
-#include "ir/expr.h"
+#include "ir/func.h"
 
 typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_SCRATCH } BufferKind;
 
@@ -29,9 +29,10 @@ struct Buffer {
     int         id;   /* its place in Program.buffers */
     BufferKind  kind;
     kn_type     type;
-    const Func *func; /* what it holds; NULL for what lowering keeps for itself */
+    const char *func; /* interned name of the function whose values it holds; NULL for what lowering keeps for itself */
     int         component;
-    int         rank; /* of a port */
+    int         rank;        /* of a port */
+    const char *const *dims; /* of a port: the names of its dimensions */
     int dense; /* of a port: the dimension whose stride is 1 when the code runs (the runtime sees to that); -1 if rank
                   is 0 */
     Memory memory;      /* of scratch */
@@ -49,8 +50,8 @@ typedef enum StmtKind {
                  */
     STMT_BLOCK, /* one after the other */
     STMT_IF,    /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
-    STMT_PRODUCE, /* body computes definition `update` (-1: the pure one) of func; says nothing, for pictures and
-                     profiles */
+    STMT_PRODUCE, /* body computes definition `update` (-1: the pure one) of the function of that name; says nothing,
+                     for pictures and profiles */
     STMT_PROVIDE, /* before flattening: func(args) = values, all components computed before any is stored */
     STMT_REALIZE, /* before flattening: storage for func over a box, during body */
     STMT_STORE,   /* after flattening: all values computed, then all stored */
@@ -73,11 +74,11 @@ typedef struct Place {
     const Expr   *value;
 } Place;
 
-/* An extern stage: func's storage is filled from that of its arguments. Boxes are over the dimensions of each. Before
+/* An extern stage: its storage is filled from that of its arguments. Boxes are over the dimensions of each. Before
  * flattening, the functions' storage is found by the functions; after it, by the buffers. */
 typedef struct StageOperand {
-    const Func   *func;   /* NULL: a scalar */
-    const Expr   *value;  /* of a scalar */
+    const Expr   *value;  /* of a scalar; NULL: a function's storage */
+    const Func   *func;   /* whose storage; NULL after flattening */
     kn_type       type;   /* of a function's elements */
     const Buffer *buffer; /* after flattening; its index 0 is the coordinates `min` of the storage */
     int           rank;
@@ -85,7 +86,7 @@ typedef struct StageOperand {
 } StageOperand;
 
 typedef struct StageCall {
-    const Func   *func;
+    const char   *name, *symbol; /* of the function that it computes, and of the C function */
     StageOperand  output;
     const Expr  **box_min, **box_extent; /* what is to be computed */
     int           count;
@@ -126,7 +127,7 @@ struct Stmt {
             const Stmt *yes, *no;
         } branch;
         struct {
-            const Func *func;
+            const char *func; /* interned */
             int         update;
             const Stmt *body;
         } produce;
@@ -160,7 +161,7 @@ struct Stmt {
             const Buffer *buffer;
             int           dim;
             const Expr   *min, *max;
-            const Func   *reader;
+            const char   *reader; /* the name of the function that reads it; NULL: it is written */
         } need;
         struct {
             const Expr *condition;
@@ -184,7 +185,7 @@ const Stmt *stmt_block(Arena *a, int count,
                        const Stmt *const *items); /* drops NULLs, flattens blocks; NULL if nothing is left */
 const Stmt *stmt_pair(Arena *a, const Stmt *first, const Stmt *second);
 const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt *no);
-const Stmt *stmt_produce(Arena *a, const Func *func, int update, const Stmt *body);
+const Stmt *stmt_produce(Arena *a, const char *func, int update, const Stmt *body);
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value);
 
 /* Rewriting. stmt_map rebuilds one statement: sub-statements through stmt(), expressions through expr() (either may be

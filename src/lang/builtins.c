@@ -336,9 +336,11 @@ static ElabValue apply_saturate(Elab *el, const Env *env, const Ast *call, const
         return f(a);                                                                                                   \
     }
 /* clang-format off */
-FOLD1(floor, floor) FOLD1(ceil, ceil) FOLD1(round, rint) FOLD1(trunc, trunc) FOLD1(sqrt, sqrt) FOLD1(exp, exp) FOLD1(log, log)
-FOLD1(sin, sin) FOLD1(cos, cos) FOLD1(tan, tan) FOLD1(tanh, tanh) FOLD1(erf, erf)
+FOLD1(floor, floor) FOLD1(ceil, ceil) FOLD1(round, rint) FOLD1(trunc, trunc)
+FOLD1(sqrt, sqrt) FOLD1(exp, exp) FOLD1(log, log) FOLD1(sin, sin) FOLD1(cos, cos)
+FOLD1(tan, tan) FOLD1(tanh, tanh) FOLD1(erf, erf)
     /* clang-format on */
+
     static double fold_rsqrt(double a, double b)
 {
     (void)b;

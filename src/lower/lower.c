@@ -1,5 +1,5 @@
 /* The list of passes, and running them. */
-#include "lower/span.h"
+#include "lower/bounds/value_range.h"
 
 const LowerPass lower_passes[] = {
     { "loops", "loops, regions, sliding windows and storage for every function, from the outputs back", lower_loops },
@@ -24,44 +24,6 @@ static const char *identifier(Arena *a, const char *name)
     return s;
 }
 
-/* Is the value what its operators make of it, whatever is in memory? A function that is stored has other values where
- * it was not computed. Not found out for large ones. */
-static bool stands_alone(const Expr *e, int *nodes)
-{
-    if (--*nodes < 0 || (e->op == EX_CALL && e->u.call.func->kind != FUNC_INPUT))
-        return false;
-    for (uint32_t i = 0; i < e->count && e->op != EX_CALL && e->op != EX_LOAD; i++)
-        if (!stands_alone(e->args[i], nodes))
-            return false;
-    return true;
-}
-
-static bool range_of_rounded(void *user, const Expr *e, int64_t *lo, int64_t *hi)
-{
-    int nodes = 64;
-    if (e->type != KN_I32 || !stands_alone(e, &nodes))
-        return false;
-    const Range r = value_range(user, e);
-    *lo           = (int64_t)r.lo;
-    *hi           = (int64_t)r.hi;
-    return true;
-}
-
-Simplifier *lower_knowledge(Lower *lw, Arena *arena)
-{
-    Simplifier *s = simplifier_new(lw->exprs, arena);
-    simplifier_ask(s, range_of_rounded, lw);
-    for (size_t i = 0; i < lw->program->params.count; i++) {
-        const Param *q = lw->program->params.at[i];
-        if (!q->has_range || !type_is_int(q->type))
-            continue;
-        const Expr *v = expr_param(lw->exprs, q->type, q);
-        simplifier_push_fact(s, expr_binary(lw->exprs, EX_LE, KN_BOOL, expr_int(lw->exprs, q->type, q->lo.as.i), v));
-        simplifier_push_fact(s, expr_binary(lw->exprs, EX_LT, KN_BOOL, v, expr_int(lw->exprs, q->type, q->hi.as.i)));
-    }
-    return s;
-}
-
 Program *lower(Plan *plan, const LowerOptions *options)
 {
     Program *p  = ARENA_NEW(plan->arena, Program);
@@ -79,7 +41,7 @@ Program *lower(Plan *plan, const LowerOptions *options)
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
     const int errors = plan->cx->error_count;
-    lw.simplifier    = lower_knowledge(&lw, lw.arena);
+    lw.simplifier    = base_simplifier(&lw, lw.arena);
     for (int i = 0; i < lower_pass_count; i++) {
         p->body = lower_passes[i].run(&lw, p->body);
         if (plan->cx->error_count > errors)

@@ -10,14 +10,16 @@
 enum { MOST_COORDINATE = 1 << 28 };
 
 typedef struct Lower {
-    kn_context         *cx;
-    Arena              *arena;
-    ExprPool           *exprs; /* the plan's */
-    const Plan         *plan;
-    Program            *program;
-    Simplifier         *simplifier;  /* knows no more than what always holds */
-    struct ValueRanges *values;      /* values.c */
-    int                 vector_bits; /* of the target, for choices of shape */
+    kn_context *cx;
+    Arena      *arena;
+    ExprPool   *exprs; /* the plan's */
+    const Plan *plan;
+    Program    *program;
+    VEC(const Func *) ports;              /* the functions behind the program's ports */
+    Simplifier           *simplifier;     /* knows no more than what always holds */
+    struct ValueRanges   *values;         /* bounds/value_range.c */
+    struct FunctionSpan **function_spans; /* bounds/span_rules.c: per function id */
+    int                   vector_bits;    /* of the target, for choices of shape */
 } Lower;
 
 /* One pass: takes the body of the program, gives the next. */
@@ -35,11 +37,12 @@ typedef struct LowerOptions {
     const char *until;       /* stop after this pass; NULL: all of them */
 } LowerOptions;
 
-/* A simplifier that knows what always holds: the ranges of parameters, and of what is made of them. */
-Simplifier *lower_knowledge(Lower *lw, Arena *arena);
-
 /* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
 Program *lower(Plan *plan, const LowerOptions *options);
+
+/* pass_tools.c: the size of a statement. Counts statements and expression nodes, a node once for each statement that
+ * has it. Stops at `most`. */
+int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most);
 
 /* ---- The passes, in order; each in the file of its name ---- */
 /* loops.c: loops for every definition, with regions, realizations and sliding windows. */

@@ -93,6 +93,15 @@ static void draw_copies(Choices *c, Draft *d, Arena *arena)
     d->copies = copies;
 }
 
+/* Choice.at: most often the first consumer, or nothing said. */
+static int draw_at(Choices *c, const Draft *d, const GraphNode *node)
+{
+    if (choose(c, 2))
+        return 0;
+    return choose(c, 4) && node->out_count ? node->out[0]->consumer + 1
+                                           : (int)choose(c, (uint32_t)d->graph->node_count + 2) - 1;
+}
+
 static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -104,19 +113,16 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
     } else if (what < 8 && d->group_count) {
         const int group = choose(c, 3) && node->out_count ? d->choices[node->out[0]->consumer].group
                                                           : (int)choose(c, (uint32_t)d->group_count);
-        d->choices[s] =
-            (Choice){ .where   = WHERE_INSIDE,
-                      .group   = group < 0 ? 0 : group,
-                      .compute = (int)choose(c, 8) - 1,
-                      .store   = (int)choose(c, 8) - 1,
-                      .lanes   = choose(c, 2) ? 1 << choose(c, 7) : 0,
-                      .align   = choose(c, 3) ? 0 : (int)choose(c, 5),
-                      .at      = choose(c, 2)                      ? 0
-                                 : choose(c, 4) && node->out_count ? node->out[0]->consumer + 1
-                                                                   : (int)choose(c, (uint32_t)d->graph->node_count + 2) - 1,
-                      .chain   = choose(c, 2),
-                      .nest    = choose(c, 2) ? draw_nest(c, node, arena) : NULL,
-                      .memory  = draw_order(c, arena, node->rank) };
+        d->choices[s]   = (Choice){ .where   = WHERE_INSIDE,
+                                    .group   = group < 0 ? 0 : group,
+                                    .compute = (int)choose(c, 8) - 1,
+                                    .store   = (int)choose(c, 8) - 1,
+                                    .lanes   = choose(c, 2) ? 1 << choose(c, 7) : 0,
+                                    .align   = choose(c, 3) ? 0 : (int)choose(c, 5),
+                                    .at      = draw_at(c, d, node),
+                                    .chain   = choose(c, 2),
+                                    .nest    = choose(c, 2) ? draw_nest(c, node, arena) : NULL,
+                                    .memory  = draw_order(c, arena, node->rank) };
     } else if (what == 8) {
         d->choices[s] = (Choice){ .where = WHERE_DEFAULT };
     } else {

@@ -117,7 +117,7 @@ static inline bool counted_run(Counted *c)
 static inline int64_t counted_points(const Counted *c, const char *func)
 {
     for (int i = 0; i < c->counts.definition_count; i++)
-        if (!strcmp(c->counts.definitions[i].func->name, func) && c->counts.definitions[i].update < 0)
+        if (!strcmp(c->counts.definitions[i].func, func) && c->counts.definitions[i].update < 0)
             return c->counts.definitions[i].points;
     return -1;
 }

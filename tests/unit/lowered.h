@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "codegen/codegen.h"
+#include "codegen/backend.h"
 #include "interp/ops.h"
 #include "pipeline/pipeline.h"
 #include "runtime/runtime.h"

@@ -301,8 +301,8 @@ static void test_outside(int lanes, int offset)
            *out            = lowered_port(&l, "out", BUFFER_OUTPUT, KN_I32, 64);
     const Expr *x          = ex_op(&l, EX_ADD, ex_affine(&l, "xo", lanes, 0), ex_var(&l, "x"));
     const Expr *from       = ex_op(&l, EX_ADD, x, ex_i32(&l, offset));
-    l.p.body               = st_for(&l, LOOP_SERIAL, "xo", 0, 64 / lanes,
-                                    st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, in, from))));
+    const Stmt *row        = st_for(&l, LOOP_VECTOR, "x", 0, lanes, st_store(&l, out, x, ex_load(&l, in, from)));
+    l.p.body               = st_for(&l, LOOP_SERIAL, "xo", 0, 64 / lanes, row);
     const CodegenOptions o = { .targets = target_table, .target_count = 1, .check_access = true };
     rt_message[0]          = 0;
     CHECK(lowered_run(&l, &o, "outside") == KN_ERROR_PROGRAM, "offset %d, %d lanes", offset, lanes);
@@ -406,6 +406,18 @@ static void test_variants(void)
 #endif
 }
 
+/* Every format is emitted by a backend, and one backend's objects can be loaded. */
+static void test_backends(void)
+{
+    for (int i = 0; i < EMIT_KIND_COUNT; i++) {
+        const Backend *b = backend_emitting((EmitKind)i);
+        CHECK(b && emit_table[i].name && emit_table[i].ending, "format %d", i);
+        CHECK(b && !b->library == (b->entry != NULL), "%s is in a library or in this one", b ? b->name : "");
+    }
+    const Backend *loading = backend_loading();
+    CHECK(loading && loading->emits >> EMIT_OBJECT & 1, "no backend's objects can be loaded");
+}
+
 /* Objects for other CPUs are made, if not run. */
 static void test_targets(void)
 {
@@ -483,6 +495,7 @@ int main(void)
     test_no_memory();
     test_lets();
     test_variants();
+    test_backends();
     test_targets();
     test_outside(1, -1);
     test_outside(8, 1);

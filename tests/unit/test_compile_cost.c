@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "check.h"
-#include "codegen/codegen.h"
-#include "lower/late.h"
+#include "codegen/backend.h"
+#include "lower/passes/pass_tools.h"
 #include "lower/lower.h"
 #include "steps.h"
 
@@ -300,11 +300,12 @@ static void check_family(const Family *f)
 /* The smallest pipeline: what every program pays. */
 static void check_blur(void)
 {
-    kn_context *cx = kn_context_new(NULL);
-    const Cost  c  = compile(cx, "blur",
-                             "input in : u16(x, y)\noutput out\nblurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
-                               "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\nestimate out(6400, 4800)\n",
-                             true);
+    static const char blur[] = "input in : u16(x, y)\noutput out\n"
+                               "blurx(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3\n"
+                               "out(x, y) = (blurx(x, y) + blurx(x, y+1) + blurx(x, y+2)) / 3\n"
+                               "estimate out(6400, 4800)\n";
+    kn_context       *cx     = kn_context_new(NULL);
+    const Cost        c      = compile(cx, "blur", blur, true);
     CHECK(c.ok && total_steps(&c) <= 15000 && c.object <= 7000, "blur takes %llu steps and %zu bytes",
           (unsigned long long)total_steps(&c), c.object);
     kn_context_free(cx);

@@ -317,12 +317,11 @@ static void test_counts(void)
     end();
     /* points of a definition: six stores, two of them to elements that it had stored to */
     begin_ports();
-    Func f                  = { .name = "f" };
-    out->func               = &f;
+    out->func               = intern(cx, "f");
     x                       = var("x");
     Stmt *produce           = ARENA_NEW(&arena, Stmt);
     produce->kind           = STMT_PRODUCE;
-    produce->produce.func   = &f;
+    produce->produce.func   = out->func;
     produce->produce.update = -1;
     produce->produce.body   = loop(LOOP_SERIAL, "x", 6, put(out, expr_binary(&pool, EX_MOD, KN_I32, x, num(4)), x));
     CHECK(run(produce, &in_buffer, &out_buffer) == KN_OK, "%s", kn_error_text(cx));

@@ -276,9 +276,8 @@ static void compare_family(kn_context *cx, const Family *f, int graphs)
         Arena arena;
         arena_init(&arena, cx);
         const GroupGraph g = random_graph(&r, 4 + i % 5, 0.2 + 0.4 * unit(&r), &arena);
-        costs              = (Costs){
-                         .noise = f->noise, .one_head = f->one_head, .one_first = f->one_first, .from_readers = f->from_readers
-        };
+        costs              = (Costs){ .noise = f->noise, .one_head = f->one_head, .one_first = f->one_first };
+        costs.from_readers = f->from_readers;
         random_costs(&costs, &r, &g);
         const Grouping found = group_search(
             &g,
@@ -338,9 +337,8 @@ static void paper_graphs(kn_context *cx, bool noise, bool from_readers)
             arena_init(&arena, cx);
             paper_graph(i);
             const GroupGraph g = sketch_graph(&sketch, &arena);
-            costs              = (Costs){
-                             .noise = noise, .one_head = from_readers, .one_first = !from_readers, .from_readers = from_readers
-            };
+            costs              = (Costs){ .noise = noise, .one_head = from_readers, .one_first = !from_readers };
+            costs.from_readers = from_readers;
             random_costs(&costs, &r, &g);
             const Grouping found = group_search(
                 &g, &(GroupSearch){ .cost = cost_of, .user = &costs, .from_readers = from_readers }, &arena);

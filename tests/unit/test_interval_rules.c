@@ -9,7 +9,7 @@
 #include "analysis/interval_rules.h"
 #include "check.h"
 #include "interp/ops.h"
-#include "lower/span.h"
+#include "lower/bounds/span.h"
 
 /* ---- What is tested ------------------------------------------------------------------------- */
 
@@ -317,20 +317,20 @@ static void check_spans(const Tested *t, kn_type type, Second second, int64_t co
     Bench b;
     bench_begin(&b);
     Lower        *lw = &b.lw;
-    Spans        *sp = ARENA_NEW(&b.arena, Spans);
+    SpanEnv      *sp = ARENA_NEW(&b.arena, SpanEnv);
     const Expr   *ends[4];
     const kn_type to   = result_type(t->op, type);
     const bool    less = type == KN_U64 || (type == KN_I64 && (t->op == EX_SHL || t->op == EX_SHR)) ||
                       (type == KN_U32 && t->op == EX_MUL);
     for (int i = 0; i < 4; i++)
         ends[i] = expr_var(&b.pool, KN_I32, b.names[i]);
-    spans_reset(sp, lw);
-    spans_bind(sp, intern(b.cx, "x"), (Span){ ends[0], ends[1] });
-    spans_bind(sp, intern(b.cx, "y"), (Span){ ends[2], ends[3] });
+    span_env_reset(sp, lw);
+    span_env_bind(sp, intern(b.cx, "x"), (SymSpan){ ends[0], ends[1] });
+    span_env_bind(sp, intern(b.cx, "y"), (SymSpan){ ends[2], ends[3] });
     const Expr *y = second == SECOND_FIXED ? ends[2] : second == SECOND_CONSTANT ? x_int(lw, constant) : x_var(lw, "y");
     const Expr *a = x_cast(lw, type, x_var(lw, "x")), *c = x_cast(lw, type, y);
-    const Expr *e = second == SECOND_NONE ? expr_unary(&b.pool, t->op, to, a) : expr_binary(&b.pool, t->op, to, a, c);
-    const Span  s = span_of(sp, e);
+    const Expr *e   = second == SECOND_NONE ? expr_unary(&b.pool, t->op, to, a) : expr_binary(&b.pool, t->op, to, a, c);
+    const SymSpan s = span_of(sp, e);
     for (int64_t lo = FIRST; lo <= LAST; lo++)
         for (int64_t hi = lo + 1; hi <= LAST; hi++)
             for (int64_t below = second == SECOND_CONSTANT ? constant : FIRST;

@@ -1,11 +1,14 @@
 /* Inputs, parameters and the output of a Halide app, as its arguments. */
 #include "app.h"
 
-namespace {
+namespace
+{
 
 halide_type_t type_of(const PeerArray &a)
 {
-    const halide_type_code_t code = a.kind == 'f' ? halide_type_float : a.kind == 'u' ? halide_type_uint : halide_type_int;
+    const halide_type_code_t code = a.kind == 'f'   ? halide_type_float
+                                    : a.kind == 'u' ? halide_type_uint
+                                                    : halide_type_int;
     return halide_type_t(code, static_cast<uint8_t>(8 * a.bytes));
 }
 
@@ -27,12 +30,13 @@ PeerArray padded(const PeerArray &a, int pad)
     const size_t row = static_cast<size_t>(a.size[0] * a.bytes);
     for (int c = 0; c < a.size[2]; c++)
         for (int y = 0; y < a.size[1]; y++)
-            memcpy(static_cast<char *>(p.data) + ((static_cast<size_t>(c) * p.size[1] + y + pad) * p.size[0] + pad) * p.bytes,
+            memcpy(static_cast<char *>(p.data) +
+                       ((static_cast<size_t>(c) * p.size[1] + y + pad) * p.size[0] + pad) * p.bytes,
                    static_cast<const char *>(a.data) + (static_cast<size_t>(c) * a.size[1] + y) * row, row);
     return p;
 }
 
-}  // namespace
+} // namespace
 
 ImageParam App::input(const std::string &name, const char *type, int dims, int pad)
 {
@@ -59,8 +63,8 @@ ImageParam App::input(const std::string &name, const char *type, int dims, int p
 
 void App::output(const char *type, const std::vector<int> &sizes, const std::vector<int> &mins)
 {
-    out_sizes = sizes;
-    out_mins = mins.empty() ? std::vector<int>(sizes.size(), 0) : mins;
+    out_sizes        = sizes;
+    out_mins         = mins.empty() ? std::vector<int>(sizes.size(), 0) : mins;
     int s[PEER_DIMS] = { 1, 1, 1, 1 };
     std::copy(sizes.begin(), sizes.end(), s);
     if (!call->out.data)
@@ -70,8 +74,8 @@ void App::output(const char *type, const std::vector<int> &sizes, const std::vec
 
 Func repeated_edge(ImageParam in)
 {
-    const auto within = [](Expr v, Expr extent) { return min(likely(max(likely(v), 0)), extent - 1); };
-    std::vector<Var> args(in.dimensions());
+    const auto        within = [](Expr v, Expr extent) { return min(likely(max(likely(v), 0)), extent - 1); };
+    std::vector<Var>  args(in.dimensions());
     std::vector<Expr> at(args.begin(), args.end());
     at[0] = within(args[0], in.width());
     at[1] = within(args[1], in.height());

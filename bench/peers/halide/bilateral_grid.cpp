@@ -1,35 +1,39 @@
-/* bilateral_grid: the grid is filled and blurred along z a row of cells at a time, rows in parallel; the other two blurs
- * are whole; the slice is vectorized and gathers. */
+/* bilateral_grid: the grid is filled and blurred along z a row of cells at a time, rows in parallel; the other two
+ * blurs are whole; the slice is vectorized and gathers. */
 #include "app.h"
 
 Func bilateral_grid(App &app)
 {
-    ImageParam in = app.input("in", "f32", 2);
+    ImageParam   in      = app.input("in", "f32", 2);
     Param<float> r_sigma = app.param<float>("r_sigma", 0.1f);
-    const int S = static_cast<int>(app.number("s_sigma", 8));
+    const int    S       = static_cast<int>(app.number("s_sigma", 8));
     app.output("f32", { app.size("in", 0), app.size("in", 1) });
 
-    Var x("x"), y("y"), z("z"), c("c");
-    Func e = repeated_edge(in);
+    Var        x("x"), y("y"), z("z"), c("c");
+    Func       e = repeated_edge(in);
     const Expr q = 1.0f / r_sigma;
 
-    Func grid("grid"), bz("bz"), bx("bx"), by("by"), t("t"), out("out");
-    RDom cell(0, S, 0, S);
-    const Expr v = clamp(e(x * S + cell.x - S / 2, y * S + cell.y - S / 2), 0.0f, 1.0f);
+    Func       grid("grid"), bz("bz"), bx("bx"), by("by"), t("t"), out("out");
+    RDom       cell(0, S, 0, S);
+    const Expr v     = clamp(e(x * S + cell.x - S / 2, y * S + cell.y - S / 2), 0.0f, 1.0f);
     grid(x, y, z, c) = 0.0f;
     grid(x, y, cast<int>(v * q + 0.5f), c) += select(c == 0, v, 1.0f);
 
-    bz(x, y, z, c) = grid(x, y, z - 2, c) + 4 * grid(x, y, z - 1, c) + 6 * grid(x, y, z, c) + 4 * grid(x, y, z + 1, c) + grid(x, y, z + 2, c);
-    bx(x, y, z, c) = bz(x - 2, y, z, c) + 4 * bz(x - 1, y, z, c) + 6 * bz(x, y, z, c) + 4 * bz(x + 1, y, z, c) + bz(x + 2, y, z, c);
-    by(x, y, z, c) = bx(x, y - 2, z, c) + 4 * bx(x, y - 1, z, c) + 6 * bx(x, y, z, c) + 4 * bx(x, y + 1, z, c) + bx(x, y + 2, z, c);
+    bz(x, y, z, c) = grid(x, y, z - 2, c) + 4 * grid(x, y, z - 1, c) + 6 * grid(x, y, z, c) + 4 * grid(x, y, z + 1, c) +
+                     grid(x, y, z + 2, c);
+    bx(x, y, z, c) =
+        bz(x - 2, y, z, c) + 4 * bz(x - 1, y, z, c) + 6 * bz(x, y, z, c) + 4 * bz(x + 1, y, z, c) + bz(x + 2, y, z, c);
+    by(x, y, z, c) =
+        bx(x, y - 2, z, c) + 4 * bx(x, y - 1, z, c) + 6 * bx(x, y, z, c) + 4 * bx(x, y + 1, z, c) + bx(x, y + 2, z, c);
 
     const Expr zv = clamp(in(x, y), 0.0f, 1.0f) * q, zi = cast<int>(zv), zf = zv - zi, xi = x / S, yi = y / S;
     const Expr xf = cast<float>(x % S) / S, yf = cast<float>(y % S) / S;
     const auto at = [&](Expr k) {
-        return lerp(lerp(by(xi, yi, k, c), by(xi + 1, yi, k, c), xf), lerp(by(xi, yi + 1, k, c), by(xi + 1, yi + 1, k, c), xf), yf);
+        return lerp(lerp(by(xi, yi, k, c), by(xi + 1, yi, k, c), xf),
+                    lerp(by(xi, yi + 1, k, c), by(xi + 1, yi + 1, k, c), xf), yf);
     };
     t(x, y, c) = lerp(at(zi), at(zi + 1), zf);
-    out(x, y) = t(x, y, 0) / t(x, y, 1);
+    out(x, y)  = t(x, y, 0) / t(x, y, 1);
 
     if (app.manual) {
         const int n = app.lanes<float>();

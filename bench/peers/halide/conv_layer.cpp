@@ -1,13 +1,16 @@
-/* conv_layer: a block of channels by pixels stays in registers through the whole sum; rows of all images in parallel. */
+/* conv_layer: a block of channels by pixels stays in registers through the whole sum; rows of all images in parallel.
+ */
 #include "app.h"
 
 Func conv_layer(App &app)
 {
-    ImageParam in = app.input("in", "f32", 4), filter = app.input("filter", "f32", 4), bias = app.input("bias", "f32", 1);
-    const int CI = app.size("in", 0), W = app.size("in", 1) - 2, H = app.size("in", 2) - 2, N = app.size("in", 3), CO = app.size("bias", 0);
+    ImageParam in = app.input("in", "f32", 4), filter = app.input("filter", "f32", 4),
+               bias = app.input("bias", "f32", 1);
+    const int CI = app.size("in", 0), W = app.size("in", 1) - 2, H = app.size("in", 2) - 2, N = app.size("in", 3),
+              CO = app.size("bias", 0);
     app.output("f32", { CO, W, H, N });
 
-    Var c("c"), x("x"), y("y"), n("n"), ci("ci"), xi("xi"), rows("rows");
+    Var  c("c"), x("x"), y("y"), n("n"), ci("ci"), xi("xi"), rows("rows");
     Func conv("conv"), out("out");
     RDom r(0, CI, 0, 3, 0, 3);
     conv(c, x, y, n) = bias(c);
@@ -15,10 +18,16 @@ Func conv_layer(App &app)
     out(c, x, y, n) = max(0.0f, conv(c, x, y, n));
 
     if (app.manual) {
-        const int v = app.lanes<float>(), most = app.wide() ? 4 : 2, pixels = app.wide() ? 6 : 5;        /* of the block in registers */
+        const int v = app.lanes<float>(), most = app.wide() ? 4 : 2,
+                  pixels   = app.wide() ? 6 : 5; /* of the block in registers */
         const int channels = CO % (most * v) == 0 ? most * v : v;
         in.dim(0).set_bounds(0, CI).set_stride(1).dim(1).set_bounds(0, W + 2).set_stride(CI);
-        in.dim(2).set_bounds(0, H + 2).set_stride(CI * (W + 2)).dim(3).set_bounds(0, N).set_stride(CI * (W + 2) * (H + 2));
+        in.dim(2)
+            .set_bounds(0, H + 2)
+            .set_stride(CI * (W + 2))
+            .dim(3)
+            .set_bounds(0, N)
+            .set_stride(CI * (W + 2) * (H + 2));
         filter.dim(0).set_bounds(0, CO).set_stride(1).dim(1).set_bounds(0, 3).set_stride(CO);
         filter.dim(2).set_bounds(0, 3).set_stride(CO * 3).dim(3).set_bounds(0, CI).set_stride(CO * 9);
         bias.dim(0).set_bounds(0, CO).set_stride(1);

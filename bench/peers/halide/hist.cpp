@@ -1,31 +1,32 @@
-/* hist: histograms of some rows each, in parallel, then their sum; the luma of a row is computed where it is needed, twice
- * for the whole image. */
+/* hist: histograms of some rows each, in parallel, then their sum; the luma of a row is computed where it is needed,
+ * twice for the whole image. */
 #include "app.h"
 
 Func hist(App &app)
 {
     ImageParam in = app.input("in", "u8", 3);
-    const int W = app.size("in", 0), H = app.size("in", 1);
+    const int  W = app.size("in", 0), H = app.size("in", 1);
     app.output("u8", { W, H, 3 });
 
-    Var x("x"), y("y"), c("c"), i("i");
+    Var  x("x"), y("y"), c("c"), i("i");
     Func Y("Y"), bin("bin"), n("n"), cdf("cdf"), eq("eq"), out("out");
-    Y(x, y) = 0.299f * in(x, y, 0) + 0.587f * in(x, y, 1) + 0.114f * in(x, y, 2);
+    Y(x, y)   = 0.299f * in(x, y, 0) + 0.587f * in(x, y, 1) + 0.114f * in(x, y, 2);
     bin(x, y) = cast<uint8_t>(clamp(Y(x, y), 0.0f, 255.0f));
     RDom all(0, in.width(), 0, in.height()), up(1, 255);
     n(i) = 0;
     n(cast<int>(bin(all.x, all.y))) += 1;
-    cdf(i) = n(i);
-    cdf(up) = cdf(up - 1) + n(up);
-    eq(x, y) = clamp(cdf(cast<int>(bin(x, y))) * (255.0f / cast<float>(in.width() * in.height())), 0.0f, 255.0f);
+    cdf(i)        = n(i);
+    cdf(up)       = cdf(up - 1) + n(up);
+    eq(x, y)      = clamp(cdf(cast<int>(bin(x, y))) * (255.0f / cast<float>(in.width() * in.height())), 0.0f, 255.0f);
     const Expr cr = (in(x, y, 0) - Y(x, y)) * 0.713f + 128 - 128, cb = (in(x, y, 2) - Y(x, y)) * 0.564f + 128 - 128;
     const auto byte = [](Expr v) { return cast<uint8_t>(clamp(v, 0.0f, 255.0f)); };
-    out(x, y, c) = mux(c, { byte(eq(x, y) + cr * 1.4f), byte(eq(x, y) - 0.343f * cb - 0.711f * cr), byte(eq(x, y) + 1.765f * cb) });
+    out(x, y, c)    = mux(
+           c, { byte(eq(x, y) + cr * 1.4f), byte(eq(x, y) - 0.343f * cb - 0.711f * cr), byte(eq(x, y) + 1.765f * cb) });
 
     if (app.manual) {
         const int v = app.lanes<float>(), phases = 4;
-        Var part("part"), phase("phase");
-        RVar rows("rows"), row("row"), quad("quad"), of("of");
+        Var       part("part"), phase("phase");
+        RVar      rows("rows"), row("row"), quad("quad"), of("of");
         n.compute_root().vectorize(i, v);
         n.update().split(all.y, rows, row, 32).split(all.x, quad, of, phases);
         Func partial = n.update().rfactor({ { rows, part }, { of, phase } });

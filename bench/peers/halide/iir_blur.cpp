@@ -1,8 +1,9 @@
-/* iir_blur: a scan along columns, vectorized across a strip of them, which stays in cache; its result is stored transposed,
- * so that the second scan is the same; strips in parallel. */
+/* iir_blur: a scan along columns, vectorized across a strip of them, which stays in cache; its result is stored
+ * transposed, so that the second scan is the same; strips in parallel. */
 #include "app.h"
 
-namespace {
+namespace
+{
 
 Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), strip("strip"), task("task");
 
@@ -10,8 +11,8 @@ Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), strip("strip"), task("task");
 Func scanned(Func f, Expr height, Expr a, const std::string &name, RDom &down, RDom &up)
 {
     Func s(name);
-    s(x, y, c) = f(x, y, c);
-    s(x, down, c) = (1.0f - a) * s(x, down - 1, c) + a * s(x, down, c);
+    s(x, y, c)               = f(x, y, c);
+    s(x, down, c)            = (1.0f - a) * s(x, down - 1, c) + a * s(x, down, c);
     s(x, height - 1 - up, c) = (1.0f - a) * s(x, height - up, c) + a * s(x, height - 1 - up, c);
     return s;
 }
@@ -21,10 +22,14 @@ Func turned(App &app, Func s, const RDom &down, const RDom &up, const std::strin
 {
     Func block(name + "_block"), t(name);
     block(x, y, c) = s(y, x, c);
-    t(x, y, c) = block(x, y, c);
+    t(x, y, c)     = block(x, y, c);
     if (app.manual) {
         const int v = 8, width = 32, n = app.lanes<float>();
-        t.compute_root().split(y, strip, y, width).split(y, y, yi, v).split(x, x, xi, v).reorder(xi, yi, y, x, strip, c);
+        t.compute_root()
+            .split(y, strip, y, width)
+            .split(y, y, yi, v)
+            .split(x, x, xi, v)
+            .reorder(xi, yi, y, x, strip, c);
         t.fuse(strip, c, task).parallel(task).vectorize(xi).unroll(yi);
         block.compute_at(t, y).reorder_storage(y, x, c).vectorize(y).unroll(x);
         s.compute_at(t, task).vectorize(x, n).unroll(x);
@@ -34,16 +39,17 @@ Func turned(App &app, Func s, const RDom &down, const RDom &up, const std::strin
     return t;
 }
 
-}  // namespace
+} // namespace
 
 Func iir_blur(App &app)
 {
-    ImageParam in = app.input("in", "f32", 3);
+    ImageParam   in    = app.input("in", "f32", 3);
     Param<float> alpha = app.param<float>("alpha", 0.5f);
     app.output("f32", { app.size("in", 0), app.size("in", 1), app.size("in", 2) });
 
-    RDom d1(1, in.height() - 1, "d1"), u1(1, in.height() - 1, "u1"), d2(1, in.width() - 1, "d2"), u2(1, in.width() - 1, "u2");
-    Func first = scanned(in, in.height(), alpha, "first", d1, u1);
+    RDom d1(1, in.height() - 1, "d1"), u1(1, in.height() - 1, "u1"), d2(1, in.width() - 1, "d2"),
+        u2(1, in.width() - 1, "u2");
+    Func first  = scanned(in, in.height(), alpha, "first", d1, u1);
     Func across = turned(app, first, d1, u1, "across");
     Func second = scanned(across, in.width(), alpha, "second", d2, u2);
     return turned(app, second, d2, u2, "out");

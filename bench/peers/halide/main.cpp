@@ -2,11 +2,11 @@
  *
  * The variants are `manual` (the schedule in the app's file, compiled as the call begins), `mullapudi` and `adams`
  * (Halide's auto-schedulers; what they find is compiled to a library that is kept, since a search takes up to minutes).
- * The ways of a variant: with and without AVX-512, vectors of 32 and 64 bytes; for mullapudi also the size of the last-level
- * cache: its default, that of the level 2 cache, and 512 KiB. Which way is fastest is measured once for an app, its size and the number
- * of threads, and kept beside the program in halide-kept/; "note" names it. compile_ms is the time of that way alone, on one core, after
- * Halide has compiled something else: for manual, from the definition of the functions to code that can be called; for an auto-scheduler
- * to an object file, and its search is part of it.
+ * The ways of a variant: with and without AVX-512, vectors of 32 and 64 bytes; for mullapudi also the size of the
+ * last-level cache: its default, that of the level 2 cache, and 512 KiB. Which way is fastest is measured once for an
+ * app, its size and the number of threads, and kept beside the program in halide-kept/; "note" names it. compile_ms is
+ * the time of that way alone, on one core, after Halide has compiled something else: for manual, from the definition of
+ * the functions to code that can be called; for an auto-scheduler to an object file, and its search is part of it.
  */
 #include "app.h"
 
@@ -20,12 +20,13 @@
 #include <set>
 #include <sstream>
 
-namespace {
+namespace
+{
 
 struct Known {
     const char *name;
     Func (*define)(App &);
-    const char *adams;          /* "PASSES BEAM" of the search, "" for its default */
+    const char *adams; /* "PASSES BEAM" of the search, "" for its default */
 };
 
 #define ROW(name, adams) { #name, name, adams },
@@ -36,8 +37,8 @@ enum { DEFAULT_CACHE = 16 << 20, SMALL_CACHE = 512 << 10 };
 
 struct Program {
     virtual ~Program() {}
-    virtual void run() = 0;
-    double compile_ms = 0;
+    virtual void run()      = 0;
+    double       compile_ms = 0;
 };
 
 /* ---- compiled in this process ---- */
@@ -45,17 +46,17 @@ struct Program {
 struct JitProgram : Program {
     std::unique_ptr<App> app;
     Pipeline             pipeline;
-    void run() override { pipeline.realize({ app->out }, app->way->target); }
+    void                 run() override { pipeline.realize({ app->out }, app->way->target); }
 };
 
 std::unique_ptr<Program> jit(const Known &k, std::unique_ptr<App> app)
 {
-    auto p = std::make_unique<JitProgram>();
+    auto         p     = std::make_unique<JitProgram>();
     const double start = peer_now();
-    p->pipeline = Pipeline(k.define(*app));
+    p->pipeline        = Pipeline(k.define(*app));
     p->pipeline.compile_jit(app->way->target);
     p->compile_ms = 1e3 * (peer_now() - start);
-    p->app = std::move(app);
+    p->app        = std::move(app);
     return p;
 }
 
@@ -94,7 +95,7 @@ void load_scheduler(const std::string &file)
 
 void schedule(Pipeline &pipeline, const Known &k, const App &app)
 {
-    const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    const int           cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     const MachineParams machine(cores, static_cast<uint64_t>(app.way->cache), 40);
     if (std::string(app.call->variant) == "mullapudi") {
         load_scheduler("libautoschedule_mullapudi2016.so");
@@ -102,7 +103,7 @@ void schedule(Pipeline &pipeline, const Known &k, const App &app)
         return;
     }
     std::istringstream reduced(k.adams);
-    std::string passes, beam;
+    std::string        passes, beam;
     if (reduced >> passes >> beam) {
         setenv("HL_NUM_PASSES", passes.c_str(), 1);
         setenv("HL_BEAM_SIZE", beam.c_str(), 1);
@@ -122,14 +123,14 @@ void shell(const std::string &command)
 /* Compiles `app` to STEM.so; STEM.txt gets the time and the names of the arguments. */
 void compile_library(const Known &k, App &app, const std::string &stem)
 {
-    const double start = peer_now();
-    Func result = k.define(app);
+    const double start  = peer_now();
+    Func         result = k.define(app);
     for (size_t d = 0; d < app.out_sizes.size(); d++)
         result.set_estimate(result.args()[d], app.out_mins[d], app.out_sizes[d]);
     Pipeline pipeline(result);
     schedule(pipeline, k, app);
-    const std::vector<Argument> args = pipeline.infer_arguments();
-    const std::string unfinished = stem + "." + std::to_string(getpid());
+    const std::vector<Argument> args       = pipeline.infer_arguments();
+    const std::string           unfinished = stem + "." + std::to_string(getpid());
     pipeline.compile_to_object(unfinished + ".o", args, "peer_app", app.way->target.with_feature(Target::NoRuntime));
     const double ms = 1e3 * (peer_now() - start);
 
@@ -139,14 +140,18 @@ void compile_library(const Known &k, App &app, const std::string &stem)
         about << a.name << "\n";
     about.close();
     compile_standalone_runtime(unfinished + ".runtime.o", app.way->target.without_feature(Target::JIT));
-    shell("cc -shared -o '" + unfinished + ".so' '" + unfinished + ".o' '" + unfinished + ".runtime.o' -lpthread -ldl -lm");
-    shell("rm '" + unfinished + ".o' '" + unfinished + ".runtime.o'; mv '" + unfinished + ".txt' '" + stem + ".txt'; mv '" + unfinished
-          + ".so' '" + stem + ".so'");
+    shell("cc -shared -o '" + unfinished + ".so' '" + unfinished + ".o' '" + unfinished +
+          ".runtime.o' -lpthread -ldl -lm");
+    shell("rm '" + unfinished + ".o' '" + unfinished + ".runtime.o'; mv '" + unfinished + ".txt' '" + stem +
+          ".txt'; mv '" + unfinished + ".so' '" + stem + ".so'");
 }
 
-std::string complaint;          /* of the code that runs: its runtime knows no other way to tell */
+std::string complaint; /* of the code that runs: its runtime knows no other way to tell */
 
-void complain(void *, const char *text) { complaint = text; }
+void complain(void *, const char *text)
+{
+    complaint = text;
+}
 
 struct LibraryProgram : Program {
     std::unique_ptr<App> app;
@@ -166,19 +171,20 @@ std::unique_ptr<Program> library(const Known &k, std::unique_ptr<App> app)
         App fresh(app->call, app->inputs, app->way, false);
         compile_library(k, fresh, stem);
     }
-    auto p = std::make_unique<LibraryProgram>();
+    auto          p = std::make_unique<LibraryProgram>();
     std::ifstream about(stem + ".txt");
     about >> p->compile_ms;
-    k.define(*app);             /* for its arguments */
-    for (std::string name; about >> name; )
+    k.define(*app); /* for its arguments */
+    for (std::string name; about >> name;)
         p->args.push_back(app->values.at(name));
     p->args.push_back(app->out.raw_buffer());
     void *so = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!so)
         throw std::runtime_error(dlerror());
-    p->entry = reinterpret_cast<int (*)(void **)>(dlsym(so, "peer_app_argv"));
+    p->entry         = reinterpret_cast<int (*)(void **)>(dlsym(so, "peer_app_argv"));
     auto set_threads = reinterpret_cast<int (*)(int)>(dlsym(so, "halide_set_num_threads"));
-    auto set_handler = reinterpret_cast<void *(*)(void (*)(void *, const char *))>(dlsym(so, "halide_set_error_handler"));
+    auto set_handler =
+        reinterpret_cast<void *(*)(void (*)(void *, const char *))>(dlsym(so, "halide_set_error_handler"));
     if (!p->entry || !set_threads || !set_handler)
         throw std::runtime_error("the kept library is not complete");
     set_threads(app->call->threads);
@@ -200,10 +206,10 @@ Target narrow(Target t)
 
 std::vector<Way> ways(const std::string &variant)
 {
-    const Target host = get_host_target();
-    const long level2 = sysconf(_SC_LEVEL2_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL2_CACHE_SIZE) : 1 << 20;
+    const Target     host   = get_host_target();
+    const long       level2 = sysconf(_SC_LEVEL2_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL2_CACHE_SIZE) : 1 << 20;
     std::vector<Way> all;
-    const auto add = [&](const Target &t, const std::string &name) {
+    const auto       add = [&](const Target &t, const std::string &name) {
         if (variant == "manual") {
             if (t.has_feature(Target::AVX512))
                 all.push_back({ t, 64, 0, name + "-64-byte" });
@@ -227,7 +233,7 @@ double quick_time(Program &p)
 {
     p.run();
     double least = 1e30;
-    int runs = 0;
+    int    runs  = 0;
     for (const double end = peer_now() + 0.4; runs < 3 || peer_now() < end; runs++) {
         const double start = peer_now();
         p.run();
@@ -236,21 +242,22 @@ double quick_time(Program &p)
     return least;
 }
 
-class Peer {
-public:
+class Peer
+{
+  public:
     Peer(PeerCall *of, const Known &app) : call(of), k(app), all(ways(of->variant)) {}
 
     /* The program of the fastest way: the one kept from an earlier call, else as measured now. */
     void prepare()
     {
         read_inputs();
-        if (peer_number(call, "compile-only", 0) != 0) {        /* so that what takes long is there when times count */
+        if (peer_number(call, "compile-only", 0) != 0) { /* so that what takes long is there when times count */
             for (const Way &w : all)
                 attempt(w);
             exit(0);
         }
         const std::string file = kept(*call) + "-" + std::to_string(call->threads) + ".way";
-        std::string chosen;
+        std::string       chosen;
         std::ifstream(file) >> chosen;
         const Way *best = named(getenv("PEER_WAY") ? getenv("PEER_WAY") : chosen);
         if (!best) {
@@ -273,7 +280,7 @@ public:
         }
     }
 
-private:
+  private:
     PeerCall                *call;
     const Known             &k;
     const std::vector<Way>   all;
@@ -281,7 +288,8 @@ private:
     std::unique_ptr<Program> program;
     std::string              reason;
 
-    /* Reads the inputs, allocates the output, and has Halide compile something: what it makes ready then is not the app's. */
+    /* Reads the inputs, allocates the output, and has Halide compile something: what it makes ready then is not the
+     * app's. */
     void read_inputs()
     {
         App app(call, &inputs, &all[0], false);
@@ -303,7 +311,7 @@ private:
     {
         try {
             const bool manual = !strcmp(call->variant, "manual");
-            auto app = std::make_unique<App>(call, &inputs, &w, manual);
+            auto       app    = std::make_unique<App>(call, &inputs, &w, manual);
             return manual ? jit(k, std::move(app)) : library(k, std::move(app));
         } catch (const std::exception &e) {
             reason = e.what();
@@ -313,11 +321,11 @@ private:
 
     const Way *fastest()
     {
-        const Way *best = nullptr;
-        double least = 1e30;
+        const Way *best  = nullptr;
+        double     least = 1e30;
         for (const Way &w : all) {
             try {
-                auto p = attempt(w);
+                auto         p  = attempt(w);
                 const double ms = p ? quick_time(*p) : 1e30;
                 if (ms < least)
                     least = ms, best = &w;
@@ -331,7 +339,10 @@ private:
     }
 };
 
-void run(PeerCall *call) { static_cast<Peer *>(call->state)->run(); }
+void run(PeerCall *call)
+{
+    static_cast<Peer *>(call->state)->run();
+}
 
 void setup(PeerCall *call)
 {
@@ -345,14 +356,13 @@ void setup(PeerCall *call)
                 peer_fail("%s %s: %s", call->app, call->variant, e.what());
             }
             call->state = peer;
-            call->run = run;
+            call->run   = run;
         }
 }
 
-}  // namespace
+} // namespace
 
 #define ROW(name, adams) { #name, "manual", setup }, { #name, "mullapudi", setup }, { #name, "adams", setup },
 extern "C" const PeerEntry peer_entries[] = {
-    HALIDE_APPS(ROW)
-    { nullptr, nullptr, nullptr },
+    HALIDE_APPS(ROW){ nullptr, nullptr, nullptr },
 };

@@ -5,17 +5,17 @@
 Func mat_mul(App &app)
 {
     ImageParam A = app.input("A", "f32", 2), B = app.input("B", "f32", 2);
-    const int n = app.size("A", 0);
+    const int  n = app.size("A", 0);
     app.output("f32", { n, n });
 
-    Var x("x"), y("y"), xi("xi"), yi("yi");
+    Var  x("x"), y("y"), xi("xi"), yi("yi");
     Func product("product"), out("out");
     RDom k(0, n);
     product(x, y) += A(k, y) * B(x, k);
     out(x, y) = product(x, y);
 
     if (app.manual) {
-        const int v = app.lanes<float>(), columns = 2 * v, rows = app.wide() ? 12 : 4;       /* of the block in registers */
+        const int v = app.lanes<float>(), columns = 2 * v, rows = app.wide() ? 12 : 4; /* of the block in registers */
         for (ImageParam *p : { &A, &B })
             p->dim(0).set_bounds(0, n).dim(1).set_bounds(0, n).set_stride(n);
         out.bound(x, 0, n).bound(y, 0, n);

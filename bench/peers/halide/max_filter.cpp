@@ -1,10 +1,11 @@
-/* max_filter: slabs of columns in parallel; the maxima of 2^s rows are rings of rows, and so is, for a row of the result,
- * what each height of the disc reads. */
+/* max_filter: slabs of columns in parallel; the maxima of 2^s rows are rings of rows, and so is, for a row of the
+ * result, what each height of the disc reads. */
 #include "app.h"
 
 #include <set>
 
-namespace {
+namespace
+{
 
 /* Half the height of the disc's column at dx, as the specification counts it. */
 int half_height(int dx, int R)
@@ -23,18 +24,18 @@ int slice(int t)
     return s;
 }
 
-}  // namespace
+} // namespace
 
 Func max_filter(App &app)
 {
     ImageParam in = app.input("in", "f32", 3);
-    const int R = static_cast<int>(app.number("radius", 26));
+    const int  R  = static_cast<int>(app.number("radius", 26));
     app.output("f32", { app.size("in", 0), app.size("in", 1), app.size("in", 2) });
 
-    Var x("x"), y("y"), c("c"), slab("slab"), task("task"), rows("rows");
+    Var               x("x"), y("y"), c("c"), slab("slab"), task("task"), rows("rows");
     std::vector<Func> m;
-    Func e0 = repeated_edge(in), m0("m0");
-    m0(x, y, c) = e0(x, y, c);
+    Func              e0 = repeated_edge(in), m0("m0");
+    m0(x, y, c)          = e0(x, y, c);
     m.push_back(m0);
     for (int s = 1; s <= slice(R + 1); s++) {
         Func next("m" + std::to_string(s));
@@ -46,20 +47,22 @@ Func max_filter(App &app)
         const int t = half_height(dx, R), s = slice(t);
         if (v.count(t))
             continue;
-        v[t] = Func("v" + std::to_string(t));
+        v[t]          = Func("v" + std::to_string(t));
         v[t](x, y, c) = max(m[s](x, y - t, c), m[s](x, y + t + 1 - (1 << s), c));
     }
     Expr e;
     for (int dx = -R; dx <= R; dx++) {
         const Expr column = v[half_height(dx, R)](x + dx, y, c);
-        e = e.defined() ? max(e, column) : column;
+        e                 = e.defined() ? max(e, column) : column;
     }
     Func out("out");
     out(x, y, c) = e;
 
     if (app.manual) {
         const int n = app.lanes<float>();
-        out.split(x, slab, x, 256, TailStrategy::GuardWithIf).split(y, rows, y, 512, TailStrategy::GuardWithIf).reorder(x, y, slab, rows, c);
+        out.split(x, slab, x, 256, TailStrategy::GuardWithIf)
+            .split(y, rows, y, 512, TailStrategy::GuardWithIf)
+            .reorder(x, y, slab, rows, c);
         out.fuse(rows, c, task).fuse(slab, task, task).parallel(task).vectorize(x, n);
         for (auto &each : v)
             each.second.compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);

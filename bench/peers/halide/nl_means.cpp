@@ -1,17 +1,17 @@
-/* nl_means: tiles in parallel; for one displacement after the other, the difference image of the tile, the sums along y a
- * row at a time, and the sums along x and the weights in registers. */
+/* nl_means: tiles in parallel; for one displacement after the other, the difference image of the tile, the sums along y
+ * a row at a time, and the sums along x and the weights in registers. */
 #include "app.h"
 
 Func nl_means(App &app)
 {
-    ImageParam in = app.input("in", "f32", 3);
-    Param<int> patch = app.param<int>("patch_size", 7), area = app.param<int>("search_area", 7);
+    ImageParam   in    = app.input("in", "f32", 3);
+    Param<int>   patch = app.param<int>("patch_size", 7), area = app.param<int>("search_area", 7);
     Param<float> sigma = app.param<float>("sigma", 0.12f);
     app.output("f32", { app.size("in", 0), app.size("in", 1), 3 });
 
-    Var x("x"), y("y"), c("c"), dx("dx"), dy("dy"), xo("xo"), yo("yo"), tile("tile");
-    Func edge = repeated_edge(in), e("e");
-    e(x, y, c) = edge(x, y, c);
+    Var  x("x"), y("y"), c("c"), dx("dx"), dy("dy"), xo("xo"), yo("yo"), tile("tile");
+    Func edge    = repeated_edge(in), e("e");
+    e(x, y, c)   = edge(x, y, c);
     const Expr s = -1.0f / (sigma * sigma * cast<float>(patch) * cast<float>(patch));
 
     Func d("d"), by("by"), bd("bd"), w("w"), e4("e4"), acc("acc"), out("out");
@@ -19,13 +19,13 @@ Func nl_means(App &app)
     Expr difference;
     for (int k = 0; k < 3; k++) {
         const Expr t = e(x, y, k) - e(x + dx, y + dy, k);
-        difference = k ? difference + t * t : t * t;
+        difference   = k ? difference + t * t : t * t;
     }
     d(x, y, dx, dy) = difference;
     by(x, y, dx, dy) += d(x, y + p - patch / 2, dx, dy);
     bd(x, y, dx, dy) += by(x + q - patch / 2, y, dx, dy);
     w(x, y, dx, dy) = fast_exp(bd(x, y, dx, dy) * s);
-    e4(x, y, c) = mux(c, { e(x, y, 0), e(x, y, 1), e(x, y, 2), 1.0f });
+    e4(x, y, c)     = mux(c, { e(x, y, 0), e(x, y, 1), e(x, y, 2), 1.0f });
     acc(x, y, c) += w(x, y, search.x, search.y) * e4(x + search.x, y + search.y, c);
     out(x, y, c) = clamp(acc(x, y, c) / acc(x, y, 3), 0.0f, 1.0f);
 

@@ -1,16 +1,17 @@
-/* stencil_chain: tiles in parallel; within a tile every stage is a ring of rows, two of them at a time, which share what they read. */
+/* stencil_chain: tiles in parallel; within a tile every stage is a ring of rows, two of them at a time, which share
+ * what they read. */
 #include "app.h"
 
 Func stencil_chain(App &app)
 {
     ImageParam in = app.input("in", "u16", 2);
-    const int N = static_cast<int>(app.number("stencils", 32));
+    const int  N  = static_cast<int>(app.number("stencils", 32));
     app.output("u16", { app.size("in", 0), app.size("in", 1) });
 
-    Var x("x"), y("y"), xo("xo"), yo("yo"), xi("xi"), yi("yi"), tile("tile");
+    Var               x("x"), y("y"), xo("xo"), yo("yo"), xi("xi"), yi("yi"), tile("tile");
     std::vector<Func> f;
-    Func edge = repeated_edge(in), f0("f0");
-    f0(x, y) = edge(x, y);
+    Func              edge = repeated_edge(in), f0("f0");
+    f0(x, y)               = edge(x, y);
     f.push_back(f0);
     for (int s = 1; s <= N; s++) {
         Expr e = cast<uint16_t>(0);

@@ -4,10 +4,12 @@
 
 #include "../peer.h"
 
-#define NAIVE_APPS(ROW)                                                                                          \
-    ROW(blur) ROW(unsharp) ROW(harris) ROW(stencil_chain) ROW(max_filter) ROW(bilateral_grid) ROW(camera_pipe)   \
-    ROW(interpolate) ROW(local_laplacian) ROW(lens_blur) ROW(nl_means) ROW(iir_blur) ROW(hist) ROW(conv_layer)   \
+/* clang-format off */
+#define NAIVE_APPS(ROW)                                                                                                \
+    ROW(blur) ROW(unsharp) ROW(harris) ROW(stencil_chain) ROW(max_filter) ROW(bilateral_grid) ROW(camera_pipe)         \
+    ROW(interpolate) ROW(local_laplacian) ROW(lens_blur) ROW(nl_means) ROW(iir_blur) ROW(hist) ROW(conv_layer)         \
     ROW(mat_mul)
+/* clang-format on */
 
 #define DECLARE(app) void naive_##app(PeerCall *call);
 NAIVE_APPS(DECLARE)

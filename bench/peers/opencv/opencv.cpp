@@ -1,9 +1,9 @@
 /* OpenCV as a peer, where it has an operation that corresponds to an app.
  *
- * Variants called `same` compute what the app computes, up to rounding; the others are named by the operation, and say what they compute
- * instead: neither their results nor their times are to be compared. OpenCV keeps the channels of a pixel together, so
- * images are brought into that form before the runs, as its users have them, and the result of a first run is brought back; neither
- * is timed.
+ * Variants called `same` compute what the app computes, up to rounding; the others are named by the operation, and say
+ * what they compute instead: neither their results nor their times are to be compared. OpenCV keeps the channels of a
+ * pixel together, so images are brought into that form before the runs, as its users have them, and the result of a
+ * first run is brought back; neither is timed.
  */
 #include "../peer.h"
 
@@ -12,14 +12,18 @@
 
 #include <functional>
 
-namespace {
+namespace
+{
 
 struct Work {
     std::function<void()> run;
-    cv::Mat               result;       /* planar results are views of call->out */
+    cv::Mat               result; /* planar results are views of call->out */
 };
 
-void run(PeerCall *call) { static_cast<Work *>(call->state)->run(); }
+void run(PeerCall *call)
+{
+    static_cast<Work *>(call->state)->run();
+}
 
 /* A plane of an array, as an image without a copy. */
 cv::Mat plane(const PeerArray &a, int type, int c = 0)
@@ -32,7 +36,9 @@ cv::Mat plane(const PeerArray &a, int type, int c = 0)
 cv::Mat interleaved(const PeerArray &a, int depth)
 {
     cv::Mat m;
-    cv::merge(std::vector<cv::Mat>{ plane(a, CV_MAKETYPE(depth, 1), 0), plane(a, CV_MAKETYPE(depth, 1), 1), plane(a, CV_MAKETYPE(depth, 1), 2) }, m);
+    cv::merge(std::vector<cv::Mat>{ plane(a, CV_MAKETYPE(depth, 1), 0), plane(a, CV_MAKETYPE(depth, 1), 1),
+                                    plane(a, CV_MAKETYPE(depth, 1), 2) },
+              m);
     return m;
 }
 
@@ -41,9 +47,9 @@ Work *start(PeerCall *call, const char *instead)
 {
     cv::setNumThreads(call->threads);
     call->instead = instead;
-    Work *w = new Work;
-    call->state = w;
-    call->run = run;
+    Work *w       = new Work;
+    call->state   = w;
+    call->run     = run;
     return w;
 }
 
@@ -62,22 +68,26 @@ void blur_box(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "u16", 2);
     peer_output(call, "u16", 2, in.size[0] - 2, in.size[1] - 2, 1, 1);
-    Work *w = start(call, "means of 3x3 rounded once, whose sums do not wrap");
+    Work         *w     = start(call, "means of 3x3 rounded once, whose sums do not wrap");
     const cv::Mat inner = plane(in, CV_16U)(cv::Rect(1, 1, in.size[0] - 2, in.size[1] - 2));
-    cv::Mat out = plane(call->out, CV_16U);
-    w->run = [=]() mutable { cv::blur(inner, out, cv::Size(3, 3)); };       /* reads the pixels around `inner`, as they are there */
+    cv::Mat       out   = plane(call->out, CV_16U);
+    w->run              = [=]() mutable {
+        cv::blur(inner, out, cv::Size(3, 3));
+    }; /* reads the pixels around `inner`, as they are there */
 }
 
-/* The app's formula, a matrix operation at a time; the border is replicated, the blur is OpenCV's with the app's weights. */
+/* The app's formula, a matrix operation at a time; the border is replicated, the blur is OpenCV's with the app's
+ * weights. */
 void unsharp(PeerCall *call)
 {
-    static const PeerArray in = peer_input(call, "in", "f32", 3);
-    const float sigma = static_cast<float>(peer_number(call, "sigma", 1.5));
+    static const PeerArray in    = peer_input(call, "in", "f32", 3);
+    const float            sigma = static_cast<float>(peer_number(call, "sigma", 1.5));
     peer_output(call, "f32", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call, nullptr);
+    Work   *w = start(call, nullptr);
     cv::Mat kernel(7, 1, CV_32F);
     for (int i = -3; i <= 3; i++)
-        kernel.at<float>(i + 3) = std::exp(static_cast<float>(-i * i) / (2 * sigma * sigma)) / (std::sqrt(2 * 3.14159265f) * sigma);
+        kernel.at<float>(i + 3) =
+            std::exp(static_cast<float>(-i * i) / (2 * sigma * sigma)) / (std::sqrt(2 * 3.14159265f) * sigma);
     const cv::Mat image = interleaved(in, CV_32F);
     w->result.create(image.size(), CV_32FC3);
     w->run = [=]() {
@@ -97,7 +107,7 @@ void unsharp_simple(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "f32", 3);
     peer_output(call, "f32", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call, "each channel less its own blur");
+    Work         *w     = start(call, "each channel less its own blur");
     const cv::Mat image = interleaved(in, CV_32F);
     w->result.create(image.size(), CV_32FC3);
     w->run = [=]() {
@@ -113,10 +123,10 @@ void harris_corner(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "f32", 3);
     peer_output(call, "f32", 2, in.size[0], in.size[1], 1, 1);
-    Work *w = start(call, "filters scaled otherwise, and a border");
+    Work         *w     = start(call, "filters scaled otherwise, and a border");
     const cv::Mat image = interleaved(in, CV_32F);
-    cv::Mat out = plane(call->out, CV_32F);
-    w->run = [=]() mutable {
+    cv::Mat       out   = plane(call->out, CV_32F);
+    w->run              = [=]() mutable {
         cv::Mat gray;
         cv::cvtColor(image, gray, cv::COLOR_RGB2GRAY);
         cv::cornerHarris(gray, out, 3, 3, 0.04);
@@ -126,23 +136,24 @@ void harris_corner(PeerCall *call)
 /* The exact bilateral filter in a window of 9, not the grid. */
 void bilateral_exact(PeerCall *call)
 {
-    static const PeerArray in = peer_input(call, "in", "f32", 2);
-    const double r_sigma = peer_number(call, "r_sigma", 0.1), s_sigma = peer_number(call, "s_sigma", 8);
+    static const PeerArray in      = peer_input(call, "in", "f32", 2);
+    const double           r_sigma = peer_number(call, "r_sigma", 0.1), s_sigma = peer_number(call, "s_sigma", 8);
     peer_output(call, "f32", 2, in.size[0], in.size[1], 1, 1);
-    Work *w = start(call, "the exact filter in a window of 9, no grid");
+    Work         *w     = start(call, "the exact filter in a window of 9, no grid");
     const cv::Mat image = plane(in, CV_32F);
-    cv::Mat out = plane(call->out, CV_32F);
-    w->run = [=]() mutable { cv::bilateralFilter(image, out, 9, r_sigma, s_sigma, cv::BORDER_REPLICATE); };
+    cv::Mat       out   = plane(call->out, CV_32F);
+    w->run              = [=]() mutable { cv::bilateralFilter(image, out, 9, r_sigma, s_sigma, cv::BORDER_REPLICATE); };
 }
 
 /* Dilation by an ellipse: a disc that is one pixel lower in the columns than the app's. */
 void dilate_ellipse(PeerCall *call)
 {
-    static const PeerArray in = peer_input(call, "in", "f32", 3);
-    const int size = 2 * static_cast<int>(peer_number(call, "radius", 26)) + 1;
+    static const PeerArray in   = peer_input(call, "in", "f32", 3);
+    const int              size = 2 * static_cast<int>(peer_number(call, "radius", 26)) + 1;
     peer_output(call, "f32", 3, in.size[0], in.size[1], in.size[2], 1);
-    Work *w = start(call, "a disc that is one pixel lower in its columns");
-    const cv::Mat image = interleaved(in, CV_32F), disc = cv::getStructuringElement(cv::MORPH_ELLIPSE, cv::Size(size, size));
+    Work         *w     = start(call, "a disc that is one pixel lower in its columns");
+    const cv::Mat image = interleaved(in, CV_32F),
+                  disc  = cv::getStructuringElement(cv::MORPH_ELLIPSE, cv::Size(size, size));
     w->result.create(image.size(), CV_32FC3);
     w->run = [=]() { cv::dilate(image, w->result, disc, cv::Point(-1, -1), 1, cv::BORDER_REPLICATE); };
     finish(call, w, CV_32F);
@@ -153,7 +164,7 @@ void hist_ycrcb(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "u8", 3);
     peer_output(call, "u8", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call, "luma and chroma in u8, other constants");
+    Work         *w     = start(call, "luma and chroma in u8, other constants");
     const cv::Mat image = interleaved(in, CV_8U);
     w->result.create(image.size(), CV_8UC3);
     w->run = [=]() {
@@ -171,10 +182,10 @@ void mat_mul(PeerCall *call)
 {
     static const PeerArray A = peer_input(call, "A", "f32", 2), B = peer_input(call, "B", "f32", 2);
     peer_output(call, "f32", 2, A.size[0], A.size[1], 1, 1);
-    Work *w = start(call, nullptr);
+    Work         *w = start(call, nullptr);
     const cv::Mat a = plane(A, CV_32F), b = plane(B, CV_32F);
-    cv::Mat out = plane(call->out, CV_32F);
-    w->run = [=]() mutable { cv::gemm(a, b, 1, cv::noArray(), 0, out); };
+    cv::Mat       out = plane(call->out, CV_32F);
+    w->run            = [=]() mutable { cv::gemm(a, b, 1, cv::noArray(), 0, out); };
 }
 
 /* Bilinear demosaicking alone, of the whole raw image, to u16. */
@@ -182,14 +193,14 @@ void demosaic_only(PeerCall *call)
 {
     static const PeerArray in = peer_input(call, "in", "u16", 2);
     peer_output(call, "u16", 3, in.size[0], in.size[1], 3, 1);
-    Work *w = start(call, "bilinear demosaicking alone, nothing before or after it");
+    Work         *w   = start(call, "bilinear demosaicking alone, nothing before or after it");
     const cv::Mat raw = plane(in, CV_16U);
     w->result.create(raw.size(), CV_16UC3);
     w->run = [=]() { cv::cvtColor(raw, w->result, cv::COLOR_BayerGR2RGB); };
     finish(call, w, CV_16U);
 }
 
-}  // namespace
+} // namespace
 
 extern "C" const PeerEntry peer_entries[] = {
     { "blur", "blur", blur_box },

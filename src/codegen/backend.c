@@ -1,0 +1,32 @@
+/* The backends and what they emit, as tables. Adding a backend, or a format, is adding a row. */
+#include "codegen/backend.h"
+
+const EmitFormat emit_table[EMIT_KIND_COUNT] = {
+    [EMIT_OBJECT] = { "object", ".o" },
+    [EMIT_LLVM]   = { "llvm", ".ll" },
+    [EMIT_ASM]    = { "asm", ".s" },
+};
+
+/* clang-format off */
+const Backend backend_table[] = {
+    /* name    library            entry  loads  emits */
+    { "llvm",  "libkiln-llvm.so", NULL,  true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM },
+};
+/* clang-format on */
+const int backend_count = sizeof backend_table / sizeof *backend_table;
+
+const Backend *backend_emitting(EmitKind kind)
+{
+    int i = 0;
+    while (i < backend_count && !(backend_table[i].emits >> kind & 1))
+        i++;
+    return i < backend_count ? &backend_table[i] : NULL;
+}
+
+const Backend *backend_loading(void)
+{
+    int i = 0;
+    while (i < backend_count && !backend_table[i].loads_objects)
+        i++;
+    return i < backend_count ? &backend_table[i] : NULL;
+}

@@ -1,0 +1,151 @@
+/* One compilation: a context, a module, the program in it, verified, optimized, written. Everything is freed whichever
+ * way it ends. */
+#include "codegen/llvm/llvm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+/* Vectors, row pointers and invariants are there already: what is left is cleaning up. The vectorizers and the unroller
+ * of LLVM stay away. */
+#define BEFORE_LOOPS "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,sroa,"
+#define AFTER_LOOPS  ",early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,dce)"
+static const char *const passes_well = BEFORE_LOOPS "loop-mssa(licm)" AFTER_LOOPS;
+/* The same, and what decides in a loop whether a row is stored past the cache does so before it. */
+static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-loop-unswitch<nontrivial>)" AFTER_LOOPS;
+static const char *const passes_fast    = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
+
+static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+{
+    Gen *g = user;
+    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || g->diagnosed)
+        return;
+    char *text   = LLVMGetDiagInfoDescription(info);
+    g->diagnosed = true;
+    error_set(g->error, "LLVM: %s", text);
+    LLVMDisposeMessage(text);
+}
+
+static void verify(Gen *g)
+{
+    char *why = NULL;
+    if (LLVMVerifyModule(g->module, LLVMReturnStatusAction, &why)) {
+        error_set(g->error, "the backend made wrong code, which is an error of the compiler; LLVM says: %s", why);
+        LLVMDisposeMessage(why);
+        longjmp(g->bail, 1);
+    }
+    LLVMDisposeMessage(why);
+}
+
+static void run_passes(Gen *g)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(o, false);
+    LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
+    LLVMPassBuilderOptionsSetSLPVectorization(o, false);
+    LLVMPassBuilderOptionsSetLoopUnrolling(o, false);
+    LLVMErrorRef e = LLVMRunPasses(g->module,
+                                   g->options->fast ? passes_fast
+                                   : g->streams     ? passes_streams
+                                                    : passes_well,
+                                   g->machine, o);
+    LLVMDisposePassBuilderOptions(o);
+    if (e) {
+        char *why = LLVMGetErrorMessage(e);
+        error_set(g->error, "LLVM's passes: %s", why);
+        LLVMDisposeErrorMessage(why);
+        longjmp(g->bail, 1);
+    }
+}
+
+static void keep(Gen *g, Emitted *out, const char *bytes, size_t size)
+{
+    out->bytes = malloc(size + 1);
+    if (!out->bytes)
+        gen_fail(g, "out of memory");
+    memcpy(out->bytes, bytes, size);
+    out->bytes[size] = 0;
+    out->size        = size;
+}
+
+static void write_out(Gen *g, EmitKind kind, Emitted *out)
+{
+    if (kind == EMIT_LLVM) {
+        char *text = LLVMPrintModuleToString(g->module);
+        keep(g, out, text, strlen(text));
+        LLVMDisposeMessage(text);
+        return;
+    }
+    char               *why = NULL;
+    LLVMMemoryBufferRef buffer;
+    if (LLVMTargetMachineEmitToMemoryBuffer(g->machine, g->module, kind == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile,
+                                            &why, &buffer)) {
+        error_set(g->error, "LLVM: %s", why);
+        LLVMDisposeMessage(why);
+        longjmp(g->bail, 1);
+    }
+    if (!g->diagnosed)
+        keep(g, out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+}
+
+/* The work, up to the first error. */
+static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
+{
+    if (setjmp(g->bail))
+        return false;
+    gen_module(g);
+    verify(g);
+    run_passes(g);
+    write_out(g, kind, out);
+    return !g->diagnosed;
+}
+
+bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind,
+                 Emitted *out, Emitted *error)
+{
+    *out   = (Emitted){ 0 };
+    *error = (Emitted){ 0 };
+    target_start();
+    Gen g     = { .program = program,
+                  .options = options,
+                  .target  = &options->targets[first],
+                  .suffix  = "",
+                  .first   = first,
+                  .last    = last,
+                  .error   = error };
+    g.machine = target_machine(g.target, error);
+    if (!g.machine)
+        return false;
+    g.cx = LLVMContextCreate();
+    LLVMContextSetDiscardValueNames(g.cx, kind != EMIT_LLVM);
+    LLVMContextSetDiagnosticHandler(g.cx, note_diagnostic, &g);
+    g.module     = LLVMModuleCreateWithNameInContext(program->name, g.cx);
+    g.layout     = LLVMCreateTargetDataLayout(g.machine);
+    char *triple = LLVMGetTargetMachineTriple(g.machine);
+    LLVMSetTarget(g.module, triple);
+    LLVMDisposeMessage(triple);
+    LLVMSetModuleDataLayout(g.module, g.layout);
+    g.b           = LLVMCreateBuilderInContext(g.cx);
+    const bool ok = emit_guarded(&g, kind, out);
+    LLVMDisposeBuilder(g.b);
+    LLVMDisposeTargetData(g.layout);
+    LLVMDisposeModule(g.module);
+    LLVMContextDispose(g.cx);
+    LLVMDisposeTargetMachine(g.machine);
+    for (size_t i = 0; i < g.block_count; i++)
+        free(g.blocks[i]);
+    free(g.blocks);
+    return ok;
+}
+
+/* Text for several targets is one module, to be read or assembled as one. */
+bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
+{
+    *error = (Emitted){ 0 };
+    if (kind == EMIT_OBJECT && options->target_count > 1)
+        return emit_parts(program, options, out, error);
+    return emit_module(program, options, 0, options->target_count, kind, out, error);
+}

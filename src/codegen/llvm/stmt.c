@@ -1,0 +1,482 @@
+/* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
+ * that is taken if any lane takes part. */
+#include "codegen/llvm/llvm.h"
+
+#include <string.h>
+
+enum {
+    MOST_AUTO_STACK = 64 << 10, /* bytes of AUTO scratch that one function keeps on its stack */
+    MOST_STACK      = 1 << 20,  /* of all scratch, however it was asked for */
+    ALIGNMENT       = 64,       /* of scratch, and what may be read behind its end */
+};
+
+/* ---- Ending with an error ---- */
+
+void fail_with(Gen *g, LLVMValueRef status)
+{
+    here(g);
+    Cleanup          *to   = g->f->cleanup;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMBuildBr(g->b, to->block);
+    LLVMAddIncoming(to->status, &status, &from, 1);
+}
+
+void fail_unless_zero(Gen *g, LLVMValueRef status)
+{
+    here(g);
+    LLVMBasicBlockRef bad = block_new(g, "failed"), good = block_new(g, "went_well");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, status, i32_const(g, 0), ""), good, bad);
+    go_to(g, bad);
+    fail_with(g, status);
+    go_to(g, good);
+}
+
+Cleanup *cleanup_push(Gen *g)
+{
+    Cleanup *c    = gen_alloc(g, sizeof *c);
+    c->outer      = g->f->cleanup;
+    c->block      = block_new(g, "cleanup");
+    g->f->cleanup = c;
+    LLVMPositionBuilderAtEnd(g->b, c->block);
+    c->status = LLVMBuildPhi(g->b, g->t.i32, "status");
+    return c;
+}
+
+bool cleanup_pop(Gen *g)
+{
+    Cleanup *c    = g->f->cleanup;
+    g->f->cleanup = c->outer;
+    if (!LLVMCountIncoming(c->status)) {
+        LLVMDeleteBasicBlock(c->block);
+        return false;
+    }
+    LLVMPositionBuilderAtEnd(g->b, c->block);
+    return true;
+}
+
+void cleanup_go_on(Gen *g, Cleanup *c)
+{
+    LLVMBuildBr(g->b, c->outer->block);
+    LLVMAddIncoming(c->outer->status, &c->status, &c->block, 1);
+}
+
+/* ---- Names and loops ---- */
+
+/* The values of the statement's own expressions that stand in a vector loop: their loads are looked at together. */
+static void begin_with(Gen *g, const Expr *e)
+{
+    statement_begin(g);
+    collect_loads(g, e);
+}
+
+static void gen_let(Gen *g, const Stmt *s)
+{
+    begin_with(g, s->let.value);
+    Value      v          = gen_expr(g, s->let.value);
+    const bool coordinate = is_named_coordinate(g, s->let.value);
+    const bool lasts =
+        v.pure; /* else the memory it is made of may be written in the body: what it was has this name alone */
+    scope_push(g, NULL);
+    v.named                                  = g->depth;
+    v.pure                                   = true;
+    bind(g, s->let.name, v, coordinate)->sum = coordinate && lasts && s->let.value->op != EX_VAR ? s->let.value : NULL;
+    gen_stmt(g, s->let.body);
+    unbind(g, s->let.name);
+    scope_pop(g);
+}
+
+/* A bound as i64, where the bound itself is computed. */
+static LLVMValueRef bound64(Gen *g, const Expr *e, int *level)
+{
+    const Value v = gen_expr(g, e);
+    if (v.shape != UNIFORM)
+        gen_fail(g, "a loop inside a vector loop has bounds that differ from lane to lane");
+    *level = *level > v.level ? *level : v.level;
+    at_level(g, v.level);
+    return e->type == KN_I64 ? v.v : LLVMBuildSExt(g->b, v.v, g->t.i64, "");
+}
+
+/* What stands in a loop, but not in another serial loop: the lanes of its vectors, and the constant factors of its
+ * variable. */
+typedef struct Multiples {
+    Gen        *g;
+    const char *name;
+    uint64_t    factors, lanes; /* the bits of all of them */
+} Multiples;
+
+static void find_multiples(void *user, const Expr *e)
+{
+    Multiples *m = user;
+    int64_t    c;
+    if (!e || m->g->seen[e->id] == m->g->statement)
+        return;
+    m->g->seen[e->id] = m->g->statement;
+    if (e->op == EX_MUL && e->args[0]->op == EX_VAR && e->args[0]->u.name == m->name && expr_is_int(e->args[1], &c))
+        m->factors |= (uint64_t)c;
+    for (uint32_t i = 0; i < e->count; i++)
+        find_multiples(m, e->args[i]);
+}
+
+static void find_vectors(void *user, const Stmt *s)
+{
+    Multiples *m = user;
+    int64_t    lanes;
+    if (s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR)
+        return;
+    if (s->kind == STMT_FOR && expr_is_int(s->loop.extent, &lanes))
+        m->lanes |= (uint64_t)lanes;
+    stmt_children(s, find_multiples, find_vectors, m);
+}
+
+/* By what a loop around vectors counts: the power of two that divides their lanes and all factors of its variable. Then
+ * the addresses of its vectors are a pointer and what it counts, in elements, which is an addressing mode. */
+static int64_t counting_step(Gen *g, const Stmt *s)
+{
+    Multiples m = { .g = g, .name = s->loop.name };
+    find_vectors(&m, s->loop.body);
+    const uint64_t all = m.factors | m.lanes;
+    return m.factors && m.lanes ? (int64_t)(all & (0 - all)) : 1;
+}
+
+/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in 64 bits and multiples of `step`.
+ * (That the addition does not wrap is not said: LLVM would then compare what was before it, and keep both.) */
+static void gen_serial(Gen *g, const Stmt *s)
+{
+    statement_begin(g);
+    const int64_t step  = counting_step(g, s);
+    int           level = g->f->base;
+    LLVMValueRef  first = bound64(g, s->loop.min, &level), extent = bound64(g, s->loop.extent, &level);
+    at_level(g, level);
+    LLVMValueRef end       = LLVMBuildMul(g->b, LLVMBuildAdd(g->b, first, extent, ""), i64_const(g, step), "");
+    first                  = LLVMBuildMul(g->b, first, i64_const(g, step), "");
+    LLVMBasicBlockRef body = block_new(g, s->loop.name), after = block_new(g, "after");
+    here(g);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, extent, i64_const(g, 0), ""), body, after);
+    scope_push(g, body);
+    here(g);
+    LLVMValueRef i    = LLVMBuildPhi(g->b, g->t.i64, s->loop.name);
+    LLVMValueRef wide = step > 1 ? LLVMBuildExactSDiv(g->b, i, i64_const(g, step), "") : i;
+    Value        v    = { .v = wide, .shape = UNIFORM, .level = g->depth, .named = g->depth, .pure = true };
+    if (s->loop.min->type != KN_I64)
+        v.v = LLVMBuildTrunc(g->b, wide, g->t.i32, "");
+    Binding *b = bind(g, s->loop.name, v, true);
+    b->wide    = wide;
+    b->scaled  = step > 1 ? i : NULL;
+    b->scale   = step;
+    gen_stmt(g, s->loop.body);
+    unbind(g, s->loop.name);
+    here(g);
+    LLVMValueRef      next = LLVMBuildAdd(g->b, i, i64_const(g, step), "");
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, next, end, ""), body, after);
+    LLVMAddIncoming(i, (LLVMValueRef[]){ first, next }, (LLVMBasicBlockRef[]){ before, last }, 2);
+    scope_pop(g);
+    go_to(g, after);
+}
+
+/* All iterations at once: the variable is a ramp. One iteration is no vector. */
+static void gen_vector(Gen *g, const Stmt *s)
+{
+    int64_t lanes;
+    if (!expr_is_int(s->loop.extent, &lanes) || lanes < 1 || lanes > MOST_LANES)
+        gen_fail(g, "the vector loop over `%s` has no constant number of lanes between 1 and %d", s->loop.name,
+                 MOST_LANES);
+    if (g->lanes)
+        gen_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
+    statement_begin(g);
+    Value v = gen_expr(g, s->loop.min);
+    scope_push(g, NULL);
+    v.named         = g->depth;
+    v.pure          = true;
+    g->turned_count = 0;
+    if (lanes > 1) {
+        v.shape         = RAMP;
+        v.step          = 1;
+        g->lanes        = (int)lanes;
+        g->vector_level = g->depth;
+    }
+    bind(g, s->loop.name, v, true);
+    gen_stmt(g, s->loop.body);
+    unbind(g, s->loop.name);
+    g->lanes = 0;
+    scope_pop(g);
+}
+
+static void gen_for(Gen *g, const Stmt *s)
+{
+    if (s->loop.kind == LOOP_VECTOR)
+        gen_vector(g, s);
+    else if (s->loop.kind == LOOP_PARALLEL && !g->lanes)
+        gen_parallel(g, s);
+    else
+        gen_serial(g, s);
+}
+
+static void gen_block(Gen *g, const Stmt *s)
+{
+    for (int i = 0; i < s->block.count; i++)
+        gen_stmt(g, s->block.items[i]);
+}
+
+/* ---- Branches ---- */
+
+typedef void GenStmt(Gen *g, const Stmt *s);
+
+/* The arm in a scope of its own, then on to `after`. */
+static void gen_arm(Gen *g, const Stmt *s, GenStmt *gen, LLVMBasicBlockRef block, LLVMBasicBlockRef after)
+{
+    scope_push(g, block);
+    gen(g, s);
+    here(g);
+    LLVMBuildBr(g->b, after);
+    scope_pop(g);
+}
+
+static void gen_branch(Gen *g, const Stmt *s, GenStmt *gen, LLVMValueRef condition)
+{
+    LLVMBasicBlockRef yes = block_new(g, "yes"), no = s->branch.no ? block_new(g, "no") : NULL,
+                      after = block_new(g, "after");
+    here(g);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
+    LLVMBuildCondBr(g->b, condition, yes, no ? no : after);
+    gen_arm(g, s->branch.yes, gen, yes, after);
+    if (no) {
+        go_to(g, before);
+        gen_arm(g, s->branch.no, gen, no, after);
+    }
+    go_to(g, after);
+}
+
+/* The lanes where `mask` holds, if there is any. */
+static void gen_masked(Gen *g, const Stmt *s, LLVMValueRef mask)
+{
+    LLVMValueRef outer = g->mask;
+    here(g);
+    if (outer)
+        mask = LLVMBuildAnd(g->b, outer, mask, "");
+    LLVMBasicBlockRef some = block_new(g, "some"), after = block_new(g, "after");
+    LLVMBuildCondBr(g->b, any_lane(g, mask), some, after);
+    g->mask = mask;
+    gen_arm(g, s, gen_stmt, some, after);
+    g->mask = outer;
+    go_to(g, after);
+}
+
+static void gen_if(Gen *g, const Stmt *s)
+{
+    begin_with(g, s->branch.condition);
+    const Value c = gen_expr(g, s->branch.condition);
+    if (c.shape == UNIFORM) {
+        gen_branch(g, s, gen_stmt, c.v);
+        return;
+    }
+    gen_masked(g, s->branch.yes, c.v);
+    if (s->branch.no) {
+        here(g);
+        gen_masked(g, s->branch.no, LLVMBuildNot(g->b, c.v, ""));
+    }
+}
+
+/* ---- Stores ---- */
+
+static void gen_values(Gen *g, const Stmt *s)
+{
+    statement_begin(g);
+    const int n = s->store.count;
+    for (int i = 0; i < n; i++) {
+        collect_loads(g, s->store.places[i].index);
+        collect_loads(g, s->store.places[i].value);
+    }
+    Value *values = gen_alloc(g, (size_t)n * sizeof *values);
+    for (int i = 0; i < n; i++)
+        values[i] = gen_expr(g, s->store.places[i].value);
+    Address *at = gen_alloc(g, (size_t)n * sizeof *at);
+    for (int i = 0; i < n; i++)
+        at[i] = address_of(g, s->store.places[i].buffer, s->store.places[i].index, false);
+    for (int i = 0; i < n; i++)
+        gen_store_lanes(g, &at[i], values[i], s->store.stream);
+}
+
+static void gen_store(Gen *g, const Stmt *s)
+{
+    if (s->store.atomic)
+        gen_atomic(g, s);
+    else
+        gen_values(g, s);
+    for (int i = 0; i < s->store.count; i++)
+        g->f->buffers[s->store.places[i].buffer->id].writes++;
+}
+
+static void gen_prefetch(Gen *g, const Stmt *s)
+{
+    statement_begin(g);
+    const Address a   = address_of(g, s->prefetch.buffer, s->prefetch.index, false);
+    LLVMValueRef  ptr = address_pointer(g, &a, a.offsets ? a.offsets[0] : 0);
+    here(g);
+    intrinsic(g, "llvm.prefetch", 1, &g->t.ptr, 4,
+              (LLVMValueRef[]){ ptr, i32_const(g, 0), i32_const(g, 3), i32_const(g, 1) });
+}
+
+/* ---- Allocations ---- */
+
+/* Scratch of constant size in the function's frame; NULL if it belongs on the heap. */
+static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
+{
+    int64_t       n;
+    const int64_t size = (int64_t)kn_type_size(b->type), pad = ALIGNMENT / size;
+    const int64_t most = b->memory == MEMORY_AUTO ? MOST_AUTO_STACK : MOST_STACK;
+    if (b->memory == MEMORY_HEAP || !expr_is_int(count, &n) || n > most / size ||
+        (int64_t)g->f->stack_used + n * size > most)
+        return NULL;
+    n = n < 1 ? 1 : n;
+    g->f->stack_used += (size_t)(n * size + ALIGNMENT);
+    LLVMPositionBuilderBefore(g->b, LLVMGetBasicBlockTerminator(g->f->entry));
+    LLVMValueRef at = LLVMBuildAlloca(g->b, LLVMArrayType2(memory_type(g, b->type), (uint64_t)(n + pad)), b->name);
+    LLVMSetAlignment(at, ALIGNMENT);
+    return at;
+}
+
+/* No more than all vector registers hold. */
+static bool fits_registers(const Gen *g, const Buffer *b, int64_t elements)
+{
+    const int bits = target_word_bits(g->target), registers = bits >= 512 ? 32 : 16;
+    return elements > 0 && elements <= (int64_t)bits * registers / type_bits(b->type);
+}
+
+/* kn_rt_alloc of at least one element; a failure ends the function. */
+static LLVMValueRef alloc_on_heap(Gen *g, const Buffer *b, LLVMValueRef count)
+{
+    here(g);
+    LLVMValueRef n     = intrinsic2(g, "llvm.smax", count, i64_const(g, 1));
+    n                  = intrinsic2(g, "llvm.smin", n, i64_const(g, (int64_t)1 << 58));
+    LLVMValueRef bytes = LLVMBuildMul(g->b, n, i64_const(g, (int64_t)kn_type_size(b->type)), "");
+    LLVMValueRef at    = rt_call(g, "kn_rt_alloc", g->t.ptr, 2, (LLVMValueRef[]){ g->f->rt, bytes });
+    LLVMValueRef none  = LLVMBuildICmp(g->b, LLVMIntEQ, at, LLVMConstNull(g->t.ptr), "");
+    fail_unless_zero(g, LLVMBuildSelect(g->b, none, i32_const(g, KN_ERROR_LIMIT), i32_const(g, 0), ""));
+    return at;
+}
+
+static void gen_alloc_stmt(Gen *g, const Stmt *s)
+{
+    const Buffer *b     = s->alloc.buffer;
+    BufferState  *state = &g->f->buffers[b->id];
+    if (g->lanes)
+        gen_fail(g, "`%s` is allocated inside a vector loop", b->name);
+    statement_begin(g);
+    LLVMValueRef count = gen_uniform(g, s->alloc.count);
+    LLVMValueRef at    = alloc_on_stack(g, b, s->alloc.count);
+    const bool   heap  = !at;
+    if (heap)
+        at = alloc_on_heap(g, b, count);
+    scope_push(g, NULL);
+    int64_t elements = 0;
+    if (!expr_is_int(s->alloc.count, &elements))
+        elements = 0;
+    *state = (BufferState){ .base     = at,
+                            .level    = heap ? g->depth : g->f->base,
+                            .elements = elements,
+                            .tile     = !heap && fits_registers(g, b, elements) };
+    here(g);
+    state->low  = i64_const(g, 0);
+    state->high = LLVMBuildSub(g->b, count, i64_const(g, 1), "");
+    Cleanup *c  = heap ? cleanup_push(g) : NULL;
+    gen_stmt(g, s->alloc.body);
+    if (heap) {
+        LLVMValueRef args[2] = { g->f->rt, at };
+        if (cleanup_pop(g)) {
+            rt_call(g, "kn_rt_free", g->t.none, 2, args);
+            cleanup_go_on(g, c);
+        }
+        here(g);
+        rt_call(g, "kn_rt_free", g->t.none, 2, args);
+    }
+    *state = (BufferState){ 0 };
+    scope_pop(g);
+}
+
+/* ---- Checks ---- */
+
+static void gen_need(Gen *g, const Stmt *s)
+{
+    statement_begin(g);
+    LLVMValueRef min = gen_uniform(g, s->need.min), max = gen_uniform(g, s->need.max);
+    const char  *reader = s->need.reader;
+    here(g);
+    LLVMValueRef name   = reader ? text_const(g, reader, strlen(reader) + 1) : LLVMConstNull(g->t.ptr);
+    LLVMValueRef args[] = {
+        g->f->rt, g->rt_program, i32_const(g, s->need.buffer->id), i32_const(g, s->need.dim), min, max, g->f->used, name
+    };
+    fail_unless_zero(g, rt_call(g, "kn_rt_need", g->t.i32, 8, args));
+}
+
+static void gen_check(Gen *g, const Stmt *s)
+{
+    statement_begin(g);
+    LLVMValueRef      holds = gen_uniform(g, s->check.condition);
+    LLVMBasicBlockRef no = block_new(g, "refused"), yes = block_new(g, "checked");
+    here(g);
+    LLVMBuildCondBr(g->b, holds, yes, no);
+    go_to(g, no);
+    here(g);
+    LLVMValueRef message = text_const(g, s->check.message, strlen(s->check.message) + 1);
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
+                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, s->check.status), message }));
+    go_to(g, yes);
+}
+
+/* What a large function produces is a function of its own, and so is each version of a definition that has several:
+ * LLVM's time grows with the square of a function. */
+static void produced(Gen *g, const Stmt *body)
+{
+    if (body && body->kind == STMT_IF && g->f->large && !g->lanes) {
+        begin_with(g, body->branch.condition);
+        gen_branch(g, body, produced, gen_uniform(g, body->branch.condition));
+    } else if (!gen_outlined(g, body))
+        gen_stmt(g, body);
+}
+
+/* With `profile`, between enter and leave, whichever way it ends. */
+static void gen_produce(Gen *g, const Stmt *s)
+{
+    const int func = g->options->profile && !g->lanes ? produced_index(g, s->produce.func) : -1;
+    if (func < 0) {
+        produced(g, s->produce.body);
+        return;
+    }
+    LLVMValueRef args[3] = { g->f->rt, g->rt_program, i32_const(g, func) };
+    here(g);
+    rt_call(g, "kn_rt_profile_enter", g->t.none, 3, args);
+    Cleanup *c = cleanup_push(g);
+    produced(g, s->produce.body);
+    if (cleanup_pop(g)) {
+        rt_call(g, "kn_rt_profile_leave", g->t.none, 3, args);
+        cleanup_go_on(g, c);
+    }
+    here(g);
+    rt_call(g, "kn_rt_profile_leave", g->t.none, 3, args);
+}
+
+static void gen_stage_stmt(Gen *g, const Stmt *s)
+{
+    gen_stage(g, s->stage);
+}
+
+/* clang-format off */
+static GenStmt *const stmt_table[] = {
+    [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if,
+    [STMT_PRODUCE] = gen_produce,
+    [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = gen_store, [STMT_ALLOC] = gen_alloc_stmt,
+    [STMT_NEED] = gen_need,
+    [STMT_CHECK] = gen_check, [STMT_STAGE] = gen_stage_stmt, [STMT_PREFETCH] = gen_prefetch,
+};
+/* clang-format on */
+
+void gen_stmt(Gen *g, const Stmt *s)
+{
+    if (!s)
+        return;
+    if (!stmt_table[s->kind])
+        gen_fail(g, "the program reached the backend before it was flattened");
+    stmt_table[s->kind](g, s);
+}

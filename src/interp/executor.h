@@ -1,0 +1,137 @@
+/* The executor of lowered code (execute.h): values in lanes, code for the expressions of one statement, and memory with
+ * a shadow that records, for every element, who touched it.
+ *
+ * Outside vector loops there is one lane. A vector loop of n iterations in a place that has w lanes has w*n of them,
+ * its own fastest; what was bound or allocated where there were fewer lanes is found by dividing. */
+#ifndef KILN_INTERP_EXECUTOR_H
+#define KILN_INTERP_EXECUTOR_H
+
+#include "interp/call_c.h"
+#include "interp/execute.h"
+#include "interp/formula.h"
+
+/* One value per lane. `undefined`: it depends on memory that was never written. */
+typedef struct LaneValues {
+    Lane    *lane;
+    uint8_t *undefined;
+} LaneValues;
+
+/* A variable. */
+typedef struct Slot {
+    int        width;
+    LaneValues value;
+} Slot;
+
+/* The shadow of one element of memory. */
+typedef struct Shadow {
+    uint8_t  exists;         /* false between the elements of a port with gaps */
+    uint8_t  defined;        /* was written */
+    uint8_t  atomic;         /* the last store was atomic */
+    uint8_t  definitions;    /* who stored to it: bit 0 the pure definition, then the updates, modulo 8 */
+    uint32_t writer, reader; /* the last strands that did */
+    uint32_t event;          /* the store statement, numbered as executed, that wrote it last */
+} Shadow;
+
+/* The elements low .. high of a buffer, as one lane sees it. */
+typedef struct LaneMemory {
+    char   *data; /* of index 0 */
+    int64_t low, high;
+    Shadow *shadow; /* of index low */
+} LaneMemory;
+
+typedef struct BufferMemory {
+    const Buffer *buffer;
+    BufferCounts *counts;
+    int           width;
+    LaneMemory   *per_lane; /* NULL where the buffer is not allocated */
+} BufferMemory;
+
+/* Iterations of parallel loops form a tree: strand 0 is the function, each iteration a child of the strand that met the
+ * loop. Two strands may run at the same time iff they descend from different iterations of one execution of a loop. */
+typedef struct Strand {
+    uint32_t parent, loop; /* loop: numbers the executions of parallel loops, from 1 */
+} Strand;
+
+typedef struct Code Code;
+
+typedef struct Executor {
+    kn_context      *cx;
+    Program         *program;
+    Arena            arena;
+    BufferMemory    *memories; /* by Buffer.id */
+    Map              slots;    /* name -> Slot, of what is bound here */
+    const kn_scalar *params;
+    ExecuteCounts   *counts;
+    VEC(Strand) strands;
+    uint32_t          strand, loop_count, event;
+    bool              in_atomic;
+    Formula          *formulas[EX_COUNT][KN_TYPE_COUNT]; /* of the mathematical functions that were met */
+    DefinitionCounts *producing;
+    int64_t           bytes; /* allocated now */
+} Executor;
+
+typedef struct Step Step;
+typedef void        Action(Executor *ex, const Step *s, const uint8_t *active);
+
+/* A statement in a place of `width` lanes. The kind of the statement says which fields have a meaning. */
+struct Step {
+    Action      *run;
+    const Stmt  *stmt;
+    int          width;
+    Code        *code;   /* for the values below */
+    LaneValues   a, b;   /* let: value; loop: min, extent; if, check: condition; alloc: count; need: min, max */
+    LaneValues  *values; /* store: index and value of each place; stage: see make_stage */
+    Slot        *slot;   /* let, loop */
+    const Step  *body, *no;
+    int          count;
+    const Step **items;
+    uint8_t     *mask, *other; /* room for sets of lanes: of the body, of `no` */
+    int          definition;
+};
+
+/* ---- executor.c ---- */
+
+/* Ends the run: lowered code is wrong. */
+__attribute__((noreturn, format(printf, 2, 3))) void executor_mistake(Executor *ex, const char *format, ...);
+/* Values of `width` lanes, in the executor's arena. */
+LaneValues lane_values_new(Executor *ex, int width);
+bool       any_active(const uint8_t *active, int width);
+/* Ends the run where an active lane depends on memory that was never written. */
+void expect_defined(Executor *ex, const LaneValues *v, int width, const uint8_t *active, const char *what);
+
+/* ---- execute_steps.c, execute_stage.c: statements ---- */
+
+/* A statement and what is in it, in a place of `width` lanes. */
+const Step *make_step(Executor *ex, const Stmt *s, int width);
+/* The rest of the step of an extern stage. */
+void make_stage(Executor *ex, Step *step, const Stmt *s);
+
+/* ---- code.c: expressions ---- */
+
+/* Code for the expressions of one statement, in a place of `width` lanes. Each node is computed once, operands
+ * first. */
+Code *code_new(Executor *ex, int width);
+/* The value that `e` has after code_run; it stays where it is. */
+LaneValues code_add(Executor *ex, Code *code, const Expr *e);
+/* Computes all of it. Memory is read in the lanes that are active; what lies in the others means nothing. */
+void code_run(Executor *ex, const Code *code, const uint8_t *active);
+
+/* ---- memory.c ---- */
+
+/* The port's buffer, and which of its elements exist. */
+void lane_memory_of_port(Executor *ex, LaneMemory *mem, const kn_buffer *b, bool is_output);
+/* `count` elements of garbage, in an arena of their own. */
+void lane_memory_allocate(Arena *arena, LaneMemory *mem, kn_type type, int64_t count);
+
+/* The memory of a buffer that lane `lane` of `width` uses. */
+static inline LaneMemory *memory_of_lane(const BufferMemory *s, int lane, int width)
+{
+    return &s->per_lane[width == s->width ? lane : lane / (width / s->width)];
+}
+
+Lane memory_load(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, uint8_t *undefined);
+/* The value that was loaded is used: it must not be what another strand changes. */
+void memory_watch(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index);
+void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, Lane v, bool undefined);
+
+#endif

@@ -1,0 +1,130 @@
+/* The accesses that evaluating an expression can make.
+ *
+ * Takes   an expression, in an environment of spans.
+ * Gives   each call in it with the spans of its indices, under the conditions of the branches around it.
+ * Holds   a call is told of once for each set of branches that it stands in. */
+#include "lower/bounds/span_parts.h"
+
+/* Is the index computed in integers by operators whose spans are exact about wrapping, from what runs? */
+static bool is_exact(SpanEnv *sp, const Expr *e)
+{
+    if (e->type != KN_I32 || reads_memory(sp, e))
+        return false;
+    switch ((ExprOp)e->op) {
+    case EX_INT:
+    case EX_VAR:
+    case EX_PARAM: return true;
+    case EX_ADD:
+    case EX_SUB:
+    case EX_NEG:
+    case EX_MUL:
+    case EX_DIV:
+    case EX_MOD:
+    case EX_MIN:
+    case EX_MAX:
+        for (uint32_t i = 0; i < e->count; i++)
+            if (!is_exact(sp, e->args[i]))
+                return false;
+        return e->op != EX_MUL || is_loop_invariant(sp, e->args[0]) || is_loop_invariant(sp, e->args[1]);
+    default: return false;
+    }
+}
+
+/* The span where no condition is known. The levels of conditions that are entered for it take the place of those
+ * around. */
+static SymSpan span_anywhere(SpanEnv *sp, const Expr *e)
+{
+    const int depth = sp->depth;
+    SpanLevel kept[SPAN_LEVELS];
+    memcpy(kept, &sp->level[1], sizeof kept);
+    sp->depth       = 0;
+    const SymSpan s = span_of(sp, e);
+    sp->depth       = depth;
+    memcpy(&sp->level[1], kept, sizeof kept);
+    return s;
+}
+
+typedef struct Mention {
+    const SpanEnv *sp;
+    bool           found;
+} Mention;
+
+static void mention_node(const Expr *e, void *user)
+{
+    Mention *m = user;
+    for (int level = 1; level <= m->sp->depth && e->op == EX_VAR && !m->found; level++)
+        for (size_t i = 0; i < m->sp->level[level].guarded.count; i++)
+            m->found |= m->sp->level[level].guarded.at[i] == e;
+}
+
+/* Does the index depend on a variable that `satisfiable` is about? Else it is the same whether the branch is entered or
+ * not. This is asked of the expression and not of its span: the answer is the same at every loop. */
+static bool is_guarded(SpanEnv *sp, const Expr *call)
+{
+    Mention m = { .sp = sp };
+    for (uint32_t d = 0; d < call->count && sp->level[sp->depth].satisfiable; d++)
+        expr_visit(sp->lw->exprs, call->args[d], mention_node, &m);
+    return m.found;
+}
+
+/* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
+static void tell_access(SpanEnv *sp, const Expr *call)
+{
+    Lower           *lw        = sp->lw;
+    const SpanLevel *now       = &sp->level[sp->depth];
+    const Expr      *reachable = x_and(lw, now->reachable, sp->checking ? now->satisfiable : NULL);
+    const bool       input     = sp->checking && call->u.call.func->kind == FUNC_INPUT,
+               always          = !now->guard && reachable == sp->level[0].reachable;
+    SymSpan  index[KN_MAX_RANK];
+    unsigned unsafe = 0, loose = 0;
+    for (int d = 0; d < (int)call->count; d++) {
+        const SymSpan base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
+        sp->deriving       = input;
+        index[d]           = span_of(sp, call->args[d]);
+        sp->deriving       = false;
+        const bool moved = base.min != index[d].min || base.max != index[d].max, exact = is_exact(sp, call->args[d]);
+        unsafe |= (unsigned)(!always || moved || !exact) << d;
+        loose |= (unsigned)!exact << d;
+    }
+    const Expr *satisfiable = is_guarded(sp, call) ? now->satisfiable : NULL;
+    const Expr *guard       = x_and(lw, now->guard, satisfiable);
+    if (satisfiable)
+        unsafe = ~0u;
+    if (input && !always)
+        guard = x_and(lw, x_and(lw, guard, reachable), now->derived);
+    sp->access(sp->user, call, index, reachable, guard, unsafe, loose);
+}
+
+static void visit_arm(SpanEnv *sp, const Expr *condition, bool truth, const Expr *arm)
+{
+    if (!reads_memory(sp, arm))
+        return;
+    const bool entered = span_env_enter(sp, condition, truth);
+    visit_accesses(sp, arm);
+    if (entered)
+        span_env_leave(sp);
+}
+
+void visit_accesses(SpanEnv *sp, const Expr *e)
+{
+    if (!reads_memory(sp, e) || map_get(&sp->level[sp->depth].visited, e))
+        return;
+    map_set(&sp->level[sp->depth].visited, e, e);
+    context_spend(sp->lw->cx, 1);
+    sp->work++;
+    if (e->op == EX_SELECT) {
+        visit_accesses(sp, e->args[0]);
+        visit_arm(sp, e->args[0], true, e->args[1]);
+        visit_arm(sp, e->args[0], false, e->args[2]);
+        return;
+    }
+    if (e->op == EX_AND || e->op == EX_OR) {
+        visit_accesses(sp, e->args[0]);
+        visit_arm(sp, e->args[0], e->op == EX_AND, e->args[1]);
+        return;
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        visit_accesses(sp, e->args[i]);
+    if (e->op == EX_CALL)
+        tell_access(sp, e);
+}

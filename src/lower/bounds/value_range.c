@@ -1,0 +1,126 @@
+/* The range of numbers that an expression's value lies in, whatever sizes, parameters and pixels are given.
+ *
+ * The rules are those of analysis/interval.c. A call is followed into the function: the range of its pure definition
+ * joined with those of its updates, iterated a few times where they read the function itself; what does not settle is
+ * the whole type. Asked once per function. */
+#include "lower/bounds/value_range.h"
+
+enum { ROUNDS = 3 };
+
+struct ValueRanges {
+    Range **of; /* per function id, per component; NULL: not asked yet */
+    bool   *asking;
+    Map     memo; /* node -> Range, of nodes that call nothing still being asked */
+};
+
+static Range range_of(Lower *lw, Map *memo, const Expr *e);
+
+/* Where a parameter may lie. */
+static Range param_range(const Expr *e)
+{
+    const Param  *q    = e->u.param;
+    const kn_type type = (kn_type)e->type;
+    if (!q->has_range)
+        return range_of_type(type);
+    Range lo = range_of_scalar(type, q->lo), hi = range_of_scalar(type, q->hi);
+    if (type_is_float(type))
+        return range_float(lo.flo, hi.fhi, false);
+    return range_int(lo.lo, wide_max(lo.lo, hi.hi - 1));
+}
+
+static Range *whole_types(Lower *lw, const Func *f)
+{
+    Range *r = ARENA_ARRAY(lw->arena, Range, (size_t)f->component_count);
+    for (int c = 0; c < f->component_count; c++)
+        r[c] = range_of_type(f->types[c]);
+    return r;
+}
+
+/* One round: the pure definition and the updates, with what is known of the function itself. */
+static bool join_definitions(Lower *lw, const Func *f, Range *r)
+{
+    bool settled = true;
+    Map  memo;
+    map_init(&memo, lw->arena);
+    for (int u = 0; u < f->update_count; u++)
+        for (int c = 0; c < f->component_count; c++) {
+            const Range joined = range_union(f->types[c], r[c], range_of(lw, &memo, f->updates[u].values[c]));
+            settled            = settled && range_equal(f->types[c], joined, r[c]);
+            r[c]               = joined;
+        }
+    return settled;
+}
+
+static const Range *function_range(Lower *lw, const Func *f)
+{
+    struct ValueRanges *v = lw->values;
+    if (v->of[f->id])
+        return v->of[f->id];
+    if (f->kind != FUNC_DEFINED || v->asking[f->id])
+        return v->of[f->id] = whole_types(lw, f);
+    Range *r         = ARENA_ARRAY(lw->arena, Range, (size_t)f->component_count);
+    v->asking[f->id] = true;
+    Map memo;
+    map_init(&memo, lw->arena);
+    for (int c = 0; c < f->component_count; c++)
+        r[c] = range_of(lw, &memo, f->values[c]);
+    v->of[f->id] = r;
+    bool settled = f->update_count == 0;
+    for (int round = 0; round < ROUNDS && !settled; round++)
+        settled = join_definitions(lw, f, r);
+    v->asking[f->id]    = false;
+    return v->of[f->id] = settled ? r : whole_types(lw, f);
+}
+
+static Range compute_range(Lower *lw, Map *memo, const Expr *e)
+{
+    const kn_type type = (kn_type)e->type;
+    switch ((ExprOp)e->op) {
+    case EX_INT: return range_int(e->u.i, e->u.i);
+    case EX_FLOAT: return range_of_scalar(type, kn_float(e->u.f));
+    case EX_VAR: return type == KN_I32 ? range_int(-MOST_COORDINATE, MOST_COORDINATE) : range_of_type(type);
+    case EX_PARAM: return param_range(e);
+    case EX_CALL: return function_range(lw, e->u.call.func)[e->u.call.index];
+    case EX_SELECT: return range_union(type, range_of(lw, memo, e->args[1]), range_of(lw, memo, e->args[2]));
+    case EX_AND:
+    case EX_OR:
+    case EX_EXTERN:
+    case EX_LOAD:
+    case EX_DIM_MIN:
+    case EX_DIM_EXTENT: return range_of_type(type);
+    default: break;
+    }
+    Range args[3];
+    for (uint32_t i = 0; i < e->count && i < 3; i++)
+        args[i] = range_of(lw, memo, e->args[i]);
+    return range_apply((ExprOp)e->op, type, (kn_type)e->args[0]->type, args);
+}
+
+static Range range_of(Lower *lw, Map *memo, const Expr *e)
+{
+    const Range *known = map_get(memo, e);
+    if (known)
+        return *known;
+    context_spend(lw->cx, 1);
+    Range *r = ARENA_NEW(lw->arena, Range);
+    *r       = compute_range(lw, memo, e);
+    map_set(memo, e, r);
+    return *r;
+}
+
+static struct ValueRanges *values_of(Lower *lw)
+{
+    if (!lw->values) {
+        const size_t n     = (size_t)lw->plan->func_count;
+        lw->values         = ARENA_NEW(lw->arena, struct ValueRanges);
+        lw->values->of     = ARENA_ARRAY(lw->arena, Range *, n);
+        lw->values->asking = ARENA_ARRAY(lw->arena, bool, n);
+        map_init(&lw->values->memo, lw->arena);
+    }
+    return lw->values;
+}
+
+Range value_range(Lower *lw, const Expr *e)
+{
+    return range_of(lw, &values_of(lw)->memo, e);
+}

@@ -1,0 +1,104 @@
+/* Calls whose indices may leave the storage.
+ *
+ * Takes   marks on calls, a bit per dimension, made while regions are found.
+ * Gives   expressions in which the marked indices are clamped to the storage of the function that is called. */
+#include "lower/loops/build.h"
+
+void clamp_mark(Build *b, const Expr *call, unsigned dimensions)
+{
+    const uintptr_t marked = (uintptr_t)map_get(&b->clamp_dims, call) | dimensions;
+    if (marked)
+        map_set(&b->clamp_dims, call, (void *)marked);
+}
+
+static void mark_unsafe(const Expr *e, void *user)
+{
+    if (e->op == EX_CALL)
+        clamp_mark(user, e, ~0u);
+}
+
+void clamp_mark_all(Build *b, const Func *f)
+{
+    ExprPool *p = b->lw->exprs;
+    for (int c = 0; f->kind == FUNC_DEFINED && c < f->component_count; c++)
+        expr_visit(p, f->values[c], mark_unsafe, b);
+    for (int k = 0; k < f->update_count; k++) {
+        const Update *u = &f->updates[k];
+        for (int c = 0; c < f->component_count; c++)
+            expr_visit(p, u->values[c], mark_unsafe, b);
+        for (int d = 0; d < f->rank; d++)
+            expr_visit(p, u->args[d], mark_unsafe, b);
+        for (int i = 0; i < u->rvar_count; i++) {
+            expr_visit(p, u->rvars[i].lo, mark_unsafe, b);
+            expr_visit(p, u->rvars[i].hi, mark_unsafe, b);
+        }
+        if (u->where)
+            expr_visit(p, u->where, mark_unsafe, b);
+    }
+}
+
+/* An expression on its way to having all its marked calls clamped. Marked is what a call was before its own indices
+ * changed. */
+typedef struct Clamping {
+    Build         *b;
+    const PlanDef *def; /* whose value it is; NULL: nobody's */
+    Map            done;
+} Clamping;
+
+/* The dimensions along which a call is of the place that the update itself writes, which its loops keep within the
+ * storage: an atomic update must find its own place. */
+static uintptr_t own_place(const Clamping *c, const Expr *call)
+{
+    const Update *u    = c->def && c->def->update >= 0 && call->u.call.func == c->def->func
+                             ? &c->def->func->updates[c->def->update]
+                             : NULL;
+    uintptr_t     dims = 0;
+    for (int d = 0; u && d < c->def->func->rank; d++)
+        if (u->is_free[d] && call->args[d] == u->args[d])
+            dims |= (uintptr_t)1 << d;
+    return dims;
+}
+
+/* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element
+ * for that. */
+static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
+{
+    Lower       *lw  = b->lw;
+    const SymBox box = storage_box(b, f);
+    const bool   any = f->kind == FUNC_INPUT || box.known; /* else it is read nowhere */
+    for (int d = 0; d < f->rank && any; d++)
+        if (marked >> d & 1)
+            args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);
+}
+
+static const Expr *clamp_node(Clamping *c, const Expr *e)
+{
+    Lower      *lw    = c->b->lw;
+    const Expr *known = map_get(&c->done, e);
+    if (known || !e->count)
+        return known ? known : e;
+    const uintptr_t marked  = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->clamp_dims, e) & ~own_place(c, e) : 0;
+    const Expr    **args    = ARENA_ARRAY(lw->arena, const Expr *, e->count);
+    bool            changed = marked;
+    for (uint32_t i = 0; i < e->count; i++) {
+        args[i] = clamp_node(c, e->args[i]);
+        changed |= args[i] != e->args[i];
+    }
+    if (marked)
+        clamp_indices(c->b, e->u.call.func, marked, args);
+    const Expr *result = changed ? expr_rebuild(lw->exprs, e, args) : e;
+    map_set(&c->done, e, result);
+    return result;
+}
+
+const Expr *clamped_in(Build *b, const PlanDef *def, const Expr *e)
+{
+    Clamping c = { .b = b, .def = def };
+    map_init(&c.done, b->lw->arena);
+    return clamp_node(&c, e);
+}
+
+const Expr *clamped(Build *b, const Expr *e)
+{
+    return clamped_in(b, NULL, e);
+}

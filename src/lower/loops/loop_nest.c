@@ -1,0 +1,373 @@
+/* The loops of one definition, before they are code: their variables, the ranges of these, and what is bound.
+ *
+ * Takes   a definition with its loops and the steps (splits, fuses) that made them from its variables, and the box to
+ *         be computed.
+ * Gives   the range of each loop, the span of each variable while some loops are open, and a `let` for every variable
+ *         whose value has become known. emit_nest.c makes the loops.
+ * From    Ragan-Kelley et al. 2013, section 4.1. */
+#include "lower/loops/build.h"
+
+/* ---- Names ------------------------------------------------------------------------------ */
+
+NestVar *nest_find(const LoopNest *n, const char *name)
+{
+    for (int i = 0; i < n->var_count; i++)
+        if (n->vars[i].name == name)
+            return &n->vars[i];
+    return NULL;
+}
+
+static NestVar *add_name(LoopNest *n, const char *name)
+{
+    NestVar *at = nest_find(n, name);
+    if (at)
+        return at;
+    at  = &n->vars[n->var_count++];
+    *at = (NestVar){ .name = name };
+    return at;
+}
+
+bool nest_is_bound(const LoopNest *n, const char *name)
+{
+    return nest_find(n, name)->bound;
+}
+
+const Update *nest_update(const LoopNest *n)
+{
+    return n->def->update < 0 ? NULL : &n->def->func->updates[n->def->update];
+}
+
+const PlanStep *nest_split_of_inner(const LoopNest *n, const char *name, int *index)
+{
+    for (int i = 0; i < n->def->step_count; i++)
+        if (n->def->steps[i].kind == STEP_SPLIT && n->def->steps[i].inner == name)
+            return *index = i, &n->def->steps[i];
+    return NULL;
+}
+
+const PlanStep *nest_split_of_outer(const LoopNest *n, const char *name, int *index)
+{
+    for (int i = 0; i < n->def->step_count; i++)
+        if (n->def->steps[i].kind == STEP_SPLIT && n->def->steps[i].outer == name)
+            return *index = i, &n->def->steps[i];
+    return NULL;
+}
+
+int nest_loop(const PlanDef *def, const char *name)
+{
+    for (int i = 0; i < def->loop_count; i++)
+        if (def->loops[i].var == name)
+            return i;
+    return -1;
+}
+
+/* Is it a loop of fixed length: a vector, or copies? */
+bool nest_is_fixed_length(const LoopNest *n, const char *name)
+{
+    const int i = nest_loop(n->def, name);
+    return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
+}
+
+/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what
+ * they compute has no meaning. */
+bool nest_may_shift(const LoopNest *n, const PlanStep *s)
+{
+    bool parallel = false;
+    for (int i = 0; i < n->def->loop_count; i++)
+        parallel |= n->def->loops[i].kind == LOOP_PARALLEL;
+    return (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && !(n->widened && parallel);
+}
+
+/* How a split fits. What a partner shares is decided in the nest whose loops it runs in. */
+static SplitMode mode_of(const LoopNest *n, int step)
+{
+    return n->follows && n->follows[step] >= 0 ? n->lead[n->follows[step]] : n->modes[step];
+}
+
+void nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes)
+{
+    const Func   *f = def->func;
+    Arena        *a = b->lw->arena;
+    const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
+    *n = (LoopNest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
+    const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
+    n->vars =
+        ARENA_ARRAY(a, NestVar, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
+    n->modes  = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
+    n->scalar = ARENA_ARRAY(a, bool, (size_t)def->loop_count);
+    for (int d = 0; d < f->rank; d++)
+        if (!u || u->is_free[d]) {
+            NestVar *at = add_name(n, f->args[d]);
+            if (u && boxes->tables[def->update].buffer)
+                continue; /* known in each step */
+            at->min      = range.min[d];
+            at->extent   = x_extent(b->lw, range.min[d], range.max[d]);
+            n->shared[d] = f->id >= 0 && box_widens(b, f, d);
+            n->widened |= n->shared[d];
+        }
+    for (int i = 0; u && i < u->rvar_count; i++)
+        add_name(n, u->rvars[i].name);
+    for (int i = 0; i < def->step_count; i++) {
+        add_name(n, def->steps[i].whole);
+        add_name(n, def->steps[i].outer);
+        add_name(n, def->steps[i].inner);
+    }
+    for (int i = 0; i < def->loop_count; i++)
+        add_name(n, def->loops[i].var);
+}
+
+/* Another copy of the loops from here on. */
+LoopNest nest_copy(Build *b, const LoopNest *n)
+{
+    LoopNest c = *n;
+    Arena   *a = b->lw->arena;
+    c.vars     = ARENA_ARRAY(
+            a, NestVar, (size_t)(n->def->func->rank + 3 * n->def->step_count + n->def->loop_count + 2 * KN_MAX_RANK + 2));
+    c.modes  = ARENA_ARRAY(a, SplitMode, (size_t)n->def->step_count);
+    c.scalar = ARENA_ARRAY(a, bool, (size_t)n->def->loop_count);
+    memcpy(c.vars, n->vars, (size_t)n->var_count * sizeof *c.vars);
+    memcpy(c.modes, n->modes, (size_t)n->def->step_count * sizeof *c.modes);
+    memcpy(c.scalar, n->scalar, (size_t)n->def->loop_count * sizeof *c.scalar);
+    c.partners = ARENA_ARRAY(a, LoopNest *, (size_t)n->partner_count);
+    for (int i = 0; i < n->partner_count; i++) {
+        c.partners[i]       = ARENA_NEW(a, LoopNest);
+        *c.partners[i]      = nest_copy(b, n->partners[i]);
+        c.partners[i]->lead = c.modes;
+    }
+    return c;
+}
+
+/* ---- Ranges ----------------------------------------------------------------------------- */
+
+/* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in
+ * them. */
+static void range_of_rvar(Build *b, LoopNest *n, NestVar *at, const RVar *r)
+{
+    Lower        *lw = b->lw;
+    const Update *u  = nest_update(n);
+    span_env_reset(&b->spans, lw);
+    b->spans.checking = false;
+    for (int i = 0; i < n->var_count; i++)
+        if (!n->vars[i].bound && &n->vars[i] != at && n->vars[i].min)
+            span_env_bind(&b->spans, n->vars[i].name, nest_span(b, n, n->vars[i].name));
+    for (int d = 0; d < n->def->func->rank; d++) /* of a step table's nest: the most it can be */
+        if (u->is_free[d] && !nest_find(n, n->def->func->args[d])->min)
+            span_env_bind(&b->spans, n->def->func->args[d], (SymSpan){ n->box.min[d], n->box.max[d] });
+    const SymSpan lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
+    at->min    = clamped(b, lo.min ? lo.min : r->lo);
+    at->extent = x_sub(lw, clamped(b, hi.max ? hi.max : r->hi), at->min);
+    if (lo.min != lo.max || hi.min != hi.max) {
+        const Expr *v = x_var(b->lw, r->name);
+        n->guard      = x_and(lw, n->guard, x_and(lw, x_le(lw, r->lo, v), x_op(lw, EX_LT, v, r->hi)));
+    }
+}
+
+/* The inner part of a split: what is left, where that is known; the factor otherwise. */
+static void range_of_inner(Build *b, LoopNest *n, NestVar *at, const PlanStep *s, int index)
+{
+    Lower      *lw     = b->lw;
+    const Expr *factor = x_int(lw, s->factor);
+    nest_range(b, n, s->whole);
+    const Expr *extent = nest_find(n, s->whole)->extent;
+    at->min            = x_int(lw, 0);
+    at->extent         = factor;
+    const bool follows = n->follows && n->follows[index] >= 0;
+    if (follows || nest_is_fixed_length(n, s->inner) ||
+        (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
+        return;
+    /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
+    const bool again = nest_may_shift(n, s) && n->modes[index] == SPLIT_OPEN && nest_loop(n->def, s->outer) >= 0;
+    if (!nest_is_bound(n, s->outer)) {
+        n->modes[index] = SPLIT_GUARD;
+    } else if (again) {
+        n->modes[index] = SPLIT_SHIFT;
+        at->extent      = x_min(lw, factor, extent);
+    } else {
+        n->modes[index] = SPLIT_EXACT;
+        at->extent      = x_min(lw, factor, x_sub(lw, extent, x_op(lw, EX_MUL, x_var(b->lw, s->outer), factor)));
+    }
+}
+
+void nest_range(Build *b, LoopNest *n, const char *name)
+{
+    Lower   *lw = b->lw;
+    NestVar *at = nest_find(n, name);
+    int      index;
+    if (at->min)
+        return;
+    const Update *u = nest_update(n);
+    for (int i = 0; u && i < u->rvar_count; i++)
+        if (u->rvars[i].name == name) {
+            range_of_rvar(b, n, at, &u->rvars[i]);
+            return;
+        }
+    const PlanStep *s = nest_split_of_outer(n, name, &index);
+    if (s) {
+        nest_range(b, n, s->whole);
+        at->min = x_int(lw, 0);
+        at->extent =
+            x_op(lw, EX_DIV, x_add(lw, nest_find(n, s->whole)->extent, x_int(lw, s->factor - 1)), x_int(lw, s->factor));
+        return;
+    }
+    s = nest_split_of_inner(n, name, &index);
+    if (s) {
+        range_of_inner(b, n, at, s, index);
+        return;
+    }
+    for (int i = 0; i < n->def->step_count; i++)
+        if (n->def->steps[i].kind == STEP_FUSE && n->def->steps[i].whole == name) {
+            nest_range(b, n, n->def->steps[i].outer);
+            nest_range(b, n, n->def->steps[i].inner);
+            at->min    = x_int(lw, 0);
+            at->extent = x_op(lw, EX_MUL, x_max(lw, nest_find(n, n->def->steps[i].outer)->extent, x_int(lw, 0)),
+                              x_max(lw, nest_find(n, n->def->steps[i].inner)->extent, x_int(lw, 0)));
+        }
+}
+
+/* Is any part of a name fixed here? */
+static bool touched(const LoopNest *n, const char *name)
+{
+    if (nest_is_bound(n, name))
+        return true;
+    for (int i = 0; i < n->def->step_count; i++) {
+        const PlanStep *s = &n->def->steps[i];
+        if (s->kind == STEP_SPLIT && s->whole == name)
+            return touched(n, s->outer) || touched(n, s->inner);
+        if (s->kind == STEP_FUSE && (s->outer == name || s->inner == name))
+            return touched(n, s->whole);
+    }
+    return false;
+}
+
+/* The begin of the piece of a split that outer iteration `at` is about, counted from the split's own begin. */
+static const Expr *piece(Lower *lw, const PlanStep *s, SplitMode mode, const Expr *at, const Expr *extent)
+{
+    const Expr *begin = x_op(lw, EX_MUL, at, x_int(lw, s->factor));
+    if (mode != SPLIT_SHIFT)
+        return begin;
+    return x_min(lw, begin, x_max(lw, x_sub(lw, extent, x_int(lw, s->factor)), x_int(lw, 0)));
+}
+
+SymSpan nest_span_all(Build *b, LoopNest *n, const char *name)
+{
+    Lower         *lw = b->lw;
+    const NestVar *at = nest_find(n, name);
+    if (at->bound)
+        return (SymSpan){ x_var(b->lw, name), x_var(b->lw, name) };
+    if (!at->min)
+        nest_range(b, n, name);
+    for (int d = 0; !at->min; d++) /* free in a step that is not known here: the most it can be */
+        if (n->def->func->args[d] == name)
+            return (SymSpan){ n->box.min[d], n->box.max[d] };
+    const Expr   *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
+    const SymSpan all  = { at->min, last };
+    if (!touched(n, name))
+        return all;
+    for (int i = 0; i < n->def->step_count; i++) {
+        const PlanStep *s = &n->def->steps[i];
+        if (s->kind != STEP_SPLIT || s->whole != name)
+            continue;
+        const SymSpan outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
+        const Expr   *low  = x_add(lw, piece(lw, s, mode_of(n, i), outer.min, at->extent), inner.min);
+        const Expr   *high = x_add(lw, piece(lw, s, mode_of(n, i), outer.max, at->extent), inner.max);
+        /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never
+         * empty */
+        const bool  guarded = mode_of(n, i) == SPLIT_GUARD || mode_of(n, i) == SPLIT_OPEN;
+        const Expr *first   = x_add(lw, at->min, low);
+        return (SymSpan){ guarded ? x_min(lw, last, first) : first, x_min(lw, last, x_add(lw, at->min, high)) };
+    }
+    return all;
+}
+
+/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions
+ * then. */
+SymSpan nest_span(Build *b, LoopNest *n, const char *name)
+{
+    Lower      *lw = b->lw;
+    const Func *f  = n->def->func;
+    SymSpan     s  = nest_span_all(b, n, name);
+    for (int d = 0; d < f->rank; d++)
+        if (n->shared[d] && f->args[d] == name) {
+            s.min = x_max(lw, x_min(lw, s.min, n->box.max[d]), n->box.min[d]);
+            s.max = x_max(lw, x_min(lw, s.max, n->box.max[d]), n->box.min[d]);
+        }
+    return s;
+}
+
+/* ---- Variables that have become known --------------------------------------------------- */
+
+void nest_bind(Build *b, LoopNest *n, const char *name, const Expr *value, Prelude *w)
+{
+    prelude_let(b, w, name, value);
+    nest_find(n, name)->bound = true;
+}
+
+/* whole = min + piece(outer) + inner, with the condition that it is in range where the mode does not see to that. */
+static void bind_whole(Build *b, LoopNest *n, int index, Prelude *w)
+{
+    Lower          *lw = b->lw;
+    const PlanStep *s  = &n->def->steps[index];
+    nest_range(b, n, s->whole);
+    nest_range(b, n, s->inner);
+    const NestVar *whole = nest_find(n, s->whole);
+    const Expr    *begin = piece(lw, s, n->modes[index], x_var(b->lw, s->outer), whole->extent);
+    const Expr    *value = x_add(lw, whole->min, x_add(lw, begin, x_var(b->lw, s->inner)));
+    const Expr    *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
+    const bool     guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
+    nest_bind(b, n, s->whole, value, w);
+    if (guard)
+        prelude_if(b, w, x_le(lw, x_var(b->lw, s->whole), last));
+}
+
+static bool bind_step(Build *b, LoopNest *n, int index, Prelude *w)
+{
+    Lower          *lw = b->lw;
+    const PlanStep *s  = &n->def->steps[index];
+    if (s->kind == STEP_SPLIT) {
+        if (nest_is_bound(n, s->whole) || !nest_is_bound(n, s->outer) || !nest_is_bound(n, s->inner))
+            return false;
+        bind_whole(b, n, index, w);
+        return true;
+    }
+    if (!nest_is_bound(n, s->whole) || nest_is_bound(n, s->outer))
+        return false;
+    const NestVar *outer = nest_find(n, s->outer), *inner = nest_find(n, s->inner);
+    nest_bind(b, n, s->outer, x_add(lw, outer->min, x_op(lw, EX_DIV, x_var(b->lw, s->whole), inner->extent)), w);
+    nest_bind(b, n, s->inner, x_add(lw, inner->min, x_op(lw, EX_MOD, x_var(b->lw, s->whole), inner->extent)), w);
+    return true;
+}
+
+/* In a nest with a step table: the free box, once all reduction variables are known. */
+static void bind_step_box(Build *b, LoopNest *n, Prelude *w)
+{
+    Lower        *lw = b->lw;
+    const Func   *f  = n->def->func;
+    const Update *u  = nest_update(n);
+    if (!u || !n->boxes->tables[n->def->update].buffer)
+        return;
+    for (int i = 0; i < u->rvar_count; i++)
+        if (!nest_is_bound(n, u->rvars[i].name))
+            return;
+    for (int d = 0; d < f->rank; d++)
+        if (u->is_free[d] && nest_find(n, f->args[d])->min)
+            return;
+    step_box(b, f, n->def->update, &n->boxes->tables[n->def->update], w, &n->box);
+    for (int d = 0; d < f->rank; d++) {
+        NestVar *at = u->is_free[d] ? nest_find(n, f->args[d]) : NULL;
+        if (at) {
+            at->min    = n->box.min[d];
+            at->extent = x_extent(lw, n->box.min[d], n->box.max[d]);
+        }
+    }
+}
+
+void nest_bind_known(Build *b, LoopNest *n, Prelude *w)
+{
+    bool again = true;
+    while (again) {
+        again = false;
+        for (int i = n->def->step_count - 1; i >= 0; i--)
+            again |= bind_step(b, n, i, w);
+    }
+    bind_step_box(b, n, w);
+}

@@ -1,0 +1,299 @@
+/* Motions: integer expressions of a loop's body as linear functions of the loop's variable.
+ *
+ * Lets of the body are looked through. A quotient by a constant k is (a - a%k) / k, where a%k lies in 0..k-1; so a
+ * motion is exact, with a denominator, and what is not linear is a term between two bounds. Sums of integers are linear
+ * modulo 2^n whatever wraps on the way, so it is enough that the value of the whole motion lies in the type: that is
+ * checked wherever order matters. */
+#include "lower/passes/partition.h"
+
+static const int64_t most = (int64_t)1 << 32; /* of coefficients and constants */
+
+static bool fits(int64_t v)
+{
+    return v > -most && v < most;
+}
+
+/* *to += a * b */
+static bool add_product(int64_t *to, int64_t a, int64_t b)
+{
+    int64_t product;
+    return !__builtin_mul_overflow(a, b, &product) && fits(product) && fits(*to += product);
+}
+
+static bool scale(Motion *f, int64_t factor)
+{
+    bool fine = fits(f->constant *= factor) && fits(f->step *= factor);
+    for (int i = 0; i < f->count; i++)
+        fine = fine && fits(f->terms[i].coefficient *= factor);
+    return fine;
+}
+
+static bool add_term(Motion *f, Term t)
+{
+    if (!t.coefficient)
+        return true;
+    int i = 0;
+    while (i < f->count && f->terms[i].atom != t.atom)
+        i++;
+    if (i == MOST_TERMS)
+        return false;
+    if (i == f->count) {
+        f->terms[f->count++] = t;
+        return fits(t.coefficient);
+    }
+    f->terms[i].coefficient += t.coefficient;
+    if (!f->terms[i].coefficient)
+        f->terms[i] = f->terms[--f->count];
+    return i >= f->count || fits(f->terms[i].coefficient);
+}
+
+/* f += factor * g, over the product of the denominators if they differ. */
+bool motion_add(Motion *f, int64_t factor, const Motion *g)
+{
+    Motion h = *g;
+    if (f->denominator != h.denominator) {
+        const int64_t a = h.denominator, b = f->denominator;
+        if (a * b > 1 << 16 || !scale(f, a) || !scale(&h, b))
+            return false;
+        f->denominator = a * b;
+    }
+    bool fine = add_product(&f->constant, h.constant, factor) && add_product(&f->step, h.step, factor);
+    for (int i = 0; i < h.count && fine; i++) {
+        Term t = h.terms[i];
+        fine = !__builtin_mul_overflow(t.coefficient, factor, &t.coefficient) && fits(t.coefficient) && add_term(f, t);
+    }
+    return fine;
+}
+
+bool motion_difference(const Motion *a, const Motion *b, int64_t less, Motion *out)
+{
+    *out = *a;
+    return motion_add(out, -1, b) && add_product(&out->constant, -less, out->denominator);
+}
+
+/* ---- Ranges ----------------------------------------------------------------------------------- */
+
+static void add_range(Partition *p, const Expr *e, int64_t coefficient, __int128 *lo, __int128 *hi)
+{
+    int64_t a, b;
+    simplifier_bounds(p->known, e, &a, &b);
+    *lo += (__int128)coefficient * (coefficient > 0 ? a : b);
+    *hi += (__int128)coefficient * (coefficient > 0 ? b : a);
+}
+
+/* Is the motion's value always one of the type? */
+static bool in_type(Partition *p, const Motion *f, kn_type type)
+{
+    __int128 lo = f->constant, hi = f->constant;
+    if (f->step)
+        add_range(p, expr_var(p->lw->exprs, KN_I32, p->loop->loop.name), f->step, &lo, &hi);
+    for (int i = 0; i < f->count; i++)
+        add_range(p, f->terms[i].atom, f->terms[i].coefficient, &lo, &hi);
+    const __int128 end = ((__int128)1 << (type_bits(type) - 1)) * f->denominator;
+    return lo >= -end && hi < end;
+}
+
+/* ---- Expressions ------------------------------------------------------------------------------ */
+
+static bool is_index(const Expr *e)
+{
+    return e->type == KN_I32 || e->type == KN_I64;
+}
+
+static const Expr *outside_node(void *user, const Expr *e)
+{
+    Partition  *p     = user;
+    const Expr *value = e->op == EX_VAR ? map_get(&p->values, e->u.name) : NULL;
+    return value ? value : e;
+}
+
+const Expr *partition_outside(Partition *p, const Expr *e)
+{
+    return expr_rewrite(p->lw->exprs, e, outside_node, p);
+}
+
+/* atom, between two values. */
+static Motion between(const Expr *atom, const Expr *lo, const Expr *hi, bool inner)
+{
+    return (Motion){ .denominator = 1, .count = 1, .terms = { { atom, 1, lo, hi, inner } } };
+}
+
+static bool motion_in(Partition *p, const Expr *e, Motion *out);
+
+static bool motion_of_name(Partition *p, const Expr *e, Motion *out)
+{
+    if (e->u.name == p->loop->loop.name) {
+        *out = (Motion){ .denominator = 1, .step = 1 };
+        return true;
+    }
+    const Motion *known = map_get(&p->motions, e->u.name);
+    if (known)
+        *out = *known;
+    return known != NULL;
+}
+
+/* a % k lies in 0..k-1, whatever a is. */
+static Motion remainder_motion(Partition *p, const Expr *e, int64_t k)
+{
+    ExprPool *pool = p->lw->exprs;
+    return between(e, expr_int(pool, (kn_type)e->type, 0), expr_int(pool, (kn_type)e->type, k - 1), false);
+}
+
+/* a / k = (a - a%k) / k */
+static bool quotient_motion(Partition *p, const Expr *e, int64_t k, Motion *out)
+{
+    const Expr  *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
+    const Motion minus = remainder_motion(p, rest, k);
+    if (k > 1 << 16 || !motion_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) ||
+        !motion_add(out, -1, &minus))
+        return false;
+    out->denominator *= k;
+    return out->denominator <= 1 << 16;
+}
+
+/* The operand that a product multiplies by a constant; NULL if it does not. */
+static const Expr *multiplied(const Expr *e, int64_t *k)
+{
+    for (int i = 0; i < 2; i++)
+        if (expr_is_int(e->args[i], k) && fits(*k))
+            return e->args[1 - i];
+    return NULL;
+}
+
+/* What is no sum, product with a constant or number: one term, or the motion of the let that it names. */
+static bool motion_of_atom(Partition *p, const Expr *e, Motion *out)
+{
+    int64_t k;
+    if (!varying_expr(&p->varying, e)) {
+        const Expr *value = partition_outside(p, e);
+        *out              = between(value, value, value, false);
+        return value == e || motion_in(p, value, out);
+    }
+    switch ((ExprOp)e->op) {
+    case EX_VAR: return motion_of_name(p, e, out);
+    case EX_CAST:
+        return motion_in(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) &&
+               in_type(p, out, (kn_type)e->type);
+    case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && quotient_motion(p, e, k, out);
+    case EX_MOD:
+        if (!expr_is_int(e->args[1], &k) || k <= 0 || !fits(k))
+            return false;
+        *out = remainder_motion(p, e, k);
+        return true;
+    default: return false;
+    }
+}
+
+static bool motion_in(Partition *p, const Expr *e, Motion *out)
+{
+    int64_t     k;
+    Motion      f;
+    const Expr *base;
+    if (--p->budget < 0 || !is_index(e))
+        return false;
+    *out = (Motion){ .denominator = 1 };
+    switch ((ExprOp)e->op) {
+    case EX_INT: out->constant = e->u.i; return fits(e->u.i);
+    case EX_ADD:
+    case EX_SUB:
+        return motion_in(p, e->args[0], out) && motion_in(p, e->args[1], &f) &&
+               motion_add(out, e->op == EX_SUB ? -1 : 1, &f);
+    case EX_NEG: return motion_in(p, e->args[0], out) && scale(out, -1);
+    case EX_MUL:
+        base = multiplied(e, &k);
+        return base ? motion_in(p, base, &f) && motion_add(out, k, &f) : motion_of_atom(p, e, out);
+    default: return motion_of_atom(p, e, out);
+    }
+}
+
+bool motion_of(Partition *p, const Expr *e, Motion *out)
+{
+    p->budget = 256;
+    return motion_in(p, e, out) && in_type(p, out, (kn_type)e->type);
+}
+
+bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out)
+{
+    ExprPool   *pool = p->lw->exprs;
+    const Expr *var = expr_var(pool, KN_I32, loop->loop.name), *one = expr_int(pool, KN_I32, 1);
+    if (varying_expr(&p->varying, loop->loop.extent))
+        return false;
+    const Expr *extent = partition_outside(p, loop->loop.extent);
+    if (!varying_expr(&p->varying, loop->loop.min)) {
+        const Expr *min = partition_outside(p, loop->loop.min);
+        *out            = between(var, min, index_sub(pool, index_add(pool, min, extent), one), true);
+        return true;
+    }
+    const Motion offset = between(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min), expr_int(pool, KN_I32, 0),
+                                  index_sub(pool, extent, one), true);
+    return motion_of(p, loop->loop.min, out) && motion_add(out, 1, &offset);
+}
+
+/* ---- Constraints ------------------------------------------------------------------------------- */
+
+/* Does an outer serial loop move the motion faster than this one does? Then it is the one to be partitioned. */
+static bool belongs_outside(Partition *p, const Motion *f)
+{
+    const int64_t step = f->step < 0 ? -f->step : f->step;
+    for (int i = 0; i < f->count; i++) {
+        const Term    *t     = &f->terms[i];
+        const int64_t *reach = !t->inner && t->atom->op == EX_VAR ? map_get(p->reach, t->atom->u.name) : NULL;
+        if (reach && *reach * (t->coefficient < 0 ? -t->coefficient : t->coefficient) > step)
+            return true;
+    }
+    return false;
+}
+
+static bool varies_inside(const Motion *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->terms[i].inner)
+            return true;
+    return false;
+}
+
+/* The sum of the terms' worst values, in a type in which it does not wrap: KN_NONE if there is none. */
+static kn_type sum_type(Partition *p, const Motion *f)
+{
+    __int128 size =
+        (f->constant < 0 ? -f->constant : f->constant) + (f->step < 0 ? -f->step : f->step) + f->denominator;
+    for (int i = 0; i < f->count; i++) {
+        __int128 lo = 0, hi = 0;
+        add_range(p, f->terms[i].coefficient > 0 ? f->terms[i].lo : f->terms[i].hi, f->terms[i].coefficient, &lo, &hi);
+        size += -lo > hi ? -lo : hi;
+    }
+    return size < (__int128)1 << 31 ? KN_I32 : size < (__int128)1 << 62 ? KN_I64 : KN_NONE;
+}
+
+static const Expr *scaled(ExprPool *pool, kn_type type, const Expr *e, int64_t factor)
+{
+    if (e->type != type)
+        e = expr_unary(pool, EX_CAST, type, e);
+    return factor == 1 ? e : expr_binary(pool, EX_MUL, type, e, expr_int(pool, type, factor));
+}
+
+/* motion = n/d >= 0 for integers n that d divides is n + d - 1 >= 0; that holds for all values of the terms if it holds
+ * for the worst. */
+bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
+{
+    ExprPool     *pool = p->lw->exprs;
+    const kn_type type = sum_type(p, f);
+    if (!f->step || type == KN_NONE || belongs_outside(p, f) || (p->stay && !varies_inside(f)))
+        return false;
+    *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL, true };
+    for (int i = 0; i < f->count; i++) {
+        const Term *t     = &f->terms[i];
+        const Expr *worst = t->coefficient > 0 ? t->lo : t->hi;
+        int64_t     k;
+        out->exact &= t->lo == t->hi;
+        if (expr_is_int(worst, &k)) {
+            out->constant += k * t->coefficient;
+            continue;
+        }
+        const Expr *e = scaled(pool, type, worst, t->coefficient);
+        out->rest     = out->rest ? expr_binary(pool, EX_ADD, type, out->rest, e) : e;
+    }
+    if (out->rest)
+        out->rest = simplify(p->known, out->rest);
+    return true;
+}

@@ -1,0 +1,108 @@
+/* What the late passes share; see late.h. */
+#include "lower/passes/pass_tools.h"
+
+/* ---- Size ------------------------------------------------------------------------------- */
+
+typedef struct Size {
+    ExprPool *pool;
+    int64_t   count, most;
+} Size;
+
+static void size_node(const Expr *e, void *user)
+{
+    (void)e;
+    ((Size *)user)->count++;
+}
+
+static void size_expr(void *user, const Expr *e)
+{
+    Size *z = user;
+    if (z->count < z->most)
+        expr_visit(z->pool, e, size_node, z);
+}
+
+static void size_stmt(void *user, const Stmt *s)
+{
+    Size *z = user;
+    z->count++;
+    if (z->count < z->most)
+        stmt_children(s, size_expr, size_stmt, z);
+}
+
+int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most)
+{
+    Size z = { pool, 0, most };
+    size_stmt(&z, s);
+    return z.count < most ? z.count : most;
+}
+
+/* ---- Dependence --------------------------------------------------------------------------- */
+
+static const char yes[] = "yes", no[] = "no";
+
+void varying_init(Varying *v, ExprPool *pool, Arena *arena, const char *variable)
+{
+    *v = (Varying){ .pool = pool, .arena = arena };
+    map_init(&v->names, arena);
+    map_init(&v->known, arena);
+    if (variable)
+        map_set(&v->names, variable, yes);
+}
+
+bool varying_expr(Varying *v, const Expr *e)
+{
+    if (e->op == EX_VAR)
+        return map_get(&v->names, e->u.name) == yes;
+    if (!e->count)
+        return e->op == EX_EXTERN && v->reads;
+    const char *known = map_get(&v->known, e);
+    if (known)
+        return known == yes;
+    bool varies =
+        e->op == EX_LOAD ? v->reads || map_get(&v->names, e->u.buffer) == yes : e->op == EX_EXTERN && v->reads;
+    for (uint32_t i = 0; i < e->count && !varies; i++)
+        varies = varying_expr(v, e->args[i]);
+    map_set(&v->known, e, (varies ? yes : no));
+    return varies;
+}
+
+void varying_bind(Varying *v, const char *name, bool varies)
+{
+    const char *before = map_get(&v->names, name), *now = varies ? yes : no;
+    if (before && before != now)
+        map_init(&v->known, v->arena); /* a sibling has bound it otherwise: what was found there does not hold here */
+    map_set(&v->names, name, now);
+}
+
+void varying_buffer(Varying *v, const Buffer *buffer)
+{
+    map_init(&v->known, v->arena);
+    map_set(&v->names, buffer, yes);
+}
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+const Stmt *loop_as(Arena *a, const Stmt *loop, LoopKind kind)
+{
+    return stmt_for(a, loop->loop.name, kind, loop->loop.min, loop->loop.extent, loop->loop.body);
+}
+
+const Expr *index_add(ExprPool *pool, const Expr *a, const Expr *b)
+{
+    int64_t       x = 0, y = 0;
+    const bool    has_x = expr_is_int(a, &x), has_y = expr_is_int(b, &y);
+    const kn_type type = (kn_type)a->type;
+    if (has_x && has_y)
+        return expr_int(pool, type, (int64_t)((uint64_t)x + (uint64_t)y));
+    return has_x && !x ? b : has_y && !y ? a : expr_binary(pool, EX_ADD, type, a, b);
+}
+
+const Expr *index_sub(ExprPool *pool, const Expr *a, const Expr *b)
+{
+    int64_t       x = 0, y = 0;
+    const bool    has_x = expr_is_int(a, &x), has_y = expr_is_int(b, &y);
+    const kn_type type = (kn_type)a->type;
+    if (has_x && has_y)
+        return expr_int(pool, type, (int64_t)((uint64_t)x - (uint64_t)y));
+    return has_y && !y ? a : expr_binary(pool, EX_SUB, type, a, b);
+}
