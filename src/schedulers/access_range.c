@@ -72,8 +72,8 @@ static AccessRange to_numbers(const AccessRange *r, const Box *root)
 
 static bool fits(const AccessRange *r)
 {
-    return r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor && r->lo >= -most_offset &&
-           r->hi <= most_offset;
+    const bool factors = r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor;
+    return factors && r->lo >= -most_offset && r->hi <= most_offset;
 }
 
 /* floor((g*n*v + c) / (g*d)) = floor((n*v + floor(c/g)) / d) */
@@ -195,8 +195,9 @@ AccessRange access_range_scale(const AccessRange *a, int64_t factor, const Box *
     const int64_t k = factor < 0 ? -factor : factor;
     if (k == 1)
         return r;
-    if (k > most_factor || r.num > most_factor / k || r.num < -most_factor / k || r.hi > most_offset / k ||
-        r.lo < -most_offset / k) {
+    const bool fits_num    = k <= most_factor && r.num <= most_factor / k && r.num >= -most_factor / k;
+    const bool fits_offset = r.hi <= most_offset / k && r.lo >= -most_offset / k;
+    if (!fits_num || !fits_offset) {
         r = to_numbers(&r, root);
         return access_range_numbers((int64_t)wide_max((Wide)r.lo * k, -most_offset),
                                     (int64_t)wide_min((Wide)r.hi * k, most_offset), r.exact);

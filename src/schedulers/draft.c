@@ -35,6 +35,12 @@ int draft_main(const Draft *d, int s)
     return main;
 }
 
+/* Is it defined by the pipeline and only read there? */
+static bool is_internal(const GraphNode *node)
+{
+    return is_defined(node) && !node->is_output && node->out_count;
+}
+
 static bool read_by_extern(const FuncFacts *facts)
 {
     for (size_t i = 0; i < facts->readers.count; i++)
@@ -46,7 +52,7 @@ static bool read_by_extern(const FuncFacts *facts)
 bool draft_may_inline(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    return is_defined(node) && !node->is_output && node->out_count && !read_by_extern(&d->facts[s]) &&
+    return is_internal(node) && !read_by_extern(&d->facts[s]) &&
            (d->facts[s].expands || d->patterns[s].kind == PATTERN_SEPARATE);
 }
 
@@ -91,8 +97,8 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const int        head = d->groups[group].head;
-    return is_defined(node) && pattern_may_join(d, s, head) && !node->is_output && node->out_count && s != head &&
-           draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
+    return is_internal(node) && s != head && pattern_may_join(d, s, head) && draft_main(d, head) != NO_DEF &&
+           readers_inside(d, s, group);
 }
 
 /* Does it look up a table that stays in registers, with byte indices? A full register of indices is looked up at a time
@@ -100,9 +106,9 @@ bool draft_may_join(const Draft *d, int s, int group)
 static bool looks_up_bytes(const Graph *g, const GraphNode *node)
 {
     for (int i = 0; i < node->in_count && node->def_count == 1; i++) {
-        const GraphNode *p = &g->nodes[node->in[i]->producer];
-        if (node->in[i]->gathers && p->kind != NODE_INPUT && p->rank == 1 && p->bytes <= 4 &&
-            box_points(&p->box, 1) <= 1 << 8)
+        const GraphNode *p     = &g->nodes[node->in[i]->producer];
+        const bool       small = p->rank == 1 && p->bytes <= 4 && box_points(&p->box, 1) <= 1 << 8;
+        if (node->in[i]->gathers && p->kind != NODE_INPUT && small)
             return true;
     }
     return false;
@@ -128,7 +134,8 @@ int64_t draft_row_unit(const Draft *d, int s)
         window |= !node->out[i]->pointwise;
     for (int i = 0; i < node->func->component_count; i++)
         bits = type_bits(node->func->types[i]) < bits ? type_bits(node->func->types[i]) : bits;
-    if (node->rank < 2 || c->memory || (c->store == c->compute && (!window || node->kind != NODE_PURE)))
+    const bool padded = c->store != c->compute || (window && node->kind == NODE_PURE);
+    if (node->rank < 2 || c->memory || !padded)
         return 1;
     return LINE_BITS / (bits < 8 ? 8 : bits);
 }
@@ -317,9 +324,9 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
  * own points, else each would sum anew. */
 static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
 {
-    const GraphNode *node = &g->nodes[s];
-    return node->kind == NODE_REDUCTION && !node->is_output && node->out_count == 1 && node->out[0]->update < 0 &&
-           demand->pointwise;
+    const GraphNode *node       = &g->nodes[s];
+    const bool       one_reader = !node->is_output && node->out_count == 1 && node->out[0]->update < 0;
+    return node->kind == NODE_REDUCTION && one_reader && demand->pointwise;
 }
 
 Draft draft_copy(const Draft *d, Arena *arena)

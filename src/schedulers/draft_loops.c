@@ -39,28 +39,35 @@ static bool bounds_steps(const Loops *l, int loop)
     return l->at[loop].dim < STEP_DIM && l->facts->bounding & 1u << l->at[loop].dim;
 }
 
+/* Is it the only loop over its dimension so far? */
+static bool is_whole(const Loops *l, int loop)
+{
+    return neighbour(l, loop, -1) < 0;
+}
+
 /* Not along x, so that the loop around rows stays a loop of its own. */
 static bool may_fuse(const Loops *l, int i)
 {
     const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
-    return l->pure && i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0 && before->step == 1 &&
-           !before->parallel && !before->unroll && before->dim != l->at[i].dim && neighbour(l, i, -1) < 0 &&
-           neighbour(l, i - 1, -1) < 0;
+    const bool       inner  = i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0;
+    const bool       plain  = before->step == 1 && !before->parallel && !before->unroll;
+    return l->pure && inner && plain && before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
 }
 
 static void legalize_loop(Loops *all, int i)
 {
-    GroupLoop *l    = &all->at[i];
-    const bool last = neighbour(all, i, 1) < 0;
-    l->step         = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
-    l->vector       = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_DRAFT_LANES * 4 &&
-                l->dim < STEP_DIM && !bounds_steps(all, i);
+    GroupLoop *l     = &all->at[i];
+    const bool last  = neighbour(all, i, 1) < 0;
+    l->step          = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
+    const bool lanes = l->step > 1 && l->step <= MOST_DRAFT_LANES * 4;
+    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i);
+    l->vector        = l->vector && last && all->vector < 0 && lanes && free;
     if (last && !l->vector)
         l->step = 1;
-    l->parallel = l->parallel && !l->vector && all->vector < 0;
-    const int64_t extent =
-        l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
-    l->unroll = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
+    l->parallel          = l->parallel && !l->vector && all->vector < 0;
+    const bool    serial = !l->vector && !l->parallel && !bounds_steps(all, i);
+    const int64_t extent = l->unroll && last && serial ? known_extent(all, i) : 0;
+    l->unroll            = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
     all->copies *= l->unroll ? extent : 1;
     all->vector = l->vector ? i : all->vector;
     l->fused    = l->fused && may_fuse(all, i);
@@ -138,7 +145,9 @@ const MemberNest *draft_legalize_nest(const Draft *d, int s)
     const int         main  = draft_main(d, s);
     const Update     *u     = main < 0 ? NULL : &node->func->updates[main];
     const int         steps = u ? u->rvar_count : 0;
-    if (!asked || main == NO_DEF || asked->count < 1 || asked->count > MOST_GROUP_LOOPS || steps > KN_MAX_RANK)
+    if (!asked || main == NO_DEF || steps > KN_MAX_RANK)
+        return NULL;
+    if (asked->count < 1 || asked->count > MOST_GROUP_LOOPS)
         return NULL;
     MemberNest     n    = *asked;
     const uint32_t free = (1u << node->rank) - 1, all = free | ((1u << steps) - 1) << STEP_DIM;

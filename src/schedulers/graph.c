@@ -273,7 +273,8 @@ static double begun_part(const Maker *m, const GraphNode *s)
             dim = d;
             fixed++;
         }
-    if (fixed != 1 || u->rvar_count != 1 || u->where || s->defs[1].adds || !reads_itself(m, s, 0))
+    const bool along_one = fixed == 1 && u->rvar_count == 1;
+    if (!along_one || u->where || s->defs[1].adds || !reads_itself(m, s, 0))
         return 1;
     const double all = (double)box_extent(&s->box, dim), rest = all - s->defs[1].steps;
     return rest > 1 ? rest / all : 1 / all;
@@ -351,14 +352,12 @@ static NodeKind kind_of(const GraphNode *s)
 static bool is_pointwise(const Graph *g, const Edge *e)
 {
     const GraphNode *p = &g->nodes[e->producer], *c = &g->nodes[e->consumer];
-    if (e->accesses != 1 || p->rank != c->rank || (e->update >= 0 && c->func->updates[e->update].rvar_count) ||
-        c->kind == NODE_EXTERN)
+    const bool       steps = e->update >= 0 && c->func->updates[e->update].rvar_count;
+    if (e->accesses != 1 || p->rank != c->rank || steps || c->kind == NODE_EXTERN)
         return false;
-    for (int d = 0; d < p->rank; d++) {
-        const AccessRange *r = &e->access[d];
-        if (r->var != d || r->num != 1 || r->den != 1 || r->lo || r->hi || r->least != no_least || r->most != no_most)
+    for (int d = 0; d < p->rank; d++)
+        if (!access_is_identity(&e->access[d], d) || access_is_clamped(&e->access[d]))
             return false;
-    }
     return true;
 }
 

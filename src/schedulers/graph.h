@@ -92,6 +92,23 @@ Binding graph_binding(kn_pipeline *p, Arena *arena);
 /* Fills `g`, in `arena`. false, with diagnostics, where regions_compute fails. */
 bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
 
+/* Is the index the reader's coordinate plus offsets? */
+static inline bool access_is_shift(const AccessRange *r, int dim)
+{
+    return r->var == dim && r->num == 1 && r->den == 1;
+}
+
+/* Is the index the reader's own coordinate? */
+static inline bool access_is_identity(const AccessRange *r, int dim)
+{
+    return access_is_shift(r, dim) && r->lo == 0 && r->hi == 0;
+}
+
+static inline bool access_is_clamped(const AccessRange *r)
+{
+    return r->least != INT64_MIN || r->most != INT64_MAX;
+}
+
 /* The range read along one dimension by the points of a box. */
 void access_range_span(const AccessRange *r, const Box *reader, int64_t *lo, int64_t *hi);
 

@@ -108,8 +108,9 @@ static bool mirror_reach(Reader *r, const Expr *e, AccessRange *out)
 {
     const Expr *t = e->args[0], *rest = e->args[1];
     int64_t     period, last, lo, hi;
-    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t ||
-        !known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
+    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t)
+        return false;
+    if (!known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
         return false;
     const AccessRange a = reach_of(r, t->args[0]);
     access_range_span(&a, &r->root, &lo, &hi);

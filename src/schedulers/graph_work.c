@@ -79,12 +79,14 @@ static double division_weight(const Expr *e, bool is_real)
 /* A sum with a product becomes a fused multiply-add. */
 static bool is_contracted(const Expr *e)
 {
-    return (e->op == EX_ADD || e->op == EX_SUB) && !e->strict && (e->args[0]->op == EX_MUL || e->args[1]->op == EX_MUL);
+    if ((e->op != EX_ADD && e->op != EX_SUB) || e->strict)
+        return false;
+    return e->args[0]->op == EX_MUL || e->args[1]->op == EX_MUL;
 }
 
 /* A condition on coordinates, and what it selects: loops are partitioned where it changes, so that it is free inside.
  */
-static bool is_parted(Formulas *f, const Expr *e)
+static bool is_partitioned(Formulas *f, const Expr *e)
 {
     const Expr *condition = e->op == EX_SELECT ? e->args[0] : e;
     return condition->type == KN_BOOL && !(properties(f, condition) & CALLS);
@@ -94,8 +96,8 @@ static double weight_of(Formulas *f, const Expr *e)
 {
     const kn_type type    = (kn_type)e->type;
     const bool    is_real = type_is_float(type) || (e->count && type_is_float((kn_type)e->args[0]->type));
-    if (e->count == 0 || is_parted(f, e) || e->op == EX_CALL || e->op == EX_REINTERPRET ||
-        (is_real && is_contracted(e)))
+    const bool    no_op   = e->count == 0 || e->op == EX_CALL || e->op == EX_REINTERPRET;
+    if (no_op || is_partitioned(f, e) || (is_real && is_contracted(e)))
         return 0;
     if (e->op == EX_DIV || e->op == EX_MOD)
         return division_weight(e, is_real);

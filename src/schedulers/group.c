@@ -263,7 +263,8 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
                   count = run_round(&r, (states - out.states) / 2, half_way(until), group, &out, &whole, &scratch);
         out.exact       = out.rounds == 1 && whole;
         r               = next_round(&r, group, count, &scratch);
-        again = !whole && count < had && out.states + 2 * count < states && (until == 0 || group_clock() < until);
+        const bool left = out.states + 2 * count < states && (until == 0 || group_clock() < until);
+        again           = !whole && count < had && left;
     }
     out.count = r.graph.count;
     for (int i = 0; i < out.count; i++)

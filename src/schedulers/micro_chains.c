@@ -38,7 +38,7 @@ int draft_chain_reader(const Draft *d, int s)
 }
 
 /* Are its rows read with stride 1? */
-static bool keeps_pace(const Draft *d, int s)
+static bool has_unit_stride(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
     for (int i = 0; i < node->out_count; i++) {
@@ -46,7 +46,7 @@ static bool keeps_pace(const Draft *d, int s)
         if (e->access[1].var != 1 || e->access[1].num != 1 || e->access[1].den != 1)
             return false;
         if (d->choices[e->consumer].where == WHERE_INLINE &&
-            (d->graph->nodes[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
+            (d->graph->nodes[e->consumer].rank != 2 || !has_unit_stride(d, e->consumer)))
             return false;
     }
     return true;
@@ -55,8 +55,9 @@ static bool keeps_pace(const Draft *d, int s)
 bool draft_may_chain(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    return node->kind == NODE_PURE && node->rank == 2 && !node->is_output && draft_chain_reader(d, s) >= 0 &&
-           keeps_pace(d, s);
+    if (node->kind != NODE_PURE || node->rank != 2 || node->is_output)
+        return false;
+    return draft_chain_reader(d, s) >= 0 && has_unit_stride(d, s);
 }
 
 /* The loop over single rows of [..., y, x in vectors], in which all windows slide; -1: the loops are others. */
@@ -64,17 +65,19 @@ static int row_loop(const Group *gr)
 {
     const int        row  = gr->loop_count - 2;
     const GroupLoop *last = &gr->loops[row < 0 ? 0 : row + 1];
-    return row >= 1 && gr->loop_count < MOST_GROUP_LOOPS && last->vector && last->dim == 0 && gr->loops[row].dim == 1 &&
-                   gr->loops[row].step == 1 && !gr->loops[row].parallel && !gr->loops[row].unroll
-               ? row
-               : -1;
+    if (row < 1 || gr->loop_count >= MOST_GROUP_LOOPS || !last->vector || last->dim != 0)
+        return -1;
+    const GroupLoop *l = &gr->loops[row];
+    return l->dim == 1 && l->step == 1 && !l->parallel && !l->unroll ? row : -1;
 }
 
-static bool is_link(const Draft *d, int s, int group, int row)
+/* Is it a member that slides along the row loop and can be in a chain? */
+static bool is_in_chain(const Draft *d, int s, int group, int row)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->group == group && c->compute == row && c->store < row && !c->at && !c->nest &&
-           draft_may_chain(d, s);
+    if (c->where != WHERE_INSIDE || c->group != group || c->at || c->nest)
+        return false;
+    return c->compute == row && c->store < row && draft_may_chain(d, s);
 }
 
 static const MemberNest *rows_nest(const Draft *d, int s)
@@ -89,13 +92,13 @@ static const MemberNest *rows_nest(const Draft *d, int s)
 }
 
 /* The number of members if all are in one chain, else 0. */
-static int count_links(const Draft *d, int group, int row)
+static int chain_length(const Draft *d, int group, int row)
 {
     int links = 0, next = d->groups[group].head;
     for (int s = d->groups[group].head; s-- > 0;) {
         if (d->choices[s].where != WHERE_INSIDE || d->choices[s].group != group)
             continue;
-        if (!is_link(d, s, group, row) || draft_chain_reader(d, s) != next)
+        if (!is_in_chain(d, s, group, row) || draft_chain_reader(d, s) != next)
             return 0;
         next = s;
         links++;
@@ -107,7 +110,7 @@ static void chain_group(Draft *d, int group)
 {
     Group    *gr  = &d->groups[group];
     const int row = d->graph->nodes[gr->head].kind == NODE_PURE ? row_loop(gr) : -1;
-    if (row < 0 || count_links(d, group, row) < LEAST_CHAIN)
+    if (row < 0 || chain_length(d, group, row) < LEAST_CHAIN)
         return;
     for (int s = 0; s < gr->head; s++)
         if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group) {

@@ -19,10 +19,9 @@ static int plane_loop(const Group *gr, const GraphNode *head)
     if (at < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !gr->loops[at + 1].vector || gr->loops[at + 1].dim != 0)
         return -1;
     const GroupLoop *l = &gr->loops[at];
-    return l->dim >= 2 && l->step == 1 && !l->parallel && !l->unroll && node_extent(head, l->dim) > 1 &&
-                   node_extent(head, l->dim) <= MOST_PLANES
-               ? at
-               : -1;
+    if (l->dim < 2 || l->step != 1 || l->parallel || l->unroll)
+        return -1;
+    return node_extent(head, l->dim) > 1 && node_extent(head, l->dim) <= MOST_PLANES ? at : -1;
 }
 
 /* Does each plane read its own plane and nothing else? */
@@ -45,8 +44,9 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
         const Choice *c     = &d->choices[e->producer];
         const bool    apart = is_apart(d->graph, e, plane);
         *common |= !apart && d->graph->nodes[e->producer].rank > 1;
-        *fine &= c->where != WHERE_DEFAULT &&
-                 (c->where != WHERE_INSIDE || (apart && !c->nest && !c->at && draft_may_inline(d, e->producer)));
+        if (c->where == WHERE_INSIDE)
+            *fine &= apart && !c->nest && !c->at && draft_may_inline(d, e->producer);
+        *fine &= c->where != WHERE_DEFAULT;
         if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE)
             ops += e->accesses * plane_ops(d, e->producer, plane, depth - 1, fine, common);
     }

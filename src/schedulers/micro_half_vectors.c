@@ -12,9 +12,9 @@ enum { WIDE_BITS = 512, LONG_SUM = 12 };
 /* Does it have default loops, over 32-bit elements and without gathers? */
 static bool is_light(const Draft *d, int s)
 {
-    const GraphNode *node = &d->graph->nodes[s];
-    return node->kind == NODE_PURE && node->narrow == 32 && node->wide == 32 && !node->defs[0].gathers &&
-           !d->choices[s].nest && !d->choices[s].lanes;
+    const GraphNode *node          = &d->graph->nodes[s];
+    const bool       default_loops = !d->choices[s].nest && !d->choices[s].lanes;
+    return default_loops && node->kind == NODE_PURE && !node->defs[0].gathers && node->narrow == 32 && node->wide == 32;
 }
 
 /* Is a long latency-bound sum unrolled in it? */

@@ -84,8 +84,8 @@ static bool is_all_read(const Draft *d, int group, int input)
         const AccessRange *r = &e->access[1];
         if (d->choices[e->consumer].group != group || g->nodes[e->producer].rank < 2)
             continue;
-        if ((e->producer != input && d->choices[e->producer].group != group) || r->var != 1 || r->num != 1 ||
-            r->den != 1)
+        const bool known = e->producer == input || d->choices[e->producer].group == group;
+        if (!known || !access_is_shift(r, 1))
             return false;
     }
     return true;

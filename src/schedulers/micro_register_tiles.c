@@ -125,13 +125,15 @@ static bool find_product(const Draft *d, const Machine *m, int s, Product *p)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const int        k    = node->kind == NODE_REDUCTION ? draft_main(d, s) : NO_DEF;
-    if (k < 0 || d->choices[s].where == WHERE_INLINE || node->defs[k + 1].steps < LEAST_STEPS ||
-        node->defs[k + 1].points < least_work || node->defs[k + 1].gathers || d->facts[s].defs[k + 1].bounding)
+    if (k < 0 || d->choices[s].where == WHERE_INLINE || d->facts[s].defs[k + 1].bounding)
         return false;
-    const Edge *e     = node->out_count == 1 ? node->out[0] : NULL;
-    const bool  alone = e && !node->is_output && e->pointwise && e->update < 0 &&
-                       d->graph->nodes[e->consumer].kind == NODE_PURE && d->facts[s].readers.count == 1;
-    *p = (Product){ .sum = s, .reader = alone ? e->consumer : -1, .update = k };
+    const Work *work = &node->defs[k + 1];
+    if (work->steps < LEAST_STEPS || work->points < least_work || work->gathers)
+        return false;
+    const Edge *e     = node->out_count == 1 && d->facts[s].readers.count == 1 ? node->out[0] : NULL;
+    const bool  own   = e && !node->is_output && e->pointwise && e->update < 0;
+    const bool  alone = own && d->graph->nodes[e->consumer].kind == NODE_PURE;
+    *p                = (Product){ .sum = s, .reader = alone ? e->consumer : -1, .update = k };
     operands_of(d, s, k, &p->operands);
     const int64_t lanes = m->vector_bits / (node->wide < 8 ? 8 : node->wide);
     if (!p->operands.complete || lanes < 2 || !choose_dims(d, p, lanes))

@@ -76,10 +76,9 @@ static int row_loop(const Group *gr)
     for (int i = 0; i + 1 < gr->loop_count; i++)
         row = gr->loops[i].dim == 1 ? i : row;
     const GroupLoop *last = &gr->loops[gr->loop_count > 0 ? gr->loop_count - 1 : 0];
-    return row >= 0 && last->vector && last->dim == 0 && gr->loops[row].step == 1 && !gr->loops[row].unroll &&
-                   gr->loop_count < MOST_GROUP_LOOPS
-               ? row
-               : -1;
+    if (row < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !last->vector || last->dim != 0)
+        return -1;
+    return gr->loops[row].step == 1 && !gr->loops[row].unroll ? row : -1;
 }
 
 /* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
@@ -170,18 +169,20 @@ static void sum_beside(Draft *d, int s)
     const GraphNode *node = &d->graph->nodes[s];
     Choice          *c    = &d->choices[s];
     bool             own  = true;
-    if (node->kind != NODE_REDUCTION || c->where != WHERE_INSIDE || c->nest || c->at || !node->rank ||
-        draft_main(d, s) < 0)
+    if (node->kind != NODE_REDUCTION || !node->rank || draft_main(d, s) < 0)
+        return;
+    if (c->where != WHERE_INSIDE || c->nest || c->at)
         return;
     const int     reader = final_reader(d, s, &own);
     const int64_t wide   = sum_lanes(d, s);
     c->nest              = row_nest(d, s, wide);
     if (wide > draft_lanes(d, s) && reader >= 0 && own && reader == d->groups[c->group].head)
         widen_head(d, c->group, wide);
-    if (reader < 0 || !own || d->choices[reader].where != WHERE_INSIDE || d->graph->nodes[reader].kind != NODE_PURE ||
-        d->choices[reader].group != c->group)
+    if (reader < 0 || !own || d->graph->nodes[reader].kind != NODE_PURE)
         return;
     Choice *r = &d->choices[reader];
+    if (r->where != WHERE_INSIDE || r->group != c->group)
+        return;
     if (!r->nest)
         r->nest = row_nest(d, reader, r->lanes ? r->lanes : draft_lanes(d, reader));
     for (int i = 0; i < r->nest->count; i++)

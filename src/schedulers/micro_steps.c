@@ -120,9 +120,10 @@ static bool windows_fit(const Steps *p, Arena *scratch)
             piece.max[k] = middle + sizes[k] - 1;
         }
     }
-    for (int s = 0; s <= p->head; s++)
-        member[s] =
-            s == p->sum || (s < p->sum && p->dims[s]) || (p->d->choices[s].where == WHERE_INLINE && s < p->head);
+    for (int s = 0; s <= p->head; s++) {
+        const bool stepped = s < p->sum && p->dims[s], inlined = p->d->choices[s].where == WHERE_INLINE && s < p->head;
+        member[s] = s == p->sum || stepped || inlined;
+    }
     given[p->head] = true;
     boxes[p->head] = piece;
     graph_regions(g, given, member, boxes);
@@ -198,10 +199,10 @@ static int planes_inside(const Steps *p)
         first--;
     memmove(&gr->loops[first + 1], &gr->loops[first], sizeof *gr->loops * (size_t)(at - first));
     gr->loops[first] = vector;
-    for (int s = 0; s < p->d->graph->node_count; s++) {
-        Choice *c = &p->d->choices[s];
-        if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && c->compute >= first && first > 0 &&
-            at > first)
+    for (int s = 0; first > 0 && at > first && s < p->d->graph->node_count; s++) {
+        Choice    *c      = &p->d->choices[s];
+        const bool member = c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group;
+        if (member && c->compute >= first)
             c->compute = first - 1;
     }
     return first;
@@ -211,14 +212,14 @@ static int planes_inside(const Steps *p)
 
 static void place_stepped(const Steps *p, int s, int row)
 {
-    Draft    *d      = p->d;
-    Choice   *c      = &d->choices[s];
-    bool      own    = true;
-    const int last   = d->graph->nodes[p->sum].func->updates[p->update].rvar_count - 1;
-    const int reader = final_reader(d, s, &own);
-    const int lanes  = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
-    if (reader >= 0 && reader != p->sum && own && d->graph->nodes[s].kind == NODE_REDUCTION &&
-        d->choices[reader].nest) {
+    Draft     *d         = p->d;
+    Choice    *c         = &d->choices[s];
+    bool       own       = true;
+    const int  last      = d->graph->nodes[p->sum].func->updates[p->update].rvar_count - 1;
+    const int  reader    = final_reader(d, s, &own);
+    const int  lanes     = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
+    const bool at_reader = reader >= 0 && reader != p->sum && own;
+    if (at_reader && d->graph->nodes[s].kind == NODE_REDUCTION && d->choices[reader].nest) {
         const MemberNest *n = d->choices[reader].nest;
         c->at               = reader + 1;
         c->compute = c->store = d->graph->nodes[reader].rank - 1;

@@ -197,9 +197,9 @@ static double loads_of(const Model *c, const GraphNode *node, int update)
 {
     double loads = node->defs[update + 1].loads;
     for (int i = 0; i < node->in_count; i++) {
-        const int p = c->s->place[node->in[i]->producer];
-        if (node->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE &&
-            !is_row(c, node->in[i]))
+        const int  p       = c->s->place[node->in[i]->producer];
+        const bool inlined = p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE;
+        if (node->in[i]->update == update && inlined && !is_row(c, node->in[i]))
             loads -= node->in[i]->accesses;
     }
     return loads > 0 ? loads : 0;

@@ -28,9 +28,10 @@ static bool is_of_one_row(const Edge *e, int rank)
 bool row_copy_fits(const Graph *g, const Edge *e)
 {
     const GraphNode *p = &g->nodes[e->producer], *r = &g->nodes[e->consumer];
-    return p->kind == NODE_PURE && r->kind == NODE_PURE && !p->is_output && p->rank > 1 && r->rank > 1 && !e->gathers &&
-           e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank) &&
-           e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
+    if (p->kind != NODE_PURE || p->is_output || p->rank < 2 || r->kind != NODE_PURE || r->rank < 2)
+        return false;
+    const bool along = !e->gathers && e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank);
+    return along && e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
 }
 
 /* Does the node share its loops with another? */

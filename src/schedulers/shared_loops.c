@@ -46,16 +46,17 @@ static bool meets(Pairs *p, const int *first, const int *other)
 static bool is_plain(const Draft *d, int s)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->store == c->compute && !c->nest && !c->memory && !c->shares_with &&
-           d->graph->nodes[s].def_count == 1 && d->graph->nodes[s].rank > 0;
+    if (c->where != WHERE_INSIDE || c->nest || c->memory || c->shares_with)
+        return false;
+    return c->store == c->compute && d->graph->nodes[s].def_count == 1 && d->graph->nodes[s].rank > 0;
 }
 
 static bool same_loops(const Draft *d, int a, int b)
 {
     const Choice *ca = &d->choices[a], *cb = &d->choices[b];
     const int     la = ca->lanes ? ca->lanes : draft_lanes(d, a), lb = cb->lanes ? cb->lanes : draft_lanes(d, b);
-    return ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute && ca->align == cb->align &&
-           la == lb && d->graph->nodes[a].rank == d->graph->nodes[b].rank;
+    const bool    level = ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute;
+    return level && ca->align == cb->align && la == lb && d->graph->nodes[a].rank == d->graph->nodes[b].rank;
 }
 
 static bool may_share(Pairs *p, int a, int b)

@@ -24,8 +24,7 @@ typedef struct Search {
 /* Does a slice of the reader need the same slice of the producer and nothing else? */
 static bool is_same(const AccessRange *r, int reader_dim)
 {
-    return r->var == reader_dim && r->num == 1 && r->den == 1 && r->lo == 0 && r->hi == 0 && r->least == INT64_MIN &&
-           r->most == INT64_MAX;
+    return access_is_identity(r, reader_dim) && !access_is_clamped(r);
 }
 
 /* The dimensions of the producer along which slices can be taken, for this reader. */
@@ -49,8 +48,9 @@ static bool has_window(const Search *s, const Edge *e)
 static bool may_be_member(const Search *s, int at)
 {
     const GraphNode *node = &s->g->nodes[at];
-    if (s->dim[at] == TAKEN || (node->kind != NODE_PURE && node->kind != NODE_REDUCTION) || node->is_output ||
-        !node->out_count)
+    if (s->dim[at] == TAKEN || node->is_output || !node->out_count)
+        return false;
+    if (node->kind != NODE_PURE && node->kind != NODE_REDUCTION)
         return false;
     for (size_t i = 0; i < s->d->facts[at].readers.count; i++) {
         const int reader = s->g->of_func[s->d->facts[at].readers.at[i].func->id];

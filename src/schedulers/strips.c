@@ -21,8 +21,8 @@ enum {
     LEAST_TASKS = 2,
     UNIT        = 32
 };
-static const double most_again = 0.10; /* of a group's work that is redundant, in the halos of strips */
-static const double most_own   = 0.40; /* of one member's work */
+static const double most_redundant = 0.10; /* of a group's work that is redundant, in the halos of strips */
+static const double most_own       = 0.40; /* of one member's work */
 
 typedef struct Strips {
     const Graph   *g;
@@ -142,7 +142,7 @@ static double pieces_of(const Strips *s, const Group *gr)
 }
 
 /* The fraction of the group's work that is redundant. */
-static double again(const Strips *s, const Group *gr, int group)
+static double redundancy(const Strips *s, const Group *gr, int group)
 {
     double needed = node_ops(&s->g->nodes[gr->head]), done = needed;
     for (int i = 0; i < s->g->node_count; i++) {
@@ -208,8 +208,8 @@ static bool join(Strips *s, int at)
                  per_strip = (double)box_points(&s->boxes[at], node->rank);
     const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&node->box, node->rank) - 1;
     const bool   whole     = per_strip >= 0.9 * (double)box_points(&node->box, node->rank);
-    if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again ||
-        rows_held(s, group) > machine_kept_l2(s->m)) {
+    const bool   redundant = own > most_own || redundancy(s, gr, group) > most_redundant;
+    if (whole || redundant || !has_rows(s, at) || rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
         return false;
     }

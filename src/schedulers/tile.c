@@ -416,8 +416,8 @@ static bool is_of_one(const GraphNode *node)
     bool gathered = false;
     for (int i = 0; i < node->out_count; i++)
         gathered |= node->out[i]->gathers;
-    return gathered && node->def_count == 1 && node->in_count == 1 && node->in[0]->pointwise &&
-           node->defs[0].ops <= FEW_OPS;
+    const bool single = node->def_count == 1 && node->in_count == 1 && node->in[0]->pointwise;
+    return gathered && single && node->defs[0].ops <= FEW_OPS;
 }
 
 bool tile_may_inline(const Draft *d, int s)
@@ -501,9 +501,9 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         const TileShape l1 = tile_for_cache(t, (double)t->m->l1);
         try_shape(t, gr, &l1, &best);
     }
-    TileShape least;
-    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) &&
-        tile_least_overlap(t, machine_kept_l2(t->m), &least))
+    TileShape  least;
+    const bool tries_overlap = rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t));
+    if (tries_overlap && tile_least_overlap(t, machine_kept_l2(t->m), &least))
         try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);
