@@ -417,6 +417,9 @@ static KernelCost instructions(Model *c)
     return all;
 }
 
+/* The cost of a split row in a run of rows, relative to one by itself. */
+static const double shared_bounds = 0.5;
+
 /* Are many rows of a member computed in a run? The bounds of split rows are then computed once for all of them. */
 static bool is_run_of_rows(const Model *c, int k)
 {
@@ -430,7 +433,9 @@ static double rows_begun(const Model *c, bool bounded)
 {
     double rows = 0;
     for (int k = 0; k < c->tiles.node_count; k++)
-        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows * (bounded && is_run_of_rows(c, k) ? 0.5 : 1) : 0;
+        rows += c->kernels[k].bounded == bounded
+                    ? c->kernels[k].rows * (bounded && is_run_of_rows(c, k) ? shared_bounds : 1)
+                    : 0;
     return rows;
 }
 
@@ -490,7 +495,7 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.run_starts / m->memory_rate / share;
     out->term[TERM_MEMORY] -= hidden_time(out->term, far.prefetched / 3 / all);
     out->term[TERM_ROWS]  = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
-    out->term[TERM_ENDS]  = rows_begun(c, true) * m->parted / share;
+    out->term[TERM_ENDS]  = rows_begun(c, true) * m->split_row / share;
     out->term[TERM_TASKS] = out->tasks > 1 ? out->tasks * m->task / share : 0;
     out->ns               = cost_of_terms(out->term);
 }

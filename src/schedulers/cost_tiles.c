@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 
+/* Tiles of a dimension that are looked at: at each end, between them, and all of so few. */
 enum { AT_ENDS = 3, BETWEEN = 4, FEW = 2 * AT_ENDS + BETWEEN };
 
 /* ---- Loops ------------------------------------------------------------------------------ */

@@ -16,8 +16,12 @@
 
 #include <math.h>
 
-enum { STATES = 400, NODES_PER_SECOND = 200000 };
-static const double far_more = 1.2;
+enum {
+    STATES           = 400,   /* groups to visit, and four for each node */
+    NODES_PER_SECOND = 200000 /* of the budget: nodes of groups that are costed in a second */
+};
+static const double far_more = 1.2;  /* times the cost of its nodes apart: such a group is not grown */
+static const double gain     = 0.95; /* of the time before, to inline a group */
 
 typedef struct Dp {
     const Graph       *g;
@@ -202,7 +206,7 @@ static void inline_groups(Dp *dp, int group_count, Arena *arena)
             had[i]                            = dp->d.choices[dp->nodes[i]];
             dp->d.choices[dp->nodes[i]].where = WHERE_INLINE;
         }
-        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < 0.95 * before;
+        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < gain * before;
         for (int i = 0; i < count && !better; i++)
             dp->d.choices[dp->nodes[i]] = had[i];
     }

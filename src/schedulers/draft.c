@@ -9,9 +9,8 @@
 enum { MOST_NODES = 6000, MOST_DEPTH = 1000 };
 /* Operations per point that are free or cheap to repeat: as in plan/inline.c. */
 enum { FREE_OPS = 2, CHEAP_OPS = 8 };
-/* Evaluations of an inlined point for each that is needed: never more, and hardly more than once. */
+/* Evaluations of an inlined point for each that is needed: never more. */
 enum { MOST_TIMES = 32 };
-static const double hardly_more = 1.02;
 /* Planes for each point of the readers from which on a node is a table. */
 enum { MANY_PLANES = 4 };
 

@@ -113,6 +113,9 @@ typedef struct Draft {
     struct Pattern         *patterns; /* per node: pattern.h */
 } Draft;
 
+/* Evaluations of a point for each that is needed, up to which recomputation is negligible. */
+static const double hardly_more = 1.02;
+
 /* Every node in a group of its own with the loops of the default schedule, or inlined where that costs nothing. All
  * schedulers start from it. */
 Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);

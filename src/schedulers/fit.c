@@ -25,19 +25,21 @@ typedef struct Speed {
 #define AT(field) offsetof(Machine, field)
 /* clang-format off */
 static const Speed speeds[] = {
-    { { TERM_OPS, TERM_WAITS },     AT(op),          AT(op),         false }, { { TERM_LOADS, TERM_LOADS }, AT(load),
-         AT(load),    false },
-    { { TERM_L2, TERM_L2 },         AT(l2_rate),     AT(l2_rate),    true },  { { TERM_L3, TERM_L3 },
-            AT(l3_rate), AT(l3_rate), true },
-    { { TERM_MEMORY, TERM_MEMORY }, AT(memory_rate), AT(memory_all), true },  { { TERM_ROWS, TERM_ROWS },   AT(row),
-          AT(row),     false },
-    { { TERM_ENDS, TERM_ENDS },     AT(parted),      AT(parted),     false }, { { TERM_TASKS, TERM_TASKS }, AT(task),
-         AT(task),    false },
+    { { TERM_OPS, TERM_WAITS },     AT(op),          AT(op),         false },
+    { { TERM_LOADS, TERM_LOADS },   AT(load),        AT(load),       false },
+    { { TERM_L2, TERM_L2 },         AT(l2_rate),     AT(l2_rate),    true },
+    { { TERM_L3, TERM_L3 },         AT(l3_rate),     AT(l3_rate),    true },
+    { { TERM_MEMORY, TERM_MEMORY }, AT(memory_rate), AT(memory_all), true },
+    { { TERM_ROWS, TERM_ROWS },     AT(row),         AT(row),        false },
+    { { TERM_ENDS, TERM_ENDS },     AT(split_row),   AT(split_row),  false },
+    { { TERM_TASKS, TERM_TASKS },   AT(task),        AT(task),       false },
 };
 /* clang-format on */
 enum { SPEEDS = sizeof speeds / sizeof *speeds };
 
-static const double stay = 0.02, first_step = 1.0, last_step = 0.02, most_factor = 30;
+static const double stay       = 0.02;                  /* weight of leaving a speed as it is */
+static const double first_step = 1.0, last_step = 0.02; /* of ln factor */
+static const double most_factor = 30;
 
 static double predicted(const FitSample *s, const double *factors)
 {

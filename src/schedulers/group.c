@@ -10,7 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { USUAL_STATES = 50000, MOST_WIDTH = 512, LEAST_WIDTH = 16, DOWN_SETS = 65536 };
+enum {
+    USUAL_STATES = 50000, /* groups to visit */
+    MOST_WIDTH   = 512,   /* down-sets of a size */
+    LEAST_WIDTH  = 16,
+    DOWN_SETS    = 65536 /* over all sizes */
+};
 
 /* ---- Graphs ------------------------------------------------------------------------------ */
 

@@ -27,9 +27,9 @@ typedef struct Machine {
                         nearer levels: the times add up */
     double memory_all; /* the same for memory with all cores at work */
     double row;        /* ns to start a row: loop overhead */
-    double
-        parted;  /* the same for a row that is split where a condition on coordinates changes (`parted` in the text) */
-    double task; /* ns to hand out an iteration of a parallel loop */
+    double split_row;  /* the same for a row that is split where a condition on coordinates changes (`parted` in the
+                          text) */
+    double task;       /* ns to hand out an iteration of a parallel loop */
 } Machine;
 
 /* A usual machine of our time: nothing is measured, and the same everywhere. */

@@ -185,7 +185,7 @@ void machine_measure(kn_context *cx, Machine *m)
     keep(&m->op, op_ns());
     keep(&m->load, m->load * m->op / op);
     keep(&m->row, m->row * m->op / op);
-    keep(&m->parted, m->parted * m->op / op);
+    keep(&m->split_row, m->split_row * m->op / op);
     if (pages)
         measure_copies(rt, m, (Copy){ pages, pages + bytes, bytes, 64 * ROW_BYTES });
     if (rt)

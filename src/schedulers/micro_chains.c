@@ -10,7 +10,10 @@
  *         a time, because updating the bounds of a sliding window has a cost too. */
 #include "schedulers/micro_kernels.h"
 
-enum { ROWS = 4, LEAST_CHAIN = 4 };
+enum {
+    ROWS        = 4, /* computed at a time */
+    LEAST_CHAIN = 4  /* nodes */
+};
 
 /* The one node, not inlined, whose pure definition reads s, directly or through inlined nodes; `found` if one is known
  * already. -1: there are several, or it is no pure definition. */

@@ -7,7 +7,10 @@
  *         slower). */
 #include "schedulers/micro_kernels.h"
 
-enum { WIDE_BITS = 512, LONG_SUM = 12 };
+enum {
+    WIDE_BITS = 512, /* of a register that is halved */
+    LONG_SUM  = 12   /* steps */
+};
 
 /* Does it have default loops, over 32-bit elements and without gathers? */
 static bool is_light(const Draft *d, int s)

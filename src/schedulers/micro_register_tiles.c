@@ -13,7 +13,14 @@
  *         the loops. */
 #include "schedulers/micro_kernels.h"
 
-enum { LEAST_STEPS = 8, MOST_VECTORS = 4, LEAST_ROWS = 4, MOST_TILE_ROWS = 6, TASKS_PER_CORE = 3 };
+enum {
+    LEAST_STEPS    = 8, /* of a sum */
+    MOST_VECTORS   = 4, /* of a register tile along v */
+    LEAST_ROWS     = 4, /* of a register tile along u */
+    MOST_TILE_ROWS = 6,
+    TASKS_PER_CORE = 3
+};
+static const double row_value  = 0.015;   /* of the tile's work: what another row is worth against waste */
 static const double least_work = 1 << 16; /* steps over all points: less is not worth a copy */
 
 typedef struct Product {
@@ -99,7 +106,7 @@ static int64_t choose_rows(int64_t extent, int64_t most)
     double  best_cost = INFINITY;
     for (int64_t rows = most; rows >= LEAST_ROWS; rows--) {
         const double waste = (double)((extent + rows - 1) / rows * rows) / (double)extent,
-                     cost  = waste + 0.015 * (double)(most - rows);
+                     cost  = waste + row_value * (double)(most - rows);
         if (cost < best_cost) {
             best      = rows;
             best_cost = cost;

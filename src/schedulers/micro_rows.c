@@ -11,12 +11,12 @@
 #include "schedulers/micro_kernels.h"
 
 enum {
-    MOST_SPAN          = 4,
-    MOST_OPS           = 40,
-    MOST_DEPTH_OF_ROWS = 5 /* nodes in a chain: longer ones are never cheap */,
-    SHORT_WINDOW       = 16,
-    MOST_PACE          = 4,
-    TOGETHER           = 4 /* vectors of a sum */
+    MOST_SPAN          = 4,  /* rows of a stencil, less one */
+    MOST_OPS           = 40, /* per point */
+    MOST_DEPTH_OF_ROWS = 5,  /* nodes in a chain: longer ones are never cheap */
+    SHORT_WINDOW       = 16, /* steps that are unrolled */
+    MOST_UPSAMPLING    = 4,  /* points per point of the producer */
+    VECTORS_OF_SUM     = 4   /* that share the work of a step */
 };
 
 static int rows_at_once(const Machine *m)
@@ -149,9 +149,9 @@ static int64_t sum_lanes(const Draft *d, int s)
     const GraphNode *node  = &d->graph->nodes[s];
     const int        main  = draft_main(d, s);
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * TOGETHER * lanes &&
+    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
                    has_still_operand(d, s, main)
-               ? TOGETHER * lanes
+               ? VECTORS_OF_SUM * lanes
                : lanes;
 }
 
@@ -218,7 +218,7 @@ static void begin_evenly(Draft *d, int s)
     operands_of(d, s, -1, &reads);
     for (int i = 0; i < reads.count; i++)
         if (d->graph->nodes[reads.at[i].node].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
-            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_PACE)
+            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_UPSAMPLING)
             d->choices[s].align = (int)reads.at[i].den[0];
 }
 

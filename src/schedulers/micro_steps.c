@@ -9,7 +9,13 @@
  * Tiles   are wide and high enough that the halos of windows are small, if there are any; else they are one vector. */
 #include "schedulers/micro_kernels.h"
 
-enum { WIDE = 8 /* vectors in a row of a tile */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
+enum {
+    WIDE        = 8,  /* vectors in a row of a tile */
+    HIGH        = 16, /* rows of a tile */
+    TRIVIAL_OPS = 1,  /* per point: less is recomputed for each tap */
+    LEAST_STEPS = 4,  /* of a sum */
+    MOST_AGAIN  = 2   /* evaluations of a point for each that is needed */
+};
 
 typedef struct Steps {
     Draft    *d;

@@ -25,7 +25,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SHORT_SUM = 27, BUCKETS = 1024, MOST_TRIED = 200 };
+enum {
+    BUCKETS    = 1024, /* of the memo table */
+    MOST_TRIED = 200   /* cuts of a segment */
+};
 static const double least_gain = 0.01; /* of a cut, as a fraction of the segment's cost */
 
 typedef struct Known {
@@ -364,7 +367,7 @@ static bool *find_again(const Reuse *r)
             all += node->out[i]->accesses * r->g->nodes[reader].defs[node->out[i]->update + 1].points;
             again[s] |= r->plain[reader] == WHERE_INLINE && again[reader];
         }
-        again[s] |= node->def_count > 0 && all > 1.02 * node->defs[0].points;
+        again[s] |= node->def_count > 0 && all > hardly_more * node->defs[0].points;
     }
     return again;
 }

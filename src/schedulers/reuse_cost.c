@@ -16,6 +16,7 @@
 static const double gather_ops = 1.75; /* operations, of a lane that is gathered */
 static const double known_ops  = 0.3;  /* the same for an inlined node at an address that was gathered before */
 static const double least_part = 0.25; /* of the smaller of arithmetic and traffic that does not overlap */
+static const double kept_part  = 0.75; /* of the last-level cache, that survives until it is reused */
 enum { NEST_STEPS = 2 };               /* of the context's quota for a node, as STEPS_PER_NODE of cost.h */
 enum { LINES_AHEAD = 8 };              /* lines of latency at the start of a row that is not in the caches */
 
@@ -289,7 +290,7 @@ static double traffic_ns(const Model *c)
 {
     const Machine *m    = c->s->m;
     const double   last = machine_last_cache(m);
-    const int      near = reuse_level(c, machine_kept_l2(m)), far = reuse_level(c, 0.75 * last);
+    const int      near = reuse_level(c, machine_kept_l2(m)), far = reuse_level(c, kept_part * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         close += fetched_bytes(c, near, k);

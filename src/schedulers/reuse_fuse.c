@@ -11,12 +11,14 @@
  *         it. */
 #include "schedulers/reuse_internal.h"
 
-static const double hardly = 1.02, nearly_all = 0.9, most_times = 32;
+static const double nearly_all = 0.9; /* of a node's points */
+static const double most_times = 32;  /* evaluations of an inlined point for each that is needed */
 
 /* Do iterations of loop i share points of node k? */
 static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
 {
-    return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) > hardly * segment_points(s, i, k);
+    return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) >
+           hardly_more * segment_points(s, i, k);
 }
 
 /* Do all of them need all of it? */

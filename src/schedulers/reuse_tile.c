@@ -11,7 +11,13 @@
 
 #include <math.h>
 
-enum { FEW_ITERATIONS = 8, MOST_SIZES = 24, SMALL_SEGMENT = 6, LEAST_TASK = 1 << 12, PASSES = 2 };
+enum {
+    FEW_ITERATIONS = 8,       /* a loop with no more is not interchanged */
+    MOST_SIZES     = 24,      /* of a dimension */
+    SMALL_SEGMENT  = 6,       /* nodes: all combinations of sizes are tried */
+    LEAST_TASK     = 1 << 12, /* points */
+    PASSES         = 2        /* over the dimensions of other segments */
+};
 
 typedef struct Space {
     Segment *s;

@@ -48,6 +48,7 @@ typedef struct Candidate {
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
 
+enum { SHORT_SUM = 27 /* steps of a sum up to which it is unrolled */ };
 /* strips.c: is a reduction at the points of its reader so short that it is best unrolled? */
 bool scheduler_short_sum(const Draft *d, int s);
 

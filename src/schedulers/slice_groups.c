@@ -11,7 +11,7 @@
 #include "schedulers/slice_groups.h"
 #include "schedulers/def_facts.h"
 
-enum { LEAST_WINDOWS = 4, NO_DIM = -1, TAKEN = -2 };
+enum { LEAST_WINDOWS = 4 /* nodes that read windows or with a stride */, NO_DIM = -1, TAKEN = -2 };
 
 typedef struct Search {
     const Draft *d;

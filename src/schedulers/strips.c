@@ -10,19 +10,18 @@
 #include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 #include "schedulers/shared_loops.h"
+#include "schedulers/tile_internal.h"
 
 enum {
-    TASKS       = 4,
-    MOST_ROWS   = 256,
-    FEW_PLANES  = 8,
-    SHORT_SUM   = 27,
-    LEAST_CHUNK = 1 << 12,
-    LEAST_TASK  = 1 << 13,
-    LEAST_TASKS = 2,
-    UNIT        = 32
+    MOST_ROWS   = 256,     /* of a strip */
+    UNIT        = 32,      /* rows: high strips are multiples of it */
+    LEAST_CHUNK = 1 << 12, /* points of a chunk of a one-dimensional head */
+    LEAST_TASKS = 2        /* for each core, in long chains of stencils */
 };
 static const double most_redundant = 0.10; /* of a group's work that is redundant, in the halos of strips */
 static const double most_own       = 0.40; /* of one member's work */
+static const double nearly_all     = 0.9;  /* of a member's points: a strip that needs more needs it whole */
+static const double no_reuse       = 1.05; /* points of single rows over those of a strip: no row is read twice */
 
 typedef struct Strips {
     const Graph   *g;
@@ -51,14 +50,6 @@ static double node_ops(const GraphNode *node)
 
 /* ---- Heads ------------------------------------------------------------------------------ */
 
-static int64_t planes(const GraphNode *node)
-{
-    int64_t count = 1;
-    for (int d = 2; d < node->rank; d++)
-        count *= box_extent(&node->box, d) ? box_extent(&node->box, d) : 1;
-    return count;
-}
-
 /* The height that makes TASKS tasks per core, or fewer with LEAST_TASK points each. It is rounded, so that members at
  * half the resolution have whole strips too. */
 static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t outer)
@@ -79,7 +70,7 @@ static void make_head(Strips *s, int at)
     const GraphNode *node  = &s->g->nodes[at];
     Group           *gr    = &s->d.groups[s->d.choices[at].group];
     const int        lanes = draft_lanes(&s->d, at);
-    const bool       few   = planes(node) <= FEW_PLANES;
+    const bool       few   = tile_planes(node) <= FEW_PLANES;
     if (draft_main(&s->d, at) == NO_DEF || node->kind == NODE_EXTERN)
         return;
     gr->stream = draft_streams(&s->d, at, s->m);
@@ -92,7 +83,7 @@ static void make_head(Strips *s, int at)
     }
     for (int d = node->rank - 1; d >= 2 && !few; d--)
         group_add_loop(gr, d, 1, true, false);
-    group_add_loop(gr, 1, strip_height(s, node, few ? 1 : planes(node)), true, false);
+    group_add_loop(gr, 1, strip_height(s, node, few ? 1 : tile_planes(node)), true, false);
     group_add_loop(gr, 1, 1, false, false);
     for (int d = node->rank - 1; d >= 2 && few; d--)
         group_add_loop(gr, d, 1, false, false);
@@ -207,13 +198,13 @@ static bool join(Strips *s, int at)
     const double per_row   = (double)box_points(&s->row[at], node->rank),
                  per_strip = (double)box_points(&s->boxes[at], node->rank);
     const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&node->box, node->rank) - 1;
-    const bool   whole     = per_strip >= 0.9 * (double)box_points(&node->box, node->rank);
+    const bool   whole     = per_strip >= nearly_all * (double)box_points(&node->box, node->rank);
     const bool   redundant = own > most_own || redundancy(s, gr, group) > most_redundant;
     if (whole || redundant || !has_rows(s, at) || rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
         return false;
     }
-    if (per_row * (double)gr->loops[strip].step <= 1.05 * per_strip)
+    if (per_row * (double)gr->loops[strip].step <= no_reuse * per_strip)
         s->d.choices[at].store = strip + 1; /* no row is read twice */
     return true;
 }

@@ -14,14 +14,20 @@
 #include <stdlib.h>
 
 enum {
-    MOST_TIMES = 6,
-    MOST_BAND  = 32,
-    LEAST_TASK = 1 << 13,
-    MOST_STEPS = 16 /* steps of a sum that is unrolled */,
-    FEW_OPS    = 8
+    MOST_TIMES = 6,  /* evaluations of an inlined point for each that is needed */
+    MOST_BAND  = 32, /* rows */
+    MOST_STEPS = 16, /* of a sum that is unrolled */
+    FEW_OPS    = 8   /* per point */
 };
 
+/* Predicted times, relative to the best so far: see try_shape. */
 static const double better = 0.97, much_better = 0.65;
+/* The same for the choice of one member. */
+static const double better_choice = 0.99;
+/* Points of a window, relative to those of one step, up to which nothing is read again. */
+static const double no_reuse = 1.05;
+/* Of a member's points: a tile that needs more of them needs it whole. */
+static const double nearly_all = 0.9;
 
 TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
@@ -198,7 +204,7 @@ static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
         t->points[i] = points_in(t, i) * (double)window[1] / (double)shape->size[1];
     tile_boxes(t, window);
     for (int i = 0; i + 1 < t->count; i++)
-        choice_of(t, i)->store = points_in(t, i) <= 1.05 * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
+        choice_of(t, i)->store = points_in(t, i) <= no_reuse * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
 }
 
 /* Gives all members the same levels. */
@@ -248,7 +254,7 @@ static bool is_all_of_one(TileSpace *t, const TileShape *shape)
     tile_boxes(t, shape->size);
     for (int i = 0; i + 1 < t->count && !whole; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
-        if (points_in(t, i) > 0.9 * (double)box_points(&node->box, node->rank))
+        if (points_in(t, i) > nearly_all * (double)box_points(&node->box, node->rank))
             return true;
     }
     return false;
@@ -436,7 +442,7 @@ static void try_choice(TileSpace *t, const Places *at, int place, Choice with, d
     *choice_of(t, place) = with;
     follow_readers(t, at);
     const double now = cost_now(t);
-    if (now < 0.99 * *cost) {
+    if (now < better_choice * *cost) {
         *cost = now;
         keep_choices(t);
     } else {

@@ -4,7 +4,11 @@
 
 #include "schedulers/tile.h"
 
-enum { TASKS = 4 /* tasks for each core */, FEW_PLANES = 8 };
+enum {
+    TASKS      = 4,       /* for each core */
+    LEAST_TASK = 1 << 13, /* points */
+    FEW_PLANES = 8        /* so many can be inside the loop over rows */
+};
 
 /* The tiles of a head, of at most two levels. */
 typedef struct TileShape {

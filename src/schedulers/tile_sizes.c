@@ -10,7 +10,12 @@
 
 #include <math.h>
 
-enum { INNERMOST = 256, LEAST_WIDTH = 64, MOST_WIDTH = 1024, MOST_ROUNDS = 24 };
+enum {
+    INNERMOST   = 256,  /* points of a tile along the first dimension */
+    LEAST_WIDTH = 64,   /* points */
+    MOST_WIDTH  = 1024, /* points */
+    MOST_ROUNDS = 24    /* of shrinking */
+};
 
 int64_t tile_planes(const GraphNode *head)
 {

@@ -34,8 +34,13 @@ static const Variant variants[] = {
 /* clang-format on */
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-enum { MOST_TIMES = 9, MOST_OPS = 60, SHORT_SUM = 32 };
-static const double most_again = 3; /* points of a member for each that is needed */
+enum {
+    MOST_TIMES = 9,  /* evaluations of an inlined point for each that is needed */
+    MOST_OPS   = 60, /* operations of these for each point */
+    MOST_STEPS = 32  /* of a sum that is unrolled */
+};
+static const double little_more = 1.1; /* evaluations of a sum for each that is needed */
+static const double most_again  = 3;   /* points of a member for each that is needed */
 
 typedef struct Varied {
     const Graph   *g;
@@ -78,9 +83,9 @@ static bool is_short_sum(const Varied *v, int s)
 {
     double steps = 0;
     for (int k = 0; k < v->g->nodes[s].func->update_count; k++)
-        steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
+        steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : MOST_STEPS + 1;
     return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) &&
-           steps <= SHORT_SUM && v->asked[s] <= 1.1 * v->g->nodes[s].defs[0].points;
+           steps <= MOST_STEPS && v->asked[s] <= little_more * v->g->nodes[s].defs[0].points;
 }
 
 static void choose_inlined(Varied *v)
