@@ -17,14 +17,6 @@ static const char runtime_archive[] = "libkiln-runtime.a";
 static const char runtime_source[]  = "kiln_runtime.c";
 static const char runtime_header[]  = "kiln_runtime.h";
 
-#if defined       __x86_64__
-static const char machine[] = "x86-64", native[] = "x86-64,x86-64-avx2,x86-64-avx512";
-#elif defined     __aarch64__
-static const char machine[] = "aarch64", native[] = "aarch64-linux";
-#else
-static const char machine[] = "host", native[] = "host";
-#endif
-
 typedef struct BuildCall BuildCall;
 
 /* What can be written: its word, the ending of its file, who makes its contents. */
@@ -77,7 +69,7 @@ static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
 
 static bool make_loops(BuildCall *b, Bytes *out)
 {
-    const Program *loops = compile_program(b->plan, &b->options, &b->targets, lower_passes[0].name);
+    const Program *loops = compile_loops(b->plan, &b->options, &b->targets);
     Text           t;
     text_init(&t, &b->arena);
     if (!loops)
@@ -122,7 +114,7 @@ static bool make_runtime(BuildCall *b, Bytes *out)
 static bool is_native(const BuildCall *b)
 {
     for (int i = 0; i < b->targets.count; i++)
-        if (strncmp(b->targets.at[i].name, machine, strlen(machine)) != 0 && strcmp(b->targets.at[i].name, "host") != 0)
+        if (b->targets.at[i].arch != target_find(NULL)->arch)
             return false;
     return true;
 }
@@ -134,7 +126,7 @@ static bool make_archive(BuildCall *b, Bytes *out)
         diag_status(b->p->cx, KN_ERROR_ARGUMENT,
                     "%s.a would need the runtime for %s, and the one here is for %s: emit object and runtime instead, "
                     "and compile %s for that machine",
-                    b->name, b->targets.at[0].name, machine, runtime_source);
+                    b->name, b->targets.at[0].name, arch_table[target_find(NULL)->arch].name, runtime_source);
         return false;
     }
     if (!make_code(b, EMIT_OBJECT, &object) || !companion(b, runtime_archive, &runtime))
@@ -256,7 +248,7 @@ static bool prepare(BuildCall *b)
 {
     kn_context *cx = b->p->cx;
     if (!options_take(b->p, b->given, &b->options) || !take_name(b) ||
-        !targets_parse(cx, b->options.target, native, &b->targets))
+        !targets_parse(cx, b->options.target, arch_table[target_find(NULL)->arch].ahead, &b->targets))
         return false;
     b->plan          = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     Program *program = b->plan ? compile_program(b->plan, &b->options, &b->targets, NULL) : NULL;

@@ -51,7 +51,7 @@ static void check_schedule(kn_pipeline *p, const Schedule *schedule, const kn_op
     scratch_begin(&arena, p->cx);
     Plan *plan = compile_schedule(p, schedule, &targets, &arena);
     if (plan)
-        compile_program(plan, options, &targets, lower_passes[0].name);
+        compile_loops(plan, options, &targets);
     scratch_end(&arena);
 }
 

@@ -102,13 +102,19 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
-    const LowerOptions lowering = { .strict_float = options->strict_float,
+    const LowerOptions lowering = { .passes       = targets->at[0].passes,
+                                    .strict_float = options->strict_float,
                                     .vector_bits  = vector_bits(targets),
                                     .until        = until };
     Program           *program  = lower(plan, &lowering);
     if (program)
         program->title = plan->pipeline->name;
     return program;
+}
+
+Program *compile_loops(Plan *plan, const kn_options *options, const Targets *targets)
+{
+    return compile_program(plan, options, targets, lower_pass_lists[targets->at[0].passes].at[0].name);
 }
 
 static CodegenOptions codegen_options(const kn_options *options, const Targets *targets)

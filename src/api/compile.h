@@ -22,6 +22,7 @@ bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targe
 Plan    *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena);
 Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena);
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until);
+Program *compile_loops(Plan *plan, const kn_options *options, const Targets *targets); /* until the first pass */
 
 /* The backend's answer, until it is released; a diagnostic if it has none. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,

@@ -155,7 +155,7 @@ static void count(void *arg)
     scratch_begin(&arena, p->cx);
     Plan          *plan    = compile_plan(p, &call->m->options, &targets, &arena);
     Program       *program = plan ? compile_program(plan, &call->m->options, &targets, NULL) : NULL;
-    const Program *loops   = program ? compile_program(plan, &call->m->options, &targets, lower_passes[0].name) : NULL;
+    const Program *loops   = program ? compile_loops(plan, &call->m->options, &targets) : NULL;
     if (loops)
         count_program(call, program, loops, &a);
     scratch_end(&arena);

@@ -205,10 +205,18 @@ static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
     for (int i = 0; i < o->target_count; i++) {
         const Target *t = &o->targets[i];
         put_text(k, t->name);
-        put_text(k, t->triple);
-        put_text(k, t->cpu);
-        put_text(k, t->features);
+        put(k, t->kind);
+        put(k, t->arch);
+        put(k, t->is_host);
+        put(k, t->features);
         put(k, (uint64_t)t->vector_bits);
+        put(k, (uint64_t)t->byte_vector_bits);
+        put(k, (uint64_t)t->vector_registers);
+        put(k, (uint64_t)t->scalar_registers);
+        put(k, (uint64_t)t->word_bits);
+        put_text(k, t->llvm_triple);
+        put_text(k, t->llvm_cpu);
+        put_text(k, t->llvm_features);
     }
 }
 

@@ -68,11 +68,12 @@ typedef struct Compile {
 
 static void compile(void *arg)
 {
-    Compile     *call = arg;
-    kn_pipeline *p    = call->pipeline;
-    kn_options   options;
-    const bool   fine = options_take(p, call->options, &options);
-    if (options.target && strcmp(options.target, "host") && target_find(options.target))
+    Compile      *call = arg;
+    kn_pipeline  *p    = call->pipeline;
+    kn_options    options;
+    const bool    fine   = options_take(p, call->options, &options);
+    const Target *target = target_find(options.target);
+    if (target && !target->is_host)
         diag_status(p->cx, KN_ERROR_ARGUMENT,
                     "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
                     options.target);
@@ -112,9 +113,10 @@ const char *kn_target_name(int index)
 
 kn_pass kn_pass_get(int index)
 {
-    if (index < 0 || index >= lower_pass_count)
+    const LowerPassList *list = &lower_pass_lists[PASSES_CPU];
+    if (index < 0 || index >= list->count)
         return (kn_pass){ 0 };
-    return (kn_pass){ lower_passes[index].name, lower_passes[index].summary };
+    return (kn_pass){ list->at[index].name, list->at[index].summary };
 }
 
 void kn_context_free(kn_context *cx)

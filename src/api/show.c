@@ -38,18 +38,19 @@ static void print_nest(Text *t, const void *program)
     nest_print(t, program);
 }
 
-static bool pass_exists(kn_context *cx, const char *name)
+/* Has the list that pass? NULL: all of them are meant. */
+static bool pass_exists(kn_context *cx, const LowerPassList *list, const char *name)
 {
-    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)lower_pass_count);
+    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)list->count);
     Text         all;
     text_init(&all, &cx->call);
-    for (int i = 0; i < lower_pass_count; i++) {
-        if (!name || !strcmp(lower_passes[i].name, name))
+    for (int i = 0; i < list->count; i++) {
+        if (!name || !strcmp(list->at[i].name, name))
             return true;
-        names[i] = lower_passes[i].name;
+        names[i] = list->at[i].name;
         text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = text_near_miss(name, names, (size_t)lower_pass_count);
+    const char *near = text_near_miss(name, names, (size_t)list->count);
     diag_status(cx, KN_ERROR_ARGUMENT, "there is no pass `%s`%s%s%s; in their order they are: %s", name,
                 near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
     return false;
@@ -71,7 +72,8 @@ static void show_compiled(ShowCall *call, const kn_options *options, Arena *aren
 {
     kn_context *cx = call->p->cx;
     Targets     targets;
-    if (!targets_parse(cx, options->target, "host", &targets) || !pass_exists(cx, call->pass))
+    if (!targets_parse(cx, options->target, "host", &targets) ||
+        !pass_exists(cx, &lower_pass_lists[targets.at[0].passes], call->pass))
         return;
     Plan *plan = compile_plan(call->p, options, &targets, arena);
     if (!plan)
@@ -80,10 +82,10 @@ static void show_compiled(ShowCall *call, const kn_options *options, Arena *aren
         show_text(call, print_plan, plan);
         return;
     }
-    const char    *until   = call->view == KN_VIEW_LOOPS  ? lower_passes[0].name
-                             : call->view == KN_VIEW_CODE ? call->pass
-                                                          : NULL;
-    const Program *program = compile_program(plan, options, &targets, until);
+    const Program *program =
+        call->view == KN_VIEW_LOOPS
+            ? compile_loops(plan, options, &targets)
+            : compile_program(plan, options, &targets, call->view == KN_VIEW_CODE ? call->pass : NULL);
     if (!program)
         return;
     if (call->view == KN_VIEW_LOOPS)

@@ -7,8 +7,8 @@
 #ifndef KILN_CODEGEN_BACKEND_H
 #define KILN_CODEGEN_BACKEND_H
 
-#include "codegen/target.h"
 #include "ir/stmt.h"
+#include "ir/target.h"
 
 /* What can be emitted. A kind is a row of emit_table, in this order. */
 typedef enum EmitKind { EMIT_OBJECT, EMIT_LLVM, EMIT_ASM, EMIT_KIND_COUNT } EmitKind;
@@ -19,6 +19,8 @@ typedef struct EmitFormat {
 } EmitFormat;
 
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];
+
+enum { MOST_TARGETS = 8 }; /* of one object */
 
 typedef struct CodegenOptions {
     const Target *targets; /* more than one: one object with a variant for each, the last that the CPU can run is chosen

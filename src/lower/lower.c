@@ -1,7 +1,7 @@
-/* The list of passes, and running them. */
+/* The lists of passes, and running them. */
 #include "lower/bounds/value_range.h"
 
-const LowerPass lower_passes[] = {
+static const LowerPass cpu_passes[] = {
     { "loops", "loops, regions, sliding windows and storage for every function, from the outputs back", lower_loops },
     { "flatten", "functions become buffers, coordinates an index", lower_flatten },
     { "simplify", "expressions simplified, loops of one iteration and what is never used removed", lower_simplify },
@@ -12,7 +12,10 @@ const LowerPass lower_passes[] = {
     { "clean", "simplified once more", lower_simplify },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },
 };
-const int lower_pass_count = sizeof lower_passes / sizeof *lower_passes;
+
+const LowerPassList lower_pass_lists[PASS_LIST_COUNT] = {
+    [PASSES_CPU] = { cpu_passes, sizeof cpu_passes / sizeof *cpu_passes },
+};
 
 /* A name that C takes. */
 static const char *identifier(Arena *a, const char *name)
@@ -40,13 +43,14 @@ Program *lower(Plan *plan, const LowerOptions *options)
                              .strict_float = options->strict_float };
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(plan->arena, &p->params, plan->pipeline->params.at[i]);
-    const int errors = plan->cx->error_count;
-    lw.simplifier    = base_simplifier(&lw, lw.arena);
-    for (int i = 0; i < lower_pass_count; i++) {
-        p->body = lower_passes[i].run(&lw, p->body);
+    const int errors          = plan->cx->error_count;
+    lw.simplifier             = base_simplifier(&lw, lw.arena);
+    const LowerPassList *list = &lower_pass_lists[options->passes];
+    for (int i = 0; i < list->count; i++) {
+        p->body = list->at[i].run(&lw, p->body);
         if (plan->cx->error_count > errors)
             return NULL;
-        if (options->until && !strcmp(options->until, lower_passes[i].name))
+        if (options->until && !strcmp(options->until, list->at[i].name))
             break;
     }
     return p;

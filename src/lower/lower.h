@@ -1,8 +1,9 @@
-/* Lowering: from a plan to a program of loops over memory, pass by pass. The list of passes is in lower.c. */
+/* Lowering: from a plan to a program of loops over memory, pass by pass. The lists of passes are in lower.c. */
 #ifndef KILN_LOWER_LOWER_H
 #define KILN_LOWER_LOWER_H
 
 #include "ir/simplify.h"
+#include "ir/target.h"
 #include "plan/plan.h"
 
 /* A coordinate of lowered code lies within ±2^28 (checked when the function is called), so sums of a few of them never
@@ -28,10 +29,15 @@ typedef struct LowerPass {
     const Stmt *(*run)(Lower *lw, const Stmt *body);
 } LowerPass;
 
-extern const LowerPass lower_passes[];
-extern const int       lower_pass_count;
+typedef struct LowerPassList {
+    const LowerPass *at;
+    int              count;
+} LowerPassList;
+
+extern const LowerPassList lower_pass_lists[PASS_LIST_COUNT]; /* a target names one of them */
 
 typedef struct LowerOptions {
+    PassListId  passes;
     bool        strict_float;
     int         vector_bits; /* 0: 256 */
     const char *until;       /* stop after this pass; NULL: all of them */

@@ -101,7 +101,7 @@ bool draft_may_join(const Draft *d, int s, int group)
 }
 
 /* Does it look up a table that stays in registers, with byte indices? A full register of indices is looked up at a time
- * (codegen/llvm/lookup_table.c). */
+ * (codegen/llvm/arch/x86_lookup.c). */
 static bool looks_up_bytes(const Graph *g, const GraphNode *node)
 {
     for (int i = 0; i < node->in_count && node->def_count == 1; i++) {

@@ -326,8 +326,8 @@ static void find_pass(Check *k)
 {
     Report      *report = &k->report->report;
     const Report kept   = *report;
-    for (int i = 1; i < lower_pass_count; i++) {
-        Lowering l = { .p = k->s->p, .until = lower_passes[i].name };
+    for (int i = 1; i < lower_pass_lists[PASSES_CPU].count; i++) {
+        Lowering l = { .p = k->s->p, .until = lower_pass_lists[PASSES_CPU].at[i].name };
         begin_lowering(&l, k->s);
         const Verdict verdict = l.program ? execute_size(k, l.program, k->report->size) : PROGRAM_FAILED;
         arena_free(&l.arena);
@@ -335,7 +335,7 @@ static void find_pass(Check *k)
         if (verdict != PROGRAM_FAILED)
             continue;
         snprintf(report->text + strlen(report->text), sizeof report->text - strlen(report->text),
-                 " (wrong after the pass `%s`)", lower_passes[i].name);
+                 " (wrong after the pass `%s`)", lower_pass_lists[PASSES_CPU].at[i].name);
         return;
     }
 }

@@ -418,6 +418,26 @@ static void test_backends(void)
     CHECK(loading && loading->emits >> EMIT_OBJECT & 1, "no backend's objects can be loaded");
 }
 
+/* A host is completed by the best target of its architecture that needs no more than it has. */
+static void test_target_facts(void)
+{
+    const Target *avx2 = target_find("x86-64-avx2"), *avx512 = target_find("x86-64-avx512");
+    const Target  host = { .name = "host", .arch = ARCH_X86_64, .is_host = true, .vector_bits = 256 };
+    CHECK(target_has(avx2, FEATURE_F16C) && !target_has(avx2, FEATURE_AVX512F), "features of a level");
+    CHECK(!(avx2->features & ~avx512->features), "a level has the features of those before");
+    CHECK(features_parse(ARCH_X86_64, "+sse2,-avx2,+avx512vbmi2,+neon,+avx512vbmi") ==
+              ((FeatureSet)1 << FEATURE_SSE2 | (FeatureSet)1 << FEATURE_AVX512VBMI),
+          "a list of features");
+    CHECK(features_parse(ARCH_AARCH64, "+neon,+sse2") == (FeatureSet)1 << FEATURE_NEON, "of another architecture");
+    const Target best = target_complete(&host, avx512->features | (FeatureSet)1 << FEATURE_AVX512VBMI),
+                 less = target_complete(&host, avx512->features & ~((FeatureSet)1 << FEATURE_AVX512BW)),
+                 same = target_complete(avx2, 0);
+    CHECK(best.byte_vector_bits == 512 && best.vector_registers == 32 && best.vector_bits == 256, "AVX-512");
+    CHECK(target_has(&best, FEATURE_AVX512VBMI), "features beyond the level");
+    CHECK(less.byte_vector_bits == 256 && less.vector_registers == 16, "without AVX-512 BW");
+    CHECK(same.features == avx2->features, "what is not the host stays");
+}
+
 /* Objects for other CPUs are made, if not run. */
 static void test_targets(void)
 {
@@ -496,6 +516,7 @@ int main(void)
     test_lets();
     test_variants();
     test_backends();
+    test_target_facts();
     test_targets();
     test_outside(1, -1);
     test_outside(8, 1);

@@ -17,7 +17,8 @@
 
 enum { MOST_PASSES = 16 };
 
-static const Codegen *backend;
+static const Codegen             *backend;
+static const LowerPassList *const passes = &lower_pass_lists[PASSES_CPU];
 
 static double now(void)
 {
@@ -64,10 +65,10 @@ static void make_program(void *arg)
     lw.simplifier = simplifier_new(lw.exprs, lw.arena);
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         vec_push(&c->arena, &c->program->params, plan->pipeline->params.at[i]);
-    for (int i = 0; i < lower_pass_count; i++) {
+    for (int i = 0; i < passes->count; i++) {
         const uint64_t before = steps_spent(cx);
         start                 = now();
-        c->program->body      = lower_passes[i].run(&lw, c->program->body);
+        c->program->body      = passes->at[i].run(&lw, c->program->body);
         c->pass[i]            = now() - start;
         c->pass_steps[i]      = steps_spent(cx) - before;
         if (cx->error_count)
@@ -115,7 +116,7 @@ static Cost compile(kn_context *cx, const char *name, const char *text, bool wit
 static uint64_t total_steps(const Cost *c)
 {
     uint64_t steps = c->plan_steps;
-    for (int k = 0; k < lower_pass_count; k++)
+    for (int k = 0; k < passes->count; k++)
         steps += c->pass_steps[k];
     return steps;
 }
@@ -142,8 +143,8 @@ static void table(int count, char **args)
     kn_context *cx           = kn_context_new(NULL);
     const bool  with_backend = !getenv("NO_BACKEND");
     printf("%-26s %6s %6s", "", "read", "plan");
-    for (int i = 0; i < lower_pass_count; i++)
-        printf(" %9s", lower_passes[i].name);
+    for (int i = 0; i < passes->count; i++)
+        printf(" %9s", passes->at[i].name);
     printf(" %8s %9s %9s %8s\n", "LLVM", "steps", "nodes", "bytes");
     for (int i = 1; i < count; i++) {
         char *value = strchr(args[i], '=');
@@ -158,12 +159,12 @@ static void table(int count, char **args)
         const Cost  c    = compile(cx, args[i], text, with_backend);
         const char *name = strrchr(args[i], '/');
         printf("%-26s %6.1f %6.1f", name ? name + 1 : args[i], c.read, c.plan);
-        for (int k = 0; k < lower_pass_count; k++)
+        for (int k = 0; k < passes->count; k++)
             printf(" %9.1f", c.pass[k]);
         printf(" %8.0f %9llu %9lld %8zu\n", c.emit, (unsigned long long)total_steps(&c),
-               (long long)c.size[lower_pass_count - 1], c.object);
+               (long long)c.size[passes->count - 1], c.object);
         printf("%-26s %6s %6s", "  nodes", "", "");
-        for (int k = 0; k < lower_pass_count; k++)
+        for (int k = 0; k < passes->count; k++)
             printf(" %9lld", (long long)c.size[k]);
         printf("\n");
         fflush(stdout);
@@ -283,7 +284,7 @@ static void check_family(const Family *f)
         f->put(n);
         const Cost     c     = compile(cx, f->name, text, f->with_backend && n <= 50);
         const uint64_t steps = total_steps(&c);
-        const double   nodes = (double)c.size[lower_pass_count - 1];
+        const double   nodes = (double)c.size[passes->count - 1];
         CHECK(c.ok, "%s of %d", f->name, n);
         CHECK((double)steps <= f->steps * n, "%s of %d: %llu steps, more than %g each", f->name, n,
               (unsigned long long)steps, f->steps);

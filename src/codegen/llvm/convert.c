@@ -53,7 +53,7 @@ static LLVMValueRef narrow_half(Gen *g, LLVMValueRef v)
 
 LLVMValueRef widen_float(Gen *g, LLVMValueRef v, kn_type t)
 {
-    if (t == KN_F16 && !target_has_half(g->target))
+    if (t == KN_F16 && !arch_converts_half(g))
         return widen_half(g, v);
     if (t == KN_F16)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), ""),
@@ -83,7 +83,7 @@ LLVMValueRef narrow_float(Gen *g, LLVMValueRef v, kn_type t)
         return round_bfloat(g, v);
     if (t != KN_F16)
         return v;
-    if (!target_has_half(g->target))
+    if (!arch_converts_half(g))
         return narrow_half(g, v);
     v = LLVMBuildFPTrunc(g->b, v, like(LLVMHalfTypeInContext(g->cx), v), "");
     return LLVMBuildBitCast(g->b, v, like(g->t.i16, v), "");

@@ -144,8 +144,15 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
 /* Text for several targets is one module, to be read or assembled as one. */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
 {
-    *error = (Emitted){ 0 };
-    if (kind == EMIT_OBJECT && options->target_count > 1)
-        return emit_parts(program, options, out, error);
-    return emit_module(program, options, 0, options->target_count, kind, out, error);
+    Target         targets[MOST_TARGETS];
+    CodegenOptions with = *options;
+    *error = *out = (Emitted){ 0 };
+    if (options->target_count > MOST_TARGETS)
+        return error_set(error, "%d targets are more than one object can be for", options->target_count);
+    for (int i = 0; i < options->target_count; i++)
+        targets[i] = target_facts(&options->targets[i]);
+    with.targets = targets;
+    if (kind == EMIT_OBJECT && with.target_count > 1)
+        return emit_parts(program, &with, out, error);
+    return emit_module(program, &with, 0, with.target_count, kind, out, error);
 }

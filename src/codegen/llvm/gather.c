@@ -96,7 +96,7 @@ static bool distance(const Address *a, const Address *b, Distance *d)
 void near_collect(Gen *g, const Expr *load, const Address *a)
 {
     if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || type_bits(a->buffer->type) != 32 ||
-        g->lanes % BLOCK || g->near_count == MOST_NEAR || is_table(g, a))
+        g->lanes % BLOCK || g->near_count == MOST_NEAR || arch_can_look_up(g, a))
         return;
     if (g->near_count == g->near_capacity) {
         g->near_capacity = g->near_capacity ? 2 * g->near_capacity : 16;

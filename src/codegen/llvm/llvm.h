@@ -229,6 +229,7 @@ LLVMTypeRef  value_type(Gen *g, kn_type t, int lanes); /* bool i1; f16 and bf16 
 LLVMTypeRef  memory_type(Gen *g, kn_type t);           /* of an element */
 LLVMTypeRef  with_lanes(LLVMTypeRef scalar, int lanes);
 LLVMTypeRef  like(LLVMTypeRef scalar, LLVMValueRef v); /* `scalar` in as many lanes as v has */
+int          lane_count(LLVMValueRef v);               /* 0: a scalar */
 LLVMValueRef int_like(LLVMTypeRef type, int64_t v);    /* of a scalar or vector type */
 LLVMValueRef float_like(LLVMTypeRef type, double v);
 LLVMValueRef splat(Gen *g, LLVMValueRef scalar, int lanes);
@@ -253,11 +254,7 @@ Value        value_merge(Value a, const Value *b); /* level, name and purity of 
 Value        value_constant(Gen *g, LLVMValueRef v);
 
 /* ---- pattern.c ---- */
-bool         gen_pattern(Gen *g, const Expr *e, Value *out); /* an expression that is one instruction: its value */
-LLVMValueRef average_x86(Gen *g, kn_type t, LLVMValueRef a,
-                         LLVMValueRef b); /* of u8 or u16, rounded up; NULL: not one instruction here */
-LLVMValueRef upper_product_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b,
-                               int s); /* a * b >> s of u16 or i16; likewise */
+bool gen_pattern(Gen *g, const Expr *e, Value *out); /* an expression that is one instruction: its value */
 
 /* ---- ops.c, convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef   Operator(Gen *g, const Expr *e, LLVMValueRef *args);
@@ -285,9 +282,26 @@ void         gen_store_lanes(Gen *g, const Address *a, Value v, bool stream);
 LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type);
 LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr);
 
-/* ---- lookup_table.c ---- */
-bool         is_table(const Gen *g, const Address *a); /* can the load be a lookup in registers? */
-LLVMValueRef load_table(Gen *g, const Address *a);
+/* ---- arch.c: by the target's architecture ---- */
+LLVMValueRef arch_average(Gen *g, kn_type t, LLVMValueRef a,
+                          LLVMValueRef b); /* of u8 or u16, rounded up; NULL: not one instruction here */
+/* T(a * b >> shift) of lanes of T = u16 or i16, 16 <= shift < 32; rounded: i16(a * b + 2^14 >> 15). */
+bool         arch_can_multiply_high(const Gen *g, kn_type t, int lanes, bool rounded);
+LLVMValueRef arch_multiply_high(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int shift, bool rounded);
+bool         arch_converts_half(const Gen *g); /* f16 to f32 and back, by an instruction */
+bool         arch_gathers_small(const Gen *g); /* is a gather of 32 bits better than loads one by one? */
+bool         arch_can_look_up(const Gen *g, const Address *a); /* can the load be a lookup in registers? */
+LLVMValueRef arch_look_up(Gen *g, const Address *a);
+void         arch_end_streams(Gen *g);                    /* non-temporal stores so far are seen before what follows */
+bool         arch_can_choose(const Target *t);            /* can a CPU be asked for it at run time? */
+LLVMValueRef arch_choose_variant(Gen *g, LLVMValueRef f); /* in f: the index of the best target it can run, plus 1 */
+
+/* ---- shuffle.c ---- */
+LLVMValueRef slice_lanes(Gen *g, LLVMValueRef v, int from, int count);
+LLVMValueRef concat_lanes(Gen *g, LLVMValueRef a, LLVMValueRef b); /* of as many lanes each */
+LLVMValueRef
+interleave_lanes(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece,
+                 int half); /* of every `piece` lanes of a and b the lower (0) or upper half (1), in turn */
 
 /* ---- gather.c ---- */
 void         near_collect(Gen *g, const Expr *load, const Address *a); /* a load of the statement */
@@ -296,8 +310,6 @@ LLVMValueRef near_load(Gen *g, const Expr *load); /* <L x T>; NULL where it is n
 /* ---- transpose.c ---- */
 bool         is_column(const Gen *g, const Address *a); /* lanes a constant distance apart in scratch? */
 LLVMValueRef load_column(Gen *g, const Address *a);
-LLVMValueRef interleave(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece,
-                        int half); /* of every `piece` lanes of a and b the lower (0) or upper half (1), in turn */
 
 /* ---- atomic.c ---- */
 void gen_atomic(Gen *g, const Stmt *s);
@@ -341,10 +353,8 @@ bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind k
 bool emit_module(const Program *program, const CodegenOptions *options, int first, int last, EmitKind kind,
                  Emitted *out, Emitted *error); /* of targets first to last - 1 */
 void target_start(void);                        /* once */
-const char *target_host(void);
-bool        target_has_half(const Target *t);        /* converts f16 by an instruction */
-bool        target_has_byte_tables(const Target *t); /* x86 with AVX-512 VBMI */
-int target_word_bits(const Target *t); /* of x86: the widest vectors of bytes and words it computes with; 0: not x86 */
+const char          *target_host(void);
+Target               target_facts(const Target *t); /* with what this machine's CPU has, if it is the host */
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
 void                *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);
 void                *jit_lookup(void *loaded, const char *name);

@@ -247,12 +247,12 @@ static LLVMValueRef load_phases(Gen *g, const Address *a)
     return r;
 }
 
-/* Is there an instruction for a gather of small elements? With AVX-512 there is for 32 bits, and behind scratch there
- * is room to read. */
+/* Is there an instruction for a gather of small elements? There may be one for 32 bits, and behind scratch there is
+ * room to read. */
 static bool can_gather_wide(const Gen *g, const Address *a)
 {
     return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 &&
-           target_word_bits(g->target) >= 512;
+           arch_gathers_small(g);
 }
 
 /* The 32 bits that begin at each lane's place; of these the first. */
@@ -283,8 +283,8 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
         here(g);
         return load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
     }
-    if (!dense && is_table(g, a))
-        return load_table(g, a);
+    if (!dense && arch_can_look_up(g, a))
+        return arch_look_up(g, a);
     LLVMValueRef near = dense ? NULL : near_load(g, e);
     if (near)
         return near;

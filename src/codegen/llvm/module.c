@@ -30,8 +30,8 @@ LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type)
     LLVMValueRef f = LLVMAddFunction(g->module, name, type);
     add_attribute(g, f, LLVMAttributeFunctionIndex, "nounwind", 0);
     if (g->options->target_count > 1) {
-        add_text_attribute(g, f, "target-cpu", g->target->cpu);
-        add_text_attribute(g, f, "target-features", g->target->features);
+        add_text_attribute(g, f, "target-cpu", g->target->llvm_cpu);
+        add_text_attribute(g, f, "target-features", g->target->llvm_features);
     }
     return f;
 }
@@ -55,24 +55,13 @@ Function *function_begin(Gen *g, const char *name, LLVMTypeRef type)
     return f;
 }
 
-/* What was stored past the cache is seen by whoever sees the function end. */
-static void end_streams(Gen *g)
-{
-    char *triple = LLVMGetTargetMachineTriple(g->machine);
-    if (!strncmp(triple, "x86_64", 6))
-        intrinsic(g, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
-    else
-        LLVMBuildFence(g->b, LLVMAtomicOrderingRelease, false, "");
-    LLVMDisposeMessage(triple);
-}
-
 void function_end(Gen *g)
 {
     Function *f = g->f;
     fail_with(g, i32_const(g, 0));
     LLVMPositionBuilderAtEnd(g->b, f->cleanup->block);
-    if (f->streams)
-        end_streams(g);
+    if (f->streams) /* what was stored past the cache is seen by whoever sees the function end */
+        arch_end_streams(g);
     LLVMBuildRet(g->b, f->cleanup->status);
     g->f = f->outer;
     g->depth--;

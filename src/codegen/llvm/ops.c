@@ -266,7 +266,7 @@ static LLVMValueRef build_avg_up(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     LLVMTypeRef type = LLVMTypeOf(a[0]);
     if (e->type == KN_U8 || e->type == KN_U16) {
-        LLVMValueRef whole = average_x86(g, e->type, a[0], a[1]);
+        LLVMValueRef whole = arch_average(g, e->type, a[0], a[1]);
         if (whole)
             return whole;
         LLVMTypeRef  more = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)type_bits(e->type)), a[0]);
@@ -388,15 +388,15 @@ static LLVMValueRef build_shr(Gen *g, const Expr *e, LLVMValueRef *a)
 /* (a * b) >> s with the whole product, of twice the width. */
 static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 {
-    const bool   is_signed = on_signed(e);
-    const int    bits      = type_bits(e->type);
-    LLVMTypeRef  type      = LLVMTypeOf(a[0]);
-    LLVMTypeRef  more      = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)bits), a[0]);
-    int64_t      s;
-    const bool   constant = constant_amount(e->args[2], 2 * bits, &s);
-    LLVMValueRef x[2], high = bits == 16 && constant ? upper_product_x86(g, e->type, a[0], a[1], (int)s) : NULL;
-    if (high)
-        return high;
+    const bool  is_signed = on_signed(e);
+    const int   bits      = type_bits(e->type);
+    LLVMTypeRef type      = LLVMTypeOf(a[0]);
+    LLVMTypeRef more      = like(LLVMIntTypeInContext(g->cx, 2 * (unsigned)bits), a[0]);
+    int64_t     s;
+    const bool  constant = constant_amount(e->args[2], 2 * bits, &s);
+    if (bits == 16 && constant && s >= 16 && s < 32 && arch_can_multiply_high(g, e->type, lane_count(a[0]), false))
+        return arch_multiply_high(g, e->type, a[0], a[1], (int)s, false);
+    LLVMValueRef x[2];
     for (int i = 0; i < 2; i++)
         x[i] = is_signed ? LLVMBuildSExt(g->b, a[i], more, "") : LLVMBuildZExt(g->b, a[i], more, "");
     LLVMValueRef product = LLVMBuildMul(g->b, x[0], x[1], "");

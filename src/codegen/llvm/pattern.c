@@ -3,95 +3,9 @@
  * sat_T(a + b) and sat_T(a - b), with a and b of type T made wider first: the saturating sum or difference of T. Holds
  * where the wider type holds every sum; a difference of unsigned numbers may be negative, so it wants a signed one.
  *
- * On x86, of words made 32 bits wide first: T(a * b >> s) for s >= 16, from the upper halves of the products, which
- * LLVM computes in 32 bits if one operand is constant; and i16(a * b + 2^14 >> 15). The rounding average of unsigned
- * bytes and words: written in other operators it is torn apart where it stands in a choice or a sum. */
+ * Of words made 32 bits wide first: T(a * b >> s) for s >= 16 and i16(a * b + 2^14 >> 15), where the architecture has
+ * instructions for the upper halves of products. */
 #include "codegen/llvm/llvm.h"
-
-/* ---- Instructions of x86, for vectors of any power of two of lanes that fill a register ---- */
-
-typedef enum X86Binary {
-    X86_AVERAGE_BYTES,
-    X86_AVERAGE_WORDS,
-    X86_MUL_UNSIGNED,
-    X86_MUL_SIGNED,
-    X86_MUL_ROUND
-} X86Binary;
-
-/* clang-format off */
-static const struct { int bits; const char *names[5]; } x86_table[] = {
-    { 512, { "llvm.x86.avx512.pavg.b.512", "llvm.x86.avx512.pavg.w.512", "llvm.x86.avx512.pmulhu.w.512",
-      "llvm.x86.avx512.pmulh.w.512", "llvm.x86.avx512.pmul.hr.sw.512" } },
-    { 256, { "llvm.x86.avx2.pavg.b", "llvm.x86.avx2.pavg.w", "llvm.x86.avx2.pmulhu.w", "llvm.x86.avx2.pmulh.w",
-      "llvm.x86.avx2.pmul.hr.sw" } },
-    { 128, { "llvm.x86.sse2.pavg.b", "llvm.x86.sse2.pavg.w", "llvm.x86.sse2.pmulhu.w", "llvm.x86.sse2.pmulh.w",
-      NULL } },
-};
-/* clang-format on */
-
-/* Are so many lanes of a type a register of this target, or several? */
-static bool x86_can(const Gen *g, kn_type t, int lanes)
-{
-    const int bits = lanes * type_bits(t);
-    return bits >= 128 && !(bits & (bits - 1)) && target_word_bits(g->target) >= 128;
-}
-
-/* Lanes from..from+count-1 of v. */
-static LLVMValueRef piece(Gen *g, LLVMValueRef v, int from, int count)
-{
-    LLVMValueRef places[MOST_LANES];
-    for (int i = 0; i < count; i++)
-        places[i] = i32_const(g, from + i);
-    return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(places, (unsigned)count), "");
-}
-
-/* Two vectors of as many lanes as one. */
-static LLVMValueRef joined(Gen *g, LLVMValueRef a, LLVMValueRef b)
-{
-    LLVMValueRef   places[MOST_LANES];
-    const unsigned count = LLVMGetVectorSize(LLVMTypeOf(a));
-    for (unsigned i = 0; i < 2 * count; i++)
-        places[i] = i32_const(g, i);
-    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(places, 2 * count), "");
-}
-
-/* Where x86_can(). */
-static LLVMValueRef x86_binary(Gen *g, X86Binary op, kn_type t, LLVMValueRef a, LLVMValueRef b)
-{
-    const int lanes = (int)LLVMGetVectorSize(LLVMTypeOf(a)), half = lanes / 2;
-    const int bits = lanes * type_bits(t);
-    if (bits > target_word_bits(g->target))
-        return joined(g, x86_binary(g, op, t, piece(g, a, 0, half), piece(g, b, 0, half)),
-                      x86_binary(g, op, t, piece(g, a, half, half), piece(g, b, half, half)));
-    const int row = bits == 512 ? 0 : bits == 256 ? 1 : 2;
-    return intrinsic(g, x86_table[row].names[op], 0, NULL, 2, (LLVMValueRef[]){ a, b });
-}
-
-/* a * b >> s of words, 16 <= s < 32. */
-static LLVMValueRef x86_upper_product(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int s)
-{
-    LLVMValueRef high = x86_binary(g, t == KN_I16 ? X86_MUL_SIGNED : X86_MUL_UNSIGNED, t, a, b),
-                 by   = int_like(LLVMTypeOf(a), s - 16);
-    return s == 16 ? high : t == KN_I16 ? LLVMBuildAShr(g->b, high, by, "") : LLVMBuildLShr(g->b, high, by, "");
-}
-
-LLVMValueRef average_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b)
-{
-    const bool lanes = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
-    return lanes && x86_can(g, t, (int)LLVMGetVectorSize(LLVMTypeOf(a)))
-               ? x86_binary(g, t == KN_U8 ? X86_AVERAGE_BYTES : X86_AVERAGE_WORDS, t, a, b)
-               : NULL;
-}
-
-LLVMValueRef upper_product_x86(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int s)
-{
-    const bool lanes = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
-    return lanes && s >= 16 && s < 32 && x86_can(g, t, (int)LLVMGetVectorSize(LLVMTypeOf(a)))
-               ? x86_upper_product(g, t, a, b, s)
-               : NULL;
-}
-
-/* ---- Expressions ---- */
 
 /* What a wider operand is in type T: the operand of its cast, or its value; NULL if it is neither. */
 static const Expr *narrow_operand(const Expr *e, kn_type t)
@@ -165,18 +79,17 @@ static bool upper_product(Gen *g, const Expr *e, Value *out)
         return false;
     if (product->op == EX_ADD && expr_is_int(product->args[1], &half))
         product = product->args[0];
-    const bool rounded =
-        half == 1 << 14 && s == 15 && t == KN_I16 && g->lanes >= 16 && target_word_bits(g->target) >= 256;
+    const bool rounded = half == 1 << 14 && s == 15 && t == KN_I16;
     if (product->op != EX_MUL || !(rounded || (!half && s >= 16 && s < 32)))
         return false;
     const Expr *a = narrow_operand(product->args[0], t), *b = narrow_operand(product->args[1], t);
-    if (!a || !b || !x86_can(g, t, g->lanes))
+    if (!a || !b || !arch_can_multiply_high(g, t, g->lanes, rounded))
         return false;
     LLVMValueRef v[2];
     *out = narrow_pair(g, a, b, t, v);
     if (out->shape != LANES)
         return false;
-    out->v = rounded ? x86_binary(g, X86_MUL_ROUND, t, v[0], v[1]) : x86_upper_product(g, t, v[0], v[1], (int)s);
+    out->v = arch_multiply_high(g, t, v[0], v[1], (int)s, rounded);
     return true;
 }
 

@@ -340,8 +340,8 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
 /* No more than all vector registers hold. */
 static bool fits_registers(const Gen *g, const Buffer *b, int64_t elements)
 {
-    const int bits = target_word_bits(g->target), registers = bits >= 512 ? 32 : 16;
-    return elements > 0 && elements <= (int64_t)bits * registers / type_bits(b->type);
+    const int64_t bits = (int64_t)g->target->byte_vector_bits * g->target->vector_registers;
+    return elements > 0 && elements <= bits / type_bits(b->type);
 }
 
 /* kn_rt_alloc of at least one element; a failure ends the function. */

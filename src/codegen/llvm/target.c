@@ -8,6 +8,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char           host_text[4096]; /* "CPU FEATURES"; written once */
+static const char    *host_features;   /* in it */
 
 /* Two passes of LLVM that cost more than they give, which no other switch turns off; the switches are the whole
  * process's, and only leave something out: X86DomainReassignment (masks of AVX-512 from general registers into mask
@@ -29,6 +30,8 @@ static void start(void)
     leave_out_slow_passes();
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     snprintf(host_text, sizeof host_text, "%s %s", cpu, features);
+    host_features = host_text + strcspn(host_text, " ");
+    host_features += *host_features == ' ';
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
 }
@@ -44,35 +47,17 @@ const char *target_host(void)
     return host_text;
 }
 
-bool target_has_half(const Target *t)
+Target target_facts(const Target *t)
 {
-    if (!t->triple)
-        return strstr(target_host(), "+f16c") || strstr(target_host(), "+neon");
-    return !strncmp(t->triple, "aarch64", 7) || !strcmp(t->cpu, "x86-64-v3") || !strcmp(t->cpu, "x86-64-v4");
-}
-
-bool target_has_byte_tables(const Target *t)
-{
-    return !t->triple && strstr(target_host(), "+avx512vbmi,");
-}
-
-int target_word_bits(const Target *t)
-{
-    static const struct {
-        const char *feature, *cpu;
-        int         bits;
-    } rows[] = { { "+avx512bw", "x86-64-v4", 512 }, { "+avx2", "x86-64-v3", 256 }, { "+sse2", "x86-64", 128 } };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (t->triple ? !strcmp(t->cpu, rows[i].cpu) : strstr(target_host(), rows[i].feature) != NULL)
-            return rows[i].bits;
-    return 0;
+    target_start();
+    return target_complete(t, t->is_host ? features_parse(t->arch, host_features) : 0);
 }
 
 LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
 {
-    char                *triple   = t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();
-    char                *cpu      = t->triple ? LLVMCreateMessage(t->cpu) : LLVMGetHostCPUName();
-    char                *features = t->triple ? LLVMCreateMessage(t->features) : LLVMGetHostCPUFeatures();
+    char                *triple   = t->llvm_triple ? LLVMCreateMessage(t->llvm_triple) : LLVMGetDefaultTargetTriple();
+    char                *cpu      = t->llvm_cpu ? LLVMCreateMessage(t->llvm_cpu) : LLVMGetHostCPUName();
+    char                *features = t->llvm_features ? LLVMCreateMessage(t->llvm_features) : LLVMGetHostCPUFeatures();
     char                *why      = NULL;
     LLVMTargetRef        target   = NULL;
     LLVMTargetMachineRef machine  = NULL;

@@ -47,24 +47,10 @@ bool is_column(const Gen *g, const Address *a)
 /* Vectors joined two by two. */
 static LLVMValueRef join(Gen *g, LLVMValueRef *parts, int count)
 {
-    for (; count > 1; count /= 2) {
-        const unsigned n = 2 * LLVMGetVectorSize(LLVMTypeOf(parts[0]));
-        LLVMValueRef   places[MOST_LANES];
-        for (unsigned i = 0; i < n; i++)
-            places[i] = i32_const(g, i);
+    for (; count > 1; count /= 2)
         for (int i = 0; i < count / 2; i++)
-            parts[i] = LLVMBuildShuffleVector(g->b, parts[2 * i], parts[2 * i + 1], LLVMConstVector(places, n), "");
-    }
+            parts[i] = concat_lanes(g, parts[2 * i], parts[2 * i + 1]);
     return parts[0];
-}
-
-LLVMValueRef interleave(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece, int half)
-{
-    const int    count = (int)LLVMGetVectorSize(LLVMTypeOf(a));
-    LLVMValueRef places[MOST_LANES];
-    for (int i = 0; i < count; i++)
-        places[i] = i32_const(g, i / piece * piece + half * piece / 2 + i % piece / 2 + i % 2 * count);
-    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(places, (unsigned)count), "");
 }
 
 static void turn(Gen *g, const Address *a, Turned *t)
@@ -82,7 +68,7 @@ static void turn(Gen *g, const Address *a, Turned *t)
     }
     for (int round = 1; round < n; round *= 2) {
         for (int i = 0; i < n; i++)
-            next[i] = interleave(g, t->columns[i / 2], t->columns[i / 2 + n / 2], n, i % 2);
+            next[i] = interleave_lanes(g, t->columns[i / 2], t->columns[i / 2 + n / 2], n, i % 2);
         for (int i = 0; i < n; i++)
             t->columns[i] = next[i];
     }

@@ -32,6 +32,12 @@ LLVMTypeRef like(LLVMTypeRef scalar, LLVMValueRef v)
     return is_vector(t) ? LLVMVectorType(scalar, LLVMGetVectorSize(t)) : scalar;
 }
 
+int lane_count(LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return is_vector(t) ? (int)LLVMGetVectorSize(t) : 0;
+}
+
 /* A constant of every lane. */
 static LLVMValueRef repeated(LLVMTypeRef type, LLVMValueRef element)
 {

@@ -4,7 +4,7 @@
  * each is done. Three modules also take less time than one with three bodies: 2.5 s of processor time instead of 2.8
  * for local_laplacian, 5.6 instead of 6.3 for vdsr. */
 #include "base/stack.h"
-#include "codegen/llvm/elf_join.h"
+#include "codegen/elf_join.h"
 #include "codegen/llvm/llvm.h"
 
 #include <stdlib.h>

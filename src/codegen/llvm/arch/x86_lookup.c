@@ -9,26 +9,18 @@
  * With VBMI and lanes enough, 32 bits are four tables of bytes: a quarter of the lookups. Packing the places into bytes
  * and unpacking the bytes into 32 bits are each other's inverse within 128 bits, so nothing has to be put into
  * order. */
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/arch/arch.h"
 
 enum { PIECE_BYTES = 64, MOST_BYTES = 1024, MOST_PIECES = MOST_BYTES / PIECE_BYTES, MOST_PER_PIECE = 64 };
 
-bool is_table(const Gen *g, const Address *a)
+bool x86_can_look_up(const Gen *g, const Address *a)
 {
     const BufferState *state = &g->f->buffers[a->buffer->id];
     const int          bits = type_bits(a->buffer->type), size = bits / 8;
-    const bool can = bits == 8 ? target_has_byte_tables(g->target) : bits == 32 && target_word_bits(g->target) >= 512;
+    const bool         can =
+        target_has(g->target, bits == 8 ? FEATURE_AVX512VBMI : FEATURE_AVX512BW) && (bits == 8 || bits == 32);
     return can && a->lanes && a->buffer->kind == BUFFER_SCRATCH && state->elements > 0 &&
            state->elements <= MOST_BYTES / size && a->ptr == state->base && g->lanes % (PIECE_BYTES / size) == 0;
-}
-
-/* Lanes from..from+count-1 of v. */
-static LLVMValueRef piece(Gen *g, LLVMValueRef v, int from, int count)
-{
-    LLVMValueRef places[MOST_PER_PIECE];
-    for (int i = 0; i < count; i++)
-        places[i] = i32_const(g, from + i);
-    return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(places, (unsigned)count), "");
 }
 
 /* The elements, `per` to a piece, at as many places in a table of `pairs` times two pieces. */
@@ -68,8 +60,9 @@ static void lookup_by_bytes(Gen *g, LLVMValueRef const table[MOST_PIECES], LLVMV
     LLVMTypeRef  words = LLVMVectorType(g->t.i16, 32), type = LLVMVectorType(g->t.i32, 16);
     LLVMValueRef packed[2], at, bytes[4];
     for (int i = 0; i < 2; i++)
-        packed[i] = intrinsic(g, "llvm.x86.avx512.packusdw.512", 0, NULL, 2,
-                              (LLVMValueRef[]){ piece(g, places, 32 * i, 16), piece(g, places, 32 * i + 16, 16) });
+        packed[i] =
+            intrinsic(g, "llvm.x86.avx512.packusdw.512", 0, NULL, 2,
+                      (LLVMValueRef[]){ slice_lanes(g, places, 32 * i, 16), slice_lanes(g, places, 32 * i + 16, 16) });
     at = intrinsic(g, "llvm.x86.avx512.packuswb.512", 0, NULL, 2, packed);
     for (int byte = 0; byte < 4; byte++) {
         LLVMValueRef planes[4];
@@ -78,14 +71,14 @@ static void lookup_by_bytes(Gen *g, LLVMValueRef const table[MOST_PIECES], LLVMV
         bytes[byte] = lookup(g, planes, 2, MOST_PER_PIECE, at);
     }
     for (int i = 0; i < 4; i++) {
-        LLVMValueRef low  = LLVMBuildBitCast(g->b, interleave(g, bytes[0], bytes[1], 16, i / 2), words, "");
-        LLVMValueRef high = LLVMBuildBitCast(g->b, interleave(g, bytes[2], bytes[3], 16, i / 2), words, "");
-        found[i]          = LLVMBuildBitCast(g->b, interleave(g, low, high, 8, i % 2), type, "");
+        LLVMValueRef low  = LLVMBuildBitCast(g->b, interleave_lanes(g, bytes[0], bytes[1], 16, i / 2), words, "");
+        LLVMValueRef high = LLVMBuildBitCast(g->b, interleave_lanes(g, bytes[2], bytes[3], 16, i / 2), words, "");
+        found[i]          = LLVMBuildBitCast(g->b, interleave_lanes(g, low, high, 8, i % 2), type, "");
     }
 }
 
 /* Behind scratch there is room to read, so the last piece may reach beyond the table. */
-LLVMValueRef load_table(Gen *g, const Address *a)
+LLVMValueRef x86_look_up(Gen *g, const Address *a)
 {
     const Buffer *b   = a->buffer;
     const int     per = PIECE_BYTES * 8 / type_bits(b->type), last = (int)((g->f->buffers[b->id].elements - 1) / per),
@@ -98,17 +91,17 @@ LLVMValueRef load_table(Gen *g, const Address *a)
         here(g);
         table[i] = ptr ? load_element(g, b, ptr, type) : LLVMGetPoison(type);
     }
-    LLVMValueRef index  = LLVMBuildAdd(g->b, a->lanes, int_like(LLVMTypeOf(a->lanes), a->constant), "");
-    LLVMValueRef places = LLVMBuildTrunc(g->b, index, LLVMVectorType(place, (unsigned)g->lanes), "");
-    LLVMValueRef all    = LLVMGetPoison(LLVMVectorType(whole, (unsigned)g->lanes));
-    const bool   by_bytes =
-        per < MOST_PER_PIECE && pairs > 2 && g->lanes % MOST_PER_PIECE == 0 && target_has_byte_tables(g->target);
+    LLVMValueRef index    = LLVMBuildAdd(g->b, a->lanes, int_like(LLVMTypeOf(a->lanes), a->constant), "");
+    LLVMValueRef places   = LLVMBuildTrunc(g->b, index, LLVMVectorType(place, (unsigned)g->lanes), "");
+    LLVMValueRef all      = LLVMGetPoison(LLVMVectorType(whole, (unsigned)g->lanes));
+    const bool   by_bytes = per < MOST_PER_PIECE && pairs > 2 && g->lanes % MOST_PER_PIECE == 0 &&
+                          target_has(g->target, FEATURE_AVX512VBMI);
     LLVMValueRef found[4];
     for (int i = 0; i < g->lanes; i += per) {
         if (!by_bytes)
-            found[i / per % 4] = lookup(g, table, pairs, per, piece(g, places, i, per));
+            found[i / per % 4] = lookup(g, table, pairs, per, slice_lanes(g, places, i, per));
         else if (i % MOST_PER_PIECE == 0)
-            lookup_by_bytes(g, table, piece(g, places, i, MOST_PER_PIECE), found);
+            lookup_by_bytes(g, table, slice_lanes(g, places, i, MOST_PER_PIECE), found);
         all = intrinsic(g, "llvm.vector.insert", 2, (LLVMTypeRef[]){ LLVMTypeOf(all), type }, 3,
                         (LLVMValueRef[]){ all, found[i / per % 4], i64_const(g, i) });
     }

@@ -4,7 +4,7 @@
  * Gives   an object with all of their sections, each as it was: a linker joins those of one name. Undefined symbols of
  * one part are those that another defines. Holds   hidden symbols, which parts have for each other alone, are local in
  * the result: only what was meant for users is seen from outside. From    System V ABI, chapter 4 (object files). */
-#include "codegen/llvm/elf_join.h"
+#include "codegen/elf_join.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,0 +1,82 @@
+/* Targets: what code is made for, as facts. Names are compared where a target is parsed and nowhere else. */
+#ifndef KILN_IR_TARGET_H
+#define KILN_IR_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum TargetKind { TARGET_CPU, TARGET_GPU } TargetKind;
+
+typedef enum Arch { ARCH_X86_64, ARCH_AARCH64, ARCH_OTHER, ARCH_COUNT } Arch;
+
+/* Instruction set extensions, of all architectures. A feature is a row of feature_table. */
+typedef enum Feature {
+    FEATURE_SSE2,
+    FEATURE_SSE3,
+    FEATURE_SSSE3,
+    FEATURE_CX16,
+    FEATURE_SSE4_1,
+    FEATURE_SSE4_2,
+    FEATURE_POPCNT,
+    FEATURE_LAHF,
+    FEATURE_FMA,
+    FEATURE_MOVBE,
+    FEATURE_AVX,
+    FEATURE_F16C,
+    FEATURE_BMI1,
+    FEATURE_AVX2,
+    FEATURE_BMI2,
+    FEATURE_LZCNT,
+    FEATURE_AVX512F,
+    FEATURE_AVX512DQ,
+    FEATURE_AVX512CD,
+    FEATURE_AVX512BW,
+    FEATURE_AVX512VL,
+    FEATURE_AVX512VBMI,
+    FEATURE_NEON,
+    FEATURE_COUNT
+} Feature;
+
+typedef uint64_t FeatureSet; /* bit 1 << Feature */
+
+/* Which of the lists of passes lowers a program for the target (lower/lower.h). */
+typedef enum PassListId { PASSES_CPU, PASS_LIST_COUNT } PassListId;
+
+typedef struct Target {
+    const char *name; /* "host", "x86-64", "x86-64-avx2", "x86-64-avx512", "aarch64-linux" … */
+    TargetKind  kind;
+    Arch        arch;
+    bool        is_host; /* this machine: target_complete() adds what its CPU has */
+    FeatureSet  features;
+    int         vector_bits;      /* the width that schedules and lowering have in mind */
+    int         byte_vector_bits; /* the widest vectors of bytes and words that it computes with */
+    int         vector_registers, scalar_registers;
+    int         word_bits; /* of an address */
+    PassListId  passes;
+    /* LLVM's words for it; NULL: of the machine that LLVM runs on. */
+    const char *llvm_triple, *llvm_cpu, *llvm_features;
+} Target;
+
+extern const Target target_table[];
+extern const int    target_count;
+const Target       *target_find(const char *name); /* NULL or "host": the first row */
+
+static inline bool target_has(const Target *t, Feature f)
+{
+    return t->features >> f & 1;
+}
+
+/* The host with the features that its CPU was found to have: the other facts are those of the best target of its
+ * architecture that needs no others. Targets that are not the host stay as they are. */
+Target target_complete(const Target *t, FeatureSet found);
+/* The features of an architecture in a list "+sse2,-avx,…"; others are skipped. */
+FeatureSet features_parse(Arch arch, const char *list);
+
+typedef struct ArchFacts {
+    const char *name;
+    const char *ahead; /* the targets that code is built for ahead of time, if nothing is said */
+} ArchFacts;
+
+extern const ArchFacts arch_table[ARCH_COUNT];
+
+#endif
