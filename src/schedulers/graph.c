@@ -262,8 +262,8 @@ static bool reads_itself(const Maker *m, const GraphNode *s, int update)
 }
 
 /* The fraction of the pure definition that is computed for an unconditional scan along one dimension that reads only
- * earlier points of itself: what its update does not write. (lower/unread.c decides it; this is an estimate from the
- * boxes.) */
+ * earlier points of itself: what its update does not write. (lower/loops/dead_init.c decides it; this is an estimate
+ * from the boxes.) */
 static double begun_part(const Maker *m, const GraphNode *s)
 {
     const Update *u   = s->func->update_count ? &s->func->updates[0] : NULL;
@@ -407,7 +407,7 @@ static void keep_edges(Maker *m)
 
 /* ---- The whole -------------------------------------------------------------------------- */
 
-static bool make(Maker *m, const Binding *binding)
+static bool make(Maker *m, const RunArgs *binding)
 {
     Graph       *g = m->graph;
     kn_pipeline *p = g->pipeline;
@@ -434,7 +434,7 @@ static bool make(Maker *m, const Binding *binding)
     return true;
 }
 
-bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g)
+bool graph_make(kn_pipeline *p, Arena *arena, const RunArgs *binding, Graph *g)
 {
     Arena scratch;
     *g = (Graph){ .pipeline = p, .arena = arena };

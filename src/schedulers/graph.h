@@ -1,6 +1,6 @@
 /* The graph that schedulers work on: nodes with their boxes and work, and edges for what each reads of the others.
  *
- * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a Binding).
+ * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a RunArgs).
  * Gives   a node per function that is needed, producers before consumers, and an edge per producer and definition that
  *         reads it. A node is not an extern stage (a node of C code) nor the directive `stage` (a StagedCopy).
  * How     An access is one form per dimension of the producer, floor((num*v + lo..hi) / den) with one variable v of
@@ -87,10 +87,10 @@ typedef struct Graph {
 
 /* Numbers for a pipeline of unknown size: outputs as large as their estimates, or of a usual size, parameters at their
  * defaults, and inputs as large as these need. The result is in `arena`. */
-Binding graph_binding(kn_pipeline *p, Arena *arena);
+RunArgs graph_binding(kn_pipeline *p, Arena *arena);
 
 /* Fills `g`, in `arena`. false, with diagnostics, where regions_compute fails. */
-bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g);
+bool graph_make(kn_pipeline *p, Arena *arena, const RunArgs *binding, Graph *g);
 
 /* Is the index the reader's coordinate plus offsets? */
 static inline bool access_is_shift(const AccessRange *r, int dim)

@@ -15,7 +15,7 @@ static int64_t usual_extent(int d)
     return d < 2 ? USUAL_EXTENT : USUAL_CHANNELS;
 }
 
-static void size_outputs(const kn_pipeline *p, Binding *b)
+static void size_outputs(const kn_pipeline *p, RunArgs *b)
 {
     for (size_t i = 0; i < p->outputs.count; i++)
         for (int d = 0; d < p->outputs.at[i].func->rank; d++)
@@ -23,7 +23,7 @@ static void size_outputs(const kn_pipeline *p, Binding *b)
 }
 
 /* The extent of an output's dimension of this name, if there is one. */
-static int64_t extent_like(const kn_pipeline *p, const Binding *b, const char *name, int dim)
+static int64_t extent_like(const kn_pipeline *p, const RunArgs *b, const char *name, int dim)
 {
     for (size_t i = 0; i < p->outputs.count; i++)
         for (int d = 0; d < p->outputs.at[i].func->rank; d++)
@@ -32,7 +32,7 @@ static int64_t extent_like(const kn_pipeline *p, const Binding *b, const char *n
     return usual_extent(dim);
 }
 
-static void guess_inputs(const kn_pipeline *p, Binding *b)
+static void guess_inputs(const kn_pipeline *p, RunArgs *b)
 {
     for (size_t i = 0; i < p->funcs.count; i++)
         for (int d = 0; p->funcs.at[i]->kind == FUNC_INPUT && d < p->funcs.at[i]->rank; d++)
@@ -50,7 +50,7 @@ static kn_scalar usual_value(const Param *q)
 }
 
 /* Makes the inputs what is needed of them, and no smaller if `grow`. true: nothing has changed. */
-static bool fit_inputs(kn_pipeline *p, Arena *scratch, Binding *b, bool grow)
+static bool fit_inputs(kn_pipeline *p, Arena *scratch, RunArgs *b, bool grow)
 {
     Boxes boxes;
     bool  same = true;
@@ -69,9 +69,9 @@ static bool fit_inputs(kn_pipeline *p, Arena *scratch, Binding *b, bool grow)
     return same;
 }
 
-Binding graph_binding(kn_pipeline *p, Arena *arena)
+RunArgs graph_binding(kn_pipeline *p, Arena *arena)
 {
-    Binding b = { .input  = ARENA_ARRAY(arena, Box, p->funcs.count),
+    RunArgs b = { .input  = ARENA_ARRAY(arena, Box, p->funcs.count),
                   .param  = ARENA_ARRAY(arena, kn_scalar, p->params.count),
                   .output = ARENA_ARRAY(arena, Box, p->outputs.count) };
     size_outputs(p, &b);
