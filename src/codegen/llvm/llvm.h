@@ -158,6 +158,7 @@ typedef struct Gen {
     const CodegenOptions *options;
     const Target         *target;
     const char           *suffix; /* of this target's functions */
+    int narrowing;   /* how many of the target's vectors are one of those that the program was lowered for */
     int first, last; /* the targets that this module has bodies for, [first, last) of the options'; the entry is in the
                         one of target 0 */
     jmp_buf  bail;
