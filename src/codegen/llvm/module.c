@@ -11,72 +11,6 @@
 #include <string.h>
 #include <llvm-c/DebugInfo.h>
 
-/* ---- Functions ---- */
-
-static void add_text_attribute(Gen *g, LLVMValueRef f, const char *name, const char *value)
-{
-    LLVMAttributeRef a = LLVMCreateStringAttribute(g->cx, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
-}
-
-static void add_attribute(Gen *g, LLVMValueRef f, unsigned index, const char *name, uint64_t value)
-{
-    LLVMAddAttributeAtIndex(f, index,
-                            LLVMCreateEnumAttribute(g->cx, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
-}
-
-LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type)
-{
-    LLVMValueRef f = LLVMAddFunction(g->module, name, type);
-    add_attribute(g, f, LLVMAttributeFunctionIndex, "nounwind", 0);
-    if (g->options->target_count > 1) {
-        add_text_attribute(g, f, "target-cpu", g->target->llvm_cpu);
-        add_text_attribute(g, f, "target-features", g->target->llvm_features);
-    }
-    return f;
-}
-
-Function *function_begin(Gen *g, const char *name, LLVMTypeRef type)
-{
-    Function *f = gen_alloc(g, sizeof *f);
-    f->outer    = g->f;
-    f->f        = add_function(g, name, type);
-    f->buffers  = gen_alloc(g, (g->program->buffers.count + 1) * sizeof *f->buffers);
-    LLVMSetLinkage(f->f, LLVMInternalLinkage);
-    g->f                    = f;
-    f->entry                = block_new(g, "entry");
-    LLVMBasicBlockRef start = block_new(g, "start");
-    LLVMPositionBuilderAtEnd(g->b, f->entry);
-    LLVMBuildBr(g->b, start);
-    scope_push(g, start);
-    f->base = g->depth;
-    cleanup_push(g);
-    forget_coordinates(g);
-    return f;
-}
-
-void function_end(Gen *g)
-{
-    Function *f = g->f;
-    fail_with(g, i32_const(g, 0));
-    LLVMPositionBuilderAtEnd(g->b, f->cleanup->block);
-    if (f->streams) /* what was stored past the cache is seen by whoever sees the function end */
-        arch_end_streams(g);
-    LLVMBuildRet(g->b, f->cleanup->status);
-    g->f = f->outer;
-    g->depth--;
-    forget_coordinates(g);
-}
-
-LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args)
-{
-    LLVMTypeRef types[16];
-    for (int i = 0; i < count; i++)
-        types[i] = LLVMTypeOf(args[i]);
-    LLVMTypeRef type = LLVMFunctionType(result, types, (unsigned)count, false);
-    return LLVMBuildCall2(g->b, type, extern_function(g, name, type), args, (unsigned)count, "");
-}
-
 /* ---- Constants ---- */
 
 static LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name)
@@ -134,14 +68,6 @@ static LLVMValueRef profiled_names(Gen *g)
     for (int i = 0; i < g->func_count; i++)
         names[i] = text_const(g, g->funcs[i], strlen(g->funcs[i]) + 1);
     return LLVMConstArray2(g->t.ptr, names, (uint64_t)g->func_count);
-}
-
-int produced_index(const Gen *g, const char *func)
-{
-    int i = g->func_count - 1;
-    while (i >= 0 && strcmp(g->funcs[i], func))
-        i--;
-    return i;
 }
 
 /* Has this module all targets? Else it shares what others refer to. */
