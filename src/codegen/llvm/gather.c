@@ -1,15 +1,17 @@
-/* Loads of one statement that are at a place of their own in each lane, but near each other: f(z) and f(z + 1), or the
- * channels of a pixel.
+/* Gathers of one statement that read adjacent elements: f(z) and f(z + 1) with a z made of data, or the channels of a
+ * pixel.
  *
- * Each lane reads 2 or 4 elements at once, beginning at the place of one of these loads, the base, and the lanes'
- * elements are transposed: element k of all lanes is a vector. A gather takes more than a cycle for each lane and
- * element; this half of one. Indices made of data are clamped to the box that is stored, so clamp(z) and clamp(z + 1)
- * are 0 or 1 apart: where the distance is not the same in all lanes, each one chooses. What is loaded for real has
- * coordinates that do not wrap, so that a distance of i32 is one of numbers; of what is not, any element will do.
- * Behind scratch there is room to read; of inputs only what lies between the loads is read. */
+ * Takes   the gathers of the statement, with their addresses.
+ * Gives   for each lane one contiguous load of 2 or 4 elements, beginning at the place of one of the gathers, the base.
+ *         The lanes' elements are transposed: element k of all lanes is a vector. A gather instruction takes more than
+ * a cycle for each lane and element; this takes half of one. Holds   indices made of data are clamped to the box that
+ * is stored, so clamp(z) and clamp(z + 1) are 0 or 1 apart: where the distance varies from lane to lane, each lane
+ * selects. Coordinates of elements that are really read do not wrap, so an i32 distance is exact; of others any element
+ * will do. Scratch is padded, so reading past its end is harmless; of inputs only what lies between the gathers is
+ * read. */
 #include "codegen/llvm/llvm.h"
 
-enum { MOST_WINDOW = 4, MOST_NEAR = 256, MOST_DEPTH = 8, BLOCK = 4 };
+enum { MOST_WINDOW = 4, MOST_GATHERS = 256, MOST_DEPTH = 8, BLOCK = 4 };
 
 /* The distance of one index from another: from low to high, in steps. */
 typedef struct Distance {
@@ -23,7 +25,8 @@ static const Expr *without_constant(const Expr *e, int64_t *constant)
 {
     int64_t c;
     *constant = 0;
-    while ((e->op == EX_ADD || e->op == EX_SUB) && expr_is_int(e->args[1], &c) && c > -MOST_NEAR && c < MOST_NEAR) {
+    while ((e->op == EX_ADD || e->op == EX_SUB) && expr_is_int(e->args[1], &c) && c > -MOST_GATHERS &&
+           c < MOST_GATHERS) {
         *constant += e->op == EX_ADD ? c : -c;
         e = e->args[0];
     }
@@ -96,7 +99,7 @@ static bool distance(const Address *a, const Address *b, Distance *d)
 void gather_collect(Gen *g, const Expr *load, const Address *a)
 {
     if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || type_bits(a->buffer->type) != 32 ||
-        g->lanes % BLOCK || g->gather_count == MOST_NEAR || arch_can_look_up(g, a))
+        g->lanes % BLOCK || g->gather_count == MOST_GATHERS || arch_can_look_up(g, a))
         return;
     if (g->gather_count == g->gather_capacity) {
         g->gather_capacity = g->gather_capacity ? 2 * g->gather_capacity : 16;

@@ -1,10 +1,10 @@
 /* Loads and stores by the shape of their address.
  *
- * Lanes one after the other are one vector access. Lanes at other constant places close together (steps of 2, 3, 4;
- * backwards; x/2) are wide loads that cover exactly what is needed, never an element past the last, and a shuffle;
- * loads of one statement that differ by a constant share the wide loads. Lanes farther apart in scratch are columns of
- * rows (transpose.c). The rest are scalar accesses at constant places, or gathers. Under a mask only the lanes that
- * take part touch memory. Stores of several lanes into one element happen in lane order. */
+ * Contiguous lanes are one vector access. Lanes at other constant offsets close together (strides 2, 3, 4; reversed;
+ * x/2) are wide loads and a shuffle. The wide loads cover exactly what is needed, never an element past the last. Loads
+ * of one statement that differ by a constant share them. Large constant strides in scratch are columns (transpose.c).
+ * The rest are scalar accesses at constant offsets, or gathers (gather.c). Under a mask only active lanes touch memory.
+ * Stores of several lanes into one element happen in lane order. */
 #include "codegen/llvm/llvm.h"
 
 enum { MOST_WIDE = 8 }; /* how many vectors the wide loads for one vector may be */

@@ -1,11 +1,12 @@
-/* Loads along a column of scratch: lanes a constant distance apart, too far for wide loads.
+/* Loads along a column of scratch: lanes a constant stride apart, too large for wide loads.
  *
- * Where a column is read its neighbours are, as a rule, in the next copies of an unrolled loop: a transposed tile. So
- * every lane's row is read at that place, 16 bytes (P elements) of it, and the rows become P columns in registers. Row
- * r + P*k is put into piece k of vector r, by loads alone; then log2(P) rounds of interleaving vector i with vector i +
- * P/2, piece by piece, transpose each piece: one instruction a vector and round on any machine with vectors of 128
- * bits. The columns are kept for the loads that follow in the same block of code, until the buffer is written. A single
- * column costs no more than its elements one by one. Behind scratch there is room to read. */
+ * Takes   the address of one column. Its neighbours are read by the next copies of an unrolled loop as a rule: a
+ *         transposed tile.
+ * Gives   P columns in registers. Each lane loads 16 bytes (P elements) of its row. Row r + P*k goes into piece k of
+ *         vector r, by loads alone; then log2(P) rounds of interleaving vector i with vector i + P/2, piece by piece,
+ *         transpose each piece: one instruction a vector and round on any machine with vectors of 128 bits.
+ * Holds   the columns are kept for the loads that follow in the same basic block, until the buffer is written. A single
+ *         column costs no more than its elements one by one. Scratch is padded, so reading past its end is harmless. */
 #include "codegen/llvm/llvm.h"
 
 enum { PIECE_BYTES = 16, MOST_COLUMNS = PIECE_BYTES };
