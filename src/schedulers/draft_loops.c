@@ -51,7 +51,8 @@ static bool may_fuse(const Loops *l, int i)
     const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
     const bool       inner  = i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0;
     const bool       plain  = before->step == 1 && !before->parallel && !before->unroll;
-    return l->pure && inner && plain && before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
+    const bool       whole  = before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
+    return l->pure && inner && plain && whole;
 }
 
 static void legalize_loop(Loops *all, int i)
@@ -60,8 +61,8 @@ static void legalize_loop(Loops *all, int i)
     const bool last  = neighbour(all, i, 1) < 0;
     l->step          = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
     const bool lanes = l->step > 1 && l->step <= MOST_DRAFT_LANES * 4;
-    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i);
-    l->vector        = l->vector && last && all->vector < 0 && lanes && free;
+    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i) && all->vector < 0;
+    l->vector        = l->vector && last && lanes && free;
     if (last && !l->vector)
         l->step = 1;
     l->parallel          = l->parallel && !l->vector && all->vector < 0;
