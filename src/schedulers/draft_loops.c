@@ -1,8 +1,9 @@
-/* Settling loops: those of heads and of members' nests.
+/* Legalizing loops: those of heads and of members' nests. legal/nest.h decides; the rest are limits of drafts.
  *
  * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few;
  *         fused are the last two of three and more, each all of its dimension; loops over steps are in their order,
  *         inside those that bound them; only heads are parallel. */
+#include "legal/nest.h"
 #include "schedulers/draft_internal.h"
 
 typedef struct Loops {
@@ -11,8 +12,7 @@ typedef struct Loops {
     const DefFacts *facts;
     const Update   *update; /* of a nest with loops over steps; NULL else */
     bool            pure;   /* they are of the pure definition */
-    int             vector; /* found so far; -1 */
-    int64_t         copies;
+    int64_t         copies; /* of the body, by the loops that were legalized */
 } Loops;
 
 /* The loop of the same dimension before or after; -1: none. */
@@ -47,22 +47,40 @@ static bool may_fuse(const Loops *l, int i)
            neighbour(l, i - 1, -1) < 0;
 }
 
+static LoopKind kind_of(const GroupLoop *l)
+{
+    return l->vector ? LOOP_VECTOR : l->parallel ? LOOP_PARALLEL : l->unroll ? LOOP_UNROLL : LOOP_SERIAL;
+}
+
+/* Are the loops down to `last` legal, with `kind` for that one? */
+static bool is_legal_as(const Loops *all, int last, LoopKind kind)
+{
+    NestLoop loops[MOST_GROUP_LOOPS];
+    for (int i = 0; i <= last; i++) {
+        const GroupLoop *l = &all->at[i];
+        loops[i]        = (NestLoop){ i == last ? kind : kind_of(l), 1u << l->dim, 0, l->dim * MOST_GROUP_LOOPS + i };
+        loops[i].extent = loops[i].kind == LOOP_VECTOR   ? l->step
+                          : loops[i].kind == LOOP_UNROLL ? known_extent(all, i)
+                                                         : 0;
+    }
+    return nest_check(&(Nesting){ .facts = all->facts, .loops = loops, .count = last + 1 }).fault == NEST_LEGAL;
+}
+
 static void legalize_loop(Loops *all, int i)
 {
     GroupLoop *l    = &all->at[i];
     const bool last = neighbour(all, i, 1) < 0;
     l->step         = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
-    l->vector       = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_DRAFT_LANES * 4 &&
-                l->dim < STEP_DIM && !bounds_steps(all, i);
+    l->vector       = l->vector && last && l->step > 1 && l->step <= MOST_DRAFT_LANES * 4 && l->dim < STEP_DIM &&
+                is_legal_as(all, i, LOOP_VECTOR);
     if (last && !l->vector)
         l->step = 1;
-    l->parallel = l->parallel && !l->vector && all->vector < 0;
+    l->parallel = l->parallel && !l->vector && is_legal_as(all, i, LOOP_PARALLEL);
     const int64_t extent =
         l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
-    l->unroll = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
+    l->unroll = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES && is_legal_as(all, i, LOOP_UNROLL);
     all->copies *= l->unroll ? extent : 1;
-    all->vector = l->vector ? i : all->vector;
-    l->fused    = l->fused && may_fuse(all, i);
+    l->fused = l->fused && may_fuse(all, i);
 }
 
 /* bit d: dimension d; bit STEP_DIM + i: reduction variable i; bit 31: neither. */
@@ -85,7 +103,7 @@ void draft_legalize_head(const Draft *d, Group *gr)
         gr->loop_count = 0;
         return;
     }
-    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, main < 0, -1, 1 };
+    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, main < 0, 1 };
     for (int i = 0; i < l.count; i++)
         legalize_loop(&l, i);
 }
@@ -146,14 +164,13 @@ const MemberNest *draft_legalize_nest(const Draft *d, int s)
     if (dims_of(n.loops, n.count, node->rank, steps) != all)
         return NULL;
     order_steps(&n);
-    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, !u, -1, 1 };
-    for (int i = first_step(&n); i < n.count; i++)
-        if (bounds_steps(&l, i))
-            return NULL;
+    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, !u, 1 };
     for (int i = 0; i < n.count; i++) {
         n.loops[i].parallel = false;
         legalize_loop(&l, i);
     }
+    if (!is_legal_as(&l, n.count - 1, kind_of(&n.loops[n.count - 1])))
+        return NULL;
     if (!memcmp(&n, asked, sizeof n))
         return asked;
     MemberNest *legal = ARENA_NEW(d->graph->arena, MemberNest);
