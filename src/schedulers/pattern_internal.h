@@ -3,19 +3,8 @@
 #define KILN_SCHEDULERS_PATTERN_INTERNAL_H
 
 #include "schedulers/def_facts.h"
+#include "schedulers/nest_text.h"
 #include "schedulers/pattern.h"
-
-enum { MOST_LOOP_NAMES = 4 * KN_MAX_RANK };
-
-/* Names of loops that a form makes, none of them an argument's, a reduction variable's, or given before. */
-typedef struct LoopNames {
-    Arena      *arena;
-    const char *taken[MOST_LOOP_NAMES];
-    int         count;
-} LoopNames;
-
-LoopNames   loop_names(Arena *arena, const Func *f, int update);
-const char *loop_name(LoopNames *n, const char *base, const char *suffix);
 
 /* May the steps of the first update be taken in any order, and have its reduction variables bounds that are over
  * nothing but sizes and parameters? */
