@@ -34,6 +34,11 @@ static const DefFacts triangle = { .free = X, .rvars = R | Q, .bounding = X | R,
         LOOP_UNROLL, v, n, 0                                                                                           \
     }
 
+#define FINE                                                                                                           \
+    {                                                                                                                  \
+        NEST_LEGAL, -1, -1                                                                                             \
+    }
+
 typedef struct NestRow {
     const char     *what;
     const DefFacts *facts;
@@ -45,28 +50,50 @@ typedef struct NestRow {
 
 /* clang-format off */
 static const NestRow nests[] = {
-    { "rows in parallel, vectors inside", &pure, 2, { PARALLEL(Y, 0), VECTOR(X, 8) }, false, { NEST_LEGAL, -1, -1 } },
-    { "a vector loop in another", &pure, 2, { VECTOR(Y, 4), VECTOR(X, 8) }, false, { NEST_TWO_VECTORS, 1, 0 } },
-    { "as wide as may be", &pure, 1, { VECTOR(X, LEGAL_LANES) }, false, { NEST_LEGAL, -1, -1 } },
-    { "one lane too many", &pure, 1, { VECTOR(X, LEGAL_LANES + 1) }, false, { NEST_WIDE_VECTOR, 0, -1 } },
-    { "parallel inside a vector", &pure, 2, { VECTOR(X, 8), PARALLEL(Y, 0) }, false, { NEST_PARALLEL_IN_VECTOR, 1, 0 } },
-    { "64 * 64 copies", &pure, 2, { UNROLL(Y, 64), UNROLL(X, 64) }, false, { NEST_LEGAL, -1, -1 } },
-    { "64 * 65 copies", &pure, 2, { UNROLL(Y, 64), UNROLL(X, 65) }, false, { NEST_MANY_COPIES, 1, -1 } },
-    { "steps of an integer sum in another order", &sum, 3, { FOR(Q, 1), FOR(R, 0), FOR(X, 0) }, false, { NEST_LEGAL, -1, -1 } },
-    { "steps of a float sum in their order", &float_, 3, { FOR(R, 0), FOR(Q, 1), FOR(X, 0) }, false, { NEST_LEGAL, -1, -1 } },
-    { "steps of a float sum in another order", &float_, 3, { FOR(Q, 1), FOR(R, 0), FOR(X, 0) }, false, { NEST_STEP_ORDER, -1, -1 } },
-    { "points outside steps", &float_, 3, { FOR(X, 0), FOR(R, 0), FOR(Q, 1) }, false, { NEST_LEGAL, -1, -1 } },
-    { "points outside steps that read others", &stencil, 2, { FOR(X, 0), FOR(R, 0) }, false, { NEST_POINTS_OUTSIDE, 0, 1 } },
-    { "points inside steps that read others", &stencil, 2, { FOR(R, 0), PARALLEL(X, 0) }, false, { NEST_LEGAL, -1, -1 } },
-    { "steps of a sum at once", &sum, 2, { PARALLEL(R, 0), FOR(Q, 1) }, false, { NEST_STEPS_AT_ONCE, 0, -1 } },
-    { "atomic steps at once", &sum, 2, { PARALLEL(R, 0), FOR(Q, 1) }, true, { NEST_LEGAL, -1, -1 } },
-    { "atomic does not help floats", &float_, 2, { PARALLEL(R, 0), FOR(Q, 1) }, true, { NEST_STEPS_AT_ONCE, 0, -1 } },
-    { "steps with places of their own", &scatter, 2, { PARALLEL(R, 0), FOR(Q, 1) }, false, { NEST_LEGAL, -1, -1 } },
-    { "steps without", &scatter, 2, { FOR(R, 0), PARALLEL(Q, 1) }, false, { NEST_STEPS_AT_ONCE, 1, -1 } },
-    { "bounds that are known", &triangle, 3, { FOR(X, 0), FOR(R, 0), FOR(Q, 1) }, false, { NEST_LEGAL, -1, -1 } },
-    { "a loop inside the one it bounds", &triangle, 3, { FOR(R, 0), FOR(X, 0), FOR(Q, 1) }, false, { NEST_BOUND_INSIDE, 1, 0 } },
-    { "a fused loop that bounds itself", &triangle, 2, { FOR(X | R, 0), FOR(Q, 1) }, false, { NEST_BOUND_FUSED, 0, 0 } },
-    { "lanes that differ in their steps", &triangle, 3, { VECTOR(X, 8), FOR(R, 0), FOR(Q, 1) }, false, { NEST_BOUND_VECTOR, 0, -1 } },
+    { "rows in parallel, vectors inside", &pure, 2,
+      { PARALLEL(Y, 0), VECTOR(X, 8) }, false, FINE },
+    { "a vector loop in another", &pure, 2,
+      { VECTOR(Y, 4), VECTOR(X, 8) }, false, { NEST_TWO_VECTORS, 1, 0 } },
+    { "as wide as may be", &pure, 1,
+      { VECTOR(X, LEGAL_LANES) }, false, FINE },
+    { "one lane too many", &pure, 1,
+      { VECTOR(X, LEGAL_LANES + 1) }, false, { NEST_WIDE_VECTOR, 0, -1 } },
+    { "parallel inside a vector", &pure, 2,
+      { VECTOR(X, 8), PARALLEL(Y, 0) }, false, { NEST_PARALLEL_IN_VECTOR, 1, 0 } },
+    { "64 * 64 copies", &pure, 2,
+      { UNROLL(Y, 64), UNROLL(X, 64) }, false, FINE },
+    { "64 * 65 copies", &pure, 2,
+      { UNROLL(Y, 64), UNROLL(X, 65) }, false, { NEST_MANY_COPIES, 1, -1 } },
+    { "steps of an integer sum in another order", &sum, 3,
+      { FOR(Q, 1), FOR(R, 0), FOR(X, 0) }, false, FINE },
+    { "steps of a float sum in their order", &float_, 3,
+      { FOR(R, 0), FOR(Q, 1), FOR(X, 0) }, false, FINE },
+    { "steps of a float sum in another order", &float_, 3,
+      { FOR(Q, 1), FOR(R, 0), FOR(X, 0) }, false, { NEST_STEP_ORDER, -1, -1 } },
+    { "points outside steps", &float_, 3,
+      { FOR(X, 0), FOR(R, 0), FOR(Q, 1) }, false, FINE },
+    { "points outside steps that read others", &stencil, 2,
+      { FOR(X, 0), FOR(R, 0) }, false, { NEST_POINTS_OUTSIDE, 0, 1 } },
+    { "points inside steps that read others", &stencil, 2,
+      { FOR(R, 0), PARALLEL(X, 0) }, false, FINE },
+    { "steps of a sum at once", &sum, 2,
+      { PARALLEL(R, 0), FOR(Q, 1) }, false, { NEST_STEPS_AT_ONCE, 0, -1 } },
+    { "atomic steps at once", &sum, 2,
+      { PARALLEL(R, 0), FOR(Q, 1) }, true, FINE },
+    { "atomic does not help floats", &float_, 2,
+      { PARALLEL(R, 0), FOR(Q, 1) }, true, { NEST_STEPS_AT_ONCE, 0, -1 } },
+    { "steps with places of their own", &scatter, 2,
+      { PARALLEL(R, 0), FOR(Q, 1) }, false, FINE },
+    { "steps without", &scatter, 2,
+      { FOR(R, 0), PARALLEL(Q, 1) }, false, { NEST_STEPS_AT_ONCE, 1, -1 } },
+    { "bounds that are known", &triangle, 3,
+      { FOR(X, 0), FOR(R, 0), FOR(Q, 1) }, false, FINE },
+    { "a loop inside the one it bounds", &triangle, 3,
+      { FOR(R, 0), FOR(X, 0), FOR(Q, 1) }, false, { NEST_BOUND_INSIDE, 1, 0 } },
+    { "a fused loop that bounds itself", &triangle, 2,
+      { FOR(X | R, 0), FOR(Q, 1) }, false, { NEST_BOUND_FUSED, 0, 0 } },
+    { "lanes that differ in their steps", &triangle, 3,
+      { VECTOR(X, 8), FOR(R, 0), FOR(Q, 1) }, false, { NEST_BOUND_VECTOR, 0, -1 } },
 };
 /* clang-format on */
 
