@@ -63,7 +63,7 @@ int nest_loop(const PlanDef *def, const char *name)
 bool nest_is_fixed_length(const LoopNest *n, const char *name)
 {
     const int i = nest_loop(n->def, name);
-    return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
+    return i >= 0 && !n->scalar[i] && loop_table[n->def->loops[i].kind].constant;
 }
 
 /* Points are then computed twice: not by two threads where the result has no meaning. */
