@@ -207,7 +207,7 @@ static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
     }
     if (!ordered)
         directive_write(out, DIR_REORDER_STORAGE, pf->func->rank, order);
-    if (memory_table[pf->memory].name)
+    if (pf->memory != MEMORY_AUTO)
         DIRECTIVE_WRITE(out, DIR_STORE_IN, arg_name(memory_table[pf->memory].name));
     if (pf->stream)
         directive_write(out, DIR_STREAM, 0, NULL);
