@@ -51,7 +51,8 @@ static bool may_fuse(const Loops *l, int i)
     const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
     const bool       inner  = i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0;
     const bool       plain  = before->step == 1 && !before->parallel && !before->unroll;
-    return l->pure && inner && plain && before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
+    const bool       whole  = before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
+    return l->pure && inner && plain && whole;
 }
 
 static LoopKind kind_of(const GroupLoop *l)

@@ -4,10 +4,10 @@
  *     out.split(y, yo, yi, 64).reorder(x, c, yi, yo).parallel(yo).vectorize(x, 16).stream()
  *     gray.store_at(out, yo).compute_at(out, yi).vectorize(x, 16)
  *
- * Every function of the pipeline is spoken of, so nothing is left to defaults but what the draft leaves to them. The
- * loops of a dimension y are named yo and yi, or yo, y1 … yi; a number is put behind where such a name is taken. The
- * lanes of a vector loop are innermost: what is inside the vector loop (the steps of a reduction, copies of rows) is
- * nested between the loop over vectors and its lanes by a second `reorder`. */
+ * Every function of the pipeline is mentioned, so nothing is left to defaults but what the draft leaves to them. The
+ * loops of a dimension y are named yo and yi, or yo, y1 … yi; a number follows where such a name is taken. The lanes
+ * of a vector loop are innermost. What is inside the vector loop (the steps of a reduction, unrolled rows) is nested
+ * between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/def_facts.h"
 #include "schedulers/draft.h"
 #include "schedulers/nest_text.h"
@@ -39,8 +39,8 @@ static bool is_natural(const NestText *n)
     return true;
 }
 
-/* As the default schedule has it: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's
- * points outside its steps where they may be, but its rows inside long reductions. */
+/* The default schedule: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's points
+ * outside its steps where that is legal, but its rows inside long reductions. */
 static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
 {
     const Func     *f     = p->d->graph->nodes[s].func;
@@ -68,7 +68,7 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
             DIRECTIVE_WRITE(p->out, DIR_PARALLEL, arg_name(f->args[d]));
 }
 
-/* Takes back what was begun at `before` if nothing was added after `name`; else ends the line. */
+/* Removes what was begun at `before` if nothing was added after `name`; else ends the line. */
 static void end_line(Text *out, size_t before, size_t name)
 {
     if (out->count != name) {
@@ -96,15 +96,15 @@ static void print_updates(const Printer *p, int s, int done, int lanes, bool par
 
 /* ---- Loops that the draft has -------------------------------------------------------------- */
 
-/* The loops of a node's main definition: a head's, or a member's nest; and their names, the same wherever they are
- * asked for. */
+/* The loops of a node's main definition, a head's or a member's nest, with their names, which are the same everywhere.
+ */
 typedef struct Loops {
     int              node, count;
     const GroupLoop *at; /* NULL: the default schedule's */
     const char      *names[MOST_GROUP_LOOPS];
 } Loops;
 
-/* How many loops of the dimension there are, and which of them this is, counted from outside. */
+/* How many loops the dimension has, and which of them this is, counted from outside. */
 static int place_in_dim(const Loops *l, int loop, int *count)
 {
     int place = 0;
@@ -157,7 +157,7 @@ const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
     return *level >= 0 ? l.names[*level] : NULL;
 }
 
-/* Has this definition that loop? The pure one of a reduction has none over steps. */
+/* Does this definition have that loop? The pure one of a reduction has none over steps. */
 static bool has_loop(const Loops *l, int loop, int update)
 {
     return update >= 0 || l->at[loop].dim < STEP_DIM;
@@ -171,8 +171,8 @@ static bool has_members(const Draft *d, int group)
     return false;
 }
 
-/* Is the last piece, of several vectors, of a head's rows best as wide as the others, beginning earlier: so that what
- * is computed for a piece has a width that is known? Where little is computed twice by that. */
+/* Should the last tile of a head's rows, of several vectors, keep its width and overlap the one before? Then what is
+ * computed for a tile has a constant width. Only where the overlap is small. */
 static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
 {
     const GraphNode *s = &d->graph->nodes[l->node];
@@ -206,8 +206,7 @@ static void print_splits(const Draft *d, const NestText *n, const Loops *l, int 
     }
 }
 
-/* Where the steps of a reduction are if the loops do not say it: inside all loops but copies, and inside the loop over
- * vectors. */
+/* The default index of a reduction's steps: inside all loops but unrolled ones, and inside the loop over vectors. */
 static int reduction_place(const Loops *l)
 {
     int  at   = l->count;
@@ -219,7 +218,7 @@ static int reduction_place(const Loops *l)
     return said ? -1 : at;
 }
 
-/* Is the vector loop what another loop of its dimension leaves of it: one vector, whole? */
+/* Is the vector loop one whole vector, the rest of another loop of its dimension? */
 static bool is_one_vector(const Loops *l, int loop)
 {
     int before = loop - 1;
@@ -242,13 +241,14 @@ static void print_fused(NestText *n, const Loops *l, int64_t lanes)
     DIRECTIVE_WRITE(n->out, DIR_VECTORIZE, arg_name(both), arg_int(lanes));
 }
 
-/* Is the last loop one over copies of planes? They are inside the lanes: one vector's code for all of them, so that
- * what they have in common is found. */
-static bool copies_planes(const Printer *p, const Loops *l)
+/* Is the last loop one over unrolled planes? They are inside the lanes: one vector's code for all of them, so that
+ * common subexpressions are shared. */
+static bool unrolls_planes(const Printer *p, const Loops *l)
 {
     const GroupLoop *last = &l->at[l->count - 1];
-    return p->d->graph->nodes[l->node].kind == NODE_PURE && last->unroll && last->dim >= 2 && l->count > 1 &&
-           l->at[l->count - 2].vector;
+    if (p->d->graph->nodes[l->node].kind != NODE_PURE || l->count < 2)
+        return false;
+    return last->unroll && last->dim >= 2 && l->at[l->count - 2].vector;
 }
 
 static void print_loops(const Printer *p, const Loops *l, int update)
@@ -276,7 +276,7 @@ static void print_loops(const Printer *p, const Loops *l, int update)
         nest_text_add_reductions(&n);
     if (l->at[l->count - 1].fused) {
         print_fused(&n, l, lanes);
-    } else if (lanes && copies_planes(p, l)) {
+    } else if (lanes && unrolls_planes(p, l)) {
         nest_text_reorder(&n, 0, n.count);
         DIRECTIVE_WRITE(p->out, DIR_VECTORIZE, arg_name(n.names[vector]), arg_int(lanes));
     } else {
@@ -364,10 +364,10 @@ static ScheduleArg main_arg(const Printer *p, int node)
 }
 
 /* The one vector of a tile is inside what comes after it; the level is outside that. */
-static void print_level(const Printer *p, const Loops *host, DirectiveId id, int loop)
+static void print_level(const Printer *p, const Loops *owner, DirectiveId id, int loop)
 {
-    loop -= is_one_vector(host, loop);
-    DIRECTIVE_WRITE(p->out, id, main_arg(p, host->node), arg_name(host->names[loop]));
+    loop -= is_one_vector(owner, loop);
+    DIRECTIVE_WRITE(p->out, id, main_arg(p, owner->node), arg_name(owner->names[loop]));
 }
 
 static void print_shared(Text *out, const Func *with)
@@ -380,19 +380,19 @@ static void print_member(const Printer *p, int s)
     const Choice *c     = &p->d->choices[s];
     const Func   *f     = p->d->graph->nodes[s].func;
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
-    const Loops   loops = loops_of(p, s), host = loops_of(p, draft_loop_owner(p->d, s));
+    const Loops   loops = loops_of(p, s), owner = loops_of(p, draft_loop_owner(p->d, s));
     const int     next = c->chain ? draft_chain_reader(p->d, s) : -1;
     const bool    apart =
-        next >= 0 && next != host.node; /* stored in the loops of one node, computed in those of another */
+        next >= 0 && next != owner.node; /* stored in the loops of one node, computed in those of another */
     text_add(p->out, f->name);
     print_alignment(p, s);
     if (c->store != c->compute || apart)
-        print_level(p, &host, DIR_STORE_AT, c->store);
+        print_level(p, &owner, DIR_STORE_AT, c->store);
     if (apart) {
         const Loops link = loops_of(p, next);
         print_level(p, &link, DIR_COMPUTE_AT, 0);
     } else {
-        print_level(p, &host, DIR_COMPUTE_AT, c->compute);
+        print_level(p, &owner, DIR_COMPUTE_AT, c->compute);
     }
     print_memory(p, s);
     if (loops.at)
@@ -418,8 +418,8 @@ static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr
     text_add(p->out, f->name);
     DIRECTIVE_WRITE(p->out, DIR_STAGE, main_arg(p, copy->reader));
     if (copy->compute >= 0) {
-        const Loops host = loops_of(p, gr->head);
-        print_level(p, &host, DIR_COMPUTE_AT, copy->compute);
+        const Loops owner = loops_of(p, gr->head);
+        print_level(p, &owner, DIR_COMPUTE_AT, copy->compute);
     } else {
         directive_write(p->out, DIR_COMPUTE_ROOT, 0, NULL);
     }
@@ -435,7 +435,7 @@ static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-/* ": a, b": the nodes of the group that are there. */
+/* ": a, b": the nodes of the group with that place. */
 static void print_nodes(const Printer *p, int group, Where where, const char *before)
 {
     int count = 0;
