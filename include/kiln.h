@@ -106,6 +106,10 @@ KN_API kn_pass kn_warning_get(int index);
 /* Switches the warning of that name off, or on again, for the calls on this context that follow. */
 KN_API kn_status kn_warn(kn_context *cx, const char *name, bool on);
 
+/* The one of `names` that `name` is probably a misspelling of: the edit distance, with transpositions, is at most a
+ * third of its length. NULL if there is none. This is the x of "did you mean x?". */
+KN_API const char *kn_closest_name(const char *name, const char *const *names, int count);
+
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 
 /* Gives a `const` or `type` of programs parsed later another value, as -D does: kn_define(cx, "J", "4"). The value is
