@@ -38,17 +38,17 @@ bool update_reads_neighbours(Build *b, const Func *f, int update)
 }
 
 /* The hull of what one step reads of the function itself. */
-typedef struct SelfReads {
+typedef struct StepReads {
     Build        *b;
     const Func   *f;
     const Update *u;
     SymBox        box;
-} SelfReads;
+} StepReads;
 
 static void self_read(void *user, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard,
                       unsigned must_clamp, unsigned nonmonotonic)
 {
-    SelfReads *s  = user;
+    StepReads *s  = user;
     Lower     *lw = s->b->lw;
     (void)nonmonotonic;
     clamp_mark(s->b, call, must_clamp);
@@ -119,7 +119,7 @@ static SymBox load_box(Build *b, const Func *f, const StepTable *t, const Expr *
 }
 
 /* Begins the spans of one step: free variables vary in `box`, reduction variables are fixed. */
-static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, SelfReads *reads)
+static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, StepReads *reads)
 {
     span_env_reset(&b->spans, b->lw);
     b->spans.checking = true; /* an access that does not happen must not grow the box */
@@ -171,7 +171,7 @@ static const Stmt *step_back(Build *b, const Func *f, const Update *u, const Ste
         rest = x_op(lw, EX_DIV, rest, t->extent[i]);
     }
     const SymBox after  = load_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
-    SelfReads    reads  = { b, f, u, after };
+    StepReads    reads  = { b, f, u, after };
     const size_t checks = b->spans.checks.count;
     begin_step(b, f, u, &after, &reads);
     const Expr *writes = step_writes_box(b, f, u, &after);
@@ -190,7 +190,7 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
 {
     Lower        *lw     = b->lw;
     const Update *u      = &f->updates[update];
-    SelfReads     none   = { b, f, u, *need };
+    StepReads     none   = { b, f, u, *need };
     const size_t  checks = b->spans.checks.count;
     begin_step(b, f, u, need, &none);
     for (int d = 0; d < f->rank; d++)
