@@ -84,6 +84,7 @@ typedef struct kn_diagnostic {
     int         line, column;
     const char *message;
     const char *warning; /* the name of a warning, as kn_warning_get has it; else NULL */
+    const char *error;   /* the name of an error, as kn_error_get has it; else NULL. Ask for this, not for the message */
 } kn_diagnostic;
 
 /* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a
@@ -98,6 +99,8 @@ typedef struct kn_pass {
     const char *name, *summary;
 } kn_pass;
 
+/* The errors there are: the name and what is wrong. */
+KN_API kn_pass kn_error_get(int index);
 /* The warnings there are: the name and what is warned of. */
 KN_API kn_pass kn_warning_get(int index);
 /* Switches the warning of that name off, or on again, for the calls on this context that follow. */
@@ -207,6 +210,8 @@ KN_API const char *kn_target_name(int index);
 KN_API kn_pass kn_pass_get(int index);
 /* The schedulers, likewise. */
 KN_API kn_pass kn_scheduler_get(int index);
+/* The directives of schedules: the name and what it does. docs/language.md has their arguments. */
+KN_API kn_pass kn_directive_get(int index);
 
 /* ---- Showing ---------------------------------------------------------------------------- */
 

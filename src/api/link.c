@@ -105,7 +105,8 @@ static void load(kn_context *cx, Compiled *c)
     if (!c->loaded)
         backend_error(cx, c->codegen, "the compiled code cannot be loaded", &error);
     else
-        diag_status(cx, KN_ERROR_FILE, "the compiled code has no function `%s`: this is a mistake in Kiln", c->symbol);
+        diag_error_as(cx, ERROR_INTERNAL, (Loc){ 0 }, NULL,
+                      "the compiled code has no function `%s`: this is a mistake in Kiln", c->symbol);
 }
 
 /* C functions may be given later: then what was loaded for the trial is not kept. */

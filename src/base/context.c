@@ -210,12 +210,23 @@ bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg)
     return done;
 }
 
-void context_bail(kn_context *cx, kn_status status, const char *message)
+__attribute__((noreturn)) static void bail(kn_context *cx, kn_status status, ErrorId id, const char *message)
 {
     cx->status = cx->status ? cx->status : status;
     cx->error_count++;
-    cx->bailed = message;
+    cx->bailed       = message;
+    cx->bailed_error = id;
     leave(cx);
+}
+
+void context_bail(kn_context *cx, kn_status status, const char *message)
+{
+    bail(cx, status, error_of_status(status), message);
+}
+
+void context_bail_internal(kn_context *cx, kn_status status, const char *message)
+{
+    bail(cx, status, ERROR_INTERNAL, message);
 }
 
 void context_spend(kn_context *cx, uint64_t n)

@@ -7,8 +7,10 @@
 
 #include <locale.h>
 #include <setjmp.h>
+#include <stdarg.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/map.h"
 #include "base/stack.h"
 #include "base/vec.h"
@@ -29,6 +31,7 @@ typedef struct Loc {
 typedef struct Diag {
     kn_severity severity;
     WarningId   warning; /* of a KN_WARNING */
+    ErrorId     error;   /* of a KN_ERROR */
     Loc         loc;
     const char *message;
     const char *remedy; /* what would do, or NULL */
@@ -52,6 +55,7 @@ struct kn_context {
     bool        silent[WARNING_COUNT];      /* switched off */
     kn_status   status;                     /* of the call: the first error's */
     const char *bailed;                     /* why the call could not go on, or NULL */
+    ErrorId     bailed_error;
     Try        *tries;
     bool        deep; /* on a thread with a stack of its own (context_deep) */
     locale_t
@@ -88,6 +92,8 @@ void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg);
 /* Adds the error and leaves the innermost context_try. Does not return. */
 __attribute__((noreturn)) void context_bail(kn_context *cx, kn_status status, const char *message);
+/* The same for a mistake of Kiln's own. */
+__attribute__((noreturn)) void context_bail_internal(kn_context *cx, kn_status status, const char *message);
 
 /* Spends n operations; bails out when the quota is used up. */
 void context_spend(kn_context *cx, uint64_t n);
@@ -104,11 +110,19 @@ const char *intern_n(kn_context *cx, const char *name, size_t n);
 /* Adds a diagnostic. The remedy (may be NULL) is a second format's result made by the caller. */
 __attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format,
                                                       ...);
+/* An error of another row than ERROR_PROGRAM. */
+__attribute__((format(printf, 5, 6))) void diag_error_as(kn_context *cx, ErrorId id, Loc loc, const char *remedy,
+                                                         const char *format, ...);
+void diag_error_list(kn_context *cx, ErrorId id, Loc loc, const char *remedy, const char *format, va_list args);
 __attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy,
                                                         const char *format, ...);
 __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);
 /* An error about an argument of an API call, with its status. Returns the status, to be returned. */
 __attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);
+/* The row of an error of which no more than its status is known. */
+ErrorId error_of_status(kn_status status);
+/* Has an error of that row been added, in the call that is going on or ended last? */
+bool diag_has(const kn_context *cx, ErrorId id);
 
 /* From the beginning of the one to the end of the other. */
 Loc loc_join(Loc a, Loc b);

@@ -12,6 +12,7 @@ typedef struct Addition {
     kn_context *cx;
     kn_severity severity;
     WarningId   warning;
+    ErrorId     error;
     kn_status   status;
     Loc         loc;
     const char *remedy, *format;
@@ -61,45 +62,96 @@ static void add(void *arg)
     if (cx->muted || no_room(cx, a->severity))
         return;
     const char *remedy = a->remedy ? arena_strdup(&cx->call, a->remedy) : NULL;
-    vec_push(&cx->call, &cx->diags, ((Diag){ a->severity, a->warning, a->loc, message, remedy }));
+    vec_push(&cx->call, &cx->diags, ((Diag){ a->severity, a->warning, a->error, a->loc, message, remedy }));
 }
 
 /* An API function may add one before it has begun a context_try: then running out of memory ends here. */
-#define ADD(severity_, warning_, status_, remedy_)                                                                     \
-    do {                                                                                                               \
-        Addition a = { .cx = cx, .severity = severity_, .warning = warning_, .status = status_, .loc = loc };          \
-        a.remedy   = remedy_;                                                                                          \
-        a.format   = format;                                                                                           \
-        va_start(a.args, format);                                                                                      \
-        if (cx->tries)                                                                                                 \
-            add(&a);                                                                                                   \
-        else                                                                                                           \
-            context_try(cx, add, &a);                                                                                  \
-        va_end(a.args);                                                                                                \
-    } while (0)
+static void add_safely(Addition *a)
+{
+    if (a->cx->tries)
+        add(a);
+    else
+        context_try(a->cx, add, a);
+}
+
+void diag_error_list(kn_context *cx, ErrorId id, Loc loc, const char *remedy, const char *format, va_list args)
+{
+    Addition a = { .cx       = cx,
+                   .severity = KN_ERROR,
+                   .warning  = WARNING_COUNT,
+                   .error    = id,
+                   .status   = KN_ERROR_PROGRAM,
+                   .loc      = loc,
+                   .remedy   = remedy,
+                   .format   = format };
+    va_copy(a.args, args);
+    add_safely(&a);
+    va_end(a.args);
+}
 
 void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format, ...)
 {
-    ADD(KN_ERROR, WARNING_COUNT, KN_ERROR_PROGRAM, remedy);
+    va_list args;
+    va_start(args, format);
+    diag_error_list(cx, ERROR_PROGRAM, loc, remedy, format, args);
+    va_end(args);
+}
+
+void diag_error_as(kn_context *cx, ErrorId id, Loc loc, const char *remedy, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    diag_error_list(cx, id, loc, remedy, format, args);
+    va_end(args);
 }
 
 void diag_warning(kn_context *cx, WarningId id, Loc loc, const char *remedy, const char *format, ...)
 {
-    cx->muted = cx->silent[id];
-    if (!cx->silent[id])
-        ADD(KN_WARNING, id, KN_OK, remedy);
+    Addition a = { .cx       = cx,
+                   .severity = KN_WARNING,
+                   .warning  = id,
+                   .error    = ERROR_COUNT,
+                   .loc      = loc,
+                   .remedy   = remedy,
+                   .format   = format };
+    cx->muted  = cx->silent[id];
+    if (cx->silent[id])
+        return;
+    va_start(a.args, format);
+    add_safely(&a);
+    va_end(a.args);
 }
 
 void diag_note(kn_context *cx, Loc loc, const char *format, ...)
 {
-    ADD(KN_NOTE, WARNING_COUNT, KN_OK, NULL);
+    Addition a = {
+        .cx = cx, .severity = KN_NOTE, .warning = WARNING_COUNT, .error = ERROR_COUNT, .loc = loc, .format = format
+    };
+    va_start(a.args, format);
+    add_safely(&a);
+    va_end(a.args);
 }
 
 kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...)
 {
-    const Loc loc = { 0 };
-    ADD(KN_ERROR, WARNING_COUNT, status, NULL);
+    Addition a = { .cx       = cx,
+                   .severity = KN_ERROR,
+                   .warning  = WARNING_COUNT,
+                   .error    = error_of_status(status),
+                   .status   = status,
+                   .format   = format };
+    va_start(a.args, format);
+    add_safely(&a);
+    va_end(a.args);
     return status;
+}
+
+bool diag_has(const kn_context *cx, ErrorId id)
+{
+    for (size_t i = 0; i < cx->diags.count; i++)
+        if (cx->diags.at[i].severity == KN_ERROR && cx->diags.at[i].error == id)
+            return true;
+    return cx->bailed && cx->bailed_error == id;
 }
 
 Loc loc_join(Loc a, Loc b)
@@ -232,13 +284,17 @@ int kn_diagnostic_count(kn_context *cx)
 kn_diagnostic kn_diagnostic_get(kn_context *cx, int index)
 {
     if (!cx || index < 0 || index >= kn_diagnostic_count(cx))
-        return (kn_diagnostic){ KN_NOTE, "", 0, 0, "", NULL };
+        return (kn_diagnostic){ .severity = KN_NOTE, .file = "", .message = "" };
     if ((size_t)index == cx->diags.count)
-        return (kn_diagnostic){ KN_ERROR, "", 0, 0, cx->bailed, NULL };
+        return (kn_diagnostic){
+            .severity = KN_ERROR, .file = "", .message = cx->bailed, .error = error_table[cx->bailed_error].name
+        };
     const Diag   *d = &cx->diags.at[index];
-    kn_diagnostic r = { d->severity, d->loc.source ? d->loc.source->name : "",
-                        0,           0,
-                        d->message,  d->severity == KN_WARNING ? warning_table[d->warning].name : NULL };
+    kn_diagnostic r = { .severity = d->severity,
+                        .file     = d->loc.source ? d->loc.source->name : "",
+                        .message  = d->message,
+                        .warning  = d->severity == KN_WARNING ? warning_table[d->warning].name : NULL,
+                        .error    = d->severity == KN_ERROR ? error_table[d->error].name : NULL };
     loc_position(d->loc, &r.line, &r.column);
     return r;
 }

@@ -195,11 +195,14 @@ __attribute__((noreturn, noinline)) static void refuse_access(Eval *ev, const No
         text_printf(&box, "%s%lld..%lld", comma, (long long)e->view->min[d],
                     (long long)(e->view->min[d] + e->view->extent[d]));
     }
-    run_refuse(ev->run, KN_ERROR_BOUNDS,
-               "`%s` reads `%s` at (%s), but %s%s%s of it is there; this is a mistake in Kiln: please report it",
-               ev->func->name, e->expr->u.call.func->name, text_string(&at),
-               e->view->data ? "only the box (" : "nothing", e->view->data ? text_string(&box) : "",
-               e->view->data ? ")" : "");
+    kn_context *cx = ev->run->p->cx;
+    context_bail_internal(
+        cx, KN_ERROR_BOUNDS,
+        arena_printf(&cx->call,
+                     "`%s` reads `%s` at (%s), but %s%s%s of it is there; this is a mistake in Kiln: please report it",
+                     ev->func->name, e->expr->u.call.func->name, text_string(&at),
+                     e->view->data ? "only the box (" : "nothing", e->view->data ? text_string(&box) : "",
+                     e->view->data ? ")" : ""));
 }
 
 /* Adds what dimension d contributes to the offset of every lane; says whether any is outside. */

@@ -11,8 +11,8 @@ void executor_mistake(Executor *ex, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    context_bail(ex->cx, KN_ERROR_PROGRAM,
-                 arena_printf(&ex->cx->call, "%s; this is a mistake in Kiln: please report it", message));
+    context_bail_internal(ex->cx, KN_ERROR_PROGRAM,
+                          arena_printf(&ex->cx->call, "%s; this is a mistake in Kiln: please report it", message));
 }
 
 bool any_active(const uint8_t *active, int width)

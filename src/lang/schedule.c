@@ -206,8 +206,12 @@ static bool read_expr(Scheduling *s, const Env *env, const Ast *a, bool conditio
 
 static bool read_function(Scheduling *s, const Env *env, const Ast *a, ScheduleArg *out)
 {
+    Func *f   = NULL;
     out->kind = ARG_FUNC;
-    return find_definition(s, env, a, &out->func, &out->update);
+    if (!find_definition(s, env, a, &f, &out->update))
+        return false;
+    out->func = f;
+    return true;
 }
 
 static bool read_other_loop(Scheduling *s, const Ast *a, const ScheduleArg *of, ScheduleArg *out)
@@ -225,8 +229,10 @@ static bool read_word(Scheduling *s, const Ast *a, const char *const *words, con
     out->name    = plain_name(s->el, a, what);
     size_t count = 0;
     for (; words[count]; count++)
-        if (out->name && !strcmp(words[count], out->name))
+        if (out->name && !strcmp(words[count], out->name)) {
+            out->value = (int64_t)count;
             return true;
+        }
     if (out->name)
         diag_error(s->el->cx, a->loc, arena_printf(s->el->arena, "it is one of %s", name_list(s->el, words, count)),
                    "`%s` is not %s", out->name, what);
@@ -388,7 +394,7 @@ static bool check_place(Scheduling *s, const Directive *d, const Ast *call)
 {
     Elab       *el   = s->el;
     const char *name = d->info->name;
-    if (s->func->kind == FUNC_INPUT && strcmp(name, "stage")) {
+    if (s->func->kind == FUNC_INPUT && !d->info->inputs) {
         diag_error(el->cx, call->loc, "an input can only be staged: in.stage(consumer)",
                    "`%s` is an input: there is nothing to compute", s->func->name);
         return false;
@@ -398,8 +404,7 @@ static bool check_place(Scheduling *s, const Directive *d, const Ast *call)
                    "`%s` is about the function as a whole, not one update", name);
         return false;
     }
-    if (s->version &&
-        (d->info->whole || !strcmp(name, "compute_with") || !strcmp(name, "rfactor") || !strcmp(name, "separate"))) {
+    if (s->version && (d->info->whole || d->info->versions)) {
         diag_error(el->cx, d->loc, "put it before specialize", "`%s` is about all versions of the definition", name);
         return false;
     }
@@ -413,7 +418,7 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
     d.version    = s->version ? s->version_number : -1;
     if (!d.info) {
         VEC(const char *) known = { 0 };
-        for (int i = 0; i < directive_count; i++)
+        for (int i = 0; i < DIRECTIVE_COUNT; i++)
             vec_push(el->arena, &known, directive_table[i].name);
         const char *near = text_near_miss(name, known.at, known.count);
         diag_error(el->cx, directive_loc(call), near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
@@ -422,7 +427,7 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
     }
     if (!check_place(s, &d, call) || !read_arguments(s, env, call, &d) || !check_names(s, &d))
         return;
-    if (strcmp(name, "rfactor"))
+    if (!directive_is(&d, DIR_RFACTOR)) /* its new name is an argument of the function that it makes */
         update_loops(s, &d);
     if (!schedule_move_on(s, &d))
         return;

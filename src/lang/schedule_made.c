@@ -62,7 +62,7 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
 {
     Elab         *el     = s->el;
     const Update *u      = &d->func->updates[d->update];
-    const bool    splits = !strcmp(d->info->name, "rfactor");
+    const bool    splits = directive_is(d, DIR_RFACTOR);
     for (int i = 0; i < u->rvar_count; i++)
         vec_push(el->arena, &out->names, u->rvars[i].name);
     for (size_t i = 0; i < s->schedule->directives.count; i++) {
@@ -72,7 +72,7 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
             continue;
         while (at < out->names.count && b->arg_count && out->names.at[at] != b->args[0].name)
             at++;
-        if (!splits || strcmp(b->info->name, "split") || at == out->names.count) {
+        if (!splits || !directive_is(b, DIR_SPLIT) || at == out->names.count) {
             diag_error(
                 el->cx, d->loc,
                 arena_printf(el->arena,
@@ -195,7 +195,7 @@ static bool begin_version(Scheduling *s, Directive *d)
     s->version_number = 0;
     for (size_t i = 0; i < s->schedule->directives.count; i++) {
         const Directive *b = &s->schedule->directives.at[i];
-        s->version_number += b->func == s->func && b->update == s->update && !strcmp(b->info->name, "specialize");
+        s->version_number += b->func == s->func && b->update == s->update && directive_is(b, DIR_SPECIALIZE);
     }
     d->version = s->version_number;
     return true;
@@ -204,18 +204,13 @@ static bool begin_version(Scheduling *s, Directive *d)
 /* What the rest of the chain is about, after this directive. */
 bool schedule_move_on(Scheduling *s, Directive *d)
 {
-    if (!strcmp(d->info->name, "specialize"))
-        return begin_version(s, d);
-    static const struct {
-        const char *name;
-        Func *(*make)(Scheduling *s, Directive *d);
-    } makers[] = { { "stage", make_stage }, { "rfactor", make_rfactor }, { "separate", make_separate } };
-    size_t k   = 0;
-    while (k < sizeof makers / sizeof *makers && strcmp(d->info->name, makers[k].name))
-        k++;
-    if (k == sizeof makers / sizeof *makers)
-        return true;
-    d->made = makers[k].make(s, d);
+    switch (d->info->id) {
+    case DIR_SPECIALIZE: return begin_version(s, d);
+    case DIR_STAGE: d->made = make_stage(s, d); break;
+    case DIR_RFACTOR: d->made = make_rfactor(s, d); break;
+    case DIR_SEPARATE: d->made = make_separate(s, d); break;
+    default: return true;
+    }
     if (!d->made)
         return false;
     s->func   = d->made;

@@ -19,9 +19,9 @@ typedef struct ScheduleArg {
     const char     *label; /* "tail", or NULL */
     ScheduleArgKind kind;
     const char     *name;   /* ARG_VAR, ARG_WORD: interned */
-    Func           *func;   /* ARG_FUNC */
+    const Func     *func;   /* ARG_FUNC */
     int             update; /* ARG_FUNC: -1 for the function itself */
-    int64_t         value;  /* ARG_INT */
+    int64_t         value;  /* ARG_INT; ARG_WORD: which of its words it is */
     const Expr     *expr;   /* ARG_EXPR */
     Loc             loc;
 } ScheduleArg;

@@ -126,14 +126,19 @@ static void print_schedule_arg(Text *t, const ScheduleArg *a)
     }
 }
 
-void directive_print(Text *t, const Directive *d)
+void directive_write(Text *t, DirectiveId id, int count, const ScheduleArg *args)
 {
-    text_printf(t, ".%s(", d->info->name);
-    for (int k = 0; k < d->arg_count; k++) {
+    text_printf(t, ".%s(", directive_table[id].name);
+    for (int k = 0; k < count; k++) {
         text_add(t, k ? ", " : "");
-        print_schedule_arg(t, &d->args[k]);
+        print_schedule_arg(t, &args[k]);
     }
     text_add(t, ")");
+}
+
+void directive_print(Text *t, const Directive *d)
+{
+    directive_write(t, d->info->id, d->arg_count, d->args);
 }
 
 /* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage, rfactor
@@ -146,7 +151,7 @@ static void show_schedule(Text *t, const Schedule *s)
     int         update = -1, version = -1;
     for (size_t i = 0; i < s->directives.count; i++) {
         const Directive *d       = &s->directives.at[i];
-        const bool       goes_on = d->version == version || (version < 0 && !strcmp(d->info->name, "specialize"));
+        const bool       goes_on = d->version == version || (version < 0 && directive_is(d, DIR_SPECIALIZE));
         if (d->func != func || d->update != update || !goes_on) {
             text_printf(t, "\n    %s", d->func->name);
             if (d->update >= 0)

@@ -35,14 +35,13 @@ void default_place(Planner *pl, FuncDraft *f)
         return;
     const Reader r = f->readers.at[0];
     if (r.update >= 0 || r.func->func->kind != FUNC_DEFINED || !r.func->func->rank ||
-        draft_def(r.func, -1)->versions.count || asked_together(r.func) ||
-        !read_at_own_point(pl, f->func, r.func->func))
+        draft_def(r.func, -1)->versions.count || asked_partner(r.func) || !read_at_own_point(pl, f->func, r.func->func))
         return;
     for (int k = 0; k < f->func->update_count; k++) {
         for (int d = 0; d < f->func->rank; d++)
             if (!f->func->updates[k].is_free[d])
                 return;
-        if (draft_def(f, k)->self.other_points)
+        if (draft_def(f, k)->facts.other_points)
             return;
     }
     f->inside = r.func;
@@ -149,25 +148,19 @@ static void make_vectors(Planner *pl, DefDraft *d, int lanes, bool innermost)
 }
 
 /* The loop along dimension 0 may be of vectors: it is a free variable, and bounds no reduction. */
-static bool has_rows(Planner *pl, const DefDraft *d)
+static bool has_rows(const DefDraft *d)
 {
-    if (loop_of_dimension(d, 0) < 0)
-        return false;
-    uint32_t bounds = 0;
-    for (int i = 0; d->update && i < d->update->rvar_count; i++)
-        bounds |= update_variables(pl, d->def->func, d->update, d->update->rvars[i].lo) |
-                  update_variables(pl, d->def->func, d->update, d->update->rvars[i].hi);
-    return !(bounds & 1u);
+    return loop_of_dimension(d, 0) >= 0 && !(d->facts.bounding & 1u);
 }
 
 static bool default_def(Planner *pl, FuncDraft *f, DefDraft *d)
 {
     const Func *func = f->func;
-    const bool  rows = has_rows(pl, d);
+    const bool  rows = has_rows(d);
     const int   lanes =
         f->inside ? lanes_along_rows(f->inside) : choose_lanes(pl, func, d->update ? d->update->values : func->values);
-    const bool inner = d->update && d->update->rvar_count && !d->self.other_points && is_short(d);
-    if (d->update && !d->self.other_points)
+    const bool inner = d->update && d->update->rvar_count && !d->facts.other_points && is_short(d);
+    if (d->update && !d->facts.other_points)
         free_outside(pl, d, inner || !rows);
     for (int dim = func->rank - 1, left = 2; dim >= 1 && left > 0 && !f->inside;
          dim--, left--) { /* nested parallel loops are fine: planes and rows */

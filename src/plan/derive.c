@@ -12,36 +12,8 @@
  * Holds   drafts stay in order: a stage comes just after its function, partial results just before theirs. Splits of
  *         reduction variables that come before rfactor are made in the update itself: r = lo + ro*factor + ri, where
  *         that is below hi; it is written as the smaller of that and hi - 1, so that nothing more is read. */
+#include "legal/window.h"
 #include "plan/planner.h"
-
-enum { MOST_RVARS = 16 };
-
-/* Puts the last draft at `at` instead. */
-static void move_last(Planner *pl, size_t at)
-{
-    FuncDraft *last = pl->drafts.at[pl->drafts.count - 1];
-    memmove(&pl->drafts.at[at + 1], &pl->drafts.at[at], (pl->drafts.count - 1 - at) * sizeof *pl->drafts.at);
-    pl->drafts.at[at] = last;
-}
-
-static size_t place_of(const Planner *pl, const FuncDraft *f)
-{
-    size_t i = 0;
-    while (pl->drafts.at[i] != f)
-        i++;
-    return i;
-}
-
-void put_before(Planner *pl, const FuncDraft *f)
-{
-    move_last(pl, place_of(pl, f));
-}
-
-void use_up(Planner *pl, const Directive *d)
-{
-    map_set(&pl->used, d, d);
-    pl->plan->made[pl->plan->made_count++] = d;
-}
 
 /* ---- stage ------------------------------------------------------------------------------ */
 
@@ -60,31 +32,14 @@ static const Expr *redirect_call(void *user, const Expr *e)
     return expr_call(r->pool, r->to, (int)e->u.call.index, (kn_type)e->type, (int)e->count, e->args);
 }
 
-static void redirect(Redirect *r, const Expr **at, int count)
-{
-    for (int i = 0; at && i < count; i++)
-        at[i] = expr_rewrite(r->pool, at[i], redirect_call, r);
-}
-
-static void redirect_update(Redirect *r, const Func *f, Update *u)
-{
-    redirect(r, u->args, f->rank);
-    redirect(r, u->values, f->component_count);
-    redirect(r, &u->where, u->where ? 1 : 0);
-    for (int i = 0; i < u->rvar_count; i++) {
-        redirect(r, &u->rvars[i].lo, 1);
-        redirect(r, &u->rvars[i].hi, 1);
-    }
-}
-
 /* Lets f, or one update of it, read `to` in the place of `from`. */
 static bool redirect_reader(Redirect *r, Func *f, int update)
 {
     if (update < 0)
-        redirect(r, f->values, f->component_count);
+        rewrite_pure(r->pool, f, redirect_call, r);
     for (int k = 0; k < f->update_count; k++)
         if (update < 0 || k == update)
-            redirect_update(r, f, &f->updates[k]);
+            rewrite_update(r->pool, f, &f->updates[k], redirect_call, r);
     for (int i = 0; update < 0 && i < f->stage_arg_count; i++) {
         if (f->stage_args[i].func != r->from)
             continue;
@@ -116,43 +71,25 @@ static bool redirect_copy(Redirect *r, Func *f, int update)
     return redirect_reader(r, f, update) || (write_out(r->pool, f) && redirect_reader(r, f, update));
 }
 
-static bool apply_stage(Planner *pl, const Directive *d)
+bool apply_stage(Planner *pl, FuncDraft *from, DefDraft *def, const Directive *d)
 {
-    const FuncDraft *from = draft_of(pl, d->func);
-    FuncDraft       *made = add_draft(pl, d->made);
-    made->kept            = true;
-    move_last(pl, place_of(pl, from) + 1);
+    (void)def;
+    FuncDraft *made = add_draft(pl, d->made);
+    made->is_made   = true;
+    move_last_draft(pl, draft_place(pl, from) + 1);
     use_up(pl, d);
     for (int i = 0; i < d->arg_count; i++) {
         FuncDraft *reader = draft_of(pl, d->args[i].func);
         Redirect   r      = { &pl->plan->exprs, from->func, made->func, false };
         if (reader == from || reader == made || !redirect_copy(&r, reader->func, d->args[i].update))
-            return refuse(pl, d->args[i].loc, "name functions that read it; what they are inlined into reads it too",
+            return refuse(pl, ERROR_NOT_READ, d->args[i].loc,
+                          "name functions that read it; what they are inlined into reads it too",
                           "`%s` does not read `%s`", reader->func->name, from->func->name);
     }
     return true;
 }
 
 /* ---- rfactor ---------------------------------------------------------------------------- */
-
-static void substitute_all(ExprPool *pool, const Expr **at, int count, int names, const char *const *from,
-                           const Expr *const *to)
-{
-    for (int i = 0; i < count; i++)
-        at[i] = expr_substitute(pool, at[i], names, from, to);
-}
-
-void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from,
-                       const Expr *const *to)
-{
-    substitute_all(pool, u->args, f->rank, names, from, to);
-    substitute_all(pool, u->values, f->component_count, names, from, to);
-    substitute_all(pool, &u->where, u->where ? 1 : 0, names, from, to);
-    for (int i = 0; i < u->rvar_count; i++) {
-        substitute_all(pool, &u->rvars[i].lo, 1, names, from, to);
-        substitute_all(pool, &u->rvars[i].hi, 1, names, from, to);
-    }
-}
 
 /* A reduction variable on the way, with the name that schedules know. */
 typedef struct Steps {
@@ -199,9 +136,10 @@ static bool split_steps(Planner *pl, Steps *s, const Directive *d)
     const int     at     = step_number(s, d->args[0].name);
     const int64_t factor = d->args[3].value;
     int64_t       steps;
-    if (at < 0 || u->rvar_count == MOST_RVARS)
-        return refuse(pl, d->loc, NULL, "`%s` cannot be split for rfactor: there are %d reduction variables",
-                      d->args[0].name, u->rvar_count);
+    if (at < 0 || u->rvar_count == LEGAL_RVARS)
+        return refuse(pl, ERROR_FACTOR, d->loc, NULL,
+                      "`%s` cannot be split for rfactor: there are %d reduction variables", d->args[0].name,
+                      u->rvar_count);
     const RVar whole = u->rvars[at];
     const bool exact = expr_difference(whole.hi, whole.lo, &steps) && steps % factor == 0;
     memmove(&u->rvars[at + 1], &u->rvars[at], (size_t)(u->rvar_count - at) * sizeof *u->rvars);
@@ -225,36 +163,6 @@ static bool split_steps(Planner *pl, Steps *s, const Directive *d)
         u->where       = u->where ? expr_binary(pool, EX_AND, KN_BOOL, in, u->where) : in;
     }
     return true;
-}
-
-const Expr *identity(ExprPool *pool, ExprOp op, kn_type t)
-{
-    const int64_t ones = -1, most = type_is_signed(t) ? type_max(t) : ones;
-    switch (op) {
-    case EX_MUL: return expr_int(pool, t, 1);
-    case EX_MIN: return expr_int(pool, t, most);
-    case EX_MAX: return expr_int(pool, t, type_min(t));
-    case EX_BIT_AND:
-    case EX_AND: return expr_int(pool, t, ones);
-    default: return expr_int(pool, t, 0);
-    }
-}
-
-/* Is `e`, f(args) op rest or rest op f(args), the first of the two? */
-static bool is_self_first(const Func *f, const Expr *e)
-{
-    return e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f;
-}
-
-const Expr *gathered(const Func *f, const Expr *e)
-{
-    return e->args[is_self_first(f, e)];
-}
-
-const Expr *regather(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest)
-{
-    const bool first = is_self_first(f, e);
-    return expr_binary(pool, op, (kn_type)e->type, first ? place : rest, first ? rest : place);
 }
 
 /* The partial results: pure definition and update. */
@@ -296,7 +204,7 @@ static void make_partial(Planner *pl, const Steps *s, int r, const Directive *d,
         const Expr *e     = to->values[c];
         const Expr *place = expr_call(pool, g, c, f->types[c], g->rank, to->args);
         g->values[c]      = identity(pool, (ExprOp)e->op, f->types[c]);
-        to->values[c]     = regather(pool, f, e, (ExprOp)e->op, place, gathered(f, e));
+        to->values[c]     = combine(pool, f, e, (ExprOp)e->op, place, combined_rest(f, e));
     }
 }
 
@@ -322,49 +230,37 @@ static void make_merge(Planner *pl, Steps *s, int r, const Func *g)
         const Expr  *e = s->u->values[c];
         const ExprOp op =
             e->op == EX_SUB ? EX_ADD : (ExprOp)e->op; /* the parts are sums of what is taken away, negated */
-        u.values[c] = regather(pool, f, e, op, expr_call(pool, f, c, f->types[c], f->rank, args),
-                               expr_call(pool, g, c, f->types[c], g->rank, args));
+        u.values[c] = combine(pool, f, e, op, expr_call(pool, f, c, f->types[c], f->rank, args),
+                              expr_call(pool, g, c, f->types[c], g->rank, args));
     }
     *s->u = u;
 }
 
-void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r)
-{
-    Func   *origin = ARENA_NEW(pl->arena, Func);
-    Update *u      = ARENA_ARRAY(pl->arena, Update, (size_t)f->origin->update_count);
-    *origin        = *f->origin;
-    memcpy(u, origin->updates, (size_t)origin->update_count * sizeof *u);
-    u[update].rvar_count    = 1;
-    u[update].rvars         = ARENA_NEW(pl->arena, RVar);
-    u[update].rvars[0].name = r;
-    origin->updates         = u;
-    f->origin = f->plan->origin = origin;
-}
-
 static bool can_factor(Planner *pl, const Steps *s, const Directive *d, int r)
 {
-    const SelfReads self = self_reads(pl, s->f, s->u);
-    if (self.inexact)
-        return refuse(pl, d->loc, "leave it out: the loops over the function's arguments can still run at once",
+    const DefFacts facts = def_facts(&pl->plan->exprs, s->f, d->update);
+    if (facts.inexact)
+        return refuse(pl, ERROR_FLOAT_ORDER, d->loc,
+                      "leave it out: the loops over the function's arguments can still run at once",
                       "`rfactor` would add floats in another order, which is another result");
-    if (!self.combines)
-        return refuse(pl, d->loc, "leave it out",
+    if (!facts.combines)
+        return refuse(pl, ERROR_NOT_ASSOCIATIVE, d->loc, "leave it out",
                       "`rfactor` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation "
                       "that is exact in any order");
-    if (update_variables(pl, s->f, s->u, s->u->rvars[r].lo) | update_variables(pl, s->f, s->u, s->u->rvars[r].hi))
-        return refuse(pl, d->args[0].loc, "rfactor an outer reduction variable",
+    if (facts.bounds[r])
+        return refuse(pl, ERROR_DEPENDENT_BOUNDS, d->args[0].loc, "rfactor an outer reduction variable",
                       "the bounds of `%s` depend on other variables of the update", d->args[0].name);
     return true;
 }
 
-static bool apply_rfactor(Planner *pl, const Directive *d)
+bool apply_rfactor(Planner *pl, FuncDraft *f, DefDraft *def, const Directive *d)
 {
-    FuncDraft *f     = draft_of(pl, d->func);
-    Steps      s     = { .f = f->func, .u = &f->func->updates[d->update] };
-    RVar      *rvars = ARENA_ARRAY(pl->arena, RVar, MOST_RVARS + 1);
+    (void)def;
+    Steps s     = { .f = f->func, .u = &f->func->updates[d->update] };
+    RVar *rvars = ARENA_ARRAY(pl->arena, RVar, LEGAL_RVARS + 1);
     memcpy(rvars, s.u->rvars, (size_t)s.u->rvar_count * sizeof *rvars);
     s.u->rvars = rvars;
-    s.names    = ARENA_ARRAY(pl->arena, const char *, MOST_RVARS + 1);
+    s.names    = ARENA_ARRAY(pl->arena, const char *, LEGAL_RVARS + 1);
     s.prefix   = arena_printf(pl->arena, "%s.u%d.", f->func->name, d->update);
     for (int i = 0; i < s.u->rvar_count; i++)
         s.names[i] = f->origin->updates[d->update].rvars[i].name;
@@ -377,34 +273,14 @@ static bool apply_rfactor(Planner *pl, const Directive *d)
     use_up(pl, d);
     const int r = step_number(&s, d->args[0].name);
     if (r < 0 || !can_factor(pl, &s, d, r))
-        return r < 0 ? refuse(pl, d->args[0].loc, NULL, "`%s` is no reduction variable of %s", d->args[0].name,
-                              f->func->name)
+        return r < 0 ? refuse(pl, ERROR_NO_LOOP, d->args[0].loc, NULL, "`%s` is no reduction variable of %s",
+                              d->args[0].name, f->func->name)
                      : false;
     FuncDraft *made = add_draft(pl, d->made);
-    made->kept      = true;
-    put_before(pl, f);
+    made->is_made   = true;
+    move_last_draft(pl, draft_place(pl, f));
     make_partial(pl, &s, r, d, made->func);
     make_merge(pl, &s, r, made->func);
     rename_origin(pl, f, d->update, d->args[0].name);
     return true;
-}
-
-/* ---- All -------------------------------------------------------------------------------- */
-
-bool plan_derive(Planner *pl)
-{
-    const size_t count = pl->schedule ? pl->schedule->directives.count : 0;
-    pl->plan->made     = ARENA_ARRAY(pl->arena, const Directive *, count);
-    for (size_t i = 0; i < count && !pl->failed; i++) {
-        const Directive *d = &pl->schedule->directives.at[i];
-        if (!strcmp(d->info->name, "stage"))
-            apply_stage(pl, d);
-        else if (!strcmp(d->info->name, "rfactor"))
-            apply_rfactor(pl, d);
-        else if (!strcmp(d->info->name, "separate"))
-            apply_separate(pl, d);
-    }
-    for (size_t i = 0; i < pl->drafts.count; i++)
-        pl->drafts.at[i]->func->id = (int)i;
-    return !pl->failed;
 }

@@ -4,45 +4,16 @@
  *         with constant bounds:
  *             s(x) = a        s(x) = e(s(x), x, r)  for r in lo..hi
  * Gives   the value after the last step: e(… e(e(a, x, lo), x, lo+1) …, x, hi-1).
- * Holds   the steps keep their order, so not a bit of the result is another; MOST_STEPS bounds how large the expression
- *         gets. */
+ * Holds   the steps keep their order, so not a bit of the result is another; MOST_EXPANDED_STEPS bounds how large the
+ *         expression gets. */
 #include "plan/planner.h"
 
-enum { MOST_STEPS = 64 };
-
-/* The number of steps of an update, 0 where its bounds are not constants or there are too many. */
 static int64_t step_count(const Update *u)
 {
     int64_t count = 1;
-    for (int i = 0; i < u->rvar_count; i++) {
-        int64_t lo, hi;
-        if (!expr_is_int(u->rvars[i].lo, &lo) || !expr_is_int(u->rvars[i].hi, &hi) || hi <= lo || hi - lo > MOST_STEPS)
-            return 0;
-        count *= hi - lo;
-        if (count > MOST_STEPS)
-            return 0;
-    }
+    for (int i = 0; i < u->rvar_count; i++)
+        count *= rvar_steps(&u->rvars[i]);
     return count;
-}
-
-static bool is_pointwise(Planner *pl, const Func *f, const Update *u)
-{
-    for (int d = 0; d < f->rank; d++)
-        if (!u->is_free[d])
-            return false;
-    return !u->where && self_reads(pl, f, u).only_own_place;
-}
-
-bool can_expand(Planner *pl, const Func *f)
-{
-    int64_t steps = 0;
-    for (int k = 0; k < f->update_count; k++) {
-        const int64_t more = step_count(&f->updates[k]);
-        steps += more;
-        if (!more || steps > MOST_STEPS || !is_pointwise(pl, f, &f->updates[k]))
-            return false;
-    }
-    return true;
 }
 
 typedef struct Expanding {

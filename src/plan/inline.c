@@ -19,12 +19,12 @@ typedef struct Reads {
     int  places;    /* distinct calls */
     bool scattered; /* some call is not at the reader's point */
     bool repeated;  /* some call asks for a point more than once */
-    bool by_stage;
+    bool by_extern;
 } Reads;
 
 static bool is_read(const Reads *r)
 {
-    return r->places || r->by_stage;
+    return r->places || r->by_extern;
 }
 
 typedef struct ReadWalk {
@@ -109,7 +109,7 @@ static Reads *find_reads(Planner *pl)
         }
         for (int k = 0; k < f->stage_arg_count; k++)
             if (f->stage_args[k].func)
-                reads[f->stage_args[k].func->id].by_stage = true;
+                reads[f->stage_args[k].func->id].by_extern = true;
     }
     return reads;
 }
@@ -170,25 +170,6 @@ static bool is_sum(const Expr *e)
     return e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL);
 }
 
-const Expr *linear_sum(ExprPool *pool, const Linear *form)
-{
-    const Expr *sum = NULL;
-    for (int i = 0; i < form->count; i++) {
-        const int64_t c    = form->coefficients[i];
-        const int64_t size = c < 0 && sum ? -c : c;
-        const Expr   *term = form->atoms[i];
-        if (size != 1)
-            term = expr_binary(pool, EX_MUL, KN_I32, term, expr_int(pool, KN_I32, size));
-        sum = sum ? expr_binary(pool, c < 0 ? EX_SUB : EX_ADD, KN_I32, sum, term) : term;
-    }
-    if (!sum)
-        return expr_int(pool, KN_I32, form->constant);
-    if (form->constant)
-        sum = expr_binary(pool, form->constant < 0 ? EX_SUB : EX_ADD, KN_I32, sum,
-                          expr_int(pool, KN_I32, form->constant < 0 ? -form->constant : form->constant));
-    return sum;
-}
-
 /* An i32 sum in its one form. i32 arithmetic wraps, so this is exact. */
 static const Expr *tidy_sum(Planner *pl, Arena *scratch, const Expr *e)
 {
@@ -230,68 +211,44 @@ static const Expr *inline_call(void *user, const Expr *e)
     return expr_rewrite(pool, body, tidy, in);
 }
 
-static void inline_into(Inlining *in, const Expr **at, int count)
-{
-    for (int i = 0; at && i < count; i++)
-        at[i] = expr_rewrite(&in->pl->plan->exprs, at[i], inline_call, in);
-}
-
 /* Replaces the calls of inlined functions in all definitions of f. */
 static void inline_calls(Planner *pl, Func *f)
 {
     Inlining in = { .pl = pl };
     scratch_begin(&in.scratch, pl->cx);
-    inline_into(&in, f->values, f->component_count);
-    for (int k = 0; k < f->update_count; k++) {
-        Update *u = &f->updates[k];
-        inline_into(&in, u->args, f->rank);
-        inline_into(&in, u->values, f->component_count);
-        inline_into(&in, &u->where, u->where ? 1 : 0);
-        for (int i = 0; i < u->rvar_count; i++) {
-            inline_into(&in, &u->rvars[i].lo, 1);
-            inline_into(&in, &u->rvars[i].hi, 1);
-        }
-    }
-    for (int i = 0; i < f->stage_arg_count; i++)
-        inline_into(&in, &f->stage_args[i].value, f->stage_args[i].value ? 1 : 0);
+    rewrite_function(&pl->plan->exprs, f, inline_call, &in);
     scratch_end(&in.scratch);
 }
 
 /* ---- Choice ----------------------------------------------------------------------------- */
 
-static bool is_named(const Directive *d, const char *name)
-{
-    return d && !strcmp(d->info->name, name);
-}
-
 /* Why f cannot be inlined, or NULL. */
 static const char *obstacle(Planner *pl, const FuncDraft *f, const Reads *r)
 {
-    if (f->plan->is_output)
-        return "is an output, stored where the caller says";
-    if (f->func->kind == FUNC_STAGE)
-        return "is an extern stage, which has no expression";
-    if (f->func->kind == FUNC_INPUT)
-        return "is an input";
-    if (!can_expand(pl, f->func))
-        return "has updates, which need its storage";
-    return r->by_stage ? "is read by an extern stage, as a whole" : NULL;
+    static const char *const reasons[] = { [INLINE_LEGAL]    = NULL,
+                                           [INLINE_OUTPUT]   = "is an output, stored where the caller says",
+                                           [INLINE_EXTERN]   = "is an extern stage, which has no expression",
+                                           [INLINE_INPUT]    = "is an input",
+                                           [INLINE_UPDATES]  = "has updates, which need its storage",
+                                           [INLINE_AS_WHOLE] = "is read by an extern stage, as a whole" };
+    const bool               expands   = f->func->kind == FUNC_DEFINED && func_expands(&pl->plan->exprs, f->func);
+    return reasons[inline_check(f->func, f->plan->is_output, r->by_extern, expands)];
 }
 
 static bool choose(Planner *pl, FuncDraft *f, const Reads *r)
 {
     const char      *why   = obstacle(pl, f, r);
-    const Directive *asked = is_named(f->called_by, "inline") ? f->called_by : NULL;
+    const Directive *asked = directive_is(f->computed_by, DIR_INLINE) ? f->computed_by : NULL;
     if (asked && why)
-        return refuse(pl, asked->loc,
+        return refuse(pl, ERROR_NOT_INLINED, asked->loc,
                       f->plan->is_output ? "leave the directive out" : "compute_root() or compute_at(f, loop)",
                       "`%s` cannot be inlined: it %s", f->func->name, why);
     if (asked && f->shaped_by)
-        return refuse(pl, f->shaped_by->loc, "compute_root() or compute_at(f, loop) instead of inline()",
-                      "`%s` is inlined: it has no loops and no storage for `%s`", f->func->name,
-                      f->shaped_by->info->name);
-    f->inlined =
-        asked || (!why && !f->spoken && !f->kept && !f->func->update_count && inlined_by_default(pl, f->func, r));
+        return refuse(
+            pl, ERROR_NO_LOOPS, f->shaped_by->loc, "compute_root() or compute_at(f, loop) instead of inline()",
+            "`%s` is inlined: it has no loops and no storage for `%s`", f->func->name, f->shaped_by->info->name);
+    f->inlined = asked || (!why && !f->is_scheduled && !f->is_made && !f->func->update_count &&
+                           inlined_by_default(pl, f->func, r));
     if (f->inlined)
         expand(pl, f->func);
     return true;
@@ -302,11 +259,11 @@ bool plan_inline(Planner *pl)
     const Reads *reads = find_reads(pl);
     for (size_t i = 0; i < pl->drafts.count; i++) {
         FuncDraft *f             = pl->drafts.at[i];
-        f->by_stage              = reads[i].by_stage;
+        f->read_by_extern        = reads[i].by_extern;
         pl->plan->exprs.too_deep = false;
         inline_calls(pl, f->func);
         if (pl->plan->exprs.too_deep)
-            return refuse(pl, f->called_by ? f->called_by->loc : f->func->loc,
+            return refuse(pl, ERROR_TOO_DEEP, f->computed_by ? f->computed_by->loc : f->func->loc,
                           "compute_root() for one of the functions between",
                           "with what is inlined into it, `%s` is an expression deeper than %d operations",
                           f->func->name, EXPR_MAX_DEPTH);

@@ -5,18 +5,61 @@
  * Holds   the level of a function belongs to a function after it, so levels nest; it is around every read of the
  *         function; storage is around it, with no parallel loop between, whose iterations would write to it at once. A
  *         level at a vector loop or inside one is just outside it. */
+#include "legal/levels.h"
 #include "plan/planner.h"
+
+bool note_compute(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
+{
+    (void)pl;
+    (void)d;
+    f->computed_by = dir;
+    return true;
+}
+
+bool note_store(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
+{
+    (void)pl;
+    (void)d;
+    f->stored_by = dir;
+    return true;
+}
+
+/* ---- The tree of levels ----------------------------------------------------------------- */
+
+static TreeLevel to_tree(PlanLevel l)
+{
+    return (TreeLevel){ l.def, l.loop };
+}
+
+static PlanLevel from_tree(TreeLevel l)
+{
+    return (PlanLevel){ l.def, l.loop };
+}
+
+/* The loops that a definition shares with another are the other's. */
+static TreeLevel around(const void *of, const void *at)
+{
+    const Plan    *plan = of;
+    const PlanDef *def  = at;
+    return to_tree(def->with.def ? def->with : plan->funcs[def->func->id].compute);
+}
+
+static bool is_parallel(const void *of, TreeLevel at)
+{
+    (void)of;
+    const PlanDef *def = at.def;
+    return def->loops[at.loop].kind == LOOP_PARALLEL && !(def->with.def && at.loop <= def->with.loop);
+}
+
+static LevelTree tree_of(const Plan *plan)
+{
+    return (LevelTree){ plan, around, is_parallel };
+}
 
 bool level_encloses(const Plan *plan, PlanLevel outer, PlanLevel inner)
 {
-    while (outer.def && inner.def && outer.def != inner.def)
-        inner = inner.def->with.def == outer.def ? inner.def->with : plan->funcs[inner.def->func->id].compute;
-    return !outer.def || (inner.def && inner.loop >= outer.loop);
-}
-
-static bool is_named(const Directive *d, const char *name)
-{
-    return d && !strcmp(d->info->name, name);
+    const LevelTree t = tree_of(plan);
+    return tree_encloses(&t, to_tree(outer), to_tree(inner));
 }
 
 static PlanLevel outside_vectors(const Planner *pl, PlanLevel level)
@@ -61,27 +104,28 @@ static bool find_level(Planner *pl, const FuncDraft *f, const Directive *dir, Pl
     const char        *name = dir->args[1].name;
     int                loop = -1;
     if (g == f)
-        return refuse(pl, dir->loc, "name a loop of a function that reads it",
+        return refuse(pl, ERROR_LEVEL, dir->loc, "name a loop of a function that reads it",
                       "`%s` cannot be computed or stored inside its own loops", f->func->name);
     if (g->inlined)
-        return refuse(pl, to->loc,
+        return refuse(pl, ERROR_NO_LOOPS, to->loc,
                       arena_printf(pl->arena,
                                    "name a loop of the function that `%s` is inlined into, or %s.compute_root()",
                                    g->func->name, g->func->name),
                       "`%s` is inlined: it has no loops", g->func->name);
     if (!g->needed || !g->defs || g->func->kind != FUNC_DEFINED)
-        return refuse(pl, to->loc, "name a loop of a function that reads it", "`%s` has no loops: %s", g->func->name,
+        return refuse(pl, ERROR_NO_LOOPS, to->loc, "name a loop of a function that reads it", "`%s` has no loops: %s",
+                      g->func->name,
                       g->func->kind == FUNC_INPUT   ? "it is an input"
                       : g->func->kind == FUNC_STAGE ? "it is an extern stage"
                                                     : "no output needs it");
     if (g->func->id < f->func->id)
-        return refuse(pl, to->loc, "name a loop of a function that reads it",
+        return refuse(pl, ERROR_LEVEL, to->loc, "name a loop of a function that reads it",
                       "`%s` cannot be inside a loop of `%s`, which does not read it", f->func->name, g->func->name);
     const DefDraft *d = def_with_loop(g, to->update, name, &loop);
     if (!d)
-        return refuse(pl, dir->args[1].loc, NULL, "`%s` has no loop `%s`", g->func->name, name);
+        return refuse(pl, ERROR_NO_LOOP, dir->args[1].loc, NULL, "`%s` has no loop `%s`", g->func->name, name);
     if (d->versions.count)
-        return refuse(pl, dir->args[1].loc,
+        return refuse(pl, ERROR_SPECIALIZED, dir->args[1].loc,
                       arena_printf(pl->arena, "compute_root(), or %s without specialize", g->func->name),
                       "nothing can be computed inside the loops of `%s`: they are specialized", g->func->name);
     *out = level_owner(outside_vectors(pl, (PlanLevel){ d->def, loop }));
@@ -133,38 +177,34 @@ static bool check_uses(Planner *pl, const FuncDraft *f)
         if (encloses_use(pl, f->plan->compute, r))
             continue;
         const char *who = def_text(pl, draft_def(r->func, r->update));
-        return refuse(
-            pl, f->called_by ? f->called_by->loc : f->func->loc, "compute_root(), or a loop around all that read it",
-            "`%s` cannot be computed inside %s: %s reads it %s", f->func->name, level_text(pl, f->plan->compute), who,
-            r->in_bounds ? "for the bounds of its reduction" : "outside");
+        return refuse(pl, ERROR_LEVEL, f->computed_by ? f->computed_by->loc : f->func->loc,
+                      "compute_root(), or a loop around all that read it",
+                      "`%s` cannot be computed inside %s: %s reads it %s", f->func->name,
+                      level_text(pl, f->plan->compute), who,
+                      r->in_bounds ? "for the bounds of its reduction" : "outside");
     }
     return true;
 }
 
-/* The loops between where f is stored and where it is computed. */
+/* No parallel loop is between where f is stored and where it is computed. */
 static bool check_between(Planner *pl, const FuncDraft *f)
 {
-    PlanLevel at = f->plan->compute;
-    while (at.def && !level_same(at, f->plan->store)) {
-        const PlanLoop *l = &at.def->loops[at.loop];
-        if (l->kind == LOOP_PARALLEL)
-            return refuse(pl, f->stored_by->loc,
-                          arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name,
-                                       at.def->func->name, loop_text(pl, l)),
-                          "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that "
-                          "run at once would share its storage",
-                          f->func->name, loop_text(pl, l), at.def->func->name);
-        if (at.def->with.def && at.loop == at.def->with.loop)
-            at = at.def->with;
-        at = at.loop ? (PlanLevel){ at.def, at.loop - 1 } : plan_func(pl->plan, at.def->func)->compute;
-    }
-    return true;
+    const LevelTree tree = tree_of(pl->plan);
+    const PlanLevel at   = from_tree(tree_parallel_between(&tree, to_tree(f->plan->store), to_tree(f->plan->compute)));
+    if (!at.def)
+        return true;
+    const char *loop = loop_text(pl, &at.def->loops[at.loop]), *host = at.def->func->name;
+    return refuse(pl, ERROR_SHARED_STORAGE, f->stored_by->loc,
+                  arena_printf(pl->arena, "%s.store_at(%s, %s), or inside that loop", f->func->name, host, loop),
+                  "`%s` is stored outside the parallel loop `%s` of `%s` and computed inside: iterations that "
+                  "run at once would share its storage",
+                  f->func->name, loop, host);
 }
 
 static bool check_storage(Planner *pl, const FuncDraft *f)
 {
     if (!level_encloses(pl->plan, f->plan->store, f->plan->compute))
-        return refuse(pl, f->stored_by->loc, "store it at that level, or at a loop around it",
+        return refuse(pl, ERROR_LEVEL, f->stored_by->loc, "store it at that level, or at a loop around it",
                       "`%s` is computed at %s, which is not inside where it is stored, %s", f->func->name,
                       level_text(pl, f->plan->compute), level_text(pl, f->plan->store));
     return check_between(pl, f);
@@ -198,11 +238,11 @@ static bool check_prefetches(Planner *pl, const DefDraft *d)
         const PlanPrefetch *p  = &d->def->prefetches[i];
         const PlanLevel     at = level_owner((PlanLevel){ d->def, p->loop });
         if (p->func->kind != FUNC_INPUT && level_encloses(pl->plan, at, plan_func(pl->plan, p->func)->store))
-            return refuse(pl, d->prefetches.at[i]->loc, "leave it out",
+            return refuse(pl, ERROR_PREFETCH, d->prefetches.at[i]->loc, "leave it out",
                           "`%s` is stored inside the loop `%s`: there is nothing to fetch before it is computed",
                           p->func->name, d->def->loops[p->loop].name);
         if (!is_read_within(pl, d, at, p->func))
-            return refuse(pl, d->prefetches.at[i]->args[0].loc, "name a function that it reads",
+            return refuse(pl, ERROR_NOT_READ, d->prefetches.at[i]->args[0].loc, "name a function that it reads",
                           "%s does not read `%s`, nor does anything that is computed in its loop `%s`", def_text(pl, d),
                           p->func->name, d->def->loops[p->loop].name);
     }
@@ -213,12 +253,12 @@ static bool check_prefetches(Planner *pl, const DefDraft *d)
 
 static bool check_output(Planner *pl, const FuncDraft *f)
 {
-    const Directive *at = is_named(f->called_by, "compute_at") ? f->called_by
-                          : is_named(f->stored_by, "store_at") ? f->stored_by
-                                                               : NULL;
+    const Directive *at = directive_is(f->computed_by, DIR_COMPUTE_AT) ? f->computed_by
+                          : directive_is(f->stored_by, DIR_STORE_AT)   ? f->stored_by
+                                                                       : NULL;
     if (!f->plan->is_output || !at)
         return true;
-    return refuse(pl, at->loc, "compute_root(), or nothing: outputs are computed at root",
+    return refuse(pl, ERROR_OUTPUT, at->loc, "compute_root(), or nothing: outputs are computed at root",
                   "`%s` is an output: it is computed as a whole, into the caller's buffer", f->func->name);
 }
 
@@ -229,17 +269,17 @@ static bool find_levels(Planner *pl, FuncDraft *f)
         return false;
     if (f->inside)
         pf->compute = pf->store = level_owner(default_level(pl, f));
-    if (is_named(f->stored_by, "store_at") && !is_named(f->called_by, "compute_at"))
-        return refuse(pl, f->stored_by->loc, "compute_at(f, loop) beside it",
+    if (directive_is(f->stored_by, DIR_STORE_AT) && !directive_is(f->computed_by, DIR_COMPUTE_AT))
+        return refuse(pl, ERROR_LEVEL, f->stored_by->loc, "compute_at(f, loop) beside it",
                       "`%s` is stored inside a loop but computed at root", f->func->name);
-    if (!is_named(f->called_by, "compute_at"))
+    if (!directive_is(f->computed_by, DIR_COMPUTE_AT))
         return true;
-    if (!find_level(pl, f, f->called_by, &pf->compute))
+    if (!find_level(pl, f, f->computed_by, &pf->compute))
         return false;
     pf->store = pf->compute;
-    if (is_named(f->stored_by, "store_root"))
+    if (directive_is(f->stored_by, DIR_STORE_ROOT))
         pf->store = (PlanLevel){ 0 };
-    return !is_named(f->stored_by, "store_at") || find_level(pl, f, f->stored_by, &pf->store);
+    return !directive_is(f->stored_by, DIR_STORE_AT) || find_level(pl, f, f->stored_by, &pf->store);
 }
 
 bool plan_levels(Planner *pl)

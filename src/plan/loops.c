@@ -23,7 +23,7 @@ static uint64_t descend(uint64_t a, uint64_t b, uint64_t part)
 
 static void add_loop(Planner *pl, DefDraft *d, Loop l)
 {
-    l.number  = d->numbers++;
+    l.number  = d->next_number++;
     l.lineage = descend(l.vars, 0, 0);
     vec_push(pl->arena, &d->loops, l);
     if (l.loop.is_reduction)
@@ -39,19 +39,15 @@ static void add_free(Planner *pl, DefDraft *d, const FuncDraft *f, int dim)
 }
 
 /* Free variables that bound a reduction: their loops are outside it. */
-static uint32_t bounding(Planner *pl, const DefDraft *d, const Func *f)
+static uint32_t bounding(const DefDraft *d)
 {
-    uint32_t vars = 0;
-    for (int i = 0; d->update && !d->self.other_points && i < d->update->rvar_count; i++)
-        vars |= update_variables(pl, f, d->update, d->update->rvars[i].lo) |
-                update_variables(pl, f, d->update, d->update->rvars[i].hi);
-    return vars & ((1u << FIRST_RVAR) - 1);
+    return d->facts.other_points ? 0 : d->facts.bounding & FREE_VARIABLES;
 }
 
 void begin_loops(Planner *pl, FuncDraft *f, DefDraft *d)
 {
     const Update  *u       = d->update;
-    const uint32_t outside = bounding(pl, d, f->func);
+    const uint32_t outside = bounding(d);
     for (int k = f->func->rank - 1; k >= 0; k--)
         if (outside & 1u << k)
             add_free(pl, d, f, k);
@@ -87,7 +83,7 @@ static int named_loop(Planner *pl, const DefDraft *d, const Directive *dir, int 
 {
     const int at = arg < dir->arg_count ? find_loop(d, dir->args[arg].name) : -1;
     if (at < 0)
-        refuse(pl, dir->loc, NULL, "%s has no loop `%s` here", def_text(pl, d),
+        refuse(pl, ERROR_NO_LOOP, dir->loc, NULL, "%s has no loop `%s` here", def_text(pl, d),
                arg < dir->arg_count ? dir->args[arg].name : "");
     return at;
 }
@@ -131,22 +127,18 @@ static void close_loop(DefDraft *d, int at)
  * once each. */
 static bool may_repeat(const DefDraft *d, const Loop *l)
 {
-    return !d->update || (!d->self.any && !l->loop.is_reduction);
+    return !d->update || (!d->facts.reads_self && !l->loop.is_reduction);
 }
 
 static bool choose_tail(Planner *pl, const DefDraft *d, const Loop *l, const ScheduleArg *asked, Tail *out)
 {
-    static const Tail tails[] = { TAIL_ROUND_UP, TAIL_GUARD, TAIL_SHIFT_INWARD, TAIL_PREDICATE }; /* as tail_names */
-    *out                      = may_repeat(d, l) ? TAIL_SHIFT_INWARD : TAIL_GUARD;
-    for (int i = 0; asked && tail_names[i]; i++)
-        if (!strcmp(tail_names[i], asked->name))
-            *out = tails[i];
+    *out = asked ? (Tail)asked->value : may_repeat(d, l) ? TAIL_SHIFT_INWARD : TAIL_GUARD;
     if (may_repeat(d, l))
         return true;
     if (*out == TAIL_SHIFT_INWARD)
-        return refuse(pl, asked->loc, "tail: guard, or tail: predicate",
+        return refuse(pl, ERROR_TAIL, asked->loc, "tail: guard, or tail: predicate",
                       "shift_inward would run some of %s twice, and it %s", def_text(pl, d),
-                      d->self.any ? "reads itself" : "takes each step once");
+                      d->facts.reads_self ? "reads itself" : "takes each step once");
     if (*out == TAIL_ROUND_UP) /* a permission to compute more, not used here */
         *out = TAIL_GUARD;
     return true;
@@ -170,8 +162,8 @@ bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char 
     if (!choose_tail(pl, d, &whole, tail, &how))
         return false;
     Loop o = whole, i = whole;
-    o.number    = d->numbers++;
-    i.number    = d->numbers++;
+    o.number    = d->next_number++;
+    i.number    = d->next_number++;
     o.loop.name = outer;
     i.loop.name = inner;
     o.loop.var  = fresh_name(pl, arena_printf(pl->arena, "%s%s", d->prefix, outer));
@@ -198,13 +190,14 @@ static bool divisible(Planner *pl, const DefDraft *d, const Directive *dir, int 
     const Loop *l = &d->loops.at[at];
     if (l->loop.kind != LOOP_VECTOR && l->loop.kind != LOOP_UNROLL)
         return true;
-    return refuse(pl, dir->loc, arena_printf(pl->arena, "%s before it", dir->info->name),
+    return refuse(pl, ERROR_LOOP_KIND, dir->loc, arena_printf(pl->arena, "%s before it", dir->info->name),
                   "the loop `%s` of %s is %s already", l->loop.name, def_text(pl, d),
                   l->loop.kind == LOOP_VECTOR ? "vectorized" : "unrolled");
 }
 
-static bool on_split(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_split(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     const int at = named_loop(pl, d, dir, 0);
     return at >= 0 && divisible(pl, d, dir, at) &&
            split_loop(pl, d, at, dir->args[1].name, dir->args[2].name, dir->args[3].value, tail_of(dir));
@@ -224,8 +217,9 @@ void reorder_loops(Planner *pl, DefDraft *d, int count, const int *loops)
             }
 }
 
-static bool on_reorder(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_reorder(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     int *loops = ARENA_ARRAY(pl->arena, int, (size_t)dir->arg_count);
     for (int k = 0; k < dir->arg_count; k++)
         if ((loops[k] = named_loop(pl, d, dir, k)) < 0)
@@ -236,8 +230,9 @@ static bool on_reorder(Planner *pl, DefDraft *d, const Directive *dir)
 }
 
 /* tile(x, y, xo, yo, xi, yi, fx, fy): both split, the inner ones inside. */
-static bool on_tile(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     static const int parts[] = { 4, 5, 2, 3 }; /* xi, yi, xo, yo: innermost first */
     int              loops[4];
     for (int k = 0; k < 2; k++) {
@@ -275,13 +270,14 @@ static void fuse_order(DefDraft *d, const Loop *outer, const Loop *inner, int fu
 }
 
 /* fuse(inner, outer, new): the new loop stands where the inner one stood. */
-static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_fuse(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     const int i = named_loop(pl, d, dir, 0), o = named_loop(pl, d, dir, 1);
     if (i < 0 || o < 0 || i == o || !divisible(pl, d, dir, i) || !divisible(pl, d, dir, o))
         return false;
     const Loop inner = d->loops.at[i], outer = d->loops.at[o];
-    Loop       fused = { .number = d->numbers++, .vars = inner.vars | outer.vars, .by = outer.by };
+    Loop       fused = { .number = d->next_number++, .vars = inner.vars | outer.vars, .by = outer.by };
     fused.loop       = (PlanLoop){ .name         = dir->args[2].name,
                                    .kind         = outer.loop.kind,
                                    .is_reduction = inner.loop.is_reduction || outer.loop.is_reduction };
@@ -293,9 +289,8 @@ static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
     d->loops.at[i] = fused;
     close_loop(d, o);
     d->moved_by = dir;
-    vec_push(
-        pl->arena, &d->steps,
-        ((PlanStep){ .kind = STEP_FUSE, .whole = fused.loop.var, .outer = outer.loop.var, .inner = inner.loop.var }));
+    vec_push(pl->arena, &d->steps,
+             ((PlanStep){ STEP_FUSE, fused.loop.var, outer.loop.var, inner.loop.var, 0, TAIL_GUARD, false }));
     return true;
 }
 
@@ -303,61 +298,64 @@ static bool on_fuse(Planner *pl, DefDraft *d, const Directive *dir)
 
 /* A directive that gives a loop its kind; with a factor, one part of a split. */
 typedef struct KindRow {
-    const char *directive;
+    DirectiveId directive;
     LoopKind    kind;
     const char *inner;    /* suffix of the inner loop's name */
     bool        of_inner; /* the inner part gets the kind, and needs a constant extent */
 } KindRow;
 
 static const KindRow kinds[] = {
-    { "vectorize", LOOP_VECTOR, "lanes", true },
-    { "unroll", LOOP_UNROLL, "copies", true },
-    { "parallel", LOOP_PARALLEL, "task", false },
-    { "serial", LOOP_SERIAL, "", false },
+    { DIR_VECTORIZE, LOOP_VECTOR, "lanes", true },
+    { DIR_UNROLL, LOOP_UNROLL, "copies", true },
+    { DIR_PARALLEL, LOOP_PARALLEL, "task", false },
+    { DIR_SERIAL, LOOP_SERIAL, "", false },
 };
 
-static bool on_kind(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_loop_kind(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     const KindRow *row = kinds;
-    while (strcmp(row->directive, dir->info->name))
+    while (!directive_is(dir, row->directive))
         row++;
+    const char        *name   = dir->info->name;
     int                at     = named_loop(pl, d, dir, 0);
     const ScheduleArg *factor = factor_of(dir), *tail = tail_of(dir);
     if (at < 0)
         return false;
     if (tail && !factor)
-        return refuse(pl, tail->loc, "give a factor too",
-                      "there is no tail: without a factor, `%s` takes the loop as it is", row->directive);
-    if (row->kind == LOOP_VECTOR && factor && factor->value > MOST_LANES)
-        return refuse(pl, factor->loc, NULL, "a vector has at most %d lanes", MOST_LANES);
+        return refuse(pl, ERROR_TAIL, tail->loc, "give a factor too",
+                      "there is no tail: without a factor, `%s` takes the loop as it is", name);
+    if (row->kind == LOOP_VECTOR && factor && factor->value > LEGAL_LANES)
+        return refuse(pl, ERROR_FACTOR, factor->loc, NULL, "a vector has at most %d lanes", LEGAL_LANES);
+    const char *loop = d->loops.at[at].loop.name;
     if (factor) {
-        const char *name = d->loops.at[at].loop.name;
         if (!divisible(pl, d, dir, at) ||
-            !split_loop(pl, d, at, name, intern(pl->cx, arena_printf(pl->arena, "%s.%s", name, row->inner)),
+            !split_loop(pl, d, at, loop, intern(pl->cx, arena_printf(pl->arena, "%s.%s", loop, row->inner)),
                         factor->value, tail))
             return false;
         at += row->of_inner;
     } else if (row->of_inner && !d->loops.at[at].extent) {
-        return refuse(pl, dir->loc,
-                      arena_printf(pl->arena, "give a factor: %s(%s, 8)", row->directive, d->loops.at[at].loop.name),
-                      "the extent of the loop `%s` is not known, and `%s` needs it", d->loops.at[at].loop.name,
-                      row->directive);
+        return refuse(pl, ERROR_FACTOR, dir->loc, arena_printf(pl->arena, "give a factor: %s(%s, 8)", name, loop),
+                      "the extent of the loop `%s` is not known, and `%s` needs it", loop, name);
     }
     d->loops.at[at].loop.kind = row->kind;
     d->loops.at[at].by        = dir;
     return true;
 }
 
-static bool on_atomic(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_atomic(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     if (!d->update)
-        return refuse(pl, dir->loc, arena_printf(pl->arena, "%s.update(0).atomic()", d->def->func->name),
+        return refuse(pl, ERROR_NOT_ASSOCIATIVE, dir->loc,
+                      arena_printf(pl->arena, "%s.update(0).atomic()", d->def->func->name),
                       "`atomic` is for updates: a pure definition writes each place once");
-    if (d->self.inexact)
-        return refuse(pl, dir->loc, "leave it out: the loops over the function's arguments can still run at once",
+    if (d->facts.inexact)
+        return refuse(pl, ERROR_FLOAT_ORDER, dir->loc,
+                      "leave it out: the loops over the function's arguments can still run at once",
                       "`atomic` would add floats in any order, which is another result");
-    if (!d->self.combines)
-        return refuse(pl, dir->loc, "leave it out",
+    if (!d->facts.combines)
+        return refuse(pl, ERROR_NOT_ASSOCIATIVE, dir->loc, "leave it out",
                       "`atomic` needs an update f(…) = f(…) op e that reads itself nowhere else, with an operation "
                       "that is exact in any order");
     d->def->atomic = true;
@@ -367,8 +365,9 @@ static bool on_atomic(Planner *pl, DefDraft *d, const Directive *dir)
 /* ---- Versions and prefetches ------------------------------------------------------------ */
 
 /* specialize: a copy of the definition as it is now, which later directives of the chain change. */
-static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_specialize(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     const Expr *condition = schedule_expr(pl, &dir->args[0]);
     DefDraft   *copy      = ARENA_NEW(pl->arena, DefDraft);
     if (!condition)
@@ -394,12 +393,13 @@ static bool on_specialize(Planner *pl, DefDraft *d, const Directive *dir)
     return true;
 }
 
-static bool on_prefetch(Planner *pl, DefDraft *d, const Directive *dir)
+bool apply_prefetch(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
+    (void)f;
     const FuncDraft *g = draft_of(pl, dir->args[0].func);
     if (g->inlined)
-        return refuse(pl, dir->args[0].loc, "name a function that it reads", "%s does not read `%s`, which is inlined",
-                      def_text(pl, d), g->func->name);
+        return refuse(pl, ERROR_NOT_READ, dir->args[0].loc, "name a function that it reads",
+                      "%s does not read `%s`, which is inlined", def_text(pl, d), g->func->name);
     vec_push(pl->arena, &d->prefetches, dir);
     return true;
 }
@@ -414,74 +414,21 @@ static bool end_prefetches(Planner *pl, DefDraft *d)
         const int        loop = find_loop(d, dir->args[1].name);
         for (int k = 0; k <= loop; k++)
             if (d->loops.at[k].loop.kind == LOOP_VECTOR)
-                return refuse(pl, dir->args[1].loc, "name a loop outside it",
+                return refuse(pl, ERROR_PREFETCH, dir->args[1].loc, "name a loop outside it",
                               "`%s` is the vector loop or inside it: a prefetch is once per vector", dir->args[1].name);
         if (loop < 0)
-            return refuse(pl, dir->args[1].loc, "put prefetch after the directives that change the loops",
-                          "%s has no loop `%s` in the end", def_text(pl, d), dir->args[1].name);
+            return refuse(pl, ERROR_NO_LOOP, dir->args[1].loc,
+                          "put prefetch after the directives that change the loops", "%s has no loop `%s` in the end",
+                          def_text(pl, d), dir->args[1].name);
         def->prefetches[i] = (PlanPrefetch){ draft_of(pl, dir->args[0].func)->func, loop, dir->args[2].value };
     }
     return true;
 }
 
-/* ---- The table -------------------------------------------------------------------------- */
-
-typedef struct LoopDirective {
-    const char *name;
-    bool (*apply)(Planner *pl, DefDraft *d, const Directive *dir);
-} LoopDirective;
-
-static const LoopDirective loop_directives[] = {
-    { "split", on_split },           { "fuse", on_fuse },         { "tile", on_tile },
-    { "reorder", on_reorder },       { "vectorize", on_kind },    { "unroll", on_kind },
-    { "parallel", on_kind },         { "serial", on_kind },       { "atomic", on_atomic },
-    { "specialize", on_specialize }, { "prefetch", on_prefetch },
-};
-
-bool apply_loops(Planner *pl, DefDraft *d, const Directive *dir)
-{
-    if (dir->version >= 0 && strcmp(dir->info->name, "specialize"))
-        d = (size_t)dir->version < d->versions.count ? d->versions.at[dir->version].draft : d;
-    for (size_t i = 0; i < sizeof loop_directives / sizeof *loop_directives; i++)
-        if (!strcmp(loop_directives[i].name, dir->info->name))
-            return loop_directives[i].apply(pl, d, dir);
-    return true;
-}
-
 /* ---- After all directives --------------------------------------------------------------- */
 
-static bool check_kinds(Planner *pl, DefDraft *d)
-{
-    const Loop *vector = NULL;
-    int64_t     copies = 1;
-    for (size_t i = 0; i < d->loops.count; i++) {
-        const Loop *l   = &d->loops.at[i];
-        const Loc   loc = l->by ? l->by->loc : d->def->func->loc;
-        if (l->loop.kind == LOOP_VECTOR && vector) {
-            const Loop *last = l->by && vector->by && vector->by > l->by ? vector : l, *first = last == l ? vector : l;
-            return refuse(pl, last->by ? last->by->loc : loc, "unroll it instead",
-                          "`%s` cannot be vectorized too: %s has a vector loop, `%s`", loop_text(pl, &last->loop),
-                          def_text(pl, d), loop_text(pl, &first->loop));
-        }
-        if (l->loop.kind == LOOP_VECTOR && l->extent > MOST_LANES)
-            return refuse(pl, loc, "give a factor", "the loop `%s` has %lld iterations: a vector has at most %d lanes",
-                          l->loop.name, (long long)l->extent, MOST_LANES);
-        if (l->loop.kind == LOOP_PARALLEL && vector)
-            return refuse(pl, loc, "reorder the vector loop inside",
-                          "the parallel loop `%s` is inside the vector loop `%s`", loop_text(pl, &l->loop),
-                          loop_text(pl, &vector->loop));
-        if (l->loop.kind == LOOP_VECTOR)
-            vector = l;
-        if (l->loop.kind == LOOP_UNROLL && (copies > MOST_COPIES / l->extent))
-            return refuse(pl, loc, "smaller factors", "%s would be copied more than %d times", def_text(pl, d),
-                          MOST_COPIES);
-        copies *= l->loop.kind == LOOP_UNROLL ? l->extent : 1;
-    }
-    return true;
-}
-
 /* Only vectors and copies gain from beginning their last piece earlier: any other loop is just as well shorter. */
-static void settle_tails(PlanDef *def)
+static void choose_default_tails(PlanDef *def)
 {
     for (int i = 0; i < def->step_count; i++) {
         bool hard = false;
@@ -496,7 +443,7 @@ static void settle_tails(PlanDef *def)
 bool end_loops(Planner *pl, DefDraft *d)
 {
     PlanDef *def = d->def;
-    if (!check_kinds(pl, d) || !check_order(pl, d))
+    if (!check_nest(pl, d))
         return false;
     def->loop_count = (int)d->loops.count;
     def->loops      = ARENA_ARRAY(pl->arena, PlanLoop, d->loops.count);
@@ -504,7 +451,7 @@ bool end_loops(Planner *pl, DefDraft *d)
         def->loops[i] = d->loops.at[i].loop;
     def->step_count = (int)d->steps.count;
     def->steps      = d->steps.at;
-    settle_tails(def);
+    choose_default_tails(def);
     def->version_count = (int)d->versions.count;
     def->versions      = ARENA_ARRAY(pl->arena, PlanDef, d->versions.count);
     def->conditions    = ARENA_ARRAY(pl->arena, const Expr *, d->versions.count);

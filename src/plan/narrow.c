@@ -178,12 +178,6 @@ static const Expr *widen_call(void *user, const Expr *e)
                       expr_call(pool, e->u.call.func, (int)e->u.call.index, type, (int)e->count, e->args));
 }
 
-static void widen_calls(ExprPool *pool, const Expr **at, int count)
-{
-    for (int i = 0; at && i < count; i++)
-        at[i] = expr_rewrite(pool, at[i], widen_call, pool);
-}
-
 static void convert_values(Planner *pl, const Func *f, const Expr **values)
 {
     for (int c = 0; values && c < f->component_count; c++) {
@@ -200,20 +194,10 @@ static void convert_values(Planner *pl, const Func *f, const Expr **values)
 /* All definitions of f, of which and of whose callees types have changed. */
 static void convert_function(Planner *pl, Func *f)
 {
-    ExprPool *pool = &pl->plan->exprs;
-    widen_calls(pool, f->values, f->component_count);
+    rewrite_function(&pl->plan->exprs, f, widen_call, &pl->plan->exprs);
     convert_values(pl, f, f->values);
-    for (int k = 0; k < f->update_count; k++) {
-        Update *u = &f->updates[k];
-        widen_calls(pool, u->args, f->rank);
-        widen_calls(pool, u->values, f->component_count);
-        widen_calls(pool, &u->where, u->where ? 1 : 0);
-        for (int i = 0; i < u->rvar_count; i++) {
-            widen_calls(pool, &u->rvars[i].lo, 1);
-            widen_calls(pool, &u->rvars[i].hi, 1);
-        }
-        convert_values(pl, f, u->values);
-    }
+    for (int k = 0; k < f->update_count; k++)
+        convert_values(pl, f, f->updates[k].values);
 }
 
 /* ---- All -------------------------------------------------------------------------------- */

@@ -1,78 +1,44 @@
 /* Plans: a pipeline and a schedule become what lowering obeys. The steps are in plan_make. */
-#include "plan/planner.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-
-bool refuse(Planner *pl, Loc loc, const char *remedy, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *message = arena_alloc(pl->arena, (size_t)(n < 0 ? 0 : n) + 1);
-    va_start(args, format);
-    vsnprintf(message, (size_t)(n < 0 ? 0 : n) + 1, format, args);
-    va_end(args);
-    diag_error(pl->cx, loc, remedy, "%s", message);
-    pl->failed = true;
-    return false;
-}
-
-const char *def_text(Planner *pl, const DefDraft *d)
-{
-    if (!d->update)
-        return arena_printf(pl->arena, "`%s`", d->def->func->name);
-    return arena_printf(pl->arena, "update %d of `%s`", d->def->update, d->def->func->name);
-}
-
-const char *loop_text(Planner *pl, const PlanLoop *l)
-{
-    return arena_strndup(pl->arena, l->name, strcspn(l->name, "."));
-}
+#include "plan/directives.h"
 
 /* ---- What the schedule says ------------------------------------------------------------- */
 
-static bool names(const Directive *d, const char *const *list)
+/* Functions that directives make, in the order of the schedule. */
+static bool make_functions(Planner *pl)
 {
-    while (*list && strcmp(*list, d->info->name))
-        list++;
-    return *list != NULL;
-}
-
-static bool is_gpu(const Directive *d)
-{
-    return !strncmp(d->info->name, "gpu_", 4);
+    const size_t count = pl->schedule ? pl->schedule->directives.count : 0;
+    pl->plan->made     = ARENA_ARRAY(pl->arena, const Directive *, count);
+    for (size_t i = 0; i < count && !pl->failed; i++) {
+        const Directive *d = &pl->schedule->directives.at[i];
+        directive_apply(pl, PHASE_REWRITE, draft_of(pl, d->func), d);
+    }
+    for (size_t i = 0; i < pl->drafts.count; i++)
+        pl->drafts.at[i]->func->id = (int)i;
+    return !pl->failed;
 }
 
 /* Hands each directive to its function. A function that others are computed inside of is spoken of too: its loops stay
  * as they are named. */
 static void distribute(Planner *pl)
 {
-    static const char *const call[] = { "inline", "compute_root", "compute_at", NULL }, *const store[] = { "store_root",
-                                                                                                           "store_at",
-                                                                                                           NULL };
     for (size_t i = 0; pl->schedule && i < pl->schedule->directives.count; i++) {
         const Directive *d = &pl->schedule->directives.at[i];
         FuncDraft       *f = draft_of(pl, d->func);
         if (map_get(&pl->used, d))
             continue;
-        if (is_gpu(d)) {
-            refuse(pl, d->loc, "parallel and vectorize are for CPUs", "`%s` is for GPUs: not for this target",
-                   d->info->name);
+        if (!(d->info->targets & FOR_CPU)) {
+            refuse(pl, ERROR_TARGET, d->loc, "parallel and vectorize are for CPUs",
+                   "`%s` is for GPUs: not for this target", d->info->name);
             continue;
         }
-        f->spoken = true;
+        f->is_scheduled = true;
         vec_push(pl->arena, &f->directives, d);
-        if (names(d, call))
-            f->called_by = d;
-        else if (!f->shaped_by)
+        directive_apply(pl, PHASE_PLACE, f, d);
+        if (f->computed_by != d && !f->shaped_by)
             f->shaped_by = d;
-        if (names(d, store))
-            f->stored_by = d;
         for (int k = 0; k < d->arg_count; k++)
             if (d->args[k].kind == ARG_FUNC && d->info->shape[0] == 'f' && d->info->shape[1] == 'l')
-                draft_of(pl, d->args[k].func)->spoken = true;
+                draft_of(pl, d->args[k].func)->is_scheduled = true;
     }
 }
 
@@ -94,8 +60,7 @@ static void begin_defs(Planner *pl)
             d->update   = k < 0 ? NULL : &f->func->updates[k];
             d->prefix   = k < 0 ? arena_printf(pl->arena, "%s.", f->func->name)
                                 : arena_printf(pl->arena, "%s.u%d.", f->func->name, k);
-            if (d->update)
-                d->self = self_reads(pl, f->func, d->update);
+            d->facts    = def_facts(&pl->plan->exprs, f->func, k);
         }
     }
 }
@@ -125,7 +90,7 @@ static void find_needed(Planner *pl)
 /* Nobody needs it, and it could be inlined: then it is, nowhere. So a plan that is read back has it too. */
 static bool is_inlined_nowhere(const FuncDraft *f)
 {
-    return !f->needed && f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->by_stage;
+    return !f->needed && f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->read_by_extern;
 }
 
 /* The plan's functions: those that are needed, in order. */
@@ -159,20 +124,20 @@ static bool make_loops(Planner *pl, FuncDraft *f)
     for (size_t i = 0; i < f->directives.count; i++) {
         const Directive *d = f->directives.at[i];
         if (f->func->kind != FUNC_DEFINED && !d->info->whole)
-            return refuse(pl, d->loc, "compute_root() or compute_at(f, loop) are for it",
+            return refuse(pl, ERROR_EXTERN, d->loc, "compute_root() or compute_at(f, loop) are for it",
                           "`%s` is an extern stage: it has no loops for `%s`", f->func->name, d->info->name);
-        ok = apply_storage(pl, f, d) && ok;
+        ok = directive_apply(pl, PHASE_STORAGE, f, d) && ok;
     }
     if (f->func->kind != FUNC_DEFINED)
         return ok;
     for (int k = -1; k < f->func->update_count; k++)
         begin_loops(pl, f, draft_def(f, k));
-    if (!f->spoken) {
+    if (!f->is_scheduled) {
         default_place(pl, f);
         return ok && default_loops(pl, f);
     }
     for (size_t i = 0; i < f->directives.count && ok; i++)
-        ok = apply_loops(pl, draft_def(f, f->directives.at[i]->update), f->directives.at[i]);
+        ok = directive_apply(pl, PHASE_LOOPS, f, f->directives.at[i]);
     for (int k = -1; k < f->func->update_count && ok; k++)
         ok = end_loops(pl, draft_def(f, k));
     return ok;
@@ -202,7 +167,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     map_init(&pl.used, arena);
 
     plan_copy(&pl);
-    if (!plan_derive(&pl))
+    if (!make_functions(&pl))
         return NULL;
     distribute(&pl);
     if (!plan_inline(&pl))
@@ -211,7 +176,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
     begin_defs(&pl);
     plan_readers(&pl);
     find_needed(&pl);
-    if (!order_together(&pl))
+    if (!order_partners(&pl))
         return NULL;
     number_functions(&pl);
     return plan_loops(&pl) && plan_levels(&pl) ? plan : NULL;

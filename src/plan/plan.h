@@ -16,9 +16,7 @@
 #define KILN_PLAN_PLAN_H
 
 #include "ir/stmt.h"
-#include "pipeline/pipeline.h"
-
-typedef enum Tail { TAIL_GUARD, TAIL_SHIFT_INWARD, TAIL_ROUND_UP, TAIL_PREDICATE } Tail;
+#include "pipeline/schedule.h"
 
 /* One loop of a definition. */
 typedef struct PlanLoop {

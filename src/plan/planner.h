@@ -1,33 +1,23 @@
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), derive (stage and rfactor;
- * separate), inline (and expand, what is inlined with its updates), narrow (stored with the bits that are needed),
- * loops (directives applied to the loops of each definition), order (is that order of an update's steps the same?),
- * defaults (for what the schedule is silent about), levels (where functions are computed and stored), together
- * (compute_with), storage. */
+ * A plan is made in steps, each a file: copy (functions with variables of their own), derive and separate (functions
+ * that directives make), inline (and expand, what is inlined with its updates), narrow (stored with the bits that are
+ * needed), loops (directives applied to the loops of each definition), order (is that nest legal?), defaults (for what
+ * the schedule is silent about), levels (where functions are computed and stored), sharing (compute_with), storage.
+ * directives.c calls the handler of each directive; rewrite.c has what those that make functions share; refuse.c has
+ * the refusals. What is legal is decided in legal/. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
 
+#include "legal/nest.h"
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
-
-enum { MOST_LANES = 1024, MOST_COPIES = 4096, FIRST_RVAR = KN_MAX_RANK };
-
-/* What an update's reads of its own function allow. */
-typedef struct SelfReads {
-    bool any;
-    bool other_points;   /* some read is at another point of the free variables */
-    bool only_own_place; /* all are of the very place that is written */
-    bool combines; /* f(args) = f(args) op e in every component, op exact in any order, and e, args and conditions do
-                      not read f */
-    bool inexact;  /* the same, but for a float operation, whose result depends on the order */
-} SelfReads;
 
 /* A loop on the way. Each has a number of its own, by which the order of reduction loops is kept. */
 typedef struct Loop {
     PlanLoop         loop;
     int              number;
-    uint32_t         vars;    /* bit d: the free variable of dimension d; bit FIRST_RVAR + i: reduction variable i */
+    uint32_t         vars;    /* the variables behind it: legal/facts.h */
     int64_t          extent;  /* where it is a constant; else 0 */
     uint64_t         lineage; /* equal where loops were made in the same way from the same variables */
     const Directive *by;      /* what gave it its kind */
@@ -43,14 +33,14 @@ typedef struct Version {
 struct DefDraft {
     PlanDef      *def;
     const Update *update; /* of the plan's function; NULL: the pure definition */
-    SelfReads     self;
+    DefFacts      facts;
     const char   *prefix; /* of its loops' variables: "out.", "hist.u0." */
     VEC(Loop) loops;      /* outermost first */
     VEC(PlanStep) steps;
     VEC(int) order;              /* numbers of the reduction loops as the language runs them, outermost first */
     bool             order_lost; /* a fused loop goes through the reduction in another order */
     bool             mixed;      /* a fused loop goes through free and reduction variables */
-    int              numbers;
+    int              next_number;
     const Directive *moved_by; /* the last directive that moved loops */
     VEC(Version) versions;     /* specialize */
     VEC(const Directive *) prefetches;
@@ -74,15 +64,16 @@ typedef struct FuncDraft {
     DefDraft   *defs; /* 1 + update_count; none for an input */
     VEC(Reader) readers;
     VEC(const Directive *) directives;
-    bool              spoken; /* the schedule speaks of it */
-    bool              kept;   /* made by a directive: not inlined by default */
+    bool              is_scheduled; /* the schedule speaks of it */
+    bool              is_made;      /* by a directive: not inlined by default */
     bool              inlined;
-    bool              by_stage;  /* read by an extern stage, as a whole */
-    bool              needed;    /* an output depends on it, and it is not inlined */
-    struct FuncDraft *inside;    /* by default computed beside the vector loop of this reader; NULL: root */
-    const Directive  *called_by; /* the last of inline, compute_root, compute_at */
-    const Directive  *stored_by; /* the last of store_root, store_at */
-    const Directive  *shaped_by; /* the first that is about loops or storage */
+    bool              read_by_extern; /* an extern stage reads it, as a whole */
+    bool              needed;         /* an output depends on it, and it is not inlined */
+    struct FuncDraft *inside;         /* by default computed just outside the vector loop of this reader; NULL: root */
+    const Directive  *computed_by;    /* the last of inline, compute_root, compute_at */
+    const Directive  *stored_by;      /* the last of store_root, store_at */
+    const Directive  *shaped_by;      /* the first that is about loops or storage */
+    VEC(const Directive *) partners;  /* all compute_with */
 } FuncDraft;
 
 typedef struct Planner {
@@ -94,13 +85,23 @@ typedef struct Planner {
     int             vector_bits;
     Map             names;     /* variables that are taken: interned name -> itself */
     Map             drafts_of; /* Func of the pipeline, the schedule or the plan -> FuncDraft */
-    Map             used;      /* directives that derive.c has obeyed: Directive -> itself */
+    Map             used;      /* directives that have made functions: Directive -> itself */
     VEC(FuncDraft *) drafts;   /* callees before callers */
     bool failed;
 } Planner;
 
+/* A directive's handler. `d`: of a directive about loops, the definition or the version of it; NULL for all others.
+ * False if the directive cannot be obeyed; then it is refused. */
+typedef bool Handler(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir);
+
+/* ---- refuse.c ---- */
 /* An error: reason and remedy. Returns false, to be returned. */
-__attribute__((format(printf, 4, 5))) bool refuse(Planner *pl, Loc loc, const char *remedy, const char *format, ...);
+__attribute__((format(printf, 5, 6))) bool refuse(Planner *pl, ErrorId id, Loc loc, const char *remedy,
+                                                  const char *format, ...);
+/* "`out`", "update 0 of `hist`": in messages. */
+const char *def_text(Planner *pl, const DefDraft *d);
+/* The name of a loop in messages: of x.lanes, x. */
+const char *loop_text(Planner *pl, const PlanLoop *l);
 
 static inline FuncDraft *draft_of(const Planner *pl, const Func *f)
 {
@@ -110,11 +111,6 @@ static inline DefDraft *draft_def(const FuncDraft *f, int update)
 {
     return &f->defs[update + 1];
 }
-/* "`out`", "update 0 of `hist`": in messages. */
-const char *def_text(Planner *pl, const DefDraft *d);
-/* The name of a loop in messages: of x.lanes, x. */
-const char *loop_text(Planner *pl, const PlanLoop *l);
-
 /* ---- copy.c ---- */
 /* Drafts of all functions of the pipeline, with their expressions in the plan's pool and names of their own. */
 void plan_copy(Planner *pl);
@@ -127,54 +123,53 @@ const Expr *plan_expr(Planner *pl, const Expr *e);
 /* Notes which functions each definition reads, and who reads each function. */
 void plan_readers(Planner *pl);
 
-/* ---- derive.c ---- */
-bool plan_derive(Planner *pl);
-/* Notes that a directive has been obeyed: it is one that makes a function. */
-void use_up(Planner *pl, const Directive *d);
-/* Puts the last draft just before f. */
-void put_before(Planner *pl, const FuncDraft *f);
+/* ---- rewrite.c ---- */
+typedef const Expr *Change(void *user, const Expr *e);
+/* expr_rewrite on all expressions of an update, of a pure definition, of a function. */
+void rewrite_update(ExprPool *pool, const Func *f, Update *u, Change *change, void *user);
+void rewrite_pure(ExprPool *pool, Func *f, Change *change, void *user);
+void rewrite_function(ExprPool *pool, Func *f, Change *change, void *user);
 /* Replaces variables in all of an update. */
 void substitute_update(ExprPool *pool, const Func *f, Update *u, int names, const char *const *from,
                        const Expr *const *to);
+/* c0*a0 + c1*a1 + … + constant */
+const Expr *linear_sum(ExprPool *pool, const Linear *form);
 /* The value that changes nothing. */
 const Expr *identity(ExprPool *pool, ExprOp op, kn_type t);
-/* `e` = f(args) op rest: the rest. */
-const Expr *gathered(const Func *f, const Expr *e);
 /* `e` = f(args) op rest, with another operator, place and rest. */
-const Expr *regather(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest);
+const Expr *combine(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest);
+/* The place of a draft among the others. */
+size_t draft_place(const Planner *pl, const FuncDraft *f);
+/* Moves the last draft to that place; those behind move on. */
+void move_last_draft(Planner *pl, size_t at);
+/* Notes that a directive has been obeyed: it is one that makes a function. */
+void use_up(Planner *pl, const Directive *d);
 /* Schedules know the update's reduction by this one name from now on. */
 void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r);
 
-/* ---- separate.c ---- */
-bool apply_separate(Planner *pl, const Directive *d);
+/* ---- derive.c, separate.c ---- */
+Handler apply_stage, apply_rfactor, apply_separate;
 
 /* ---- expand.c ---- */
-/* Is the function a pure definition, or a reduction short enough to be written as one? */
-bool can_expand(Planner *pl, const Func *f);
-/* Makes it a pure definition. */
+/* Makes a function that func_expands (legal/facts.h) a pure definition. */
 void expand(Planner *pl, Func *f);
 
 /* ---- inline.c ---- */
 bool plan_inline(Planner *pl);
-/* c0*a0 + c1*a1 + … + constant */
-const Expr *linear_sum(ExprPool *pool, const Linear *form);
 
 /* ---- narrow.c ---- */
 /* Functions of which no reader needs the high bits are stored without them. */
 void plan_narrow(Planner *pl);
 
 /* ---- order.c ---- */
-SelfReads self_reads(Planner *pl, const Func *f, const Update *u);
-/* The variables of an update that an expression is over: bits as in Loop.vars. */
-uint32_t update_variables(Planner *pl, const Func *f, const Update *u, const Expr *e);
 /* May the loops run as they are nested, with the kinds they have? */
-bool check_order(Planner *pl, DefDraft *d);
+bool check_nest(Planner *pl, DefDraft *d);
 
 /* ---- loops.c ---- */
+Handler apply_split, apply_fuse, apply_tile, apply_reorder, apply_loop_kind, apply_atomic, apply_specialize,
+    apply_prefetch;
 /* The loops of a definition before any directive. */
 void begin_loops(Planner *pl, FuncDraft *f, DefDraft *d);
-/* Applies a directive of the domain order; any other is left alone. */
-bool apply_loops(Planner *pl, DefDraft *d, const Directive *dir);
 /* Checks the loops and hands them to the plan. */
 bool end_loops(Planner *pl, DefDraft *d);
 /* The place of a loop, -1 if there is none of that name. */
@@ -191,20 +186,22 @@ void default_place(Planner *pl, FuncDraft *f);
 bool default_loops(Planner *pl, FuncDraft *f);
 
 /* ---- levels.c ---- */
-bool plan_levels(Planner *pl);
+Handler note_compute, note_store;
+bool    plan_levels(Planner *pl);
 
-/* ---- together.c ---- */
+/* ---- sharing.c ---- */
+Handler note_compute_with;
 /* Brings functions that are computed with another to its place; before functions are numbered. */
-bool order_together(Planner *pl);
+bool order_partners(Planner *pl);
 /* g and what is to be computed with it have their levels: checks the pairs, and notes what is shared. */
 void join_partners(Planner *pl, const FuncDraft *g);
 /* The first compute_with of a function, or NULL. */
-const Directive *asked_together(const FuncDraft *f);
+const Directive *asked_partner(const FuncDraft *f);
 
 /* ---- storage.c ---- */
+Handler apply_fold_storage, apply_align_storage, apply_reorder_storage, apply_store_in, apply_stream, apply_bound,
+    apply_align_bounds;
 void begin_storage(FuncDraft *f);
-/* Applies a directive about storage or bounds; any other is left alone. */
-bool apply_storage(Planner *pl, FuncDraft *f, const Directive *dir);
 /* An expression of a schedule in the plan's pool; NULL, refused, if it reads a function. */
 const Expr *schedule_expr(Planner *pl, const ScheduleArg *a);
 

@@ -5,11 +5,6 @@
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
 
-static const char *const tails[] = { [TAIL_GUARD]        = "guard",
-                                     [TAIL_SHIFT_INWARD] = "shift_inward",
-                                     [TAIL_ROUND_UP]     = "round_up",
-                                     [TAIL_PREDICATE]    = "predicate" };
-
 typedef struct Names {
     Text        *out;
     const Plan  *plan;
@@ -87,6 +82,11 @@ static Names names_of(Text *out, const Plan *plan, const PlanDef *def, int versi
     return n;
 }
 
+static ScheduleArg loop_arg(const Names *n, const char *var)
+{
+    return arg_name(name_of(n, var));
+}
+
 /* ---- Definitions ------------------------------------------------------------------------ */
 
 static void print_steps(const Names *n, const PlanDef *def)
@@ -94,10 +94,10 @@ static void print_steps(const Names *n, const PlanDef *def)
     for (int i = 0; i < def->step_count; i++) {
         const PlanStep *s = &def->steps[i];
         if (s->kind == STEP_FUSE)
-            text_printf(n->out, ".fuse(%s, %s, %s)", name_of(n, s->inner), name_of(n, s->outer), name_of(n, s->whole));
+            DIRECTIVE_WRITE(n->out, DIR_FUSE, loop_arg(n, s->inner), loop_arg(n, s->outer), loop_arg(n, s->whole));
         else
-            text_printf(n->out, ".split(%s, %s, %s, %lld, tail: %s)", name_of(n, s->whole), name_of(n, s->outer),
-                        name_of(n, s->inner), (long long)s->factor, tails[s->tail]);
+            DIRECTIVE_WRITE(n->out, DIR_SPLIT, loop_arg(n, s->whole), loop_arg(n, s->outer), loop_arg(n, s->inner),
+                            arg_int(s->factor), arg_tail(s->tail));
     }
 }
 
@@ -113,18 +113,29 @@ static bool is_default_order(const PlanDef *def)
 
 static void print_loops(const Names *n, const PlanDef *def)
 {
-    static const char *const kinds[] = {
-        [LOOP_PARALLEL] = "parallel", [LOOP_VECTOR] = "vectorize", [LOOP_UNROLL] = "unroll"
-    };
+    static const DirectiveId kinds[] = { [LOOP_SERIAL]   = DIR_SERIAL,
+                                         [LOOP_PARALLEL] = DIR_PARALLEL,
+                                         [LOOP_VECTOR]   = DIR_VECTORIZE,
+                                         [LOOP_UNROLL]   = DIR_UNROLL };
     if (!is_default_order(def)) {
-        text_add(n->out, ".reorder(");
-        for (int i = def->loop_count - 1; i >= 0; i--)
-            text_printf(n->out, "%s%s", name_of(n, def->loops[i].var), i ? ", " : ")");
+        ScheduleArg *loops = ARENA_ARRAY(n->out->arena, ScheduleArg, (size_t)def->loop_count);
+        for (int i = 0; i < def->loop_count; i++)
+            loops[i] = loop_arg(n, def->loops[def->loop_count - 1 - i].var);
+        directive_write(n->out, DIR_REORDER, def->loop_count, loops);
     }
-    text_add(n->out, def->atomic ? ".atomic()" : "");
+    if (def->atomic)
+        directive_write(n->out, DIR_ATOMIC, 0, NULL);
     for (int i = 0; i < def->loop_count; i++)
-        if (kinds[def->loops[i].kind])
-            text_printf(n->out, ".%s(%s)", kinds[def->loops[i].kind], name_of(n, def->loops[i].var));
+        if (def->loops[i].kind != LOOP_SERIAL)
+            DIRECTIVE_WRITE(n->out, kinds[def->loops[i].kind], loop_arg(n, def->loops[i].var));
+}
+
+/* ".compute_at(out.update(0), yo)" */
+static void print_at(Text *out, const Plan *plan, DirectiveId id, PlanLevel level)
+{
+    const PlanDef *def = level.def;
+    const Names    n   = names_of(out, plan, def, -1);
+    DIRECTIVE_WRITE(out, id, arg_def(def->func, def->update), loop_arg(&n, def->loops[level.loop].var));
 }
 
 static void print_def(Text *out, const Plan *plan, const PlanDef *def, int version)
@@ -133,30 +144,20 @@ static void print_def(Text *out, const Plan *plan, const PlanDef *def, int versi
     print_steps(&n, def);
     print_loops(&n, def);
     for (int i = 0; i < def->prefetch_count; i++)
-        text_printf(out, ".prefetch(%s, %s, %lld)", def->prefetches[i].func->name,
-                    name_of(&n, def->loops[def->prefetches[i].loop].var), (long long)def->prefetches[i].ahead);
-    if (def->with.def) {
-        const Names of = names_of(out, plan, def->with.def, -1);
-        text_printf(out, ".compute_with(%s", def->with.def->func->name);
-        if (def->with.def->update >= 0)
-            text_printf(out, ".update(%d)", def->with.def->update);
-        text_printf(out, ", %s)", name_of(&of, def->with.def->loops[def->with.loop].var));
-    }
+        DIRECTIVE_WRITE(out, DIR_PREFETCH, arg_def(def->prefetches[i].func, -1),
+                        loop_arg(&n, def->loops[def->prefetches[i].loop].var), arg_int(def->prefetches[i].ahead));
+    if (def->with.def)
+        print_at(out, plan, DIR_COMPUTE_WITH, def->with);
 }
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
-static void print_level(Text *out, const Plan *plan, const char *what, PlanLevel level)
+static void print_level(Text *out, const Plan *plan, DirectiveId root, DirectiveId at, PlanLevel level)
 {
-    if (!level.def) {
-        text_printf(out, ".%s_root()", what);
-        return;
-    }
-    const Names n = names_of(out, plan, level.def, -1);
-    text_printf(out, ".%s_at(%s", what, level.def->func->name);
-    if (level.def->update >= 0)
-        text_printf(out, ".update(%d)", level.def->update);
-    text_printf(out, ", %s)", name_of(&n, level.def->loops[level.loop].var));
+    if (level.def)
+        print_at(out, plan, at, level);
+    else
+        directive_write(out, root, 0, NULL);
 }
 
 /* The variables that stand for the sizes of inputs, as the language has them. */
@@ -173,10 +174,26 @@ static const Expr *name_sizes(void *user, const Expr *e)
     return e;
 }
 
-static void print_size(Text *out, const Plan *plan, const Expr *e)
+static ScheduleArg size_arg(const Plan *plan, const Expr *e)
 {
     Plan scratch = *plan;
-    expr_print(out, expr_rewrite(&scratch.exprs, e, name_sizes, &scratch));
+    return arg_expr(expr_rewrite(&scratch.exprs, e, name_sizes, &scratch));
+}
+
+/* The directives about one dimension. */
+static void print_dimension(Text *out, const Plan *plan, const PlanFunc *pf, int d)
+{
+    const ScheduleArg arg = arg_name(pf->origin->args[d]), factor = arg_int(pf->align_factor[d]);
+    if (pf->bound_min[d])
+        DIRECTIVE_WRITE(out, DIR_BOUND, arg, size_arg(plan, pf->bound_min[d]), size_arg(plan, pf->bound_extent[d]));
+    if (pf->align_factor[d] && pf->align_offset[d])
+        DIRECTIVE_WRITE(out, DIR_ALIGN_BOUNDS, arg, factor, size_arg(plan, pf->align_offset[d]));
+    else if (pf->align_factor[d])
+        DIRECTIVE_WRITE(out, DIR_ALIGN_BOUNDS, arg, factor);
+    if (pf->fold[d])
+        DIRECTIVE_WRITE(out, DIR_FOLD_STORAGE, arg, arg_int(pf->fold[d]));
+    if (pf->align[d] > 1)
+        DIRECTIVE_WRITE(out, DIR_ALIGN_STORAGE, arg, arg_int(pf->align[d]));
 }
 
 static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
@@ -184,35 +201,19 @@ static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
     static const char *const memories[] = {
         [MEMORY_STACK] = "stack", [MEMORY_HEAP] = "heap", [MEMORY_REGISTER] = "register"
     };
-    const char **args    = pf->origin->args;
-    bool         ordered = true;
+    bool        ordered = true;
+    ScheduleArg order[KN_MAX_RANK];
     for (int d = 0; d < pf->func->rank; d++) {
         ordered &= pf->order[d] == d;
-        if (pf->bound_min[d]) {
-            text_printf(out, ".bound(%s, ", args[d]);
-            print_size(out, plan, pf->bound_min[d]);
-            text_add(out, ", ");
-            print_size(out, plan, pf->bound_extent[d]);
-            text_add(out, ")");
-        }
-        if (pf->align_factor[d]) {
-            text_printf(out, ".align_bounds(%s, %lld%s", args[d], (long long)pf->align_factor[d],
-                        pf->align_offset[d] ? ", " : "");
-            if (pf->align_offset[d])
-                print_size(out, plan, pf->align_offset[d]);
-            text_add(out, ")");
-        }
-        if (pf->fold[d])
-            text_printf(out, ".fold_storage(%s, %lld)", args[d], (long long)pf->fold[d]);
-        if (pf->align[d] > 1)
-            text_printf(out, ".align_storage(%s, %lld)", args[d], (long long)pf->align[d]);
+        order[d] = arg_name(pf->origin->args[pf->order[d]]);
+        print_dimension(out, plan, pf, d);
     }
-    for (int d = 0; d < pf->func->rank && !ordered; d++)
-        text_printf(out, "%s%s%s", d ? ", " : ".reorder_storage(", args[pf->order[d]],
-                    d + 1 == pf->func->rank ? ")" : "");
+    if (!ordered)
+        directive_write(out, DIR_REORDER_STORAGE, pf->func->rank, order);
     if (memories[pf->memory])
-        text_printf(out, ".store_in(%s)", memories[pf->memory]);
-    text_add(out, pf->stream ? ".stream()" : "");
+        DIRECTIVE_WRITE(out, DIR_STORE_IN, arg_name(memories[pf->memory]));
+    if (pf->stream)
+        directive_write(out, DIR_STREAM, 0, NULL);
 }
 
 /* The versions of a definition, each from its first loops on: they come before its own directives. */
@@ -222,9 +223,7 @@ static void print_versions(Text *out, const Plan *plan, const PlanDef *def)
         text_add(out, def->func->name);
         if (def->update >= 0)
             text_printf(out, ".update(%d)", def->update);
-        text_add(out, ".specialize(");
-        print_size(out, plan, def->conditions[i]);
-        text_add(out, ")");
+        DIRECTIVE_WRITE(out, DIR_SPECIALIZE, size_arg(plan, def->conditions[i]));
         print_def(out, plan, &def->versions[i], i);
         text_add(out, "\n");
     }
@@ -235,9 +234,9 @@ static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
     for (int k = -1; k < pf->func->update_count; k++)
         print_versions(out, plan, &pf->defs[k + 1]);
     text_add(out, pf->func->name);
-    print_level(out, plan, "compute", pf->compute);
+    print_level(out, plan, DIR_COMPUTE_ROOT, DIR_COMPUTE_AT, pf->compute);
     if (!level_same(pf->store, pf->compute))
-        print_level(out, plan, "store", pf->store);
+        print_level(out, plan, DIR_STORE_ROOT, DIR_STORE_AT, pf->store);
     print_storage(out, plan, pf);
     print_def(out, plan, &pf->defs[0], -1);
     text_add(out, "\n");
@@ -266,8 +265,11 @@ void plan_print(Text *out, const Plan *plan)
         directive_print(out, d);
         text_add(out, "\n");
     }
-    for (int i = 0; i < plan->inlined_count; i++)
-        text_printf(out, "%s.inline()\n", plan->inlined[i]->name);
+    for (int i = 0; i < plan->inlined_count; i++) {
+        text_add(out, plan->inlined[i]->name);
+        directive_write(out, DIR_INLINE, 0, NULL);
+        text_add(out, "\n");
+    }
     for (int i = 0; i < plan->func_count; i++)
         if (plan->funcs[i].func->kind != FUNC_INPUT)
             print_func(out, plan, &plan->funcs[i]);

@@ -18,31 +18,19 @@
  *         factors' own: u16(a * b) = u16(a) * u16(b). In the new function j and y are replaced by t: each maximal i32
  *         sum n*y + m*j + … of it has (n, m) = k * (a, c) with the same a, c, and becomes k*t + … What is read is the
  *         same, because boxes of a*y + c*j are. */
+#include "legal/window.h"
 #include "plan/planner.h"
 
-enum { MOST_FACTORS = 32 };
-
-/* One try, with the argument `dim` as y. */
+/* One rewriting, with the argument `dim` as y. */
 typedef struct Separation {
-    Planner      *pl;
-    const Func   *f;
-    const Update *u;
-    int           rvar; /* j */
-    const char   *y, *j;
-    const Expr   *t;  /* the variable of the new function */
-    Direction     by; /* of the sums that y and j are in */
-    bool          failed;
-    Map           done;
-    Arena         scratch;
+    Planner    *pl;
+    Window      w;
+    const Expr *t;    /* the variable of the new function */
+    Map         done; /* expression -> what replaces it */
+    Arena       scratch;
 } Separation;
 
 /* ---- j and y as t ----------------------------------------------------------------------- */
-
-/* Is e the variable y or j? */
-static bool is_moving(const Separation *s, const Expr *e)
-{
-    return e->op == EX_VAR && (e->u.name == s->y || e->u.name == s->j);
-}
 
 static const Expr *replace(Separation *s, const Expr *e);
 
@@ -56,8 +44,8 @@ static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
     int64_t     *coefficients = ARENA_ARRAY(&s->scratch, int64_t, (size_t)form->count + 1);
     for (int i = 0; i < form->count; i++) {
         const Expr *atom = form->atoms[i];
-        if (is_moving(s, atom)) {
-            *(atom->u.name == s->y ? &n : &m) = form->coefficients[i];
+        if (window_moves(&s->w, atom)) {
+            *(atom->u.name == s->w.y ? &n : &m) = form->coefficients[i];
             continue;
         }
         atoms[count]          = replace(s, atom);
@@ -65,10 +53,8 @@ static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
         same &= atoms[count - 1] == atom;
     }
     if (n || m) {
-        const int64_t k = direction_multiple(&s->by, n, m);
-        s->failed |= k == 0;
         atoms[count]          = s->t;
-        coefficients[count++] = k;
+        coefficients[count++] = direction_multiple(&s->w.by, n, m);
     } else if (same) {
         return e;
     }
@@ -78,23 +64,15 @@ static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
     return linear_sum(&s->pl->plan->exprs, form);
 }
 
-/* The form of an i32 sum, or of y or j alone; false if it is none. */
-static bool sum_form(Separation *s, const Expr *e, Linear *form)
-{
-    const bool may = is_moving(s, e) ||
-                     (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
-    return may && expr_linear(&s->scratch, e, form) && (is_moving(s, e) || form->count != 1 || form->atoms[0] != e);
-}
-
-/* `e` with a*y + c*j replaced by t; s->failed if y or j is left. */
+/* `e`, which fits the window, with a*y + c*j replaced by t. */
 static const Expr *replace(Separation *s, const Expr *e)
 {
     const Expr *result = map_get(&s->done, e);
-    if (result || s->failed)
-        return result ? result : e;
+    if (result)
+        return result;
     context_spend(s->pl->cx, 1);
     Linear form;
-    if (sum_form(s, e, &form)) {
+    if (window_sum(&s->w, e, &form)) {
         result = replace_sum(s, e, &form);
     } else {
         const Expr **args = ARENA_ARRAY(&s->scratch, const Expr *, e->count);
@@ -105,34 +83,11 @@ static const Expr *replace(Separation *s, const Expr *e)
         }
         result = same ? e : expr_rebuild(&s->pl->plan->exprs, e, args);
     }
-    if (!s->failed)
-        map_set(&s->done, e, result);
+    map_set(&s->done, e, result);
     return result;
 }
 
 /* ---- Factors ---------------------------------------------------------------------------- */
-
-typedef struct Factors {
-    VEC(const Expr *) at;
-} Factors;
-
-/* The factors of e in the type's low bits; one that is no product is its own. */
-static void add_factors(Separation *s, const Expr *e, int bits, Factors *out)
-{
-    const bool room = out->at.count < MOST_FACTORS;
-    if (room && e->op == EX_MUL) {
-        add_factors(s, e->args[0], bits, out);
-        add_factors(s, e->args[1], bits, out);
-    } else if (room && e->op == EX_NEG) {
-        vec_push(&s->scratch, &out->at, expr_int(&s->pl->plan->exprs, (kn_type)e->type, -1));
-        add_factors(s, e->args[0], bits, out);
-    } else if (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) &&
-               type_bits((kn_type)e->args[0]->type) >= bits) {
-        add_factors(s, e->args[0], bits, out);
-    } else {
-        vec_push(&s->scratch, &out->at, e);
-    }
-}
 
 /* a * e in the type; `a` NULL: e */
 static const Expr *times(ExprPool *pool, kn_type type, const Expr *a, const Expr *e)
@@ -141,49 +96,37 @@ static const Expr *times(ExprPool *pool, kn_type type, const Expr *a, const Expr
     return a ? expr_binary(pool, EX_MUL, type, a, b) : b;
 }
 
-/* Is a factor over a reduction variable that goes? */
-static bool must_go(const Separation *s, const Expr *factor)
+/* e = *staying * *moved; staying NULL where it is 1. */
+typedef struct Product {
+    Separation  *s;
+    kn_type      type;
+    bool         gathered; /* which factors this visit is about */
+    const Expr **staying, **moved;
+} Product;
+
+/* A factor that need not be gathered first stays with f if it is over j and y in another way than by t, or not at
+ * all. */
+static void place_factor(const Expr *factor, void *user)
 {
-    const uint32_t vars = update_variables(s->pl, s->f, s->u, factor);
-    for (int i = 0; i < s->u->rvar_count; i++)
-        if (i != s->rvar && (vars & 1u << (FIRST_RVAR + i)))
-            return true;
-    return false;
+    const Product *p    = user;
+    ExprPool      *pool = &p->s->pl->plan->exprs;
+    if (window_gathers(&p->s->w, factor) != p->gathered)
+        return;
+    const Expr  *now = window_fits(&p->s->w, factor) ? replace(p->s, factor) : factor;
+    const Expr **to  = now == factor && !p->gathered ? p->staying : p->moved;
+    *to              = times(pool, p->type, *to, now);
 }
 
-/* Is a factor that need not go better left with f: is it over j and y in another way than by t, or not at all? */
-static bool stays(Separation *s, const Expr *factor)
-{
-    const Direction by    = s->by;
-    const Expr     *moved = replace(s, factor);
-    if (!s->failed)
-        return moved == factor;
-    s->failed = false;
-    s->by     = by;
-    map_init(&s->done, &s->scratch);
-    return true;
-}
-
-/* e = *staying * *moved; staying NULL where it is 1. Not so if s->failed. */
 static void split_product(Separation *s, const Expr *e, const Expr **staying, const Expr **moved)
 {
-    ExprPool     *pool = &s->pl->plan->exprs;
-    const kn_type type = (kn_type)e->type;
-    Factors       all  = { { 0 } };
+    ExprPool *pool = &s->pl->plan->exprs;
     *staying = *moved = NULL;
-    add_factors(s, e, type_bits(type), &all);
-    for (int goes = 1; goes >= 0; goes--) /* what must go says what t is */
-        for (size_t i = 0; i < all.at.count && !s->failed; i++) {
-            const Expr *factor = all.at.at[i];
-            if (must_go(s, factor) != goes)
-                continue;
-            if (!goes && stays(s, factor))
-                *staying = times(pool, type, *staying, factor);
-            else
-                *moved = times(pool, type, *moved, replace(s, factor));
-        }
+    for (int gathered = 1; gathered >= 0; gathered--) {
+        Product p = { s, (kn_type)e->type, gathered, staying, moved };
+        visit_factors(pool, e, type_bits(p.type), place_factor, &p);
+    }
     if (!*moved)
-        *moved = expr_int(pool, type, 1);
+        *moved = expr_int(pool, (kn_type)e->type, 1);
 }
 
 /* ---- The two functions ------------------------------------------------------------------ */
@@ -193,18 +136,19 @@ typedef struct Parts {
     const Expr **staying, **moved, *where;
 } Parts;
 
-/* All of the update with the argument `dim` as y. */
-static bool try_argument(Planner *pl, Separation *s, int dim, const Func *g, Parts *out)
+/* All of the update with the argument `dim` as y; false where that cannot be. */
+static bool try_argument(Separation *s, const Func *f, int update, int rvar, int dim, const Func *g, Parts *out)
 {
-    s->y      = s->f->args[dim];
-    s->t      = expr_var(&pl->plan->exprs, KN_I32, g->args[dim]);
-    s->failed = false;
-    s->by     = (Direction){ .a = 1 };
-    scratch_begin(&s->scratch, pl->cx);
+    ExprPool     *pool = &s->pl->plan->exprs;
+    const Update *u    = &f->updates[update];
+    scratch_begin(&s->scratch, s->pl->cx);
     map_init(&s->done, &s->scratch);
-    for (int c = 0; c < s->f->component_count && !s->failed; c++) {
-        const Expr  *e  = gathered(s->f, s->u->values[c]);
-        const ExprOp op = (ExprOp)s->u->values[c]->op;
+    s->t            = expr_var(pool, KN_I32, g->args[dim]);
+    s->w            = window_of(pool, &s->scratch, f, update, rvar, dim);
+    const bool fits = window_separates(&s->w);
+    for (int c = 0; c < f->component_count && fits; c++) {
+        const Expr  *e  = combined_rest(f, u->values[c]);
+        const ExprOp op = (ExprOp)u->values[c]->op;
         if (op == EX_ADD || op == EX_SUB) {
             split_product(s, e, &out->staying[c], &out->moved[c]);
         } else {
@@ -212,9 +156,9 @@ static bool try_argument(Planner *pl, Separation *s, int dim, const Func *g, Par
             out->moved[c]   = replace(s, e);
         }
     }
-    out->where = s->u->where ? replace(s, s->u->where) : NULL;
+    out->where = fits && u->where ? replace(s, u->where) : NULL;
     scratch_end(&s->scratch);
-    return !s->failed;
+    return fits;
 }
 
 /* The new function: over the reduction variables but j. */
@@ -222,15 +166,16 @@ static void make_sums(Separation *s, Func *g, const Parts *p)
 {
     Planner      *pl    = s->pl;
     ExprPool     *pool  = &pl->plan->exprs;
-    const Func   *f     = s->f;
+    const Func   *f     = s->w.f;
+    const Update *u     = &f->updates[s->w.update];
     Update       *to    = &g->updates[0];
     const Update *names = &draft_of(pl, g)->origin->updates[0]; /* as schedules know them */
-    const int     most  = f->rank + s->u->rvar_count;
+    const int     most  = f->rank + u->rvar_count;
     const char  **from  = ARENA_ARRAY(pl->arena, const char *, (size_t)most);
     const Expr  **with  = ARENA_ARRAY(pl->arena, const Expr *, (size_t)most);
     int           count = 0;
     *to                 = (Update){ .loc = names->loc, .is_free = names->is_free, .where = p->where };
-    to->rvars           = ARENA_ARRAY(pl->arena, RVar, (size_t)s->u->rvar_count);
+    to->rvars           = ARENA_ARRAY(pl->arena, RVar, (size_t)u->rvar_count);
     to->args            = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->rank);
     to->values          = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->component_count);
     g->values           = ARENA_ARRAY(pl->arena, const Expr *, (size_t)g->component_count);
@@ -238,17 +183,17 @@ static void make_sums(Separation *s, Func *g, const Parts *p)
         from[count]   = f->args[k];
         with[count++] = to->args[k] = expr_var(pool, KN_I32, g->args[k]);
     }
-    for (int i = 0; i < s->u->rvar_count; i++) {
-        if (i == s->rvar)
+    for (int i = 0; i < u->rvar_count; i++) {
+        if (i == s->w.rvar)
             continue;
         RVar *r     = &to->rvars[to->rvar_count];
-        *r          = s->u->rvars[i];
+        *r          = u->rvars[i];
         r->name     = fresh_name(pl, arena_printf(pl->arena, "%s.u0.%s", g->name, names->rvars[to->rvar_count++].name));
-        from[count] = s->u->rvars[i].name;
+        from[count] = u->rvars[i].name;
         with[count++] = expr_var(pool, KN_I32, r->name);
     }
     for (int c = 0; c < g->component_count; c++) {
-        const ExprOp op    = s->u->values[c]->op == EX_SUB ? EX_ADD : (ExprOp)s->u->values[c]->op;
+        const ExprOp op    = u->values[c]->op == EX_SUB ? EX_ADD : (ExprOp)u->values[c]->op;
         const Expr  *place = expr_call(pool, g, c, g->types[c], g->rank, to->args);
         g->values[c]       = identity(pool, op, g->types[c]);
         to->values[c]      = expr_binary(pool, op, g->types[c], place, p->moved[c]);
@@ -260,80 +205,75 @@ static void make_sums(Separation *s, Func *g, const Parts *p)
 static void make_rest(Separation *s, int dim, const Func *g, const Parts *p, Update *to)
 {
     ExprPool    *pool           = &s->pl->plan->exprs;
-    const Func  *f              = s->f;
+    const Func  *f              = s->w.f;
     const Expr **args           = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->rank),
                **values         = ARENA_ARRAY(s->pl->arena, const Expr *, (size_t)f->component_count);
-    const Expr  *yj[]           = { to->args[dim], expr_var(pool, KN_I32, s->j) };
-    int64_t      coefficients[] = { s->by.a, s->by.c };
-    const Linear at             = { 0, s->by.c ? 2 : 1, yj, coefficients };
+    const Expr  *yj[]           = { to->args[dim], expr_var(pool, KN_I32, s->w.j) };
+    int64_t      coefficients[] = { s->w.by.a, s->w.by.c };
+    const Linear at             = { 0, s->w.by.c ? 2 : 1, yj, coefficients };
     memcpy(args, to->args, (size_t)f->rank * sizeof *args);
     args[dim] = linear_sum(pool, &at);
     for (int c = 0; c < f->component_count; c++) {
         const Expr *e    = to->values[c];
         const Expr *sums = expr_call(pool, g, c, f->types[c], g->rank, args);
-        values[c]        = regather(pool, f, e, (ExprOp)e->op, expr_call(pool, f, c, f->types[c], f->rank, to->args),
-                             p->staying[c] ? times(pool, f->types[c], p->staying[c], sums) : sums);
+        values[c]        = combine(pool, f, e, (ExprOp)e->op, expr_call(pool, f, c, f->types[c], f->rank, to->args),
+                            p->staying[c] ? times(pool, f->types[c], p->staying[c], sums) : sums);
     }
     to->values     = values;
-    to->rvars      = &to->rvars[s->rvar];
+    to->rvars      = &to->rvars[s->w.rvar];
     to->rvar_count = 1;
     to->where      = NULL;
 }
 
 /* ---- All -------------------------------------------------------------------------------- */
 
-static bool can_separate(Planner *pl, const Directive *d, const Func *f, const Update *u)
+static bool can_separate(Planner *pl, const Directive *d, const Func *f, const DefFacts *facts)
 {
-    const SelfReads self = self_reads(pl, f, u);
-    bool            all  = true;
-    if (self.inexact)
-        return refuse(pl, d->loc, "leave it out, or let it add integers",
+    if (facts->inexact)
+        return refuse(pl, ERROR_FLOAT_ORDER, d->loc, "leave it out, or let it add integers",
                       "`separate` would add floats in another order, which is another result");
-    for (int k = 0; k < f->rank; k++)
-        all &= u->is_free[k];
-    if (!self.combines || !all)
-        return refuse(pl, d->loc, "leave it out",
+    if (!facts->combines || facts->free != (1u << f->rank) - 1)
+        return refuse(pl, ERROR_NOT_ASSOCIATIVE, d->loc, "leave it out",
                       "`separate` needs an update f(x, …) = f(x, …) op e at every point that reads itself nowhere "
                       "else, with an operation that is exact in any order");
-    if (u->rvar_count < 2)
-        return refuse(pl, d->loc, "leave it out; `stage` keeps what is read",
+    if (f->updates[d->update].rvar_count < 2)
+        return refuse(pl, ERROR_NOT_SEPARABLE, d->loc, "leave it out; `stage` keeps what is read",
                       "`%s` is the only reduction variable: nothing is left to be summed before", d->args[0].name);
-    for (int i = 0; i < u->rvar_count; i++)
-        if (update_variables(pl, f, u, u->rvars[i].lo) | update_variables(pl, f, u, u->rvars[i].hi))
-            return refuse(pl, d->loc, "let the bounds be constants or sizes, with `where` for the rest",
-                          "the bounds of a reduction variable of `%s` depend on other variables of the update",
-                          f->name);
+    if (facts->bounding)
+        return refuse(pl, ERROR_DEPENDENT_BOUNDS, d->loc,
+                      "let the bounds be constants or sizes, with `where` for the rest",
+                      "the bounds of a reduction variable of `%s` depend on other variables of the update", f->name);
     return true;
 }
 
-bool apply_separate(Planner *pl, const Directive *d)
+bool apply_separate(Planner *pl, FuncDraft *f, DefDraft *def, const Directive *d)
 {
-    FuncDraft  *f     = draft_of(pl, d->func);
-    Update     *u     = &f->func->updates[d->update];
-    Separation  s     = { .pl = pl, .f = f->func, .u = u };
-    const RVar *known = f->origin->updates[d->update].rvars;
+    (void)def;
+    Update        *u     = &f->func->updates[d->update];
+    Separation     s     = { .pl = pl };
+    const RVar    *known = f->origin->updates[d->update].rvars;
+    const DefFacts facts = def_facts(&pl->plan->exprs, f->func, d->update);
     use_up(pl, d);
-    if (!can_separate(pl, d, f->func, u))
+    if (!can_separate(pl, d, f->func, &facts))
         return false;
-    while (known[s.rvar].name != d->args[0].name)
-        s.rvar++;
-    s.j               = u->rvars[s.rvar].name;
+    int rvar = 0, dim = 0;
+    while (known[rvar].name != d->args[0].name)
+        rvar++;
     FuncDraft   *sums = add_draft(pl, d->sums);
     const size_t size = (size_t)f->func->component_count;
-    Parts        p   = { ARENA_ARRAY(pl->arena, const Expr *, size), ARENA_ARRAY(pl->arena, const Expr *, size), NULL };
-    int          dim = 0;
-    while (dim < f->func->rank && !try_argument(pl, &s, dim, sums->func, &p))
+    Parts        p = { ARENA_ARRAY(pl->arena, const Expr *, size), ARENA_ARRAY(pl->arena, const Expr *, size), NULL };
+    while (dim < f->func->rank && !try_argument(&s, f->func, d->update, rvar, dim, sums->func, &p))
         dim++;
     if (dim == f->func->rank)
-        return refuse(pl, d->args[0].loc, "separate another reduction variable, or leave it out",
+        return refuse(pl, ERROR_NOT_SEPARABLE, d->args[0].loc, "separate another reduction variable, or leave it out",
                       "`%s` cannot be separated: what is gathered has to be b * h, b over no other reduction variable "
                       "(1 where it is not a sum), and h over `%s` only in "
                       "a*y + c*%s, with one argument y of `%s` that h is over in no other way",
                       d->args[0].name, d->args[0].name, d->args[0].name, f->func->name);
-    put_before(pl, f);
+    move_last_draft(pl, draft_place(pl, f));
     FuncDraft *made = add_draft(pl, d->made);
-    made->kept      = true;
-    put_before(pl, f);
+    made->is_made   = true;
+    move_last_draft(pl, draft_place(pl, f));
     make_sums(&s, sums->func, &p);
     make_rest(&s, dim, made->func, &p, u);
     rename_origin(pl, f, d->update, d->args[0].name);

@@ -1,26 +1,14 @@
-/* What may be said about the loops of a definition: the facts of its text that decide which schedules are legal.
- *
- * They are those that plan/order.c asks, of the pipeline as it was written: inlining can only make more legal, never
- * less. */
+/* What the schedulers know of the text of functions: the facts that decide what is legal (legal/facts.h), sizes, and
+ * who reads a function. */
 #ifndef KILN_SCHEDULERS_DEF_FACTS_H
 #define KILN_SCHEDULERS_DEF_FACTS_H
 
-#include "pipeline/pipeline.h"
+#include "legal/facts.h"
 
-typedef struct DefFacts {
-    uint32_t free;     /* bit d: dimension d has a loop */
-    uint32_t bounding; /* bit d: the bounds of a reduction variable are over the free variable of d; its loop stays
-                          outside, and is no vector */
-    bool other_points; /* it reads other points of its own function: reduction loops stay outside all others */
-    bool own_place;    /* all it reads of its own function is the place that it writes */
-    bool bounds_read;  /* the bounds of its reduction variables read functions: these are not computed inside its
-                          reduction loops */
-    int64_t steps;     /* of the reduction, 1 without one; 0: not a constant, or very many */
-    int     expr_nodes, depth; /* of its expressions: distinct nodes, the deepest */
-} DefFacts;
-
-/* The steps of one reduction variable; 0: not a constant, or very many. */
-int64_t rvar_steps(const RVar *v);
+/* Of the expressions of a definition: distinct nodes, the deepest. */
+typedef struct DefSize {
+    int expr_nodes, depth;
+} DefSize;
 
 /* What moves dimension `dim` of what a definition (-1: the pure one) reads of `read`: bit d: the free variable of
  * dimension d; bit KN_MAX_RANK + i: reduction variable i, of the first few; MOVED_BY_DATA. */
@@ -39,8 +27,8 @@ typedef struct TextReader {
 typedef struct FuncFacts {
     VEC(TextReader) readers; /* those that an output needs */
     DefFacts *defs;          /* [0] the pure one, then the updates */
-    bool expands; /* may be inlined: a pure definition, or updates of 64 steps at most that read and write nothing but
-                     their own point (plan/expand.c) */
+    DefSize  *sizes;         /* likewise */
+    bool      expands;       /* func_expands */
 } FuncFacts;
 
 /* Of all functions of the pipeline, by Func.id. */

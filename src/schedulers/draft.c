@@ -37,9 +37,10 @@ static bool read_by_stage(const FuncFacts *facts)
 
 bool draft_may_inline(const Draft *d, int s)
 {
-    const GraphNode *node = &d->graph->nodes[s];
-    return is_defined(node) && !node->is_output && node->out_count && !read_by_stage(&d->facts[s]) &&
-           (d->facts[s].expands || d->patterns[s].kind == PATTERN_SEPARATE);
+    const GraphNode *node    = &d->graph->nodes[s];
+    const bool       expands = d->facts[s].expands || d->patterns[s].kind == PATTERN_SEPARATE;
+    return node->out_count &&
+           inline_check(node->func, node->is_output, read_by_stage(&d->facts[s]), expands) == INLINE_LEGAL;
 }
 
 int draft_loop_owner(const Draft *d, int s)
@@ -157,8 +158,8 @@ static Size grown(const Draft *d, const Size *sizes, int s)
     double           steps = 1;
     for (int k = -1; k < node->func->update_count; k++) {
         const DefFacts *facts = &d->facts[s].defs[k + 1];
-        at.expr_nodes += facts->expr_nodes;
-        at.depth += facts->depth;
+        at.expr_nodes += d->facts[s].sizes[k + 1].expr_nodes;
+        at.depth += d->facts[s].sizes[k + 1].depth;
         steps += k >= 0 && d->choices[s].where == WHERE_INLINE ? (double)facts->steps * pattern_work_share(d, s) : 0;
     }
     for (int i = 0; i < node->in_count; i++) {

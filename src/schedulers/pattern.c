@@ -156,50 +156,10 @@ bool expr_is_over(ExprPool *pool, const Expr *e, const char *var)
     return s.found;
 }
 
-static void note_call(const Expr *e, void *user)
+bool update_combines(const Draft *d, int s)
 {
-    *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
-}
-
-static bool is_known_bound(ExprPool *pool, const Expr *e)
-{
-    bool found = false;
-    expr_visit(pool, e, note_call, &found);
-    return !found;
-}
-
-static bool is_own_place(const Func *f, const Update *u, const Expr *e, int component)
-{
-    bool same = e->op == EX_CALL && e->u.call.func == f && (int)e->u.call.index == component;
-    for (int d = 0; same && d < f->rank; d++)
-        same = e->args[d] == u->args[d];
-    return same;
-}
-
-/* Sums, least and greatest of integers: the operations that updates of pictures have. */
-static bool is_gathered(ExprPool *pool, const Func *f, const Update *u, int c)
-{
-    const Expr *e  = u->values[c];
-    const bool  op = e->op == EX_ADD || e->op == EX_MIN || e->op == EX_MAX;
-    if (type_is_float(f->types[c]) || !op)
-        return false;
-    for (int k = 0; k < 2; k++)
-        if (is_own_place(f, u, e->args[k], c) && !expr_reads(pool, e->args[1 - k], f))
-            return true;
-    return false;
-}
-
-bool update_combines(kn_pipeline *p, const Func *f, const Update *u)
-{
-    ExprPool *pool = &p->exprs;
-    bool      ok   = u->rvar_count > 0 && (!u->where || !expr_reads(pool, u->where, f));
-    for (int c = 0; c < f->component_count; c++)
-        ok = ok && is_gathered(pool, f, u, c);
-    for (int d = 0; d < f->rank; d++)
-        ok = ok && !expr_reads(pool, u->args[d], f);
-    for (int i = 0; i < u->rvar_count; i++)
-        ok = ok && is_known_bound(pool, u->rvars[i].lo) && is_known_bound(pool, u->rvars[i].hi);
-    return ok;
+    const DefFacts *facts = &d->facts[s].defs[1];
+    return facts->combines && facts->rvars && !facts->bounding && !facts->bounds_read;
 }
 
 int stored_lanes(const Draft *d, int s)

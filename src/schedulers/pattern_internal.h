@@ -17,9 +17,9 @@ typedef struct LoopNames {
 LoopNames   loop_names(Arena *arena, const Func *f, int update);
 const char *loop_name(LoopNames *n, const char *base, const char *suffix);
 
-/* f(args) = f(args) op e with integers, e and the places not over f, and bounds of the reduction variables that are
- * over nothing but sizes and parameters: its steps may be taken in any order (plan/order.c). */
-bool update_combines(kn_pipeline *p, const Func *f, const Update *u);
+/* May the steps of the first update be taken in any order, and have its reduction variables bounds that are over
+ * nothing but sizes and parameters? */
+bool update_combines(const Draft *d, int s);
 /* Does the expression hold the variable? */
 bool expr_is_over(ExprPool *pool, const Expr *e, const char *var);
 /* Is there no function of this name followed by this? */

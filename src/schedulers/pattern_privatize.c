@@ -37,8 +37,7 @@ bool privatize_applies(const Draft *d, int s)
            !d->facts[s].defs[1].other_points && f->rank >= 1 && f->rank + 2 <= KN_MAX_RANK &&
            f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 &&
            (sp->ways == 1 || sp->ways == WAYS) && name_is_free(d->graph->pipeline, f->name, ".rfactor") &&
-           name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor") &&
-           update_combines(d->graph->pipeline, f, &f->updates[0]);
+           name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor") && update_combines(d, s);
 }
 
 /* ---- What the steps read ---------------------------------------------------------------- */

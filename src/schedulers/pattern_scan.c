@@ -55,7 +55,7 @@ static bool is_apart(const Draft *d, int s, int across)
     const Func *f = d->graph->nodes[s].func;
     for (int k = 0; k < f->update_count; k++) {
         const DefFacts *facts = &d->facts[s].defs[k + 1];
-        if (facts->other_points || !(facts->free & 1u << across) || facts->bounding)
+        if (facts->other_points || !(facts->free & 1u << across) || (facts->bounding & FREE_VARIABLES))
             return false;
     }
     return true;

@@ -7,101 +7,22 @@
  * Of a window whose weights are a product, columns are summed first, a row of them just before it is needed, and then
  * along the row: m + n terms instead of m * n.
  *
- * What may be separated is what plan/separate.c says, for the reduction variable i that goes with x: in all factors
- * that are over another reduction variable, i and x stand in sums a*x + c*i only, with the same a and c. */
+ * What may be separated is what legal/window.h says, for the reduction variable i that goes with x. */
+#include "legal/window.h"
 #include "schedulers/draft_internal.h"
 #include "schedulers/pattern_internal.h"
 
-enum { LEAST_SIDE = 3, MOST_STEPS = 64 /* that are written out: plan/expand.c */, MOST_VISITS = 2000, TERM_OPS = 2 };
+enum { LEAST_SIDE = 3, TERM_OPS = 2 };
 
 /* ---- What may be separated -------------------------------------------------------------- */
 
-typedef struct Parting {
-    kn_pipeline  *p;
-    const Update *u;
-    const char   *x, *i;
-    Direction     by; /* of the sums that x and i are in */
-    int           visits;
-    Arena        *scratch;
-} Parting;
-
-static bool is_moving(const Parting *t, const Expr *e)
+/* May the sum be separated for reduction variable `rvar`, which goes with x? */
+static bool may_separate(const Draft *d, const Func *f, int rvar)
 {
-    return e->op == EX_VAR && (e->u.name == t->x || e->u.name == t->i);
-}
-
-static bool only_together(Parting *t, const Expr *e);
-
-static bool sum_is_together(Parting *t, const Linear *form)
-{
-    int64_t n = 0, m = 0;
-    for (int k = 0; k < form->count; k++) {
-        const Expr *atom = form->atoms[k];
-        if (is_moving(t, atom))
-            *(atom->u.name == t->x ? &n : &m) = form->coefficients[k];
-        else if (!only_together(t, atom))
-            return false;
-    }
-    return (!n && !m) || direction_multiple(&t->by, n, m);
-}
-
-/* Are x and i in `e` in sums a*x + c*i only? */
-static bool only_together(Parting *t, const Expr *e)
-{
-    Linear     form;
-    const bool sum = is_moving(t, e) ||
-                     (e->type == KN_I32 && (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_NEG || e->op == EX_MUL));
-    if (++t->visits > MOST_VISITS)
-        return false;
-    if (sum && expr_linear(t->scratch, e, &form) && (is_moving(t, e) || form.count != 1 || form.atoms[0] != e))
-        return sum_is_together(t, &form);
-    for (uint32_t k = 0; k < e->count; k++)
-        if (!only_together(t, e->args[k]))
-            return false;
-    return true;
-}
-
-/* Is a factor over a reduction variable besides i? Then it is summed first. */
-static bool goes(const Parting *t, const Expr *factor)
-{
-    for (int k = 0; k < t->u->rvar_count; k++)
-        if (t->u->rvars[k].name != t->i && expr_is_over(&t->p->exprs, factor, t->u->rvars[k].name))
-            return true;
-    return false;
-}
-
-/* Products, negations, and conversions that lose nothing of the low bits are taken apart. */
-static bool factors_part(Parting *t, const Expr *e, int bits)
-{
-    if (++t->visits > MOST_VISITS)
-        return false;
-    if (e->op == EX_MUL)
-        return factors_part(t, e->args[0], bits) && factors_part(t, e->args[1], bits);
-    if (e->op == EX_NEG ||
-        (e->op == EX_CAST && type_is_int((kn_type)e->args[0]->type) && type_bits((kn_type)e->args[0]->type) >= bits))
-        return factors_part(t, e->args[0], bits);
-    return !goes(t, e) || only_together(t, e);
-}
-
-static bool values_part(Parting *t, const Func *f)
-{
-    for (int c = 0; c < f->component_count; c++) {
-        const Expr *e = t->u->values[c], *rest = e->args[e->args[0]->op == EX_CALL && e->args[0]->u.call.func == f];
-        if (!(e->op == EX_ADD ? factors_part(t, rest, type_bits(f->types[c])) : only_together(t, rest)))
-            return false;
-    }
-    return true;
-}
-
-static bool may_part(const Draft *d, const Func *f, int rvar)
-{
-    Parting t = {
-        .p = d->graph->pipeline, .u = &f->updates[0], .x = f->args[0], .i = f->updates[0].rvars[rvar].name, .by.a = 1
-    };
     Arena scratch;
-    scratch_begin(&scratch, t.p->cx);
-    t.scratch     = &scratch;
-    const bool ok = values_part(&t, f) && t.by.known && t.by.c;
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    Window     w  = window_of(&d->graph->pipeline->exprs, &scratch, f, 0, rvar, 0);
+    const bool ok = window_separates(&w) && w.by.known && w.by.c;
     scratch_end(&scratch);
     return ok;
 }
@@ -141,18 +62,19 @@ static bool is_separable(const Draft *d, int s, int rvar)
     int64_t       steps, others = 1;
     if (d->graph->nodes[s].kind != NODE_REDUCTION || d->graph->nodes[s].is_output || f->rank < 2 ||
         f->update_count != 1 || u->rvar_count < 2 || u->where || rvar < 0 || rvar >= u->rvar_count ||
-        d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d->graph->pipeline, f, u))
+        d->facts[s].defs[1].free != (1u << f->rank) - 1 || !update_combines(d, s))
         return false;
     for (int k = 0; k < u->rvar_count; k++) {
         int64_t lo, hi;
         if (!expr_is_int(u->rvars[k].lo, &lo) || !expr_is_int(u->rvars[k].hi, &hi))
             return false;
         steps = hi - lo;
-        if (steps < LEAST_SIDE || steps > MOST_STEPS)
+        if (steps < LEAST_SIDE || steps > MOST_EXPANDED_STEPS)
             return false;
         others *= k == rvar ? 1 : steps;
     }
-    return others <= MOST_STEPS && may_part(d, f, rvar) && name_is_free(d->graph->pipeline, f->name, ".separate") &&
+    return others <= MOST_EXPANDED_STEPS && may_separate(d, f, rvar) &&
+           name_is_free(d->graph->pipeline, f->name, ".separate") &&
            name_is_free(d->graph->pipeline, f->name, ".separate.sum");
 }
 

@@ -40,6 +40,12 @@ static void test_errors(kn_context *cx)
 
 static void test_warnings(kn_context *cx)
 {
+    for (int i = 0; kn_error_get(i).name; i++)
+        CHECK(*kn_error_get(i).summary, "%s", kn_error_get(i).name);
+    CHECK(!kn_error_get(-1).name && !kn_error_get(1000).name, "no such error");
+    for (int i = 0; kn_directive_get(i).name; i++)
+        CHECK(*kn_directive_get(i).summary, "%s", kn_directive_get(i).name);
+    CHECK(!kn_directive_get(-1).name && !kn_directive_get(1000).name, "no such directive");
     for (int i = 0; kn_warning_get(i).name; i++)
         CHECK(kn_warn(cx, kn_warning_get(i).name, true) == KN_OK && *kn_warning_get(i).summary, "%s",
               kn_error_text(cx));

@@ -204,10 +204,12 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
         const SymSpan lo = span_of(&b->spans, u->rvars[i].lo), hi = span_of(&b->spans, u->rvars[i].hi);
         if (!lo.min || !hi.max || lo.min != lo.max || hi.min != hi.max) {
             if (!b->failed)
-                diag_error(lw->cx, u->loc, "run it with --interpret, or give constant bounds and a `where`",
-                           "the steps of this update of `%s` have bounds that depend on the point or on other steps, "
-                           "and it reads its neighbours: this cannot be compiled",
-                           f->name);
+                diag_error_as(
+                    lw->cx, ERROR_UNCOMPILABLE, u->loc,
+                    "run it with --interpret, or give constant bounds and a `where`",
+                    "the steps of this update of `%s` have bounds that depend on the point or on other steps, "
+                    "and it reads its neighbours: this cannot be compiled",
+                    f->name);
             b->failed = true;
             return steps;
         }

@@ -9,18 +9,16 @@
  *         loop of f that is shared is g's: what is to be computed in it, is in g's. */
 #include "plan/planner.h"
 
-/* The directive that asks it of f, the one after `after`. */
-static const Directive *asked_after(const FuncDraft *f, const Directive *after)
+bool note_compute_with(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
-    for (size_t i = 0; i < f->directives.count; i++)
-        if (f->directives.at[i] > after && !strcmp(f->directives.at[i]->info->name, "compute_with"))
-            return f->directives.at[i];
-    return NULL;
+    (void)d;
+    vec_push(pl->arena, &f->partners, dir);
+    return true;
 }
 
-const Directive *asked_together(const FuncDraft *f)
+const Directive *asked_partner(const FuncDraft *f)
 {
-    return asked_after(f, NULL);
+    return f->partners.count ? f->partners.at[0] : NULL;
 }
 
 /* ---- Order ------------------------------------------------------------------------------ */
@@ -47,31 +45,23 @@ static bool *mark_needs(Planner *pl, size_t of)
     return marked;
 }
 
-static size_t place_of(const Planner *pl, const FuncDraft *f)
-{
-    size_t i = 0;
-    while (pl->drafts.at[i] != f)
-        i++;
-    return i;
-}
-
 /* Puts f just after g: what the later of them needs from between goes before both, the rest after. */
 static bool bring_together(Planner *pl, FuncDraft *f, FuncDraft *g, const Directive *d)
 {
-    const size_t at_f = place_of(pl, f), at_g = place_of(pl, g), first = at_f < at_g ? at_f : at_g,
+    const size_t at_f = draft_place(pl, f), at_g = draft_place(pl, g), first = at_f < at_g ? at_f : at_g,
                  last = at_f < at_g ? at_g : at_f;
     const bool *needs = mark_needs(pl, last);
     if (needs[first])
-        return refuse(pl, d->loc, "leave it out", "`%s` cannot be computed with `%s`: one of them needs the other",
-                      f->func->name, g->func->name);
+        return refuse(pl, ERROR_NOT_SHARED, d->loc, "leave it out",
+                      "`%s` cannot be computed with `%s`: one of them needs the other", f->func->name, g->func->name);
     FuncDraft **now = ARENA_ARRAY(pl->arena, FuncDraft *, last - first + 1);
     size_t      n   = 0;
     for (size_t i = first + 1; i < last; i++)
         if (needs[i])
             now[n++] = pl->drafts.at[i];
     for (size_t i = 0; i < n; i++)
-        if (asked_together(now[i]))
-            return refuse(pl, d->loc, "leave it out for one of them",
+        if (asked_partner(now[i]))
+            return refuse(pl, ERROR_NOT_SHARED, d->loc, "leave it out for one of them",
                           "`%s` needs `%s`, which is computed with another function itself",
                           last == at_f ? f->func->name : g->func->name, now[i]->func->name);
     now[n++] = g;
@@ -91,27 +81,27 @@ static FuncDraft *partner(Planner *pl, FuncDraft *f, const Directive *d)
                       : g->inlined                    ? "that is inlined"
                       : g->func->kind != FUNC_DEFINED ? "that has no loops"
                       : !g->needed                    ? "no output needs that"
-                      : asked_together(g)             ? "that is computed with another function itself"
+                      : asked_partner(g)              ? "that is computed with another function itself"
                       : d->args[0].update >= 0 && d->args[0].update != g->func->update_count - 1
                           ? "that update is not its last"
                           : NULL;
-    if (!why && asked_after(f, d))
-        refuse(pl, asked_after(f, d)->loc, "leave one of them out", "`%s` is computed with another function already",
-               f->func->name);
+    if (!why && f->partners.count > 1)
+        refuse(pl, ERROR_NOT_SHARED, f->partners.at[1]->loc, "leave one of them out",
+               "`%s` is computed with another function already", f->func->name);
     if (why)
-        refuse(pl, d->loc, "name a function with loops of its own", "`%s` cannot be computed with `%s`: %s",
-               f->func->name, g->func->name, why);
+        refuse(pl, ERROR_NOT_SHARED, d->loc, "name a function with loops of its own",
+               "`%s` cannot be computed with `%s`: %s", f->func->name, g->func->name, why);
     return pl->failed ? NULL : g;
 }
 
-bool order_together(Planner *pl)
+bool order_partners(Planner *pl)
 {
     VEC(FuncDraft *) all = { 0 };
     for (size_t i = 0; i < pl->drafts.count; i++)
-        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->defs && asked_together(pl->drafts.at[i]))
+        if (pl->drafts.at[i]->needed && pl->drafts.at[i]->defs && asked_partner(pl->drafts.at[i]))
             vec_push(pl->arena, &all, pl->drafts.at[i]);
     for (size_t i = 0; i < all.count; i++) {
-        const Directive *d = asked_together(all.at[i]);
+        const Directive *d = asked_partner(all.at[i]);
         FuncDraft       *g = partner(pl, all.at[i], d);
         if (!g || !bring_together(pl, all.at[i], g, d))
             return false;
@@ -146,35 +136,37 @@ static bool check_pair(Planner *pl, FuncDraft *f, const Directive *d)
     DefDraft  *own = draft_def(f, d->update), *with = draft_def(g, g->func->update_count - 1);
     int        loop = find_loop(with, d->args[1].name);
     if (own->versions.count || with->versions.count)
-        return refuse(pl, d->loc, "leave out specialize", "a specialized definition cannot be computed with another");
+        return refuse(pl, ERROR_SPECIALIZED, d->loc, "leave out specialize",
+                      "a specialized definition cannot be computed with another");
     if (loop < 0)
-        return refuse(pl, d->args[1].loc, NULL, "%s has no loop `%s`", def_text(pl, with), d->args[1].name);
+        return refuse(pl, ERROR_NO_LOOP, d->args[1].loc, NULL, "%s has no loop `%s`", def_text(pl, with),
+                      d->args[1].name);
     if (!level_same(f->plan->compute, g->plan->compute))
-        return refuse(pl, d->loc, "give both the same compute_at", "`%s` and `%s` are computed at different levels",
-                      f->func->name, g->func->name);
+        return refuse(pl, ERROR_NOT_SHARED, d->loc, "give both the same compute_at",
+                      "`%s` and `%s` are computed at different levels", f->func->name, g->func->name);
     while (loop >= 0 && with->loops.at[loop].loop.kind == LOOP_VECTOR)
         loop--;
     if (loop < 0)
-        return refuse(pl, d->args[1].loc, "name a loop outside it", "the vector loop `%s` cannot be shared",
-                      d->args[1].name);
+        return refuse(pl, ERROR_LOOP_KIND, d->args[1].loc, "name a loop outside it",
+                      "the vector loop `%s` cannot be shared", d->args[1].name);
     for (int i = 0; i <= loop; i++)
         if (i >= (int)own->loops.count || !same_shape(&own->loops.at[i], &with->loops.at[i]) ||
             with->loops.at[i].loop.kind == LOOP_VECTOR)
-            return refuse(pl, d->loc, "give both the same splits, order and kinds of loops",
+            return refuse(pl, ERROR_NOT_SHARED, d->loc, "give both the same splits, order and kinds of loops",
                           "the loops of %s down to `%s` are not like those of %s", def_text(pl, own), d->args[1].name,
                           def_text(pl, with));
     if (!level_same(f->plan->store, f->plan->compute) || !level_same(g->plan->store, g->plan->compute))
-        return refuse(pl, d->loc, "leave out store_at and store_root",
+        return refuse(pl, ERROR_NOT_SHARED, d->loc, "leave out store_at and store_root",
                       "`%s` cannot be computed with `%s`: storage outside the loop it is computed in keeps what "
                       "it holds, and another part of each may be missing",
                       f->func->name, g->func->name);
-    if (own->self.other_points || with->self.other_points)
+    if (own->facts.other_points || with->facts.other_points)
         return refuse(
-            pl, d->loc, "leave it out",
+            pl, ERROR_NOT_SHARED, d->loc, "leave it out",
             "`%s` cannot be computed with `%s`: an update that reads its neighbours has another box in each step",
             f->func->name, g->func->name);
     if (!same_bounds(own, with, loop))
-        return refuse(pl, d->loc, "name a loop further out",
+        return refuse(pl, ERROR_NOT_SHARED, d->loc, "name a loop further out",
                       "the reduction loops of %s down to `%s` have not the bounds of those of %s", def_text(pl, own),
                       d->args[1].name, def_text(pl, with));
     own->def->with = (PlanLevel){ with->def, loop };
@@ -185,7 +177,7 @@ void join_partners(Planner *pl, const FuncDraft *g)
 {
     for (size_t i = 0; i < pl->drafts.count; i++) {
         FuncDraft       *f = pl->drafts.at[i];
-        const Directive *d = f->needed && f->defs ? asked_together(f) : NULL;
+        const Directive *d = f->needed && f->defs ? asked_partner(f) : NULL;
         if (d && draft_of(pl, d->args[0].func) == g)
             check_pair(pl, f, d);
     }
