@@ -14,10 +14,7 @@
 /* Is it the value that the update replaces? A store outside the box is dropped before its old value is read. */
 static bool is_old_value(const Boxes *b, const Expr *call)
 {
-    bool same = b->writing && call->u.call.func == b->reader;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == b->update->args[d];
-    return same;
+    return b->writing && expr_is_call_at(call, b->reader, b->update->args);
 }
 
 static void record_access(void *user, const Expr *call, const Range *index)

@@ -28,20 +28,13 @@ static bool contains(ExprPool *pool, const Expr *e, const Expr *node)
     return c.found;
 }
 
-static void find_read(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL || e->op == EX_EXTERN;
-}
-
 /* A condition on coordinates, sizes and parameters alone: it could be written in place. */
 static bool is_plain_condition(ExprPool *pool, const Expr *call)
 {
-    const Func *f     = call->u.call.func;
-    bool        reads = false;
+    const Func *f = call->u.call.func;
     if (call->op != EX_CALL || f->kind != FUNC_DEFINED || f->update_count || call->type != KN_BOOL)
         return false;
-    expr_visit(pool, f->values[call->u.call.index], find_read, &reads);
-    return !reads;
+    return !expr_reads_any(pool, f->values[call->u.call.index]);
 }
 
 typedef struct Condition {

@@ -94,12 +94,7 @@ static bool reads_self(Run *run, const Func *f, const Expr *e)
 /* Is `e` component c of the function at the element that is written? */
 static bool is_old_value(const RunDefinition *def, const Expr *e, int c)
 {
-    if (e->op != EX_CALL || e->u.call.func != def->func || e->u.call.index != (uint32_t)c)
-        return false;
-    for (int d = 0; d < def->func->rank; d++)
-        if (e->args[d] != def->args[d])
-            return false;
-    return true;
+    return expr_is_call_at(e, def->func, def->args) && e->u.call.index == (uint32_t)c;
 }
 
 static UpdateForm form_of(Run *run, const RunDefinition *def, int c)

@@ -111,16 +111,10 @@ static ReadBox reads_of(Build *b, LoopNest *n, int loop, const Func *f)
     return at.reads[f->id];
 }
 
-static void find_reads(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN;
-}
-
 /* The end of a box `ahead` iterations later, in names from outside the loop; NULL where it is not known. */
 static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
-    Lower *lw    = b->lw;
-    bool   reads = false;
+    Lower *lw = b->lw;
     for (size_t i = b->names.count; end && i-- > 0;) {
         const BoundName *s = &b->names.at[i];
         if (s->value)
@@ -128,9 +122,7 @@ static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t 
         if (s->name == loop)
             break;
     }
-    if (end)
-        expr_visit(lw->exprs, end, find_reads, &reads);
-    if (!end || reads)
+    if (!end || expr_reads_any(lw->exprs, end))
         return NULL;
     const Expr *then = x_add(lw, expr_var(lw->exprs, KN_I32, loop), x_int(lw, ahead));
     return simplify(lw->simplifier, expr_substitute(lw->exprs, end, 1, &loop, &then));

@@ -52,12 +52,7 @@ static void self_read(void *user, const Expr *call, const SymSpan *index, const 
     Lower     *lw = s->b->lw;
     (void)nonmonotonic;
     clamp_mark(s->b, call, must_clamp);
-    if (call->u.call.func != s->f)
-        return;
-    bool old = true;
-    for (int d = 0; d < s->f->rank; d++)
-        old = old && call->args[d] == s->u->args[d];
-    if (old)
+    if (call->u.call.func != s->f || expr_is_call_at(call, s->f, s->u->args))
         return;
     const Expr *far = x_int(lw, MOST_COORDINATE), *when = read_if ? read_if : guard;
     for (int d = 0; d < s->f->rank; d++) {
