@@ -1,9 +1,10 @@
-/* Numbers for a pipeline that nobody has sized.
+/* Numbers for a pipeline of unknown size.
  *
  * Outputs are as large as their estimates, or have 1024 points along the first two dimensions and 3 along the others.
- * An input begins as large as the output's dimensions of the same names, because what its reader does with its size
- * (edge, a sum over all of it) has to begin somewhere; then it becomes what is needed of it, until that is the same. An
- * input whose size is not spoken of is there at once. */
+ *         An
+ * input starts with the extents of the output's dimensions of the same names, because its reader may use its size
+ * (edge, a sum over all of it). Then it becomes what is needed of it, until that is a fixed point. An input whose size
+ * is not used is there at once. */
 #include "analysis/boxes.h"
 #include "schedulers/graph.h"
 
@@ -21,7 +22,7 @@ static void size_outputs(const kn_pipeline *p, RunArgs *b)
             b->output[i].max[d] = (p->outputs.at[i].estimate ? p->outputs.at[i].estimate[d] : usual_extent(d)) - 1;
 }
 
-/* Where an output has a dimension of this name, its extent. */
+/* The extent of an output's dimension of this name, if there is one. */
 static int64_t extent_like(const kn_pipeline *p, const RunArgs *b, const char *name, int dim)
 {
     for (size_t i = 0; i < p->outputs.count; i++)
@@ -38,7 +39,7 @@ static void guess_inputs(const kn_pipeline *p, RunArgs *b)
             b->input[i].max[d] = extent_like(p, b, p->funcs.at[i]->args[d], d) - 1;
 }
 
-/* A parameter without a default: in the middle of its range, or 1. */
+/* A parameter without a default: the middle of its range, or 1. */
 static kn_scalar usual_value(const Param *q)
 {
     if (q->has_default)
@@ -48,7 +49,7 @@ static kn_scalar usual_value(const Param *q)
     return type_is_float(q->type) ? kn_float(q->lo.as.f / 2 + q->hi.as.f / 2) : kn_int(q->lo.as.i / 2 + q->hi.as.i / 2);
 }
 
-/* Makes the inputs what is needed of them, and no smaller if `grow`. true: they were that already. */
+/* Makes the inputs what is needed of them, and no smaller if `grow`. true: nothing has changed. */
 static bool fit_inputs(kn_pipeline *p, Arena *scratch, RunArgs *b, bool grow)
 {
     Boxes boxes;
