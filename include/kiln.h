@@ -84,7 +84,7 @@ typedef struct kn_diagnostic {
     int         line, column;
     const char *message;
     const char *warning; /* the name of a warning, as kn_warning_get has it; else NULL */
-    const char *error;   /* the name of an error, as kn_error_get has it; else NULL. Ask for this, not for the message */
+    const char *error; /* the name of an error, as kn_error_get has it; else NULL. Ask for this, not for the message */
 } kn_diagnostic;
 
 /* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a

@@ -92,7 +92,7 @@ static int create_beside(char *name, mode_t mode)
 bool file_write_whole(kn_context *cx, const char *path, mode_t mode, const Bytes *parts, int count)
 {
     char *temporary = arena_alloc(&cx->call, strlen(path) + 48);
-    memcpy(temporary, path, strlen(path));
+    strcpy(temporary, path);
     const int file = create_beside(temporary, mode);
     if (file < 0)
         return false;

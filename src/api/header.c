@@ -171,6 +171,8 @@ static void print_forwarding(Text *t, const kn_pipeline *p, const char *const *n
     text_add(t, ");\n}\n");
 }
 
+static const char licence[] = "/* SPDX-License-Identifier: MIT */\n";
+
 const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *parts)
 {
     Text t;
@@ -180,6 +182,7 @@ const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *p
         *c = (char)toupper((unsigned char)*c);
     const char **names = port_names(arena, p, parts->name);
 
+    text_add(&t, licence);
     text_printf(&t, "/* %s: a pipeline compiled by Kiln " KN_VERSION " for %s.\n *\n", parts->name, parts->targets);
     describe_ports(&t, p, names);
     text_printf(&t,
@@ -192,7 +195,8 @@ const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *p
                 "memory and hooks. */\n",
                 parts->name, parts->name);
     text_printf(&t, "#ifndef %s\n#define %s\n\n", guard, guard);
-    text_add(&t, parts->types);
+    const bool licensed = !strncmp(parts->types, licence, sizeof licence - 1);
+    text_add(&t, parts->types + (licensed ? sizeof licence - 1 : 0));
     text_printf(&t, "\n/* ---- %s ---- */\n\n#include <string.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                 parts->name);
     text_printf(&t,

@@ -145,7 +145,7 @@ static void print_loop(NestLevel *n, const Stmt *s)
     const Expr    *shown   = explain_extent(n->s, s->loop.extent, &at_most);
     const int64_t *missing = map_get(&n->s->missing, s->loop.name);
     line(n);
-    text_printf(out, "%s %s: ", loop_kind_names[s->loop.kind], s->loop.name);
+    text_printf(out, "%s %s: ", loop_table[s->loop.kind].keyword, s->loop.name);
     if (missing && *missing) {
         text_printf(out, "those of %" PRId64 " that are not held yet", *missing);
     } else if (missing) {

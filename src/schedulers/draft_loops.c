@@ -187,3 +187,15 @@ int draft_innermost_of(const Draft *d, int s)
     const int         last = draft_innermost(n->loops, n->count), first = first_step(n);
     return d->facts[s].defs[draft_main(d, s) + 1].bounds_read && first <= last ? first - 1 : last;
 }
+
+int draft_row_level(const GroupLoop *loops, int count)
+{
+    int at = count, x = 0;
+    for (int i = 0; i < count; i++) {
+        x  = loops[i].dim == 0 ? i : x;
+        at = loops[i].vector && i < at ? i : at;
+    }
+    for (at = (x < at ? x : at) - 1; at >= 0 && loops[at].unroll; at--)
+        ;
+    return at;
+}

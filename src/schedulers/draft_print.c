@@ -242,18 +242,6 @@ static Loops loops_of(const Printer *p, int s)
     return l;
 }
 
-int draft_row_level(const GroupLoop *loops, int count)
-{
-    int at = count, x = 0;
-    for (int i = 0; i < count; i++) {
-        x  = loops[i].dim == 0 ? i : x;
-        at = loops[i].vector && i < at ? i : at;
-    }
-    for (at = (x < at ? x : at) - 1; at >= 0 && loops[at].unroll; at--)
-        ;
-    return at;
-}
-
 const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
 {
     Text        out;

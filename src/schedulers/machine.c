@@ -230,7 +230,8 @@ static const Field fields[] = {
     ROW(memory_rate, FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns from memory to there, one core",   "9"),
     ROW(memory_all,  FIELD_NUMBER, 1e-6, 1e6,    "the same of all cores",                       "21"),
     ROW(row,         FIELD_NUMBER, 0,    1e9,    "ns to begin a row",                           "5"),
-    { "parted", FIELD_NUMBER, offsetof(Machine, split_row), 0, 1e9, "ns to begin a row that is split at its ends", "100" },
+    { "parted",      FIELD_NUMBER, offsetof(Machine, split_row), 0, 1e9,
+                                                 "ns to begin a row that is split at its ends", "100" },
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
 /* clang-format on */

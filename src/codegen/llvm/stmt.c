@@ -325,8 +325,8 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
 {
     int64_t       n;
     const int64_t size = (int64_t)kn_type_size(b->type), pad = ALIGNMENT / size;
-    const int64_t most = b->memory == MEMORY_AUTO ? MOST_AUTO_STACK : MOST_STACK;
-    if (b->memory == MEMORY_HEAP || !expr_is_int(count, &n) || n > most / size ||
+    const int64_t most = memory_table[b->memory].if_small ? MOST_AUTO_STACK : MOST_STACK;
+    if (!memory_table[b->memory].on_stack || !expr_is_int(count, &n) || n > most / size ||
         (int64_t)g->f->stack_used + n * size > most)
         return NULL;
     n = n < 1 ? 1 : n;
