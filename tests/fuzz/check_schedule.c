@@ -78,9 +78,8 @@ static Verdict add_size(Subject *s, ScheduleReport *report)
     r->m      = s->interpreter;
     r->report = &report->report;
     if (!make_inputs_suffice(r, c, &regions, &count))
-        return strstr(kn_error_text(s->cx), "mistake in Kiln")
-                   ? fail(&report->report, "access", "%s", kn_error_text(s->cx))
-                   : PROGRAM_SKIPPED;
+        return diag_has(s->cx, ERROR_INTERNAL) ? fail(&report->report, "access", "%s", kn_error_text(s->cx))
+                                               : PROGRAM_SKIPPED;
     double points = widen_reach(s, regions, count);
     for (int i = 0; i < r->count; i++)
         points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
@@ -205,11 +204,11 @@ static Verdict check_gaps(Check *k)
     return PROGRAM_PASSED;
 }
 
-/* Boxes found by rules may be larger than those found for numbers. kn_run interprets then. */
-static bool asks_for_more(kn_status status, const char *text)
+/* Boxes found by rules may be larger than those found for numbers; kn_run interprets then. And what is wrong with
+ * arguments that went well in the reference is a promise of `bound`. */
+static bool asks_for_more(kn_status status)
 {
-    return (status == KN_ERROR_ARGUMENT && strstr(text, "promises with `bound`")) ||
-           (status == KN_ERROR_BOUNDS && (strstr(text, "is needed") || strstr(text, "(2^")));
+    return status == KN_ERROR_ARGUMENT || status == KN_ERROR_BOUNDS;
 }
 
 static Verdict check_values(Check *k)
@@ -223,7 +222,7 @@ static Verdict check_outcome(Check *k, kn_status status, const char *kind)
 {
     if (!status)
         return check_values(k);
-    if (asks_for_more(status, kn_error_text(k->s->cx))) {
+    if (asks_for_more(status) && !diag_has(k->s->cx, ERROR_INTERNAL)) {
         k->report->asks_more++;
         return PROGRAM_SKIPPED;
     }
@@ -237,7 +236,7 @@ Verdict subject_call(Subject *s, int size, SubjectCode *code, void *user, const 
     const char *error = "";
     begin_size(&k, size);
     const kn_status status  = code(user, &k.other, &error);
-    const bool      more    = status && asks_for_more(status, error);
+    const bool      more    = asks_for_more(status);
     Verdict         verdict = status ? PROGRAM_SKIPPED : check_values(&k);
     if (status && !more && status != KN_ERROR_LIMIT)
         verdict = fail(&report->report, kind, "status %d: %s", (int)status, error);
@@ -305,8 +304,9 @@ static void begin_lowering(Lowering *l, Subject *s)
 static Verdict refused(Check *k)
 {
     const char *text = kn_error_text(k->s->cx);
-    if (strstr(text, "mistake in Kiln"))
+    if (diag_has(k->s->cx, ERROR_INTERNAL))
         return fail(&k->report->report, "access", "%s", text);
+    k->report->uncompilable = diag_has(k->s->cx, ERROR_UNCOMPILABLE);
     snprintf(k->report->refusal, sizeof k->report->refusal, "%s", text);
     return PROGRAM_SKIPPED;
 }
