@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "codegen/c/c_emit.h"
+#include "codegen/backend.h"
 
 #include <setjmp.h>
 
@@ -95,7 +95,7 @@ typedef struct CGen {
     const char    *name; /* of the C function */
     Text           types, externs, helpers, lane_helpers, functions;
     Map            helper_names;
-    Map            sections; /* of support.c that are needed */
+    Map            sections; /* of the support that are needed */
     Map            outlined; /* Stmt -> CallText of its function */
     Map            taken;    /* names of functions */
     CFunction     *f;

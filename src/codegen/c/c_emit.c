@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char c_support_text[]; /* support.c, embedded by the build */
+extern const char c_support_text[]; /* support_*.inc, embedded by the build */
 
 void c_fail(CGen *g, const char *format, ...)
 {
@@ -215,6 +215,8 @@ static void release(Emitted *e)
     *e = (Emitted){ 0 };
 }
 
+/* What is emitted is the text of NAME.c, which includes NAME.h: program->name is the function in it, program->title is
+ * NAME. The program is flattened; mathematical functions may be there. */
 const Codegen *c_codegen(void)
 {
     static const Codegen codegen = { .version = "C11", .emit = emit, .release = release };

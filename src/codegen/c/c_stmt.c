@@ -93,17 +93,18 @@ CRange c_loop_range(CGen *g, const Stmt *s)
 }
 
 /* for (int32_t x = min; x < end; x += step) { body }; in a vector loop each step is so many lanes. */
-static void counted_loop(CGen *g, const Stmt *s, const char *before, int lanes)
+static void counted_loop(CGen *g, const Stmt *s, const char *before, const char *hint, int lanes)
 {
     c_statement(g);
     c_count(g, s->loop.min);
     c_count(g, s->loop.extent);
     const CRange range = c_loop_range(g, s);
-    const char  *type = c_type(s->loop.min->type), *name = c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
-    g->trusted      = true;
-    const char *min = c_uniform(g, s->loop.min);
-    CValue      end = loop_end(g, s);
-    g->trusted      = false;
+    const char  *type  = c_type(s->loop.min->type),
+               *name   = hint ? hint : c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
+    g->trusted         = true;
+    const char *min    = c_uniform(g, s->loop.min);
+    CValue      end    = loop_end(g, s);
+    g->trusted         = false;
     if (end.text && strlen(end.text) > LONG_TEXT)
         end = c_named(g, s->loop.min->type, end, c_print(g, "%s_end", name));
     c_scope_push(g, lanes > 1 ? c_print(g, "%sfor (%s %s = %s; %s < %s; %s += %d) {", before, type, name, min, name,
@@ -131,11 +132,11 @@ static void vector_loop(CGen *g, const Stmt *s)
     if (g->lanes)
         c_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
     if (g->plain || !c_vector_fits(g, s, &lanes)) {
-        counted_loop(g, s, expr_is_int(s->loop.extent, &extent) && extent > 1 ? "KN_LANES " : "", 1);
+        counted_loop(g, s, expr_is_int(s->loop.extent, &extent) && extent > 1 ? "KN_LANES " : "", "lane", 1);
         return;
     }
     if (!expr_is_int(s->loop.extent, &extent) || extent != lanes) {
-        counted_loop(g, s, "", lanes);
+        counted_loop(g, s, "", NULL, lanes);
         return;
     }
     c_statement(g);
@@ -162,7 +163,7 @@ static void loop(CGen *g, const Stmt *s)
     else if (s->loop.kind == LOOP_PARALLEL && !g->lanes)
         c_parallel(g, s);
     else
-        counted_loop(g, s, "", 1);
+        counted_loop(g, s, "", NULL, 1);
 }
 
 static void block(CGen *g, const Stmt *s)

@@ -33,7 +33,7 @@ static const char taken[] =
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool asm "
     "bool "
     "true false typeof NULL INFINITY NAN errno linux unix stdin stdout stderr args status memcpy memset floor floorf "
-    "ceil ceilf trunc truncf rint rintf sqrt sqrtf fabs fabsf fma fmaf i a b c m p v r closure ";
+    "ceil ceilf trunc truncf rint rintf sqrt sqrtf fabs fabsf fma fmaf i a b c m p v r closure lane held ports ";
 
 const char *c_identifier(CGen *g, const char *name)
 {
