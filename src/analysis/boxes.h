@@ -1,4 +1,4 @@
-/* One computation of boxes: what regions.c fills, report.c explains and fit.c repeats. */
+/* One computation of boxes: what boxes.c fills, report.c explains and largest_output.c repeats. */
 #ifndef KILN_ANALYSIS_BOXES_H
 #define KILN_ANALYSIS_BOXES_H
 
@@ -16,11 +16,11 @@ typedef struct Cause {
 } Cause;
 
 /* The box of a function, as far as it is needed yet. */
-typedef struct Need {
+typedef struct BoxNeed {
     bool  needed;
     Box   box;
     Cause cause[KN_MAX_RANK][2]; /* of min and max */
-} Need;
+} BoxNeed;
 
 typedef enum FailureKind {
     FAIL_NONE,
@@ -44,13 +44,13 @@ typedef struct Boxes {
     Evaluator      evaluator;
     kn_pipeline   *pipeline;
     kn_context    *cx;
-    const Binding *binding;
-    Need          *need;      /* per function id */
+    const RunArgs *binding;
+    BoxNeed       *need;      /* per function id */
     const Func    *reader;    /* whose definition is being visited */
     const Update  *update;    /* NULL: its pure definition */
     bool           writing;   /* its values are being visited: they are computed where the place they go to is needed */
     Arena         *keep;      /* where the steps of updates are kept; NULL: they are not */
-    bool           unlimited; /* no limit on the number of points: fit.c probes far away */
+    bool           unlimited; /* no limit on the number of points: largest_output.c probes far away */
     bool is_frugal; /* steps of updates are walked only while there are `steps_left`; a box that needs more is too large
                      */
     int64_t steps_left; /* -1: they did not suffice */
@@ -58,27 +58,38 @@ typedef struct Boxes {
 } Boxes;
 
 /* What does not depend on the outputs is computed here, once. */
-void boxes_init(Boxes *b, kn_pipeline *p, Arena *arena, const Binding *binding);
+void boxes_init(Boxes *b, kn_pipeline *p, Arena *arena, const RunArgs *binding);
 /* The boxes for the outputs of the binding; kept in `out`, if that is given, with memory from `arena`. false: see
  * `failure`. */
 bool boxes_compute(Boxes *b, Arena *arena, Regions *out);
 
-/* stage.c: what an extern stage needs for its box. */
-void stage_query(Boxes *b, const Func *f);
+/* extern_stage.c: what an extern stage needs for its box. */
+void extern_stage_query(Boxes *b, const Func *f);
+/* ---- needs.c ---- */
 /* Adds lo..hi of dimension d to what is needed of f. Not bounded: a failure. */
 void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause);
+/* Keeps the first failure. */
+void boxes_fail(Boxes *b, Failure failure);
 /* An empty box of every rank. */
-Box box_empty(void);
+Box  box_empty(void);
+bool box_is_empty(const Box *box, int rank);
 
-/* hidden.c: the stored function whose value guards the read `access` in a definition of `reader`, as called; or NULL.
+/* hidden_guard.c: the stored function whose value guards the read `access` in a definition of `reader`, as called; or
+ * NULL.
  */
 const Expr *hidden_guard(kn_pipeline *p, const Func *reader, const Expr *access);
 
 /* report.c: the failure as diagnostics. */
 void report_failure(Boxes *b);
 
-/* fit.c: the largest box of output `index` if all the others are as in the binding. false if there is none, or
- * something is unlimited without an input to say how far. */
-bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims);
+/* largest_output.c: the largest box of output `index` if all the others are as in the binding. false if there is none,
+ * or something is unlimited without an input to say how far. */
+bool largest_output(Boxes *b, Box *outputs, int index, FitDim *dims);
+/* The range of the input's dimension that has the name of the output's. */
+typedef struct DimGuess {
+    const Func *input; /* NULL: none has */
+    int64_t     min, max;
+} DimGuess;
+DimGuess guess_dim(const Boxes *b, const char *name);
 
 #endif

@@ -371,26 +371,3 @@ void visit(Evaluator *ev, const Expr *e)
     for (uint32_t i = 0; i < e->count; i++)
         visit(ev, e->args[i]);
 }
-
-void update_visit(Evaluator *ev, const Func *f, int update, int bound, bool *writing)
-{
-    const Update *u = &f->updates[update];
-    for (int i = 0; i < u->rvar_count && i <= bound; i++) {
-        visit(ev, u->rvars[i].lo);
-        visit(ev, u->rvars[i].hi);
-    }
-    if (bound < u->rvar_count || !update_assume(ev, f, update))
-        return;
-    if (u->where)
-        visit(ev, u->where);
-    const Branch branch = u->where ? branch_enter(ev, u->where, true) : (Branch){ 0 };
-    if (branch.dead)
-        return;
-    for (int d = 0; d < f->rank; d++)
-        visit(ev, u->args[d]);
-    *writing = true;
-    for (int c = 0; c < f->component_count; c++)
-        visit(ev, u->values[c]);
-    *writing = false;
-    branch_leave(ev, branch);
-}

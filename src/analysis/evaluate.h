@@ -56,7 +56,7 @@ typedef struct Evaluator {
     kn_pipeline   *pipeline;
     kn_context    *cx;
     Arena         *arena;
-    const Binding *binding;
+    const RunArgs *binding;
     Range        **values;  /* per function id, per component; NULL while not known: the whole type */
     const Linear **forms;   /* by expression id, see evaluate_form */
     uint8_t       *calls;   /* by expression id, see has_calls */
@@ -73,8 +73,8 @@ typedef struct Evaluator {
 } Evaluator;
 
 /* Knows nothing of the values of functions yet. */
-void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const Binding *binding);
-/* values.c: the range of every function's values, whatever the coordinates. */
+void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const RunArgs *binding);
+/* function_values.c: the range of every function's values, whatever the coordinates. */
 void evaluator_add_values(Evaluator *ev);
 
 /* ---- Environments ---- */
@@ -96,7 +96,7 @@ typedef struct Branch {
 Branch branch_enter(Evaluator *ev, const Expr *condition, bool truth);
 void   branch_leave(Evaluator *ev, Branch b);
 
-/* narrow.c: uses in the current environment that `condition` is `truth`. */
+/* assume.c: uses in the current environment that `condition` is `truth`. */
 void assume(Evaluator *ev, const Expr *condition, bool truth);
 
 /* Begins an update: resets the environment, binds the free variables to `free` (every i32 if NULL) and the reduction

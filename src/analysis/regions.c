@@ -1,367 +1,14 @@
-/* The box of every function that the outputs need.
+/* Regions for a run: see regions.h.
  *
- * Takes   a finished pipeline, the boxes of its inputs and outputs, the values of its parameters.
- * Gives   per function the smallest box that holds every access that can happen, per update the points and steps to be
- *         run.
- * How     Consumers first, each function once: the accesses of its definitions, over its own box, are added to the
- *         boxes of those it reads. A function's updates are taken from the last to the first, because what a later one
- *         reads is made by an earlier one: the free box of an update is what is needed after it. An update that reads
- *         itself away from its free variables (a time loop: a(x+1, t-1)) is walked backwards step by step, and the box
- *         grows on the way: one ring per step on an unbounded plane, nothing behind a rim that the condition keeps out.
- * From    Ragan-Kelley et al. 2013, section 4.2, over numbers. */
+ * Takes   a pipeline and what is known before a run.
+ * Gives   the boxes of all functions (boxes.c), or of the outputs that were not given (largest_output.c).
+ * Holds   where there are none, the diagnostics say why (report.c). */
 #include "analysis/boxes.h"
-
-/* ---- Boxes ------------------------------------------------------------------------------ */
-
-Box box_empty(void)
-{
-    Box box;
-    for (int d = 0; d < KN_MAX_RANK; d++) {
-        box.min[d] = 0;
-        box.max[d] = -1;
-    }
-    return box;
-}
-
-static bool box_is_empty(const Box *box, int rank)
-{
-    for (int d = 0; d < rank; d++)
-        if (box->min[d] > box->max[d])
-            return true;
-    return false;
-}
-
-static void fail(Boxes *b, Failure failure)
-{
-    if (b->failure.kind == FAIL_NONE)
-        b->failure = failure;
-}
-
-void need_add(Boxes *b, const Func *f, int d, Wide lo, Wide hi, Cause cause)
-{
-    Need      *n   = &b->need[f->id];
-    const Wide min = n->needed ? wide_min(lo, n->box.min[d]) : lo, max = n->needed ? wide_max(hi, n->box.max[d]) : hi;
-    if (max - min >= most_extent || min < INT32_MIN || max > INT32_MAX) {
-        fail(b, (Failure){ .kind   = FAIL_UNBOUNDED,
-                           .func   = f,
-                           .reader = cause.reader,
-                           .update = b->update,
-                           .access = cause.access,
-                           .dim    = d });
-        return;
-    }
-    if (!n->needed || min < n->box.min[d])
-        n->cause[d][0] = cause;
-    if (!n->needed || max > n->box.max[d])
-        n->cause[d][1] = cause;
-    n->box.min[d] = (int64_t)min;
-    n->box.max[d] = (int64_t)max;
-}
-
-/* Is it the value that the update being visited replaces? What is written outside the box is dropped, before its old
- * value is read. */
-static bool is_old_value(const Boxes *b, const Expr *call)
-{
-    bool same = b->writing && call->u.call.func == b->reader;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == b->update->args[d];
-    return same;
-}
-
-static void record_access(void *user, const Expr *call, const Range *index)
-{
-    Boxes      *b = user;
-    const Func *f = call->u.call.func;
-    if (is_old_value(b, call))
-        return;
-    for (int d = 0; d < f->rank; d++)
-        need_add(b, f, d, index[d].lo, index[d].hi, (Cause){ b->reader, call });
-    b->need[f->id].needed = true;
-}
-
-static void check_points(Boxes *b, const Func *f)
-{
-    const Need *n      = &b->need[f->id];
-    Wide        points = 1;
-    for (int d = 0; d < f->rank && !b->unlimited; d++) {
-        points *= n->box.max[d] - n->box.min[d] + 1;
-        if (points >> most_points_log2) {
-            fail(b, (Failure){ .kind = FAIL_LARGE, .func = f });
-            return;
-        }
-    }
-}
-
-/* ---- Updates ---------------------------------------------------------------------------- */
-
-/* Does `e` read `f` at another place of a free dimension than the point's own? `visited` of the evaluator's cells marks
- * what was seen. */
-static bool shifts(Evaluator *ev, const Expr *e, const Func *f, const Update *u)
-{
-    Cell *c = &environment_now(ev)->cells[e->id];
-    if (c->visited == environment_now(ev)->stamp || !has_calls(ev, e))
-        return false;
-    c->visited = environment_now(ev)->stamp;
-    for (uint32_t i = 0; i < e->count; i++) {
-        if (e->op == EX_CALL && e->u.call.func == f && u->is_free[i] && e->args[i] != u->args[i])
-            return true;
-        if (shifts(ev, e->args[i], f, u))
-            return true;
-    }
-    return false;
-}
-
-static bool update_shifts(Boxes *b, const Func *f, const Update *u)
-{
-    Evaluator *ev = &b->evaluator;
-    environment_reset(ev);
-    bool yes = u->where && shifts(ev, u->where, f, u);
-    for (int i = 0; i < u->rvar_count && !yes; i++)
-        yes = shifts(ev, u->rvars[i].lo, f, u) || shifts(ev, u->rvars[i].hi, f, u);
-    for (int d = 0; d < f->rank && !yes; d++)
-        yes = shifts(ev, u->args[d], f, u);
-    for (int c = 0; c < f->component_count && !yes; c++)
-        yes = shifts(ev, u->values[c], f, u);
-    return yes;
-}
-
-/* The accesses of an update over `free`, of one step or of the whole domain. */
-static void visit_update(Boxes *b, const Func *f, int update, const Box *free, const int64_t *step, UpdateRegion *r)
-{
-    const int bound = update_bind(&b->evaluator, f, update, free, step, r->lo, r->hi);
-    update_visit(&b->evaluator, f, update, bound, &b->writing);
-}
-
-/* The number of steps of the reduction domain's box; false if it has no bounds. */
-static bool count_steps(Boxes *b, const Func *f, const Update *u, const UpdateRegion *r, int64_t *steps)
-{
-    Wide n = 1;
-    for (int i = 0; i < u->rvar_count; i++) {
-        const int64_t extent = r->hi[i] - r->lo[i];
-        if (extent >= most_extent) {
-            fail(b, (Failure){ .kind = FAIL_REDUCTION, .func = f, .update = u, .dim = i });
-            return false;
-        }
-        n = extent <= 0 ? 0 : wide_min(n * extent, INT64_MAX);
-    }
-    *steps = (int64_t)n;
-    return true;
-}
-
-static void keep_boxes(Boxes *b, UpdateRegion *r)
-{
-    r->free = b->keep ? ARENA_ARRAY(b->keep, Box, (size_t)r->steps + 1) : NULL;
-}
-
-static void keep_box(UpdateRegion *r, int64_t step, const Box *box)
-{
-    if (r->free)
-        r->free[step] = *box;
-}
-
-/* One analysis over the whole reduction domain. */
-static void whole_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
-{
-    const Box box = b->need[f->id].box;
-    int64_t   steps;
-    update_bind(&b->evaluator, f, update, &box, NULL, r->lo, r->hi);
-    if (!count_steps(b, f, &f->updates[update], r, &steps))
-        return;
-    visit_update(b, f, update, &box, NULL, r);
-    keep_boxes(b, r);
-    keep_box(r, 0, &box);
-}
-
-/* Can step `step` write into the box at all? */
-static bool step_matters(Boxes *b, const Func *f, int update, const Box *box, const int64_t *step)
-{
-    Evaluator    *ev = &b->evaluator;
-    const Update *u  = &f->updates[update];
-    int64_t       lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];
-    if (update_bind(ev, f, update, box, step, lo, hi) < u->rvar_count || !update_assume(ev, f, update))
-        return false;
-    const Branch branch = u->where ? branch_enter(ev, u->where, true) : (Branch){ 0 };
-    if (branch.dead)
-        return false;
-    bool inside = true;
-    for (int d = 0; d < f->rank && inside; d++) {
-        const Range at = evaluate(ev, u->args[d]);
-        inside         = at.lo <= box->max[d] && at.hi >= box->min[d];
-    }
-    branch_leave(ev, branch);
-    return inside;
-}
-
-/* The steps from the last to the first; what each reads is needed before it. */
-static void walk_steps(Boxes *b, const Func *f, int update, UpdateRegion *r)
-{
-    const Update *u = &f->updates[update];
-    UpdateRegion  one;
-    for (int64_t s = r->steps - 1; s >= 0 && b->failure.kind == FAIL_NONE; s--) {
-        int64_t step[KN_MAX_RANK * 2], rest = s;
-        for (int i = u->rvar_count - 1; i >= 0; i--) {
-            step[i] = r->lo[i] + rest % (r->hi[i] - r->lo[i]);
-            rest /= r->hi[i] - r->lo[i];
-        }
-        context_spend(b->cx, 16);
-        const Box  box = b->need[f->id].box, none = box_empty();
-        const bool run = step_matters(b, f, update, &box, step);
-        keep_box(r, s, run ? &box : &none);
-        if (run)
-            visit_update(b, f, update, &box, step, &one);
-    }
-}
-
-/* Every point there can be. */
-static Box box_everything(void)
-{
-    Box box;
-    for (int d = 0; d < KN_MAX_RANK; d++) {
-        box.min[d] = INT32_MIN;
-        box.max[d] = INT32_MAX;
-    }
-    return box;
-}
-
-/* Step by step. The bounds of the steps may depend on the free variables, whose box grows on the way: then again with
- * the larger domain. One that still grows after some rounds, more if it is small, becomes that of all points: steps
- * which then are too many do not matter to any point, and cost only their time. */
-static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
-{
-    enum { ROUNDS = 4, ROUNDS_IF_SMALL = 16, SMALL = 256 };
-    const Update *u     = &f->updates[update];
-    const Need    start = b->need[f->id];
-    Box           box   = start.box;
-    bool          last  = false;
-    for (int round = 0; b->failure.kind == FAIL_NONE; round++) {
-        b->need[f->id] = start;
-        if (last)
-            box = box_everything();
-        const bool any = update_bind(&b->evaluator, f, update, &box, NULL, r->lo, r->hi) == u->rvar_count;
-        if (!count_steps(b, f, u, r, &r->steps))
-            return;
-        r->steps = any ? r->steps : 0;
-        if (b->is_frugal && r->steps > b->steps_left) {
-            b->steps_left = -1;
-            fail(b, (Failure){ .kind = FAIL_LARGE, .func = f });
-            return;
-        }
-        b->steps_left -= b->is_frugal ? r->steps : 0;
-        context_spend(b->cx, (uint64_t)r->steps);
-        keep_boxes(b, r);
-        keep_box(r, 0, &box);
-        walk_steps(b, f, update, r);
-        if (last)
-            return;
-        last               = round + 1 >= (r->steps <= SMALL ? ROUNDS_IF_SMALL : ROUNDS);
-        box                = b->need[f->id].box;
-        UpdateRegion again = { 0 };
-        update_bind(&b->evaluator, f, update, &box, NULL, again.lo, again.hi);
-        if (!memcmp(again.lo, r->lo, sizeof again.lo[0] * (size_t)u->rvar_count) &&
-            !memcmp(again.hi, r->hi, sizeof again.hi[0] * (size_t)u->rvar_count))
-            return;
-    }
-}
-
-/* ---- Functions -------------------------------------------------------------------------- */
-
-static void visit_pure(Boxes *b, const Func *f)
-{
-    Evaluator *ev  = &b->evaluator;
-    const Box  box = b->need[f->id].box;
-    environment_reset(ev);
-    for (int d = 0; d < f->rank; d++)
-        environment_bind(ev, f->args[d], range_int(box.min[d], box.max[d]));
-    for (int c = 0; c < f->component_count; c++)
-        visit(ev, f->values[c]);
-}
-
-static UpdateRegion *visit_defined(Boxes *b, const Func *f)
-{
-    UpdateRegion *regions = b->keep ? ARENA_ARRAY(b->keep, UpdateRegion, (size_t)f->update_count) : NULL;
-    for (int u = f->update_count - 1; u >= 0 && b->failure.kind == FAIL_NONE; u--) {
-        UpdateRegion r = { 0 };
-        b->update      = &f->updates[u];
-        if (update_shifts(b, f, b->update))
-            stepwise_update(b, f, u, &r);
-        else
-            whole_update(b, f, u, &r);
-        if (regions)
-            regions[u] = r;
-    }
-    b->update = NULL;
-    if (b->failure.kind == FAIL_NONE)
-        visit_pure(b, f);
-    return regions;
-}
-
-static void check_input(Boxes *b, const Func *f)
-{
-    const Box *given = &b->binding->input[f->id], *box = &b->need[f->id].box;
-    for (int d = 0; d < f->rank; d++)
-        if (box->min[d] < given->min[d] || box->max[d] > given->max[d])
-            fail(b, (Failure){ .kind = FAIL_INPUT, .func = f, .dim = d });
-}
-
-/* The boxes asked for. */
-static void need_outputs(Boxes *b)
-{
-    for (size_t i = 0; i < b->pipeline->outputs.count; i++) {
-        const Func *f   = b->pipeline->outputs.at[i].func;
-        const Box  *box = &b->binding->output[i];
-        if (box_is_empty(box, f->rank))
-            continue;
-        for (int d = 0; d < f->rank; d++)
-            need_add(b, f, d, box->min[d], box->max[d], (Cause){ 0 });
-        b->need[f->id].needed = true;
-    }
-}
-
-void boxes_init(Boxes *b, kn_pipeline *p, Arena *arena, const Binding *binding)
-{
-    *b      = (Boxes){ .pipeline = p, .cx = p->cx, .binding = binding };
-    b->need = ARENA_ARRAY(arena, Need, p->funcs.count);
-    evaluator_init(&b->evaluator, p, arena, binding);
-    evaluator_add_values(&b->evaluator);
-    b->evaluator.record = record_access;
-    b->evaluator.user   = b;
-}
-
-/* Inputs are checked last, so that a region without bounds is told before an input that is too small for it. */
-bool boxes_compute(Boxes *b, Arena *arena, Regions *out)
-{
-    const size_t count = b->pipeline->funcs.count;
-    b->failure         = (Failure){ 0 };
-    memset(b->need, 0, count * sizeof *b->need);
-    b->keep        = out ? arena : NULL;
-    FuncRegion *of = out ? ARENA_ARRAY(arena, FuncRegion, count) : NULL;
-    need_outputs(b);
-    for (size_t i = count; i-- > 0 && b->failure.kind == FAIL_NONE;) {
-        const Func *f = b->pipeline->funcs.at[i];
-        b->reader     = f;
-        if (!b->need[i].needed)
-            continue;
-        UpdateRegion *updates = NULL;
-        if (f->kind == FUNC_STAGE)
-            stage_query(b, f);
-        else if (f->kind == FUNC_DEFINED)
-            updates = visit_defined(b, f);
-        check_points(b, f);
-        if (of)
-            of[i] = (FuncRegion){ .needed = true, .box = b->need[i].box, .updates = updates };
-    }
-    for (size_t i = 0; i < count && b->failure.kind == FAIL_NONE; i++)
-        if (b->need[i].needed && b->pipeline->funcs.at[i]->kind == FUNC_INPUT)
-            check_input(b, b->pipeline->funcs.at[i]);
-    if (out)
-        out->of = of;
-    return b->failure.kind == FAIL_NONE;
-}
 
 typedef struct RegionsCall {
     kn_pipeline   *p;
     Arena         *arena;
-    const Binding *binding;
+    const RunArgs *binding;
     bool           quiet, ok;
     Regions       *out;
 } RegionsCall;
@@ -377,14 +24,14 @@ static void compute(void *arg)
 }
 
 /* Each run asks for the regions of its boxes; it has the stack that compiled code needs, and this needs more. */
-bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool quiet, Regions *out)
+bool regions_compute(kn_pipeline *p, Arena *arena, const RunArgs *binding, bool quiet, Regions *out)
 {
     RegionsCall call = { p, arena, binding, quiet, false, out };
     context_deep(p->cx, STACK_DEEP, compute, &call);
     return call.ok;
 }
 
-bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding)
+bool regions_bounded(kn_pipeline *p, Arena *arena, const RunArgs *binding)
 {
     Boxes b;
     boxes_init(&b, p, arena, binding);
@@ -392,4 +39,46 @@ bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding)
         return true;
     report_failure(&b);
     return false;
+}
+
+/* Why an output could not be fitted: nothing would do, or nothing says how much. */
+static void report_misfit(Boxes *b, int index, const FitDim *dims)
+{
+    const Output *o = &b->pipeline->outputs.at[index];
+    for (int d = 0; d < o->func->rank; d++)
+        if (dims[d].unlimited && !dims[d].like) {
+            b->cx->status = b->cx->status ? b->cx->status : KN_ERROR_BOUNDS;
+            diag_error(b->cx, o->loc,
+                       arena_printf(&b->cx->call,
+                                    "say how large it shall be: --size %s=…, or the extents of its buffer", o->name),
+                       "no input limits the output `%s` along %s", o->name, o->func->args[d]);
+            return;
+        }
+    Box *box = &b->binding->output[index];
+    for (int d = 0; d < o->func->rank; d++) {
+        const DimGuess g = guess_dim(b, o->func->args[d]);
+        box->min[d]      = g.min;
+        box->max[d]      = g.max;
+    }
+    if (!boxes_compute(b, NULL, NULL))
+        report_failure(b);
+}
+
+bool regions_fit(kn_pipeline *p, Arena *arena, RunArgs *binding, const bool *given, FitDim (*dims)[KN_MAX_RANK])
+{
+    Boxes b;
+    boxes_init(&b, p, arena, binding);
+    for (size_t i = 0; i < p->outputs.count; i++)
+        if (!given[i] && p->outputs.at[i].func->rank)
+            binding->output[i] = box_empty();
+    for (size_t i = 0; i < p->outputs.count; i++) {
+        FitDim fit[KN_MAX_RANK] = { 0 };
+        if (!given[i] && p->outputs.at[i].func->rank && !largest_output(&b, binding->output, (int)i, fit)) {
+            report_misfit(&b, (int)i, fit);
+            return false;
+        }
+        if (dims)
+            memcpy(dims[i], fit, sizeof fit);
+    }
+    return true;
 }

@@ -16,11 +16,11 @@ typedef struct Box {
 } Box;
 
 /* What is known before a run. */
-typedef struct Binding {
+typedef struct RunArgs {
     Box       *input;  /* per function id; used for inputs */
     kn_scalar *param;  /* in the order of pipeline->params */
     Box       *output; /* per output: the box asked for */
-} Binding;
+} RunArgs;
 
 /* How one update is run. */
 typedef struct UpdateRegion {
@@ -45,10 +45,10 @@ typedef struct Regions {
 /* Fills `out` (in `arena`). On an error (unbounded, or an input too small) adds the diagnostic, with the chain of
  * functions, the box needed, the box given and the remedies, and returns false. If `quiet`, adds nothing and only says
  * whether it would do. */
-bool regions_compute(kn_pipeline *p, Arena *arena, const Binding *binding, bool quiet, Regions *out);
+bool regions_compute(kn_pipeline *p, Arena *arena, const RunArgs *binding, bool quiet, Regions *out);
 
 /* Only what other sizes would not mend: false, with the diagnostic, if an index or a reduction has no bounds. */
-bool regions_bounded(kn_pipeline *p, Arena *arena, const Binding *binding);
+bool regions_bounded(kn_pipeline *p, Arena *arena, const RunArgs *binding);
 
 /* Where the extent of an output's dimension comes from. */
 typedef struct FitDim {
@@ -60,6 +60,6 @@ typedef struct FitDim {
  * output after the other in the order of declaration; see kn_fit. A side counts as unlimited if 2^20 more coordinates
  * would do. `dims` (per output; may be NULL) gets what each dimension comes from. false, with the reason as
  * diagnostics, if there is no such box, or a dimension is unlimited and no input has it. */
-bool regions_fit(kn_pipeline *p, Arena *arena, Binding *binding, const bool *given, FitDim (*dims)[KN_MAX_RANK]);
+bool regions_fit(kn_pipeline *p, Arena *arena, RunArgs *binding, const bool *given, FitDim (*dims)[KN_MAX_RANK]);
 
 #endif

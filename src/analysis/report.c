@@ -29,24 +29,24 @@ static Loc where_of(const Failure *f)
 /* ---- Chains ----------------------------------------------------------------------------- */
 
 /* An end of a dimension of a function's box. */
-typedef struct End {
+typedef struct BoxEnd {
     const Func *func;
     int         dim, side;
-} End;
+} BoxEnd;
 
 /* The end of the reader's box that an end of what it reads comes from: the first of its variables in the index, the
  * other side if that counts down. */
-static bool reader_end(Boxes *b, End *end)
+static bool reader_end(Boxes *b, BoxEnd *end)
 {
     const Cause *c = &b->need[end->func->id].cause[end->dim][end->side];
     if (!c->reader)
         return false;
     const Linear *form = c->access ? evaluate_form(&b->evaluator, c->access->args[end->dim]) : NULL;
-    End           next = { c->reader, end->dim < c->reader->rank ? end->dim : c->reader->rank - 1, end->side };
+    BoxEnd        next = { c->reader, end->dim < c->reader->rank ? end->dim : c->reader->rank - 1, end->side };
     for (int i = form ? form->count - 1 : -1; i >= 0; i--)
         for (int d = 0; d < c->reader->rank; d++)
             if (form->atoms[i]->op == EX_VAR && form->atoms[i]->u.name == c->reader->args[d])
-                next = (End){ c->reader, d, form->coefficients[i] > 0 ? end->side : !end->side };
+                next = (BoxEnd){ c->reader, d, form->coefficients[i] > 0 ? end->side : !end->side };
     *end = next;
     return next.dim >= 0;
 }
@@ -72,7 +72,7 @@ static void note_hidden(Boxes *b, const Expr *guard)
 }
 
 /* The hidden guard of one of the reads between `end` and the output. */
-static const Expr *guard_of_chain(Boxes *b, End end)
+static const Expr *guard_of_chain(Boxes *b, BoxEnd end)
 {
     enum { MOST = 100 };
     const Expr *found = NULL;
@@ -87,7 +87,7 @@ static const Expr *guard_of_chain(Boxes *b, End end)
 
 /* "in <- blurx <- out over x 0..192": the functions from `end` to the output that asked. The middle of a long chain is
  * left out. Returns the output's function. */
-static const Func *print_chain(Text *out, Boxes *b, End end)
+static const Func *print_chain(Text *out, Boxes *b, BoxEnd end)
 {
     enum { SHOWN = 12, MOST = 100000 };
     VEC(const Func *) chain = { 0 };
@@ -137,7 +137,7 @@ static bool print_remedy(Text *out, Boxes *b, const Func *output)
         const Box asked  = outputs[i];
         b->is_frugal     = true;
         b->steps_left    = most_remedy_steps;
-        const bool found = fit_output(b, outputs, (int)i, dims);
+        const bool found = largest_output(b, outputs, (int)i, dims);
         b->is_frugal     = false;
         if (!found || b->steps_left < 0)
             return false;
@@ -191,11 +191,11 @@ static InputError describe_input(Boxes *b, const Func *f, int dim)
     print_box(&boxes, f, box);
     text_add(&boxes, "; given: ");
     print_box(&boxes, f, given);
-    const End   end     = { f, dim, box->min[dim] >= given->min[dim] };
-    const Func *output  = print_chain(&chain, b, end);
-    const char *message = arena_printf(&b->cx->call, "input `%s` is too small: %s %s is needed, %s is given", f->name,
-                                       f->args[dim], dim_text(want, sizeof want, box->min[dim], box->max[dim]),
-                                       dim_text(have, sizeof have, given->min[dim], given->max[dim]));
+    const BoxEnd end     = { f, dim, box->min[dim] >= given->min[dim] };
+    const Func  *output  = print_chain(&chain, b, end);
+    const char  *message = arena_printf(&b->cx->call, "input `%s` is too small: %s %s is needed, %s is given", f->name,
+                                        f->args[dim], dim_text(want, sizeof want, box->min[dim], box->max[dim]),
+                                        dim_text(have, sizeof have, given->min[dim], given->max[dim]));
     return (InputError){ f, output, message, text_string(&boxes), text_string(&chain), guard_of_chain(b, end) };
 }
 

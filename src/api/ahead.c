@@ -32,7 +32,7 @@ static const Stmt *checks_of(void *user, const Stmt *s)
 typedef struct Sizes {
     kn_pipeline *p;
     Arena       *arena;
-    Binding      binding;
+    RunArgs      binding;
     bool         suit;
 } Sizes;
 

@@ -13,7 +13,7 @@ typedef enum Purpose {
 } Purpose;
 
 typedef struct Arguments {
-    Binding     binding;
+    RunArgs     binding;
     kn_buffer **inputs;  /* per function id; NULL for what is not an input */
     kn_buffer **outputs; /* one per component of each output, in order; NULL where missing */
     bool       *given;   /* per output: binding.output holds its box */

@@ -74,7 +74,7 @@ static void make_draft(void *arg)
 {
     Calibration           *c       = arg;
     Arena                 *arena   = &c->cx->call;
-    const Binding          binding = graph_binding(c->p, arena);
+    const RunArgs          binding = graph_binding(c->p, arena);
     const SchedulerOptions options = { .number = c->tried / PROGRAMS };
     FitSample             *sample  = &c->samples[c->sample_count];
     Graph                  g;

@@ -63,7 +63,7 @@ static void tell_errors(kn_context *cx, kn_status status, const char *text)
 }
 
 /* Are these the boxes and values that the last check was about? Takes note of them if not. */
-static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
+static bool checked_before(kn_pipeline *p, Checked *c, const RunArgs *binding)
 {
     const size_t inputs = p->funcs.count * sizeof(Box), outputs = p->outputs.count * sizeof(Box),
                  params = p->params.count * sizeof(kn_scalar);
@@ -84,7 +84,7 @@ static bool checked_before(kn_pipeline *p, Checked *c, const Binding *binding)
 
 /* The regions, as the language has them: what is unbounded or too small is an error here, with the functions between an
  * output and an input. The next run on the same boxes is not checked again. */
-static bool regions_fine(kn_pipeline *p, Checked *c, const Binding *binding)
+static bool regions_fine(kn_pipeline *p, Checked *c, const RunArgs *binding)
 {
     Regions regions;
     if (!checked_before(p, c, binding))

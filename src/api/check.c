@@ -14,7 +14,7 @@ typedef struct CheckCall {
 typedef struct Usual {
     kn_pipeline *p;
     Arena       *arena;
-    Binding      binding;
+    RunArgs      binding;
 } Usual;
 
 static void find_usual(void *arg)

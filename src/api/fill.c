@@ -37,7 +37,7 @@ static void run_formula(Fill *call)
     kn_context   *cx      = call->cx;
     kn_pipeline  *p       = call->p;
     Box           box     = box_of_buffer(call->b);
-    const Binding binding = { .input = ARENA_ARRAY(&cx->call, Box, p->funcs.count), .output = &box };
+    const RunArgs binding = { .input = ARENA_ARRAY(&cx->call, Box, p->funcs.count), .output = &box };
     kn_buffer   **inputs  = ARENA_ARRAY(&cx->call, kn_buffer *, p->funcs.count);
     Regions       regions;
     if (regions_compute(p, &cx->call, &binding, false, &regions)) {

@@ -70,7 +70,7 @@ static void grow_like_outputs(const kn_pipeline *p, const Arguments *a, const Fu
 
 /* Outputs that are not given are as usual. So are inputs that the program speaks of the size of; others are without
  * limits. */
-static void use_usual(const kn_pipeline *p, const Binding *usual, Arguments *a)
+static void use_usual(const kn_pipeline *p, const RunArgs *usual, Arguments *a)
 {
     for (size_t o = 0; o < p->outputs.count; o++)
         if (!a->given[o])
@@ -94,7 +94,7 @@ typedef struct Usual {
 static void try_usual(void *arg)
 {
     Usual        *u     = arg;
-    const Binding usual = graph_binding(u->p, u->arena);
+    const RunArgs usual = graph_binding(u->p, u->arena);
     Regions       regions;
     use_usual(u->p, &usual, u->a);
     u->suits = regions_compute(u->p, u->arena, &u->a->binding, true, &regions);

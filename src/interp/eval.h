@@ -18,7 +18,7 @@ typedef struct Storage {
 
 typedef struct Run {
     kn_pipeline      *p;
-    const Binding    *binding;
+    const RunArgs    *binding;
     const Regions    *regions;
     kn_buffer *const *inputs, *const *outputs;
     Arena    arena;                             /* lives through the run */

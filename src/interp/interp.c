@@ -105,7 +105,7 @@ static void run_pipeline(void *arg)
     copy_outputs(run);
 }
 
-kn_status interpret(kn_pipeline *p, const Binding *binding, const Regions *regions, kn_buffer *const *inputs,
+kn_status interpret(kn_pipeline *p, const RunArgs *binding, const Regions *regions, kn_buffer *const *inputs,
                     kn_buffer *const *outputs)
 {
     Run run = { .p = p, .binding = binding, .regions = regions, .inputs = inputs, .outputs = outputs };

@@ -11,7 +11,7 @@
 
 /* Runs the pipeline: `buffers` per function id for inputs; `outputs` one per component of each output, in order. All
  * have been checked against `regions`. Outputs are written last, only if everything went well. */
-kn_status interpret(kn_pipeline *p, const Binding *binding, const Regions *regions, kn_buffer *const *inputs,
+kn_status interpret(kn_pipeline *p, const RunArgs *binding, const Regions *regions, kn_buffer *const *inputs,
                     kn_buffer *const *outputs);
 
 #endif

@@ -6,8 +6,7 @@
 #include "ir/target.h"
 #include "plan/plan.h"
 
-/* A coordinate of lowered code lies within ±2^28 (checked when the function is called), so sums of a few of them never
- * wrap. */
+/* A coordinate of lowered code lies within ±2^28 (checked at run time), so sums of a few of them never wrap. */
 enum { MOST_COORDINATE = 1 << 28 };
 
 typedef struct Lower {
@@ -17,10 +16,10 @@ typedef struct Lower {
     const Plan *plan;
     Program    *program;
     VEC(const Func *) ports;              /* the functions behind the program's ports */
-    Simplifier           *simplifier;     /* knows no more than what always holds */
+    Simplifier           *simplifier;     /* knows what always holds (base_simplifier) */
     struct ValueRanges   *values;         /* bounds/value_range.c */
     struct FunctionSpan **function_spans; /* bounds/span_rules.c: per function id */
-    int                   vector_bits;    /* of the target, for choices of shape */
+    int                   vector_bits;    /* of the target: decides lanes of copies */
 } Lower;
 
 /* One pass: takes the body of the program, gives the next. */
@@ -46,18 +45,18 @@ typedef struct LowerOptions {
 /* NULL, with diagnostics, where the plan cannot be lowered (a region without bounds). */
 Program *lower(Plan *plan, const LowerOptions *options);
 
-/* pass_tools.c: the size of a statement. Counts statements and expression nodes, a node once for each statement that
+/* passes/pass_tools.c: the size of a statement in statements and expression nodes, a node once for each statement that
  * has it. Stops at `most`. */
 int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most);
 
-/* ---- The passes, in order; each in the file of its name ---- */
-/* loops.c: loops for every definition, with regions, realizations and sliding windows. */
+/* ---- The passes, in order; after the first each is the file of its name in passes/ ---- */
+/* loops/loops.c: loops for every definition, with regions, storage and sliding windows. */
 const Stmt *lower_loops(Lower *lw, const Stmt *none);
 const Stmt *lower_flatten(Lower *lw, const Stmt *s);   /* flatten.c: functions become buffers, calls loads */
 const Stmt *lower_unswitch(Lower *lw, const Stmt *s);  /* unswitch.c */
 const Stmt *lower_partition(Lower *lw, const Stmt *s); /* partition.c */
 const Stmt *lower_unroll(Lower *lw, const Stmt *s);    /* unroll.c */
-const Stmt *lower_vectorize(Lower *lw, const Stmt *s); /* vectorize.c: bodies of vector loops made fit for lanes */
+const Stmt *lower_vectorize(Lower *lw, const Stmt *s); /* vectorize.c: bodies of vector loops for lanes */
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);  /* simplify.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);      /* math.c: mathematical functions as their expansions */
 

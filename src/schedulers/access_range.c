@@ -1,23 +1,23 @@
-/* Reaches: intervals of one dimension as a function of one coordinate.
+/* Access ranges: intervals of one dimension as a function of one coordinate.
  *
  * Takes   floor((num*v + lo..hi) / den), clamped, for coordinates v in a box.
  * Gives   sums, multiples, quotients and hulls of such, in the same form.
- * Holds   The result encloses the exact answer for every part of the root box; it says `exact` where it is that answer.
- *         Quotients are exact because floor(floor(a / b) / c) = floor(a / (b*c)); sums with whole numbers too. What the
- *         form cannot say is widened: by the distance over the root box, or, as the last resort, to all numbers that
- *         are met there. A clamp also moves what lies outside towards it, so it cannot be dropped; it can be exchanged
- *         for as much more on the other side (`absorb`). */
+ * Holds   The result encloses the exact answer for every part of the root box, and is `exact` where it is that answer.
+ *         Quotients are exact because floor(floor(a / b) / c) = floor(a / (b*c)); so are sums with integers. What the
+ *         form cannot express is widened: by the variation over the root box, or at last to the interval of all values
+ *         there. A clamp moves values outside towards it, so it cannot be dropped. It can be replaced by larger
+ *         offsets on the other side (`absorb`). */
 #include "schedulers/access_range.h"
 
 #include "analysis/interval.h"
 
-/* Beyond these numbers a reach is numbers only, so that nothing here overflows. */
+/* Larger numbers become a plain interval, so that nothing here overflows. */
 static const int64_t most_factor = (int64_t)1 << 20, most_offset = (int64_t)1 << 52;
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return b == 1 ? a : a / b - (a % b < 0);
-} /* most are by 1, and this is asked all the time */
+} /* most divisors are 1, and this is the innermost question */
 static int64_t lesser(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -26,7 +26,7 @@ static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
-/* A product or sum of offsets; too large is kept too large. */
+/* A product or sum of offsets, saturated. */
 static int64_t capped(Wide v)
 {
     return (int64_t)wide_max(wide_min(v, (Wide)1 << 60), -((Wide)1 << 60));
@@ -62,7 +62,7 @@ void access_range_span(const AccessRange *r, const Box *reader, int64_t *lo, int
     *hi = clamped(end_of(r, reader, true, true), r->least, r->most);
 }
 
-/* All numbers that are met. */
+/* The interval of all its values. */
 static AccessRange to_numbers(const AccessRange *r, const Box *root)
 {
     int64_t lo, hi;
@@ -72,8 +72,8 @@ static AccessRange to_numbers(const AccessRange *r, const Box *root)
 
 static bool fits(const AccessRange *r)
 {
-    return r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor && r->lo >= -most_offset &&
-           r->hi <= most_offset;
+    const bool factors = r->num >= -most_factor && r->num <= most_factor && r->den <= most_factor;
+    return factors && r->lo >= -most_offset && r->hi <= most_offset;
 }
 
 /* floor((g*n*v + c) / (g*d)) = floor((n*v + floor(c/g)) / d) */
@@ -97,7 +97,7 @@ static bool has_clamp(const AccessRange *r)
     return r->least != no_least || r->most != no_most;
 }
 
-/* Without its clamps: what they move up is met by a larger upper offset, what they move down by a smaller lower one. */
+/* Without its clamps: a larger upper offset covers what they move up, a smaller lower one what they move down. */
 static AccessRange absorb(AccessRange r, const Box *root)
 {
     if (!has_clamp(&r))
@@ -133,7 +133,7 @@ static AccessRange add_numbers(const AccessRange *a, const AccessRange *numbers,
     return r;
 }
 
-/* floor(A/a) + floor(B/b) is floor((A*b + B*a) / (a*b)) if a or b is 1, or else that or one less. */
+/* floor(A/a) + floor(B/b) is floor((A*b + B*a) / (a*b)) if a or b is 1, else that or one less. */
 static AccessRange add_same(const AccessRange *a, const AccessRange *b, const Box *root)
 {
     const AccessRange p = absorb(*a, root), q = absorb(*b, root);
@@ -147,7 +147,7 @@ static AccessRange add_same(const AccessRange *a, const AccessRange *b, const Bo
     return reduced(r);
 }
 
-/* How many numbers it runs through over the root box. */
+/* How many values it has over the root box. */
 static int64_t range_of(const AccessRange *r, const Box *root)
 {
     return r->var < 0 ? 0 : end_of(r, root, false, true) - end_of(r, root, false, false);
@@ -195,8 +195,9 @@ AccessRange access_range_scale(const AccessRange *a, int64_t factor, const Box *
     const int64_t k = factor < 0 ? -factor : factor;
     if (k == 1)
         return r;
-    if (k > most_factor || r.num > most_factor / k || r.num < -most_factor / k || r.hi > most_offset / k ||
-        r.lo < -most_offset / k) {
+    const bool fits_num    = k <= most_factor && r.num <= most_factor / k && r.num >= -most_factor / k;
+    const bool fits_offset = r.hi <= most_offset / k && r.lo >= -most_offset / k;
+    if (!fits_num || !fits_offset) {
         r = to_numbers(&r, root);
         return access_range_numbers((int64_t)wide_max((Wide)r.lo * k, -most_offset),
                                     (int64_t)wide_min((Wide)r.hi * k, most_offset), r.exact);
@@ -253,7 +254,7 @@ AccessRange access_range_clip(const AccessRange *a, int64_t lo, int64_t hi, cons
 
 /* ---- Hulls ------------------------------------------------------------------------------ */
 
-/* May both have the lower, and the upper, clamp of the first? Yes if it is theirs, or would do nothing to the
+/* May both have the lower, or the upper, clamp of the first? Yes if they share it, or if it would not change the
  * second. */
 static bool shares_least(const AccessRange *a, const AccessRange *b, const Box *root)
 {

@@ -1,4 +1,4 @@
-/* Arithmetic of reaches: what only the files of this folder that make a graph share. */
+/* Arithmetic of access ranges. Private to the files that make a graph. */
 #ifndef KILN_SCHEDULERS_ACCESS_RANGE_H
 #define KILN_SCHEDULERS_ACCESS_RANGE_H
 
@@ -6,20 +6,20 @@
 
 static const int64_t no_least = INT64_MIN, no_most = INT64_MAX;
 
-/* The same numbers for all points of the reader. */
+/* The same interval for all points of the reader. */
 AccessRange access_range_numbers(int64_t lo, int64_t hi, bool exact);
 /* The reader's own coordinate. */
 AccessRange access_range_coordinate(int dim);
 
-/* All of these give a reach that encloses the values of the operation for all points of `root`, the whole box of the
- * reader, whatever part of it is asked for later. */
+/* Each gives a range that encloses the operation's values for all points of `root`, the whole box of the reader, and
+ * for every part of it. */
 AccessRange access_range_add(const AccessRange *a, const AccessRange *b, const Box *root);
 AccessRange access_range_scale(const AccessRange *a, int64_t factor, const Box *root);
 AccessRange access_range_divide(const AccessRange *a, int64_t by, const Box *root); /* floor, by > 0 */
 AccessRange access_range_clamp(const AccessRange *a, int64_t least, int64_t most);
-/* Both. */
+/* The hull. */
 AccessRange access_range_hull(const AccessRange *a, const AccessRange *b, const Box *root);
-/* It is known to lie in lo..hi; and a clamp that does nothing over the whole box is left out. */
+/* It is known to lie in lo..hi. A clamp that has no effect over the whole box is dropped. */
 AccessRange access_range_clip(const AccessRange *a, int64_t lo, int64_t hi, const Box *root);
 
 #endif

@@ -1,12 +1,11 @@
-/* The scheduler `auto`: asks all the others and takes the draft that the common cost model (cost.h) predicts to be
- * fastest.
+/* The scheduler `auto`: runs all others and takes the draft that the cost model (cost.h) predicts to be fastest.
  *
- * The rows of the table before its own are asked in order, each with the whole budget, so that it drafts what it would
- * by itself, as long as half of that is left; then with what is left. Of two that are as good the first is taken; but
- * the model is no better than a few percent, so of those so near to the best the one that moves far less between its
- * groups is: what goes to memory and comes back is what disturbs other threads and is disturbed by them. One that runs
- * out of memory or of steps is passed over; so is one whose turn comes when the budget is spent: only that makes the
- * choice depend on the clock. The first, `plain`, is always asked. */
+ * Order   of the table. Each scheduler gets the whole budget, as long as half of it is left, so that it drafts what it
+ *         would by itself; then it gets the rest.
+ * Ties    go to the first. The model is accurate to a few percent only. So of the drafts that near to the best, the
+ *         one that moves far less data between groups is taken: memory traffic is what other threads compete for.
+ * Fails   A scheduler that runs out of memory or steps is skipped. One whose turn comes after the budget is spent is
+ *         skipped too; this alone makes the choice depend on the clock. The first, `plain`, is always run. */
 #include "schedulers/schedulers.h"
 
 #include <time.h>
@@ -42,7 +41,7 @@ static void sort_in(Candidate *at, int last)
     at[last] = moved;
 }
 
-/* Bytes that go from group to group, from inputs and to outputs. */
+/* Bytes moved between groups, from inputs and to outputs. */
 static double moved(const Draft *d, const Machine *m)
 {
     double bytes = 0;
@@ -54,7 +53,7 @@ static double moved(const Draft *d, const Machine *m)
     return bytes;
 }
 
-/* Puts the one first that moves least, of those that are as good as the first. */
+/* Of the candidates that are as good as the first, puts the one that moves least first. */
 static void least_moved_first(Candidate *at, int count, const Machine *m)
 {
     double least = FAR_LESS_PERCENT / 100.0 * moved(&at[0].draft, m);

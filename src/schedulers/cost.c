@@ -1,51 +1,49 @@
-/* The cost model: the time that a draft's groups take.
+/* The cost model: the time that the groups of a draft take.
  *
  * Takes   the boxes of a group at each of its loop levels (cost_tiles.c) and a machine.
- * Gives   points, bytes, and nanoseconds per term: arithmetic, the traffic of each level of memory, rows, tasks.
- * Points  of a member: those of its boxes at its store level, of all tiles together, in whole vectors; what slides is
- *         computed once between there and its compute level.
- * Traffic into a cache: let level j be the outermost of which one iteration's data fits. What the iterations of loop j
- * have in common stays, so everything is prefetched once per
- *         iteration of the loops outside it: the boxes of level j-1. With all of the group's data in the cache nothing
- *         is prefetched. (Sioutas et al. 2019, equations 1 to 11; folded buffers count as they are folded.) But never
- * more than each row of a reader reads by itself, nor than the code has loads; and where the rows that one row of a
- *         member reads do not fit, what they have in common with those of the next row does not stay either, however
- *         many rows are computed at a time.
- * Starts  Consecutive lines come by themselves once the processor has seen a few of them, and until the end of a page:
- *         at each start of a run one waits as long as LINES_AHEAD lines take (equation 6), once for all runs that one
- *         step of a loop reads, which start together. So rows that are cut cost more to read than whole ones. What is
- *         prefetched ahead is never waited for, and comes from memory while the caches move what was prefetched before.
- * Lines of more rows at a time than a processor follows (MOST_STREAMS) do not come by themselves: each is waited for,
- *         LINE_WAIT ns.
+ * Gives   points, bytes, and ns per term: arithmetic, the traffic of each memory level, rows, tasks.
+ * Points  of a member: those of its boxes at its store level, over all tiles, in whole vectors. A sliding window
+ *         computes each point once between its store level and its compute level.
+ * Traffic into a cache. Let level j be the outermost one whose iteration has a working set that fits. Iterations of
+ *         loop j reuse what they share, so data is fetched once per iteration of the loops outside: the boxes of level
+ *         j-1. If the whole group fits, nothing is fetched. (Sioutas et al. 2019, equations 1 to 11; folded buffers
+ *         count with their folded size.) Traffic never exceeds what each row of a reader reads, nor the loads of the
+ *         code. Where the rows that one row of a member reads do not fit, successive rows reuse nothing.
+ * Starts  The hardware prefetcher needs a few consecutive lines to start, and stops at the end of a page. Each start
+ *         of a run costs the latency of LINES_AHEAD lines (equation 6). Runs that one loop step reads together start
+ *         together, so they pay once. Hence split rows cost more to read than whole ones. What a prefetch directive
+ *         covers has no start latency, and its memory traffic overlaps that of the caches.
+ * Streams A prefetcher follows MOST_STREAMS rows at a time. Beyond that every line is unprefetched and costs
+ *         LINE_WAIT.
  * Code    the instructions of the inner loops (cost_kernel.c).
- * Time    of arithmetic and of moving data the larger, and what rows and tasks take to begin. Moving is the sum of the
- *         loads and of the traffic of each level: a line that comes from memory passes all caches, one after the other,
- *         and they rarely do so at the same time (the model of Treibig and Hager 2009; fitted, it orders measured times
- *         better than maxima or plain sums). */
+ * Time    max(arithmetic, data movement) + start-up of rows and tasks. Data movement is the sum of the loads and of
+ *         the traffic of each level: a line from memory passes all caches in turn, with little overlap (the model of
+ *         Treibig and Hager 2009). Fitted, it orders measured times better than maxima or plain sums. */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/pattern.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
                                                   "memory",     "rows",  "ends",    "tasks" };
 
+/* Set by hand; bench/tau shows how well the model orders measured times. */
 enum {
-    LINES_AHEAD  = 18,
-    PAGE         = 4096,
-    MOST_AT_ONCE = 12 /* lines that are asked for */,
-    MOST_STREAMS = 32,
-    LINE_WAIT    = 10
+    LINES_AHEAD      = 18,   /* lines: the latency of a run's start, in line transfers */
+    PAGE             = 4096, /* bytes; the hardware prefetcher stops at its end */
+    MOST_OUTSTANDING = 12,   /* line fetches that one core has in flight */
+    MOST_STREAMS     = 32,   /* rows that the hardware prefetcher follows */
+    LINE_WAIT        = 10    /* ns for an unprefetched line */
 };
 
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
-    NodeCost      *nodes;      /* by k */
-    KernelCost    *kernels;    /* by k: of heads and members */
-    int           *read_level; /* by k */
-    double        *at_once;    /* by k: its rows that one step of its readers' loops along rows reads */
-    double *
-        streams; /* by k: rows of it that one sum of a vector goes through, at a place each; 0: it is read row by row */
-    double threads; /* that work at a time */
+    NodeCost      *nodes;        /* by k */
+    KernelCost    *kernels;      /* by k; of heads and members */
+    int           *read_level;   /* by k: see find_read_levels */
+    double        *rows_at_once; /* by k: rows of it that one step of its readers' row loops reads */
+    double *streams; /* by k: rows of it, each a stream, that the steps of one vector of a sum walk through; 0: it is
+                        read row by row */
+    double threads;  /* at work at a time */
 } Model;
 
 static const GraphNode *node_at(const Model *c, int k)
@@ -95,8 +93,8 @@ static int64_t power_above(int64_t v)
     return p;
 }
 
-/* The storage of a member: its box at the store level; a dimension along which it slides is folded to a power of two,
- * but for the first, whose rows may begin at lines. */
+/* The bytes of a member's storage: its box at the store level. A dimension along which it slides is folded to a power
+ * of two. The first dimension is not folded; its rows may be padded to cache lines. */
 static int64_t held_bytes(const Model *c, int k)
 {
     const GraphNode *s     = node_at(c, k);
@@ -113,8 +111,8 @@ static int64_t held_bytes(const Model *c, int k)
     return bytes;
 }
 
-/* At every point of its readers: once per access of what is inlined, and once of a reduction that is computed beside
- * its reader. */
+/* Points computed for the readers: one per access if inlined; one per point of the reader for a reduction next to its
+ * reader. */
 static double readers_points(const Model *c, int k)
 {
     const GraphNode *s      = node_at(c, k);
@@ -132,26 +130,27 @@ static double readers_points(const Model *c, int k)
     return points;
 }
 
-/* A row whose length is no multiple of the vector's is computed in whole vectors, the last beginning earlier; a shorter
- * one point by point. */
+/* Vector tails: a row is computed in whole vectors, the last one overlapping. A row shorter than a vector is computed
+ * point by point. Gives computed points per point of the row. */
 static double with_tails(const Model *c, int k)
 {
     const Box    *b   = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    const int64_t row = node_at(c, k)->rank ? b->max[0] - b->min[0] + 1 : 1;
+    const int64_t row = node_at(c, k)->rank ? box_extent(b, 0) : 1;
     const int64_t lanes =
         choice_at(c, k)->lanes ? choice_at(c, k)->lanes : draft_lanes(c->tiles.draft, c->tiles.nodes[k]);
     return row < lanes || lanes < 1 ? 1 : (double)((row + lanes - 1) / lanes * lanes) / (double)row;
 }
 
-/* What is inside the loops of another member is computed as often as these run: of one that slides only for what is
- * new. */
-static double host_part(const Model *c, int k)
+/* How often a member inside another member's loops is computed, relative to its boxes: as often as those loops run. A
+ * sliding owner runs only for new rows. */
+static double owner_repeats(const Model *c, int k)
 {
     if (!choice_at(c, k)->at)
         return 1;
-    const int    host   = tiles_find(&c->tiles, choice_at(c, k)->at - 1);
-    const double needed = tiles_box(&c->tiles, compute_level(c, host), host)->points;
-    return (needed > 0 ? tiles_box(&c->tiles, store_level(c, host), host)->points / needed : 1) * host_part(c, host);
+    const int    owner  = tiles_find(&c->tiles, choice_at(c, k)->at - 1);
+    const double needed = tiles_box(&c->tiles, compute_level(c, owner), owner)->points;
+    return (needed > 0 ? tiles_box(&c->tiles, store_level(c, owner), owner)->points / needed : 1) *
+           owner_repeats(c, owner);
 }
 
 static void count_nodes(Model *c)
@@ -167,14 +166,14 @@ static void count_nodes(Model *c)
             sc->points = readers_points(c, k);
             sc->held   = is_inlined(c, k) ? 0 : s->bytes;
         } else if (is_inside(c, k)) {
-            sc->points = tiles_box(&c->tiles, store_level(c, k), k)->points * host_part(c, k) * with_tails(c, k);
+            sc->points = tiles_box(&c->tiles, store_level(c, k), k)->points * owner_repeats(c, k) * with_tails(c, k);
             sc->held   = held_bytes(c, k);
         }
     }
 }
 
-/* Bytes that one iteration of a level touches: what is read from outside, the head's own, and of members what they
- * hold. */
+/* The working set of one iteration of a level: what is read from outside, the part of the head, and the storage of
+ * members. */
 static double level_bytes(const Model *c, int level)
 {
     double bytes = 0;
@@ -192,12 +191,12 @@ static double level_bytes(const Model *c, int level)
 
 typedef struct Traffic {
     double read, written;
-    double waited; /* of those read: the first lines of each run */
-    double alone;  /* of those read: in lines that do not come by themselves */
-    double ahead;  /* of those read: what is prefetched ahead */
+    double run_starts;   /* bytes of `read` in the first lines of runs, before the hardware prefetcher runs ahead */
+    double unprefetched; /* bytes of `read` in unprefetched lines */
+    double prefetched;   /* bytes of `read` covered by prefetch directives */
 } Traffic;
 
-/* Rows that one point of a reader reads through an edge. */
+/* Rows of the producer that one point of the reader reads. */
 static double rows_of_point(const Model *c, const Edge *e, int reader)
 {
     Box    point = tiles_box(&c->tiles, 0, reader)->middle;
@@ -212,7 +211,7 @@ static double rows_of_point(const Model *c, const Edge *e, int reader)
     return all;
 }
 
-/* In a copy for its reader what it reads lies in the order of use. */
+/* Does the reader use a copy laid out in its order of use? */
 static bool is_copied(const Draft *d, const Edge *e)
 {
     for (int i = 0; i < d->copy_count; i++)
@@ -221,7 +220,8 @@ static bool is_copied(const Draft *d, const Edge *e)
     return false;
 }
 
-/* Sums are taken vector by vector, all steps of one after the other; what is inlined brings its own rows. */
+/* A sum is computed vector by vector, with all steps of one vector in turn. Inlined nodes add the rows that they read.
+ */
 static void find_streams(Model *c)
 {
     const Tiles *t = &c->tiles;
@@ -239,13 +239,13 @@ static void find_streams(Model *c)
     }
 }
 
-/* Elements that one row of the reader reads through an edge. */
+/* Elements of the producer per point of the reader, where one row of the reader reuses nothing of another. */
 static double row_reads(const Model *c, const Edge *e, int reader)
 {
     const GraphNode *s = node_at(c, reader);
     Box row = tiles_box(&c->tiles, is_inside(c, reader) ? compute_level(c, reader) : c->tiles.level_count - 1, reader)
                   ->middle;
-    double all = 1, length = s->rank ? (double)(row.max[0] - row.min[0] + 1) : 1;
+    double all = 1, length = s->rank ? (double)box_extent(&row, 0) : 1;
     for (int d = 1; d < s->rank; d++)
         row.max[d] = row.min[d];
     for (int d = 0; d < c->tiles.graph->nodes[e->producer].rank; d++) {
@@ -256,36 +256,40 @@ static double row_reads(const Model *c, const Edge *e, int reader)
     return length > 0 ? all / length : all;
 }
 
-/* Bytes that must stay for the rows that one row of a reader reads to be there for the next one: those, and the one
- * that it writes. */
+/* The working set of successive rows of a reader: the rows that one row reads, and the row that it writes. */
 static double window_bytes(const Model *c, int reader)
 {
     const GraphNode *s     = node_at(c, reader);
     const int        level = compute_level(c, reader);
     const Box       *own   = &tiles_box(&c->tiles, level, reader)->middle;
-    double           bytes = (double)(s->rank ? own->max[0] - own->min[0] + 1 : 1) * (double)s->bytes;
+    double           bytes = (double)(s->rank ? box_extent(own, 0) : 1) * (double)s->bytes;
     for (int i = 0; i < s->in_count; i++) {
         const Edge      *e   = s->in[i];
         const int        at  = tiles_find(&c->tiles, e->producer);
         const Box       *box = &tiles_box(&c->tiles, level, at)->middle;
         const GraphNode *p   = node_at(c, at);
-        bytes += rows_of_point(c, e, reader) * (double)(p->rank ? box->max[0] - box->min[0] + 1 : 1) * (double)p->bytes;
+        bytes += rows_of_point(c, e, reader) * (double)(p->rank ? box_extent(box, 0) : 1) * (double)p->bytes;
     }
     return bytes;
 }
 
-/* Elements of node k that are prefetched if nothing stays from one row of a reader to the next: at most one for each
- * access that the code makes. Of all readers, or of those only that are members and whose window a cache of this size
- * does not hold. */
+/* Is it a member whose window does not fit a cache of this size? */
+static bool loses_window(const Model *c, int k, double size)
+{
+    return is_inside(c, k) && window_bytes(c, k) > size;
+}
+
+/* Elements of node k that are fetched if successive rows of a reader reuse nothing; at most one per access of the code.
+ * With a size: only for members whose window does not fit a cache of that size. */
 static double fetched_by_rows(const Model *c, int k, double size)
 {
     const GraphNode *s   = node_at(c, k);
     double           all = 0;
     for (int i = 0; i < s->out_count; i++) {
-        const Edge *e  = s->out[i];
-        const int   at = tiles_find(&c->tiles, e->consumer);
-        if (c->tiles.nodes[at] != e->consumer || is_outside(c, at) ||
-            (size > 0 && (!is_inside(c, at) || window_bytes(c, at) <= size)))
+        const Edge *e        = s->out[i];
+        const int   at       = tiles_find(&c->tiles, e->consumer);
+        const bool  in_group = c->tiles.nodes[at] == e->consumer && !is_outside(c, at);
+        if (!in_group || (size > 0 && !loses_window(c, at, size)))
             continue;
         const GraphNode *r     = node_at(c, at);
         const double     times = r->defs[0].points > 0 ? c->nodes[at].points / r->defs[0].points : 1;
@@ -296,8 +300,8 @@ static double fetched_by_rows(const Model *c, int k, double size)
     return all;
 }
 
-/* The innermost level at which something of node k is read: where its readers are computed, whose own loops are not
- * asked about; of the head outside of what its registers hold. */
+/* The innermost level at which node k is read: the compute level of its readers. For the head the levels inside its
+ * register tile do not count. */
 static void find_read_levels(Model *c)
 {
     const Tiles *t    = &c->tiles;
@@ -314,7 +318,7 @@ static void find_read_levels(Model *c)
     }
 }
 
-/* Rows of a producer that the head reads for a vector, with all copies. */
+/* Rows of a producer that the head reads for one vector, all unrolled copies together. */
 static double rows_of_vector(const Model *c, int k)
 {
     const Tiles *t     = &c->tiles;
@@ -324,31 +328,31 @@ static double rows_of_vector(const Model *c, int k)
     const Box *box = &tiles_box(t, level, k)->middle;
     double     all = 1;
     for (int d = 1; d < node_at(c, k)->rank; d++)
-        all *= (double)(box->max[d] - box->min[d] + 1);
+        all *= (double)box_extent(box, d);
     return all;
 }
 
-/* Readers come later than what they read. What is inlined is read by its readers' loops: of a head those of a
- * vector. */
-static void find_at_once(Model *c)
+/* Consumers first. An inlined node is read by the loops of its readers. */
+static void find_rows_at_once(Model *c)
 {
     bool *by_head = ARENA_ARRAY(c->tiles.arena, bool, (size_t)c->tiles.node_count);
     for (int k = c->tiles.node_count - 1; k >= 0; k--) {
         const GraphNode *s = node_at(c, k);
         by_head[k] |= is_head(c, k);
         for (int i = 0; i < s->in_count && !is_outside(c, k); i++) {
-            const int    at   = tiles_find(&c->tiles, s->in[i]->producer);
-            const double rows = by_head[k] ? rows_of_vector(c, at)
-                                           : rows_of_point(c, s->in[i], k) * (is_inlined(c, k) ? c->at_once[k] : 1);
-            c->at_once[at]    = rows > c->at_once[at] ? rows : c->at_once[at];
+            const int    at     = tiles_find(&c->tiles, s->in[i]->producer);
+            const double rows   = by_head[k]
+                                      ? rows_of_vector(c, at)
+                                      : rows_of_point(c, s->in[i], k) * (is_inlined(c, k) ? c->rows_at_once[k] : 1);
+            c->rows_at_once[at] = rows > c->rows_at_once[at] ? rows : c->rows_at_once[at];
             by_head[at] |= by_head[k] && is_inlined(c, at);
         }
     }
 }
 
-/* The part of the bytes that are read of node k that one waits for: its runs are the rows of the box that is read at a
- * time, where it is a part of them, and pages. */
-static double waited_part(const Model *c, int k)
+/* The fraction of the bytes read of node k that pays start latency. A run is a row of the box that is read at a time,
+ * or several rows where the box has them whole; it ends at a page. */
+static double start_latency_share(const Model *c, int k)
 {
     const GraphNode *s   = node_at(c, k);
     const Box       *box = &tiles_box(&c->tiles, c->read_level[k], k)->middle;
@@ -357,16 +361,16 @@ static double waited_part(const Model *c, int k)
     if (is_prefetched(c, k))
         return 0;
     for (int d = 0; d < s->rank && all; d++) {
-        run *= (double)(box->max[d] - box->min[d] + 1);
+        run *= (double)box_extent(box, d);
         all = box->min[d] == s->box.min[d] && box->max[d] == s->box.max[d];
     }
     const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE ? run : PAGE,
-                 once = c->at_once[k] < MOST_AT_ONCE ? c->at_once[k] : MOST_AT_ONCE;
+                 once = c->rows_at_once[k] < MOST_OUTSTANDING ? c->rows_at_once[k] : MOST_OUTSTANDING;
     return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
 }
 
-/* What crosses the border of a cache of this size. Members whose storage fits never leave it; of others, and of what
- * comes from outside and is needed again before it can stay, each row that is computed fetches its own. */
+/* The traffic across the border of a cache of this size. Members whose storage fits cause none. Otherwise each row that
+ * is computed fetches what it reads, unless tiles reuse more. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int     j = 0;
@@ -384,9 +388,9 @@ static Traffic traffic_beyond(const Model *c, double size)
                          least = again > by_tiles ? again : by_tiles;
             const double read  = bytes * (by_rows < least ? by_rows : least);
             t.read += read;
-            t.waited += read * waited_part(c, k);
-            t.alone += c->streams[k] > MOST_STREAMS ? read : 0;
-            t.ahead += is_prefetched(c, k) ? read : 0;
+            t.run_starts += read * start_latency_share(c, k);
+            t.unprefetched += c->streams[k] > MOST_STREAMS ? read : 0;
+            t.prefetched += is_prefetched(c, k) ? read : 0;
         }
         if (is_head(c, k) || large)
             t.written += c->nodes[k].points * bytes;
@@ -396,8 +400,7 @@ static Traffic traffic_beyond(const Model *c, double size)
 
 /* ---- Time ------------------------------------------------------------------------------- */
 
-/* The instructions of all nodes together. A point that is computed in whole vectors counts there as often as it is
- * computed. */
+/* The instructions of all nodes. kernel_cost counts vector tails itself, so they are divided out here. */
 static KernelCost instructions(Model *c)
 {
     KernelCost all = { 0 };
@@ -414,25 +417,29 @@ static KernelCost instructions(Model *c)
     return all;
 }
 
-/* Are many rows of a member computed one after the other? Where their ends are is found out once for all of them. */
-static bool is_in_bulk(const Model *c, int k)
+/* The cost of a split row in a run of rows, relative to one by itself. */
+static const double shared_bounds = 0.5;
+
+/* Are many rows of a member computed in a run? The bounds of split rows are then computed once for all of them. */
+static bool is_run_of_rows(const Model *c, int k)
 {
     enum { MANY_ROWS = 16 };
     const Box *b = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
-    return is_inside(c, k) && node_at(c, k)->rank > 1 && b->max[1] - b->min[1] + 1 >= MANY_ROWS;
+    return is_inside(c, k) && node_at(c, k)->rank > 1 && box_extent(b, 1) >= MANY_ROWS;
 }
 
-/* Rows that are begun, by each node that is computed: those that are parted at the ends of something, or the
- * others. */
+/* Rows started by all nodes: those that are split where a condition changes, or the others. */
 static double rows_begun(const Model *c, bool bounded)
 {
     double rows = 0;
     for (int k = 0; k < c->tiles.node_count; k++)
-        rows += c->kernels[k].bounded == bounded ? c->kernels[k].rows * (bounded && is_in_bulk(c, k) ? 0.5 : 1) : 0;
+        rows += c->kernels[k].bounded == bounded
+                    ? c->kernels[k].rows * (bounded && is_run_of_rows(c, k) ? shared_bounds : 1)
+                    : 0;
     return rows;
 }
 
-/* How often a window asks what it lacks. */
+/* How often the bounds of sliding windows are updated. */
 static double slides(const Model *c)
 {
     double all = 0;
@@ -442,34 +449,8 @@ static double slides(const Model *c)
     return all;
 }
 
-/* Strips of steps, or of the dimension across a scan. */
-static double pattern_tasks(const Tiles *t, const Pattern *pattern)
-{
-    const GraphNode *s      = &t->graph->nodes[t->group.head];
-    const Work      *update = &s->defs[s->def_count - 1];
-    double           extent = 1;
-    if (pattern->kind == PATTERN_PRIVATIZE && s->func->update_count &&
-        s->func->updates[s->func->update_count - 1].rvar_count)
-        extent = (double)update->extents[0];
-    else if (pattern->kind == PATTERN_SCAN)
-        extent = (double)(s->box.max[pattern->across] - s->box.min[pattern->across] + 1);
-    return pattern->rows > 0 && extent > (double)pattern->rows ? extent / (double)pattern->rows : 1;
-}
-
-static double count_tasks(const Tiles *t)
-{
-    const Pattern *pattern = &t->draft->patterns[t->group.head];
-    double         tasks = 1, outer = 1;
-    if (pattern->kind == PATTERN_PRIVATIZE || pattern->kind == PATTERN_SCAN)
-        return pattern_tasks(t, pattern);
-    for (int i = 0; i < t->group.loop_count; i++) {
-        tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
-        outer = t->tiles[i + 1];
-    }
-    return tasks;
-}
-
-/* Copying reads a line, fetches the one that it overwrites, and writes that: three moves, two if it streams. */
+/* A copy reads a line, fetches the line that it overwrites, and writes it back: three moves, two with streaming stores.
+ * memory_rate is of such copies. */
 static double memory_time(const Traffic *t, bool stream, double rate)
 {
     return (t->read + t->written * (stream ? 1 : 2)) / 3 / rate;
@@ -480,7 +461,7 @@ static double cache_time(const Traffic *t, double rate)
     return (t->read + t->written) / 2 / rate;
 }
 
-/* What was prefetched ahead came while the rest of what is read was. */
+/* The time of prefetched traffic that overlaps loads and cache traffic. */
 static double hidden_time(const double *term, double ahead)
 {
     const double rest = term[TERM_LOADS] + term[TERM_L2] + term[TERM_L3];
@@ -508,17 +489,18 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_LOADS] = (code.loads + 2 * code.stores) * m->load / share * waves;
     out->term[TERM_WAITS] = code.waits * m->op / share * waves;
     out->term[TERM_L2]    = cache_time(&l1, m->l2_rate * share) * waves;
-    out->term[TERM_L3] = (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.waited / m->l3_rate / share) * waves : 0) +
-                         l2.alone / (double)m->line * LINE_WAIT / share;
-    out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.waited / m->memory_rate / share;
-    out->term[TERM_MEMORY] -= hidden_time(out->term, far.ahead / 3 / all);
+    out->term[TERM_L3] =
+        (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.run_starts / m->l3_rate / share) * waves : 0) +
+        l2.unprefetched / (double)m->line * LINE_WAIT / share;
+    out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.run_starts / m->memory_rate / share;
+    out->term[TERM_MEMORY] -= hidden_time(out->term, far.prefetched / 3 / all);
     out->term[TERM_ROWS]  = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
-    out->term[TERM_ENDS]  = rows_begun(c, true) * m->parted / share;
+    out->term[TERM_ENDS]  = rows_begun(c, true) * m->split_row / share;
     out->term[TERM_TASKS] = out->tasks > 1 ? out->tasks * m->task / share : 0;
     out->ns               = cost_of_terms(out->term);
 }
 
-/* The innermost level around which nothing is left but a row and its vectors. */
+/* The innermost tile level: inside it only loops over single rows and vectors are left. */
 static int tile_level(const Tiles *t)
 {
     int level = t->level_count - 1;
@@ -544,7 +526,7 @@ static void find_totals(const Model *c, GroupCost *out)
     }
     out->redundant = needed > 0 ? again / needed : 0;
     out->footprint = (int64_t)level_bytes(c, tile_level(&c->tiles));
-    out->tasks     = count_tasks(&c->tiles);
+    out->tasks     = tiles_tasks(&c->tiles);
 }
 
 static void model_group(const Draft *d, int group, const Machine *m, bool quick, NodeCost *nodes, GroupCost *out)
@@ -555,13 +537,13 @@ static void model_group(const Draft *d, int group, const Machine *m, bool quick,
     scratch_begin(&scratch, d->graph->pipeline->cx);
     tiles_make(&c.tiles, d, group, m, quick, &scratch);
     context_spend(scratch.cx, STEPS_PER_NODE * (uint64_t)c.tiles.node_count);
-    c.nodes      = ARENA_ARRAY(&scratch, NodeCost, (size_t)c.tiles.node_count);
-    c.kernels    = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.node_count);
-    c.read_level = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.node_count);
-    c.at_once    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.node_count);
-    c.streams    = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.node_count);
+    c.nodes        = ARENA_ARRAY(&scratch, NodeCost, (size_t)c.tiles.node_count);
+    c.kernels      = ARENA_ARRAY(&scratch, KernelCost, (size_t)c.tiles.node_count);
+    c.read_level   = ARENA_ARRAY(&scratch, int, (size_t)c.tiles.node_count);
+    c.rows_at_once = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.node_count);
+    c.streams      = ARENA_ARRAY(&scratch, double, (size_t)c.tiles.node_count);
     count_nodes(&c);
-    find_at_once(&c);
+    find_rows_at_once(&c);
     find_read_levels(&c);
     find_streams(&c);
     find_totals(&c, out);

@@ -1,52 +1,58 @@
 /* The instructions of a node's inner loops.
  *
- * Takes   a node that is computed (a head or a member) with its vector loop, the copies of unrolled loops, and all
- *         that is inlined into it.
- * Gives   operations, loads and stores on vector registers, and the time that sums wait.
- * How     A row of w points is computed by ceil(w / lanes) vectors, or point by point if it is shorter than one. An
- *         inlined node is computed as often as the text reads it, but for each place once: as often as the box has
- *         points that one point needs of it. Copies of unrolled loops are one expression: what two of them read or
- *         compute they have in common, so a tile of copies takes as much more than one point as its box is larger (the
- *         register tiles of matrix products and convolutions). A load takes as many turns as lines that it touches:
- *         where rows are read at all places, one of b bytes touches 1 + b / line. So half registers do not take twice
- *         as long. Loads that are not dense take more: every second element two registers and a shuffle; elements at
- *         places that data or another dimension decides a load each, and so those at half the stride, here more and
- * there less, of what is inlined at half the stride. What is inlined has the stride of its reader, times that at which
- * it is read. Sums    A sum whose tile stays in registers reads and writes nothing of itself. Each step waits for the
- * one before, LATENCY operations' time, while there is room for the steps of others: the tile's other sums, and, where
- * all steps of one are few, the next ones (WINDOW instructions are looked at ahead). A step that is not written out has
- * a cost of its own, for all registers of the tile together: that of the loop, STEP operations, and where data says
- * what it reads STEP_BY_DATA: it is found out anew, number by number. Written out it is found out once for a row. */
+ * Takes   a computed node (a head or a member) with its vector loop, its unrolled copies, and all that is inlined into
+ *         it.
+ * Gives   operations, loads and stores on vector registers, and the latency that sums expose.
+ * Rows    A row of w points takes ceil(w / lanes) vectors; a row shorter than a vector is computed point by point.
+ * Inlined An inlined node is computed once per access in the text, but at most once per distinct point: the size of
+ *         the box that one point of the reader needs.
+ * Copies  Unrolled copies are one expression and share what several of them read or compute. So a register tile costs
+ *         as much more than one point as its box is larger (matrix products and convolutions).
+ * Loads   A load takes one slot per cache line that it touches. Where rows are read at every offset, a load of b bytes
+ *         touches 1 + b / line of them, so half registers do not double the cost. Loads that are not dense take more:
+ *         stride 2 takes two registers and a shuffle. Gathers take a load per lane, and so does an upsampled read of
+ *         an upsampled read, whose stride is not constant. An inlined node has the stride of its reader, times the
+ *         stride at which it is read.
+ * Sums    A sum whose register tile stays live over all steps loads and stores nothing of itself. Each step waits
+ *         LATENCY for the step before. Other sums of the tile fill that time, and so do the next sums where all steps
+ *         of one fit into WINDOW. A step that is not unrolled has overhead, once for all registers of the tile: STEP
+ *         for the loop, or STEP_BY_DATA where data decide the address, which is then computed anew, lane by lane.
+ *         Unrolled, the address is computed once per row. */
 #include "schedulers/cost_kernel.h"
 #include "schedulers/row_copies.h"
 #include "schedulers/pattern.h"
 
+/* Costs are in vector operations (Machine.op). The numbers are set by hand; bench/tau shows how well the model orders
+ * measured times. */
 enum {
-    FAR               = 1 << 16 /* apart is apart */,
-    LINE              = 64,
-    LATENCY           = 8,
-    WINDOW            = 200,
-    STEP              = 2,
-    STEP_BY_DATA      = 30,
-    CONFLICT          = 3,
-    TILE_IN_REGISTERS = 28
+    MOST_STRIDE  = 1 << 16, /* elements: larger strides are not told apart */
+    LINE         = 64,      /* bytes */
+    LATENCY      = 8,       /* operations: from one step of a sum to the next */
+    WINDOW       = 200,     /* instructions that the processor looks ahead */
+    STEP         = 2,       /* operations: overhead of a loop over steps */
+    STEP_BY_DATA = 30,      /* operations: the same where data decide the address */
+    CONFLICT     = 3,       /* loads that a load takes where rows conflict in the L1 */
 };
+/* Loads that the load of a register takes. */
+static const double gather_per_lane = 1.5, invariant_gather_per_lane = 0.75;
+/* A row counts as whole if the node's is less than so many times as long: clamps at its ends are split off. */
+static const double nearly_whole = 1.25;
 
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
 typedef struct Shape {
-    int     dim;                 /* of the vector loop; -1: none */
-    int     fast;                /* the dimension that is one loop with it, the faster one; -1: none */
-    double  lanes;               /* of it */
+    int     dim;                 /* dimension of the vector loop; -1: none */
+    int     fast;                /* dimension fused into the vector loop, the faster one of the two; -1: none */
+    double  lanes;               /* lanes of the vector loop */
     double  row;                 /* points along it */
-    bool    whole;               /* these are all that the node has */
-    double  registers;           /* that a vector takes */
-    int64_t copies[KN_MAX_RANK]; /* of unrolled loops, by dimension */
+    bool    whole;               /* the row is that of the whole node, not cut by tiles */
+    double  registers;           /* registers per vector */
+    int64_t copies[KN_MAX_RANK]; /* unrolled copies, by dimension */
     double  copied;              /* their product */
-    bool    in_registers;        /* sums stay there over all steps */
+    bool    in_registers;        /* sums stay in registers over all steps */
 } Shape;
 
-/* Unrolled loops among these, and the vector loop. */
+/* Reads the unrolled loops and the vector loop. */
 static void read_loops(const GroupLoop *loops, int count, Shape *sh)
 {
     for (int i = 0; i < count; i++) {
@@ -66,7 +72,7 @@ static void read_loops(const GroupLoop *loops, int count, Shape *sh)
     }
 }
 
-/* Are all loops over steps outside nothing but the vector and copies? */
+/* Do the loops over steps contain nothing but the vector loop and unrolled loops? */
 static bool sums_in_nest(const MemberNest *n)
 {
     bool steps = false, fine = true;
@@ -82,8 +88,7 @@ static const Pattern *pattern_of(const Tiles *t, int node)
     return &t->draft->patterns[node];
 }
 
-/* Bits of the widest type that is computed with: sums that are separated are of integers, and of no more bits than are
- * stored. */
+/* Bits of the widest type in its arithmetic. Separated sums are of integers and have no more bits than are stored. */
 static int widest(const Tiles *t, int node)
 {
     const GraphNode *s = &t->graph->nodes[node];
@@ -93,8 +98,7 @@ static int widest(const Tiles *t, int node)
     return s->wide > 0 ? s->wide : 8;
 }
 
-/* The level around the vectors of the head: what is computed inside them is computed for all of a row, or of the part
- * of one that a tile has. */
+/* The level of the head around its vectors. A member inside them is computed for a whole row of the tile. */
 static int row_level(const Tiles *t)
 {
     int level = 0;
@@ -122,28 +126,28 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->lanes = c->lanes ? c->lanes : draft_lanes(t->draft, node);
     }
     const bool scans =
-        pattern_of(t, node)->kind == PATTERN_SCAN; /* in strips of whole vectors, step by step: no rows begin */
+        pattern_of(t, node)->kind == PATTERN_SCAN; /* in strips of whole vectors, step by step: no row start-up */
     const Box   *box         = scans ? &s->box : &tiles_box(t, level, k)->middle;
     const double in_register = (double)t->draft->vector_bits / widest(t, node);
     if (scans) {
         sh->dim   = pattern_of(t, node)->across;
         sh->lanes = in_register;
     }
-    sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)(box->max[sh->dim] - box->min[sh->dim] + 1) : 1;
+    sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)box_extent(box, sh->dim) : 1;
     if (sh->dim >= 0 && sh->dim < s->rank) {
         const Box *rows = scans || level <= row_level(t) ? box : &tiles_box(t, row_level(t), k)->middle;
-        sh->whole       = 1.25 * (double)(rows->max[sh->dim] - rows->min[sh->dim] + 1) >
-                    (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+        sh->whole =
+            nearly_whole * (double)box_extent(rows, sh->dim) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     }
     if (sh->fast >= 0 && sh->fast < s->rank)
-        sh->row *= (double)(box->max[sh->fast] - box->min[sh->fast] + 1);
+        sh->row *= (double)box_extent(box, sh->fast);
     sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
     sh->in_registers = c->nest ? sums_in_nest(c->nest)
                                : c->where == WHERE_DEFAULT || (tiles_role(t, k) == ROLE_INSIDE &&
                                                                s->kind == NODE_REDUCTION && sh->row <= 4 * sh->lanes);
 }
 
-/* Registers that are computed for each point: the inverse of the lanes that are in use. */
+/* Register operations per point: the inverse of the lanes in use. */
 static double vectors_per_point(const Shape *sh)
 {
     if (sh->dim < 0 || sh->row < sh->lanes || sh->row < 1)
@@ -152,9 +156,8 @@ static double vectors_per_point(const Shape *sh)
     return vectors * sh->registers / sh->row;
 }
 
-/* Moves a scan along the dimension of its vectors, or does a scatter write where data says? Then one point comes after
- * the other. */
-static bool one_by_one(const GraphNode *s, int def, const Shape *sh)
+/* Is it serial: a scan along the dimension of its vectors, or a scatter to data-dependent places? */
+static bool is_serial(const GraphNode *s, int def, const Shape *sh)
 {
     if (def == 0 || (s->kind != NODE_SCAN && s->kind != NODE_SCATTER))
         return false;
@@ -168,8 +171,8 @@ static bool is_clamped(const AccessRange *r, int dim)
     return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
 }
 
-/* The dimension of a producer whose elements lie side by side, as node `reader` finds them: in a copy that was made
- * for it, or where they are stored; of two that it runs over in one loop the slower one. */
+/* The dense dimension of a producer, as node `reader` sees it: in the copy made for it, or in its storage. Of two
+ * dimensions in one fused loop the slower one. */
 static int dense_dim(const Draft *d, int producer, int reader, const Shape *sh)
 {
     for (int i = 0; i < d->copy_count; i++)
@@ -179,7 +182,7 @@ static int dense_dim(const Draft *d, int producer, int reader, const Shape *sh)
     return !memory ? 0 : memory[0] == sh->fast && memory[1] == sh->dim ? sh->dim : memory[0];
 }
 
-/* Lines that a dense access of so many bytes touches, as a part of those of a whole register. */
+/* Lines that a dense access of so many bytes touches, relative to those of a full register. */
 static double lines_touched(const Tiles *t, double bytes)
 {
     const double whole = t->draft->vector_bits / 8.0;
@@ -187,20 +190,23 @@ static double lines_touched(const Tiles *t, double bytes)
 }
 
 typedef struct Stride {
-    int64_t num, den; /* places along the vectors for each of their points */
+    int64_t num, den; /* elements along the vector per lane */
 } Stride;
 
-/* The stride of what is read through an edge. What was divided is rounded: times a number it is not what it was. */
+/* The stride of what is read through an edge: reader's times the edge's. A division rounds, so a later multiplication
+ * does not cancel it. */
 static Stride stride_of(const Stride *reader, const AccessRange *r)
 {
-    Stride p = { reader->num < FAR ? reader->num * r->num : FAR, reader->den < FAR ? reader->den * r->den : FAR };
-    while ((reader->den == 1 || r->den > 1) && p.num > 1 && p.den > 1 && p.num % 2 == 0 && p.den % 2 == 0)
+    Stride p = { reader->num < MOST_STRIDE ? reader->num * r->num : MOST_STRIDE,
+                 reader->den < MOST_STRIDE ? reader->den * r->den : MOST_STRIDE };
+    const bool cancels = reader->den == 1 || r->den > 1;
+    while (cancels && p.num > 1 && p.den > 1 && (p.num | p.den) % 2 == 0)
         p = (Stride){ p.num / 2, p.den / 2 };
     return p;
 }
 
-/* How many loads take the place of one dense one: see above. Reader: its stride, if it is inlined. By data: so is its
- * place. */
+/* The cost of a load in dense loads. `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`:
+ * the reader's own place depends on data. */
 static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Stride *reader,
                           bool by_data)
 {
@@ -211,18 +217,19 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
     for (int d = 0; d < p->rank; d++)
         across |= d != dense && e->access[d].var == dim;
     if (pattern_of(t, t->nodes[k])->kind == PATTERN_SCAN)
-        return 2; /* a copy of it is dense */
+        return 2; /* it reads a dense copy */
     if (lanes > 1 && by_data && !e->gathers && !across)
-        return 0.75 * lanes; /* where it is was found out before */
-    if (lanes > 1 && (across || e->gathers || (!sh->whole && p->rank && is_clamped(&e->access[dense], dim))))
-        return 1.5 * lanes;
+        return invariant_gather_per_lane * lanes; /* a gather whose address is loop-invariant */
+    const bool clamped = !sh->whole && p->rank && is_clamped(&e->access[dense], dim);
+    if (lanes > 1 && (across || e->gathers || clamped))
+        return gather_per_lane * lanes;
     if (!p->rank || e->access[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
     const Stride stride = stride_of(reader, &e->access[dense]);
     if (stride.num > 1)
-        return stride.num <= 4 && stride.den == 1 ? (double)stride.num + 1 : 1.5 * lanes;
+        return stride.num <= 4 && stride.den == 1 ? (double)stride.num + 1 : gather_per_lane * lanes;
     if (stride.den > 1)
-        return reader->den > 1 && e->access[dense].den > 1 && !e->access[dense].exact ? 1.5 * lanes : 2;
+        return reader->den > 1 && e->access[dense].den > 1 && !e->access[dense].exact ? gather_per_lane * lanes : 2;
     return lines_touched(t, lanes * (double)p->bytes);
 }
 
@@ -231,8 +238,8 @@ static double defs_ratio(const GraphNode *s, int def)
     return s->defs[0].points > 0 ? s->defs[def].points / s->defs[0].points : 1;
 }
 
-/* Boxes of what one point of node k, or the copies of a tile, needs of what is inlined into it and read. */
-static void unit_boxes(const Tiles *t, int k, const Shape *sh, Box *boxes)
+/* The boxes that one point of node k, or its register tile, needs of what is inlined into it and of what it reads. */
+static void point_boxes(const Tiles *t, int k, const Shape *sh, Box *boxes)
 {
     const int node = t->nodes[k], head = t->group.head;
     Box       unit = tiles_box(t, 0, k)->middle;
@@ -260,12 +267,12 @@ typedef struct Walk {
     int          k;
     const Shape *sh;
     double       lanes;
-    double      *times;      /* by k: how often a node is computed or read for each point */
-    double      *heavy;      /* the same for loads, with their weights */
-    Box         *one, *tile; /* by node of the graph; NULL: not needed */
-    Stride      *stride;     /* by k: of what is inlined */
-    uint32_t    *by_data;    /* by k: dimensions in which data decide the places, through what is inlined */
-    double       copied;     /* loads of copies of rows, and the stores into them */
+    double      *times;      /* by k: computed or read so often for each point */
+    double      *loads;      /* by k: loads for each point, weighted */
+    Box         *one, *tile; /* by node of the graph: boxes of one point, and of the register tile; NULL: not needed */
+    Stride      *stride;     /* by k: of inlined nodes */
+    uint32_t    *by_data;    /* by k: dimensions in which data decide the place, through inlined nodes */
+    double       copied;     /* loads of row copies, and the stores into them */
 } Walk;
 
 static bool inlines_any(const Tiles *t, int k)
@@ -277,8 +284,8 @@ static bool inlines_any(const Tiles *t, int k)
     return false;
 }
 
-/* The part of the accesses of a node that is left: each place once, and copies share. */
-static double shared(const Walk *w, int j)
+/* The fraction of a node's accesses that is left: each distinct point once, and copies share. */
+static double shared_part(const Walk *w, int j)
 {
     const int    node = w->t->nodes[j], rank = w->t->graph->nodes[node].rank;
     const double reads = w->times[j], one = w->one ? (double)box_points(&w->one[node], rank) : 0;
@@ -290,8 +297,8 @@ static double shared(const Walk *w, int j)
     return places / reads;
 }
 
-/* Loads that do not depend on the vector's dimension are the same for all registers of a vector. */
-static double for_all_registers(const Walk *w, const Edge *e)
+/* A load that does not depend on the vector's dimension serves all registers of a vector. Gives loads per register. */
+static double loads_per_register(const Walk *w, const Edge *e)
 {
     if (e->consumer != w->t->nodes[w->k] || w->sh->registers <= 1)
         return 1;
@@ -301,7 +308,7 @@ static double for_all_registers(const Walk *w, const Edge *e)
     return 1 / w->sh->registers;
 }
 
-/* The same for all points: computed once, outside of all loops. */
+/* Is it the same for all points? Then it is hoisted out of all loops. */
 static bool is_invariant(const Tiles *t, const Edge *e)
 {
     bool same = !e->gathers && t->graph->nodes[e->consumer].defs[e->update + 1].steps <= 1;
@@ -310,14 +317,14 @@ static bool is_invariant(const Tiles *t, const Edge *e)
     return same;
 }
 
-/* Steps of a definition for each point of node k, as they are taken. */
+/* Steps of a definition for each point of node k. */
 static double steps_of(const Tiles *t, int k, int def)
 {
     const GraphNode *s = &t->graph->nodes[t->nodes[k]];
     return def ? defs_ratio(s, def) * pattern_work_share(t->draft, t->nodes[k]) : s->begun;
 }
 
-/* Adds what node c reads, for each of its `times`, to its producers. */
+/* Adds what node c reads, `times` it is computed, to its producers. */
 static void read_of(Walk *w, int c)
 {
     const GraphNode *s = &w->t->graph->nodes[w->t->nodes[c]];
@@ -329,7 +336,7 @@ static void read_of(Walk *w, int c)
         const double   times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
         const uint32_t by = edge_by_data(w->t->graph, e, w->by_data[c]);
         const double   chained =
-            e->gathers && w->by_data[c] ? 2 : 1; /* a table, at what was gathered: one waits for the other */
+            e->gathers && w->by_data[c] ? 2 : 1; /* a lookup at a gathered index: the latencies add up */
         const double weight = chained * load_weight(w->t, w->k, e, w->sh, w->lanes, &w->stride[c], by != 0);
         w->by_data[j] |= by;
         if (c == w->k && row_copy_is_made(w->t->draft, e)) {
@@ -341,24 +348,24 @@ static void read_of(Walk *w, int c)
         if (w->sh->dim >= 0 && w->sh->dim < w->t->graph->nodes[e->producer].rank &&
             e->access[w->sh->dim].var == w->sh->dim)
             w->stride[j] = stride_of(&w->stride[c], &e->access[w->sh->dim]);
-        w->heavy[j] += reads * weight * for_all_registers(w, e);
+        w->loads[j] += reads * weight * loads_per_register(w, e);
     }
 }
 
-/* Loads from another cache where the rows that a point reads fall on the same lines of the first: those of a picture
- * whose rows are whole pages long, and more than a cache keeps apart. */
-static double conflicts(const Walk *w, int j)
+/* Cache conflicts: rows that are whole pages long map to the same sets of the L1. More of them than its ways evict each
+ * other, and the loads come from the L2. */
+static double conflict_factor(const Walk *w, int j)
 {
     enum { PAGE = 4096, WAYS = 8 };
     const GraphNode *p    = &w->t->graph->nodes[w->t->nodes[j]];
     double           rows = 1;
     for (int d = 1; w->one && d < p->rank; d++)
         rows *= (double)(w->one[w->t->nodes[j]].max[d] - w->one[w->t->nodes[j]].min[d] + 1);
-    const int64_t row = p->rank ? (p->box.max[0] - p->box.min[0] + 1) * p->bytes : 0;
+    const int64_t row = p->rank ? box_extent(&p->box, 0) * p->bytes : 0;
     return tiles_role(w->t, j) == ROLE_OUTSIDE && row && row % PAGE == 0 && rows > WAYS ? CONFLICT : 1;
 }
 
-/* Operations and loads for each point of node k, of all its definitions and of what is inlined. */
+/* Operations and loads for each point of node k: of all its definitions, and of what is inlined. */
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 {
     const size_t n = (size_t)t->node_count, all = (size_t)t->graph->node_count;
@@ -367,14 +374,14 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
                        .sh      = sh,
                        .lanes   = sh->row < sh->lanes ? 1 : sh->lanes / sh->registers,
                        .times   = ARENA_ARRAY(t->arena, double, n),
-                       .heavy   = ARENA_ARRAY(t->arena, double, n),
+                       .loads   = ARENA_ARRAY(t->arena, double, n),
                        .stride  = ARENA_ARRAY(t->arena, Stride, n),
                        .by_data = ARENA_ARRAY(t->arena, uint32_t, n) };
     KernelCost   c = { 0 };
     if (inlines_any(t, k) || sh->copied > 1)
-        unit_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
+        point_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
     if (sh->copied > 1)
-        unit_boxes(t, k, sh, w.tile = ARENA_ARRAY(t->arena, Box, all));
+        point_boxes(t, k, sh, w.tile = ARENA_ARRAY(t->arena, Box, all));
     w.times[k] = 1;
     for (size_t j = 0; j < n; j++)
         w.stride[j] = (Stride){ 1, 1 };
@@ -382,10 +389,10 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
         const GraphNode *s = &t->graph->nodes[t->nodes[j]];
         if (w.times[j] <= 0)
             continue;
-        const double part = j == k ? 1 : shared(&w, j);
+        const double part = j == k ? 1 : shared_part(&w, j);
         w.times[j] *= part;
         if (j != k && tiles_role(t, j) != ROLE_INLINED) {
-            c.loads += w.heavy[j] * part * conflicts(&w, j);
+            c.loads += w.loads[j] * part * conflict_factor(&w, j);
             continue;
         }
         c.bounded |= s->reads_size;
@@ -399,8 +406,8 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 
 /* ---- All ---------------------------------------------------------------------------------- */
 
-/* Operations' time that the steps of an update take beyond its own operations, for each point and register. */
-static double waits_of(const GraphNode *s, int def, const Shape *sh, const KernelCost *point)
+/* Latency of an update's steps beyond its own operations, in operations for each point and register. */
+static double exposed_latency(const GraphNode *s, int def, const Shape *sh, const KernelCost *point)
 {
     const double steps = defs_ratio(s, def), length = steps * (s->defs[def].ops + s->defs[def].loads + 1),
                  serial = LATENCY * steps;
@@ -409,7 +416,7 @@ static double waits_of(const GraphNode *s, int def, const Shape *sh, const Kerne
     return taken > point->ops ? taken - point->ops : 0;
 }
 
-/* Are there loops over steps that are not copies? */
+/* Are there loops over steps that are not unrolled? */
 static bool loops_over_steps(const MemberNest *n)
 {
     bool any = !n;
@@ -418,8 +425,8 @@ static bool loops_over_steps(const MemberNest *n)
     return any;
 }
 
-/* What the steps of an update take beside their operations, for each point and register. */
-static double stepping(const Tiles *t, int k, int def, const Shape *sh)
+/* The overhead of an update's step loops, in operations for each point and register. */
+static double step_overhead(const Tiles *t, int k, int def, const Shape *sh)
 {
     const GraphNode *s = &t->graph->nodes[t->nodes[k]];
     if (s->defs[def].steps <= 1 || !sh->in_registers || !loops_over_steps(t->draft->choices[t->nodes[k]].nest))
@@ -441,17 +448,16 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
     double vectors      = per;
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
-        if (one_by_one(s, i, &sh)) {
+        if (is_serial(s, i, &sh)) {
             const Pattern *pattern = pattern_of(t, t->nodes[k]);
-            vectors                = pattern->kind == PATTERN_PRIVATIZE
-                                         ? per
-                                         : 1; /* what is counted by parts is computed in vectors before */
+            vectors =
+                pattern->kind == PATTERN_PRIVATIZE ? per : 1; /* privatize computes the bins in vectors beforehand */
             c.loads += steps / vectors;
             c.stores += steps / vectors;
             c.waits += LATENCY * steps / vectors / (pattern->kind == PATTERN_PRIVATIZE ? pattern->ways : 1);
         } else if (sh.in_registers) {
-            c.ops += stepping(t, k, i, &sh);
-            c.waits += waits_of(s, i, &sh, &c);
+            c.ops += step_overhead(t, k, i, &sh);
+            c.waits += exposed_latency(s, i, &sh, &c);
         } else {
             c.loads += s->defs[i].adds ? steps : 0;
             c.stores += steps * narrow;

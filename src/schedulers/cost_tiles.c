@@ -1,32 +1,28 @@
 /* The boxes of a group at every level of its loops.
  *
  * Takes   a group of a draft: a head with loops, members, and what they read.
- * Gives   per level and node the box that a tile in the middle needs, and the number of points and of rows of the
- *         boxes of all tiles together.
- * How     A tile of level i is a product of ranges, one per dimension of the head, and a dimension of a member mostly
- *         depends on one of them. So the sum over all tiles of the product of extents is computed as the product over
- *         the head's dimensions of the mean extent along it, times the tiles:
+ * Gives   per level and node the box that the middle tile needs, and the points and rows of the boxes of all tiles.
+ * How     A tile of level i is a product of ranges, one per dimension of the head. A dimension of a member mostly
+ *         depends on one of them. So the sum over all tiles of the product of extents is the number of tiles times a
+ *         product of mean extents:
  *
  *             sum of points = tiles * product over e of (mean over the tiles along each dimension d of extent e,
- *             relative to the middle's)
+ *             relative to the middle tile's)
  *
- *         Exact where the dimensions are separable. Tiles along a dimension are looked at one by one if they are few;
- *         else those at both ends, where clamps and tails are, and a sample of the others, in which a pyramid's halves
- *         are even and odd. */
+ *         It is exact where the dimensions are separable. A few tiles along a dimension are looked at one by one. Of
+ *         many, those at both ends are, where clamps and tails act, and a sample of the others; in a pyramid it needs
+ *         both even and odd tiles. */
 #include "schedulers/cost_tiles.h"
+#include "schedulers/pattern.h"
 
 #include <stdlib.h>
 
+/* Tiles of a dimension that are looked at: at each end, between them, and all of so few. */
 enum { AT_ENDS = 3, BETWEEN = 4, FEW = 2 * AT_ENDS + BETWEEN };
-
-static int64_t extent_of(const Box *b, int d)
-{
-    return b->max[d] - b->min[d] + 1;
-}
 
 /* ---- Loops ------------------------------------------------------------------------------ */
 
-/* What the compiler does where nothing is said: rows in parallel, vectors along x. */
+/* The loops of the default schedule: rows in parallel, vectors along x. */
 static void default_loops(const GraphNode *head, const Machine *m, Group *g)
 {
     for (int d = head->rank - 1; d > 0; d--)
@@ -40,10 +36,10 @@ static void default_loops(const GraphNode *head, const Machine *m, Group *g)
     }
 }
 
-/* The extent of a tile of a level along a dimension of the head: the step of the last loop over it that is fixed. */
+/* The extent of a tile of a level along a dimension of the head: the step of the innermost fixed loop over it. */
 static int64_t tile_extent(const Tiles *t, int level, int d)
 {
-    int64_t extent = extent_of(&t->graph->nodes[t->group.head].box, d);
+    int64_t extent = box_extent(&t->graph->nodes[t->group.head].box, d);
     for (int i = 0; i < level; i++)
         if (t->group.loops[i].dim == d && t->group.loops[i].step < extent)
             extent = t->group.loops[i].step;
@@ -52,12 +48,12 @@ static int64_t tile_extent(const Tiles *t, int level, int d)
 
 static int64_t tiles_along(const Tiles *t, int level, int d)
 {
-    const int64_t whole = extent_of(&t->graph->nodes[t->group.head].box, d), tile = tile_extent(t, level, d);
+    const int64_t whole = box_extent(&t->graph->nodes[t->group.head].box, d), tile = tile_extent(t, level, d);
     return (whole + tile - 1) / tile;
 }
 
-/* Tile number `at` along d: it ends where the whole does. (Loops of several steps whose inner step is no part of the
- * outer one have a few more tiles than this says.) */
+/* Sets tile number `at` along d; it ends where the whole ends. (Where an inner step does not divide the outer one there
+ * are a few more tiles than this says.) */
 static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
 {
     const Box    *whole = &t->graph->nodes[t->group.head].box;
@@ -68,7 +64,7 @@ static void set_tile(const Tiles *t, int level, int d, int64_t at, Box *head)
 
 /* ---- Nodes ----------------------------------------------------------------------------- */
 
-/* Is a node that the group reads of it? What is inlined is of every group that reads it. */
+/* Is a node that the group reads part of it? An inlined node is part of every group that reads it. */
 static bool joins(const Tiles *t, int node)
 {
     const Choice *c = &t->draft->choices[node];
@@ -82,7 +78,7 @@ static int compare_numbers(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* From the head to what it reads, and so on through the group. */
+/* Walks from the head to its producers, through the group. */
 static void find_nodes(Tiles *t)
 {
     const Graph *g          = t->graph;
@@ -160,7 +156,7 @@ int tiles_store_level(const Tiles *t, int k)
 
 /* ---- Sums over tiles -------------------------------------------------------------------- */
 
-/* The i-th of the tiles to be looked at, of `count`; each stands for *weight of them. */
+/* The i-th of the sampled tiles, of `count`; it stands for *weight of them. */
 static int64_t sample(int64_t count, int i, double *weight)
 {
     *weight = 1;
@@ -193,7 +189,7 @@ static void note_most(LevelBox *b, int e, int64_t extent)
     b->most[e] = extent > b->most[e] ? extent : b->most[e];
 }
 
-/* mean[k][e] *= the mean extent over the tiles along d, relative to the middle's */
+/* mean[k][e] *= the mean extent over the tiles along d, relative to the middle tile's */
 static void add_dimension(const Tiles *t, int level, int d, const Box *middle, Box *boxes, double (*mean)[KN_MAX_RANK])
 {
     const int64_t count       = tiles_along(t, level, d);
@@ -207,13 +203,13 @@ static void add_dimension(const Tiles *t, int level, int d, const Box *middle, B
         regions_of(t, &head, boxes);
         for (int k = 0; k < t->node_count; k++)
             for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
-                sum[k][e] += weight * (double)extent_of(&boxes[t->nodes[k]], e);
-                note_most(&t->boxes[level * t->node_count + k], e, extent_of(&boxes[t->nodes[k]], e));
+                sum[k][e] += weight * (double)box_extent(&boxes[t->nodes[k]], e);
+                note_most(&t->boxes[level * t->node_count + k], e, box_extent(&boxes[t->nodes[k]], e));
             }
     }
     for (int k = 0; k < t->node_count; k++)
         for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
-            const double at_middle = (double)extent_of(&middle[k], e);
+            const double at_middle = (double)box_extent(&middle[k], e);
             mean[k][e] *= at_middle > 0 ? sum[k][e] / (double)count / at_middle : 1;
         }
 }
@@ -234,13 +230,13 @@ static void make_level(Tiles *t, int level, Box *boxes)
         middle[k] = t->boxes[level * t->node_count + k].middle = boxes[t->nodes[k]];
         for (int e = 0; e < KN_MAX_RANK; e++) {
             mean[k][e]                                  = 1;
-            t->boxes[level * t->node_count + k].most[e] = extent_of(&middle[k], e);
+            t->boxes[level * t->node_count + k].most[e] = box_extent(&middle[k], e);
         }
     }
     double all = t->tiles[level];
     for (int d = 0; d < head->rank; d++) {
         if (t->quick)
-            all *= (double)extent_of(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
+            all *= (double)box_extent(&head->box, d) / (double)(tiles_along(t, level, d) * tile_extent(t, level, d));
         else
             add_dimension(t, level, d, middle, boxes, mean);
     }
@@ -248,7 +244,7 @@ static void make_level(Tiles *t, int level, Box *boxes)
         LevelBox *b = &t->boxes[level * t->node_count + k];
         b->points = b->rows = box_points(&middle[k], t->graph->nodes[t->nodes[k]].rank) ? all : 0;
         for (int e = 0; e < t->graph->nodes[t->nodes[k]].rank; e++) {
-            const double extent = (double)extent_of(&middle[k], e) * mean[k][e];
+            const double extent = (double)box_extent(&middle[k], e) * mean[k][e];
             b->points *= extent;
             b->rows *= e > 0 ? extent : 1;
         }
@@ -268,4 +264,33 @@ void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quic
     Box *boxes = ARENA_ARRAY(arena, Box, (size_t)d->graph->node_count);
     for (int level = 0; level < t->level_count; level++)
         make_level(t, level, boxes);
+}
+
+/* ---- Tasks ------------------------------------------------------------------------------ */
+
+/* Strips of reduction steps (privatize), or of the dimension across a scan. */
+static double pattern_tasks(const Tiles *t, const Pattern *pattern)
+{
+    const GraphNode *s      = &t->graph->nodes[t->group.head];
+    const Work      *update = &s->defs[s->def_count - 1];
+    double           extent = 1;
+    const bool       sums   = s->func->update_count && s->func->updates[s->func->update_count - 1].rvar_count;
+    if (pattern->kind == PATTERN_PRIVATIZE && sums)
+        extent = (double)update->extents[0];
+    else if (pattern->kind == PATTERN_SCAN)
+        extent = (double)box_extent(&s->box, pattern->across);
+    return pattern->rows > 0 && extent > (double)pattern->rows ? extent / (double)pattern->rows : 1;
+}
+
+double tiles_tasks(const Tiles *t)
+{
+    const Pattern *pattern = &t->draft->patterns[t->group.head];
+    double         tasks = 1, outer = 1;
+    if (pattern->kind == PATTERN_PRIVATIZE || pattern->kind == PATTERN_SCAN)
+        return pattern_tasks(t, pattern);
+    for (int i = 0; i < t->group.loop_count; i++) {
+        tasks *= t->group.loops[i].parallel ? t->tiles[i + 1] / outer : 1;
+        outer = t->tiles[i + 1];
+    }
+    return tasks;
 }

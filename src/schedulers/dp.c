@@ -1,14 +1,14 @@
 /* The scheduler `dp`: groups by dynamic programming, tiles by their cost.
  *
- * From    Jangda and Bondhugula 2020. Inlining first (section 5.1, Algorithm 3, as the plain draft has it: what costs
- *         nothing), so that groups are of what is left; then the groups (group.h: Algorithms 1 and 5 with the repair),
- *         whose cost is that of their best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are then done
- *         thoroughly.
- * SliceGroup  A second draft has each set of nodes that share slices (slice_groups.h) as one group from the beginning;
- * of the two the one with the least predicted time is taken. Beyond  Reductions may be grouped. Whether a node may be
- * in a group is the draft's to say, so that what is costed is what will be run. The cost is the common model's time.
- * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, loops shared inside a tile, the
- *         dynamic program, or the cost. */
+ * From    Jangda and Bondhugula 2020. First what costs nothing is inlined (section 5.1, Algorithm 3, in the plain
+ *         draft). Then the rest is grouped (group.h: Algorithms 1 and 5 with the repair); the cost of a group is that
+ *         of its best tiles (tile.h: Algorithms 2 and 4). The groups that are taken are searched again thoroughly.
+ * Slices  A second draft has each slice group (slice_groups.h) as one group from the beginning. The draft with the
+ *         lower predicted time is taken.
+ * Beyond  Reductions may be grouped. The draft decides whether a node may be in a group, so that what is costed is
+ *         what runs. The cost is the time of the common model.
+ * Less    The options of the ablation (section 7.4.3) leave out inlining, two levels, shared loops, the dynamic
+ *         program, or the cost model. */
 #include "schedulers/group.h"
 #include "schedulers/slice_groups.h"
 #include "schedulers/tile.h"
@@ -16,8 +16,12 @@
 
 #include <math.h>
 
-enum { STATES = 400, NODES_PER_SECOND = 200000 };
-static const double far_more = 1.2;
+enum {
+    STATES           = 400,   /* groups to visit, and four for each node */
+    NODES_PER_SECOND = 200000 /* of the budget: nodes of groups that are costed in a second */
+};
+static const double far_more = 1.2;  /* times the cost of its nodes apart: such a group is not grown */
+static const double gain     = 0.95; /* of the time before, to inline a group */
 
 typedef struct Dp {
     const Graph       *g;
@@ -25,12 +29,12 @@ typedef struct Dp {
     TileSpace          tiles;
     int               *node_of; /* of a unit of the grouping */
     int               *unit_of; /* of a node; -1: it is inlined, or an input */
-    int               *nodes;   /* room for a group's */
-    int                group;   /* a spare one, for what is being asked about */
-    double            *alone;   /* by unit: its cost as a group of its own; 0: not asked yet */
-    double             left;    /* nodes to look at */
-    const SliceGroup **slices;  /* by node: those that it is the head of; NULL: it is of none, or a member */
-    bool              *sliced;  /* by node: it is a member of slices, and not the head */
+    int               *nodes;   /* room for the nodes of a group */
+    int                group;   /* a spare one, for the group in question */
+    double            *alone;   /* by unit: its cost as a group of its own; 0: not known yet */
+    double             left;    /* budget: nodes to look at */
+    const SliceGroup **slices;  /* by node: the slice group that it heads; NULL: none, or it is a member */
+    bool              *sliced;  /* by node: it is a member of a slice group, not its head */
 } Dp;
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
@@ -41,8 +45,8 @@ static void make_unit(Draft *d, int s)
     d->choices[s]             = (Choice){ .where = WHERE_ROOT, .group = d->group_count++ };
 }
 
-/* What the plain draft inlines stays so, unless nothing is to be. A sum at the points of its one reader is written out
- * if it is short; any other is a node like others, for the search to place. */
+/* Keeps what the plain draft inlines, unless inlining is off. A short sum at the points of its one reader is unrolled
+ * there. Other sums are nodes like any, for the search to place. */
 static void choose_inlined(Draft *d, const SchedulerOptions *options)
 {
     for (int s = 0; s < d->graph->node_count; s++) {
@@ -54,7 +58,7 @@ static void choose_inlined(Draft *d, const SchedulerOptions *options)
     }
 }
 
-/* A set of slices is one unit, its head's. */
+/* Makes each slice group one unit: that of its head. */
 static void keep_together(Dp *dp, const SliceGroup *all)
 {
     dp->slices[all->head] = all;
@@ -64,7 +68,7 @@ static void keep_together(Dp *dp, const SliceGroup *all)
         make_unit(&dp->d, all->head);
 }
 
-/* The nodes that a unit stands for, but for those that are inlined, to the end of dp->nodes. */
+/* Appends the nodes of a unit, without inlined ones, to dp->nodes. */
 static int add_nodes(Dp *dp, int s, int count)
 {
     const SliceGroup *all = dp->slices[s];
@@ -77,8 +81,8 @@ static int add_nodes(Dp *dp, int s, int count)
 
 /* ---- What a group costs ------------------------------------------------------------------ */
 
-/* What may be spent is counted in nodes looked at, so that the same pipeline always gets the same schedule. From a
- * group that costs far more than its nodes apart nothing good grows. (Single nodes are asked about first.) */
+/* The budget is counted in nodes looked at, so that the same pipeline always gets the same schedule. A group that costs
+ * far more than its nodes apart is not grown. (Single nodes are asked about first.) */
 static double group_cost(void *user, const int *units, int count, bool *hopeless)
 {
     Dp    *dp    = user;
@@ -105,8 +109,7 @@ static double group_cost(void *user, const int *units, int count, bool *hopeless
 
 /* ---- The graph of what is not inlined ---------------------------------------------------- */
 
-/* Edges to the readers of s, and to those of what is inlined; seen[] says by which unit each inlined node was last
- * met. */
+/* Adds edges to the readers of s, through inlined nodes. seen[]: the unit by which each inlined node was last met. */
 static void add_readers(const Dp *dp, GroupGraph *gg, int unit, int s, int *seen)
 {
     const GraphNode *node = &dp->g->nodes[s];
@@ -142,7 +145,7 @@ static GroupGraph make_graph(Dp *dp, Arena *arena)
 
 /* ---- The draft --------------------------------------------------------------------------- */
 
-/* Group k of those found, as group k of the draft. */
+/* Makes group k of those found group k of the draft. */
 static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int k)
 {
     int count = 0;
@@ -154,7 +157,7 @@ static void take_group(Dp *dp, const GroupGraph *gg, const Grouping *found, int 
 
 /* ---- Groups that are best inlined ------------------------------------------------------------ */
 
-/* The predicted time of all groups that read a node, by themselves or through what is inlined; each once: those with
+/* The predicted time of all groups that read a node, directly or through inlined nodes. Each counts once: those with
  * seen[] = mark are done. */
 static double readers_cost(const Dp *dp, int s, int *seen, int mark)
 {
@@ -173,7 +176,7 @@ static double readers_cost(const Dp *dp, int s, int *seen, int mark)
     return ns;
 }
 
-/* The nodes of a group of the draft, but for those that are inlined; 0: one of them cannot be. */
+/* Lists the nodes of a group of the draft, without inlined ones; 0: one of them cannot be inlined. */
 static int list_inlinable(const Dp *dp, int group)
 {
     int count = 0;
@@ -188,8 +191,8 @@ static int list_inlinable(const Dp *dp, int group)
     return count;
 }
 
-/* Algorithm 3 beyond a group: what several groups read is inlined into all of them where computing it again costs less
- * than storing it. */
+/* Algorithm 3 across groups: a group that several others read is inlined into all of them where recomputing costs less
+ * than storing. */
 static void inline_groups(Dp *dp, int group_count, Arena *arena)
 {
     int    *seen = ARENA_ARRAY(arena, int, (size_t)group_count + 1);
@@ -203,13 +206,13 @@ static void inline_groups(Dp *dp, int group_count, Arena *arena)
             had[i]                            = dp->d.choices[dp->nodes[i]];
             dp->d.choices[dp->nodes[i]].where = WHERE_INLINE;
         }
-        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < 0.95 * before;
+        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < gain * before;
         for (int i = 0; i < count && !better; i++)
             dp->d.choices[dp->nodes[i]] = had[i];
     }
 }
 
-/* A draft in which these slices are groups. */
+/* A draft with these slice groups. */
 static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions *options, const SliceGroup *slices,
                         int slice_count, Arena *arena)
 {

@@ -1,11 +1,18 @@
 /* Drafts: the plain one, what may be inlined, and what may join a group.
  *
- * Readers of a function are found through what is inlined: there the reads end up (plan/inline.c). */
+ * Readers are found through inlined nodes, because that is where their reads end up (plan/inline.c). */
 #include "schedulers/draft_internal.h"
 #include "schedulers/pattern.h"
 
-enum { MOST_NODES = 6000, MOST_DEPTH = 1000 /* of EXPR_MAX_DEPTH, after inlining */ };
-enum { FREE_OPS = 2, CHEAP_OPS = 8 /* as plan/inline.c */, MOST_TIMES = 32, MANY_PLANES = 4 };
+/* Limits of a definition with what is inlined into it: distinct nodes of its expressions, and their depth, which
+ * EXPR_MAX_DEPTH bounds. */
+enum { MOST_NODES = 6000, MOST_DEPTH = 1000 };
+/* Operations per point that are free or cheap to repeat: as in plan/inline.c. */
+enum { FREE_OPS = 2, CHEAP_OPS = 8 };
+/* Evaluations of an inlined point for each that is needed: never more. */
+enum { MOST_TIMES = 32 };
+/* Planes for each point of the readers from which on a node is a table. */
+enum { MANY_PLANES = 4 };
 
 /* ---- Questions -------------------------------------------------------------------------- */
 
@@ -27,7 +34,13 @@ int draft_main(const Draft *d, int s)
     return main;
 }
 
-static bool read_by_stage(const FuncFacts *facts)
+/* Is it defined by the pipeline and only read there? */
+static bool is_internal(const GraphNode *node)
+{
+    return is_defined(node) && !node->is_output && node->out_count;
+}
+
+static bool read_by_extern(const FuncFacts *facts)
 {
     for (size_t i = 0; i < facts->readers.count; i++)
         if (facts->readers.at[i].func->kind == FUNC_STAGE)
@@ -40,7 +53,7 @@ bool draft_may_inline(const Draft *d, int s)
     const GraphNode *node    = &d->graph->nodes[s];
     const bool       expands = d->facts[s].expands || d->patterns[s].kind == PATTERN_SEPARATE;
     return node->out_count &&
-           inline_check(node->func, node->is_output, read_by_stage(&d->facts[s]), expands) == INLINE_LEGAL;
+           inline_check(node->func, node->is_output, read_by_extern(&d->facts[s]), expands) == INLINE_LEGAL;
 }
 
 int draft_loop_owner(const Draft *d, int s)
@@ -56,8 +69,7 @@ int draft_head_level(const Draft *d, int s)
     return d->choices[s].compute;
 }
 
-/* Are all definitions that read s, by themselves or by what is inlined into them, of the group, and inside the loops of
- * its head? */
+/* Are all definitions that read s, directly or through inlined nodes, in the group and inside the loops of its head? */
 static bool readers_inside(const Draft *d, int s, int group)
 {
     const Graph *g    = d->graph;
@@ -66,7 +78,7 @@ static bool readers_inside(const Draft *d, int s, int group)
         const TextReader r  = d->facts[s].readers.at[i];
         const int        at = g->of_func[r.func->id];
         bool             ok;
-        if (at < 0) /* no number needs it, but the text does: it is at root */
+        if (at < 0) /* no box needs it, but the text reads it: it is at root */
             return false;
         const Choice *c = &d->choices[at];
         if (c->where == WHERE_INLINE)
@@ -85,18 +97,18 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const int        head = d->groups[group].head;
-    return is_defined(node) && pattern_may_join(d, s, head) && !node->is_output && node->out_count && s != head &&
-           draft_main(d, head) != NO_DEF && readers_inside(d, s, group);
+    return is_internal(node) && s != head && pattern_may_join(d, s, head) && draft_main(d, head) != NO_DEF &&
+           readers_inside(d, s, group);
 }
 
-/* Does it look up a table that lies in registers, whose places are bytes: a register full of places is looked up at
- * once (codegen/llvm/arch/x86_lookup.c)? */
+/* Does it look up a table that stays in registers, with byte indices? A full register of indices is looked up at a time
+ * (codegen/llvm/arch/x86_lookup.c). */
 static bool looks_up_bytes(const Graph *g, const GraphNode *node)
 {
     for (int i = 0; i < node->in_count && node->def_count == 1; i++) {
-        const GraphNode *p = &g->nodes[node->in[i]->producer];
-        if (node->in[i]->gathers && p->kind != NODE_INPUT && p->rank == 1 && p->bytes <= 4 &&
-            box_points(&p->box, 1) <= 1 << 8)
+        const GraphNode *p     = &g->nodes[node->in[i]->producer];
+        const bool       small = p->rank == 1 && p->bytes <= 4 && box_points(&p->box, 1) <= 1 << 8;
+        if (node->in[i]->gathers && p->kind != NODE_INPUT && small)
             return true;
     }
     return false;
@@ -122,7 +134,8 @@ int64_t draft_row_unit(const Draft *d, int s)
         window |= !node->out[i]->pointwise;
     for (int i = 0; i < node->func->component_count; i++)
         bits = type_bits(node->func->types[i]) < bits ? type_bits(node->func->types[i]) : bits;
-    if (node->rank < 2 || c->memory || (c->store == c->compute && (!window || node->kind != NODE_PURE)))
+    const bool padded = c->store != c->compute || (window && node->kind == NODE_PURE);
+    if (node->rank < 2 || c->memory || !padded)
         return 1;
     return LINE_BITS / (bits < 8 ? 8 : bits);
 }
@@ -130,7 +143,7 @@ int64_t draft_row_unit(const Draft *d, int s)
 bool draft_streams(const Draft *d, int s, const Machine *m)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    if (node->rank > 1 && (node->box.max[0] - node->box.min[0] + 1) * node->bytes % m->line)
+    if (node->rank > 1 && box_extent(&node->box, 0) * node->bytes % m->line)
         return false;
     const double bytes = (double)box_points(&node->box, node->rank) * (double)node->bytes;
     return node->is_output && !node->out_count && node->def_count == 1 && bytes > machine_streams_from(m);
@@ -148,9 +161,9 @@ typedef struct Size {
     double expr_nodes, depth;
 } Size;
 
-/* How large a node is with all that is inlined into it: each access brings a copy of what is read, and a reduction is
- * written out step by step, a separated one by what is left of them. */
-static Size grown(const Draft *d, const Size *sizes, int s)
+/* The size of a node with all that is inlined into it. Each access adds a copy of its producer; a reduction is
+ * unrolled, a separated one by its reduced steps. */
+static Size inlined_size(const Draft *d, const Size *sizes, int s)
 {
     const Graph     *g     = d->graph;
     const GraphNode *node  = &g->nodes[s];
@@ -172,7 +185,7 @@ static Size grown(const Draft *d, const Size *sizes, int s)
     return (Size){ at.expr_nodes * steps, at.depth * steps };
 }
 
-/* The node that makes `s` too large is put at root; the largest first. */
+/* Puts the largest node inlined into `s` at root. */
 static void uninline_largest(Draft *d, const Size *sizes, int s)
 {
     const GraphNode *node    = &d->graph->nodes[s];
@@ -205,14 +218,14 @@ void draft_legalize_inlining(Draft *d)
             draft_make_root(d, s);
         if (!is_defined(&g->nodes[s]))
             continue;
-        sizes[s] = grown(d, sizes, s);
+        sizes[s] = inlined_size(d, sizes, s);
         if (d->choices[s].where == WHERE_INLINE && (sizes[s].expr_nodes > MOST_NODES || sizes[s].depth > MOST_DEPTH)) {
             draft_make_root(d, s);
-            sizes[s] = grown(d, sizes, s);
+            sizes[s] = inlined_size(d, sizes, s);
         }
         while ((sizes[s].expr_nodes > MOST_NODES || sizes[s].depth > MOST_DEPTH) && inlines_any(d, s)) {
             uninline_largest(d, sizes, s);
-            sizes[s] = grown(d, sizes, s);
+            sizes[s] = inlined_size(d, sizes, s);
         }
     }
     scratch_end(&scratch);
@@ -220,9 +233,9 @@ void draft_legalize_inlining(Draft *d)
 
 /* ---- The plain draft -------------------------------------------------------------------- */
 
-/* How often a node would be computed if it were inlined, and whether only at the points of those that read it. */
+/* How often a node would be computed if it were inlined, and whether only at its readers' own points. */
 typedef struct Demand {
-    double asked;
+    double evaluations;
     bool   pointwise;
 } Demand;
 
@@ -233,15 +246,15 @@ static Demand demand_of(const Draft *d, const Demand *demands, int s)
     for (int i = 0; i < g->nodes[s].out_count; i++) {
         const Edge *e       = g->nodes[s].out[i];
         const bool  through = d->choices[e->consumer].where == WHERE_INLINE;
-        demand.asked +=
-            e->accesses * (through ? demands[e->consumer].asked : g->nodes[e->consumer].defs[e->update + 1].points);
+        demand.evaluations += e->accesses * (through ? demands[e->consumer].evaluations
+                                                     : g->nodes[e->consumer].defs[e->update + 1].points);
         demand.pointwise &= e->pointwise && (!through || demands[e->consumer].pointwise);
     }
     return demand;
 }
 
-/* Does it read every n-th element of a row? That is done by shuffles, once rather than by each of its readers. */
-static bool reads_apart(const Edge *e, int rank)
+/* Does it read a row with stride above 1? The shuffles for that are better done once than by each reader. */
+static bool has_stride(const Edge *e, int rank)
 {
     for (int d = 0; d < rank; d++)
         if (e->access[d].var == 0 && e->access[d].num > e->access[d].den)
@@ -249,8 +262,8 @@ static bool reads_apart(const Edge *e, int rank)
     return false;
 }
 
-/* Does a reader move along a row faster than it? Then its loads are shuffles, too. */
-static bool is_read_slowly(const GraphNode *node)
+/* Is it upsampled by a reader (stride below 1)? Then its loads need shuffles too. */
+static bool is_upsampled(const GraphNode *node)
 {
     for (int i = 0; i < node->out_count; i++)
         if (node->rank && node->out[i]->access[0].var == 0 && node->out[i]->access[0].num < node->out[i]->access[0].den)
@@ -258,64 +271,62 @@ static bool is_read_slowly(const GraphNode *node)
     return false;
 }
 
-/* At most two elements, each at one place, and an operation or two: in its place, two loads are as good as one, if they
- * are dense. A sum is no element: it is best beside what reads it. */
+/* Does it read at most two elements and do an operation or two? Inlined, its dense loads take the place of one load. A
+ * sum does not count as an element: it is best computed next to its reader. */
 static bool is_trivial(const Graph *g, const GraphNode *node)
 {
     bool single =
-        node->in_count <= (is_read_slowly(node) ? 1 : 2) && node->defs[0].ops <= FREE_OPS && !node->defs[0].gathers;
+        node->in_count <= (is_upsampled(node) ? 1 : 2) && node->defs[0].ops <= FREE_OPS && !node->defs[0].gathers;
     for (int i = 0; i < node->in_count; i++)
         single &= node->in[i]->accesses == 1 && g->nodes[node->in[i]->producer].kind != NODE_REDUCTION &&
-                  !reads_apart(node->in[i], g->nodes[node->in[i]->producer].rank);
+                  !has_stride(node->in[i], g->nodes[node->in[i]->producer].rank);
     return single;
 }
 
-/* Several planes for each of its readers, of which each step takes one, and less work where it is read than to write
- * all of them and read them again? */
-static bool is_needless_table(const Graph *g, const GraphNode *node, double asked)
+/* Does it have many planes, of which each step of a reader uses one, and cost less to compute there than to store and
+ * reload? */
+static bool is_cheap_table(const Graph *g, const GraphNode *node, double evaluations)
 {
     const double work    = node->defs[0].ops + node->defs[0].loads;
     double       readers = 0;
     for (int i = 0; i < node->out_count; i++)
         readers += g->nodes[node->out[i]->consumer].defs[0].points;
-    return node->defs[0].points > MANY_PLANES * readers && asked * (work - 1) < node->defs[0].points * (work + 2);
+    return node->defs[0].points > MANY_PLANES * readers && evaluations * (work - 1) < node->defs[0].points * (work + 2);
 }
 
-/* Is it read by sums only that have no dimension of their own for vectors, and is it more than they can compute one by
- * one beside adding? */
-static bool is_summed_singly(const Draft *d, const GraphNode *node)
+/* Is it expensive and read only by sums without free dimensions? Inlined there it could not be vectorized. */
+static bool feeds_scalar_sums(const Draft *d, const GraphNode *node)
 {
     enum { MUCH_OPS = 8, MANY_STEPS = 1024 };
-    bool singly = node->out_count > 0 && node->rank > 0 && node->defs[0].ops >= MUCH_OPS;
+    bool all = node->out_count > 0 && node->rank > 0 && node->defs[0].ops >= MUCH_OPS;
     for (int i = 0; i < node->out_count; i++) {
         const Edge *e = node->out[i];
-        singly &= e->update >= 0 && d->graph->nodes[e->consumer].kind == NODE_REDUCTION &&
-                  !d->facts[e->consumer].defs[e->update + 1].free &&
-                  d->graph->nodes[e->consumer].defs[e->update + 1].steps >= MANY_STEPS;
+        all &= e->update >= 0 && d->graph->nodes[e->consumer].kind == NODE_REDUCTION &&
+               !d->facts[e->consumer].defs[e->update + 1].free &&
+               d->graph->nodes[e->consumer].defs[e->update + 1].steps >= MANY_STEPS;
     }
-    return singly;
+    return all;
 }
 
-/* Inlining costs nothing where no point is computed more often than by itself, and hardly anything where it is
- * cheap. */
+/* Inlining is free where no point is computed more often than at root, and nearly free where it is cheap. */
 static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
 {
     const GraphNode *node  = &d->graph->nodes[s];
-    const double     times = demand->asked / (node->defs[0].points > 1 ? node->defs[0].points : 1);
-    if (node->def_count > 1 || !draft_may_inline(d, s) || is_summed_singly(d, node))
+    const double     times = demand->evaluations / (node->defs[0].points > 1 ? node->defs[0].points : 1);
+    const bool       cheap = demand->pointwise && node->defs[0].ops <= CHEAP_OPS;
+    if (node->def_count > 1 || !draft_may_inline(d, s) || feeds_scalar_sums(d, node))
         return false;
-    return times <= 1.02 || is_needless_table(d->graph, node, demand->asked) ||
-           (times <= MOST_TIMES &&
-            (is_trivial(d->graph, node) || (demand->pointwise && node->defs[0].ops <= CHEAP_OPS)));
+    return times <= hardly_more || is_cheap_table(d->graph, node, demand->evaluations) ||
+           (times <= MOST_TIMES && (is_trivial(d->graph, node) || cheap));
 }
 
-/* Read by one function at its own point; if that one is inlined, only where it is at its readers' own points too: else
- * each of them would sum anew. */
+/* Is it a reduction that one node reads at its own point? If that reader is inlined, its readers must read it at their
+ * own points, else each would sum anew. */
 static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
 {
-    const GraphNode *node = &g->nodes[s];
-    return node->kind == NODE_REDUCTION && !node->is_output && node->out_count == 1 && node->out[0]->update < 0 &&
-           demand->pointwise;
+    const GraphNode *node       = &g->nodes[s];
+    const bool       one_reader = !node->is_output && node->out_count == 1 && node->out[0]->update < 0;
+    return node->kind == NODE_REDUCTION && one_reader && demand->pointwise;
 }
 
 Draft draft_copy(const Draft *d, Arena *arena)
@@ -344,7 +355,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
                         .choices     = ARENA_ARRAY(arena, Choice, (size_t)g->node_count + 1),
                         .patterns    = patterns_new(g, arena) };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->node_count + 1);
-    for (int s = g->node_count; s-- > 0;) { /* readers first: an inlined node is of its reader's group */
+    for (int s = g->node_count; s-- > 0;) { /* consumers first: an inlined node has the group of its reader */
         const GraphNode *node = &g->nodes[s];
         demands[s]            = demand_of(&d, demands, s);
         if (node->kind == NODE_INPUT)

@@ -1,21 +1,22 @@
-/* Settling loops: those of heads and of members' nests.
+/* Legalizing loops: those of heads, and nests of members.
  *
- * Holds   factors are in range; one vector loop, with no parallel loop inside it; copies are of known number and few;
- *         fused are the last two of three and more, each all of its dimension; loops over steps are in their order,
- *         inside those that bound them; only heads are parallel. */
+ * Holds   Factors are in range. There is one vector loop, with no parallel loop inside it. Unrolled loops have a known
+ *         and small trip count. A fused loop is one of the last two of at least three, both over whole dimensions.
+ *         Loops over steps keep their order, inside the loops that their bounds depend on. Only heads have parallel
+ *         loops. */
 #include "schedulers/draft_internal.h"
 
 typedef struct Loops {
     GroupLoop      *at;
     int             count;
     const DefFacts *facts;
-    const Update   *update; /* of a nest with loops over steps; NULL else */
-    bool            pure;   /* they are of the pure definition */
-    int             vector; /* found so far; -1 */
+    const Update   *update; /* of a nest with loops over steps; else NULL */
+    bool            pure;   /* they are loops of the pure definition */
+    int             vector; /* the vector loop found so far; -1 */
     int64_t         copies;
 } Loops;
 
-/* The loop of the same dimension before or after; -1: none. */
+/* The loop over the same dimension before or after; -1: none. */
 static int neighbour(const Loops *l, int loop, int direction)
 {
     for (int i = loop + direction; i >= 0 && i < l->count; i += direction)
@@ -24,7 +25,7 @@ static int neighbour(const Loops *l, int loop, int direction)
     return -1;
 }
 
-/* How many iterations the last loop of a dimension has: what the one before leaves, or all steps; 0: not known. */
+/* The trip count of the last loop over a dimension: the step of the one before, or all steps; 0: not known. */
 static int64_t known_extent(const Loops *l, int loop)
 {
     const int before = neighbour(l, loop, -1), dim = l->at[loop].dim;
@@ -38,28 +39,35 @@ static bool bounds_steps(const Loops *l, int loop)
     return l->at[loop].dim < STEP_DIM && l->facts->bounding & 1u << l->at[loop].dim;
 }
 
-/* Not along x: the loop around rows stays one. */
+/* Is it the only loop over its dimension so far? */
+static bool is_whole(const Loops *l, int loop)
+{
+    return neighbour(l, loop, -1) < 0;
+}
+
+/* Not along x, so that the loop around rows stays a loop of its own. */
 static bool may_fuse(const Loops *l, int i)
 {
     const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
-    return l->pure && i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0 && before->step == 1 &&
-           !before->parallel && !before->unroll && before->dim != l->at[i].dim && neighbour(l, i, -1) < 0 &&
-           neighbour(l, i - 1, -1) < 0;
+    const bool       inner  = i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0;
+    const bool       plain  = before->step == 1 && !before->parallel && !before->unroll;
+    return l->pure && inner && plain && before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
 }
 
 static void legalize_loop(Loops *all, int i)
 {
-    GroupLoop *l    = &all->at[i];
-    const bool last = neighbour(all, i, 1) < 0;
-    l->step         = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
-    l->vector       = l->vector && last && all->vector < 0 && l->step > 1 && l->step <= MOST_DRAFT_LANES * 4 &&
-                l->dim < STEP_DIM && !bounds_steps(all, i);
+    GroupLoop *l     = &all->at[i];
+    const bool last  = neighbour(all, i, 1) < 0;
+    l->step          = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
+    const bool lanes = l->step > 1 && l->step <= MOST_DRAFT_LANES * 4;
+    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i);
+    l->vector        = l->vector && last && all->vector < 0 && lanes && free;
     if (last && !l->vector)
         l->step = 1;
-    l->parallel = l->parallel && !l->vector && all->vector < 0;
-    const int64_t extent =
-        l->unroll && last && !l->vector && !l->parallel && !bounds_steps(all, i) ? known_extent(all, i) : 0;
-    l->unroll = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
+    l->parallel          = l->parallel && !l->vector && all->vector < 0;
+    const bool    serial = !l->vector && !l->parallel && !bounds_steps(all, i);
+    const int64_t extent = l->unroll && last && serial ? known_extent(all, i) : 0;
+    l->unroll            = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
     all->copies *= l->unroll ? extent : 1;
     all->vector = l->vector ? i : all->vector;
     l->fused    = l->fused && may_fuse(all, i);
@@ -92,7 +100,7 @@ void draft_legalize_head(const Draft *d, Group *gr)
 
 /* ---- Nests ------------------------------------------------------------------------------ */
 
-/* Where loops over steps are if nothing is said: inside all loops but copies. */
+/* The default index of loops over steps: inside all loops but unrolled ones. */
 static int steps_place(const MemberNest *n)
 {
     int at = n->count;
@@ -110,7 +118,7 @@ static void add_steps(MemberNest *n, int steps)
     n->count += steps;
 }
 
-/* The loops over steps in the order of the reduction variables, in the places that they have together. */
+/* Puts the loops over steps into the order of the reduction variables, at the indices that they have together. */
 static void order_steps(MemberNest *n)
 {
     for (int i = 0; i < n->count; i++)
@@ -137,7 +145,9 @@ const MemberNest *draft_legalize_nest(const Draft *d, int s)
     const int         main  = draft_main(d, s);
     const Update     *u     = main < 0 ? NULL : &node->func->updates[main];
     const int         steps = u ? u->rvar_count : 0;
-    if (!asked || main == NO_DEF || asked->count < 1 || asked->count > MOST_GROUP_LOOPS || steps > KN_MAX_RANK)
+    if (!asked || main == NO_DEF || steps > KN_MAX_RANK)
+        return NULL;
+    if (asked->count < 1 || asked->count > MOST_GROUP_LOOPS)
         return NULL;
     MemberNest     n    = *asked;
     const uint32_t free = (1u << node->rank) - 1, all = free | ((1u << steps) - 1) << STEP_DIM;

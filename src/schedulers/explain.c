@@ -1,15 +1,15 @@
-/* Explaining a draft: the costs of its groups, what was refused, and the words that the text and the page share.
+/* Explaining a draft: the costs of its groups, refused changes, and the words that text and page share.
  *
- * Refused are small changes of the draft, each costed by the common model: a member at root or inlined, a group inside
- * the one that reads it, tiles half or twice as large. The fastest of each group is kept, and the rule that is against
- * it is named: it is not legal; the cost model predicts more, and which of its terms grows most; it gains nothing, and
- * a change is made for a gain only; or it is predicted to gain, and the scheduler decides by a rule of its own
- * (schedulers.h), not by this prediction. */
+ * Refused changes are small ones, each costed by the common model: a member at root or inlined, a group inside the one
+ *         that
+ * reads it, tiles half or twice as large. The fastest of each group is shown, with the rule that refused it. It is not
+ * legal; or the cost model predicts more, and which term grows most; or it gains nothing; or it is predicted to gain,
+ * but the scheduler decides by a rule of its own (schedulers.h). */
 #include "schedulers/explain.h"
 
 #include <math.h>
 
-enum { MOST_TRIED = 200 /* of a draft */, MOST_LINES = 512 };
+enum { MOST_TRIED = 200 /* changes of a draft */, MOST_LINES = 512 };
 static const double no_gain = 0.005; /* of the time of a group */
 
 /* ---- Words ------------------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ const char *explain_taken(const Explained *x, Arena *arena)
 
 /* ---- Reads ------------------------------------------------------------------------------- */
 
-/* Is the node computed by the group, or inlined into what is? What is inlined has the group of its first reader, and
- * may be read by others too. `of` has the answers for later nodes. */
+/* Does the group compute the node, or inline it? An inlined node has the group of its first reader, and may have
+ * others. `of` has the answers for later nodes. */
 static bool is_of(const Draft *d, int s, int group, const bool *of)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -265,8 +265,7 @@ static bool is_same(const Draft *a, const Draft *b)
     return same;
 }
 
-/* The footprint that a change gives to the group that the node is in then, if it bursts the L2 that held it before;
- * else 0. */
+/* The footprint of the node's group after a change, if it exceeds the L2 and did not before; else 0. */
 static int64_t exceeds_l2(const Explained *x, const Draft *changed, int node)
 {
     const int group = changed->choices[node].group, before = x->d->choices[changed->groups[group].head].group;
@@ -275,7 +274,7 @@ static int64_t exceeds_l2(const Explained *x, const Draft *changed, int node)
     return c.footprint > x->m->l2 && x->costs[before].footprint <= x->m->l2 ? c.footprint : 0;
 }
 
-/* Costs a changed draft, and keeps it as the group's best if it is. */
+/* Costs a changed draft, and keeps it if it is the group's best. */
 static void try_draft(Trial *t, int group, Draft *changed, RuleOf rule, const char *what)
 {
     Refused *best = &t->x->refused[group];
@@ -335,7 +334,7 @@ static const char *why_apart(const Trial *t, int head)
     return "its steps have to be taken one after the other";
 }
 
-/* The head inside the group of its readers, as a member that is there already, or at the outermost loop. */
+/* The head inside the group of its readers: at the level of a member there, or at the outermost loop. */
 static void try_together(Trial *t, int group)
 {
     Draft            d    = draft_copy(t->x->d, t->scratch);
@@ -363,7 +362,7 @@ static void try_together(Trial *t, int group)
     try_draft(t, group, &d, RULE_OF_GROUPS, what);
 }
 
-/* Every loop over pieces in steps `times` as large, by halves. */
+/* Every loop over tiles with steps larger or smaller by `halves` / 2. */
 static void try_tiles(Trial *t, int group, int halves, const char *what)
 {
     Draft  d  = draft_copy(t->x->d, t->scratch);
@@ -406,7 +405,7 @@ void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *
         x->ns += x->costs[i].ns;
     }
     int count = 0;
-    for (int s = 0; s < d->graph->node_count; s++) { /* what is read comes first */
+    for (int s = 0; s < d->graph->node_count; s++) { /* producers first */
         x->functions += d->graph->nodes[s].kind != NODE_INPUT;
         if (d->choices[s].where != WHERE_ROOT || d->choices[s].group < 0)
             continue;

@@ -1,7 +1,7 @@
-/* The drawing of an explanation's page: inputs and groups as boxes, an edge for each that a group reads, as SVG.
+/* The drawing of an explanation's page as SVG: boxes for inputs and groups, and an edge for each that a group reads.
  *
- * A box is the darker the more of the time its group takes. Edges that leave one box have a colour of their own, so
- * that a long one can be followed; arrows end just above what they point to. */
+ * A box is darker the more of the time its group takes. Edges that leave one box share a colour, so that a long one
+ * can be followed. Arrows end just above what they point to. */
 #include "schedulers/explain.h"
 #include "schedulers/explain_layout.h"
 
@@ -13,7 +13,7 @@ enum {
     ARROW_HALF   = 4,
     MOST_ROWS    = 48,
     MOST_LETTERS = 64,
-    MOST_BOXES   = 200 /* above that a drawing shows nothing, and takes long */,
+    MOST_BOXES   = 200 /* more show nothing, and take long */,
     HUE_STEP     = 137 /* degrees, the golden angle: hues of neighbours are far apart */
 };
 /* The width of a letter of 12px monospace: 0.6 em, and a little more in some fonts. */
@@ -21,7 +21,7 @@ static const double letter = 7.25;
 
 /* A box: a group, or an input. */
 typedef struct Shape {
-    int         group, node; /* the one or the other is -1 */
+    int         group, node; /* one of the two is -1 */
     const char *title, **lines;
     int         count;
 } Shape;
@@ -32,7 +32,7 @@ typedef struct Drawing {
     Shape           *shapes;
     int             *of_group, *of_node;
     VEC(LayoutEdge) edges;
-    VEC(double) bytes; /* by edge: of what is read */
+    VEC(double) bytes; /* by edge: bytes read */
     Layout layout;     /* its nodes are the shapes */
 } Drawing;
 
@@ -52,7 +52,7 @@ static const char *title_of(const Drawing *dr, int group, int node)
                         explain_time(dr->arena, dr->x->costs[group].ns));
 }
 
-/* The lines of a group, the last of them the number of those left out. */
+/* The lines of a group. The last one says how many were left out. */
 static void fill_lines(const Drawing *dr, Shape *s)
 {
     s->count = explain_nest(dr->x, s->group, dr->arena, &s->lines);
@@ -92,7 +92,7 @@ static void add_edges(Drawing *dr, int group)
     }
 }
 
-/* Inputs, then groups in the order that they are computed. */
+/* Inputs, then groups in the order of computing. */
 static void make_shapes(Drawing *dr)
 {
     const Draft *d = dr->x->d;

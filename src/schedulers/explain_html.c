@@ -1,7 +1,7 @@
-/* An explanation as one page: the groups as a drawing (explain_draw.c), the table, the schedule. No scripts, no files
- * beside it.
+/* An explanation as one page: the groups as a drawing (explain_draw.c), the table, the schedule. No scripts, no other
+ * files.
  *
- * What is wider than the page (a drawing, a table, the schedule) scrolls by itself inside it. */
+ * What is wider than the page (a drawing, a table, the schedule) scrolls inside it. */
 #include "schedulers/explain.h"
 
 static const char style[] =
@@ -27,7 +27,7 @@ void explain_escape(Text *out, const char *s)
         }
 }
 
-/* The class of a column: words to the left, a sentence that may take several lines, numbers to the right. */
+/* The class of a column: words to the left, a sentence that may wrap, numbers to the right. */
 static const char *class_of(int column)
 {
     return column == EXPLAIN_COLUMNS ? " class=\"long\"" : explain_is_words(column) ? " class=\"words\"" : "";

@@ -1,11 +1,11 @@
-/* The layout of a drawing: layers, the slots in them, and at last the boxes and the edges.
+/* The layout of a drawing: layers, the slots in them, and at last boxes and edges.
  *
  * Takes   nodes with their sizes, and edges.
- * Gives   the place of each node and the way of each edge.
- * Holds   boxes do not overlap. An edge crosses a layer in a slot of its own, and bends between layers only, where
+ * Gives   the position of each node and the route of each edge.
+ * Holds   Boxes do not overlap. An edge crosses a layer in a slot of its own, and bends only between layers, where
  *         there are no boxes: so it is never behind one.
- * How     The layer of a node is the longest way to it, so that it lies below all that it reads; a node that reads
- *         nothing lies just above its first reader. All edges of a node that pass a layer share one slot there: they
+ * How     The layer of a node is the longest path to it, so that it lies below all that it reads. A node that reads
+ *         nothing lies just above its first reader. All edges of a node that cross a layer share one slot there: they
  *         leave as one line, from which each branches off above its end. */
 #include "schedulers/explain_layout_internal.h"
 
@@ -16,7 +16,7 @@ enum {
     PASSING       = 2 /* the width of an edge */,
     LEAST_GAP     = 44,
     MOST_GAP      = 110,
-    GAP_SHARE     = 6 /* of how far across an edge goes */,
+    GAP_SHARE     = 6 /* of the horizontal distance of an edge */,
     BESIDE_CORNER = 14,
     BETWEEN_ENDS  = 16
 };
@@ -51,8 +51,7 @@ static int last_layer(const Layout *l, int node)
     return last;
 }
 
-/* Slots for the nodes, then those by which edges pass; passing[n]: the first of node n, which is in the layer below it.
- */
+/* Slots for the nodes, then those where edges cross. passing[n]: the first of node n, in the layer below it. */
 static void make_slots(const Layout *l, Slots *s, int *passing)
 {
     int most = l->node_count;
@@ -84,7 +83,7 @@ static void fill_layers(Slots *s)
         s->layers[s->at[i].layer][s->sizes[s->at[i].layer]++] = i;
 }
 
-/* The slot from which an edge goes to the node where it ends. */
+/* The slot from which an edge goes to its end node. */
 static int slot_before(const Layout *l, const int *passing, const LayoutEdge *e)
 {
     const int layers = l->nodes[e->to].layer - l->nodes[e->from].layer;
@@ -95,7 +94,7 @@ typedef struct Link {
     int upper, lower;
 } Link;
 
-/* Links, each once: from a node through the slots by which its edges pass, and from these to where each ends. */
+/* Links, each once: from a node through the slots where its edges cross, and from these to their ends. */
 static void link_slots(const Layout *l, Slots *s, const int *passing)
 {
     Link *links = ARENA_ARRAY(s->arena, Link, (size_t)(l->edge_count + s->count) + 1);
@@ -152,7 +151,7 @@ static int place_layer(Layout *l, const Slots *s, int layer, int y)
     return height;
 }
 
-/* The gap below a layer is the higher the further across its edges go. */
+/* The gap below a layer is higher the further its edges go sideways. */
 static int gap_below(const Slots *s, int layer)
 {
     double across = 0;
@@ -206,7 +205,7 @@ static int edges_into(const Layout *l, int node, LayoutEdge **into)
     return count;
 }
 
-/* The ends of edges at a node: below where they come from as far as the box reaches, and apart. */
+/* The ends of edges at a node: below where they come from, as far as the box allows, and apart. */
 static void end_edges(const Layout *l, int n, LayoutEdge **into, Arena *arena)
 {
     const LayoutNode *node  = &l->nodes[n];

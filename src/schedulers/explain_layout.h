@@ -1,7 +1,7 @@
-/* The layout of a drawing: boxes in layers, one below all that it reads, and edges that run between boxes and never
- * behind one.
+/* The layout of a drawing: boxes in layers, each below all that it reads, and edges that run between boxes, never
+ * behind them.
  *
- * From    Sugiyama, Tagawa and Toda 1981: layers, an order in each that has few crossings, then coordinates. */
+ * From    Sugiyama, Tagawa and Toda 1981: layers, an order in each with few crossings, then coordinates. */
 #ifndef KILN_SCHEDULERS_EXPLAIN_LAYOUT_H
 #define KILN_SCHEDULERS_EXPLAIN_LAYOUT_H
 
@@ -9,11 +9,11 @@
 
 typedef struct LayoutNode {
     int width, height; /* given */
-    int layer, x, y;   /* found: its left and its upper side */
+    int layer, x, y;   /* found: its left and upper side */
 } LayoutNode;
 
-/* Where an edge runs straight down, past the boxes of a layer. From the bottom of a stop to the top of the next it is a
- * curve, and no boxes are there. */
+/* Where an edge runs straight down, past the boxes of a layer. Between two stops it is a curve, and no boxes are there.
+ */
 typedef struct LayoutStop {
     int x, top, bottom;
 } LayoutStop;
@@ -32,7 +32,7 @@ typedef struct Layout {
     int         width, height; /* found: of all */
 } Layout;
 
-/* Same in, same out. Takes time in proportion to the square of the nodes. */
+/* Deterministic. Takes time in proportion to the square of the nodes. */
 void layout_make(Layout *l, Arena *arena);
 
 #endif

@@ -1,13 +1,13 @@
 /* Orders in layers with few crossings.
  *
  * Takes   the layered graph, in any order.
- * Gives   each layer in an order of its own.
+ * Gives   an order of each layer.
  * How     Sweeps down and up sort each layer by the mean place of what its slots are linked to (the barycenters of
- *         Sugiyama et al. 1981), then swap neighbours while that saves crossings (Gansner et al. 1993, section 3).
- *         The best order of all sweeps is kept. */
+ *         Sugiyama et al. 1981), then swap neighbours while that saves crossings (Gansner et al. 1993, section 3). The
+ *         best order of all sweeps is kept. */
 #include "schedulers/explain_layout_internal.h"
 
-enum { SWEEPS = 16, MOST_SWAPS = 8 /* rounds of them after each sweep */ };
+enum { SWEEPS = 16, MOST_SWAPS = 8 /* rounds after each sweep */ };
 
 static double barycenter(const Slots *s, const Slot *of, bool down)
 {
@@ -24,7 +24,7 @@ static void number_places(Slots *s, int layer)
         s->at[s->layers[layer][i]].place = i;
 }
 
-/* Sorts a layer by the one before it, in the direction of the sweep; what is equal stays as it was. */
+/* Sorts a layer by the one before it, in the direction of the sweep. Stable. */
 static void sort_layer(Slots *s, int layer, bool down, double *keys)
 {
     int *const slots = s->layers[layer];

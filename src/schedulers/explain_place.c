@@ -1,11 +1,11 @@
-/* Coordinates across: where the slots of a layer are, from left to right.
+/* Horizontal coordinates: where the slots of a layer are, from left to right.
  *
  * Takes   the layered graph, each layer in its order.
  * Gives   the middle of every slot.
  * Holds   slots of a layer are in their order, with a gap between them.
- * How     Each layer is put as near as its order allows to what it is linked to: a regression under constraints of
- *         order, solved exactly by pooling adjacent violators (Barlow et al. 1972). Sweeps down and up carry that
- *         through all layers. Then edges that pass several layers are made straight as far as there is room. */
+ * How     Each layer is put as near as its order allows to what it is linked to: isotonic regression, solved exactly
+ *         by pooling adjacent violators (Barlow et al. 1972). Sweeps down and up carry that through all layers. Then
+ *         edges that cross several layers are straightened as far as there is room. */
 #include "schedulers/explain_layout_internal.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@
 
 enum {
     ROUNDS        = 12,
-    STRAIGHTENED  = 6 /* times: room that one edge leaves helps its neighbours */,
+    STRAIGHTENED  = 6 /* rounds: room that one edge leaves helps its neighbours */,
     BETWEEN_BOXES = 32,
     BESIDE_BOX    = 18,
     BETWEEN_EDGES = 14,
@@ -93,7 +93,7 @@ static void place_layer(Slots *s, int layer, Side side, double *wanted, double *
 
 /* ---- Straight ---------------------------------------------------------------------------- */
 
-/* Between what x a slot may lie while its neighbours stay. */
+/* The range of x for a slot while its neighbours stay. */
 static void room_of(const Slots *s, const Slot *slot, double *least, double *most)
 {
     const int *layer = s->layers[slot->layer];
@@ -103,7 +103,7 @@ static void room_of(const Slots *s, const Slot *slot, double *least, double *mos
         *most = fmin(*most, s->at[layer[slot->place + 1]].x - apart_from(slot, &s->at[layer[slot->place + 1]]));
 }
 
-/* The slot by which the edges that pass here pass the next layer too; NULL: they all end there. */
+/* The slot where the edges that cross here cross the next layer too; NULL: they all end there. */
 static Slot *next_passing(const Slots *s, const Slot *slot)
 {
     for (int i = 0; i < slot->down_count; i++)
@@ -112,8 +112,7 @@ static Slot *next_passing(const Slots *s, const Slot *slot)
     return NULL;
 }
 
-/* Puts as many slots of passing edges as can be, from this one on, below each other, near to `x`. Gives the one after
- * them. */
+/* Aligns as many crossing slots as possible, from this one on, near to `x`. Gives the one after them. */
 static Slot *straighten_from(const Slots *s, Slot *first, double x)
 {
     double least = -DBL_MAX, most = DBL_MAX;
@@ -132,7 +131,7 @@ static Slot *straighten_from(const Slots *s, Slot *first, double x)
     return end;
 }
 
-/* The edges of each node that pass: below the node at first, then where they are. `back`: the last node first. */
+/* The crossing edges of each node: below the node at first, then where they are. `back`: the last node first. */
 static void straighten(Slots *s, bool back)
 {
     for (int k = 0; k < s->count; k++) {

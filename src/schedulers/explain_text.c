@@ -1,4 +1,4 @@
-/* An explanation as text: the groups as boxes with their loops, in the order that they are computed, then the table. */
+/* An explanation as text: the groups as boxes with their loops, in the order of computing, then the table. */
 #include "schedulers/explain.h"
 
 enum { WIDEST = 110 };

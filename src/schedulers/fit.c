@@ -1,15 +1,15 @@
 /* Fitting: which speeds of a machine explain measured times best.
  *
- * Takes   the terms of drafts on a machine as it was assumed, and their measured times.
- * Gives   a factor for each speed: the least of
+ * Takes   the terms of drafts on an assumed machine, and their measured times.
+ * Gives   a factor for each speed that minimizes
  *
  *             mean over pairs of drafts of a program of |ln(predicted / predicted' * measured' / measured)|  +  STAY *
  *             sum over speeds of (ln factor)^2
  *
- *         found by trying each factor larger and smaller, in steps that become finer. Pairs, because a scheduler
- *         chooses among the drafts of one program; ratios, because one that is twice too slow is as wrong in a small
- *         program as in a large one; not squared, because some measurements were disturbed; and a speed that the drafts
- *         say nothing about stays. */
+ *         by coordinate descent: each factor is tried larger and smaller, in ever finer steps.
+ * Why     Pairs, because a scheduler chooses among the drafts of one program. Ratios, because an error of two weighs
+ *         the same in small and large programs. Absolute values, because some measurements are outliers. The last term
+ *         keeps speeds that the drafts do not determine. */
 #include "schedulers/fit.h"
 
 #include <math.h>
@@ -25,19 +25,21 @@ typedef struct Speed {
 #define AT(field) offsetof(Machine, field)
 /* clang-format off */
 static const Speed speeds[] = {
-    { { TERM_OPS, TERM_WAITS },     AT(op),          AT(op),         false }, { { TERM_LOADS, TERM_LOADS }, AT(load),
-         AT(load),    false },
-    { { TERM_L2, TERM_L2 },         AT(l2_rate),     AT(l2_rate),    true },  { { TERM_L3, TERM_L3 },
-            AT(l3_rate), AT(l3_rate), true },
-    { { TERM_MEMORY, TERM_MEMORY }, AT(memory_rate), AT(memory_all), true },  { { TERM_ROWS, TERM_ROWS },   AT(row),
-          AT(row),     false },
-    { { TERM_ENDS, TERM_ENDS },     AT(parted),      AT(parted),     false }, { { TERM_TASKS, TERM_TASKS }, AT(task),
-         AT(task),    false },
+    { { TERM_OPS, TERM_WAITS },     AT(op),          AT(op),         false },
+    { { TERM_LOADS, TERM_LOADS },   AT(load),        AT(load),       false },
+    { { TERM_L2, TERM_L2 },         AT(l2_rate),     AT(l2_rate),    true },
+    { { TERM_L3, TERM_L3 },         AT(l3_rate),     AT(l3_rate),    true },
+    { { TERM_MEMORY, TERM_MEMORY }, AT(memory_rate), AT(memory_all), true },
+    { { TERM_ROWS, TERM_ROWS },     AT(row),         AT(row),        false },
+    { { TERM_ENDS, TERM_ENDS },     AT(split_row),   AT(split_row),  false },
+    { { TERM_TASKS, TERM_TASKS },   AT(task),        AT(task),       false },
 };
 /* clang-format on */
 enum { SPEEDS = sizeof speeds / sizeof *speeds };
 
-static const double stay = 0.02, first_step = 1.0, last_step = 0.02, most_factor = 30;
+static const double stay       = 0.02;                  /* weight of leaving a speed as it is */
+static const double first_step = 1.0, last_step = 0.02; /* of ln factor */
+static const double most_factor = 30;
 
 static double predicted(const FitSample *s, const double *factors)
 {
@@ -81,7 +83,7 @@ static double loss_of(const FitSample *samples, int count, const double *factors
     return loss;
 }
 
-/* Tries one factor larger or smaller; keeps what is better. */
+/* Tries one factor larger or smaller; keeps the better. */
 static bool try_factor(const FitSample *samples, int count, double *factors, int i, double by, double *best)
 {
     const double had = factors[i];

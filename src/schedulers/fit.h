@@ -4,7 +4,7 @@
 
 #include "schedulers/cost.h"
 
-/* A draft that was measured: the terms of its groups, as the machine that is to be fitted predicts them. */
+/* A measured draft: the terms of its groups, as the unfitted machine predicts them. */
 typedef struct FitSample {
     int group_count;
     double (*terms)[TERM_COUNT];
@@ -12,8 +12,8 @@ typedef struct FitSample {
     int    program; /* whose draft it is */
 } FitSample;
 
-/* Changes the speeds of `m` so that predicted times of drafts of a program stand to each other as the measured ones do.
- * Gives the mean of |ln| of what is left. */
+/* Changes the speeds of `m` so that the ratios of predicted times of a program's drafts match the measured ones. Gives
+ * the mean remaining |ln ratio|. */
 double fit_machine(const FitSample *samples, int count, Machine *m);
 
 #endif

@@ -2,16 +2,15 @@
  *
  * Takes   a finished pipeline and a binding.
  * Gives   the Graph of graph.h.
- * How     The regions are computed first. Then every definition is visited once more, over its whole box, as the
- *         regions were: at each access that can happen the evaluator knows the conditions on the way to it, and the
- *         index becomes a reach (graph_access.c). All accesses of a definition to a producer are one edge, their
- *         hull. */
+ * How     Regions come first. Then every definition is visited once more over its whole box, as for the regions. At
+ *         each reachable access the evaluator knows the conditions on the way to it, and the index becomes an
+ *         AccessRange (graph_access.c). All accesses of a definition to a producer are one edge: their hull. */
 #include "schedulers/graph_internal.h"
 
-/* An edge while its accesses are gathered. */
+/* An edge while its accesses are collected. */
 typedef struct Gather {
     Edge edge;
-    VEC(const Expr *) calls; /* the different ones */
+    VEC(const Expr *) calls; /* the distinct ones */
 } Gather;
 
 typedef struct Maker {
@@ -22,20 +21,20 @@ typedef struct Maker {
     Reader   reader;
     Arena   *scratch;
     bool     writing; /* the values of an update are visited */
-    int     *edge_of; /* by producer: the edge of this definition, -1: none yet */
+    int     *edge_of; /* by producer: the edge of this definition; -1: none yet */
     VEC(Gather) edges;
 } Maker;
 
 /* ---- Accesses --------------------------------------------------------------------------- */
 
-/* The value that the update replaces is no access; in a condition on it only where the place is the free variables'
- * own. */
-static bool is_own_place(const Maker *m, const Expr *call)
+/* The value that an update replaces is no access. In its condition that holds only where the place consists of free
+ * variables. */
+static bool is_replaced_value(const Maker *m, const Expr *call)
 {
     const Update *u    = m->reader.update < 0 ? NULL : &m->reader.func->updates[m->reader.update];
-    bool          same = u && call->u.call.func == m->reader.func;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == u->args[d] && (m->writing || u->is_free[d]);
+    bool          same = call_is_own_place(m->reader.func, u, call);
+    for (uint32_t d = 0; same && !m->writing && d < call->count; d++)
+        same = u->is_free[d];
     return same;
 }
 
@@ -48,7 +47,7 @@ static bool reads_same_point(const Expr *a, const Expr *b)
     return same;
 }
 
-/* Among very many accesses a point that is read twice is no longer noticed. */
+/* Beyond MOST_COMPARED accesses duplicates are not looked for. */
 static bool is_new_access(const Gather *g, const Expr *call)
 {
     enum { MOST_COMPARED = 256 };
@@ -76,7 +75,7 @@ static void record_access(void *user, const Expr *call, const Range *index)
 {
     Maker    *m        = user;
     const int producer = m->graph->of_func[call->u.call.func->id];
-    if (producer < 0 || is_own_place(m, call))
+    if (producer < 0 || is_replaced_value(m, call))
         return;
     bool    found;
     Gather *g = find_edge(m, producer, &found);
@@ -131,8 +130,8 @@ static void visit_update(Maker *m, const GraphNode *s, int update)
     update_visit(ev, f, update, bound, &m->writing);
 }
 
-/* How far one step of an update reads of its own function along each free dimension: added to lo and hi. false: not at
- * its own coordinate and numbers beside it. */
+/* Adds how far one step of an update reads of its own function along each free dimension to lo and hi. false: it does
+ * not read at its own coordinate plus constants. */
 static bool add_step(Maker *m, const GraphNode *s, int update, const int64_t *step, int64_t *lo, int64_t *hi)
 {
     Evaluator   *ev    = &m->boxes.evaluator;
@@ -154,8 +153,7 @@ static bool add_step(Maker *m, const GraphNode *s, int update, const int64_t *st
     return fine;
 }
 
-/* The same of all steps of an update with one reduction variable, one after the other. false, too: there are very
- * many. */
+/* The same for all steps of an update with one reduction variable, in turn. false: also where there are very many. */
 static bool add_steps(Maker *m, const GraphNode *s, int update, const UpdateRegion *region, int64_t *lo, int64_t *hi)
 {
     enum { MOST_STEPS = 64 };
@@ -165,8 +163,7 @@ static bool add_steps(Maker *m, const GraphNode *s, int update, const UpdateRegi
     return fine;
 }
 
-/* What is read at a place that a free variable decides is read further off by as far as that may have shifted
- * before. */
+/* A read whose place depends on a free variable moves with the accumulated shift of that variable. */
 static void follow_shifts(Edge *e, int d, const GraphNode *s)
 {
     AccessRange       *r = &e->access[d];
@@ -184,8 +181,8 @@ static void follow_shifts(Edge *e, int d, const GraphNode *s)
     }
 }
 
-/* An update whose steps shift the box of its free variables (a time loop) reads after all its steps as far as they do
- * together; and which steps matter for a part of it is not known. */
+/* An update whose steps shift the box of its free variables (a time loop) reads the sum of all shifts. Which steps
+ * matter for a part of it is not known. */
 static void repeat_shifts(Maker *m, const GraphNode *s, int update, const UpdateRegion *region, double steps)
 {
     const int at              = m->edge_of[m->graph->of_func[s->func->id]];
@@ -216,8 +213,8 @@ static void repeat_shifts(Maker *m, const GraphNode *s, int update, const Update
             follow_shifts(&m->edges.at[at].edge, d, s);
 }
 
-/* C code reads what it has asked for, whatever part of its result is looked at. */
-static void visit_stage(Maker *m, const GraphNode *s)
+/* C code reads what it has asked for, whatever part of its result is needed. */
+static void visit_node(Maker *m, const GraphNode *s)
 {
     begin_reader(m, s->func, -1, &s->box);
     for (int i = 0; i < s->func->stage_arg_count; i++) {
@@ -250,7 +247,7 @@ static double update_points(const GraphNode *s, const Update *u, double steps)
     double points = steps;
     for (int d = 0; d < s->rank; d++)
         if (u->is_free[d])
-            points *= (double)(s->box.max[d] - s->box.min[d] + 1);
+            points *= (double)box_extent(&s->box, d);
     return points;
 }
 
@@ -264,8 +261,9 @@ static bool reads_itself(const Maker *m, const GraphNode *s, int update)
     return false;
 }
 
-/* A scan along one dimension, step by step, without a condition, that reads of itself only what is before: of the pure
- * definition what it does not write is left. (lower/unread.c says when that is so; this is a guess from the boxes.) */
+/* The fraction of the pure definition that is computed for an unconditional scan along one dimension that reads only
+ * earlier points of itself: what its update does not write. (lower/loops/dead_init.c decides it; this is an estimate
+ * from the boxes.) */
 static double begun_part(const Maker *m, const GraphNode *s)
 {
     const Update *u   = s->func->update_count ? &s->func->updates[0] : NULL;
@@ -275,9 +273,10 @@ static double begun_part(const Maker *m, const GraphNode *s)
             dim = d;
             fixed++;
         }
-    if (fixed != 1 || u->rvar_count != 1 || u->where || s->defs[1].adds || !reads_itself(m, s, 0))
+    const bool along_one = fixed == 1 && u->rvar_count == 1;
+    if (!along_one || u->where || s->defs[1].adds || !reads_itself(m, s, 0))
         return 1;
-    const double all = (double)(s->box.max[dim] - s->box.min[dim] + 1), rest = all - s->defs[1].steps;
+    const double all = (double)box_extent(&s->box, dim), rest = all - s->defs[1].steps;
     return rest > 1 ? rest / all : 1 / all;
 }
 
@@ -353,14 +352,12 @@ static NodeKind kind_of(const GraphNode *s)
 static bool is_pointwise(const Graph *g, const Edge *e)
 {
     const GraphNode *p = &g->nodes[e->producer], *c = &g->nodes[e->consumer];
-    if (e->accesses != 1 || p->rank != c->rank || (e->update >= 0 && c->func->updates[e->update].rvar_count) ||
-        c->kind == NODE_EXTERN)
+    const bool       steps = e->update >= 0 && c->func->updates[e->update].rvar_count;
+    if (e->accesses != 1 || p->rank != c->rank || steps || c->kind == NODE_EXTERN)
         return false;
-    for (int d = 0; d < p->rank; d++) {
-        const AccessRange *r = &e->access[d];
-        if (r->var != d || r->num != 1 || r->den != 1 || r->lo || r->hi || r->least != no_least || r->most != no_most)
+    for (int d = 0; d < p->rank; d++)
+        if (!access_is_identity(&e->access[d], d) || access_is_clamped(&e->access[d]))
             return false;
-    }
     return true;
 }
 
@@ -410,7 +407,7 @@ static void keep_edges(Maker *m)
 
 /* ---- The whole -------------------------------------------------------------------------- */
 
-static bool make(Maker *m, const Binding *binding)
+static bool make(Maker *m, const RunArgs *binding)
 {
     Graph       *g = m->graph;
     kn_pipeline *p = g->pipeline;
@@ -431,13 +428,13 @@ static bool make(Maker *m, const Binding *binding)
         if (s->func->kind == FUNC_DEFINED)
             visit_defined(m, s);
         else if (s->func->kind == FUNC_STAGE)
-            visit_stage(m, s);
+            visit_node(m, s);
     }
     keep_edges(m);
     return true;
 }
 
-bool graph_make(kn_pipeline *p, Arena *arena, const Binding *binding, Graph *g)
+bool graph_make(kn_pipeline *p, Arena *arena, const RunArgs *binding, Graph *g)
 {
     Arena scratch;
     *g = (Graph){ .pipeline = p, .arena = arena };

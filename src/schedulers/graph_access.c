@@ -1,14 +1,14 @@
-/* From the index of an access to a reach.
+/* From the index of an access to an AccessRange.
  *
  * Takes   an integer expression over the coordinates of the reader and its reduction variables, in an environment of
  *         the evaluator.
- * Gives   its reach; numbers that enclose it where it has no such form.
+ * Gives   its AccessRange; an enclosing interval where it has no such form.
  * How     Sums by their linear form; then quotients and shifts by known numbers, min and max with known numbers,
- *         conversions that change nothing, and `if` as the hull of both branches. A reduction variable is its range.
- *         Everything else (values of functions, remainders, products of coordinates) is the evaluator's range of it
- *         over the reader's whole box.
- * Holds   `exact` iff the evaluator, asked about a smaller box, would say the same as the reach does. An expression
- *         that wraps is never taken apart. */
+ *         conversions that keep the value, and `if` as the hull of both branches. A reduction variable is its range.
+ *         Any other expression (values of functions, remainders, products of coordinates) is the evaluator's range of
+ *         it over the reader's whole box.
+ * Holds   `exact` iff the evaluator, asked about a smaller box, gives the same range. An expression that wraps is
+ *         never decomposed. */
 #include "schedulers/graph_internal.h"
 
 enum { MOST_NODES = 256 };
@@ -35,8 +35,8 @@ static bool has_fixed_range(const Reader *r, const char *name)
     return false;
 }
 
-/* The range of a value does not depend on where it is read; that of a coordinate, and of a reduction variable with
- * bounds that depend on one, does. */
+/* The range of a function's value does not depend on where it is read. That of a coordinate does, and that of a
+ * reduction variable whose bounds depend on one. */
 bool speaks_of_point(Reader *r, const Expr *e)
 {
     uint32_t *answer = &r->coordinates[e->id];
@@ -75,7 +75,7 @@ static AccessRange numbers_of(Reader *r, const Expr *e)
     return access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, e));
 }
 
-/* Is it one number, the same wherever the point is? */
+/* Is it one number, the same for all points? */
 static bool known_number(Reader *r, const Expr *e, int64_t *v)
 {
     const Range range = evaluate(r->evaluator, e);
@@ -91,7 +91,7 @@ static AccessRange variable_reach(Reader *r, const Expr *e)
     return d >= 0 ? access_range_coordinate(d) : numbers_of(r, e);
 }
 
-/* a mod p is a where that never wraps around. */
+/* a mod p is a where it does not wrap around. */
 static AccessRange remainder_reach(Reader *r, const Expr *e)
 {
     int64_t period, lo, hi;
@@ -102,14 +102,15 @@ static AccessRange remainder_reach(Reader *r, const Expr *e)
     return lo >= 0 && hi < period ? a : numbers_of(r, e);
 }
 
-/* min(t, last - t) with t = a mod period: what mirrors are made of. Up to half a period outside, it is as far from a as
- * a is from where it was folded: last - 2*a above, last - period - 2*a below. */
+/* Mirror boundaries: min(t, last - t) with t = a mod period. Up to half a period outside, it is a reflected: last - 2*a
+ * above, last - period - 2*a below, relative to a. */
 static bool mirror_reach(Reader *r, const Expr *e, AccessRange *out)
 {
     const Expr *t = e->args[0], *rest = e->args[1];
     int64_t     period, last, lo, hi;
-    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t ||
-        !known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
+    if (e->op != EX_MIN || t->op != EX_MOD || rest->op != EX_SUB || rest->args[1] != t)
+        return false;
+    if (!known_number(r, t->args[1], &period) || !known_number(r, rest->args[0], &last))
         return false;
     const AccessRange a = reach_of(r, t->args[0]);
     access_range_span(&a, &r->root, &lo, &hi);
@@ -122,7 +123,7 @@ static bool mirror_reach(Reader *r, const Expr *e, AccessRange *out)
     return true;
 }
 
-/* min(a, number) and max(a, number) are clamps; of two that move, it is one of both. */
+/* min(a, number) and max(a, number) are clamps. Of two varying operands it is the hull. */
 static AccessRange extreme_reach(Reader *r, const Expr *e)
 {
     int64_t     number;
@@ -200,7 +201,7 @@ static AccessRange sum_reach(Reader *r, const Linear *form)
     return sum;
 }
 
-/* The reach of its form is that of the expression if it cannot have wrapped. */
+/* The range of its linear form, if the expression cannot have wrapped. */
 static AccessRange reach_of(Reader *r, const Expr *e)
 {
     const Linear *form = --r->budget > 0 && !r->failed ? evaluate_form(r->evaluator, e) : NULL;
@@ -223,7 +224,7 @@ AccessRange index_access_range(Reader *r, const Expr *index, Range range)
     access_range_span(&reach, &r->root, &lo, &hi);
     const bool tighter =
         access_is_conditional(r) &&
-        (lo > range.lo || hi < range.hi); /* the condition says more of a part than of the whole: not for every box */
+        (lo > range.lo || hi < range.hi); /* the condition narrows a part more than the whole: not for every box */
     if (r->failed || reach.var < 0 || tighter)
         reach = access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, index));
     reach       = access_range_clip(&reach, (int64_t)range.lo, (int64_t)range.hi, &r->root);

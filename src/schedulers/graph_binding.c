@@ -1,9 +1,10 @@
-/* Numbers for a pipeline that nobody has sized.
+/* Numbers for a pipeline of unknown size.
  *
  * Outputs are as large as their estimates, or have 1024 points along the first two dimensions and 3 along the others.
- * An input begins as large as the output's dimensions of the same names, because what its reader does with its size
- * (edge, a sum over all of it) has to begin somewhere; then it becomes what is needed of it, until that is the same. An
- * input whose size is not spoken of is there at once. */
+ *         An
+ * input starts with the extents of the output's dimensions of the same names, because its reader may use its size
+ * (edge, a sum over all of it). Then it becomes what is needed of it, until that is a fixed point. An input whose size
+ * is not used is there at once. */
 #include "analysis/boxes.h"
 #include "schedulers/graph.h"
 
@@ -14,15 +15,15 @@ static int64_t usual_extent(int d)
     return d < 2 ? USUAL_EXTENT : USUAL_CHANNELS;
 }
 
-static void size_outputs(const kn_pipeline *p, Binding *b)
+static void size_outputs(const kn_pipeline *p, RunArgs *b)
 {
     for (size_t i = 0; i < p->outputs.count; i++)
         for (int d = 0; d < p->outputs.at[i].func->rank; d++)
             b->output[i].max[d] = (p->outputs.at[i].estimate ? p->outputs.at[i].estimate[d] : usual_extent(d)) - 1;
 }
 
-/* Where an output has a dimension of this name, its extent. */
-static int64_t extent_like(const kn_pipeline *p, const Binding *b, const char *name, int dim)
+/* The extent of an output's dimension of this name, if there is one. */
+static int64_t extent_like(const kn_pipeline *p, const RunArgs *b, const char *name, int dim)
 {
     for (size_t i = 0; i < p->outputs.count; i++)
         for (int d = 0; d < p->outputs.at[i].func->rank; d++)
@@ -31,14 +32,14 @@ static int64_t extent_like(const kn_pipeline *p, const Binding *b, const char *n
     return usual_extent(dim);
 }
 
-static void guess_inputs(const kn_pipeline *p, Binding *b)
+static void guess_inputs(const kn_pipeline *p, RunArgs *b)
 {
     for (size_t i = 0; i < p->funcs.count; i++)
         for (int d = 0; p->funcs.at[i]->kind == FUNC_INPUT && d < p->funcs.at[i]->rank; d++)
             b->input[i].max[d] = extent_like(p, b, p->funcs.at[i]->args[d], d) - 1;
 }
 
-/* A parameter without a default: in the middle of its range, or 1. */
+/* A parameter without a default: the middle of its range, or 1. */
 static kn_scalar usual_value(const Param *q)
 {
     if (q->has_default)
@@ -48,8 +49,8 @@ static kn_scalar usual_value(const Param *q)
     return type_is_float(q->type) ? kn_float(q->lo.as.f / 2 + q->hi.as.f / 2) : kn_int(q->lo.as.i / 2 + q->hi.as.i / 2);
 }
 
-/* Makes the inputs what is needed of them, and no smaller if `grow`. true: they were that already. */
-static bool fit_inputs(kn_pipeline *p, Arena *scratch, Binding *b, bool grow)
+/* Makes the inputs what is needed of them, and no smaller if `grow`. true: nothing has changed. */
+static bool fit_inputs(kn_pipeline *p, Arena *scratch, RunArgs *b, bool grow)
 {
     Boxes boxes;
     bool  same = true;
@@ -68,9 +69,9 @@ static bool fit_inputs(kn_pipeline *p, Arena *scratch, Binding *b, bool grow)
     return same;
 }
 
-Binding graph_binding(kn_pipeline *p, Arena *arena)
+RunArgs graph_binding(kn_pipeline *p, Arena *arena)
 {
-    Binding b = { .input  = ARENA_ARRAY(arena, Box, p->funcs.count),
+    RunArgs b = { .input  = ARENA_ARRAY(arena, Box, p->funcs.count),
                   .param  = ARENA_ARRAY(arena, kn_scalar, p->params.count),
                   .output = ARENA_ARRAY(arena, Box, p->outputs.count) };
     size_outputs(p, &b);

@@ -1,10 +1,9 @@
-/* A graph as text: a line per node with its box and what a point costs, then a line per edge with what is read at a
- * point.
+/* A graph as text: a line per node with its box and work, then a line per edge with what a point reads.
  *
  *     out(0..6400, 0..4800): pure output, 2 bytes, 16 bits, 6 ops, 3 loads
  *         blurx: x, y + 0..3
  *
- * Ranges are half open, as in the language; ~ stands before what encloses the reads and may be more. */
+ * Ranges are half open, as in the language. A ~ marks a range that encloses the reads and may be larger. */
 #include "schedulers/access_range.h"
 
 #include <inttypes.h>
@@ -78,7 +77,7 @@ static void print_work(Text *out, const Work *w, int update)
                 w->gathers ? ", gathers" : "");
 }
 
-static void print_stage(Text *out, const GraphNode *s)
+static void print_node(Text *out, const GraphNode *s)
 {
     text_printf(out, "%s(", s->func->name);
     for (int d = 0; d < s->rank; d++)
@@ -99,7 +98,7 @@ void graph_print(Text *out, const Graph *g)
 {
     for (int i = 0; i < g->node_count; i++) {
         const GraphNode *s = &g->nodes[i];
-        print_stage(out, s);
+        print_node(out, s);
         for (int k = 0; k < s->in_count; k++)
             print_edge(out, g, s->in[k]);
         for (int k = 0; k < s->self_count; k++)

@@ -1,8 +1,8 @@
-/* Boxes from consumers to producers over the reaches of a graph, as tiles need them.
+/* Boxes from consumers to producers over the access ranges of a graph, as tiles need them.
  *
- * The edges of a node lie in the order of its definitions, so going through them backwards is going through its
- * updates from the last to the first: what one reads of the node itself is made by those before it, whose box grows by
- * it. (The free variables' ranges do not grow by that, but in time loops, whose reaches count all steps.) The box of a
+ * The edges of a node are in the order of its definitions, so walking them backwards visits its updates from the last
+ * to the first. What an update reads of the node itself is made by earlier updates, whose box grows by it. (The ranges
+ * of free variables do not grow by that, except in time loops, whose access ranges include all steps.) The box of a
  * function without dimensions is 0..0 in the first, so that it can be empty too. */
 #include "schedulers/access_range.h"
 
@@ -18,7 +18,7 @@ int64_t box_points(const Box *box, int rank)
 {
     int64_t points = 1;
     for (int d = 0; d < rank; d++)
-        points *= box->max[d] - box->min[d] + 1;
+        points *= box_extent(box, d);
     return is_empty(box, rank) ? 0 : points;
 }
 
@@ -44,7 +44,7 @@ static void clip(Box *box, const Box *root, int rank)
     }
 }
 
-/* Hands the box of a node on to what it reads; *box becomes the box with what it reads of itself. */
+/* Propagates the box of a node to what it reads. *box grows by what it reads of itself. */
 static void read_from(const Graph *g, int node, Box *box, const bool *given, const bool *member, Box *boxes)
 {
     const GraphNode *s    = &g->nodes[node];

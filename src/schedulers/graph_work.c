@@ -1,14 +1,14 @@
-/* What a point costs: operations, weighted by what they take, and elements read.
+/* The work of a point: operations, weighted by throughput, and elements read.
  *
- * Each node of a definition counts once, however often it is used, as the compiler computes it once. What is the same
- * for every point counts nothing, even if each step of a sum has its own (weights made of the step's number), and
- * neither do indices, unless data decides them. The unit is an operation on a vector of the node's widest type: a u8
- * operation in a node of u32 is a quarter of one. */
+ * Each node of an expression counts once, however often it is used: the compiler computes it once. Invariants count
+ * nothing, even if they differ from step to step of a sum (weights computed from the step's number). Neither do
+ * indices, unless they depend on data. The unit is an operation on a vector of the node's widest type: a u8 operation
+ * in a u32 node is a quarter. */
 #include "schedulers/graph_internal.h"
 
 #include <math.h>
 
-/* Of integers, of floats; 0: as every other, 1. */
+/* Weights for integers and for floats; 0 stands for 1. */
 typedef struct Weight {
     float whole, real;
 } Weight;
@@ -25,7 +25,7 @@ static const Weight weights[EX_COUNT] = {
 };
 /* clang-format on */
 
-enum { BY_CONSTANT = 3, BY_POWER = 1 }; /* division of integers by a known number; of any number by a power of two */
+enum { BY_CONSTANT = 3, BY_POWER = 1 }; /* integer division by a constant; division by a power of two */
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena)
 {
@@ -36,7 +36,7 @@ void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena)
 
 enum { KNOWN = 1, VARIES = 2, CALLS = 4, SIZED = 8 };
 
-/* Does it depend on the point, call a function, speak of a size? */
+/* Does it depend on the point, call a function, use a size? */
 static int properties(Formulas *f, const Expr *e)
 {
     uint8_t *answer = &f->properties[e->id];
@@ -76,15 +76,17 @@ static double division_weight(const Expr *e, bool is_real)
     return by > 0 && (by & (by - 1)) == 0 ? BY_POWER : BY_CONSTANT;
 }
 
-/* A sum with a product becomes one operation with it. */
+/* A sum with a product becomes a fused multiply-add. */
 static bool is_contracted(const Expr *e)
 {
-    return (e->op == EX_ADD || e->op == EX_SUB) && !e->strict && (e->args[0]->op == EX_MUL || e->args[1]->op == EX_MUL);
+    if ((e->op != EX_ADD && e->op != EX_SUB) || e->strict)
+        return false;
+    return e->args[0]->op == EX_MUL || e->args[1]->op == EX_MUL;
 }
 
-/* A condition on coordinates, and what is chosen by it: loops are parted where it changes, and inside it costs
- * nothing. */
-static bool is_parted(Formulas *f, const Expr *e)
+/* A condition on coordinates, and what it selects: loops are partitioned where it changes, so that it is free inside.
+ */
+static bool is_partitioned(Formulas *f, const Expr *e)
 {
     const Expr *condition = e->op == EX_SELECT ? e->args[0] : e;
     return condition->type == KN_BOOL && !(properties(f, condition) & CALLS);
@@ -94,8 +96,8 @@ static double weight_of(Formulas *f, const Expr *e)
 {
     const kn_type type    = (kn_type)e->type;
     const bool    is_real = type_is_float(type) || (e->count && type_is_float((kn_type)e->args[0]->type));
-    if (e->count == 0 || is_parted(f, e) || e->op == EX_CALL || e->op == EX_REINTERPRET ||
-        (is_real && is_contracted(e)))
+    const bool    no_op   = e->count == 0 || e->op == EX_CALL || e->op == EX_REINTERPRET;
+    if (no_op || is_partitioned(f, e) || (is_real && is_contracted(e)))
         return 0;
     if (e->op == EX_DIV || e->op == EX_MOD)
         return division_weight(e, is_real);
@@ -110,7 +112,7 @@ static int bits_of(kn_type type)
     return type_bits(type) < 8 ? 8 : type_bits(type);
 }
 
-/* The width that the operation works at: of conversions the wider side, of comparisons that of what is compared. */
+/* The width that the operation works at: of conversions the wider side, of comparisons that of the operands. */
 static int width_of(const Expr *e)
 {
     int bits = bits_of((kn_type)e->type);
@@ -123,20 +125,12 @@ static int width_of(const Expr *e)
 
 typedef struct Walk {
     Formulas     *formulas;
-    GraphNode    *node; /* widths are asked for, else NULL */
+    GraphNode    *node; /* where widths are collected; else NULL */
     const Func   *func;
     const Update *update;
     int           wide;
     Work         *work;
 } Walk;
-
-static bool is_own_place(const Walk *w, const Expr *call)
-{
-    bool same = w->update && call->u.call.func == w->func;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == w->update->args[d];
-    return same;
-}
 
 static void note_width(GraphNode *s, kn_type type)
 {
@@ -145,7 +139,7 @@ static void note_width(GraphNode *s, kn_type type)
     s->wide        = bits > s->wide ? bits : s->wide;
 }
 
-/* Does it depend on a coordinate or on data, and not on the steps of an update alone? */
+/* Does it depend on a coordinate or on data, and not on steps alone? */
 static bool moves(const Walk *w, const Expr *e)
 {
     uint32_t *answer = &w->formulas->moves[e->id];
@@ -162,7 +156,7 @@ static bool moves(const Walk *w, const Expr *e)
 
 static void walk(Walk *w, const Expr *e);
 
-/* Indices are addresses; one that is read from memory is a gather. */
+/* Indices are addresses; an index that is read from memory makes a gather. */
 static void walk_call(Walk *w, const Expr *e)
 {
     for (uint32_t i = 0; i < e->count; i++) {
@@ -172,15 +166,15 @@ static void walk_call(Walk *w, const Expr *e)
             w->work->gathers = true;
         walk(w, e->args[i]);
     }
-    const bool own = is_own_place(w, e);
+    const bool own = call_is_own_place(w->func, w->update, e);
     if (w->work && !own)
         w->work->loads++;
     if (w->work && own)
         w->work->adds = true;
 }
 
-/* The width of an operation's value and of the values that it loads. What is loaded to be a float is widened as it is
- * loaded; an integer that becomes a wider one may be narrowed again (plan/narrow.c). */
+/* The widths of an operation's value and of what it loads. A float conversion of a loaded value is widened by the load.
+ * A widened integer may be narrowed again (plan/narrow.c). */
 static void note_widths(Walk *w, const Expr *e)
 {
     if (!w->node || e->op == EX_VAR)

@@ -1,16 +1,21 @@
-/* Grouping: the graph, the direction, and Algorithm 5's rounds.
+/* Grouping: the graph, the direction, and the rounds of Algorithm 5.
  *
- * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a limit,
- *         make a node of each group, and go on with that smaller graph until nothing is gained. The limit here is that
- *         of the groups visited: the table is filled by size, so small groups are all looked at, and a round's groups
- *         may be as large as there was room for. Each round is a partition, and none is worse than the one before: a
- *         group is never asked to break up, and may stay by itself. */
+ * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a
+ *         limit, make a node of each group, and repeat on the smaller graph until nothing is gained. The limit here is
+ *         on visited groups. The table is filled by size, so all small groups are considered, and the groups of a
+ *         round are as large as there was room for. Each round gives a partition no worse than the one before: a group
+ *         is never broken up, and may stay as it is. */
 #include "schedulers/group_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { USUAL_STATES = 50000, MOST_WIDTH = 512, LEAST_WIDTH = 16, DOWN_SETS = 65536 };
+enum {
+    USUAL_STATES = 50000, /* groups to visit */
+    MOST_WIDTH   = 512,   /* down-sets of a size */
+    LEAST_WIDTH  = 16,
+    DOWN_SETS    = 65536 /* over all sizes */
+};
 
 /* ---- Graphs ------------------------------------------------------------------------------ */
 
@@ -45,7 +50,7 @@ void group_graph_close(GroupGraph *g)
     }
 }
 
-/* The edges of one graph in another, node s as to[s]; a mapping that turns the order around turns the edges around. */
+/* Copies the edges of one graph to another, node s to to[s]. A mapping that reverses the order reverses the edges. */
 static void copy_edges(const GroupGraph *g, const int *to, GroupGraph *out)
 {
     for (int s = 0; s < g->count; s++) {
@@ -96,7 +101,7 @@ int64_t group_count(const GroupGraph *g, int most, Arena *arena)
 
 /* ---- Partitions -------------------------------------------------------------------------- */
 
-/* Groups come as soon as all they read have come: those that were ready first, first. */
+/* Topological order: groups follow as soon as all their producers have, first come first served. */
 bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work, int *order)
 {
     int *pending = work, *queue = pending + g->count, *head = queue + g->count, *next = head + g->count, ready = 0;
@@ -128,12 +133,12 @@ bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work,
 
 /* ---- Rounds ------------------------------------------------------------------------------ */
 
-/* The graph of a round, whose nodes are groups of the one searched. */
+/* The graph of a round; its nodes are groups of the original one. */
 typedef struct Round {
     const GroupSearch *search;
     GroupGraph         graph;
-    int               *begin, *nodes; /* by node of the round: the caller's nodes that it is, at nodes[begin[s]] … */
-    int               *list;          /* room for the caller's nodes */
+    int *begin, *nodes; /* by node of the round: the caller's nodes that it stands for, at nodes[begin[s]] … */
+    int *list;          /* room for the caller's nodes */
 } Round;
 
 static int by_number(const void *a, const void *b)
@@ -153,7 +158,7 @@ static double round_cost(void *user, const uint64_t *set, bool *hopeless)
     return r->search->cost(r->search->user, r->list, count, hopeless);
 }
 
-/* The first round: every node of the caller's by itself, turned around where groups grow from the last. */
+/* The first round: every node of the caller's graph by itself, reversed where groups grow from the last. */
 static Round first_round(const GroupGraph *g, const GroupSearch *search, Arena *arena)
 {
     Round r = { .search = search, .graph = search->from_readers ? group_graph_reversed(arena, g) : *g };
@@ -167,7 +172,7 @@ static Round first_round(const GroupGraph *g, const GroupSearch *search, Arena *
     return r;
 }
 
-/* The round after it, with a node per group: group[] by node of the round, numbered in order. */
+/* The next round, with a node per group. group[]: by node of the round, numbered in order. */
 static Round next_round(const Round *r, const int *group, int count, Arena *arena)
 {
     const int all  = r->begin[r->graph.count];
@@ -205,7 +210,7 @@ static int usual_width(int nodes)
     return width > MOST_WIDTH ? MOST_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width;
 }
 
-/* Half of the time until then; 0 stays 0. */
+/* Half of the remaining time; 0 stays 0. */
 static double half_way(double until)
 {
     const double now = group_clock();
@@ -244,7 +249,7 @@ static int run_round(Round *r, int64_t states, double until, int *group, Groupin
     return groups_number(g, group, arena);
 }
 
-/* Every round has half of the groups and of the time that are left. */
+/* Every round has half of the remaining groups and time. */
 Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *arena)
 {
     if (!g->count)
@@ -263,7 +268,8 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
                   count = run_round(&r, (states - out.states) / 2, half_way(until), group, &out, &whole, &scratch);
         out.exact       = out.rounds == 1 && whole;
         r               = next_round(&r, group, count, &scratch);
-        again = !whole && count < had && out.states + 2 * count < states && (until == 0 || group_clock() < until);
+        const bool left = out.states + 2 * count < states && (until == 0 || group_clock() < until);
+        again           = !whole && count < had && left;
     }
     out.count = r.graph.count;
     for (int i = 0; i < out.count; i++)

@@ -1,31 +1,31 @@
 /* The repair of the recurrence: the best partition into groups of its table.
  *
  * Takes   the table of groups that F visited, with their costs.
- * Gives   groups that are disjoint, hold every node and do not read each other in a circle, at the least cost.
- * How     Groups that do not read each other in a circle can be put in an order in which each reads only those before
- *         it. What the first k of them hold is a down-set D: with a node all that it reads. So the least cost is that
- *         of a way from the empty down-set to the whole graph,
+ * Gives   disjoint groups that cover every node, without cycles between them, at the least cost.
+ * How     Groups without cycles have an order in which each reads only earlier ones. What the first k of them hold is
+ *         a down-set D: with each node also its producers. So the least cost is that of a path from the empty down-set
+ *         to the whole graph,
  *
  *             C(D ∪ H) = min over groups H outside D, all that H reads inside D ∪ H, of C(D) + cost(H),
  *
- *         in which everything is counted once. Down-sets are done by size. Of equal ones the cheapest is kept; of each
- *         size the `width` best by C(D) + Σ_{s not in D} min over groups H with s of cost(H) / |H|, which no way to the
- *         end is cheaper than. It is exact as long as no size has more than that.
+ *         in which everything counts once. Down-sets are processed by size. Of equal ones the cheapest is kept. Of each
+ *         size the `width` best are kept, by C(D) + Σ_{s not in D} min over groups H with s of cost(H) / |H|, a lower
+ *         bound. It is exact as long as no size has more than that.
  *
- *         Orders of groups that do not depend on each other are not tried all. With t the lowest node outside D, whose
- *         group begins with it and comes sooner or later: either that group comes next, or one that it needs, whose
- *         first node leads to a node of some group that begins with t. */
+ *         Not all orders of independent groups are tried. Let t be the lowest node outside D. The group that begins
+ *         with t comes sooner or later. So the next group is that one, or one that it depends on, whose first node
+ *         leads to a node of some group that begins with t. */
 #include "schedulers/group_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROOM = 4 }; /* a level holds so many times the width, and is then cut to it */
+enum { ROOM = 4 }; /* a level holds this many times the width before it is cut to it */
 
-/* A way to a down-set. */
+/* A path to a down-set. */
 typedef struct Way {
     double   cost, bound;
-    int64_t  from;  /* its last but one, among those kept */
+    int64_t  from;  /* its predecessor, among those kept */
     int32_t  group; /* its last group */
     int32_t  row;   /* of the level: its set */
     uint64_t hash;
@@ -51,8 +51,8 @@ typedef struct Cover {
     const GroupGraph *graph;
     int               width, room, slot_count;
     uint64_t         *needs;  /* by group: what it reads outside itself */
-    double           *share;  /* by group: Σ of the least shares of its nodes */
-    int32_t          *order;  /* the groups with a cost, by first node */
+    double           *share;  /* by group: Σ of the lower bounds of its nodes */
+    int32_t          *order;  /* the groups with a finite cost, by first node */
     int              *begin;  /* by node: where its groups begin in `order` */
     uint64_t         *before; /* by node t: all that leads to a node of a group that begins with t */
     Level           **levels; /* by size */
@@ -69,7 +69,7 @@ static const uint64_t *set_of(const Cover *c, int32_t i)
     return row(c->table->sets, c->graph->words, i);
 }
 
-/* Groups by first node, those that are none left out. */
+/* Sorts groups by first node, without those of infinite cost. */
 static void sort_groups(Cover *c, Arena *arena)
 {
     const GroupTable *t = c->table;
@@ -86,7 +86,7 @@ static void sort_groups(Cover *c, Arena *arena)
             c->order[c->begin[t->at.at[i].first + 1]++] = (int32_t)i;
 }
 
-/* Per group what it reads outside itself, and the part of the bound that its nodes have. */
+/* By group: what it reads outside itself, and its part of the lower bound. */
 static void measure_groups(Cover *c, Arena *arena)
 {
     const GroupTable *t = c->table;
@@ -115,7 +115,7 @@ static void measure_groups(Cover *c, Arena *arena)
     }
 }
 
-/* What leads to a node is the node itself and what leads to those it reads. */
+/* What leads to a node: the node itself, and what leads to its producers. */
 static void find_before(Cover *c, Arena *arena)
 {
     const GroupGraph *g     = c->graph;
@@ -165,7 +165,7 @@ static int32_t *level_slot(const Cover *c, const Level *l, const uint64_t *set, 
     return &l->slots[i];
 }
 
-/* The best first; rows are told apart by their number, so that the order is always the same. */
+/* The best first. Ties by row number, so that the order is deterministic. */
 static int by_bound(const void *a, const void *b)
 {
     const Way *x = a, *y = b;
@@ -198,7 +198,7 @@ static void level_cut(Cover *c, Level *l, Arena *arena)
     }
 }
 
-/* Offers a way to the down-set `set`; w has all but its row. */
+/* Offers a path to the down-set `set`; w has all but its row. */
 static void level_offer(Cover *c, Level *l, const uint64_t *set, Way w, Arena *arena)
 {
     const size_t words = (size_t)c->graph->words;
@@ -223,7 +223,7 @@ static void level_offer(Cover *c, Level *l, const uint64_t *set, Way w, Arena *a
 
 /* ---- The ways ---------------------------------------------------------------------------- */
 
-/* Goes on from a way by each group that begins with node s and may come next. */
+/* Extends a path by each group that begins with node s and may come next. */
 static void expand_by(Cover *c, const Way *way, const uint64_t *done, int size, int s, uint64_t *next, Arena *arena)
 {
     const int words = c->graph->words;

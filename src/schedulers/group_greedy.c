@@ -1,9 +1,9 @@
-/* Grouping by the best merge of two at a time: what the ablation compares the dynamic program with.
+/* Grouping by the best merge of two at a time: the ablation compares the dynamic program with it.
  *
  * From    Jangda and Bondhugula 2020, section 2.3 (Halide's heuristic) with the cost of Algorithm 2: their
  *         PolyMage+G+TC of section 7.4.3.
- * How     Every node is a group at first. A group all of whose readers are in one other group may be merged into it,
- *         which closes no circle. The merge that gains most is made, until none gains. */
+ * How     Every node is a group at first. A group whose readers are all in one other group may be merged into it,
+ *         which closes no cycle. The merge that gains most is made, until none gains. */
 #include "schedulers/group_internal.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ typedef struct Greedy {
     uint64_t          *both;   /* room for a union */
     int               *of;     /* by node: its group */
     double            *cost;   /* by group */
-    double            *merged; /* by group: the cost with its reader; NAN: not asked yet */
+    double            *merged; /* by group: the cost with its reader; NAN: not known yet */
     int               *list;   /* room for nodes */
     int64_t            asked;
 } Greedy;

@@ -1,4 +1,4 @@
-/* Between the files of the grouping: sets, the table of groups, the partition made of them. */
+/* Private to the grouping: sets, the table of groups, the partition made of them. */
 #ifndef KILN_SCHEDULERS_GROUP_INTERNAL_H
 #define KILN_SCHEDULERS_GROUP_INTERNAL_H
 
@@ -73,12 +73,12 @@ static inline const uint64_t *row(const uint64_t *rows, int words, int64_t i)
 
 /* ---- The table ----------------------------------------------------------------------- */
 
-/* A group that was visited. Its first node is its lowest: all others depend on it. */
+/* A visited group. Its first node is its lowest: all others depend on it. */
 typedef struct Visited {
     double cost;
     double best; /* F */
     int    first, size;
-    int    joined;   /* F's choice: the group that grows out of it, or -1: it is closed */
+    int    joined;   /* F's choice: the group that grows out of it; -1: it is closed */
     bool   hopeless; /* nothing grows from it */
 } Visited;
 
@@ -93,7 +93,7 @@ typedef struct GroupTable {
     bool      cut; /* not all groups were visited */
 } GroupTable;
 
-/* Its cost, of a set of the table's graph. NULL stands for 1. */
+/* The cost of a set of the table's graph; NULL: always 1. */
 typedef struct TableLimits {
     double (*cost)(void *user, const uint64_t *set, bool *hopeless);
     void   *user;
@@ -104,22 +104,22 @@ typedef struct TableLimits {
 
 double group_clock(void);
 
-/* Visits the groups, smaller ones first, so that what a limit cuts off are the largest. */
+/* Visits the groups, smaller ones first, so that a limit cuts off the largest. */
 void table_fill(GroupTable *t, const GroupGraph *g, const TableLimits *limits, Arena *arena);
-/* F of every group; gives that of the whole graph. */
+/* Computes F of every group. Gives that of the whole graph. */
 double table_solve(GroupTable *t);
-/* A partition of the groups that F chose, by node: the index of its group's first node. Gives its cost. */
+/* A partition made of the groups that F chose, by node: the index of its group's first node. Gives its cost. */
 double table_plain(const GroupTable *t, int *first);
 
-/* The best partition into groups of the table that costs less than `bound`: chosen[] (room for a group per node) are
- * their indices, in order. Gives their number; 0: none was found. *exact: there is none better. */
+/* The best partition into groups of the table that costs less than `bound`: chosen[] (room for one per node) gets their
+ * indices, in order. Gives their number; 0: none was found. *exact: there is none better. */
 int table_cover(const GroupTable *t, int width, double bound, double until, int32_t *chosen, bool *exact);
 
-/* Do the groups not read each other in a circle? group[]: by node, numbers below `count`, which is at most that of the
- * nodes. If so, order[] says where each comes. work: room for 4 numbers per node. */
+/* Are there no cycles between the groups? group[]: by node, numbers below `count`, which is at most the number of
+ * nodes. If so, order[] has the position of each. work: room for 4 numbers per node. */
 bool groups_ordered(const GroupGraph *g, const int *group, int count, int *work, int *order);
-/* Numbers the groups of a partition in order: first[] has, by node, the node that its group is known by, and then its
- * number. Gives how many there are. */
+/* Numbers the groups of a partition in order. first[]: by node, in: a node that identifies its group; out: its number.
+ * Gives how many there are. */
 int groups_number(const GroupGraph *g, int *first, Arena *arena);
 
 #endif

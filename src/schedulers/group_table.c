@@ -1,16 +1,16 @@
 /* The table of groups and the recurrence F over it.
  *
  * From    Jangda and Bondhugula 2020, Algorithm 1 (section 3): the recurrence of group.h.
- * How     A group grows from its first node, on which all the others depend; so the first node is its lowest, and F
- *         of a group needs F of larger groups with the same first node and of single nodes that come later. Therefore
- *         the table is filled by size, without recursion, and solved backwards. */
+ * How     A group grows from its first node, on which all others depend, so the first node is its lowest. F of a group
+ *         needs F of larger groups with the same first node, and of later single nodes. Therefore the table is filled
+ *         by size, without recursion, and solved backwards. */
 #include "schedulers/group_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-static const double DEAREST = 1e18; /* what a node by itself costs that ought not to be by itself */
+static const double DEAREST = 1e18; /* the cost of a single node that must not be alone */
 
 double group_clock(void)
 {
@@ -36,7 +36,7 @@ static int32_t *slot_of(const GroupTable *t, const uint64_t *set)
     return &t->slots[i];
 }
 
-/* Twice the slots, as soon as half of them are taken. */
+/* Doubles the slots when half of them are taken. */
 static void grow_slots(GroupTable *t)
 {
     if (2 * (t->at.count + 1) <= t->slot_count)
@@ -62,7 +62,7 @@ static void grow_sets(GroupTable *t)
 
 /* ---- Filling ----------------------------------------------------------------------------- */
 
-/* S(H): who reads a node of the set and is not in it. */
+/* S(H): the readers of a set's nodes that are not in it. */
 static void readers_of(const GroupGraph *g, const uint64_t *set, uint64_t *out)
 {
     memset(out, 0, sizeof *out * (size_t)g->words);
@@ -71,7 +71,7 @@ static void readers_of(const GroupGraph *g, const uint64_t *set, uint64_t *out)
     set_remove(out, set, g->words);
 }
 
-/* Those of S(H) that no other of S(H) reaches, and that may share a group. */
+/* The nodes of S(H) that no other of S(H) reaches, and that may share a group. */
 static void joiners_of(const GroupGraph *g, const uint64_t *readers, uint64_t *out)
 {
     const int n = g->words;
@@ -93,7 +93,7 @@ static bool holds_alone(const GroupGraph *g, const uint64_t *set)
     return false;
 }
 
-/* Adds a set that is not there, and asks for its cost. */
+/* Adds a new set, and asks for its cost. */
 static void visit(GroupTable *t, const TableLimits *limits, const uint64_t *set, int first, int size)
 {
     bool    hopeless = false;
@@ -117,7 +117,7 @@ static bool spent(const GroupTable *t, const TableLimits *limits)
     return full || (limits->until > 0 && t->at.count % 64 == 0 && group_clock() > limits->until);
 }
 
-/* Visits what group i grows into, one node more. */
+/* Visits what group i grows into, by one node. */
 static bool grow_group(GroupTable *t, const TableLimits *limits, int64_t i, uint64_t *readers, uint64_t *joiners,
                        uint64_t *next)
 {
@@ -178,7 +178,7 @@ static void solve_one(GroupTable *t, int64_t i, uint64_t *readers, uint64_t *joi
     }
 }
 
-/* The groups by their first node, the last first, and the largest first: `begin` has where those of a node begin. */
+/* The groups by their first node, the last first, and the largest first. `begin`: where those of a node begin. */
 static int32_t *solving_order(const GroupTable *t)
 {
     const int n     = t->graph->count;
@@ -210,7 +210,7 @@ double table_solve(GroupTable *t)
 
 /* ---- F's own choices, as a partition ----------------------------------------------------- */
 
-/* The groups that F's choices lead to from the nodes that read nothing, each once. */
+/* The groups that F's choices lead to from the nodes without producers, each once. */
 static int chosen_groups(const GroupTable *t, int32_t *chosen)
 {
     const GroupGraph *g       = t->graph;
@@ -243,7 +243,7 @@ static int by_cost(const void *a, const void *b)
     return x->cost < y->cost ? -1 : x->cost > y->cost ? 1 : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Gives the group's nodes to it, if none is taken and no circle comes of it. */
+/* Assigns the group's nodes to it, if none is taken and no cycle results. */
 static bool take_group(const GroupTable *t, int32_t i, uint64_t *taken, int *first, int *work)
 {
     const GroupGraph *g   = t->graph;
@@ -261,8 +261,7 @@ static bool take_group(const GroupTable *t, int32_t i, uint64_t *taken, int *fir
     return false;
 }
 
-/* Where F's choices overlap, the group that is cheapest per node keeps its nodes; a node that is left is by
- * itself. */
+/* Where F's choices overlap, the group that is cheapest per node keeps its nodes. A node that is left is alone. */
 double table_plain(const GroupTable *t, int *first)
 {
     const int n      = t->graph->count;

@@ -1,8 +1,7 @@
 /* The machine: what the system says of it, and its text form.
  *
  * Caches come from Linux' sysfs, whose folders index0, index1 … of a CPU are its caches; from sysconf where there is
- * none; and are the usual ones where nobody knows. The text form is driven by one table of fields, which parsing,
- * printing and the errors share. */
+ * none; else they are the usual ones. One table of fields drives parsing, printing and the errors. */
 #include "schedulers/machine.h"
 
 #include <inttypes.h>
@@ -36,24 +35,23 @@ Machine machine_usual(void)
         .memory_rate = 9,
         .memory_all  = 21,
         .row         = 3,
-        .parted      = 100,
+        .split_row   = 100,
         .task        = 100,
     };
 }
 
 /* ---- How much of a cache is counted ------------------------------------------------------- */
 
-/* The parts of a cache that still hold what was used last when it is needed again: others use it too, and
- * replacement is not exactly by age. Measured with a sliding window in an L2 of 2 MiB: a window of 0.87 of it
- * costs a twentieth more per pixel than one of 0.67, one of 1.01 a third more. Of an L3 of 48 MiB 15 were seen to
- * stay. */
+/* The fraction of a cache that survives until it is reused: others use the cache too, and replacement is not exactly
+ * LRU. Measured with a sliding window in an L2 of 2 MiB: a window of 0.87 of it costs 5 % more per pixel than one of
+ * 0.67, one of 1.01 costs a third more. Of an L3 of 48 MiB 15 MiB were seen to survive. */
 static const double l2_part = 0.75, l3_part = 0.5;
 
-/* L3_CORE: servers have 1.5 to 5 MiB of L3 per physical core, and a slice of a server is told the size of the
- * whole, which cores that it does not see fill too. On a slice of two cores that is told 260 MiB, reading 4 MiB
- * already runs at 28 bytes a ns, against 110 from L2 and 14 from memory. One thread there, ms of schedules made
- * for half of that L3, for 4 MiB a core, and by hand: max_filter 215, 78, 77; unsharp 9.7, 6.1, 6.0; blur 5.9,
- * 4.1, 4.0. From 3 to 8 MiB a core these schedules are the same. */
+/* L3_CORE: servers have 1.5 to 5 MiB of L3 per physical core. A virtual machine is told the size of the whole L3, which
+ * other guests fill too. On two cores that are told 260 MiB, reading 4 MiB already runs at 28 bytes/ns, against 110
+ * from L2 and 14 from memory. One thread there, ms of schedules made for half of that L3, for 4 MiB a core, and by
+ * hand: max_filter 215, 78, 77; unsharp 9.7, 6.1, 6.0; blur 5.9, 4.1, 4.0. From 3 to 8 MiB a core these schedules are
+ * the same. */
 double machine_claimed_cache(const Machine *m)
 {
     return fmax((double)m->l2, fmin((double)m->l3, (double)m->l3_core * m->cores));
@@ -69,10 +67,10 @@ double machine_last_cache(const Machine *m)
     return fmax((double)m->l2, fmin(l3_part * (double)m->l3, machine_claimed_cache(m)));
 }
 
-/* Measured with a sum of two rows, streaming against usual stores, where the L2 has 2 MiB. One thread: an output
- * of 1 MiB takes 51 and 47 us, 1.5 MiB 79 and 99, 4 MiB 245 and 297, 16 MiB 909 and 1157. Two threads, so 4 MiB
- * of L2: 2 MiB take 53 and 45 us, 3 MiB 80 and 92, 16 MiB 467 and 609. Half of the L2 is the input's, so
- * streaming wins a little earlier than this says. */
+/* Measured with a sum of two rows, streaming against normal stores, with an L2 of 2 MiB. One thread: an output of 1 MiB
+ * takes 51 and 47 us, 1.5 MiB 79 and 99, 4 MiB 245 and 297, 16 MiB 909 and 1157. Two threads, so 4 MiB of L2: 2 MiB
+ * take 53 and 45 us, 3 MiB 80 and 92, 16 MiB 467 and 609. The input fills half of the L2, so streaming wins a little
+ * earlier than this says. */
 double machine_streams_from(const Machine *m)
 {
     return m->stream ? (double)m->stream : (double)m->l2 * fmax(1, (double)m->cores / m->l2_shared);
@@ -94,7 +92,7 @@ static bool read_line(int index, const char *file, char *line, int size)
     return read;
 }
 
-/* How many CPUs a list like 0-3,8,10-11 names; 0 for what is none. */
+/* How many CPUs a list like 0-3,8,10-11 names; 0 if it is malformed. */
 static int count_cpus(const char *list)
 {
     int count = 0;
@@ -198,7 +196,7 @@ Machine machine_detect(void)
 
 typedef enum FieldKind { FIELD_COUNT, FIELD_BYTES, FIELD_NUMBER } FieldKind;
 
-/* A row per field of a Machine: its name, where it is, and the least and most that it may be. */
+/* A row per field of a Machine: its name, its offset, and its least and largest value. */
 typedef struct Field {
     const char *name;
     FieldKind   kind;
@@ -232,7 +230,7 @@ static const Field fields[] = {
     ROW(memory_rate, FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns from memory to there, one core",   "9"),
     ROW(memory_all,  FIELD_NUMBER, 1e-6, 1e6,    "the same of all cores",                       "21"),
     ROW(row,         FIELD_NUMBER, 0,    1e9,    "ns to begin a row",                           "5"),
-    ROW(parted,      FIELD_NUMBER, 0,    1e9,    "ns to begin a row that has ends apart",       "100"),
+    { "parted", FIELD_NUMBER, offsetof(Machine, split_row), 0, 1e9, "ns to begin a row that is split at its ends", "100" },
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
 /* clang-format on */
@@ -269,7 +267,7 @@ static Loc loc_of(const Reader *r, const char *from, const char *to)
     return (Loc){ r->source, (uint32_t)(from - r->source->text), (uint32_t)(to - r->source->text) };
 }
 
-/* Spaces and comments; between entries commas and ends of lines too. */
+/* Skips spaces and comments; between entries also commas and newlines. */
 static void skip(Reader *r, const char *blanks)
 {
     for (;; r->at += strcspn(r->at, "\n")) {
@@ -294,7 +292,7 @@ static const char *all_names(Arena *arena)
     return text_string(&t);
 }
 
-/* The field of that name, or NULL and an error. */
+/* The field of that name; NULL and a diagnostic if there is none. */
 static const Field *read_field(Reader *r)
 {
     Arena       *arena = &r->cx->call;
@@ -325,7 +323,7 @@ static double unit_of(const Field *f, char letter)
     return 0;
 }
 
-/* The value after the sign of equality: a number, for bytes perhaps with a unit. */
+/* The value after the =: a number, for bytes optionally with a unit. */
 static bool read_value(Reader *r, const Field *f, Machine *m)
 {
     Arena       *arena  = &r->cx->call;
@@ -381,8 +379,7 @@ static bool read_entry(Reader *r, Machine *m)
     return false;
 }
 
-/* A line of a cache is a power of two of bytes and a cache has whole lines: what would be divided by is checked once,
- * here. */
+/* A cache line is a power of two of bytes, and a cache has whole lines. Divisors are checked once, here. */
 static bool is_sound(const Reader *r, const Machine *m)
 {
     if (m->line & (m->line - 1)) {

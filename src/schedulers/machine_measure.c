@@ -1,9 +1,8 @@
-/* Measuring the machine: how fast it copies from each level of memory, how long a vector operation takes and the
- * handing out of a piece of work.
+/* Measuring the machine: copy rates of each memory level, the time of a vector operation, and of handing out a task.
  *
- * Each figure is the best of many short runs, so that what else the machine does in the meantime hardly shows. Rows of
- * 1 KiB are copied: long enough for whole vectors, and short enough that the C library neither leaves the caches out
- * nor uses string instructions. All of it takes about a fifth of a second. */
+ * Each figure is the best of many short runs, so that other load hardly shows. Rows of 1 KiB are copied: long enough
+ * for whole vectors, and short enough that the C library neither bypasses the caches nor uses string instructions. All
+ * of it takes about a fifth of a second. */
 #include "runtime/runtime.h"
 #include "schedulers/machine.h"
 
@@ -12,7 +11,7 @@
 enum {
     ROW_BYTES    = 1024,
     MOST_BYTES   = 64 << 20, /* of each of the two buffers */
-    TASK_NS      = 20000,    /* length of a piece whose handing out is timed */
+    TASK_NS      = 20000,    /* ns: work of a task whose overhead is timed */
     TASKS_A_CORE = 4,
 };
 static const double level_seconds = 0.012, memory_seconds = 0.06;
@@ -24,7 +23,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Lets the compiler believe that memory was read and written here. */
+/* Makes the compiler assume that memory is read and written here. */
 static void touch(void *at)
 {
     __asm__ volatile("" : : "r"(at) : "memory");
@@ -34,7 +33,7 @@ static void touch(void *at)
 
 typedef struct Copy {
     char   *from, *to;
-    int64_t bytes; /* of each, a multiple of ROW_BYTES */
+    int64_t bytes; /* of each buffer, a multiple of ROW_BYTES */
     int64_t piece; /* bytes of an iteration, where cores share the work */
 } Copy;
 
@@ -53,8 +52,8 @@ static int copy_piece(kn_rt *rt, int32_t i, void *closure)
     return 0;
 }
 
-/* Bytes copied in a ns, best of the runs that fit into so many seconds; a run copies 64 KiB at least. 0: the clock did
- * not move. */
+/* Bytes per ns, best of the runs that fit into so many seconds. A run copies at least 64 KiB. 0: the clock did not
+ * move. */
 static double copy_rate(kn_rt *rt, Copy c, double seconds)
 {
     const int64_t times = c.bytes < 65536 ? 65536 / c.bytes : 1;
@@ -80,7 +79,8 @@ static int64_t whole_rows(int64_t bytes)
     return bytes < ROW_BYTES ? ROW_BYTES : bytes / ROW_BYTES * ROW_BYTES;
 }
 
-/* From a level: both buffers together take half of it, or, for l3, so much that the levels before hold little of it. */
+/* The rate of a level: both buffers together take half of it; for l3, enough that the nearer levels hold little of it.
+ */
 static double level_rate(const Copy *c, int64_t level)
 {
     Copy part  = *c;
@@ -95,7 +95,7 @@ static void keep(double *to, double measured)
         *to = machine_rounded(measured);
 }
 
-/* The rate of a level alone: the time from there less that from the level before, through which it came. */
+/* The rate of a level alone: the time from there less the time from the level before. */
 static double rate_beyond(double before, double from_there)
 {
     const double ns = from_there > 0 && before > 0 ? 1 / from_there - 1 / before : 0;
@@ -122,7 +122,7 @@ typedef float Four __attribute__((vector_size(16)));
 
 enum { CHAINS = 12, STEPS = 1000 };
 
-/* Multiplications and additions in chains that do not wait for each other. Narrow vectors take as long as wide ones. */
+/* Multiplications and additions in independent chains. Narrow vectors have the throughput of wide ones. */
 static void work(Four *chains)
 {
     const Four a = { 0.999f, 0.998f, 0.997f, 0.996f }, b = { 0.001f, 0.002f, 0.003f, 0.004f };
@@ -162,7 +162,7 @@ static int wait_piece(kn_rt *rt, int32_t i, void *closure)
     return 0;
 }
 
-/* What a piece takes beyond its own work: loops of a few pieces per core, each as long as the clock says. */
+/* The overhead of a task: loops of a few tasks per core, each as long as the clock says. */
 static double task_ns(kn_rt *rt, int cores)
 {
     double best = 0;
@@ -185,7 +185,7 @@ void machine_measure(kn_context *cx, Machine *m)
     keep(&m->op, op_ns());
     keep(&m->load, m->load * m->op / op);
     keep(&m->row, m->row * m->op / op);
-    keep(&m->parted, m->parted * m->op / op);
+    keep(&m->split_row, m->split_row * m->op / op);
     if (pages)
         measure_copies(rt, m, (Copy){ pages, pages + bytes, bytes, 64 * ROW_BYTES });
     if (rt)

@@ -1,19 +1,22 @@
-/* Chains of stencils: a few rows at a time, each node inside the loop of the next.
+/* Chains of stencils: a few rows at a time, each node inside the loop of its reader.
  *
  *     out.split(y, yo, yi, 4)…
  *     c.store_at(out, xo).compute_at(out, yo).split(y, yo, yi, 4)
  *     b.store_at(out, xo).compute_at(c, yo).split(y, yo, yi, 4)
  *     a.store_at(out, xo).compute_at(b, yo).split(y, yo, yi, 4)
  *
- * One row of out needs many rows of a: as many as all windows on the way have together. Computed inside the loop over
- * rows of out, a would keep that many, though b asks for a few at a time only. Inside the loop of b it keeps those few.
- * Some rows at a time, because finding out what is missing takes time too. */
+ * Why     One row of out needs as many rows of a as all windows in between add up to. Computed inside the row loop of
+ *         out, a would store them all. Inside the loop of b it stores the few that b reads at a time. Several rows at
+ *         a time, because updating the bounds of a sliding window has a cost too. */
 #include "schedulers/micro_kernels.h"
 
-enum { ROWS = 4, LEAST_CHAIN = 4 };
+enum {
+    ROWS        = 4, /* computed at a time */
+    LEAST_CHAIN = 4  /* nodes */
+};
 
-/* The one node, not inlined, whose pure definition reads s, by itself or by what is inlined into it, `found` if there
- * is one already; -1: there are several, or others. */
+/* The one node, not inlined, whose pure definition reads s, directly or through inlined nodes; `found` if one is known
+ * already. -1: there are several, or it is no pure definition. */
 static int sole_reader(const Draft *d, int s, int found)
 {
     const FuncFacts *facts = &d->facts[s];
@@ -37,8 +40,8 @@ int draft_chain_reader(const Draft *d, int s)
     return reader < 0 ? -1 : reader;
 }
 
-/* Are rows read at the stride of the reader's own? */
-static bool keeps_pace(const Draft *d, int s)
+/* Are its rows read with stride 1? */
+static bool has_unit_stride(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
     for (int i = 0; i < node->out_count; i++) {
@@ -46,7 +49,7 @@ static bool keeps_pace(const Draft *d, int s)
         if (e->access[1].var != 1 || e->access[1].num != 1 || e->access[1].den != 1)
             return false;
         if (d->choices[e->consumer].where == WHERE_INLINE &&
-            (d->graph->nodes[e->consumer].rank != 2 || !keeps_pace(d, e->consumer)))
+            (d->graph->nodes[e->consumer].rank != 2 || !has_unit_stride(d, e->consumer)))
             return false;
     }
     return true;
@@ -55,26 +58,29 @@ static bool keeps_pace(const Draft *d, int s)
 bool draft_may_chain(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    return node->kind == NODE_PURE && node->rank == 2 && !node->is_output && draft_chain_reader(d, s) >= 0 &&
-           keeps_pace(d, s);
+    if (node->kind != NODE_PURE || node->rank != 2 || node->is_output)
+        return false;
+    return draft_chain_reader(d, s) >= 0 && has_unit_stride(d, s);
 }
 
-/* The loop over single rows, in which all windows slide, of [..., y, x in vectors]; -1: the loops are others. */
+/* The loop over single rows of [..., y, x in vectors], in which all windows slide; -1: the loops are others. */
 static int row_loop(const Group *gr)
 {
     const int        row  = gr->loop_count - 2;
     const GroupLoop *last = &gr->loops[row < 0 ? 0 : row + 1];
-    return row >= 1 && gr->loop_count < MOST_GROUP_LOOPS && last->vector && last->dim == 0 && gr->loops[row].dim == 1 &&
-                   gr->loops[row].step == 1 && !gr->loops[row].parallel && !gr->loops[row].unroll
-               ? row
-               : -1;
+    if (row < 1 || gr->loop_count >= MOST_GROUP_LOOPS || !last->vector || last->dim != 0)
+        return -1;
+    const GroupLoop *l = &gr->loops[row];
+    return l->dim == 1 && l->step == 1 && !l->parallel && !l->unroll ? row : -1;
 }
 
-static bool is_link(const Draft *d, int s, int group, int row)
+/* Is it a member that slides along the row loop and can be in a chain? */
+static bool is_in_chain(const Draft *d, int s, int group, int row)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->group == group && c->compute == row && c->store < row && !c->at && !c->nest &&
-           draft_may_chain(d, s);
+    if (c->where != WHERE_INSIDE || c->group != group || c->at || c->nest)
+        return false;
+    return c->compute == row && c->store < row && draft_may_chain(d, s);
 }
 
 static const MemberNest *rows_nest(const Draft *d, int s)
@@ -88,14 +94,14 @@ static const MemberNest *rows_nest(const Draft *d, int s)
     return n;
 }
 
-/* Is every member of the group a link of one chain? How many there are; 0: no. */
-static int count_links(const Draft *d, int group, int row)
+/* The number of members if all are in one chain, else 0. */
+static int chain_length(const Draft *d, int group, int row)
 {
     int links = 0, next = d->groups[group].head;
     for (int s = d->groups[group].head; s-- > 0;) {
         if (d->choices[s].where != WHERE_INSIDE || d->choices[s].group != group)
             continue;
-        if (!is_link(d, s, group, row) || draft_chain_reader(d, s) != next)
+        if (!is_in_chain(d, s, group, row) || draft_chain_reader(d, s) != next)
             return 0;
         next = s;
         links++;
@@ -107,7 +113,7 @@ static void chain_group(Draft *d, int group)
 {
     Group    *gr  = &d->groups[group];
     const int row = d->graph->nodes[gr->head].kind == NODE_PURE ? row_loop(gr) : -1;
-    if (row < 0 || count_links(d, group, row) < LEAST_CHAIN)
+    if (row < 0 || chain_length(d, group, row) < LEAST_CHAIN)
         return;
     for (int s = 0; s < gr->head; s++)
         if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group) {

@@ -1,16 +1,16 @@
-/* Planes at once: the channels of a place computed together.
+/* Interleaved channels: the planes of a point computed together.
  *
- * Takes   a group whose head has a few planes in the loop just outside its vectors, and something that several of them
- *         read or compute: a picture without planes, or one plane that all need (alpha).
- * Gives   copies of one vector's code, one for each plane, in which that is loaded and computed once. Members are
- *         inlined, so that their planes are computed together too.
- * How     The common model decides; it counts what copies have in common. */
+ * Takes   a group whose head has a loop over a few planes just outside its vectors, where several planes read or
+ *         compute the same: an image without planes, or one plane that all read (alpha).
+ * Gives   the plane loop unrolled inside the vector loop, so that the shared part is loaded and computed once. Members
+ *         are inlined, so that their planes are interleaved too.
+ * How     The cost model decides; it counts what unrolled copies share. */
 #include "schedulers/cost.h"
 #include "schedulers/micro_kernels.h"
 #include "schedulers/pattern.h"
 
-enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* of a copy: more do not stay in registers */ };
-static const double enough = 0.9; /* of the time that it takes as it was */
+enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* operations per copy: more would spill */ };
+static const double enough = 0.9; /* of the predicted time without it */
 
 /* The loop over planes of [..., c, x in vectors]; -1: the loops are others. */
 static int plane_loop(const Group *gr, const GraphNode *head)
@@ -19,13 +19,12 @@ static int plane_loop(const Group *gr, const GraphNode *head)
     if (at < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !gr->loops[at + 1].vector || gr->loops[at + 1].dim != 0)
         return -1;
     const GroupLoop *l = &gr->loops[at];
-    return l->dim >= 2 && l->step == 1 && !l->parallel && !l->unroll && node_extent(head, l->dim) > 1 &&
-                   node_extent(head, l->dim) <= MOST_PLANES
-               ? at
-               : -1;
+    if (l->dim < 2 || l->step != 1 || l->parallel || l->unroll)
+        return -1;
+    return node_extent(head, l->dim) > 1 && node_extent(head, l->dim) <= MOST_PLANES ? at : -1;
 }
 
-/* Does each plane read a plane of its own, and nothing else? */
+/* Does each plane read its own plane and nothing else? */
 static bool is_apart(const Graph *g, const Edge *e, int plane)
 {
     for (int k = 0; k < g->nodes[e->producer].rank; k++)
@@ -34,8 +33,7 @@ static bool is_apart(const Graph *g, const Edge *e, int plane)
     return false;
 }
 
-/* What node s reads and computes at a point, with all that is not at root. The planes of all these are those of the
- * head. */
+/* Operations and loads of node s at a point, with all that is not at root. All of these have the planes of the head. */
 static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine, bool *common)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -46,8 +44,9 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
         const Choice *c     = &d->choices[e->producer];
         const bool    apart = is_apart(d->graph, e, plane);
         *common |= !apart && d->graph->nodes[e->producer].rank > 1;
-        *fine &= c->where != WHERE_DEFAULT &&
-                 (c->where != WHERE_INSIDE || (apart && !c->nest && !c->at && draft_may_inline(d, e->producer)));
+        if (c->where == WHERE_INSIDE)
+            *fine &= apart && !c->nest && !c->at && draft_may_inline(d, e->producer);
+        *fine &= c->where != WHERE_DEFAULT;
         if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE)
             ops += e->accesses * plane_ops(d, e->producer, plane, depth - 1, fine, common);
     }

@@ -1,23 +1,26 @@
-/* Lanes: rows of floats in registers of half the width.
+/* Half vectors: rows of floats in registers of half the width.
  *
  * Takes   a group whose vectors are full registers of 512 bits.
- * Gives   the same with half as many lanes, if all of it are stencils of 32 bits: they are as fast or faster so,
- *         measured (waves by a quarter, interpolate, harris and unsharp by a tenth), not explained.
- * Not     where long sums are written out: their operations wait for each other, and half as many lanes are twice as
- *         many waits (a fifth slower). */
+ * Gives   the same with half as many lanes, if all nodes are stencils of 32 bits. Measured as fast or faster (waves by
+ *         a quarter, interpolate, harris and unsharp by a tenth); the cause is not known.
+ * Not     where long sums are unrolled: they are latency bound, and half the lanes double the exposed latency (a fifth
+ *         slower). */
 #include "schedulers/micro_kernels.h"
 
-enum { WIDE_BITS = 512, LONG_SUM = 12 };
+enum {
+    WIDE_BITS = 512, /* of a register that is halved */
+    LONG_SUM  = 12   /* steps */
+};
 
-/* Are its loops those of the default, over elements of 32 bits at places that no data decides? */
+/* Does it have default loops, over 32-bit elements and without gathers? */
 static bool is_light(const Draft *d, int s)
 {
-    const GraphNode *node = &d->graph->nodes[s];
-    return node->kind == NODE_PURE && node->narrow == 32 && node->wide == 32 && !node->defs[0].gathers &&
-           !d->choices[s].nest && !d->choices[s].lanes;
+    const GraphNode *node          = &d->graph->nodes[s];
+    const bool       default_loops = !d->choices[s].nest && !d->choices[s].lanes;
+    return default_loops && node->kind == NODE_PURE && !node->defs[0].gathers && node->narrow == 32 && node->wide == 32;
 }
 
-/* Is a long sum written out in it, whose operations wait for each other? */
+/* Is a long latency-bound sum unrolled in it? */
 static bool inlines_sums(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];

@@ -1,8 +1,9 @@
-/* Finishing: the micro choices of a draft, by rules that see the graph alone.
+/* The choice of micro kernels, by rules on the graph.
  *
  * Takes   a draft with groups, loops and levels.
- * Gives   the same draft with the loops of members, orders in memory and copies that experts write
- *         (docs/schedulers.md). What it says need not be legal: legalizing comes after it. */
+ * Gives   the draft with loops of members, memory orders and copies as an expert would write them
+ *         (docs/schedulers.md).
+ * Holds   nothing of it need be legal: draft_legalize comes after it. */
 #include "schedulers/micro_kernels.h"
 #include "schedulers/pattern.h"
 
@@ -21,8 +22,8 @@ static bool has_clamp(const AccessRange *r)
     return r->least != INT64_MIN || r->most != INT64_MAX;
 }
 
-/* The reader's dimension that moves it; an enclosing span may be of a read under a condition, which only the text tells
- * from data and from several variables. */
+/* The reader's dimension that the index depends on. Where the range is only an enclosing one, because of a condition,
+ * the text tells data and several variables apart. */
 static int mover(const Draft *d, const Edge *e, int k)
 {
     const AccessRange *r = &e->access[k];
@@ -33,7 +34,7 @@ static int mover(const Draft *d, const Edge *e, int k)
     return by & (MOVED_BY_DATA | ((1u << KN_MAX_RANK) - 1)) ? WILD : -1;
 }
 
-/* What is read through an edge whose reader's dimensions move as those of `by` (NULL: it is the definition itself). */
+/* What is read through an edge whose reader has the operand `by` (NULL: the reader is the definition itself). */
 static Operand through(const Draft *d, const Edge *e, const Operand *by)
 {
     const GraphNode *node = &d->graph->nodes[e->producer];

@@ -1,5 +1,5 @@
-/* Micro choices: what all schedulers leave to be done alike, once groups and tiles are chosen. What only the files of
- * that share. */
+/* Micro kernels: the inner loops that all schedulers choose alike, once groups and tiles are known. Private to
+ * micro_*.c. */
 #ifndef KILN_SCHEDULERS_MICRO_KERNELS_H
 #define KILN_SCHEDULERS_MICRO_KERNELS_H
 
@@ -10,61 +10,55 @@
 
 enum { MOST_OPERANDS = 32 };
 
-/* What a definition reads of a node that is computed and stored, by itself or through what is inlined into it. */
+/* A stored node that a definition reads, directly or through inlined nodes. */
 typedef struct Operand {
     int  node;
-    bool direct;           /* it stands in the definition's own text */
-    bool plain;            /* no boundary is on the way */
-    int  var[KN_MAX_RANK]; /* by dimension of the node: the reader's dimension that moves it; -1: none but steps; WILD:
-                              data, or several */
-    int64_t num[KN_MAX_RANK], den[KN_MAX_RANK]; /* how fast */
+    bool direct;           /* the definition itself reads it */
+    bool plain;            /* no boundary condition is on the way */
+    int  var[KN_MAX_RANK]; /* by dimension of the node: the reader's dimension that its index depends on; -1: on steps
+                              alone, or constant; WILD: on data, or on several */
+    int64_t num[KN_MAX_RANK], den[KN_MAX_RANK]; /* the stride along it */
 } Operand;
 
 enum { WILD = -2 };
 
 typedef struct Operands {
     int     count;
-    bool    complete; /* else there are more than MOST_OPERANDS */
+    bool    complete; /* false: there are more than MOST_OPERANDS */
     Operand at[MOST_OPERANDS];
 } Operands;
 
 void operands_of(const Draft *d, int s, int update, Operands *out);
-/* Is it another element for another place of the reader along that dimension? */
+/* Does the operand vary along that dimension of the reader? */
 bool operand_moves(const Operand *o, int rank, int dim);
 
-static inline int64_t node_extent(const GraphNode *node, int dim)
-{
-    const int64_t n = (int64_t)node->box.max[dim] - node->box.min[dim] + 1;
-    return n < 0 ? 0 : n;
-}
-
-/* Sums over many steps whose terms are a product of something that varies along one dimension and something that varies
- * along another: tiles in registers. */
+/* Register tiles: for long sums of products of an operand that varies along one dimension and an operand that varies
+ * along another. */
 void choose_register_tiles(Draft *d, const Machine *m);
 
-/* Sums over displacements: what is read at a single step is computed inside it. */
+/* Sums over displacements: nodes that are read at a single step are computed inside it. */
 void choose_step_producers(Draft *d);
 
-/* Rows at a time, sums beside vectors, even places. */
+/* Unrolled rows, sums next to vectors, aligned bounds. */
 void choose_row_kernels(Draft *d, const Machine *m);
 
-/* Chains of stencils: a few rows at a time, each node inside the loop of the next. */
+/* Chains of stencils: a few rows at a time, each node inside the loop of its reader. */
 void choose_chains(Draft *d);
 
-/* The channels of a place together, where they have something in common. After legalizing: the common model decides. */
+/* Channels interleaved, where they share something. After legalizing: the cost model decides. */
 void choose_interleaved_channels(Draft *d, const Machine *m);
 
-/* Large inputs are prefetched ahead of the rows that read them. After legalizing: levels decide how far. */
+/* Prefetch of large inputs, some rows ahead. After legalizing: levels decide the distance. */
 void choose_prefetches(Draft *d, const Machine *m);
 
-/* Registers of half the width. Last: all other lanes are chosen. */
+/* Vectors of half the register width. Last: all other lanes are chosen. */
 void choose_half_vectors(Draft *d, const Machine *m);
 
-/* Loops for rows in vectors of so many lanes, which are at place rank - 1; inside them the steps, written out if they
- * are few. */
+/* Loops over rows in vectors of so many lanes; the vector loop has index rank - 1. Inside it are the steps, unrolled if
+ * they are few. */
 const MemberNest *row_nest(const Draft *d, int s, int64_t lanes);
-/* The one node that is computed and reads it, by itself or through what is inlined; -1: there are several. *own stays
- * if it is read at its readers' own points only. */
+/* The one stored node that reads it, directly or through inlined nodes; -1: there are several. *own becomes false if it
+ * is read at other points than its readers' own. */
 int final_reader(const Draft *d, int s, bool *own);
 
 #endif

@@ -1,24 +1,23 @@
-/* Fetching ahead: a group in strips of whole rows asks for the rows of a large input that its next rows will need,
- * while it computes these.
+/* Prefetch: a group in strips of whole rows prefetches the rows of a large input that later iterations read.
  *
- * The processor finds out by itself that a row is read one line after the other, but only once it has begun, and only
- * for a few rows at a time; a sliding window begins a new one everywhere at every step. What the directive fetches is
- * what the head itself reads so many iterations later, or, if it reads nothing of the input, what is computed for it:
- * then the next iteration's. A member that reads further down than the head is ahead of it by so many rows more. */
+ * The hardware prefetcher follows a row only once it has begun, and only a few rows at a time. A sliding window begins
+ * new rows in every iteration. The directive fetches what the head itself reads some iterations later. If the head
+ * does not read the input, it fetches what the next iteration's members read. A member that reads further down than
+ * the head needs its rows that many iterations earlier. */
 #include "schedulers/micro_kernels.h"
 
-enum { MOST_FETCHED = 8 /* rows beside the new ones: asking for a line takes time too */ };
+enum { MOST_FETCHED = 8 /* rows prefetched beside the new ones; each line has a cost */ };
 
 typedef struct Rows {
     const Draft *d;
-    int          group, loop; /* the loop over rows, or bundles of them */
+    int          group, loop; /* the loop over rows, or over blocks of rows */
     int64_t      step;        /* rows of an iteration */
     bool        *given, *member;
     Box         *boxes;
 } Rows;
 
-/* The last loop over rows in which nothing but planes and vectors of whole rows is; -1: there is none. Members are
- * computed in it, or further out. */
+/* The innermost loop over rows that contains nothing but planes and whole rows of vectors; -1: there is none. Members
+ * are computed in it, or further out. */
 static int loop_of_rows(const Draft *d, int group)
 {
     const Group *gr   = &d->groups[group];
@@ -37,7 +36,8 @@ static int loop_of_rows(const Draft *d, int group)
     return rows;
 }
 
-/* What an iteration in the middle needs of all outside: by the head and what is inlined into it, or by members too. */
+/* The footprint outside the group of an iteration in the middle: of the head with what is inlined into it, or with
+ * members too. */
 static void need_of_iteration(Rows *r, bool members)
 {
     const Draft *d    = r->d;
@@ -56,7 +56,7 @@ static void need_of_iteration(Rows *r, bool members)
     graph_regions(g, r->given, r->member, r->boxes);
 }
 
-/* The input of which an iteration reads the most, and that no cache holds. */
+/* The input with the largest footprint in an iteration, if no cache holds it. */
 static int large_input(const Rows *r, const Machine *m)
 {
     const Graph *g     = r->d->graph;
@@ -75,8 +75,7 @@ static int large_input(const Rows *r, const Machine *m)
     return found;
 }
 
-/* Is the input all that the group reads row by row, and at its own stride: has an iteration as many new rows of it as
- * it has rows? */
+/* Does the group read nothing but this input row by row, with stride 1: one new row for each of its own? */
 static bool is_all_read(const Draft *d, int group, int input)
 {
     const Graph *g = d->graph;
@@ -85,8 +84,8 @@ static bool is_all_read(const Draft *d, int group, int input)
         const AccessRange *r = &e->access[1];
         if (d->choices[e->consumer].group != group || g->nodes[e->producer].rank < 2)
             continue;
-        if ((e->producer != input && d->choices[e->producer].group != group) || r->var != 1 || r->num != 1 ||
-            r->den != 1)
+        const bool known = e->producer == input || d->choices[e->producer].group == group;
+        if (!known || !access_is_shift(r, 1))
             return false;
     }
     return true;
@@ -114,7 +113,7 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     need_of_iteration(&r, false);
     const Box     own  = box_points(&r.boxes[input], d->graph->nodes[input].rank) ? r.boxes[input] : all;
     const int64_t lead = all.max[1] > own.max[1] ? (all.max[1] - own.max[1] + r.step - 1) / r.step : 0;
-    if (lead >= MOST_PREFETCH_AHEAD || own.max[1] - own.min[1] + 1 > r.step + MOST_FETCHED)
+    if (lead >= MOST_PREFETCH_AHEAD || box_extent(&own, 1) > r.step + MOST_FETCHED)
         return;
     gr->prefetched    = 1 + input;
     gr->prefetch_loop = r.loop;

@@ -1,20 +1,27 @@
-/* Sums of products: tiles in registers.
+/* Register tiles of sums of products.
  *
- * Takes   reductions over many steps whose terms have an operand that moves along a dimension v and another that does
- *         not: products of matrices, layers of networks.
+ * Takes   reductions over many steps whose terms have an operand that varies along a dimension v and one that does
+ *         not: matrix products, layers of networks.
  * Gives   each as a group of its own, with the one node that reads it at its own points (or none: then it is the head
- *         itself). L places along v, in vectors, times U along another dimension u are summed in registers, the steps
- *         outside them: a step loads L/W vectors and U numbers for U*L/W multiplications. Around the tile the loop over
- *         u is innermost, so that what moves along v stays in the cache.
- * Memory  what moves along v lies in the order of its use: v first, then the steps from the inside. Own nodes are
- *         stored so; inputs are copied, for each piece of v if these are the tasks, else at once. What is copied is
- *         used at least once for each place along u.
+ *         itself). L points along v, in vectors, times U points along another dimension u are summed in registers,
+ *         with the steps outside. A step loads L/W vectors and U scalars for U*L/W multiplications. Around the
+ *         register tile the loop over u is innermost, so that the operand that varies along v stays in the cache.
+ * Memory  The operand that varies along v is stored in its order of use: v first, then the steps, innermost first. Own
+ *         nodes are stored so. Inputs are copied: per tile of v if these are the tasks, else at once. Each copied
+ *         element is used at least once for each point along u.
  * From    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 2008, for the order of
  *         the loops. */
 #include "schedulers/micro_kernels.h"
 
-enum { LEAST_STEPS = 8, MOST_VECTORS = 4, LEAST_ROWS = 4, MOST_TILE_ROWS = 6, TASKS_PER_CORE = 3 };
-static const double least_work = 1 << 16; /* steps at all points: below that nothing is worth a copy */
+enum {
+    LEAST_STEPS    = 8, /* of a sum */
+    MOST_VECTORS   = 4, /* of a register tile along v */
+    LEAST_ROWS     = 4, /* of a register tile along u */
+    MOST_TILE_ROWS = 6,
+    TASKS_PER_CORE = 3
+};
+static const double row_value  = 0.015;   /* of the tile's work: what another row is worth against waste */
+static const double least_work = 1 << 16; /* steps over all points: less is not worth a copy */
 
 typedef struct Product {
     int      sum, reader; /* reader -1: the sum is the head */
@@ -26,7 +33,7 @@ typedef struct Product {
 
 /* ---- Which dimensions ------------------------------------------------------------------- */
 
-/* The dimension of the operand that moves with v as fast as v, alone; -1: none. */
+/* The dimension of the operand that moves with v alone, at stride 1; -1: none. */
 static int dim_along(const Draft *d, const Operand *o, int v)
 {
     int found = -1;
@@ -40,7 +47,7 @@ static int dim_along(const Draft *d, const Operand *o, int v)
     return found;
 }
 
-/* How bad it is to have vectors along v: 0 where what moves along it lies together; INFINITY: it cannot be. */
+/* The cost of vectors along v: 0 where the operand is dense along it; INFINITY: impossible. */
 static double badness_along(const Draft *d, const Product *p, int v)
 {
     bool   still = false, moves = false;
@@ -58,7 +65,7 @@ static double badness_along(const Draft *d, const Product *p, int v)
     return still && moves ? bad : INFINITY;
 }
 
-/* Is what moves along v the same for all places along u, and something else not? */
+/* Is what varies along v invariant along u, while another operand varies there? */
 static bool is_reused_along(const Draft *d, const Product *p, int u)
 {
     bool moves = false;
@@ -92,14 +99,14 @@ static bool choose_dims(const Draft *d, Product *p, int64_t lanes)
 
 /* ---- How large -------------------------------------------------------------------------- */
 
-/* As many rows as waste the least where they do not divide the extent; more are better. */
+/* The number of rows that wastes the least where it does not divide the extent; more rows are better. */
 static int64_t choose_rows(int64_t extent, int64_t most)
 {
     int64_t best      = 1;
     double  best_cost = INFINITY;
     for (int64_t rows = most; rows >= LEAST_ROWS; rows--) {
         const double waste = (double)((extent + rows - 1) / rows * rows) / (double)extent,
-                     cost  = waste + 0.015 * (double)(most - rows);
+                     cost  = waste + row_value * (double)(most - rows);
         if (cost < best_cost) {
             best      = rows;
             best_cost = cost;
@@ -108,7 +115,7 @@ static int64_t choose_rows(int64_t extent, int64_t most)
     return best;
 }
 
-/* Three quarters of the registers are sums. */
+/* Three quarters of the registers hold sums. */
 static void choose_tile(const Draft *d, Product *p, const Machine *m, int64_t lanes)
 {
     const GraphNode *node      = &d->graph->nodes[p->sum];
@@ -125,13 +132,15 @@ static bool find_product(const Draft *d, const Machine *m, int s, Product *p)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const int        k    = node->kind == NODE_REDUCTION ? draft_main(d, s) : NO_DEF;
-    if (k < 0 || d->choices[s].where == WHERE_INLINE || node->defs[k + 1].steps < LEAST_STEPS ||
-        node->defs[k + 1].points < least_work || node->defs[k + 1].gathers || d->facts[s].defs[k + 1].bounding)
+    if (k < 0 || d->choices[s].where == WHERE_INLINE || d->facts[s].defs[k + 1].bounding)
         return false;
-    const Edge *e     = node->out_count == 1 ? node->out[0] : NULL;
-    const bool  alone = e && !node->is_output && e->pointwise && e->update < 0 &&
-                       d->graph->nodes[e->consumer].kind == NODE_PURE && d->facts[s].readers.count == 1;
-    *p = (Product){ .sum = s, .reader = alone ? e->consumer : -1, .update = k };
+    const Work *work = &node->defs[k + 1];
+    if (work->steps < LEAST_STEPS || work->points < least_work || work->gathers)
+        return false;
+    const Edge *e     = node->out_count == 1 && d->facts[s].readers.count == 1 ? node->out[0] : NULL;
+    const bool  own   = e && !node->is_output && e->pointwise && e->update < 0;
+    const bool  alone = own && d->graph->nodes[e->consumer].kind == NODE_PURE;
+    *p                = (Product){ .sum = s, .reader = alone ? e->consumer : -1, .update = k };
     operands_of(d, s, k, &p->operands);
     const int64_t lanes = m->vector_bits / (node->wide < 8 ? 8 : node->wide);
     if (!p->operands.complete || lanes < 2 || !choose_dims(d, p, lanes))
@@ -142,7 +151,7 @@ static bool find_product(const Draft *d, const Machine *m, int s, Product *p)
 
 /* ---- The group -------------------------------------------------------------------------- */
 
-/* The head becomes a group of its own, without what it had. */
+/* Makes the head a group of its own, without members. */
 static Group *isolate(Draft *d, const Product *p)
 {
     const int head = p->reader >= 0 ? p->reader : p->sum;
@@ -157,14 +166,14 @@ static Group *isolate(Draft *d, const Product *p)
     return gr;
 }
 
-static void add_loop(Group *gr, GroupLoop l)
+static void add_loop_if_room(Group *gr, GroupLoop l)
 {
     if (gr->loop_count < MOST_GROUP_LOOPS)
         gr->loops[gr->loop_count++] = l;
 }
 
-/* All other dimensions, then pieces of v, then pieces of u, then the tile. The tasks are the outer dimensions, or else
- * the pieces of v. The place of the pieces of v, -1: there is one piece. */
+/* All other dimensions, then tiles of v, then tiles of u, then the register tile. The tasks are the outer dimensions,
+ * or else the tiles of v. Gives the index of the loop over tiles of v; -1: there is one tile. */
 static int make_loops(const Draft *d, const Product *p, const Machine *m, Group *gr)
 {
     const GraphNode *node   = &d->graph->nodes[p->sum];
@@ -173,21 +182,21 @@ static int make_loops(const Draft *d, const Product *p, const Machine *m, Group 
     int              pieces = -1;
     for (int k = node->rank - 1; k >= 0; k--)
         if (k != p->v && k != p->u) {
-            add_loop(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < TASKS_PER_CORE * m->cores });
+            add_loop_if_room(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < TASKS_PER_CORE * m->cores });
             tasks *= (double)node_extent(node, k);
         }
     const bool enough = tasks >= TASKS_PER_CORE * m->cores;
     if (!whole) {
         pieces = gr->loop_count;
-        add_loop(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .parallel = !enough });
+        add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .parallel = !enough });
     }
-    add_loop(gr, (GroupLoop){ .dim = p->u, .step = p->rows, .parallel = !enough && whole });
-    add_loop(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true });
-    add_loop(gr, (GroupLoop){ .dim = p->u, .step = 1, .unroll = true });
+    add_loop_if_room(gr, (GroupLoop){ .dim = p->u, .step = p->rows, .parallel = !enough && whole });
+    add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true });
+    add_loop_if_room(gr, (GroupLoop){ .dim = p->u, .step = 1, .unroll = true });
     return pieces;
 }
 
-/* The same tile of the sum: its rows, its vectors, the steps, the copies of rows. */
+/* The register tile of the sum: rows, vectors, steps, unrolled rows. */
 static const MemberNest *tile_nest(const Draft *d, const Product *p)
 {
     const GraphNode *node = &d->graph->nodes[p->sum];
@@ -203,7 +212,7 @@ static const MemberNest *tile_nest(const Draft *d, const Product *p)
 
 /* ---- Memory ----------------------------------------------------------------------------- */
 
-/* First `first`, then the others as they are. */
+/* `first`, then the others in their order. */
 static int *order_from(const Draft *d, int rank, int first)
 {
     int *order = ARENA_ARRAY(d->graph->arena, int, (size_t)rank), at = 0;
@@ -214,8 +223,7 @@ static int *order_from(const Draft *d, int rank, int first)
     return order;
 }
 
-/* The order of use: first the dimension along v, then those that the steps move, the innermost first, then the
- * others. */
+/* The order of use: the dimension along v, then those that depend on steps, the innermost first, then the others. */
 static int *order_of_use(const Draft *d, const Product *p, const Operand *o, int first)
 {
     const GraphNode *node  = &d->graph->nodes[o->node];
@@ -245,16 +253,16 @@ static void add_copy(Draft *d, StagedCopy copy)
     d->copies             = more;
 }
 
-/* A node of which nothing was said yet: its loops as it lies in memory. */
+/* Loops in memory order, for a node that has none yet. */
 static void loops_as_memory(Draft *d, int s)
 {
     const Choice *c  = &d->choices[s];
     Group        *gr = &d->groups[c->group];
     for (int k = d->graph->nodes[s].rank - 1; k >= 0; k--)
-        add_loop(gr, (GroupLoop){ .dim      = c->memory[k],
-                                  .step     = k ? 1 : draft_lanes(d, s),
-                                  .parallel = k && k == d->graph->nodes[s].rank - 1,
-                                  .vector   = !k });
+        add_loop_if_room(gr, (GroupLoop){ .dim      = c->memory[k],
+                                          .step     = k ? 1 : draft_lanes(d, s),
+                                          .parallel = k && k == d->graph->nodes[s].rank - 1,
+                                          .vector   = !k });
 }
 
 static bool has_members(const Draft *d, int group)
@@ -265,7 +273,7 @@ static bool has_members(const Draft *d, int group)
     return false;
 }
 
-/* `pieces`: the loop over pieces of v. */
+/* `pieces`: the loop over tiles of v. */
 static void order_operand(Draft *d, const Product *p, const Operand *o, int pieces)
 {
     const GraphNode *node  = &d->graph->nodes[o->node];

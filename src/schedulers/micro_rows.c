@@ -1,22 +1,22 @@
-/* Rows at a time, and sums beside vectors.
+/* Unrolled rows, sums next to vectors, and aligned bounds.
  *
- * Rows    A head whose members are cheap and read up and down only, each place along x for itself: nothing is stored.
- *         Several rows are computed at once, as copies of one vector's code, in which what rows share is computed once,
- *         in registers. Where two such bundles of rows meet, what they share is computed twice.
- * Sums    A reduction is summed vector by vector, in registers; at each point of a member beside the vector that reads
- *         it, instead of for a whole row. Four vectors at a time where each of many steps has something that is the
- *         same for all places along x: it is worked out once for them.
- * Even    What reads others at half its own stride begins at even places, so that a vector of it is whole vectors of
- *         them. Of whole rows only: where a piece of one begins, nobody knows when the code is made. */
+ * Rows    A head with cheap members that are read up and down only, at their reader's own x: nothing is stored.
+ *         Several rows are computed at a time, unrolled inside the vector loop, and share what they have in common in
+ *         registers. At the border of two such blocks the halo is computed twice.
+ * Sums    A reduction is summed vector by vector, in registers. A member's sum is computed next to the vector that
+ *         reads it, not for a whole row. Long sums whose steps have x-invariant work take four vectors at a time and
+ *         share it.
+ * Aligned A node that is upsampled by two begins at even places, so that a vector of it is made of whole vectors of
+ *         what it reads. Only for whole rows: where a tile begins is not known at compile time. */
 #include "schedulers/micro_kernels.h"
 
 enum {
-    MOST_SPAN          = 4,
-    MOST_OPS           = 40,
-    MOST_DEPTH_OF_ROWS = 5 /* nodes in a chain: more are never cheap */,
-    SHORT_WINDOW       = 16,
-    MOST_PACE          = 4,
-    TOGETHER           = 4 /* vectors of a sum */
+    MOST_SPAN          = 4,  /* rows of a stencil, less one */
+    MOST_OPS           = 40, /* per point */
+    MOST_DEPTH_OF_ROWS = 5,  /* nodes in a chain: longer ones are never cheap */
+    SHORT_WINDOW       = 16, /* steps that are unrolled */
+    MOST_UPSAMPLING    = 4,  /* points per point of the producer */
+    VECTORS_OF_SUM     = 4   /* that share the work of a step */
 };
 
 static int rows_at_once(const Machine *m)
@@ -27,9 +27,9 @@ static int rows_at_once(const Machine *m)
 /* ---- Rows ------------------------------------------------------------------------------- */
 
 typedef struct Stencil {
-    int64_t span;     /* rows that are read above and below, less one */
+    int64_t span;     /* rows of the stencil, less one */
     double  ops;      /* at a point, with all that is inlined */
-    bool    straight; /* members are read at the reader's own place along x, and all else but y */
+    bool    straight; /* members are read at the reader's own point, but for y */
 } Stencil;
 
 static bool is_shift(const AccessRange *r, int dim)
@@ -37,7 +37,7 @@ static bool is_shift(const AccessRange *r, int dim)
     return r->var == dim && r->num == 1 && r->den == 1;
 }
 
-/* Is a member read where its reader is, but for y? */
+/* Is a member read at its reader's own point, but for y? */
 static bool is_straight(const Draft *d, const Edge *e)
 {
     for (int k = 0; k < d->graph->nodes[e->producer].rank; k++)
@@ -69,20 +69,19 @@ static Stencil stencil_of(const Draft *d, int s, int depth)
     return whole;
 }
 
-/* The last loop over rows of [..., y, ..., x in vectors]; -1: the loops are others. */
+/* The innermost loop over rows of [..., y, ..., x in vectors]; -1: the loops are others. */
 static int row_loop(const Group *gr)
 {
     int row = -1;
     for (int i = 0; i + 1 < gr->loop_count; i++)
         row = gr->loops[i].dim == 1 ? i : row;
     const GroupLoop *last = &gr->loops[gr->loop_count > 0 ? gr->loop_count - 1 : 0];
-    return row >= 0 && last->vector && last->dim == 0 && gr->loops[row].step == 1 && !gr->loops[row].unroll &&
-                   gr->loop_count < MOST_GROUP_LOOPS
-               ? row
-               : -1;
+    if (row < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !last->vector || last->dim != 0)
+        return -1;
+    return gr->loops[row].step == 1 && !gr->loops[row].unroll ? row : -1;
 }
 
-/* Rows that are tasks of their own stay so, a few together. */
+/* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
 static void bundle_rows(Draft *d, int group, const Machine *m)
 {
     Group           *gr   = &d->groups[group];
@@ -102,7 +101,7 @@ static void bundle_rows(Draft *d, int group, const Machine *m)
 
 /* ---- Sums beside vectors ---------------------------------------------------------------- */
 
-/* Rows in vectors; inside them the steps, written out if they are few. The vector loop's place is rank - 1. */
+/* Rows in vectors; inside them the steps, unrolled if they are few. The vector loop has index rank - 1. */
 const MemberNest *row_nest(const Draft *d, int s, int64_t lanes)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -133,7 +132,7 @@ int final_reader(const Draft *d, int s, bool *own)
     return last;
 }
 
-/* Has each step work that is the same for all places along x: an operand that stands still there? */
+/* Does each step have x-invariant work: an operand that does not vary along x? */
 static bool has_still_operand(const Draft *d, int s, int update)
 {
     Operands reads;
@@ -144,19 +143,19 @@ static bool has_still_operand(const Draft *d, int s, int update)
     return false;
 }
 
-/* The lanes of a sum: several vectors at a time where its steps are many, not written out, and have work in common. */
+/* The lanes of a sum: several vectors at a time where its steps are many, not unrolled, and share work. */
 static int64_t sum_lanes(const Draft *d, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
     const int        main  = draft_main(d, s);
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * TOGETHER * lanes &&
+    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
                    has_still_operand(d, s, main)
-               ? TOGETHER * lanes
+               ? VECTORS_OF_SUM * lanes
                : lanes;
 }
 
-/* Vectors and pieces of a head are at least as wide as the vectors of a sum beside them. */
+/* Makes vectors and tiles of a head at least as wide as the vectors of a sum next to them. */
 static void widen_head(Draft *d, int group, int64_t lanes)
 {
     Group *gr = &d->groups[group];
@@ -170,18 +169,20 @@ static void sum_beside(Draft *d, int s)
     const GraphNode *node = &d->graph->nodes[s];
     Choice          *c    = &d->choices[s];
     bool             own  = true;
-    if (node->kind != NODE_REDUCTION || c->where != WHERE_INSIDE || c->nest || c->at || !node->rank ||
-        draft_main(d, s) < 0)
+    if (node->kind != NODE_REDUCTION || !node->rank || draft_main(d, s) < 0)
+        return;
+    if (c->where != WHERE_INSIDE || c->nest || c->at)
         return;
     const int     reader = final_reader(d, s, &own);
     const int64_t wide   = sum_lanes(d, s);
     c->nest              = row_nest(d, s, wide);
     if (wide > draft_lanes(d, s) && reader >= 0 && own && reader == d->groups[c->group].head)
         widen_head(d, c->group, wide);
-    if (reader < 0 || !own || d->choices[reader].where != WHERE_INSIDE || d->graph->nodes[reader].kind != NODE_PURE ||
-        d->choices[reader].group != c->group)
+    if (reader < 0 || !own || d->graph->nodes[reader].kind != NODE_PURE)
         return;
     Choice *r = &d->choices[reader];
+    if (r->where != WHERE_INSIDE || r->group != c->group)
+        return;
     if (!r->nest)
         r->nest = row_nest(d, reader, r->lanes ? r->lanes : draft_lanes(d, reader));
     for (int i = 0; i < r->nest->count; i++)
@@ -199,7 +200,7 @@ static void sum_beside(Draft *d, int s)
 
 /* ---- Even places ------------------------------------------------------------------------ */
 
-/* Are the rows of a group cut? */
+/* Do tiles split the rows of a group? */
 static bool cuts_rows(const Group *gr)
 {
     for (int i = 0; i < gr->loop_count; i++)
@@ -217,7 +218,7 @@ static void begin_evenly(Draft *d, int s)
     operands_of(d, s, -1, &reads);
     for (int i = 0; i < reads.count; i++)
         if (d->graph->nodes[reads.at[i].node].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
-            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_PACE)
+            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_UPSAMPLING)
             d->choices[s].align = (int)reads.at[i].den[0];
 }
 

@@ -1,29 +1,35 @@
-/* Sums over displacements: what belongs to one step is computed inside it.
+/* Sums over displacements: nodes that belong to one step are computed inside it.
  *
- * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …): for all steps at
- *         once w would be a stack of pictures.
- * Gives   the loops over steps outside those over points, for a piece of the head; inside a step, the nodes that
- *         nothing else reads (`stepped`): where a window of one is read, its whole piece in the cache, each point once;
- *         a row, in registers, of one that is read at the reader's own points; and a sum that is read at its reader's
- *         own points beside that reader's vector.
- * Pieces  are wide and high enough that windows overlap little, if there are any; else they are one vector. */
+ * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …). For all steps at
+ *         once w would be a stack of images.
+ * Gives   for a tile of the head, the loops over steps outside those over points. Inside a step are the nodes that
+ *         nothing else reads (`stepped`). One that is read through a window is stored for the tile, each point once;
+ *         one that is read at its reader's own points as a row, in registers. A sum that is read at its reader's own
+ *         points is computed next to that reader's vector.
+ * Tiles   are wide and high enough that the halos of windows are small, if there are any; else they are one vector. */
 #include "schedulers/micro_kernels.h"
 
-enum { WIDE = 8 /* vectors of a row */, HIGH = 16, TRIVIAL_OPS = 1, LEAST_STEPS = 4, MOST_AGAIN = 2 };
+enum {
+    WIDE        = 8,  /* vectors in a row of a tile */
+    HIGH        = 16, /* rows of a tile */
+    TRIVIAL_OPS = 1,  /* per point: less is recomputed for each tap */
+    LEAST_STEPS = 4,  /* of a sum */
+    MOST_AGAIN  = 2   /* evaluations of a point for each that is needed */
+};
 
 typedef struct Steps {
     Draft    *d;
     int       sum, head, update;
-    uint32_t *dims;     /* by node: its dimensions that the steps move; 0: it is not stepped */
+    uint32_t *dims;     /* by node: its dimensions that depend on the steps; 0: it is not stepped */
     bool     *windowed; /* by node: several of its points are read for one of a reader */
     bool     *stored;   /* by node: it is stepped, and not inlined */
     bool      any_window, no_windows;
-    int64_t   lanes; /* of the piece */
+    int64_t   lanes; /* of the tile */
 } Steps;
 
 /* ---- Which nodes ----------------------------------------------------------------------- */
 
-/* Is the edge's reader at one of the steps: the sum itself, or a stepped node? */
+/* Is the reader inside the steps: the sum itself, or a stepped node? */
 static bool is_reader(const Steps *p, int consumer, int update)
 {
     return consumer == p->sum ? update == p->update : consumer >= 0 && p->dims[consumer];
@@ -51,7 +57,7 @@ static void meet_edge(Steps *p, const Edge *e)
     p->windowed[e->producer] |= e->consumer != p->sum && !p->stored[e->consumer] && p->windowed[e->consumer];
 }
 
-/* Operations at a point, with what is inlined and with sums that could be beside it in registers. */
+/* Operations at a point, with inlined nodes and with sums that can be next to it in registers. */
 static double inlined_ops(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -66,14 +72,14 @@ static double inlined_ops(const Draft *d, int s)
     return ops;
 }
 
-/* What is inlined but read in windows would be computed again and again. */
+/* Is it inlined but read through a window? Then it would be recomputed for each tap. */
 static bool is_best_stored(const Steps *p, int s)
 {
     return p->dims[s] &&
            (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= TRIVIAL_OPS));
 }
 
-/* Are others computed inside its loops, which would have no place inside a step? */
+/* Are others computed inside its loops? They would have no place inside a step. */
 static bool leads_others(const Draft *d, int s)
 {
     bool any = false;
@@ -82,8 +88,8 @@ static bool leads_others(const Draft *d, int s)
     return any;
 }
 
-/* A node that is read at single steps, by the sum and other stepped nodes only. */
-static void meet_stage(Steps *p, int s)
+/* Is it read at single steps, by the sum and other stepped nodes only? Then it is stepped. */
+static void meet_node(Steps *p, int s)
 {
     const Draft     *d    = p->d;
     const GraphNode *node = &d->graph->nodes[s];
@@ -98,12 +104,12 @@ static void meet_stage(Steps *p, int s)
     for (int i = 0; i < node->out_count; i++)
         meet_edge(p, node->out[i]);
     if ((p->no_windows && p->windowed[s]) ||
-        p->dims[s] == (1u << node->rank) - 1) /* a table of the steps alone is for all points */
+        p->dims[s] == (1u << node->rank) - 1) /* a table over the steps alone serves all points */
         p->dims[s] = 0;
     p->stored[s] = is_best_stored(p, s);
 }
 
-/* Are pieces large enough for the windows: is no stepped node computed much more often than once? */
+/* Are tiles large enough for the windows: is no stepped node recomputed much? */
 static bool windows_fit(const Steps *p, Arena *scratch)
 {
     const Graph     *g     = p->d->graph;
@@ -120,9 +126,10 @@ static bool windows_fit(const Steps *p, Arena *scratch)
             piece.max[k] = middle + sizes[k] - 1;
         }
     }
-    for (int s = 0; s <= p->head; s++)
-        member[s] =
-            s == p->sum || (s < p->sum && p->dims[s]) || (p->d->choices[s].where == WHERE_INLINE && s < p->head);
+    for (int s = 0; s <= p->head; s++) {
+        const bool stepped = s < p->sum && p->dims[s], inlined = p->d->choices[s].where == WHERE_INLINE && s < p->head;
+        member[s] = s == p->sum || stepped || inlined;
+    }
     given[p->head] = true;
     boxes[p->head] = piece;
     graph_regions(g, given, member, boxes);
@@ -144,8 +151,8 @@ static void choose_stored(Steps *p)
 
 /* ---- Loops ------------------------------------------------------------------------------ */
 
-/* [steps], rows, other dimensions, vectors along the first; *row is the loop over rows, or else the last one around a
- * row. */
+/* [steps], rows, other dimensions, vectors along the first. *row: the loop over rows, or else the innermost one around
+ * a row. */
 static const MemberNest *sum_nest(const Steps *p, int *row)
 {
     const GraphNode *node  = &p->d->graph->nodes[p->sum];
@@ -162,7 +169,7 @@ static const MemberNest *sum_nest(const Steps *p, int *row)
     return n;
 }
 
-/* Pieces of HIGH rows and the lanes of the piece, one inside the other; then rows and all else. */
+/* Splits the head into tiles of HIGH rows and p->lanes columns; inside them rows and all other loops. */
 static void cut_pieces(const Steps *p)
 {
     const GraphNode *node = &p->d->graph->nodes[p->head];
@@ -181,7 +188,8 @@ static void cut_pieces(const Steps *p)
     }
 }
 
-/* The vector loop goes around those over planes: what is computed for a vector serves all of them. Its place. */
+/* Moves the vector loop outside the loops over planes: what is computed for a vector serves all of them. Gives its
+ * index. */
 static int planes_inside(const Steps *p)
 {
     Group *gr = &p->d->groups[p->d->choices[p->head].group];
@@ -197,10 +205,10 @@ static int planes_inside(const Steps *p)
         first--;
     memmove(&gr->loops[first + 1], &gr->loops[first], sizeof *gr->loops * (size_t)(at - first));
     gr->loops[first] = vector;
-    for (int s = 0; s < p->d->graph->node_count; s++) {
-        Choice *c = &p->d->choices[s];
-        if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && c->compute >= first && first > 0 &&
-            at > first)
+    for (int s = 0; first > 0 && at > first && s < p->d->graph->node_count; s++) {
+        Choice    *c      = &p->d->choices[s];
+        const bool member = c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group;
+        if (member && c->compute >= first)
             c->compute = first - 1;
     }
     return first;
@@ -210,14 +218,14 @@ static int planes_inside(const Steps *p)
 
 static void place_stepped(const Steps *p, int s, int row)
 {
-    Draft    *d      = p->d;
-    Choice   *c      = &d->choices[s];
-    bool      own    = true;
-    const int last   = d->graph->nodes[p->sum].func->updates[p->update].rvar_count - 1;
-    const int reader = final_reader(d, s, &own);
-    const int lanes  = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
-    if (reader >= 0 && reader != p->sum && own && d->graph->nodes[s].kind == NODE_REDUCTION &&
-        d->choices[reader].nest) {
+    Draft     *d         = p->d;
+    Choice    *c         = &d->choices[s];
+    bool       own       = true;
+    const int  last      = d->graph->nodes[p->sum].func->updates[p->update].rvar_count - 1;
+    const int  reader    = final_reader(d, s, &own);
+    const int  lanes     = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
+    const bool at_reader = reader >= 0 && reader != p->sum && own;
+    if (at_reader && d->graph->nodes[s].kind == NODE_REDUCTION && d->choices[reader].nest) {
         const MemberNest *n = d->choices[reader].nest;
         c->at               = reader + 1;
         c->compute = c->store = d->graph->nodes[reader].rank - 1;
@@ -265,7 +273,7 @@ static bool find_steps(Steps *p, int s)
     return true;
 }
 
-/* Finds the stepped nodes, and the width of a piece. */
+/* Finds the stepped nodes, and the width of a tile. */
 static bool meet_nodes(Steps *p)
 {
     const Draft *d     = p->d;
@@ -277,7 +285,7 @@ static bool meet_nodes(Steps *p)
         p->windowed[s] = p->stored[s] = false;
     }
     for (int s = p->sum; s-- > 0;)
-        meet_stage(p, s);
+        meet_node(p, s);
     for (int s = 0; s < p->sum; s++) {
         any |= p->stored[s];
         p->any_window |= p->stored[s] && p->windowed[s];

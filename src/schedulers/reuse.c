@@ -1,23 +1,22 @@
-/* The scheduler `reuse`: compute and store levels apart, tiles and loop permutations by what is loaded and computed
- * again.
+/* The scheduler `reuse`: separate compute and store levels; tiles and loop permutations by loads and recomputation.
  *
- * From    Sioutas et al. 2019, section 4. A segment is a node, whose loops run over all of it, and nodes that are
- *         read in it only. For each: levels (reuse_fuse.c: Algorithms 1 and 2), permutations and tiles (reuse_tile.c:
+ * From    Sioutas et al. 2019, section 4. A segment is a node, whose loops run over all of it, and nodes that only the
+ *         segment reads. For each: levels (reuse_fuse.c: Algorithms 1 and 2), permutations and tiles (reuse_tile.c:
  *         Algorithm 3), costs (reuse_cost.c: section 3). Here: node grouping (section 4.3: Algorithms 4 and 5).
- * How     A segmentation is a set of nodes that are at root; any other node is in the segment that all its readers
- *         are in, and at root if there is none. At first as few as can be are at root: all else is fused, as in the
- *         paper. Algorithm 5 then tries every first cut of a segment, and every way to cut what is left; what is left
- *         decides the rest, so it is solved once. That takes n^2/2 cuts for a chain of n nodes; a segment of more than
- *         MOST_TRIED is split at the one node where that costs least, and its parts again. Solutions of segments are
- *         kept by their nodes, and found again.
+ * How     A segmentation is a set of nodes at root. Any other node is in the segment that all its readers are in, and
+ *         at root if there is none. At first as few as possible are at root: all else is fused, as in the paper.
+ *         Algorithm 5 then tries every first cut of a segment, and every way to cut the rest. The rest does not depend
+ *         on the way to it, so it is solved once. A chain of n nodes has n^2/2 cuts; a segment with more than
+ *         MOST_TRIED is split at the one node where that costs least, then its parts again. Solutions of segments are
+ *         memoized by their nodes.
  * Beyond  Algorithm 4 makes every node with several readers a root; here only those whose readers are in different
  *         segments. The paper splits only what does not fit; here a segment is also split where its parts cost less: a
- *         pyramid fits, and computes its levels again and again.
- * Moot    Section 4.4 reorders the loops of each member: the least stride innermost, and the loop of the compute level
- *         outermost. The first dimension is the one of stride 1, and is innermost in every member that has no nest;
- *         loops over the steps of sums are ordered by choose_step_producers.c. The other: that loop has one iteration,
- * mostly, and a member of planes begins it for each plane. With it outside, interpolate took 11.25 ms instead of 11.21,
- *         pyramid_blend 21.9 instead of 22.3: no difference that one can measure. */
+ *         fused pyramid fits, and recomputes its levels again and again.
+ * Not     Section 4.4 reorders the loops of each member: the least stride innermost, and the loop of the compute level
+ *         outermost. Here stride 1 is innermost in every member without a nest, and micro_steps.c orders the loops
+ *         over the steps of sums. The loop of the compute level mostly has one iteration. With it outermost,
+ *         interpolate took 11.25 ms instead of 11.21, and pyramid_blend 21.9 instead of 22.3: no measurable
+ *         difference. */
 #include "schedulers/def_facts.h"
 #include "schedulers/group_internal.h"
 #include "schedulers/reuse_internal.h"
@@ -26,15 +25,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SHORT_SUM = 27, BUCKETS = 1024, MOST_TRIED = 200 };
-static const double least_gain = 0.01; /* of a cut, as a part of the segment's cost */
+enum {
+    BUCKETS    = 1024, /* of the memo table */
+    MOST_TRIED = 200   /* cuts of a segment */
+};
+static const double least_gain = 0.01; /* of a cut, as a fraction of the segment's cost */
 
 typedef struct Known {
     struct Known *next;
     int           count, *key;
     bool          quick;
     Solution      solution;
-    int           round; /* of the search that knows how it is best split: */
+    int           round; /* of the search that knows its best split: */
     NestCost      split; /* the cost of all its parts */
     int           where; /* the first node to cut off; -1: none */
 } Known;
@@ -45,21 +47,21 @@ typedef struct Reuse {
     Draft          d;
     Arena         *arena;
     Where         *plain; /* by node */
-    bool *light;  /* by node: small enough to be inlined at every use: not at root, but kept in its segment if that is
-                     better */
-    int    *key;  /* room */
-    bool   *cut;  /* by node: at root by choice */
-    int    *head; /* by node: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
+    bool *light;     /* by node: cheap enough to inline at every use: not at root, but stored in its segment if that is
+                        better */
+    int    *key;     /* room */
+    bool   *cut;     /* by node: put at root by choice */
+    int    *head;    /* by node: of its segment; itself: at root; -1: an input, inlined, or left to the compiler */
     Segment segment; /* room */
     Known **known;
-    int     round, tried; /* searches; cuts that were tried in the last one, and what each must gain: */
+    int     round, tried; /* searches; cuts tried in the last one, and what each must gain: */
     double  cut_ns;
-    double  until; /* group_clock: after that nothing is split or inlined any more, and tiles are found quickly */
+    double  until; /* group_clock: afterwards nothing is split or inlined any more, and tiles are searched quickly */
 } Reuse;
 
 /* ---- Segments ------------------------------------------------------------------------------ */
 
-static bool is_stage(const Reuse *r, int s)
+static bool is_node(const Reuse *r, int s)
 {
     return r->g->nodes[s].kind != NODE_INPUT && (r->plain[s] != WHERE_INLINE || r->light[s]);
 }
@@ -102,7 +104,7 @@ static Segment *gather(Reuse *r, int head)
     return s;
 }
 
-/* A segment by its nodes, and which of them are inlined. */
+/* The memo key of a segment: its nodes, and which of them are inlined. */
 static size_t make_key(const Reuse *r, const Segment *s, int *key)
 {
     uint32_t h = 2166136261u;
@@ -113,7 +115,7 @@ static size_t make_key(const Reuse *r, const Segment *s, int *key)
     return h % BUCKETS;
 }
 
-/* What is known of a head's segment as it is now, found before or found now. */
+/* The solution of a head's present segment, memoized. */
 static Known *find(Reuse *r, int head, bool quick)
 {
     Segment     *s     = gather(r, head);
@@ -155,7 +157,7 @@ static int segment_of_readers(const Reuse *r, int s)
     return head;
 }
 
-/* Puts a node into the segment of its readers, or at root. Its readers have been put. */
+/* Puts a node into the segment of its readers, or at root. Its readers have been placed. */
 static void assign(Reuse *r, int s)
 {
     const int  head = r->cut[s] ? -1 : segment_of_readers(r, s);
@@ -172,13 +174,13 @@ static void assign(Reuse *r, int s)
 static void assign_all(Reuse *r, const int *nodes, int count)
 {
     for (int i = count - 1; i >= 0; i--)
-        if (is_stage(r, nodes[i]))
+        if (is_node(r, nodes[i]))
             assign(r, nodes[i]);
 }
 
 /* ---- Algorithm 5: splitting -------------------------------------------------------------------- */
 
-/* The cost of the segments that these nodes are in now, but for that of `without`. */
+/* The cost of the segments that these nodes are in now, except that of `without`. */
 static NestCost cost_of(Reuse *r, const int *nodes, int count, int without)
 {
     NestCost all = { .fits = true };
@@ -198,7 +200,7 @@ static bool is_better(const NestCost *a, const NestCost *b)
 
 static void split_parts(Reuse *r, const int *nodes, int count);
 
-/* Nodes that every tile needs as a whole have full reuse over all loops: they are at root. false: there are none. */
+/* A node that every tile needs whole has full reuse over all loops: it goes to root. false: there are none. */
 static bool cut_whole(Reuse *r, int head, const int *nodes, int count)
 {
     const Solution *sol = solve(r, head, true);
@@ -223,9 +225,9 @@ static void set_cut(Reuse *r, int at, bool cut, const int *nodes, int count)
     assign_all(r, nodes, count);
 }
 
-/* The recursion: what is left of a segment is best as it is, or with its first cut at the i-th of these nodes or a
- * later one, and what is left then again. What a cut takes away lies before it, and no later cut changes it: so what is
- * left decides the rest, and is known when it is met again. Parts that do not fit are not looked at. */
+/* The recursion: a segment is best as it is, or with its first cut at the i-th of these nodes or a later one, and the
+ * rest cut again. What is cut off comes before the cut and is not changed by later cuts. So the rest alone decides, and
+ * is memoized. Parts that do not fit are skipped. */
 static const Known *search(Reuse *r, int head, const int *nodes, int count, int i)
 {
     Known *k = find(r, head, true);
@@ -254,13 +256,13 @@ static const Known *search(Reuse *r, int head, const int *nodes, int count, int 
     return k;
 }
 
-/* Cuts a segment as the recursion finds it best. false: it has too many parts to look at them all. */
+/* Cuts a segment as the recursion finds best. false: it has too many parts to try them all. */
 static bool split_best(Reuse *r, int head, const int *nodes, int count)
 {
     int cuts = 0;
     for (int i = 0; i < count; i++)
         cuts += may_cut(r, head, nodes[i]);
-    if (cuts * (cuts + 1) / 2 > MOST_TRIED) /* that many there are in a chain */
+    if (cuts * (cuts + 1) / 2 > MOST_TRIED) /* the cuts of a chain */
         return false;
     r->round++;
     r->tried  = 0;
@@ -273,7 +275,7 @@ static bool split_best(Reuse *r, int head, const int *nodes, int count)
     return true;
 }
 
-/* Cuts a segment where that is cheapest, and its parts again. */
+/* Cuts a segment where that is cheapest, then its parts again. */
 static void split_greedily(Reuse *r, int head, const int *nodes, int count)
 {
     NestCost best  = solve(r, head, true)->cost;
@@ -316,8 +318,7 @@ static void split_parts(Reuse *r, const int *nodes, int count)
 
 /* ---- Algorithm 2 over segments ------------------------------------------------------------------ */
 
-/* A root that several segments read is inlined into all of them where that costs less than to write it and read it
- * again. */
+/* Inlines a root that several segments read into all of them, where that costs less than to store and reload it. */
 static void inline_roots(Reuse *r)
 {
     const int n    = r->g->node_count;
@@ -343,7 +344,7 @@ static void inline_roots(Reuse *r)
 
 /* ---- The draft --------------------------------------------------------------------------------- */
 
-/* A short sum at the points of its one reader is written out; a longer one is beside it. */
+/* A short sum at the points of its one reader is unrolled; a longer one is computed next to it. */
 static Where plain_of(const Draft *d, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
@@ -354,7 +355,7 @@ static Where plain_of(const Draft *d, int s)
                                                                                                 : d->choices[s].where;
 }
 
-/* By node: is it computed more often than by itself if it is inlined with what the plain draft inlines? */
+/* By node: is it recomputed if it is inlined together with what the plain draft inlines? */
 static bool *find_again(const Reuse *r)
 {
     bool *again = ARENA_ARRAY(r->arena, bool, (size_t)r->g->node_count + 1);
@@ -366,7 +367,7 @@ static bool *find_again(const Reuse *r)
             all += node->out[i]->accesses * r->g->nodes[reader].defs[node->out[i]->update + 1].points;
             again[s] |= r->plain[reader] == WHERE_INLINE && again[reader];
         }
-        again[s] |= node->def_count > 0 && all > 1.02 * node->defs[0].points;
+        again[s] |= node->def_count > 0 && all > hardly_more * node->defs[0].points;
     }
     return again;
 }
@@ -379,7 +380,7 @@ static bool is_pointwise(const GraphNode *node)
     return true;
 }
 
-/* What the plain draft inlines though it is then computed again: Algorithm 2 decides. */
+/* What the plain draft inlines with recomputation: Algorithm 2 decides. */
 static void find_light(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->node_count; s++)
@@ -387,7 +388,7 @@ static void find_light(Reuse *r, const bool *again)
             r->plain[s] == WHERE_INLINE && r->g->nodes[s].def_count == 1 && !is_pointwise(&r->g->nodes[s]) && again[s];
 }
 
-/* A sum would be computed again with what reads it: that is kept then. */
+/* Stores the readers of sums that would otherwise be recomputed with them. */
 static void keep_readers_of_sums(Reuse *r, const bool *again)
 {
     for (int s = 0; s < r->g->node_count; s++) {

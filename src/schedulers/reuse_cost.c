@@ -1,31 +1,31 @@
-/* What a segment in one nest of loops costs: boxes, buffers, recomputation, loads.
+/* The cost of a segment in one loop nest: boxes, buffers, recomputation, loads.
  *
  * From    Sioutas et al. 2019, section 3: equations 1 and 8 to 11 are the boxes at store and compute levels (folded
- *         where these differ), 2 to 4 the points of a node at its store level in all iterations, 5 and 6 the loads:
- *         consecutive lines are prefetched, so that what one waits for is the beginning of each row; section 4.2:
+ *         where these differ), 2 to 4 the points of a node at its store level over all iterations, 5 and 6 the loads:
+ *         the hardware prefetches consecutive lines, so that only the start of each row exposes latency; section 4.2:
  *         C_total = Σ w·Cl + Cp - C^root.
- * Beyond  All costs are times of the machine: w is its time to begin a row over its time of an operation. Prefetched
- *         lines are free only as long as memory is fast enough, so the bytes that come from beyond each cache are
- *         counted too, and overlap with the arithmetic: the larger of the two counts. C^root is the same for all
- *         segmentations, and is left in, so that costs of segments can be compared with times. A segment waits for its
- *         last tasks. */
+ * Beyond  All costs are times on the machine: w is its time to start a row over its time of an operation. Prefetched
+ *         lines are free only up to the memory bandwidth. So the traffic beyond each cache counts too, overlapped with
+ *         the arithmetic: the larger of the two. C^root is the same for all segmentations and is left in, so that
+ *         costs of segments are comparable with times. A segment waits for its last tasks. */
 #include "schedulers/reuse_internal.h"
 #include "schedulers/row_copies.h"
 
 #include <math.h>
 
-static const double gather_ops = 1.75; /* of a lane that is loaded by itself */
-static const double known_ops  = 0.3;  /* the same where what is inlined is computed at a place that was found before */
-static const double least_part = 0.25; /* of arithmetic or traffic, whichever is less, that adds to the other */
+static const double gather_ops = 1.75; /* operations, of a lane that is gathered */
+static const double known_ops  = 0.3;  /* the same for an inlined node at an address that was gathered before */
+static const double least_part = 0.25; /* of the smaller of arithmetic and traffic that does not overlap */
+static const double kept_part  = 0.75; /* of the last-level cache, that survives until it is reused */
 enum { NEST_STEPS = 2 };               /* of the context's quota for a node, as STEPS_PER_NODE of cost.h */
-enum { LINES_AHEAD = 8 };              /* that a prefetcher is behind when a row of something far away begins */
+enum { LINES_AHEAD = 8 };              /* lines of latency at the start of a row that is not in the caches */
 
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
-/* Cuts the head's box to the middle iteration of a loop. Gives the number of iterations. */
+/* Restricts the head's box to the middle iteration of a loop. Gives the number of iterations. */
 static double cut(const GroupLoop *l, Box *box)
 {
-    const int64_t all = extent_along(box, l->dim), count = (all + l->step - 1) / l->step;
+    const int64_t all = box_extent(box, l->dim), count = (all + l->step - 1) / l->step;
     if (count < 1)
         return 1;
     box->min[l->dim] += (count - 1) / 2 * l->step;
@@ -72,9 +72,9 @@ typedef struct Model {
     const Tiling  *n;
     const Level   *levels;
     double        *points;  /* by k, of the segment's nodes: computed in all */
-    double        *held;    /* bytes; outside: 0 */
-    uint32_t      *by_data; /* of what is inlined: dimensions in which data decide the places where it is computed */
-    int           *ends;    /* of what is inlined: the one node at whose own points it is computed; -1: at others too */
+    double        *held;    /* bytes stored; outside: 0 */
+    uint32_t      *by_data; /* of inlined nodes: dimensions in which data decide the points where they are computed */
+    int           *ends; /* of inlined nodes: the one node at whose own points they are computed; -1: at others too */
 } Model;
 
 static const GraphNode *node_at(const Segment *s, int k)
@@ -87,7 +87,7 @@ static bool is_head(const Segment *s, int k)
     return k == s->count - 1;
 }
 
-/* The node at whose own points k is computed through this edge, by way of what is inlined; -1: not at those. */
+/* The node at whose own points k is computed through this edge, by way of inlined nodes; -1: at others. */
 static int at_points_of(const Model *c, const Edge *e)
 {
     const int at = c->s->place[e->consumer];
@@ -97,7 +97,7 @@ static int at_points_of(const Model *c, const Edge *e)
 }
 
 /* Does an edge before the i-th read the same points for the same node? The compiler computes them once. */
-static bool is_asked_before(const Model *c, const GraphNode *node, int i)
+static bool is_duplicate(const Model *c, const GraphNode *node, int i)
 {
     const int end = at_points_of(c, node->out[i]);
     for (int j = 0; j < i && end >= 0; j++)
@@ -106,15 +106,15 @@ static bool is_asked_before(const Model *c, const GraphNode *node, int i)
     return false;
 }
 
-/* Does the reader have a row of it, if it is inlined? */
+/* Does the reader have a row copy of it, if it is inlined? */
 static bool is_row(const Model *c, const Edge *e)
 {
     const int at = c->s->place[e->consumer];
     return at >= 0 && at < c->s->count && c->levels[at].where != WHERE_INLINE && row_copy_fits(c->s->g, e);
 }
 
-/* Points of a node that is inlined: each access computes it, but where there is a row of it. */
-static double asked(const Model *c, int k)
+/* Points of an inlined node: computed for each access, unless there is a row copy. */
+static double inlined_points(const Model *c, int k)
 {
     const GraphNode *node = node_at(c->s, k);
     double           all  = 0;
@@ -125,7 +125,7 @@ static double asked(const Model *c, int k)
         c->ends[k] = end == c->ends[k] ? end : -1;
         if (at >= 0 && at < c->s->count)
             c->by_data[k] |= edge_by_data(c->s->g, e, c->by_data[at]);
-        if (at < 0 || at >= c->s->count || is_asked_before(c, node, i))
+        if (at < 0 || at >= c->s->count || is_duplicate(c, node, i))
             continue;
         const GraphNode *r    = node_at(c->s, at);
         const double     root = r->defs[0].points > 0 ? r->defs[0].points : 1;
@@ -136,24 +136,24 @@ static double asked(const Model *c, int k)
     return all;
 }
 
-/* Equations 1 and 9: the box at the store level; if it slides, folded along all but the first dimension to what one
- * iteration needs. Storage is a power of two then. */
-static double bytes_held(const Segment *s, const Level *l, int k)
+/* Equations 1 and 9: the box at the store level. If it slides, all but the first dimension are folded to the footprint
+ * of one iteration, rounded to a power of two. */
+static double stored_bytes(const Segment *s, const Level *l, int k)
 {
     const GraphNode *node  = node_at(s, k);
     const Box       *store = segment_box(s, l->store + 1, k), *now = segment_box(s, l->compute + 1, k);
     double           bytes = (double)node->bytes;
     for (int d = 0; d < node->rank; d++) {
         int64_t fold = 1;
-        while (fold < extent_along(now, d))
+        while (fold < box_extent(now, d))
             fold *= 2;
-        const int64_t all = extent_along(store, d);
+        const int64_t all = box_extent(store, d);
         bytes *= (double)(d > 0 && l->store < l->compute && fold < all ? fold : all);
     }
     return bytes;
 }
 
-static void count_stage(Model *c, int k, NestCost *out)
+static void count_node(Model *c, int k, NestCost *out)
 {
     const Level *l = &c->levels[k];
     c->held[k]     = 0;
@@ -161,10 +161,10 @@ static void count_stage(Model *c, int k, NestCost *out)
     if (is_head(c->s, k)) {
         c->points[k] = segment_points(c->s, 0, k);
     } else if (l->where == WHERE_INLINE) {
-        c->points[k] = asked(c, k);
+        c->points[k] = inlined_points(c, k);
     } else {
         c->points[k] = segment_points(c->s, l->store + 1, k) * c->n->iterations[l->store + 1];
-        c->held[k]   = bytes_held(c->s, l, k);
+        c->held[k]   = stored_bytes(c->s, l, k);
         *(l->store < l->compute ? &out->folded : &out->unfolded) += c->held[k];
     }
 }
@@ -179,8 +179,7 @@ static const Box *run_box(const Model *c, int k)
                        is_head(c->s, k) || c->levels[k].where == WHERE_INLINE ? vectors : c->levels[k].compute + 1, k);
 }
 
-/* Loads of a definition that are not dense vectors: every second element, or each twice, takes wide loads and shuffles
- * besides. */
+/* Loads of a definition with stride 2 or 1/2: they take wide loads and shuffles. */
 static double shuffles(const GraphNode *node, int update)
 {
     double extra = 0;
@@ -194,21 +193,20 @@ static double shuffles(const GraphNode *node, int update)
     return extra;
 }
 
-/* Loads of a definition, without those in whose place something is computed. */
+/* Loads of a definition, without those replaced by inlined computation. */
 static double loads_of(const Model *c, const GraphNode *node, int update)
 {
     double loads = node->defs[update + 1].loads;
     for (int i = 0; i < node->in_count; i++) {
-        const int p = c->s->place[node->in[i]->producer];
-        if (node->in[i]->update == update && p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE &&
-            !is_row(c, node->in[i]))
+        const int  p       = c->s->place[node->in[i]->producer];
+        const bool inlined = p >= 0 && p < c->s->count && c->levels[p].where == WHERE_INLINE;
+        if (node->in[i]->update == update && inlined && !is_row(c, node->in[i]))
             loads -= node->in[i]->accesses;
     }
     return loads > 0 ? loads : 0;
 }
 
-/* Loads of single elements, at places that data decides: what is inlined is computed there instead, and loads so
- * itself. In operations for each lane. */
+/* Gathers: an inlined node is computed at each gathered point, and gathers itself. In operations per lane. */
 static double gathers_of(const Model *c, int k, int update)
 {
     const GraphNode *node = node_at(c->s, k);
@@ -223,12 +221,12 @@ static double gathers_of(const Model *c, int k, int update)
     return all;
 }
 
-/* ns of one point of a node, its updates counted with it. What is inlined stores nothing, and its last operation is
- * often one with its reader's: a product in a sum. */
+/* ns of one point of a node, with its updates. An inlined node stores nothing, and its last operation often fuses with
+ * its reader's (multiply-add). */
 static double point_ns(const Model *c, int k)
 {
     const GraphNode *node  = node_at(c->s, k);
-    const double     row   = node->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    const double     row   = node->rank ? (double)box_extent(run_box(c, k), 0) : 1;
     double           lanes = (double)c->s->m->vector_bits / (node->wide > 8 ? node->wide : 8), ops = 0;
     lanes = node->kind == NODE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
     for (int i = 0; i < node->def_count; i++) {
@@ -242,18 +240,18 @@ static double point_ns(const Model *c, int k)
     return ops / lanes * c->s->m->op;
 }
 
-/* Rows that a node's points are computed in; and where a window slides, each iteration asks what is missing, if only
- * to find that nothing is. */
+/* Rows that a node is computed in. A sliding window also updates its bounds in each iteration, even if nothing is
+ * missing. */
 static double rows_of(const Model *c, int k)
 {
     const Level *l    = &c->levels[k];
-    const double row  = node_at(c->s, k)->rank ? (double)extent_along(run_box(c, k), 0) : 1;
+    const double row  = node_at(c->s, k)->rank ? (double)box_extent(run_box(c, k), 0) : 1;
     const double rows = c->points[k] / (row < 1 ? 1 : row);
     return l->where == WHERE_INSIDE && l->store < l->compute ? rows + SLIDE_ROWS * c->n->iterations[l->compute + 1]
                                                              : rows;
 }
 
-/* Bytes that one iteration of a level touches. */
+/* The working set of one iteration of a level. */
 static double level_bytes(const Model *c, int level)
 {
     double bytes = 0;
@@ -266,9 +264,9 @@ static double level_bytes(const Model *c, int level)
     return bytes;
 }
 
-/* The level from which on what is read stays in a cache of this size until it is read again: one outside the outermost
- * of which an iteration's data fit. */
-static int stays_from(const Model *c, double size)
+/* The level outside which reads are reused in a cache of this size: one outside the outermost level whose working set
+ * fits. */
+static int reuse_level(const Model *c, double size)
 {
     int level = 0;
     while (level <= c->n->loop_count && level_bytes(c, level) > size)
@@ -276,8 +274,8 @@ static int stays_from(const Model *c, double size)
     return level > 0 ? level - 1 : 0;
 }
 
-/* Bytes of node k, outside, that are prefetched if they stay from this level on. */
-static double prefetched(const Model *c, int level, int k)
+/* Bytes of node k, outside, that are fetched if they are reused from this level on. */
+static double fetched_bytes(const Model *c, int level, int k)
 {
     return segment_points(c->s, level, k) * c->n->iterations[level] * (double)node_at(c->s, k)->bytes;
 }
@@ -287,16 +285,16 @@ static double root_bytes(const GraphNode *node)
     return (double)box_points(&node->box, node->rank) * (double)node->bytes;
 }
 
-/* ns that the lines take which cross the borders of L2 and of the last level of cache, all threads together. */
+/* ns of the lines that cross the borders of the L2 and of the last-level cache, all threads together. */
 static double traffic_ns(const Model *c)
 {
     const Machine *m    = c->s->m;
     const double   last = machine_last_cache(m);
-    const int      near = stays_from(c, machine_kept_l2(m)), far = stays_from(c, 0.75 * last);
+    const int      near = reuse_level(c, machine_kept_l2(m)), far = reuse_level(c, kept_part * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
-        close += prefetched(c, near, k);
-        memory += root_bytes(node_at(c->s, k)) > last ? prefetched(c, far, k) : 0;
+        close += fetched_bytes(c, near, k);
+        memory += root_bytes(node_at(c->s, k)) > last ? fetched_bytes(c, far, k) : 0;
     }
     const double out     = root_bytes(node_at(c->s, c->s->count - 1)),
                  threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
@@ -308,8 +306,8 @@ static double traffic_ns(const Model *c)
     return l3_ns > memory_ns ? l3_ns : memory_ns;
 }
 
-/* Members' points are written and read again; where their buffers are larger than a cache that goes to the next. In L1
- * that is what their operations take anyway. */
+/* ns of storing and reloading members. Where their buffers exceed a cache they go to the next. In L1 that is part of
+ * their operations. */
 static double buffers_ns(const Model *c, const NestCost *cost)
 {
     const Machine *m     = c->s->m;
@@ -321,33 +319,33 @@ static double buffers_ns(const Model *c, const NestCost *cost)
     return all > (double)m->l1 ? bytes / rate : 0;
 }
 
-/* Equation 6: each row of a tile that comes from outside is waited for where it begins; short ones are in the cache or
- * are not worth it. A node that one can keep in L2 is never far away. */
+/* Equation 6: each row of a tile that comes from outside exposes latency where it starts. Short rows are in the cache
+ * or negligible. A node that fits the L2 is never far away. */
 static double rows_outside_ns(const Model *c)
 {
     const Machine *m  = c->s->m;
     double         ns = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         const GraphNode *node = node_at(c->s, k);
-        const double     row  = node->rank ? (double)extent_along(segment_box(c->s, c->n->inter, k), 0) : 1,
+        const double     row  = node->rank ? (double)box_extent(segment_box(c->s, c->n->inter, k), 0) : 1,
                      bytes    = root_bytes(node);
         const double rate     = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
         const double lines    = fmin((double)(LINES_AHEAD * m->line), row * (double)node->bytes);
         if (bytes > (double)m->l2 && row >= 1)
-            ns += prefetched(c, c->n->inter, k) / ((double)node->bytes * row) * lines / rate;
+            ns += fetched_bytes(c, c->n->inter, k) / ((double)node->bytes * row) * lines / rate;
     }
     return ns;
 }
 
-/* What overlaps in time does so in part. */
-static double together(double a, double b)
+/* The time of two that overlap in part. */
+static double overlapped(double a, double b)
 {
     return a > b ? a + least_part * b : b + least_part * a;
 }
 
-/* Threads wait for the last tasks: a whole one where they do not come out even, and an eighth of one where they do,
- * because no two take the same time. */
-static double waiting(double tasks, double threads)
+/* Load imbalance: threads wait for the last tasks. A whole task where their number is no multiple of the threads, else
+ * an eighth of one, because no two take the same time. */
+static double imbalance(double tasks, double threads)
 {
     const double waves = (double)(int64_t)((tasks + threads - 1) / threads);
     return threads > 1 ? waves * threads / tasks * (1 + threads / tasks / 8) : 1;
@@ -361,7 +359,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     Model          c = { s, n, levels, s->points, s->held, s->by_data, s->ends };
     context_spend(s->g->pipeline->cx, NEST_STEPS * (uint64_t)s->count);
     for (int k = s->count - 1; k >= 0; k--) {
-        count_stage(&c, k, &out);
+        count_node(&c, k, &out);
         const double ns   = point_ns(&c, k) * points[k],
                      root = (double)box_points(&node_at(s, k)->box, node_at(s, k)->rank);
         out.compute += ns;
@@ -372,7 +370,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     const double traffic = fmax(traffic_ns(&c), buffers_ns(&c, &out) / threads);
     const double last    = machine_claimed_cache(m);
     out.load             = (rows * m->row + rows_outside_ns(&c)) / threads;
-    out.ns               = (together(out.compute / threads, traffic) + out.load) * waiting(n->tasks, threads) +
+    out.ns               = (overlapped(out.compute / threads, traffic) + out.load) * imbalance(n->tasks, threads) +
              n->tasks * m->task / threads;
     out.fits = out.unfolded <= (double)m->l2 && (out.folded + out.unfolded) * threads <= last;
     return out;

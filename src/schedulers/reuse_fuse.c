@@ -1,31 +1,33 @@
-/* GraphNode fusion: at which loops of the head the nodes of a segment are computed and stored.
+/* Fusion: at which loops of the head the nodes of a segment are computed and stored.
  *
  * From    Sioutas et al. 2019, section 4.1: Algorithm 1 chooses one point of the space of figure 6, Algorithm 2
  *         inlines.
- * Overlap The paper asks for the dimensions in which a node is read around a point. Here the boxes say it: a node
- * overlaps along a loop iff what its iterations need, each by
- *         itself, is more than they need together. So windows, pyramids and what is read through other nodes are all
- *         the same, and reuse may be full: a plane that all channels read.
- * Beyond  A node without overlap is not inlined at any cost (the draft begins with what costs nothing inlined) but
- *         computed where its readers are, a row at a time. Sums at the points of their one reader are computed beside
+ * Overlap The paper asks for the dimensions in which a node is read around a point. Here the boxes tell: a node
+ *         overlaps along a loop iff the footprints of its iterations add up to more than that of the loop. So windows,
+ *         pyramids and reads through other nodes are treated alike, and reuse may be full: a plane that all channels
+ *         read.
+ * Beyond  A node without overlap is not inlined at any cost (the draft begins with what costs nothing inlined). It is
+ *         computed where its readers are, a row at a time. Sums at the points of their one reader are computed next to
  *         it. */
 #include "schedulers/reuse_internal.h"
 
-static const double hardly = 1.02, nearly_all = 0.9, most_times = 32;
+static const double nearly_all = 0.9; /* of a node's points */
+static const double most_times = 32;  /* evaluations of an inlined point for each that is needed */
 
-/* Do iterations of loop i need the same points of node k? */
+/* Do iterations of loop i share points of node k? */
 static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
 {
-    return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) > hardly * segment_points(s, i, k);
+    return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) >
+           hardly_more * segment_points(s, i, k);
 }
 
-/* Do they all need all of it? */
+/* Do all of them need all of it? */
 static bool overlaps_fully(const Segment *s, int i, int k)
 {
     return segment_points(s, i + 1, k) >= segment_points(s, i, k);
 }
 
-/* The innermost loop that is around all readers of node k: nothing is inside their own computation. */
+/* The innermost loop that encloses all readers of node k. */
 static int around_readers(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
     const GraphNode *node = &s->g->nodes[s->nodes[k]];
@@ -41,9 +43,9 @@ static int around_readers(const Segment *s, const Tiling *n, const Level *levels
     return most;
 }
 
-/* Algorithm 1 for node K_k. The loops of D_m are met from the outside, so the first in the tile with overlap is the
- * maximum that it takes. */
-static Level fuse_stage(const Segment *s, const Tiling *n, const Level *levels, int k)
+/* Algorithm 1 for node K_k. The loops of D_m are visited outermost first, so the first one in the tile with overlap is
+ * the maximum that it takes. */
+static Level fuse_node(const Segment *s, const Tiling *n, const Level *levels, int k)
 {
     const int most = around_readers(s, n, levels, k),
               rows = n->loop_count > 1 ? n->loop_count - 2 : 0; /* the loop around vectors */
@@ -72,7 +74,7 @@ void fuse_nodes(const Segment *s, const Tiling *n, Level *levels)
             const int beside = around_readers(s, n, levels, k);
             levels[k]        = (Level){ .where = WHERE_INSIDE, .compute = beside, .store = beside };
         } else {
-            levels[k] = fuse_stage(s, n, levels, k);
+            levels[k] = fuse_node(s, n, levels, k);
             levels[k].whole =
                 n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > nearly_all * segment_points(s, 0, k);
         }

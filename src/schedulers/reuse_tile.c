@@ -1,18 +1,23 @@
 /* Group tiling: the loop permutation and the tile sizes of a segment.
  *
- * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those over
- *         tiles the levels are found (Algorithms 1 and 2), and every tile size is costed. Loops of few iterations are
- *         not interchanged: they stay around the vectors. The first dimension's tile is a multiple of vectors and
- *         lines; equation 14: a tile for each thread.
- * Sizes   In steps of about two, and the heights that leave each thread so many tasks. All of them in all combinations
- *         for small segments; for others one dimension after the other, twice.
- * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts what is computed
- *         again. */
+ * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those
+ *         over tiles the levels are found (Algorithms 1 and 2), and every tile size is costed. Loops with few
+ *         iterations are not interchanged: they stay around the vectors. The first dimension of a tile is a multiple
+ *         of vectors and lines. Equation 14: a tile for each thread.
+ * Sizes   In steps of about two, and the heights that leave each thread a given number of tasks. Small segments try
+ *         all combinations; others one dimension at a time, twice.
+ * Beyond  Equation 15 (a tile is at least as large as the overlap) is left to the cost, which counts recomputation. */
 #include "schedulers/reuse_internal.h"
 
 #include <math.h>
 
-enum { FEW_ITERATIONS = 8, MOST_SIZES = 24, SMALL_SEGMENT = 6, LEAST_TASK = 1 << 12, PASSES = 2 };
+enum {
+    FEW_ITERATIONS = 8,       /* a loop with no more is not interchanged */
+    MOST_SIZES     = 24,      /* of a dimension */
+    SMALL_SEGMENT  = 6,       /* nodes: all combinations of sizes are tried */
+    LEAST_TASK     = 1 << 12, /* points */
+    PASSES         = 2        /* over the dimensions of other segments */
+};
 
 typedef struct Space {
     Segment *s;
@@ -20,8 +25,8 @@ typedef struct Space {
     int      big_count, big[KN_MAX_RANK]; /* dimensions whose loops are interchanged */
     int      size_count[KN_MAX_RANK];
     int64_t  sizes[KN_MAX_RANK][MOST_SIZES];
-    int      intra[KN_MAX_RANK], inter[KN_MAX_RANK]; /* orders that are looked at, from the outside */
-    bool     quick, natural;                         /* natural: the order over tiles is the first one looked at */
+    int      intra[KN_MAX_RANK], inter[KN_MAX_RANK]; /* the orders in question, outermost first */
+    bool     quick, natural;                         /* natural: the order over tiles is the first one tried */
     Level   *levels;                                 /* by k */
     Solution best;
 } Space;
@@ -33,19 +38,19 @@ static const GraphNode *head_of(const Segment *s)
 
 /* ---- A nest -------------------------------------------------------------------------------- */
 
-static void add_loop(Tiling *n, int dim, int64_t step, bool vector)
+static void tiling_add_loop(Tiling *n, int dim, int64_t step, bool vector)
 {
     n->loops[n->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .vector = vector };
 }
 
-/* The outermost loops over tiles are the tasks: as many of them as it takes (equation 14). */
+/* The outermost loops over tiles are the tasks: as many of them as needed (equation 14). */
 static void make_parallel(const Segment *s, Tiling *n)
 {
     const GraphNode *head  = head_of(s);
     double           tasks = 1;
     for (int i = 0; i < n->inter && tasks < 4 * s->m->cores; i++) {
         n->loops[i].parallel = true;
-        tasks *= ceil((double)extent_along(&head->box, n->loops[i].dim) / (double)n->loops[i].step);
+        tasks *= ceil((double)box_extent(&head->box, n->loops[i].dim) / (double)n->loops[i].step);
     }
 }
 
@@ -55,17 +60,17 @@ void nest_make(const Segment *s, const int64_t *size, const int *intra, const in
     const int        lanes = draft_lanes(s->d, s->nodes[s->count - 1]);
     *out                   = (Tiling){ 0 };
     for (int i = 0; i < head->rank; i++)
-        if (size[inter[i]] < extent_along(&head->box, inter[i]))
-            add_loop(out, inter[i], size[inter[i]], false);
+        if (size[inter[i]] < box_extent(&head->box, inter[i]))
+            tiling_add_loop(out, inter[i], size[inter[i]], false);
     out->inter = out->loop_count;
     for (int i = 0; i < head->rank; i++) {
         const int d = intra[i];
         if (d == 0 && i + 1 < head->rank && size[0] > lanes)
-            add_loop(out, 0, lanes, false);
-        else if (d != 0 && (size[d] > 1 || extent_along(&head->box, d) <= 1))
-            add_loop(out, d, 1, false);
+            tiling_add_loop(out, 0, lanes, false);
+        else if (d != 0 && (size[d] > 1 || box_extent(&head->box, d) <= 1))
+            tiling_add_loop(out, d, 1, false);
     }
-    add_loop(out, 0, lanes, true);
+    tiling_add_loop(out, 0, lanes, true);
     make_parallel(s, out);
 }
 
@@ -74,7 +79,7 @@ void nest_make(const Segment *s, const int64_t *size, const int *intra, const in
 static void add_size(Space *sp, int d, int64_t size)
 {
     int *count = &sp->size_count[d];
-    if (size < 1 || size > extent_along(&head_of(sp->s)->box, d) || *count >= MOST_SIZES)
+    if (size < 1 || size > box_extent(&head_of(sp->s)->box, d) || *count >= MOST_SIZES)
         return;
     for (int i = 0; i < *count; i++)
         if (sp->sizes[d][i] == size)
@@ -82,11 +87,11 @@ static void add_size(Space *sp, int d, int64_t size)
     sp->sizes[d][(*count)++] = size;
 }
 
-/* Rows: what leaves each thread 1, 2, 4 … tasks, in round numbers so that nodes of half the resolution fit; and the
- * powers of two. */
+/* Rows: heights that leave each thread 1, 2, 4 … tasks, rounded so that nodes at half the resolution have whole tiles;
+ * and the powers of two. */
 static void row_sizes(Space *sp)
 {
-    const int64_t rows = extent_along(&head_of(sp->s)->box, 1);
+    const int64_t rows = box_extent(&head_of(sp->s)->box, 1);
     for (int64_t tasks = sp->s->m->cores; tasks <= 16 * sp->s->m->cores; tasks *= 2) {
         const int64_t height = (rows + tasks - 1) / tasks, unit = height >= 64   ? 32
                                                                   : height >= 16 ? 8
@@ -101,7 +106,7 @@ static void row_sizes(Space *sp)
 static void find_sizes(Space *sp)
 {
     const GraphNode *head  = head_of(sp->s);
-    const int64_t    least = head->rank > 1 ? 64 : LEAST_TASK, width = extent_along(&head->box, 0);
+    const int64_t    least = head->rank > 1 ? 64 : LEAST_TASK, width = box_extent(&head->box, 0);
     const int64_t    unit   = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1
                                                ? sp->s->m->line / (head->bytes * sp->lanes)
                                                : 1);
@@ -112,24 +117,24 @@ static void find_sizes(Space *sp)
     if (head->rank > 1)
         row_sizes(sp);
     for (int d = 2; d < head->rank; d++)
-        planes *= extent_along(&head->box, d);
+        planes *= box_extent(&head->box, d);
     for (int d = 2; d < head->rank; d++) {
-        add_size(sp, d, extent_along(&head->box, d));
+        add_size(sp, d, box_extent(&head->box, d));
         add_size(sp, d, 1);
         if (planes > FEW_ITERATIONS)
             add_size(sp, d, 8);
     }
     for (int d = 0; d < head->rank; d++) {
         if (!sp->size_count[d])
-            sp->sizes[d][sp->size_count[d]++] = extent_along(&head->box, d) > 0 ? extent_along(&head->box, d) : 1;
-        if (d < 2 || extent_along(&head->box, d) > FEW_ITERATIONS)
+            sp->sizes[d][sp->size_count[d]++] = box_extent(&head->box, d) > 0 ? box_extent(&head->box, d) : 1;
+        if (d < 2 || box_extent(&head->box, d) > FEW_ITERATIONS)
             sp->big[sp->big_count++] = d;
     }
 }
 
 /* ---- Costs of points of the space ------------------------------------------------------------ */
 
-/* What fits is better than what does not. */
+/* What fits beats what does not. */
 static bool is_better(const NestCost *a, const NestCost *b)
 {
     return a->fits != b->fits ? a->fits : a->ns < b->ns;
@@ -148,7 +153,7 @@ static NestCost evaluate(Space *sp, const int64_t *size)
     Tiling nest;
     nest_make(sp->s, size, sp->intra, sp->inter, &nest);
     if (nest.inter < 2 && !sp->natural)
-        return (NestCost){ .ns = INFINITY }; /* the same nest again */
+        return (NestCost){ .ns = INFINITY }; /* a duplicate */
     nest_boxes(sp->s, &nest);
     if (!is_parallel(sp, &nest))
         return (NestCost){ .ns = INFINITY };
@@ -176,7 +181,7 @@ static void all_sizes(Space *sp)
     }
 }
 
-/* One dimension after the other, rows first, beginning with full width. */
+/* One dimension at a time, rows first, beginning with full width. */
 static void some_sizes(Space *sp)
 {
     int64_t size[KN_MAX_RANK];
@@ -223,8 +228,8 @@ static bool next_permutation(int *a, int count)
     return true;
 }
 
-/* The order from the outside: those that are interchanged, and before the first dimension, or innermost where that is
- * further out, those that are not. */
+/* The whole order: the interchanged dimensions; the others just outside the first dimension, or innermost where that is
+ * further out. */
 static void with_few(const Space *sp, const int *big, int *order)
 {
     const bool first_last = big[sp->big_count - 1] == 0;
@@ -232,7 +237,7 @@ static void with_few(const Space *sp, const int *big, int *order)
     for (int i = 0; i < sp->big_count - first_last; i++)
         order[count++] = big[i];
     for (int d = sp->rank - 1; d >= 2; d--)
-        if (extent_along(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
+        if (box_extent(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
             order[count++] = d;
     if (first_last)
         order[count++] = 0;
@@ -242,13 +247,13 @@ static void outermost_few(const Space *sp, const int *big, int *order)
 {
     int count = 0;
     for (int d = sp->rank - 1; d >= 2; d--)
-        if (extent_along(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
+        if (box_extent(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
             order[count++] = d;
     for (int i = 0; i < sp->big_count; i++)
         order[count++] = big[i];
 }
 
-/* The dimensions that are interchanged, from the outside; of more than three the inner ones are. Gives their number. */
+/* The dimensions that are interchanged, outermost first; at most three, the inner ones. Gives their number. */
 static int first_permutation(const Space *sp, int *order)
 {
     const int most = sp->big_count <= 3 ? sp->big_count : 3, fixed = sp->big_count - most;
@@ -276,7 +281,7 @@ static void all_permutations(Space *sp)
     } while (next_permutation(intra + fixed, most));
 }
 
-/* Outer dimensions outside: rows of vectors. */
+/* The natural order: outer dimensions outside, rows of vectors inside. */
 static void one_permutation(Space *sp)
 {
     int order[KN_MAX_RANK];

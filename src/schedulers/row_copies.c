@@ -1,15 +1,14 @@
-/* Rows of what is inlined: when they are worth it, and the lines of the schedule that make them.
+/* Row copies: when they are worth it, and the lines of the schedule that make them.
  *
- *     g.stage(h).compute_at(h, y).vectorize(x, 16)            h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is
- *     inlined */
+ *     g.stage(h).compute_at(h, y).vectorize(x, 16)    h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is inlined */
 #include "schedulers/row_copies.h"
 #include "schedulers/pattern.h"
 
 #include <math.h>
 
 enum {
-    LEAST_WORK = 6 /* operations and loads: less is computed again in the time that a row is written and read */,
-    MOST_DEPTH = 4 /* of what is inlined into each other */
+    LEAST_WORK = 6 /* operations and loads: less is recomputed as fast as a row is stored and reloaded */,
+    MOST_DEPTH = 4 /* of inlined nodes */
 };
 
 double row_copy_points(const Edge *e)
@@ -17,7 +16,7 @@ double row_copy_points(const Edge *e)
     return fabs((double)e->access[0].num / (double)e->access[0].den);
 }
 
-/* Along all dimensions but the first: one place, which no step along the row moves. */
+/* Does it read one row only, the same for all points of the reader's row? */
 static bool is_of_one_row(const Edge *e, int rank)
 {
     for (int k = 1; k < rank; k++)
@@ -29,12 +28,13 @@ static bool is_of_one_row(const Edge *e, int rank)
 bool row_copy_fits(const Graph *g, const Edge *e)
 {
     const GraphNode *p = &g->nodes[e->producer], *r = &g->nodes[e->consumer];
-    return p->kind == NODE_PURE && r->kind == NODE_PURE && !p->is_output && p->rank > 1 && r->rank > 1 && !e->gathers &&
-           e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank) &&
-           e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
+    if (p->kind != NODE_PURE || p->is_output || p->rank < 2 || r->kind != NODE_PURE || r->rank < 2)
+        return false;
+    const bool along = !e->gathers && e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank);
+    return along && e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
 }
 
-/* Shares the node its loops with another? */
+/* Does the node share its loops with another? */
 static bool shares_loops(const Draft *d, int s)
 {
     bool shared = d->choices[s].shares_with > 0;
@@ -43,8 +43,8 @@ static bool shares_loops(const Draft *d, int s)
     return shared;
 }
 
-/* Is all that is read by way of s, which is inlined, computed outside the row of the reader: before loop `row` of its
- * head, if the reader is that, or before the reader? */
+/* Is all that is read through s, which is inlined, computed before the row of the reader: outside loop `row` of its
+ * head, if the reader is the head, else before the reader? */
 static bool is_ready(const Draft *d, int s, int reader, int row, int depth)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -60,7 +60,7 @@ static bool is_ready(const Draft *d, int s, int reader, int row, int depth)
     return true;
 }
 
-/* The loop around the rows of a node that is computed; -1: there is none. 0 where the draft does not say its loops. */
+/* The loop around the rows of a stored node; -1: there is none. 0 where the draft has no loops for it. */
 static int row_level(const Draft *d, int s)
 {
     const Choice *c = &d->choices[s];

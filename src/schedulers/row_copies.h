@@ -1,22 +1,22 @@
-/* Rows of what is inlined: a copy for one reader, so that a point that it reads at several places of a row is computed
+/* Row copies: a row of an inlined node, stored for one reader, so that points that it reads several times are computed
  * once.
  *
- * Between the two ends of inlining (computed for each access) and of storing (written for all readers, and read again)
- * there is a row at a time, for the readers that need it: level 0 of a pyramid is never stored, though the half of a
- * filter reads each of its points twice. It follows from what is inlined, so that a draft says nothing of it. */
+ * Inlining computes a node for each access. Storing it writes it for all readers and reads it back. A row at a time,
+ * for the readers that need it, is in between: level 0 of a pyramid is never stored, though the downsampling filter
+ * reads each of its points twice. Row copies follow from what is inlined, so they are not part of a draft. */
 #ifndef KILN_SCHEDULERS_ROW_COPIES_H
 #define KILN_SCHEDULERS_ROW_COPIES_H
 
 #include "schedulers/draft.h"
 
-/* Would the reader of an edge that is stored itself take a row of its producer, if that were inlined: since it reads
- * several places of the row, and of one row only, and it is worth it? */
+/* Would the stored reader of this edge take a row of its producer, if that were inlined: it reads several points of one
+ * row only, and they are worth storing? */
 bool row_copy_fits(const Graph *g, const Edge *e);
 /* Does it in this draft? */
 bool row_copy_is_made(const Draft *d, const Edge *e);
 /* Points of the row for each point of the reader. */
 double row_copy_points(const Edge *e);
-/* The copies that a node reads, a line each. */
+/* Prints the copies that a node reads, a line each. */
 void row_copies_print(Text *out, const Draft *d, int reader);
 
 #endif

@@ -28,8 +28,8 @@ const Scheduler scheduler_table[] = {
 /* clang-format on */
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
-/* What can be left out, as Jangda and Bondhugula 2020 do in section 7.4.3. */
-static const struct Role {
+/* The parts that can be left out, as in Jangda and Bondhugula 2020, section 7.4.3. */
+static const struct Switch {
     const char *name;
     size_t      option;
 } parts[] = {
@@ -42,7 +42,7 @@ static const struct Role {
     { "no-model", offsetof(SchedulerOptions, plain_cost) },
 };
 
-/* One word behind a name: a number, or a part that is left out. */
+/* Takes one word after a name: a number, or a part to leave out. */
 static bool take_word(const char *word, size_t length, SchedulerOptions *options)
 {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

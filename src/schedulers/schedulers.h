@@ -1,11 +1,12 @@
-/* The table of schedulers. A scheduler takes a graph and a machine and fills a draft; writing a new one is one file and
- * one row. */
+/* The table of schedulers. A scheduler takes a graph and a machine and fills a draft. A new one is one file and one
+ * row. */
 #ifndef KILN_SCHEDULERS_SCHEDULERS_H
 #define KILN_SCHEDULERS_SCHEDULERS_H
 
 #include "schedulers/cost.h"
 
-/* What a scheduler may spend, and what it leaves out (the ablation of Jangda and Bondhugula 2020, section 7.4.3). */
+/* The budget of a scheduler, and the parts that it leaves out (the ablation of Jangda and Bondhugula 2020,
+ * section 7.4.3). */
 typedef struct SchedulerOptions {
     double budget; /* seconds */
     int    number; /* of `varied`: which of its drafts */
@@ -14,7 +15,7 @@ typedef struct SchedulerOptions {
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
 
-/* What a scheduler decides by rules of its own, whatever the common model predicts. */
+/* What a scheduler decides by its own rules, whatever the cost model predicts. */
 typedef enum RuleOf { RULE_OF_TILES, RULE_OF_GROUPS, RULE_COUNT } RuleOf;
 
 typedef struct Scheduler {
@@ -28,17 +29,17 @@ SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, 
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
-/* NULL: there is none. Behind the name and a / may stand a number, or what is left out: `varied/3`,
- * `dp/no-inlining/no-two-levels`; of inlining, two-levels, slices, together, search, repair, model. */
+/* NULL: there is none. A number or parts to leave out may follow the name: `varied/3`, `dp/no-inlining/no-two-levels`.
+ * The parts: inlining, two-levels, slices, together, search, repair, model. */
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 
-/* Of drafts whose predictions are so near to the fastest `auto` takes the one that moves less than such a part of what
- * the fastest does. AS_GOOD_PERCENT: nl_means for an L2 of 1280 KiB, where the draft that moves a quarter of the bytes
- * is predicted to take 1.062 times as long and takes 0.94. From 7 to 10 no other app's choice changes, for L2s of 1280
+/* `auto` takes a draft that is predicted within AS_GOOD_PERCENT of the fastest if it moves less than FAR_LESS_PERCENT
+ * of its bytes. AS_GOOD_PERCENT comes from nl_means for an L2 of 1280 KiB: the draft that moves a quarter of the bytes
+ * is predicted to take 1.062 times as long, and takes 0.94. From 7 to 10 no other app's choice changes, for L2s of 1280
  * KiB and 2 MiB, with one and two threads. */
 enum { AS_GOOD_PERCENT = 8, FAR_LESS_PERCENT = 50 };
-/* auto.c: what all the others have drafted, the one to take first and then the fastest as predicted; `out` has room for
- * as many as there are schedulers. Gives their number, which is not 0. */
+/* auto.c: the drafts of all other schedulers: the one to take, then the others from the fastest predicted on. `out` has
+ * room for one per scheduler. Gives their number, at least 1. */
 typedef struct Candidate {
     const Scheduler *scheduler;
     Draft            draft;
@@ -47,7 +48,8 @@ typedef struct Candidate {
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
 
-/* strips.c: does a reduction at the points of its reader have so few steps that it is best written out? */
+enum { SHORT_SUM = 27 /* steps of a sum up to which it is unrolled */ };
+/* strips.c: is a reduction at the points of its reader so short that it is best unrolled? */
 bool scheduler_short_sum(const Draft *d, int s);
 
 #endif

@@ -1,18 +1,17 @@
-/* Loops that are shared inside a tile: members that read the same, one after the other in the same iteration, so that
- * what both read is in registers.
+/* Loop fusion inside a tile: members that read the same run in the same iteration, so that loads are shared.
  *
  * From    Jangda and Bondhugula 2020, section 5.3: two functions of a group share their loops if they have common
  *         inputs and the same bounds.
- * Legal   (plan/together.c) if both are pure, computed and stored at the same level with the loops of the default
- *         schedule, and neither needs the other. Beyond that, each function is of one pair at most, and of two pairs
- *         none needs a node of the other, so that the order in which they are brought together does not matter. */
+ * Legal   if both are pure, computed and stored at the same level with the loops of the default schedule, and neither
+ *         depends on the other. Each function is in at most one pair, and no pair depends on a node of another, so
+ *         that the order in which loops are fused does not matter. */
 #include "schedulers/shared_loops.h"
 #include "schedulers/cost_tiles.h"
 
 typedef struct Pairs {
     Draft *d;
-    bool  *needs;         /* by node: of the node that was last asked about */
-    int    count, *later; /* the later node of each pair that is made */
+    bool  *needs;         /* by node: the one last asked about depends on it */
+    int    count, *later; /* the later node of each pair */
 } Pairs;
 
 static Pairs pairs_begin(Draft *d, Arena *arena)
@@ -21,7 +20,7 @@ static Pairs pairs_begin(Draft *d, Arena *arena)
     return (Pairs){ .d = d, .needs = ARENA_ARRAY(arena, bool, n), .later = ARENA_ARRAY(arena, int, n) };
 }
 
-/* Marks what node s reads, by itself or through others. */
+/* Marks what node s depends on. */
 static void mark_needs(Pairs *p, int s)
 {
     const Graph *g = p->d->graph;
@@ -32,7 +31,7 @@ static void mark_needs(Pairs *p, int s)
             p->needs[g->nodes[i].in[k]->producer] = true;
 }
 
-/* Does one of the first two need, or is, one of the others? */
+/* Does one of the first two depend on one of the others, or is it one? */
 static bool meets(Pairs *p, const int *first, const int *other)
 {
     for (int i = 0; i < 2; i++) {
@@ -43,20 +42,21 @@ static bool meets(Pairs *p, const int *first, const int *other)
     return false;
 }
 
-/* In the loops of the default schedule, stored where it is computed. */
+/* Does it have the loops of the default schedule, and is it stored where it is computed? */
 static bool is_plain(const Draft *d, int s)
 {
     const Choice *c = &d->choices[s];
-    return c->where == WHERE_INSIDE && c->store == c->compute && !c->nest && !c->memory && !c->shares_with &&
-           d->graph->nodes[s].def_count == 1 && d->graph->nodes[s].rank > 0;
+    if (c->where != WHERE_INSIDE || c->nest || c->memory || c->shares_with)
+        return false;
+    return c->store == c->compute && d->graph->nodes[s].def_count == 1 && d->graph->nodes[s].rank > 0;
 }
 
 static bool same_loops(const Draft *d, int a, int b)
 {
     const Choice *ca = &d->choices[a], *cb = &d->choices[b];
     const int     la = ca->lanes ? ca->lanes : draft_lanes(d, a), lb = cb->lanes ? cb->lanes : draft_lanes(d, b);
-    return ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute && ca->align == cb->align &&
-           la == lb && d->graph->nodes[a].rank == d->graph->nodes[b].rank;
+    const bool    level = ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute;
+    return level && ca->align == cb->align && la == lb && d->graph->nodes[a].rank == d->graph->nodes[b].rank;
 }
 
 static bool may_share(Pairs *p, int a, int b)

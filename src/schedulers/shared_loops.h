@@ -1,12 +1,12 @@
-/* Loops that members of a group share. */
+/* Loop fusion inside a tile (compute_with): members of a group that share their loops. */
 #ifndef KILN_SCHEDULERS_SHARED_LOOPS_H
 #define KILN_SCHEDULERS_SHARED_LOOPS_H
 
 #include "schedulers/draft.h"
 
-/* Of a legalized draft: lets members that read the same run in the same loops. */
+/* Fuses the loops of members that read the same. The draft is legal. */
 void draft_share_loops(Draft *d, const Machine *m);
-/* The last step of legalizing: members that cannot share loops do not. */
+/* The last step of legalizing: undoes what cannot be fused. */
 void draft_legalize_shared(Draft *d);
 
 #endif

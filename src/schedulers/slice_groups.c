@@ -1,40 +1,33 @@
-/* SliceGroup: groups that are computed one place of a dimension after the other.
+/* Slice groups: computed one slice of a dimension at a time.
  *
  * Takes   a draft whose nodes are at root or inlined.
- * Gives   sets of nodes, with a last one that all others lead to, in which one dimension goes through unchanged: what
- *         a slice of the last one needs is the same slice of each. Planes of colours, frames, the depths of a cost
- *         volume.
- * Why     A pyramid or a long chain of stencils in tiles computes much twice where they meet, and level by level it
- *         goes to memory and back. Slice by slice nothing is computed twice, and what one takes stays in the cache. The
- *         searches for groups grow them node by node, each step no worse than the one before: they rarely get there.
- *         So the whole set is offered as one group, which is taken where the model predicts that it is faster.
- * Which   only those where several nodes read windows or at another stride: without, strips of rows do the same. */
+ * Gives   sets of nodes, with a head that all others lead to, through which one dimension passes unchanged: a slice of
+ *         the head needs the same slice of each member. Colour planes, frames, the depths of a cost volume.
+ * Why     A pyramid or a long chain of stencils in tiles has large halos, and level by level it goes through memory.
+ *         Slice by slice nothing is redundant, and the working set is one slice. The searches grow groups node by
+ *         node, each step no worse than the one before, so they rarely find these. Therefore the set is offered as one
+ *         group, which is taken where the model predicts it faster.
+ * Which   only those where several nodes read windows or with a stride. Without, strips of rows do the same. */
 #include "schedulers/slice_groups.h"
 #include "schedulers/def_facts.h"
 
-enum { LEAST_WINDOWS = 4, NO_DIM = -1, TAKEN = -2 };
+enum { LEAST_WINDOWS = 4 /* nodes that read windows or with a stride */, NO_DIM = -1, TAKEN = -2 };
 
 typedef struct Search {
     const Draft *d;
     const Graph *g;
-    int *dim; /* by node: its dimension that is that of the slices; NO_DIM: it is no member; TAKEN: it is one of others
-               */
+    int *dim; /* by node: its dimension along which slices are taken; NO_DIM: it is no member; TAKEN: it is in another
+                 group */
     int count, windows;
 } Search;
 
-static int64_t extent(const GraphNode *node, int dim)
-{
-    return (int64_t)node->box.max[dim] - node->box.min[dim] + 1;
-}
-
-/* Is one slice of the producer all that one slice of the reader needs of it? */
+/* Does a slice of the reader need the same slice of the producer and nothing else? */
 static bool is_same(const AccessRange *r, int reader_dim)
 {
-    return r->var == reader_dim && r->num == 1 && r->den == 1 && r->lo == 0 && r->hi == 0 && r->least == INT64_MIN &&
-           r->most == INT64_MAX;
+    return access_is_identity(r, reader_dim) && !access_is_clamped(r);
 }
 
-/* The dimensions of the producer that are the slices', for this reader. */
+/* The dimensions of the producer along which slices can be taken, for this reader. */
 static uint32_t same_dims(const Search *s, const Edge *e)
 {
     uint32_t same = 0;
@@ -43,7 +36,7 @@ static uint32_t same_dims(const Search *s, const Edge *e)
     return same;
 }
 
-/* Is more than one place of a row or column read for each of the reader, or does it move at another stride? */
+/* Does a point of the reader read a window, or with a stride? */
 static bool has_window(const Search *s, const Edge *e)
 {
     bool any = false;
@@ -55,8 +48,9 @@ static bool has_window(const Search *s, const Edge *e)
 static bool may_be_member(const Search *s, int at)
 {
     const GraphNode *node = &s->g->nodes[at];
-    if (s->dim[at] == TAKEN || (node->kind != NODE_PURE && node->kind != NODE_REDUCTION) || node->is_output ||
-        !node->out_count)
+    if (s->dim[at] == TAKEN || node->is_output || !node->out_count)
+        return false;
+    if (node->kind != NODE_PURE && node->kind != NODE_REDUCTION)
         return false;
     for (size_t i = 0; i < s->d->facts[at].readers.count; i++) {
         const int reader = s->g->of_func[s->d->facts[at].readers.at[i].func->id];
@@ -66,7 +60,7 @@ static bool may_be_member(const Search *s, int at)
     return true;
 }
 
-/* A node whose readers are all members becomes one if they agree on its dimension. */
+/* Makes a node a member if all its readers are and agree on its dimension. */
 static void meet(Search *s, int at)
 {
     const GraphNode *node   = &s->g->nodes[at];
@@ -89,7 +83,7 @@ static void forget(Search *s, int head)
     s->count = s->windows = 0;
 }
 
-/* All members that lead to dimension `dim` of this head. */
+/* Finds all members that lead to dimension `dim` of this head. */
 static void gather(Search *s, int head, int dim)
 {
     forget(s, head);
@@ -111,7 +105,7 @@ static SliceGroup take(Search *s, int head, Arena *arena)
     return all;
 }
 
-/* The dimension of a head with the most members; NO_DIM: it is no head. */
+/* The dimension of a head with the most members; NO_DIM: none. */
 static int best_dim(Search *s, int head, int64_t least)
 {
     const GraphNode *node = &s->g->nodes[head];
@@ -120,7 +114,7 @@ static int best_dim(Search *s, int head, int64_t least)
         return NO_DIM;
     for (int k = 2; k < node->rank; k++) {
         gather(s, head, k);
-        if (s->windows >= LEAST_WINDOWS && extent(node, k) >= least && s->count > most) {
+        if (s->windows >= LEAST_WINDOWS && node_extent(node, k) >= least && s->count > most) {
             most = s->count;
             best = k;
         }

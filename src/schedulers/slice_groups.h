@@ -1,17 +1,17 @@
-/* SliceGroup: nodes that carry one dimension through to a last one, each place of it for itself. */
+/* Slice groups: nodes that carry one dimension through to a head, each slice of it independent of the others. */
 #ifndef KILN_SCHEDULERS_SLICE_GROUPS_H
 #define KILN_SCHEDULERS_SLICE_GROUPS_H
 
 #include "schedulers/draft.h"
 
-/* All that reads a member is a member too; the head is read by others. */
+/* All readers of a member are members; the head has other readers. */
 typedef struct SliceGroup {
-    int        head, dim; /* which of its dimensions */
+    int        head, dim; /* the dimension of the head */
     int        count;
-    const int *nodes; /* ascending, the head last; those that the draft inlines too */
+    const int *nodes; /* ascending, the head last; inlined ones too */
 } SliceGroup;
 
-/* Those of a draft, of at least so many slices each; no node is in two of them. `out` has room for one per node.
+/* Finds those of a draft with at least so many slices; no node is in two of them. `out` has room for one per node.
  * Gives their number. */
 int slice_groups_find(const Draft *d, int64_t least, SliceGroup *out, Arena *arena);
 

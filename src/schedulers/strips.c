@@ -1,28 +1,27 @@
 /* The schedulers `plain` and `strips`.
  *
- * `strips` is a rule of thumb: what experts write first for pictures. Functions are met readers first. One whose
- * readers are all in one group joins it, if little enough is computed twice; any other is the head of a group of its
- * own. The rows of a head are cut into strips, which are the tasks of the threads; inside a strip a member is computed
- * a row at a time, just before it is needed, and if rows are needed again they are kept (a sliding window). What is
- * read at its reader's own points is inlined; short sums are written out; long ones are taken vector by vector.
+ * `strips` is a rule of thumb: what experts write first for images. Nodes are visited consumers first. A node whose
+ * readers are all in one group joins it, if little is redundant; any other node is the head of a new group. Strips of
+ * a head's rows are the tasks. Inside a strip a member is computed a row at a time, just before it is read; rows that
+ * are read again stay stored (a sliding window). Nodes that are read at their reader's own points are inlined. Short
+ * sums are unrolled; long ones are computed vector by vector.
  *
- * The height of strips: as large as leaves TASKS tasks for each core, because what slides has to begin anew in each. */
+ * Strips are as high as leaves TASKS tasks for each core, because sliding windows start anew in each strip. */
 #include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 #include "schedulers/shared_loops.h"
+#include "schedulers/tile_internal.h"
 
 enum {
-    TASKS       = 4,
-    MOST_ROWS   = 256,
-    FEW_PLANES  = 8,
-    SHORT_SUM   = 27,
-    LEAST_CHUNK = 1 << 12,
-    LEAST_TASK  = 1 << 13,
-    LEAST_TASKS = 2,
-    UNIT        = 32
+    MOST_ROWS   = 256,     /* of a strip */
+    UNIT        = 32,      /* rows: high strips are multiples of it */
+    LEAST_CHUNK = 1 << 12, /* points of a chunk of a one-dimensional head */
+    LEAST_TASKS = 2        /* for each core, in long chains of stencils */
 };
-static const double most_again = 0.10; /* of a group's work that is done twice where strips meet */
-static const double most_own   = 0.40; /* of one member's */
+static const double most_redundant = 0.10; /* of a group's work that is redundant, in the halos of strips */
+static const double most_own       = 0.40; /* of one member's work */
+static const double nearly_all     = 0.9;  /* of a member's points: a strip that needs more needs it whole */
+static const double no_reuse       = 1.05; /* points of single rows over those of a strip: no row is read twice */
 
 typedef struct Strips {
     const Graph   *g;
@@ -41,11 +40,6 @@ Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *
     return d;
 }
 
-static int64_t extent(const Box *b, int d)
-{
-    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
-}
-
 static double node_ops(const GraphNode *node)
 {
     double ops = 0;
@@ -56,24 +50,11 @@ static double node_ops(const GraphNode *node)
 
 /* ---- Heads ------------------------------------------------------------------------------ */
 
-static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
-{
-    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
-}
-
-static int64_t planes(const GraphNode *node)
-{
-    int64_t count = 1;
-    for (int d = 2; d < node->rank; d++)
-        count *= extent(&node->box, d) ? extent(&node->box, d) : 1;
-    return count;
-}
-
-/* So many rows that there are TASKS tasks per core, or LEAST_TASK points in each if that is fewer; in round numbers, so
- * that strips of members at half the resolution fit. */
+/* The height that makes TASKS tasks per core, or fewer with LEAST_TASK points each. It is rounded, so that members at
+ * half the resolution have whole strips too. */
 static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t outer)
 {
-    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = extent(&node->box, 1);
+    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = box_extent(&node->box, 1);
     const int64_t per_row = box_points(&node->box, node->rank) / (outer * (rows > 0 ? rows : 1));
     const int64_t least   = LEAST_TASK / (per_row > 0 ? per_row : 1);
     int64_t       height  = rows / (strips > 0 ? strips : 1);
@@ -83,33 +64,33 @@ static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t oute
     return height < 1 ? 1 : height / unit * unit;
 }
 
-/* [planes] strips, rows, [few planes], vectors along x. A line of numbers is cut into chunks. */
+/* [planes] strips, rows, [few planes], vectors along x. A one-dimensional head is split into chunks. */
 static void make_head(Strips *s, int at)
 {
     const GraphNode *node  = &s->g->nodes[at];
     Group           *gr    = &s->d.groups[s->d.choices[at].group];
     const int        lanes = draft_lanes(&s->d, at);
-    const bool       few   = planes(node) <= FEW_PLANES;
+    const bool       few   = tile_planes(node) <= FEW_PLANES;
     if (draft_main(&s->d, at) == NO_DEF || node->kind == NODE_EXTERN)
         return;
     gr->stream = draft_streams(&s->d, at, s->m);
     if (node->rank == 1) {
-        const int64_t chunk = extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
+        const int64_t chunk = box_extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
         if (chunk >= LEAST_CHUNK)
-            add_loop(gr, 0, chunk, true, false);
-        add_loop(gr, 0, lanes, false, true);
+            group_add_loop(gr, 0, chunk, true, false);
+        group_add_loop(gr, 0, lanes, false, true);
         return;
     }
     for (int d = node->rank - 1; d >= 2 && !few; d--)
-        add_loop(gr, d, 1, true, false);
-    add_loop(gr, 1, strip_height(s, node, few ? 1 : planes(node)), true, false);
-    add_loop(gr, 1, 1, false, false);
+        group_add_loop(gr, d, 1, true, false);
+    group_add_loop(gr, 1, strip_height(s, node, few ? 1 : tile_planes(node)), true, false);
+    group_add_loop(gr, 1, 1, false, false);
     for (int d = node->rank - 1; d >= 2 && few; d--)
-        add_loop(gr, d, 1, false, false);
-    add_loop(gr, 0, lanes, false, true);
+        group_add_loop(gr, d, 1, false, false);
+    group_add_loop(gr, 0, lanes, false, true);
 }
 
-/* The loop over strips and, inside it, over rows; -1: there are none. */
+/* The loop over strips, with the loop over rows inside it; -1: there is none. */
 static int strip_loop(const Group *gr)
 {
     for (int i = 0; i + 1 < gr->loop_count; i++)
@@ -120,14 +101,15 @@ static int strip_loop(const Group *gr)
 
 /* ---- Members ---------------------------------------------------------------------------- */
 
-/* What a piece of the head needs of all nodes of the group: `rows` rows in the middle, and of outer planes one. */
+/* The footprint of a piece of the head in all nodes of the group: `rows` rows in the middle, and one of the outer
+ * planes. */
 static void piece_boxes(Strips *s, const Group *gr, int group, int64_t rows, Box *boxes)
 {
     const int strip = strip_loop(gr);
     Box       head  = s->g->nodes[gr->head].box;
     for (int i = 0; i < strip; i++)
         head.max[gr->loops[i].dim] = head.min[gr->loops[i].dim];
-    const int64_t middle = head.min[1] + extent(&head, 1) / 2 / gr->loops[strip].step * gr->loops[strip].step;
+    const int64_t middle = head.min[1] + box_extent(&head, 1) / 2 / gr->loops[strip].step * gr->loops[strip].step;
     head.min[1]          = middle;
     head.max[1]          = middle + rows - 1;
     for (int i = 0; i < s->g->node_count; i++) {
@@ -144,14 +126,14 @@ static double pieces_of(const Strips *s, const Group *gr)
     const GraphNode *head  = &s->g->nodes[gr->head];
     const int        strip = strip_loop(gr);
     const int64_t    step  = gr->loops[strip].step;
-    double           count = (double)((extent(&head->box, 1) + step - 1) / step);
+    double           count = (double)((box_extent(&head->box, 1) + step - 1) / step);
     for (int i = 0; i < strip; i++)
-        count *= (double)extent(&head->box, gr->loops[i].dim);
+        count *= (double)box_extent(&head->box, gr->loops[i].dim);
     return count;
 }
 
-/* Work of the group that is done more than once, as a part of all of it. */
-static double again(const Strips *s, const Group *gr, int group)
+/* The fraction of the group's work that is redundant. */
+static double redundancy(const Strips *s, const Group *gr, int group)
 {
     double needed = node_ops(&s->g->nodes[gr->head]), done = needed;
     for (int i = 0; i < s->g->node_count; i++) {
@@ -166,7 +148,7 @@ static double again(const Strips *s, const Group *gr, int group)
     return done / needed - 1;
 }
 
-/* Bytes that the rows of all members take while a strip is computed; a link of a chain keeps few (choose_chains.c). */
+/* Bytes of the rows of all members that are live in a strip; a node of a chain stores few (micro_chains.c). */
 static double rows_held(const Strips *s, int group)
 {
     double bytes = 0;
@@ -175,20 +157,21 @@ static double rows_held(const Strips *s, int group)
         if (s->d.choices[i].group != group || s->d.choices[i].where != WHERE_INSIDE)
             continue;
         const int64_t points = box_points(&s->row[i], node->rank),
-                      most   = draft_may_chain(&s->d, i) ? CHAIN_ROWS * extent(&s->row[i], 0) : points;
+                      most   = draft_may_chain(&s->d, i) ? CHAIN_ROWS * box_extent(&s->row[i], 0) : points;
         bytes += (double)((points < most ? points : most) * node->bytes);
     }
     return bytes;
 }
 
-/* Is a row of the member, as one row of the head needs it, long enough for vectors? */
+/* Is the row of the member that one row of the head reads long enough for vectors? */
 static bool has_rows(const Strips *s, int at)
 {
     const GraphNode *node = &s->g->nodes[at];
-    return node->rank == 0 || extent(&s->row[at], 0) >= 16 || extent(&s->row[at], 0) == extent(&node->box, 0);
+    return node->rank == 0 || box_extent(&s->row[at], 0) >= 16 ||
+           box_extent(&s->row[at], 0) == box_extent(&node->box, 0);
 }
 
-/* The group that all readers are in, as far as the first can tell; what is inlined stands for its readers. */
+/* The group of its readers, by the first one; an inlined reader stands for its own readers. */
 static int group_of_readers(const Strips *s, int at)
 {
     const Edge *e = s->g->nodes[at].out_count ? s->g->nodes[at].out[0] : NULL;
@@ -215,26 +198,25 @@ static bool join(Strips *s, int at)
     const double per_row   = (double)box_points(&s->row[at], node->rank),
                  per_strip = (double)box_points(&s->boxes[at], node->rank);
     const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&node->box, node->rank) - 1;
-    const bool   whole     = per_strip >= 0.9 * (double)box_points(&node->box, node->rank);
-    if (whole || own > most_own || !has_rows(s, at) || again(s, gr, group) > most_again ||
-        rows_held(s, group) > machine_kept_l2(s->m)) {
+    const bool   whole     = per_strip >= nearly_all * (double)box_points(&node->box, node->rank);
+    const bool   redundant = own > most_own || redundancy(s, gr, group) > most_redundant;
+    if (whole || redundant || !has_rows(s, at) || rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
         return false;
     }
-    if (per_row * (double)gr->loops[strip].step <= 1.05 * per_strip)
-        s->d.choices[at].store = strip + 1; /* no row is needed twice */
+    if (per_row * (double)gr->loops[strip].step <= no_reuse * per_strip)
+        s->d.choices[at].store = strip + 1; /* no row is read twice */
     return true;
 }
 
-/* Strips of a long chain of stencils are as high as leaves every core some: what is computed twice grows with each
- * link. */
+/* A long chain of stencils gets strips as high as leaves every core some, because each node adds to the halo. */
 static bool join_higher(Strips *s, int at)
 {
     const int group = group_of_readers(s, at), strip = group < 0 ? -1 : strip_loop(&s->d.groups[group]);
     if (strip < 0 || !draft_may_chain(&s->d, at))
         return false;
     GroupLoop    *loop = &s->d.groups[group].loops[strip];
-    const int64_t had = loop->step, most = extent(&s->g->nodes[s->d.groups[group].head].box, 1) /
+    const int64_t had = loop->step, most = box_extent(&s->g->nodes[s->d.groups[group].head].box, 1) /
                                            (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
     if (most <= had)
         return false;
@@ -260,8 +242,7 @@ bool scheduler_short_sum(const Draft *d, int s)
     return draft_may_inline(d, s) && steps <= SHORT_SUM;
 }
 
-/* A reduction over each point of its one reader: written out if it is short, else computed for each vector of the
- * reader. */
+/* A reduction at the points of its one reader: unrolled if it is short, else computed for each vector of the reader. */
 static void place_reduction(Strips *s, int at)
 {
     const Edge *e     = s->g->nodes[at].out[0];

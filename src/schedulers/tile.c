@@ -3,26 +3,31 @@
  * Takes   nodes that are to be a group, in a draft where they are at root.
  * Gives   the group in the draft: loops of the head, a level for each member, and the cost by the common model.
  * Shapes  overlapped tiles for L1 and for L2 (Jangda and Bondhugula 2020, Algorithm 2), and tiles of two levels
- *         (Algorithm 4): outside strips, as wide as lets a window stay in the cache; inside them bands of rows. The
- *         paper's parallelogram tiles are a sliding window here: a band computes what the one before has not, and what
- *         is held are the rows that are needed again. Full-width strips with bands of one row are the usual best of
- *         them.
- * Levels  All members alike at first. Then, readers first, each where it costs least: inlined (Algorithm 3, inside the
- *         cost), a row at a time, sliding, or a tile at a time. */
+ *         (Algorithm 4): outer strips, narrow enough that a window stays in the cache; inside them bands of rows. The
+ *         paper's parallelogram tiles are sliding windows here: a band computes only new rows, and stored are the rows
+ *         that are read again. Full-width strips with bands of one row usually win.
+ * Levels  All members alike at first. Then, consumers first, each at its cheapest level: inlined (Algorithm 3, inside
+ *         the cost), a row at a time, sliding, or a tile at a time. */
 #include "schedulers/tile_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    MOST_TIMES = 6,
-    MOST_BAND  = 32,
-    LEAST_TASK = 1 << 13,
-    MOST_STEPS = 16 /* of a sum that is written out */,
-    FEW_OPS    = 8
+    MOST_TIMES = 6,  /* evaluations of an inlined point for each that is needed */
+    MOST_BAND  = 32, /* rows */
+    MOST_STEPS = 16, /* of a sum that is unrolled */
+    FEW_OPS    = 8   /* per point */
 };
 
+/* Predicted times, relative to the best so far: see try_shape. */
 static const double better = 0.97, much_better = 0.65;
+/* The same for the choice of one member. */
+static const double better_choice = 0.99;
+/* Points of a window, relative to those of one step, up to which nothing is read again. */
+static const double no_reuse = 1.05;
+/* Of a member's points: a tile that needs more of them needs it whole. */
+static const double nearly_all = 0.9;
 
 TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
@@ -54,7 +59,7 @@ void tile_ungroup(TileSpace *t, const int *nodes, int count)
         t->d->choices[nodes[i]] = (Choice){ .where = WHERE_ROOT, .group = t->d->choices[nodes[count - 1]].group };
 }
 
-/* Readers first. false: one may not be there. */
+/* Consumers first. false: a node may not join. */
 static bool put_together(TileSpace *t, int group)
 {
     t->d->groups[group]         = (Group){ .head = t->head };
@@ -96,19 +101,13 @@ static void find_among(TileSpace *t)
 
 /* ---- Loops ------------------------------------------------------------------------------- */
 
-/* Places in a head's loops; -1: there is no such loop. */
+/* Indices into a head's loops; -1: there is no such loop. */
 typedef struct Places {
-    int tile;  /* the innermost loop over tiles */
+    int tile;  /* the innermost loop over outer tiles */
     int band;  /* over bands, or else over rows */
-    int plane; /* the innermost around the vectors, but for the band */
+    int plane; /* the innermost loop around the vectors that is not the band's */
     int last;  /* over vectors */
 } Places;
-
-static int add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
-{
-    gr->loops[gr->loop_count] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
-    return gr->loop_count++;
-}
 
 static bool has_all_loops(const Group *gr, int dim)
 {
@@ -118,7 +117,7 @@ static bool has_all_loops(const Group *gr, int dim)
     return false;
 }
 
-/* Tiles outside; inside them bands, rows, the other dimensions, vectors. */
+/* Outer tiles; inside them bands, rows, the other dimensions, vectors. */
 static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
 {
     const GraphNode *node  = &t->g->nodes[t->head];
@@ -127,25 +126,25 @@ static Places make_loops(const TileSpace *t, Group *gr, const TileShape *shape)
     gr->loop_count         = 0;
     for (int d = node->rank - 1; d >= 0; d--) {
         const int64_t size = d ? shape->size[d] : (shape->size[0] + lanes - 1) / lanes * lanes;
-        if (size < tile_extent(&node->box, d) ||
-            (d == 1 && shape->band && !gr->loop_count && size == tile_extent(&node->box, d)))
-            at.tile = add_loop(gr, d, size, true, false);
+        if (size < box_extent(&node->box, d) ||
+            (d == 1 && shape->band && !gr->loop_count && size == box_extent(&node->box, d)))
+            at.tile = group_add_loop(gr, d, size, true, false);
     }
     if (node->rank > 1 && shape->band > 1 && shape->band < shape->size[1])
-        at.band = add_loop(gr, 1, shape->band, false, false);
+        at.band = group_add_loop(gr, 1, shape->band, false, false);
     if (node->rank > 1 && !has_all_loops(gr, 1))
-        at.plane = add_loop(gr, 1, 1, false, false);
+        at.plane = group_add_loop(gr, 1, 1, false, false);
     at.band = at.band < 0 ? at.plane : at.band;
     for (int d = node->rank - 1; d >= 2; d--)
         if (!has_all_loops(gr, d))
-            at.plane = add_loop(gr, d, 1, false, false);
-    at.last = add_loop(gr, 0, lanes, false, true);
+            at.plane = group_add_loop(gr, d, 1, false, false);
+    at.last = group_add_loop(gr, 0, lanes, false, true);
     return at;
 }
 
 /* ---- Levels ------------------------------------------------------------------------------ */
 
-/* Has it one reader, which reads it at its own points; and so on if that is inlined? */
+/* Does one reader read it, at its own points? If that reader is inlined, the same must hold for it. */
 static bool is_read_in_place(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -153,13 +152,13 @@ static bool is_read_in_place(const Draft *d, int s)
            (d->choices[node->out[0]->consumer].where != WHERE_INLINE || is_read_in_place(d, node->out[0]->consumer));
 }
 
-/* A sum at the points of its one reader. */
+/* Is it a sum at the points of its one reader? */
 static bool is_beside(const Draft *d, int s)
 {
     return d->graph->nodes[s].kind == NODE_REDUCTION && is_read_in_place(d, s);
 }
 
-/* The innermost loop that is around all readers of s in the group. */
+/* The innermost loop that encloses all readers of s in the group. */
 static int around_readers(const TileSpace *t, int s, int innermost)
 {
     const GraphNode *node = &t->g->nodes[s];
@@ -175,7 +174,7 @@ static int around_readers(const TileSpace *t, int s, int innermost)
     return most;
 }
 
-/* Members follow their readers outward. */
+/* Moves members outward until they enclose their readers. */
 static void follow_readers(const TileSpace *t, const Places *at)
 {
     for (int i = t->count - 2; i >= 0; i--) {
@@ -194,7 +193,7 @@ static double points_in(const TileSpace *t, int place)
     return (double)box_points(&t->boxes[t->nodes[place]], t->g->nodes[t->nodes[place]].rank);
 }
 
-/* A row that no later row needs again is not kept: stored where it is computed. */
+/* A row that no later row reads is stored where it is computed. */
 static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
 {
     int64_t window[KN_MAX_RANK];
@@ -205,10 +204,10 @@ static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
         t->points[i] = points_in(t, i) * (double)window[1] / (double)shape->size[1];
     tile_boxes(t, window);
     for (int i = 0; i + 1 < t->count; i++)
-        choice_of(t, i)->store = points_in(t, i) <= 1.05 * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
+        choice_of(t, i)->store = points_in(t, i) <= no_reuse * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
 }
 
-/* All members alike. */
+/* Gives all members the same levels. */
 static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
 {
     const bool slides = shape->band && at->band > at->tile;
@@ -245,17 +244,17 @@ static void restore_choices(const TileSpace *t)
         *choice_of(t, i) = t->kept[i];
 }
 
-/* Does each tile need nearly all of a member? Then it is better by itself. */
+/* Does each tile need nearly all of a member? Then the member is better at root. */
 static bool is_all_of_one(TileSpace *t, const TileShape *shape)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
     bool             whole = true;
     for (int d = 0; d < head->rank; d++)
-        whole &= shape->size[d] >= tile_extent(&head->box, d);
+        whole &= shape->size[d] >= box_extent(&head->box, d);
     tile_boxes(t, shape->size);
     for (int i = 0; i + 1 < t->count && !whole; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
-        if (points_in(t, i) > 0.9 * (double)box_points(&node->box, node->rank))
+        if (points_in(t, i) > nearly_all * (double)box_points(&node->box, node->rank))
             return true;
     }
     return false;
@@ -277,9 +276,9 @@ typedef struct Best {
     TileShape shape;
 } Best;
 
-/* What was tried earlier stays unless this is clearly better: the model is no better than that. Rows that are cut have
- * to be much better than whole ones: at each end, what the processor would have prefetched by itself is missing (harris
- * in pieces of 768 instead of 1530: 11.2 ms instead of 9.2). */
+/* Keeps the earlier shape unless this one is clearly better: the model is no more accurate. Splitting rows has to be
+ * much better than whole rows: each start of a row loses the hardware prefetch (harris in tiles 768 wide instead of
+ * 1530: 11.2 ms instead of 9.2). */
 static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *best)
 {
     Places       at;
@@ -288,15 +287,15 @@ static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *bes
         *best = (Best){ cost, *shape };
 }
 
-/* So many rows that there are `tasks` tasks per core, but LEAST_TASK points in each; in round numbers, so that those of
- * members at half the resolution fit. */
+/* The height that makes `tasks` tasks per core of at least LEAST_TASK points each. It is rounded, so that members at
+ * half the resolution have whole strips too. */
 static int64_t strip_height(const TileSpace *t, const TileShape *shape, int tasks)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
-    const int64_t    rows  = tile_extent(&head->box, 1);
+    const int64_t    rows  = box_extent(&head->box, 1);
     int64_t          outer = 1, row = 1;
     for (int d = 0; d < head->rank; d++) {
-        outer *= d > 1 ? (tile_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
+        outer *= d > 1 ? (box_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
         row *= d != 1 ? shape->size[d] : 1;
     }
     const int64_t strips = ((int64_t)tasks * t->m->cores + outer - 1) / outer, least = LEAST_TASK / (row > 0 ? row : 1);
@@ -309,32 +308,32 @@ static int64_t strip_height(const TileSpace *t, const TileShape *shape, int task
     return height < 1 ? 1 : height > rows ? rows : height;
 }
 
-/* Whole planes inside the rows, or a plane after the other. */
+/* All planes inside the rows, or one plane at a time. */
 static TileShape strips(const TileSpace *t, int tasks, int64_t band, bool planes_inside)
 {
     const GraphNode *head  = &t->g->nodes[t->head];
     TileShape        shape = { .band = band };
     for (int d = 0; d < head->rank; d++)
-        shape.size[d] = d > 1 && !planes_inside ? 1 : tile_extent(&head->box, d);
+        shape.size[d] = d > 1 && !planes_inside ? 1 : box_extent(&head->box, d);
     shape.size[1] = strip_height(t, &shape, tasks);
     shape.band    = band < shape.size[1] ? band : shape.size[1];
     return shape;
 }
 
-/* How many rows of the head there are to one row of its coarsest member, in powers of two. */
+/* Rows of the head per row of its coarsest member, a power of two. */
 static int64_t rows_of_coarsest(const TileSpace *t)
 {
-    const int64_t rows = tile_extent(&t->g->nodes[t->head].box, 1);
+    const int64_t rows = box_extent(&t->g->nodes[t->head].box, 1);
     int64_t       most = 1;
     for (int i = 0; i + 1 < t->count; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
-        while (node->rank > 1 && most < MOST_BAND && tile_extent(&node->box, 1) * most * 3 / 2 < rows)
+        while (node->rank > 1 && most < MOST_BAND && box_extent(&node->box, 1) * most * 3 / 2 < rows)
             most *= 2;
     }
     return most;
 }
 
-/* Is the plane that is computed of any consequence to a member or to what is read? */
+/* Does a member, or what is read, depend on the plane? */
 static bool has_planes(const TileSpace *t)
 {
     return t->g->nodes[t->head].rank > 2 && tile_planes(&t->g->nodes[t->head]) > 1;
@@ -375,24 +374,24 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
     }
 }
 
-/* One place of a dimension after the other, the rest as a whole: where all members carry that dimension through
- * (slice_groups.h), nothing is computed twice, and a slice stays in the cache. */
+/* One slice of a dimension at a time, the rest whole. Where all members carry that dimension through (slice_groups.h)
+ * nothing is redundant, and the working set is one slice. */
 static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 {
     const GraphNode *head = &t->g->nodes[t->head];
     for (int dim = 2; dim < head->rank; dim++) {
         TileShape shape = { .band = 0 };
         for (int d = 0; d < head->rank; d++)
-            shape.size[d] = d == dim ? 1 : tile_extent(&head->box, d);
-        if (tile_extent(&head->box, dim) >= least)
+            shape.size[d] = d == dim ? 1 : box_extent(&head->box, d);
+        if (box_extent(&head->box, dim) >= least)
             try_shape(t, gr, &shape, best);
     }
 }
 
-/* A line of numbers: chunks of it. */
+/* One-dimensional heads: chunks. */
 static void try_chunks(TileSpace *t, Group *gr, Best *best)
 {
-    const int64_t all = tile_extent(&t->g->nodes[t->head].box, 0);
+    const int64_t all = box_extent(&t->g->nodes[t->head].box, 0);
     for (int tasks = 1; tasks <= 4 * TASKS; tasks *= 2) {
         TileShape shape = { .size = { all / ((int64_t)tasks * t->m->cores) } };
         shape.size[0]   = shape.size[0] < LEAST_TASK / 2 ? LEAST_TASK / 2 : shape.size[0];
@@ -403,7 +402,7 @@ static void try_chunks(TileSpace *t, Group *gr, Best *best)
 
 /* ---- Each member where it is best --------------------------------------------------------- */
 
-/* How many points of a node its readers ask for, each once. */
+/* Points of a node that its readers read, each once. */
 static double asked_for(const Draft *d, int s)
 {
     const Graph *g   = d->graph;
@@ -417,14 +416,14 @@ static double asked_for(const Draft *d, int s)
     return all;
 }
 
-/* A few operations on one element: read at places that data decides, it is the load that costs. */
+/* Is it a few operations on one element? For a gathered read the load dominates, so that recomputing is free. */
 static bool is_of_one(const GraphNode *node)
 {
     bool gathered = false;
     for (int i = 0; i < node->out_count; i++)
         gathered |= node->out[i]->gathers;
-    return gathered && node->def_count == 1 && node->in_count == 1 && node->in[0]->pointwise &&
-           node->defs[0].ops <= FEW_OPS;
+    const bool single = node->def_count == 1 && node->in_count == 1 && node->in[0]->pointwise;
+    return gathered && single && node->defs[0].ops <= FEW_OPS;
 }
 
 bool tile_may_inline(const Draft *d, int s)
@@ -437,13 +436,13 @@ bool tile_may_inline(const Draft *d, int s)
            (is_of_one(node) || asked_for(d, s) <= MOST_TIMES * (node->defs[0].points > 1 ? node->defs[0].points : 1));
 }
 
-/* Changes one member, and keeps that if it is worth it. */
+/* Changes one member, and keeps the change if it is worth it. */
 static void try_choice(TileSpace *t, const Places *at, int place, Choice with, double *cost)
 {
     *choice_of(t, place) = with;
     follow_readers(t, at);
     const double now = cost_now(t);
-    if (now < 0.99 * *cost) {
+    if (now < better_choice * *cost) {
         *cost = now;
         keep_choices(t);
     } else {
@@ -475,7 +474,7 @@ static void place_each(TileSpace *t, const Places *at, double *cost)
 
 /* ---- The best ---------------------------------------------------------------------------- */
 
-/* A scan does not slide: what a tile needs of it is held as a whole, so that only tiles that fit are any good. */
+/* A scan does not slide: a tile stores all that it needs of it. So only tiles that fit are any good. */
 static bool holds_scan(const TileSpace *t)
 {
     for (int i = 0; i + 1 < t->count; i++)
@@ -508,9 +507,9 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
         const TileShape l1 = tile_for_cache(t, (double)t->m->l1);
         try_shape(t, gr, &l1, &best);
     }
-    TileShape least;
-    if (rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t)) &&
-        tile_least_overlap(t, machine_kept_l2(t->m), &least))
+    TileShape  least;
+    const bool tries_overlap = rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t));
+    if (tries_overlap && tile_least_overlap(t, machine_kept_l2(t->m), &least))
         try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);

@@ -1,7 +1,7 @@
-/* The best schedule of one group: the loops of its head, their sizes, and where each member is computed and stored.
+/* The best schedule of one group: the loops of its head, tile sizes, and where each member is computed and stored.
  *
- * What `dp`, `greedy` and others share: they decide which nodes are a group, this says how well it can be done and
- * does it. The draft is changed in place: a group is put into it, costed by the common model, and taken apart again. */
+ * The searches (`dp`, `greedy`) decide which nodes are a group. This finds the best way to compute it. The draft is
+ * changed in place: a group is put into it, costed by the common model, and taken out again. */
 #ifndef KILN_SCHEDULERS_TILE_H
 #define KILN_SCHEDULERS_TILE_H
 
@@ -9,9 +9,8 @@
 
 typedef enum TileEffort {
     TILE_QUICK,   /* a handful of shapes, all members alike: for each of many groups in a search */
-    TILE_SLICES,  /* one place of a dimension after the other, each member as a whole: for the groups of slice_groups.h
-                   */
-    TILE_THOROUGH /* more shapes, and each member where it is best: for the groups that are taken */
+    TILE_SLICES,  /* one slice of a dimension at a time, each member whole: for the groups of slice_groups.h */
+    TILE_THOROUGH /* more shapes, and each member at its own best level: for the groups that are taken */
 } TileEffort;
 
 typedef struct TileSpace {
@@ -19,28 +18,28 @@ typedef struct TileSpace {
     const Graph     *g;
     const Machine   *m;
     SchedulerOptions options; /* no_two_levels, no_inlining, plain_cost */
-    const int       *nodes;   /* the group that is asked about: ascending, the head last */
+    const int       *nodes;   /* the group in question: ascending, the head last */
     int              count, head;
     int             *among, among_count; /* the group and what is inlined into it, ascending */
     bool            *given, *member;     /* all false between calls */
     Box             *boxes;
-    Choice          *kept;   /* by place in the group: the best so far */
+    Choice          *kept;   /* by place in the group: the best choices so far */
     double          *points; /* by place in the group */
 } TileSpace;
 
-/* `d` holds what is inlined; what is asked about later must be at root until then. */
+/* `d` has the inlining decisions; nodes to be grouped later are at root. */
 TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena);
 
 /* Puts these nodes (ascending, the head last) into group number `group` of the draft in the best way found, and gives
- * its predicted ns (plain_cost: the paper's cost). INFINITY: they are no group; they are at root then, as tile_ungroup
- * leaves them. *hopeless (may be NULL): no larger group with this head is one either. */
+ * its predicted ns (plain_cost: the paper's cost). INFINITY: they cannot be a group; they are at root then. *hopeless
+ * (may be NULL): no larger group with this head can be one either. */
 double tile_group(TileSpace *t, const int *nodes, int count, int group, TileEffort effort, bool *hopeless);
 
-/* May it be inlined, and is it worth a thought: a table, or what is read at many places, is never computed again for
- * each. */
+/* May it be inlined, and could that pay? Tables and nodes with many reads per point are never recomputed for each read.
+ */
 bool tile_may_inline(const Draft *d, int s);
 
-/* Puts them at root again. */
+/* Puts the nodes at root again. */
 void tile_ungroup(TileSpace *t, const int *nodes, int count);
 
 #endif

@@ -1,14 +1,14 @@
 /* The cost function of the paper, for the ablation.
  *
- * From    Jangda and Bondhugula 2020, equation 2 and Algorithm 2 (Algorithm 4 with two levels): tiles for L1 if they
- *         compute less in their overlap than they have points, else for L2;
+ * From    Jangda and Bondhugula 2020, equation 2 and Algorithm 2 (Algorithm 4 with two levels): tiles for L1 if their
+ *         overlap is smaller than the tile, else for L2;
  *
  *             cost = w1 (live-in + live-out) / computed - w2 ((tiles + cores - 1) mod cores) + w3 overlap / footprint +
  *             w4 difference of extents
  *
- *         The weights are those of Table 3 for the Xeon, which are meant for terms between 0 and 1: elements per point,
- *         the part of the cores at work in the last round, what a tile computes twice over what it computes once, the
- *         standard deviation of the extents over their mean. */
+ *         The weights are those of Table 3 for the Xeon. They are meant for terms between 0 and 1: elements per point,
+ *         the fraction of the cores busy in the last round, redundant points per needed point, the standard deviation
+ *         of the extents over their mean. */
 #include "schedulers/tile_internal.h"
 
 #include <math.h>
@@ -23,12 +23,12 @@ static double tiles_of(const GraphNode *head, const TileShape *shape)
 {
     double tiles = 1;
     for (int d = 0; d < head->rank; d++)
-        tiles *= ceil((double)tile_extent(&head->box, d) / (double)shape->size[d]);
+        tiles *= ceil((double)box_extent(&head->box, d) / (double)shape->size[d]);
     return tiles;
 }
 
-/* Elements that the tile reads of what is outside, through all nodes of the group and what is inlined into them. An
- * element read by two nodes counts twice. */
+/* Elements that the tile reads from outside, through all nodes of the group and what is inlined into them. An element
+ * that two nodes read counts twice. */
 static double live_in(const TileSpace *t)
 {
     double all = 0;
@@ -68,7 +68,7 @@ static Terms terms_of(TileSpace *t, const TileShape *shape)
     return out;
 }
 
-/* The mean, over the head's dimensions, of how much the extents of the members differ there. */
+/* The mean, over the head's dimensions, of how much the extents of the members differ. */
 static double difference(const TileSpace *t)
 {
     const GraphNode *head = &t->g->nodes[t->head];
@@ -77,7 +77,7 @@ static double difference(const TileSpace *t)
         double sum = 0, squares = 0, count = 0;
         for (int i = 0; i < t->count; i++) {
             const GraphNode *node = &t->g->nodes[t->nodes[i]];
-            const double     e    = d < node->rank ? (double)tile_extent(&node->box, d) : 0;
+            const double     e    = d < node->rank ? (double)box_extent(&node->box, d) : 0;
             sum += e;
             squares += e * e;
             count += d < node->rank;

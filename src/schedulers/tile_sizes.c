@@ -1,28 +1,27 @@
-/* Tile sizes that suit a cache, and the boxes of tiles.
+/* Tile sizes for a cache, and the boxes of tiles.
  *
  * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a
- *         fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes are
- *         any numbers, not only powers of two.
- * Beyond  Boxes are exact, so tiles are made smaller until all nodes of the group fit as they are. Tiles are tight by
- *         construction: each node's box is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019,
- *         section 3). */
+ *         fixed size; the others share the volume that the cache allows in the ratio of the reuse along them. Sizes
+ *         are any numbers, not only powers of two.
+ * Beyond  Boxes are exact, so tiles shrink until all nodes of the group fit. Tiles are tight by construction: the box
+ *         of a node is what its readers read, no more (the scalene tiles of Zhao and Cohen 2019, section 3). */
 #include "schedulers/access_range.h"
 #include "schedulers/tile_internal.h"
 
 #include <math.h>
 
-enum { INNERMOST = 256, LEAST_WIDTH = 64, MOST_WIDTH = 1024, MOST_ROUNDS = 24 };
-
-int64_t tile_extent(const Box *b, int d)
-{
-    return b->max[d] < b->min[d] ? 0 : b->max[d] - b->min[d] + 1;
-}
+enum {
+    INNERMOST   = 256,  /* points of a tile along the first dimension */
+    LEAST_WIDTH = 64,   /* points */
+    MOST_WIDTH  = 1024, /* points */
+    MOST_ROUNDS = 24    /* of shrinking */
+};
 
 int64_t tile_planes(const GraphNode *head)
 {
     int64_t planes = 1;
     for (int d = 2; d < head->rank; d++)
-        planes *= tile_extent(&head->box, d) > 0 ? tile_extent(&head->box, d) : 1;
+        planes *= box_extent(&head->box, d) > 0 ? box_extent(&head->box, d) : 1;
     return planes;
 }
 
@@ -33,7 +32,7 @@ void tile_boxes(TileSpace *t, const int64_t *size)
     const GraphNode *node = &t->g->nodes[t->head];
     Box              box  = node->box;
     for (int d = 0; d < node->rank; d++) {
-        box.min[d] += tile_extent(&node->box, d) / 2 / size[d] * size[d];
+        box.min[d] += box_extent(&node->box, d) / 2 / size[d] * size[d];
         box.max[d] = box.min[d] + size[d] - 1 < node->box.max[d] ? box.min[d] + size[d] - 1 : node->box.max[d];
     }
     for (int i = 0; i < t->among_count; i++) {
@@ -62,7 +61,7 @@ double tile_bytes(const TileSpace *t)
 
 /* ---- Sizes ------------------------------------------------------------------------------- */
 
-/* How often elements are read again along a dimension: the widths of all windows that the group reads through. */
+/* The reuse along a dimension: the widths of all windows that the group reads through. */
 static double reuse_along(const TileSpace *t, int dim)
 {
     double score = 1;
@@ -78,19 +77,19 @@ static double reuse_along(const TileSpace *t, int dim)
     return score;
 }
 
-/* ComputeTileSizes: `volume` points, of which the innermost dimension has its own, and the k others share the rest in
- * the ratio γ of the reuse along them: τ^k Πγ is the rest. Few planes are all in a tile, and share nothing. */
+/* ComputeTileSizes: `volume` points. The innermost dimension has its own size, and the k others share the rest in the
+ * ratio γ of the reuse along them: τ^k Πγ is the rest. A few planes are all in a tile, and share nothing. */
 static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
 {
     const GraphNode *head = &t->g->nodes[t->head];
-    const int        last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* that shares */
-    double           gamma[KN_MAX_RANK], most = 1, tau = volume;
+    const int last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* dimensions that share */
+    double    gamma[KN_MAX_RANK], most = 1, tau = volume;
     for (int d = 1; d <= last; d++) {
         gamma[d] = reuse_along(t, d);
         most     = fmax(most, gamma[d]);
     }
     for (int d = 0; d < head->rank; d++) {
-        const int64_t all = tile_extent(&head->box, d);
+        const int64_t all = box_extent(&head->box, d);
         size[d]           = d == 0 && all > INNERMOST ? INNERMOST : all;
         tau /= d >= 1 && d <= last ? gamma[d] / most : (double)size[d];
     }
@@ -101,7 +100,7 @@ static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
     }
 }
 
-/* Makes tiles smaller until their exact boxes fit: the longest dimension first, the width last. */
+/* Shrinks tiles until their exact boxes fit: the longest dimension first, the width last. */
 static void shrink(TileSpace *t, double cache, int64_t *size)
 {
     const int rank = t->g->nodes[t->head].rank;
@@ -131,17 +130,17 @@ TileShape tile_for_cache(TileSpace *t, double cache)
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
         total += (double)box_points(&node->box, node->rank) * (double)node->bytes;
     }
-    const double held = fmin(total / (TASKS * t->m->cores), cache); /* at least so many tiles */
+    const double held = fmin(total / (TASKS * t->m->cores), cache); /* enough tiles for all cores */
     compute_sizes(t, held / t->count / (bytes < 1 ? 1 : bytes), shape.size);
     shrink(t, held, shape.size);
     return shape;
 }
 
-/* The most rows of a tile of this width, one plane after the other, whose exact boxes fit; 0: not even one does. */
+/* The most rows of a tile of this width, one plane at a time, whose exact boxes fit; 0: not even one row fits. */
 static int64_t most_rows(TileSpace *t, double cache, int64_t *size)
 {
     int64_t       fits = 0, step = 1;
-    const int64_t all = tile_extent(&t->g->nodes[t->head].box, 1);
+    const int64_t all = box_extent(&t->g->nodes[t->head].box, 1);
     while (step < all)
         step *= 2;
     for (; step > 0; step /= 2) {
@@ -160,8 +159,8 @@ bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape)
     double           best = INFINITY;
     TileShape        now  = { .band = 0 };
     for (int d = 0; d < head->rank; d++)
-        now.size[d] = d > 1 ? 1 : tile_extent(&head->box, d);
-    for (int64_t width = tile_extent(&head->box, 0); width >= LEAST_WIDTH;
+        now.size[d] = d > 1 ? 1 : box_extent(&head->box, d);
+    for (int64_t width = box_extent(&head->box, 0); width >= LEAST_WIDTH;
          width         = width > MOST_WIDTH ? MOST_WIDTH : width / 2) {
         now.size[0] = width;
         if (!most_rows(t, cache, now.size))

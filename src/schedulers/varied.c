@@ -1,10 +1,10 @@
-/* Drafts of many kinds: what predictions are compared with, and what the weights of the cost model are fitted on.
+/* Drafts of many kinds, to compare predictions with and to fit the weights of the cost model on.
  *
- * Takes   a number. Each names a row of a table: how much is inlined, how large groups grow, the size of the pieces,
- *         and whether rows are kept in them.
- * Gives   a draft made without any judgement but one: nothing is computed more than a few times over, or measuring it
- *         would take for ever.
- * Why     A model is needed to tell good schedules from bad ones, so it is tested on both. */
+ * Takes   a number: a row of a table that says how much is inlined, how large groups grow, the size of tiles, and
+ *         whether windows slide in them.
+ * Gives   a draft made without judgement but one: nothing is recomputed more than a few times, or measuring would take
+ *         for ever.
+ * Why     A model has to tell good schedules from bad ones, so it is tested on both. */
 #include "schedulers/def_facts.h"
 #include "schedulers/schedulers.h"
 
@@ -12,12 +12,12 @@ typedef enum Inlining { INLINE_NOTHING, INLINE_PLAIN, INLINE_MUCH } Inlining;
 
 typedef struct Variant {
     Inlining inlining;
-    int      members;          /* that a group may have beside its head */
-    int64_t  rows, columns;    /* of a piece of the head; 0 columns: all */
-    bool     slides, overlaps; /* rows are kept in a piece; or all of a piece is computed at once; neither: row by row,
-                                  nothing is kept */
-    int  lanes;                /* of the vectors of heads, as a part of the usual: 1, 2, 4 */
-    bool finished;             /* with the micro choices of draft_choose_micro_kernels */
+    int      members;       /* of a group, beside its head */
+    int64_t  rows, columns; /* of a tile of the head; 0 columns: all */
+    bool slides, overlaps;  /* windows slide in a tile; or members are computed for the whole tile; neither: row by row,
+                               nothing is stored */
+    int  lanes;             /* vectors of heads, as a fraction of the default lanes: 1, 2, 4 */
+    bool finished;          /* with the micro kernels of draft_choose_micro_kernels */
 } Variant;
 
 /* clang-format off */
@@ -34,8 +34,13 @@ static const Variant variants[] = {
 /* clang-format on */
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-enum { MOST_TIMES = 9, MOST_OPS = 60, SHORT_SUM = 32 };
-static const double most_again = 3; /* points of a member for each that is needed */
+enum {
+    MOST_TIMES = 9,  /* evaluations of an inlined point for each that is needed */
+    MOST_OPS   = 60, /* operations of these for each point */
+    MOST_STEPS = 32  /* of a sum that is unrolled */
+};
+static const double little_more = 1.1; /* evaluations of a sum for each that is needed */
+static const double most_again  = 3;   /* points of a member for each that is needed */
 
 typedef struct Varied {
     const Graph   *g;
@@ -46,11 +51,6 @@ typedef struct Varied {
     int           *members; /* by group */
     NodeCost      *costs;
 } Varied;
-
-static int64_t extent(const Box *b, int d)
-{
-    return b->max[d] - b->min[d] + 1;
-}
 
 /* ---- Inlining --------------------------------------------------------------------------- */
 
@@ -78,14 +78,14 @@ static bool is_inlined(const Varied *v, int s)
            v->asked[s] * node->defs[0].ops <= MOST_OPS * node->defs[0].points;
 }
 
-/* A sum beside its one reader: written out if it is short. */
+/* Is it a short sum next to its one reader? Then it is unrolled there. */
 static bool is_short_sum(const Varied *v, int s)
 {
     double steps = 0;
     for (int k = 0; k < v->g->nodes[s].func->update_count; k++)
-        steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : SHORT_SUM + 1;
+        steps += v->d.facts[s].defs[k + 1].steps ? (double)v->d.facts[s].defs[k + 1].steps : MOST_STEPS + 1;
     return v->v->inlining != INLINE_NOTHING && v->d.choices[s].where == WHERE_DEFAULT && draft_may_inline(&v->d, s) &&
-           steps <= SHORT_SUM && v->asked[s] <= 1.1 * v->g->nodes[s].defs[0].points;
+           steps <= MOST_STEPS && v->asked[s] <= little_more * v->g->nodes[s].defs[0].points;
 }
 
 static void choose_inlined(Varied *v)
@@ -107,12 +107,7 @@ static void choose_inlined(Varied *v)
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-static void add_loop(Group *gr, int dim, int64_t step, bool parallel, bool vector)
-{
-    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = dim, .step = step, .parallel = parallel, .vector = vector };
-}
-
-/* Planes in parallel, pieces, rows, few planes, vectors along x. */
+/* Planes in parallel, tiles, rows, few planes, vectors along x. */
 static void make_loops(Varied *v, int s)
 {
     enum { FEW = 4 };
@@ -124,21 +119,21 @@ static void make_loops(Varied *v, int s)
         return;
     gr->stream = draft_streams(&v->d, s, v->m);
     for (int d = node->rank - 1; d >= 2; d--)
-        if (extent(&node->box, d) > FEW)
-            add_loop(gr, d, 1, true, false);
+        if (box_extent(&node->box, d) > FEW)
+            group_add_loop(gr, d, 1, true, false);
     if (node->rank > 1)
-        add_loop(gr, 1, var->rows, true, false);
+        group_add_loop(gr, 1, var->rows, true, false);
     if (var->columns || node->rank == 1)
-        add_loop(gr, 0, node->rank == 1 ? 64 * lanes : var->columns, node->rank == 1, false);
+        group_add_loop(gr, 0, node->rank == 1 ? 64 * lanes : var->columns, node->rank == 1, false);
     if (node->rank > 1)
-        add_loop(gr, 1, 1, false, false);
+        group_add_loop(gr, 1, 1, false, false);
     for (int d = node->rank - 1; d >= 2; d--)
-        if (extent(&node->box, d) <= FEW)
-            add_loop(gr, d, 1, false, false);
-    add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
+        if (box_extent(&node->box, d) <= FEW)
+            group_add_loop(gr, d, 1, false, false);
+    group_add_loop(gr, 0, lanes > 1 ? lanes : 2, false, true);
 }
 
-/* The loop that comes before the rows, and -1 where there are no rows. */
+/* The loop before the rows; -1: there are no rows. */
 static int piece_loop(const Group *gr)
 {
     for (int i = gr->loop_count; i-- > 1;)

@@ -172,7 +172,7 @@ static void draw(void *arg)
     Drawing      *w       = arg;
     Arena        *arena   = &w->p->cx->call;
     const Machine machine = machine_usual();
-    const Binding binding = graph_binding(w->p, arena);
+    const RunArgs binding = graph_binding(w->p, arena);
     Graph         g;
     Text          out;
     Regions       regions;

@@ -13,7 +13,7 @@ typedef struct GraphOf {
     kn_pipeline *p;
     Arena        arena;
     Machine      machine;
-    Binding      binding;
+    RunArgs      binding;
     Graph        graph;
 } GraphOf;
 

@@ -13,7 +13,7 @@ typedef struct Tiled {
     kn_pipeline *p;
     Arena        arena;
     Graph        graph;
-    Binding      binding;
+    RunArgs      binding;
     bool         ok;
     int          compared, exact; /* boxes */
 } Tiled;
@@ -52,7 +52,7 @@ typedef struct Tile {
 static inline void tile_regions(void *arg)
 {
     Tile   *t = arg;
-    Binding b = t->c->binding;
+    RunArgs b = t->c->binding;
     b.output  = ARENA_ARRAY(&t->c->arena, Box, t->c->p->outputs.count);
     for (size_t i = 0; i < t->c->p->outputs.count; i++)
         b.output[i].max[0] = -1;

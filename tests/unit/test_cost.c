@@ -118,7 +118,7 @@ static void make(void *arg)
 {
     Case         *c       = arg;
     const Row    *row     = c->row;
-    const Binding binding = graph_binding(c->p, &c->arena);
+    const RunArgs binding = graph_binding(c->p, &c->arena);
     c->machine            = machine_usual();
     c->ok                 = graph_make(c->p, &c->arena, &binding, &c->graph);
     if (!c->ok)

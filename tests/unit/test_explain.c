@@ -57,7 +57,7 @@ static void test_app(const char *path)
         Arena arena;
         Graph g;
         scratch_begin(&arena, cx);
-        const Binding binding = graph_binding(p, &arena);
+        const RunArgs binding = graph_binding(p, &arena);
         if (graph_make(p, &arena, &binding, &g))
             test_draft(path, &scheduler_table[i], &g, &m, &arena);
         scratch_end(&arena);

@@ -148,7 +148,7 @@ static kn_status run(Test *t, Func *f, kn_buffer *out)
     kn_buffer *outputs[4];
     for (int c = 0; c < f->component_count; c++)
         outputs[c] = &out[c];
-    const Binding binding = { .input = t->boxes };
+    const RunArgs binding = { .input = t->boxes };
     const Regions regions = { t->regions };
     return interpret(t->p, &binding, &regions, t->inputs, outputs);
 }

@@ -45,7 +45,7 @@ typedef struct Case {
     kn_context       *cx;
     kn_pipeline      *p;
     Arena             arena;
-    Binding           binding;
+    RunArgs           binding;
     Graph             graph;
     Draft             draft;
     NodeCost         *nodes;

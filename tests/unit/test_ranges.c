@@ -356,7 +356,7 @@ static void trial(void *arg)
     dice(&m, 2);
     const Expr   *e       = t->affine ? make_affine(&m) : make_int(&m, PICK(&m, int_types), 2 + (int)dice(&m, 4));
     Box           given   = { .min = { 0 }, .max = { 255 } };
-    const Binding binding = { .input = &given };
+    const RunArgs binding = { .input = &given };
     Evaluator     ev;
     Recorded      recorded = { INT64_MAX, INT64_MIN };
     const int64_t origin[] = { 0, -5, 3, -1, 100, INT32_MAX - 8, INT32_MIN + 2 };
@@ -394,7 +394,7 @@ static void shared_conditions(void *arg)
     Trial        *t       = arg;
     kn_pipeline  *p       = with_table(t->cx);
     ExprPool     *pool    = &p->exprs;
-    const Binding binding = { .input = &(Box){ .max = { 255 } } };
+    const RunArgs binding = { .input = &(Box){ .max = { 255 } } };
     const Expr   *x = expr_var(pool, KN_I32, intern(t->cx, "x")), *e = x;
     Evaluator     ev;
     Recorded      recorded = { INT64_MAX, INT64_MIN };

@@ -189,7 +189,7 @@ static const Row fits[] = {
 typedef struct Case {
     kn_context  *cx;
     kn_pipeline *p;
-    Binding      binding;
+    RunArgs      binding;
     bool         given[8];
     FitDim       dims[8][KN_MAX_RANK];
     Regions      regions;

@@ -4,8 +4,8 @@
  * Gives   a simplifier that knows their ranges, and asks value_range for expressions that it cannot bound itself. */
 #include "lower/bounds/value_range.h"
 
-/* Is the value what its operators make of it, whatever is in memory? A function that is stored has other values where
- * it was not computed. Not found out for large ones. */
+/* Does the value follow from its operators alone? A stored function has other values where it was not computed. Not
+ * answered for large expressions. */
 static bool stands_alone(const Expr *e, int *nodes)
 {
     if (--*nodes < 0 || (e->op == EX_CALL && e->u.call.func->kind != FUNC_INPUT))

@@ -20,7 +20,7 @@ static bool fits(kn_type type, Wide least, Wide most)
     return range_within(type, range_int(least, most));
 }
 
-/* The type in which operands and result, if it is no truth, have room; bool: there is none. */
+/* The narrowest type that holds operands and result; bool: none does. */
 static kn_type type_for(int count, const End *args, Wide least, Wide most)
 {
     for (int i = 0; i < count; i++) {
@@ -30,7 +30,7 @@ static kn_type type_for(int count, const End *args, Wide least, Wide most)
     return fits(KN_I32, least, most) ? KN_I32 : fits(KN_I64, least, most) ? KN_I64 : KN_BOOL;
 }
 
-/* As an expression an operation is one operator, but that a length is the width less the zeros in front. */
+/* The operator of each operation. A bit length is the width less the leading zeros. */
 static const ExprOp operators[END_OP_COUNT] = {
     [END_ADD] = EX_ADD, [END_SUB] = EX_SUB,       [END_MUL] = EX_MUL,         [END_DIV] = EX_DIV,
     [END_MOD] = EX_MOD, [END_MIN] = EX_MIN,       [END_MAX] = EX_MAX,         [END_ABS] = EX_ABS,
@@ -39,7 +39,7 @@ static const ExprOp operators[END_OP_COUNT] = {
     [END_OR] = EX_OR,   [END_SELECT] = EX_SELECT,
 };
 
-/* A conversion does it; of a truth there is none. */
+/* By a conversion; there is none to a single bit. */
 static const Expr *make_wrapped(Lower *lw, const End *args)
 {
     static const kn_type types[2][65] = { { [8] = KN_U8, [16] = KN_U16, [32] = KN_U32, [64] = KN_U64 },

@@ -1,9 +1,8 @@
-/* Making expressions that are small from the start.
+/* Index arithmetic, folded as it is made: see index_expr.h.
  *
- * Lowering makes thousands of sums, minima and comparisons of linear forms. Each is put together here by rules that
- * look at nothing but the linear forms of the operands: a sum is one form; a minimum or a comparison of two forms that
- * differ by a constant is decided. What needs to know more (ranges, facts) is left to the simplifier, which sees every
- * value once, when it gets its name. All rules hold for coordinates, which do not wrap (lower.h). */
+ * Lowering makes thousands of sums, minima and comparisons of linear forms. The rules here look at these forms alone: a
+ * sum is one form, and a minimum or a comparison of forms that differ by a constant is decided. Ranges and facts are
+ * left to the simplifier, which sees every value once, when it gets its name. */
 #include "lower/bounds/index_expr.h"
 
 const Expr *x_int(Lower *lw, int64_t v)
@@ -20,7 +19,7 @@ const Expr *x_var(Lower *lw, const char *name)
 static const Expr *from_linear(Lower *lw, kn_type type, const Linear *form)
 {
     const Expr *sum = NULL;
-    for (int pass = 0; pass < 2; pass++) /* what is added comes before what is taken away */
+    for (int pass = 0; pass < 2; pass++) /* positive terms first */
         for (int i = 0; i < form->count; i++) {
             const int64_t k = form->coefficients[i], size = k < 0 ? -k : k;
             if ((k > 0) != (pass == 0))
@@ -54,7 +53,7 @@ static const Expr *make_extreme(Lower *lw, ExprOp op, const Expr *a, const Expr 
         return a;
     if (expr_difference(a, b, &apart))
         return (apart < 0) == (op == EX_MIN) ? a : b;
-    /* of min(min(a, c), b) only what may be least */
+    /* min(min(a, c), b): drop the operand that cannot be the least */
     for (int i = 0; i < 2 && (int)a->op == (int)op; i++)
         if (expr_difference(a->args[i], b, &apart)) {
             const Expr *one = (apart < 0) == (op == EX_MIN) ? a->args[i] : b;

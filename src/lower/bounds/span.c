@@ -1,4 +1,9 @@
-/* Spans of expressions: see span.h. */
+/* Spans of expressions: see span.h.
+ *
+ * Takes   an expression, and an environment of bound variables and conditions.
+ * Gives   its span: of sums by their linear form, of other operators by span_rules.c.
+ * Holds   the span contains every value that the expression has for points of the ranges. Sums that may wrap are
+ *         checked at run time (`checks`). */
 #include "lower/bounds/span_parts.h"
 
 static const char yes, no;
@@ -16,7 +21,7 @@ void span_env_reset(SpanEnv *sp, Lower *lw)
     sp->lw    = lw;
     sp->depth = 0;
     sp->work  = 0;
-    for (int i = 0; i <= SPAN_LEVELS; i++) {
+    for (int i = 0; i <= SPAN_BRANCHES; i++) {
         sp->level[i] = (SpanLevel){ 0 };
         span_env_forget(&sp->level[i], lw->arena);
         map_init(&sp->level[i].visited, lw->arena);
@@ -36,7 +41,7 @@ void span_env_bind(SpanEnv *sp, const char *name, SymSpan span)
     span_env_know(sp, expr_var(sp->lw->exprs, KN_I32, name), span);
 }
 
-static const SymSpan *find_among(const SpanEnv *sp, const Expr *e, bool derived)
+static const SymSpan *find_span(const SpanEnv *sp, const Expr *e, bool derived)
 {
     for (int level = sp->depth; level >= 0; level--)
         for (size_t i = sp->level[level].known.count; i-- > 0;) {
@@ -47,11 +52,11 @@ static const SymSpan *find_among(const SpanEnv *sp, const Expr *e, bool derived)
     return NULL;
 }
 
-/* What is known of a node itself; the newest first. What was derived is the tighter. */
+/* What is known of a node itself, the newest first. Derived bounds are tighter. */
 static const SymSpan *find_known(const SpanEnv *sp, const Expr *e)
 {
-    const SymSpan *derived = sp->deriving ? find_among(sp, e, true) : NULL;
-    return derived ? derived : find_among(sp, e, false);
+    const SymSpan *derived = sp->deriving ? find_span(sp, e, true) : NULL;
+    return derived ? derived : find_span(sp, e, false);
 }
 
 const Expr *span_env_entered(const SpanEnv *sp)
@@ -61,7 +66,6 @@ const Expr *span_env_entered(const SpanEnv *sp)
                          : x_and(sp->lw, x_and(sp->lw, now->satisfiable, now->reachable), now->derived);
 }
 
-/* Does it read memory, or call C? */
 bool reads_memory(SpanEnv *sp, const Expr *e)
 {
     const void *known = map_get(&sp->reads_memory, e);
@@ -74,17 +78,18 @@ bool reads_memory(SpanEnv *sp, const Expr *e)
     return found;
 }
 
-/* Does nothing in it run? */
+/* Is it made of invariants alone? */
 static bool find_invariant(SpanEnv *sp, const Expr *e, Map *memo)
 {
     const void *known = map_get(memo, e);
     if (known)
         return known == &yes;
-    bool fixed = e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
-    for (uint32_t i = 0; i < e->count && fixed; i++)
-        fixed = find_invariant(sp, e->args[i], memo);
-    map_set(memo, e, fixed ? &yes : &no);
-    return fixed;
+    bool invariant =
+        e->op != EX_CALL && e->op != EX_EXTERN && e->op != EX_LOAD && !(e->op == EX_VAR && find_known(sp, e));
+    for (uint32_t i = 0; i < e->count && invariant; i++)
+        invariant = find_invariant(sp, e->args[i], memo);
+    map_set(memo, e, invariant ? &yes : &no);
+    return invariant;
 }
 
 bool is_loop_invariant(SpanEnv *sp, const Expr *e)
@@ -105,8 +110,8 @@ static double magnitude(int64_t v)
     return v < 0 ? -(double)v : (double)v;
 }
 
-/* May the sum, or the number of coordinates between two of them, wrap, for all that is known of its terms? A coordinate
- * lies within ±2^28, so those with small factors do not. */
+/* May the sum wrap, or the distance of two of its values? A coordinate lies within ±2^28, so sums with small factors do
+ * not. */
 static bool may_wrap(const SpanEnv *sp, const Linear *form, const SymSpan *atoms)
 {
     Lower *lw    = sp->lw;
@@ -117,17 +122,17 @@ static bool may_wrap(const SpanEnv *sp, const Linear *form, const SymSpan *atoms
         simplifier_bounds(lw->simplifier, atoms[i].max, &none, &hi);
         total += magnitude(form->coefficients[i]) * (magnitude(lo) > magnitude(hi) ? magnitude(lo) : magnitude(hi));
     }
-    return total >= (sp->clamped ? 0x1p31 : 0x1p30);
+    return total >= (sp->in_clamp ? 0x1p31 : 0x1p30);
 }
 
-/* The check that a sum does not wrap: |sum| <= 2^28, in 64 bits. What is clamped need not be a coordinate: |sum| <
+/* The check that a sum does not wrap: |sum| <= 2^28, in 64 bits. Inside a clamp it need not be a coordinate: |sum| <
  * 2^31. */
 static void check_sum(SpanEnv *sp, const Linear *form, const SymSpan *atoms)
 {
     Lower *lw = sp->lw;
     if (!sp->checking || !may_wrap(sp, form, atoms))
         return;
-    const int64_t most = sp->clamped ? INT32_MAX : MOST_COORDINATE;
+    const int64_t most = sp->in_clamp ? INT32_MAX : MOST_COORDINATE;
     for (int side = 0; side < 2; side++) {
         const Expr *sum = expr_int(lw->exprs, KN_I64, form->constant);
         for (int i = 0; i < form->count; i++) {
@@ -145,7 +150,6 @@ const Expr *scaled(Lower *lw, const Expr *e, int64_t factor)
     return factor == 1 ? e : x_op(lw, EX_MUL, e, expr_int(lw->exprs, (kn_type)e->type, factor));
 }
 
-/* The span of constant + sum of coefficient * atom; an end is NULL if an atom's is. */
 SymSpan span_sum(SpanEnv *sp, const Linear *form, const SymSpan *atoms)
 {
     Lower      *lw  = sp->lw;
@@ -175,7 +179,6 @@ static int same_sum(const Linear *a, const Linear *b)
     return sign;
 }
 
-/* The span of a sum brought to the side of every condition about it. */
 SymSpan span_known_sum(SpanEnv *sp, const Linear *sum, SymSpan s)
 {
     Lower *lw = sp->lw;
@@ -194,18 +197,17 @@ SymSpan span_known_sum(SpanEnv *sp, const Linear *sum, SymSpan s)
     return s;
 }
 
-/* The terms that run, and the others with the constant. */
-void split_form(SpanEnv *sp, const Linear *form, Linear *runs, Linear *rest)
+void split_form(SpanEnv *sp, const Linear *form, Linear *varying, Linear *invariant)
 {
     Arena *a = sp->lw->arena;
-    *runs = *rest      = (Linear){ 0 };
-    runs->atoms        = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
-    rest->atoms        = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
-    runs->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
-    rest->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
-    rest->constant     = form->constant;
+    *varying = *invariant   = (Linear){ 0 };
+    varying->atoms          = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
+    invariant->atoms        = ARENA_ARRAY(a, const Expr *, (size_t)form->count);
+    varying->coefficients   = ARENA_ARRAY(a, int64_t, (size_t)form->count);
+    invariant->coefficients = ARENA_ARRAY(a, int64_t, (size_t)form->count);
+    invariant->constant     = form->constant;
     for (int i = 0; i < form->count; i++) {
-        Linear *to                    = is_loop_invariant(sp, form->atoms[i]) ? rest : runs;
+        Linear *to                    = is_loop_invariant(sp, form->atoms[i]) ? invariant : varying;
         to->atoms[to->count]          = form->atoms[i];
         to->coefficients[to->count++] = form->coefficients[i];
     }
@@ -221,43 +223,43 @@ SymSpan *atom_spans(SpanEnv *sp, const Linear *form, bool *whole)
     return atoms;
 }
 
-/* Is there a number among the terms that data or floats decide, and that is no coordinate for all that is known? */
-static bool may_be_anything(SpanEnv *sp, const Linear *form, const SymSpan *atoms)
+/* Does data or a float decide a term that may lie outside the coordinates? */
+static bool may_be_any_number(SpanEnv *sp, const Linear *form, const SymSpan *atoms)
 {
     for (int i = 0; i < form->count; i++) {
         int64_t lo, hi, none;
         simplifier_bounds(sp->lw->simplifier, atoms[i].min, &lo, &none);
         simplifier_bounds(sp->lw->simplifier, atoms[i].max, &none, &hi);
-        const Expr *a     = form->atoms[i];
-        const bool  guard = reads_memory(sp, a) || (a->op == EX_CAST && type_is_float((kn_type)a->args[0]->type));
-        if (guard && (lo < -MOST_COORDINATE || hi > MOST_COORDINATE))
+        const Expr *a       = form->atoms[i];
+        const bool  is_data = reads_memory(sp, a) || (a->op == EX_CAST && type_is_float((kn_type)a->args[0]->type));
+        if (is_data && (lo < -MOST_COORDINATE || hi > MOST_COORDINATE))
             return true;
     }
     return false;
 }
 
-/* i32 sums, differences and multiples: what runs, then the rest added. */
+/* i32 sums, differences and multiples: the span of the varying terms, plus the invariant ones. */
 static bool span_linear(SpanEnv *sp, const Expr *e, SymSpan *out)
 {
     Lower *lw = sp->lw;
-    Linear form, runs, rest;
+    Linear form, varying, invariant;
     bool   whole = true;
     if (e->type != KN_I32 || !expr_linear(lw->arena, e, &form) || (form.count == 1 && form.atoms[0] == e))
         return false;
-    split_form(sp, &form, &runs, &rest);
-    SymSpan      *atoms = atom_spans(sp, &runs, &whole), *fixed_atoms = atom_spans(sp, &rest, &whole);
-    const SymSpan moved = span_known_sum(sp, &runs, span_sum(sp, &runs, atoms));
-    const Expr   *base  = span_sum(sp, &rest, fixed_atoms).min;
+    split_form(sp, &form, &varying, &invariant);
+    SymSpan      *atoms = atom_spans(sp, &varying, &whole), *invariant_atoms = atom_spans(sp, &invariant, &whole);
+    const SymSpan moved = span_known_sum(sp, &varying, span_sum(sp, &varying, atoms));
+    const Expr   *base  = span_sum(sp, &invariant, invariant_atoms).min;
     *out = (SymSpan){ moved.min ? x_add(lw, moved.min, base) : NULL, moved.max ? x_add(lw, moved.max, base) : NULL };
     const SymSpan *all = whole ? atom_spans(sp, &form, &whole) : NULL;
-    if (whole && sp->clamped && may_be_anything(sp, &form, all))
+    if (whole && sp->in_clamp && may_be_any_number(sp, &form, all))
         *out = (SymSpan){ NULL, NULL };
     else if (whole)
         check_sum(sp, &form, all);
     return true;
 }
 
-/* min(max(a, b), c) or max(min(a, b), c), where nothing runs in c, and in a or b. */
+/* min(max(a, b), c) or max(min(a, b), c), where c is invariant, and a or b. */
 static bool is_clamp(SpanEnv *sp, const Expr *e)
 {
     const ExprOp other = e->op == EX_MIN ? EX_MAX : EX_MIN;
@@ -282,10 +284,10 @@ static SymSpan compute(SpanEnv *sp, const Expr *e)
         return (SymSpan){ e, e };
     if (span_linear(sp, e, &r))
         return r;
-    if (!sp->clamped && is_clamp(sp, e)) {
-        sp->clamped = true;
-        r           = span_of(sp, e);
-        sp->clamped = false;
+    if (!sp->in_clamp && is_clamp(sp, e)) {
+        sp->in_clamp = true;
+        r            = span_of(sp, e);
+        sp->in_clamp = false;
         return r;
     }
     return span_rule(sp, e);
@@ -293,7 +295,7 @@ static SymSpan compute(SpanEnv *sp, const Expr *e)
 
 SymSpan span_of(SpanEnv *sp, const Expr *e)
 {
-    Map           *memo  = &sp->level[sp->depth].spans[sp->deriving][sp->clamped];
+    Map           *memo  = &sp->level[sp->depth].spans[sp->deriving][sp->in_clamp];
     const SymSpan *known = map_get(memo, e);
     if (known)
         return *known;
@@ -301,6 +303,6 @@ SymSpan span_of(SpanEnv *sp, const Expr *e)
     sp->work++;
     SymSpan *s = ARENA_NEW(sp->lw->arena, SymSpan);
     *s         = compute(sp, e);
-    map_set(&sp->level[sp->depth].spans[sp->deriving][sp->clamped], e, s);
+    map_set(&sp->level[sp->depth].spans[sp->deriving][sp->in_clamp], e, s);
     return *s;
 }

@@ -5,7 +5,7 @@
  * Holds   a call is told of once for each set of branches that it stands in. */
 #include "lower/bounds/span_parts.h"
 
-/* Is the index computed in integers by operators whose spans are exact about wrapping, from what runs? */
+/* Is it an integer index by operators whose spans account for wrapping, made of variables and invariants? */
 static bool is_exact(SpanEnv *sp, const Expr *e)
 {
     if (e->type != KN_I32 || reads_memory(sp, e))
@@ -30,12 +30,12 @@ static bool is_exact(SpanEnv *sp, const Expr *e)
     }
 }
 
-/* The span where no condition is known. The levels of conditions that are entered for it take the place of those
- * around. */
+/* The span outside all branches. Branches entered on the way overwrite the levels of those around, so these are kept
+ * and put back. */
 static SymSpan span_anywhere(SpanEnv *sp, const Expr *e)
 {
     const int depth = sp->depth;
-    SpanLevel kept[SPAN_LEVELS];
+    SpanLevel kept[SPAN_BRANCHES];
     memcpy(kept, &sp->level[1], sizeof kept);
     sp->depth       = 0;
     const SymSpan s = span_of(sp, e);
@@ -58,7 +58,7 @@ static void mention_node(const Expr *e, void *user)
 }
 
 /* Does the index depend on a variable that `satisfiable` is about? Else it is the same whether the branch is entered or
- * not. This is asked of the expression and not of its span: the answer is the same at every loop. */
+ * not. This is asked of the expression, not of its span, so that every loop gives the same answer. */
 static bool is_guarded(SpanEnv *sp, const Expr *call)
 {
     Mention m = { .sp = sp };
@@ -67,7 +67,7 @@ static bool is_guarded(SpanEnv *sp, const Expr *call)
     return m.found;
 }
 
-/* An input is read only as far as all that the conditions say lets it: boxes inside loops do not depend on it. */
+/* Of an input, derived bounds count too: boxes inside loops do not depend on it. */
 static void tell_access(SpanEnv *sp, const Expr *call)
 {
     Lower           *lw        = sp->lw;
@@ -76,23 +76,23 @@ static void tell_access(SpanEnv *sp, const Expr *call)
     const bool       input     = sp->checking && call->u.call.func->kind == FUNC_INPUT,
                always          = !now->guard && reachable == sp->level[0].reachable;
     SymSpan  index[KN_MAX_RANK];
-    unsigned unsafe = 0, loose = 0;
+    unsigned must_clamp = 0, nonmonotonic = 0;
     for (int d = 0; d < (int)call->count; d++) {
         const SymSpan base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
         sp->deriving       = input;
         index[d]           = span_of(sp, call->args[d]);
         sp->deriving       = false;
         const bool moved = base.min != index[d].min || base.max != index[d].max, exact = is_exact(sp, call->args[d]);
-        unsafe |= (unsigned)(!always || moved || !exact) << d;
-        loose |= (unsigned)!exact << d;
+        must_clamp |= (unsigned)(!always || moved || !exact) << d;
+        nonmonotonic |= (unsigned)!exact << d;
     }
     const Expr *satisfiable = is_guarded(sp, call) ? now->satisfiable : NULL;
     const Expr *guard       = x_and(lw, now->guard, satisfiable);
     if (satisfiable)
-        unsafe = ~0u;
+        must_clamp = ~0u;
     if (input && !always)
         guard = x_and(lw, x_and(lw, guard, reachable), now->derived);
-    sp->access(sp->user, call, index, reachable, guard, unsafe, loose);
+    sp->access(sp->user, call, index, reachable, guard, must_clamp, nonmonotonic);
 }
 
 static void visit_arm(SpanEnv *sp, const Expr *condition, bool truth, const Expr *arm)

@@ -5,7 +5,7 @@
  *         conditions under which the branch is entered at all. */
 #include "lower/bounds/span_parts.h"
 
-/* A condition that the branch around is entered at all. */
+/* The branch around is entered only if this holds. */
 static void note_reachable(SpanEnv *sp, const Expr *condition)
 {
     const Expr **holds = sp->deriving ? &sp->level[sp->depth].derived : &sp->level[sp->depth].reachable;
@@ -16,8 +16,8 @@ static void note_reachable(SpanEnv *sp, const Expr *condition)
 static void narrow(SpanEnv *sp, const Expr *node, const Expr *min, const Expr *max);
 static void assume_order(SpanEnv *sp, const Expr *a, const Expr *b, int64_t shift);
 
-/* What a bound of a node says of its parts: an end is passed down through conversions that change nothing, sums,
- * quotients by a number, magnitudes, and min and max of the right side. That is for inputs alone: boxes of functions
+/* What a bound of a node says of its operands: it is passed down through conversions that change nothing, sums,
+ * quotients by a constant, magnitudes, and min and max of the right side. That is for inputs alone. Boxes of functions
  * follow from plain bounds of variables, which are cheap to keep at every loop. */
 static void narrow_parts(SpanEnv *sp, const Expr *node, const Expr *min, const Expr *max)
 {
@@ -57,9 +57,9 @@ static void narrow_parts(SpanEnv *sp, const Expr *node, const Expr *min, const E
     }
 }
 
-/* Uses that min <= node, or node <= max; the other is NULL. Both ends are brought to the side where the condition
- * holds, so that a span is never empty: where the condition holds nowhere, one point too many is said to be read, and
- * `reachable` says that it is not. */
+/* Uses that min <= node, or node <= max; the other is NULL. Both ends are moved to the side where the condition holds,
+ * so a span is never empty. Where the condition holds nowhere the span has one point too many, and `reachable` says
+ * that it is not read. */
 static void narrow(SpanEnv *sp, const Expr *node, const Expr *min, const Expr *max)
 {
     if (!min && !max)
@@ -75,31 +75,31 @@ static void narrow(SpanEnv *sp, const Expr *node, const Expr *min, const Expr *m
         span_env_know(sp, node, now);
         if (beyond && (sp->deriving || !reads_memory(sp, node)) && !type_is_float((kn_type)node->type))
             note_reachable(sp, min ? x_le(lw, end, beyond) : x_le(lw, beyond, end));
-        /* what was computed with less is still right, but not as tight */
+
         span_env_forget(&sp->level[sp->depth], lw->arena);
     }
     if (sp->deriving)
         narrow_parts(sp, node, min, max);
 }
 
-/* Uses that form >= 0. One thing that runs is bounded itself, of several their sum is. */
+/* Uses that form >= 0. A single varying atom is bounded itself; of several the sum is. */
 static void assume_form(SpanEnv *sp, const Linear *form)
 {
     Lower *lw = sp->lw;
-    Linear runs, rest;
+    Linear varying, invariant;
     bool   whole = true;
-    split_form(sp, form, &runs, &rest);
-    const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole)).min;
-    if (runs.count == 1) {
-        const int64_t c     = runs.coefficients[0];
+    split_form(sp, form, &varying, &invariant);
+    const Expr *base = span_sum(sp, &invariant, atom_spans(sp, &invariant, &whole)).min;
+    if (varying.count == 1) {
+        const int64_t c     = varying.coefficients[0];
         const Expr   *limit = x_op(lw, EX_DIV, base, x_int(lw, c < 0 ? -c : c));
         if (c > 0)
-            narrow(sp, runs.atoms[0], x_neg(lw, limit), NULL);
+            narrow(sp, varying.atoms[0], x_neg(lw, limit), NULL);
         else
-            narrow(sp, runs.atoms[0], NULL, limit);
-    } else if (runs.count > 1 && !sp->deriving) {
-        const SymSpan s     = span_known_sum(sp, &runs, span_sum(sp, &runs, atom_spans(sp, &runs, &whole)));
-        const SpanSum sum   = { runs, x_neg(lw, base), true };
+            narrow(sp, varying.atoms[0], NULL, limit);
+    } else if (varying.count > 1 && !sp->deriving) {
+        const SymSpan s     = span_known_sum(sp, &varying, span_sum(sp, &varying, atom_spans(sp, &varying, &whole)));
+        const SpanSum sum   = { varying, x_neg(lw, base), true };
         SpanLevel    *level = &sp->level[sp->depth];
         vec_push(lw->arena, &level->sums, sum);
         if (s.max)
@@ -108,7 +108,7 @@ static void assume_form(SpanEnv *sp, const Linear *form)
     }
 }
 
-/* The end and a small number; the end itself where it is a float, or the sum may wrap. */
+/* The end plus a small number; the end itself where it is a float, or the sum may wrap. */
 static const Expr *moved_by(Lower *lw, const Expr *end, int64_t shift)
 {
     const kn_type type = end ? (kn_type)end->type : KN_NONE;
@@ -137,7 +137,7 @@ static void assume_order(SpanEnv *sp, const Expr *a, const Expr *b, int64_t shif
     }
 }
 
-/* A condition on a variable, that these ranges have a point where the branch around is entered. */
+/* The ranges have a point where the branch is entered only if this condition on a variable holds. */
 static void note_satisfiable(SpanEnv *sp, const Expr *variable, const Expr *condition)
 {
     vec_push(sp->lw->arena, &sp->level[sp->depth].guarded, variable);
@@ -145,11 +145,9 @@ static void note_satisfiable(SpanEnv *sp, const Expr *variable, const Expr *cond
     *holds             = x_and(sp->lw, *holds, condition);
 }
 
-/* Uses that node != limit, which does not run: an end of the span that is that number moves inward by one. A span of
- * that one number stays as it is: then the branch is not entered for these ranges, which `satisfiable` says. (The part
- * of a range that a loop inside runs through has another number only if the whole has: boxes inside lie in those
- * outside.)
- */
+/* Uses that node != limit, an invariant. An end of the span that equals it moves inward by one. A span of that one
+ * number stays as it is, and `satisfiable` says that the branch is not entered. (A part of a range has another number
+ * only if the whole range has: boxes inside loops lie in those outside.) */
 static void exclude(SpanEnv *sp, const Expr *node, const Expr *limit)
 {
     Lower        *lw  = sp->lw;
@@ -167,25 +165,25 @@ static void exclude(SpanEnv *sp, const Expr *node, const Expr *limit)
     span_env_forget(&sp->level[sp->depth], lw->arena);
 }
 
-/* Is a - b a variable that runs, or its negative, less something that does not? Then a == b where the variable is
- * *limit. */
+/* Is a - b a varying variable, or its negative, less an invariant? Then a == b where the variable is *limit. */
 static const Expr *variable_against(SpanEnv *sp, const Expr *a, const Expr *b, const Expr **limit)
 {
     Lower *lw = sp->lw;
-    Linear form, runs, rest;
+    Linear form, varying, invariant;
     bool   whole = true;
     if (a->type != KN_I32 || reads_memory(sp, a) || reads_memory(sp, b) ||
         !expr_linear(lw->arena, expr_binary(lw->exprs, EX_SUB, KN_I32, a, b), &form))
         return NULL;
-    split_form(sp, &form, &runs, &rest);
-    if (runs.count != 1 || runs.atoms[0]->op != EX_VAR || (runs.coefficients[0] != 1 && runs.coefficients[0] != -1))
+    split_form(sp, &form, &varying, &invariant);
+    if (varying.count != 1 || varying.atoms[0]->op != EX_VAR ||
+        (varying.coefficients[0] != 1 && varying.coefficients[0] != -1))
         return NULL;
-    const Expr *base = span_sum(sp, &rest, atom_spans(sp, &rest, &whole)).min;
-    *limit           = runs.coefficients[0] > 0 ? x_neg(lw, base) : base;
-    return runs.atoms[0];
+    const Expr *base = span_sum(sp, &invariant, atom_spans(sp, &invariant, &whole)).min;
+    *limit           = varying.coefficients[0] > 0 ? x_neg(lw, base) : base;
+    return varying.atoms[0];
 }
 
-/* Uses that a == b. Where a variable does not come to be that number, the branch is not entered for these ranges. */
+/* Uses that a == b. Where the variable never has that value, the branch is not entered. */
 static void assume_same(SpanEnv *sp, const Expr *a, const Expr *b)
 {
     Lower        *lw = sp->lw;
@@ -197,7 +195,7 @@ static void assume_same(SpanEnv *sp, const Expr *a, const Expr *b)
     assume_order(sp, b, a, 0);
 }
 
-/* Uses that a != b. A variable is kept from that number; else it cannot be where both are one and the same number. */
+/* Uses that a != b. A variable is kept from that value. Else it does not hold where both are the same number. */
 static void assume_other(SpanEnv *sp, const Expr *a, const Expr *b)
 {
     Lower      *lw = sp->lw;
@@ -256,7 +254,7 @@ static void assume(SpanEnv *sp, const Expr *c, bool truth)
 
 bool span_env_enter(SpanEnv *sp, const Expr *condition, bool truth)
 {
-    if (sp->depth == SPAN_LEVELS || sp->work > SPAN_WORK)
+    if (sp->depth == SPAN_BRANCHES || sp->work > SPAN_WORK)
         return false;
     const Expr *reachable = sp->level[sp->depth].reachable, *guard = sp->level[sp->depth].guard,
                *satisfiable = sp->level[sp->depth].satisfiable, *derived = sp->level[sp->depth].derived;

@@ -1,9 +1,10 @@
 /* The span of an operator from those of its operands.
  *
- * Of integers by the rules of analysis/interval_rules.c, whose ends are expressions here. These are made in 32 bits
- * where the numbers that they lie between show that nothing can wrap, in 64 bits else; what needs more is unknown, and
- * the whole type is said instead. Where an operand has no bound, the numbers of its type, or those that functions'
- * values lie between, take the place. Floats have rules of their own, which only know what is monotonic. */
+ * Takes   an operator, and the spans of its operands.
+ * Gives   its span. Integers follow the rules of analysis/interval_rules.c, with ends that are expressions
+ *         (expr_ends.c). An operand without a bound takes the numbers of its type, or of the values of the function
+ *         that it calls. Floats have rules of their own, for monotonic operators only.
+ * Holds   an end that cannot be written down is that of the whole type, or NULL. */
 #include "lower/bounds/span_parts.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 typedef SymSpan Rule(SpanEnv *sp, const Expr *e);
 
-/* From the numbers alone. */
+/* From constant bounds alone. */
 static SymSpan span_numbers(SpanEnv *sp, const Expr *e)
 {
     Lower        *lw   = sp->lw;
@@ -25,8 +26,8 @@ static SymSpan span_numbers(SpanEnv *sp, const Expr *e)
                       wide && r.hi == all.hi ? NULL : expr_int(lw->exprs, type, (int64_t)r.hi) };
 }
 
-/* The interval of an operand. A coordinate without bounds is said to be any number of its type, so that what is made of
- * it is seen to have none either. */
+/* The interval of an operand. A coordinate without bounds is any number of its type, so that results made of it have
+ * none either. */
 static Interval operand(SpanEnv *sp, const Expr *e)
 {
     const SymSpan s = span_of(sp, e);
@@ -34,8 +35,8 @@ static Interval operand(SpanEnv *sp, const Expr *e)
     return (Interval){ expr_end(sp->lw->simplifier, s.min, r.lo), expr_end(sp->lw->simplifier, s.max, r.hi) };
 }
 
-/* The end of a span: a number that no coordinate can have, or the last of a type, is no bound. Of an end that no
- * expression says, the bound is the number that it cannot pass. */
+/* The end of a span. A number beyond all coordinates, or the last of its type, is no bound. An end without an
+ * expression is bounded by the number that it cannot pass. */
 static const Expr *span_end(Lower *lw, kn_type type, End a, Wide unbounded)
 {
     if (!end_is_known(a))
@@ -65,8 +66,7 @@ static SymSpan span_by_rule(SpanEnv *sp, const Expr *e)
                      interval_apply(&maker, (ExprOp)e->op, (kn_type)e->type, (kn_type)e->args[0]->type, args));
 }
 
-/* A cast of values that are known to lie in the type does not wrap, though the ends of their span may lie outside of
- * it. */
+/* A cast of values that lie in the type does not wrap, though the ends of their span may lie outside of it. */
 static SymSpan span_cast(SpanEnv *sp, const Expr *e)
 {
     const EndMaker maker = expr_end_maker(sp->lw);
@@ -80,7 +80,7 @@ static SymSpan span_cast(SpanEnv *sp, const Expr *e)
 
 /* ---- What linear forms see ---------------------------------------------------------------- */
 
-/* Sums in less than 32 bits: as if in 32, then wrapped. */
+/* Sums in less than 32 bits: computed in 32, then wrapped. */
 static SymSpan span_narrow_sum(SpanEnv *sp, const Expr *e)
 {
     Lower         *lw    = sp->lw;
@@ -96,13 +96,13 @@ static SymSpan span_narrow_sum(SpanEnv *sp, const Expr *e)
     return span_from(lw, (kn_type)e->type, interval_fit(&maker, (kn_type)e->type, r.lo, r.hi));
 }
 
-/* Simplified without knowing what lets stand for, which has other spans than their names. */
+/* Simplified without the values of lets: these have other spans than their names. */
 static const Expr *by_itself(Lower *lw, const Expr *e)
 {
     return simplify(simplifier_new(lw->exprs, lw->arena), e);
 }
 
-/* Shifts and masks by constants are products, quotients and remainders once simplified. */
+/* Shifts and masks by constants become products, quotients and remainders when simplified. */
 static SymSpan span_bits(SpanEnv *sp, const Expr *e)
 {
     const Expr *plain = e->type == KN_I32 ? by_itself(sp->lw, e) : e;
@@ -131,14 +131,14 @@ static SymSpan span_hull(Lower *lw, SymSpan a, SymSpan b)
     return (SymSpan){ least(lw, a.min, b.min), most(lw, a.max, b.max) };
 }
 
-/* The one or the other, as a condition in which nothing runs decides. */
+/* The one or the other, as an invariant condition decides. */
 static SymSpan span_either(Lower *lw, const Expr *condition, SymSpan a, SymSpan b)
 {
     return (SymSpan){ a.min && b.min ? x_select(lw, condition, a.min, b.min) : NULL,
                       a.max && b.max ? x_select(lw, condition, a.max, b.max) : NULL };
 }
 
-/* The hull of both arms; where one is not entered for these ranges, the other. */
+/* The hull of both arms. Where one cannot be entered for these ranges it is the other. */
 static SymSpan span_select(SpanEnv *sp, const Expr *e)
 {
     Lower      *lw    = sp->lw;
@@ -160,7 +160,8 @@ static SymSpan span_select(SpanEnv *sp, const Expr *e)
     return span_hull(lw, taken, other);
 }
 
-/* && and ||: of the smallest values, and of the largest; the second is asked where the first does not decide. */
+/* && and ||: of the smallest values, and of the largest. The second operand is evaluated where the first does not
+ * decide. */
 static SymSpan span_logic(SpanEnv *sp, const Expr *e)
 {
     const SymSpan a       = span_of(sp, e->args[0]);
@@ -173,15 +174,15 @@ static SymSpan span_logic(SpanEnv *sp, const Expr *e)
     return (SymSpan){ x_op(sp->lw, (ExprOp)e->op, a.min, b.min), x_op(sp->lw, (ExprOp)e->op, a.max, b.max) };
 }
 
-/* The span of a component of a function, whatever the coordinates, in terms of parameters and sizes; and what must hold
- * for it. */
+/* The span of a component of a function for all coordinates, in terms of parameters and sizes; and the checks it
+ * depends on. */
 typedef struct FunctionSpan {
     SymSpan      span;
     int          check_count;
     const Expr **checks;
 } FunctionSpan;
 
-/* The span of one value of f while all its coordinates run over everything. */
+/* The span of one value of f while its coordinates take every value. */
 static FunctionSpan span_everywhere(Lower *lw, const Func *f, const Expr *value)
 {
     SpanEnv *sp  = ARENA_NEW(lw->arena, SpanEnv);
@@ -208,7 +209,7 @@ static FunctionSpan function_span(Lower *lw, const Func *f, int component)
     return (*known)[component];
 }
 
-/* A function's values: numbers, and parameters where those say nothing, or say more and nothing has to hold for it. */
+/* The values of a function: constant bounds, or bounds by parameters where these say more and need no check. */
 static SymSpan span_call(SpanEnv *sp, const Expr *e)
 {
     const SymSpan      s = span_numbers(sp, e);
@@ -230,7 +231,7 @@ static const Expr *apply_one(Lower *lw, const Expr *e, const Expr *a)
     return a ? simplify(lw->simplifier, expr_unary(lw->exprs, (ExprOp)e->op, (kn_type)e->type, a)) : NULL;
 }
 
-/* Operators of one operand that never decrease: rounding, and casts to floats. */
+/* Monotonic operators of one operand: rounding, and casts to floats. */
 static SymSpan span_rising(SpanEnv *sp, const Expr *e)
 {
     const SymSpan a = span_of(sp, e->args[0]);
@@ -262,14 +263,13 @@ static SymSpan span_neg(SpanEnv *sp, const Expr *e)
     return (SymSpan){ a.max ? x_neg(sp->lw, a.max) : NULL, a.min ? x_neg(sp->lw, a.min) : NULL };
 }
 
-/* May a sum or product of floats be no number? Then the sum or product of their ends may be none either, and nothing
- * compares with that. */
+/* May a sum or product of floats be NaN? Then that of their ends may be too, and comparisons with it fail. */
 static bool may_be_nan(SpanEnv *sp, const Expr *e)
 {
     return value_range(sp->lw, e).nan;
 }
 
-/* An end, or infinity where it is no number. */
+/* An end, or infinity where it is NaN. */
 static const Expr *number_or(Lower *lw, const Expr *e, bool guard, double infinity)
 {
     return e && guard ? x_select(lw, x_op(lw, EX_EQ, e, e), e, expr_float(lw->exprs, (kn_type)e->type, infinity)) : e;
@@ -286,7 +286,7 @@ static SymSpan span_float_sum(SpanEnv *sp, const Expr *e)
     return (SymSpan){ number_or(lw, min, guard, -INFINITY), number_or(lw, max, guard, INFINITY) };
 }
 
-/* The hull of the four corners, or of two where nothing runs in the second operand; where a corner is no number,
+/* The hull of the four corners, or of two where the second operand is invariant. Where a corner is NaN it is
  * everything. */
 static SymSpan float_corners(SpanEnv *sp, const Expr *e, SymSpan a, SymSpan b)
 {
@@ -307,7 +307,7 @@ static SymSpan span_float_product(SpanEnv *sp, const Expr *e)
     return a.min && a.max && b.min && b.max ? float_corners(sp, e, a, b) : span_numbers(sp, e);
 }
 
-/* A quotient by something that does not run: between those of the ends. By 0 these are infinite, or none. */
+/* A quotient by an invariant lies between those of the ends. By 0 these are infinite or NaN. */
 static SymSpan span_float_div(SpanEnv *sp, const Expr *e)
 {
     Lower        *lw = sp->lw;
@@ -321,8 +321,8 @@ static SymSpan span_float_div(SpanEnv *sp, const Expr *e)
     return d->u.f > 0 ? (SymSpan){ p, q } : (SymSpan){ q, p };
 }
 
-/* Is it made so that where it may be no number its span is everything? Of coordinates and of what does not run, by
- * operators whose spans see to that. `nodes`: how many may still be looked at. */
+/* Is its span everything where it may be NaN? True of coordinates and invariants, under operators whose spans see to
+ * it. `nodes`: how many may still be visited. */
 static bool says_nan(SpanEnv *sp, const Expr *e, int *nodes)
 {
     bool says = --*nodes > 0;
@@ -344,7 +344,7 @@ static bool says_nan(SpanEnv *sp, const Expr *e, int *nodes)
     }
 }
 
-/* A float becomes an integer by saturating, NaN 0: that keeps order. */
+/* A conversion from float saturates, and NaN becomes 0. That is monotonic. */
 static SymSpan span_from_float(SpanEnv *sp, const Expr *e)
 {
     Lower *lw    = sp->lw;
@@ -361,7 +361,7 @@ static SymSpan span_from_float(SpanEnv *sp, const Expr *e)
 
 /* ---- The tables --------------------------------------------------------------------------- */
 
-/* Integers for which there is more to say than the rule of the operator. */
+/* Integers for which more is known than by the rule of the operator. */
 /* clang-format off */
 
 static Rule *const int_rules[EX_COUNT] = {

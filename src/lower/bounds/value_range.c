@@ -1,8 +1,9 @@
-/* The range of numbers that an expression's value lies in, whatever sizes, parameters and pixels are given.
+/* The range of an expression, whatever sizes, parameters and pixels are given: see value_range.h.
  *
- * The rules are those of analysis/interval.c. A call is followed into the function: the range of its pure definition
- * joined with those of its updates, iterated a few times where they read the function itself; what does not settle is
- * the whole type. Asked once per function. */
+ * Takes   an expression.
+ * Gives   its range by the rules of analysis/interval.c. A call is followed into the function: the range of its pure
+ *         definition joined with those of its updates. Recursive updates are iterated a few times.
+ * Holds   a range that does not reach a fixed point is the whole type. Each function is asked once. */
 #include "lower/bounds/value_range.h"
 
 enum { ROUNDS = 3 };
@@ -15,7 +16,7 @@ struct ValueRanges {
 
 static Range range_of(Lower *lw, Map *memo, const Expr *e);
 
-/* Where a parameter may lie. */
+/* The declared range of a parameter. */
 static Range param_range(const Expr *e)
 {
     const Param  *q    = e->u.param;
@@ -36,19 +37,19 @@ static Range *whole_types(Lower *lw, const Func *f)
     return r;
 }
 
-/* One round: the pure definition and the updates, with what is known of the function itself. */
+/* One iteration: joins the values of the updates, given the range so far. True: a fixed point. */
 static bool join_definitions(Lower *lw, const Func *f, Range *r)
 {
-    bool settled = true;
+    bool fixed_point = true;
     Map  memo;
     map_init(&memo, lw->arena);
     for (int u = 0; u < f->update_count; u++)
         for (int c = 0; c < f->component_count; c++) {
             const Range joined = range_union(f->types[c], r[c], range_of(lw, &memo, f->updates[u].values[c]));
-            settled            = settled && range_equal(f->types[c], joined, r[c]);
+            fixed_point        = fixed_point && range_equal(f->types[c], joined, r[c]);
             r[c]               = joined;
         }
-    return settled;
+    return fixed_point;
 }
 
 static const Range *function_range(Lower *lw, const Func *f)
@@ -64,12 +65,12 @@ static const Range *function_range(Lower *lw, const Func *f)
     map_init(&memo, lw->arena);
     for (int c = 0; c < f->component_count; c++)
         r[c] = range_of(lw, &memo, f->values[c]);
-    v->of[f->id] = r;
-    bool settled = f->update_count == 0;
-    for (int round = 0; round < ROUNDS && !settled; round++)
-        settled = join_definitions(lw, f, r);
+    v->of[f->id]     = r;
+    bool fixed_point = f->update_count == 0;
+    for (int round = 0; round < ROUNDS && !fixed_point; round++)
+        fixed_point = join_definitions(lw, f, r);
     v->asking[f->id]    = false;
-    return v->of[f->id] = settled ? r : whole_types(lw, f);
+    return v->of[f->id] = fixed_point ? r : whole_types(lw, f);
 }
 
 static Range compute_range(Lower *lw, Map *memo, const Expr *e)

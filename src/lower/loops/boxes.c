@@ -81,8 +81,8 @@ bool box_widens(Build *b, const Func *f, int d)
     return (pf->bound_min[d] || pf->align_factor[d]) && !slide_moves(&b->slides[f->id], d);
 }
 
-/* bound: the promise takes the place of the box. align_bounds: the ends moved outward. Not where only a part of what is
- * held is computed. */
+/* bound: the promised box. align_bounds: the ends moved outward. Not along a dimension that a sliding window moves
+ * along. */
 SymBox box_widened(Build *b, const Func *f, SymBox box)
 {
     Lower          *lw = b->lw;

@@ -11,7 +11,7 @@ void clamp_mark(Build *b, const Expr *call, unsigned dimensions)
         map_set(&b->clamp_dims, call, (void *)marked);
 }
 
-static void mark_unsafe(const Expr *e, void *user)
+static void mark_call(const Expr *e, void *user)
 {
     if (e->op == EX_CALL)
         clamp_mark(user, e, ~0u);
@@ -21,33 +21,32 @@ void clamp_mark_all(Build *b, const Func *f)
 {
     ExprPool *p = b->lw->exprs;
     for (int c = 0; f->kind == FUNC_DEFINED && c < f->component_count; c++)
-        expr_visit(p, f->values[c], mark_unsafe, b);
+        expr_visit(p, f->values[c], mark_call, b);
     for (int k = 0; k < f->update_count; k++) {
         const Update *u = &f->updates[k];
         for (int c = 0; c < f->component_count; c++)
-            expr_visit(p, u->values[c], mark_unsafe, b);
+            expr_visit(p, u->values[c], mark_call, b);
         for (int d = 0; d < f->rank; d++)
-            expr_visit(p, u->args[d], mark_unsafe, b);
+            expr_visit(p, u->args[d], mark_call, b);
         for (int i = 0; i < u->rvar_count; i++) {
-            expr_visit(p, u->rvars[i].lo, mark_unsafe, b);
-            expr_visit(p, u->rvars[i].hi, mark_unsafe, b);
+            expr_visit(p, u->rvars[i].lo, mark_call, b);
+            expr_visit(p, u->rvars[i].hi, mark_call, b);
         }
         if (u->where)
-            expr_visit(p, u->where, mark_unsafe, b);
+            expr_visit(p, u->where, mark_call, b);
     }
 }
 
-/* An expression on its way to having all its marked calls clamped. Marked is what a call was before its own indices
- * changed. */
+/* Clamping one expression. Marks are of calls before their own indices changed. */
 typedef struct Clamping {
     Build         *b;
-    const PlanDef *def; /* whose value it is; NULL: nobody's */
+    const PlanDef *def; /* whose value it is, or NULL */
     Map            done;
 } Clamping;
 
-/* The dimensions along which a call is of the place that the update itself writes, which its loops keep within the
- * storage: an atomic update must find its own place. */
-static uintptr_t own_place(const Clamping *c, const Expr *call)
+/* The dimensions along which a call is of the element that the update itself writes. Loops keep these in the storage,
+ * and an atomic update must find its own element. */
+static uintptr_t own_element_dims(const Clamping *c, const Expr *call)
 {
     const Update *u    = c->def && c->def->update >= 0 && call->u.call.func == c->def->func
                              ? &c->def->func->updates[c->def->update]
@@ -59,8 +58,7 @@ static uintptr_t own_place(const Clamping *c, const Expr *call)
     return dims;
 }
 
-/* The indices of the marked dimensions brought into the storage. A box that is empty has its min: there is one element
- * for that. */
+/* Clamps the indices of the marked dimensions. An empty box clamps to its min: it has one element for that. */
 static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
 {
     Lower       *lw  = b->lw;
@@ -77,7 +75,7 @@ static const Expr *clamp_node(Clamping *c, const Expr *e)
     const Expr *known = map_get(&c->done, e);
     if (known || !e->count)
         return known ? known : e;
-    const uintptr_t marked  = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->clamp_dims, e) & ~own_place(c, e) : 0;
+    const uintptr_t marked  = e->op == EX_CALL ? (uintptr_t)map_get(&c->b->clamp_dims, e) & ~own_element_dims(c, e) : 0;
     const Expr    **args    = ARENA_ARRAY(lw->arena, const Expr *, e->count);
     bool            changed = marked;
     for (uint32_t i = 0; i < e->count; i++) {

@@ -1,21 +1,21 @@
-/* Values of a pure definition that the first update writes over before anything reads them; and how few of a scan's
- * values are needed at a time.
+/* Dead initialization: values of a pure definition that the first update overwrites before anything reads them; and
+ * the window of a scan.
  *
- * A scan, f(x, j) = f(x, j-1) + … for j in lo..hi, takes of f's own values only those before the first step: the rest
- * of the pure definition, which is all of a picture but a row, need not be computed. So it is where the update has one
- * reduction variable r, writes at every step (it has no condition) along one dimension, at p(r) with p(r + 1) = p(r) +
- * 1 or p(r) - 1, at all points of the others; and where each read of f in it is at p(r - k) for some k > 0. The other
- * coordinates of a read are as they are, or the steps have boxes of their own (steps.c): each holds whatever later
- * steps read. Then p(lo)..p(hi - 1) is left out, and the pure definition is computed on both sides of that. */
+ * A scan f(x, j) = f(x, j-1) + … for j in lo..hi reads only the initial values before its first step. The rest, all of
+ * an image but a row, need not be computed. This holds where the update has one reduction variable r and no condition,
+ * writes along one dimension at p(r) with p(r + 1) = p(r) + 1 or p(r) - 1, at all points of the other dimensions, and
+ * reads f only at p(r - k) with k > 0. The other coordinates of a read must be those of the write, or each step has a
+ * box of its own (step_boxes.c), which holds what later steps read. Then p(lo)..p(hi - 1) is left out, and the pure
+ * definition is computed on both sides. */
 #include "lower/loops/build.h"
 
 typedef struct Scan {
     const Func   *f;
     const Update *u;
-    int           dim;        /* along which it writes */
-    int64_t       step, back; /* the furthest that it reads */
-    bool          boxes;      /* each step has its own */
-    bool          plain;      /* so far */
+    int           dim;        /* of the write */
+    int64_t       step, back; /* the furthest step that it reads */
+    bool          boxes;      /* each step has a box of its own */
+    bool          plain;      /* the conditions hold so far */
 } Scan;
 
 /* A read of the function itself must be of an earlier step. */
@@ -31,7 +31,7 @@ static void read_visit(const Expr *e, void *user)
     s->back  = s->plain && back > s->back ? back : s->back;
 }
 
-/* Where it writes must depend on the step alone. */
+/* The coordinate of the write must depend on the step alone. */
 static void place_visit(const Expr *e, void *user)
 {
     Scan *s  = user;
@@ -70,7 +70,7 @@ static bool find_scan(Build *b, const Func *f, const FuncBoxes *boxes, Scan *s)
     return s->plain;
 }
 
-/* Is the update computed over all points of the pure definition, along the free dimensions? */
+/* Is the update computed over all points of the pure definition along the free dimensions? */
 static bool covers(Build *b, const Scan *s, const FuncBoxes *boxes)
 {
     const PlanFunc *pf   = plan_func(b->plan, s->f);
@@ -100,8 +100,8 @@ bool dead_init_find(Build *b, const Func *f, const FuncBoxes *boxes, DeadInit *g
     return true;
 }
 
-/* f(x, t) = … f(x+1, t-1) … for t in lo..hi, of which nothing is read beyond the last step: step t needs what it reads
- * and its own coordinate, and after the last step what is asked for is needed. */
+/* f(x, t) = … f(x+1, t-1) … for t in lo..hi, where nothing beyond the last step is read. Step t needs what it reads and
+ * its own coordinate; after the last step the needed box is live. */
 int64_t scan_window(Build *b, const Func *f, const FuncBoxes *boxes, int *dim)
 {
     DeadInit gap;

@@ -1,22 +1,22 @@
 /* The loops of one definition as code.
  *
  * Takes   a definition with its loops (loop_nest.c) and the box to be computed.
- * Gives   the loops, outermost first; after each, a `let` for every variable that has become known, and what is
+ * Gives   the loops, outermost first; after each, a `let` for every variable whose value is known, and what is
  *         computed at that level.
- * Tails   A split inner loop is as long as is left. If it is a vector or unrolled, its length is fixed: SHIFT_INWARD
- *         begins the last one earlier, and keeps a plain copy of the loops for extents below the factor; GUARD tests
- *         whether a whole one is left and else runs a plain loop; PREDICATE runs the last one under a condition per
- *         lane. No region grows, so every size can be computed.
+ * Tails   The inner loop of a split is as long as the rest of the extent. If it is a vector or unrolled its length is
+ *         fixed. SHIFT_INWARD begins the last piece earlier, and has a serial version for extents below the factor.
+ *         GUARD tests whether a whole piece is left, and has a serial epilogue. PREDICATE runs the last piece under a
+ *         mask. No region grows, so every size can be computed.
  * From    Ragan-Kelley et al. 2013, section 4.1. */
 #include "lower/loops/build.h"
 
-enum { MOST_TWINS = 3 };
+enum { MOST_VERSIONS = 3 };
 
 /* ---- The innermost statement ---- */
 
-/* Does the place lie between two numbers, whatever is read to find it? Where a step happens, what it reads has been
+/* Is the coordinate always in the range, whatever data it depends on? Where a step happens, what it reads has been
  * computed. */
-static bool is_within(Lower *lw, const Expr *place, const Expr *min, const Expr *max)
+static bool is_in_range(Lower *lw, const Expr *place, const Expr *min, const Expr *max)
 {
     int64_t lo, hi;
     if (!expr_is_int(min, &lo) || !expr_is_int(max, &hi))
@@ -25,8 +25,8 @@ static bool is_within(Lower *lw, const Expr *place, const Expr *min, const Expr 
     return lo <= r.lo && r.hi <= hi;
 }
 
-/* What is written outside the box is dropped: outside all that is stored, because a later step may read it, or where it
- * is known, what this step is for. */
+/* Stores outside the box are dropped. The box is all that is stored, because a later step may read it; with a step
+ * table it is the box of this step. */
 static const Expr *write_guard(Build *b, const LoopNest *n)
 {
     Lower        *lw = b->lw;
@@ -36,33 +36,33 @@ static const Expr *write_guard(Build *b, const LoopNest *n)
         return NULL;
     const SymBox *box = n->boxes->tables[n->def->update].buffer ? &n->box : &n->boxes->pure;
     for (int d = 0; d < n->def->func->rank; d++)
-        if (!u->is_free[d] && !is_within(lw, u->args[d], box->min[d], box->max[d])) {
+        if (!u->is_free[d] && !is_in_range(lw, u->args[d], box->min[d], box->max[d])) {
             const Expr *at = clamped(b, u->args[d]);
             c              = x_and(lw, c, x_and(lw, x_le(lw, box->min[d], at), x_le(lw, at, box->max[d])));
         }
     return c;
 }
 
-static void note_call(const Expr *e, void *calls)
+static void find_call(const Expr *e, void *calls)
 {
     *(bool *)calls |= e->op == EX_CALL;
 }
 
-/* The parts of a condition that read nothing, and those that do; NULL: none. */
-static void split_condition(Lower *lw, const Expr *e, const Expr **plain, const Expr **reading)
+/* The conjuncts of a condition that read no function, and those that do; NULL: none. */
+static void split_by_reads(Lower *lw, const Expr *e, const Expr **plain, const Expr **reading)
 {
     if (e->op == EX_AND) {
-        split_condition(lw, e->args[0], plain, reading);
-        split_condition(lw, e->args[1], plain, reading);
+        split_by_reads(lw, e->args[0], plain, reading);
+        split_by_reads(lw, e->args[1], plain, reading);
         return;
     }
     bool calls = false;
-    expr_visit(lw->exprs, e, note_call, &calls);
+    expr_visit(lw->exprs, e, find_call, &calls);
     const Expr **part = calls ? reading : plain;
     *part             = x_and(lw, *part, e);
 }
 
-/* The condition that a point is needed, of loops that bound or align_bounds make run over more; NULL: they do not. */
+/* The condition that a point is needed, where bound or align_bounds make the loops run over more; NULL elsewhere. */
 static const Expr *point_needed(Build *b, const LoopNest *n)
 {
     Lower      *lw = b->lw;
@@ -76,7 +76,7 @@ static const Expr *point_needed(Build *b, const LoopNest *n)
     return c;
 }
 
-static const Stmt *provide(Build *b, LoopNest *n)
+static const Stmt *store_point(Build *b, LoopNest *n)
 {
     Lower        *lw    = b->lw;
     const Func   *f     = n->def->func;
@@ -94,13 +94,13 @@ static const Stmt *provide(Build *b, LoopNest *n)
         s->provide.args[d] = u ? clamped(b, u->args[d]) : x_var(b->lw, f->args[d]);
     for (int c = 0; c < f->component_count; c++)
         s->provide.values[c] = clamped_in(b, n->def, u ? u->values[c] : f->values[c]);
-    /* the place before what the condition reads: where a step writes nothing that is needed, that may not be there; and
-     * after the rest of the condition: where that does not hold, what the place reads may not be there. Neither may be
-     * there for points that nobody needs */
+    /* The guards, outermost first: the loops' own; the conjuncts that read nothing; that the point is needed; that the
+     * store hits the box; the conjuncts that read. Each inner one may read memory that was not computed where an outer
+     * one fails. */
     const Stmt *result = s;
     const Expr *at = write_guard(b, n), *needed = point_needed(b, n);
     if (u && u->where)
-        split_condition(lw, u->where, &plain, &reading);
+        split_by_reads(lw, u->where, &plain, &reading);
     if (reading)
         result = stmt_if(lw->arena, clamped(b, reading), result, NULL);
     if (at)
@@ -118,13 +118,13 @@ static const Stmt *provide(Build *b, LoopNest *n)
 
 static const Stmt *open_loop(Build *b, LoopNest *n, int i);
 
-static const Stmt *own(Build *b, LoopNest *n, int i)
+static const Stmt *own_loops(Build *b, LoopNest *n, int i)
 {
-    return i < n->def->loop_count ? open_loop(b, n, i) : provide(b, n);
+    return i < n->def->loop_count ? open_loop(b, n, i) : store_point(b, n);
 }
 
 /* The loops that are not shared, where the shared ones have come to its box. */
-static const Stmt *own_part(Build *b, LoopNest *n, int i)
+static const Stmt *own_loops_guarded(Build *b, LoopNest *n, int i)
 {
     Prelude w = { 0 };
     prelude_open(b, &w);
@@ -132,24 +132,24 @@ static const Stmt *own_part(Build *b, LoopNest *n, int i)
     if (meets)
         prelude_if(b, &w, meets);
     nest_bind_known(b, n, &w);
-    const Stmt *body = own(b, n, i);
+    const Stmt *body = own_loops(b, n, i);
     return prelude_close(b, &w, body);
 }
 
-/* What is inside loop i - 1: the nest's own, then the partners that leave it here. */
-static const Stmt *next(Build *b, LoopNest *n, int i)
+/* The body of loop i - 1: the nest's own loops, then the partners whose last shared loop it is. */
+static const Stmt *inside_loop(Build *b, LoopNest *n, int i)
 {
-    const Stmt *body = n->partner_count && i == shared_loops_depth(n) ? own_part(b, n, i) : own(b, n, i);
+    const Stmt *body = n->partner_count && i == shared_loops_depth(n) ? own_loops_guarded(b, n, i) : own_loops(b, n, i);
     for (int k = 0; k < n->partner_count; k++)
         if (n->partners[k]->def->with.loop == i - 1)
             body = stmt_pair(b->lw->arena, body,
                              stmt_produce(b->lw->arena, n->partners[k]->def->func->name, n->partners[k]->def->update,
-                                          own_part(b, n->partners[k], i)));
+                                          own_loops_guarded(b, n->partners[k], i)));
     return body;
 }
 
-/* Loop i as it stands now. */
-static const Stmt *plain_loop(Build *b, LoopNest *n, int i)
+/* Loop i without versions. */
+static const Stmt *open_plain(Build *b, LoopNest *n, int i)
 {
     Lower          *lw   = b->lw;
     const PlanLoop *loop = &n->def->loops[i];
@@ -167,36 +167,36 @@ static const Stmt *plain_loop(Build *b, LoopNest *n, int i)
     nest_bind_known(b, n, &w);
     shared_loops_bind(b, n, i, &w);
     prefetches(b, n, i, &w);
-    const Stmt *body = level_build(b, (PlanLevel){ n->def, i }, n, next, i + 1);
+    const Stmt *body = level_build(b, (PlanLevel){ n->def, i }, n, inside_loop, i + 1);
     body             = prelude_close(b, &w, body);
     return stmt_for(lw->arena, loop->var, n->scalar[i] ? LOOP_SERIAL : loop->kind, min, extent, body);
 }
 
-/* Its loop is a plain one in this copy, as long as is left. */
-static void make_scalar(LoopNest *n, const PlanStep *s, int index)
+/* The inner loop is serial in this version, as long as the rest of the extent. */
+static void make_serial(LoopNest *n, const PlanStep *s, int index)
 {
     n->scalar[nest_loop(n->def, s->inner)] = true;
     n->modes[index]                        = SPLIT_EXACT;
     nest_find(n, s->inner)->min            = NULL;
 }
 
-/* The loops for extents below the factor: at most one iteration of the outer one, and a plain inner one. */
-static const Stmt *small_loops(Build *b, LoopNest *n, int i, const PlanStep *s, int index, const Expr *large)
+/* The version for extents below the factor: at most one iteration of the outer loop, and a serial inner one. */
+static const Stmt *open_short(Build *b, LoopNest *n, int i, const PlanStep *s, int index, const Expr *large)
 {
     Lower   *lw    = b->lw;
     NestVar *outer = nest_find(n, s->outer);
-    make_scalar(n, s, index);
+    make_serial(n, s, index);
     outer->min    = x_int(lw, 0);
     outer->extent = x_min(lw, nest_find(n, s->whole)->extent, x_int(lw, 1));
     simplifier_push_fact(lw->simplifier, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, large));
-    const Stmt *result = plain_loop(b, n, i);
+    const Stmt *result = open_plain(b, n, i);
     simplifier_pop(lw->simplifier);
     return result;
 }
 
-/* The outer loop of a split whose inner one is a vector or copies, and which may begin its last piece earlier: two
- * copies, the second for extents below the factor. */
-static const Stmt *twin_loops(Build *b, LoopNest *n, int i, const PlanStep *s, int index)
+/* The outer loop of a split whose inner one has a fixed length, and whose last piece may begin earlier: two versions,
+ * the second for extents below the factor. */
+static const Stmt *open_versions(Build *b, LoopNest *n, int i, const PlanStep *s, int index)
 {
     Lower *lw = b->lw;
     nest_range(b, n, s->whole);
@@ -204,15 +204,15 @@ static const Stmt *twin_loops(Build *b, LoopNest *n, int i, const PlanStep *s, i
     LoopNest    small = nest_copy(b, n);
     n->modes[index]   = SPLIT_SHIFT;
     simplifier_push_fact(lw->simplifier, large);
-    const Stmt *yes = large->op == EX_INT && !large->u.i ? NULL : plain_loop(b, n, i);
+    const Stmt *yes = large->op == EX_INT && !large->u.i ? NULL : open_plain(b, n, i);
     simplifier_pop(lw->simplifier);
     if (large->op == EX_INT && large->u.i)
         return yes;
-    return stmt_if(lw->arena, large, yes, small_loops(b, &small, i, s, index, large));
+    return stmt_if(lw->arena, large, yes, open_short(b, &small, i, s, index, large));
 }
 
-/* A vector or copies under GUARD or PREDICATE, inside its outer loop: whole, or else what is left. */
-static const Stmt *guarded_loop(Build *b, LoopNest *n, int i, const PlanStep *s, int index)
+/* A loop of fixed length under GUARD or PREDICATE, inside its outer loop: a whole piece, or else the rest. */
+static const Stmt *open_guarded(Build *b, LoopNest *n, int i, const PlanStep *s, int index)
 {
     Lower      *lw     = b->lw;
     const Expr *extent = nest_find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
@@ -221,18 +221,18 @@ static const Stmt *guarded_loop(Build *b, LoopNest *n, int i, const PlanStep *s,
     LoopNest rest   = nest_copy(b, n);
     n->modes[index] = SPLIT_FULL;
     simplifier_push_fact(lw->simplifier, whole);
-    const Stmt *yes = plain_loop(b, n, i);
+    const Stmt *yes = open_plain(b, n, i);
     simplifier_pop(lw->simplifier);
     if (whole->op == EX_INT && whole->u.i)
         return yes;
     if (s->tail == TAIL_PREDICATE)
         rest.modes[index] = SPLIT_GUARD;
     else
-        make_scalar(&rest, s, index);
-    return stmt_if(lw->arena, whole, yes, plain_loop(b, &rest, i));
+        make_serial(&rest, s, index);
+    return stmt_if(lw->arena, whole, yes, open_plain(b, &rest, i));
 }
 
-static int count_twins(const LoopNest *n)
+static int count_versions(const LoopNest *n)
 {
     int count = 0;
     for (int i = 0; i < n->def->step_count; i++)
@@ -246,12 +246,12 @@ static const Stmt *open_loop(Build *b, LoopNest *n, int i)
     int             index;
     const PlanStep *s = nest_split_of_outer(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && nest_is_fixed_length(n, s->inner) && !nest_is_bound(n, s->inner) &&
-        nest_may_shift(n, s) && count_twins(n) < MOST_TWINS)
-        return twin_loops(b, n, i, s, index);
+        nest_may_shift(n, s) && count_versions(n) < MOST_VERSIONS)
+        return open_versions(b, n, i, s, index);
     s = nest_split_of_inner(n, name, &index);
     if (s && n->modes[index] == SPLIT_OPEN && nest_is_fixed_length(n, name) && nest_is_bound(n, s->outer))
-        return guarded_loop(b, n, i, s, index);
-    return plain_loop(b, n, i);
+        return open_guarded(b, n, i, s, index);
+    return open_plain(b, n, i);
 }
 
 const Stmt *nest_build(Build *b, LoopNest *n)
@@ -259,6 +259,6 @@ const Stmt *nest_build(Build *b, LoopNest *n)
     Prelude w = { 0 };
     prelude_open(b, &w);
     nest_bind_known(b, n, &w);
-    const Stmt *body = next(b, n, 0);
+    const Stmt *body = inside_loop(b, n, 0);
     return prelude_close(b, &w, body);
 }

@@ -1,15 +1,15 @@
-/* Extern stages: C functions that fill a box, and say before which boxes of their arguments they need for it.
+/* Extern stages: C functions that fill a box, after they have said which boxes of their arguments they need for it.
  *
  * Takes   a stage and the box of it that is needed at a level.
- * Gives   at every level code that asks the stage, and keeps the answer in a small buffer: two numbers, min and max,
- *         for each dimension of each argument; the regions of the arguments follow from those. At the level where it is
- *         computed, the call that fills its storage.
- * Holds   where a stage needs nothing of an argument, min is beyond max. What it asks for a part of its box must lie in
- *         what it asked for the whole: that is checked where the argument is stored further out. Stages and their
- *         arguments are never folded. */
+ * Gives   at every level code that asks the stage and keeps the answer in a small buffer: min and max for each
+ *         dimension of each argument. The regions of the arguments follow. At the compute level, the call that fills
+ *         the storage.
+ * Holds   min > max where a stage needs nothing of an argument. What it asks for a part of its box must lie in what it
+ *         asked for the whole. That is checked where the argument is stored further out. Stages and their arguments
+ *         are never folded. */
 #include "lower/loops/build.h"
 
-/* The call without storage, which flattening adds. */
+/* The call without the addresses of storage, which flattening adds. */
 static StageCall *make_call(Build *b, const Func *f, const SymBox *box)
 {
     Lower     *lw    = b->lw;
@@ -48,7 +48,7 @@ const Stmt *extern_stage_call(Build *b, const Func *f)
     return stmt_produce(b->lw->arena, f->name, -1, call_stmt(b, make_call(b, f, &b->boxes[f->id].pure)));
 }
 
-/* What a part asks for must be there. */
+/* What the stage asks for a part of its box must be stored. */
 static void check_stored(Build *b, const Func *f, const Func *arg, const SymSpan *need, Prelude *w)
 {
     Lower       *lw   = b->lw;

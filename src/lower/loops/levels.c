@@ -10,10 +10,10 @@
 
 /* ---- Functions -------------------------------------------------------------------------- */
 
-/* One side of what need not be computed: the pure definition over its box up to `last`, or from `first` on; the other
- * is NULL. */
-static const Stmt *side_build(Build *b, const PlanDef *def, const FuncBoxes *boxes, int d, const Expr *first,
-                              const Expr *last)
+/* One side of dead initial values: the pure definition over its box up to `last`, or from `first` on; the other is
+ * NULL. */
+static const Stmt *build_init_part(Build *b, const PlanDef *def, const FuncBoxes *boxes, int d, const Expr *first,
+                                   const Expr *last)
 {
     Lower      *lw   = b->lw;
     FuncBoxes   side = *boxes;
@@ -40,11 +40,11 @@ const Stmt *definition_build(Build *b, const PlanDef *def, const FuncBoxes *boxe
     shared_loops_begin(b, &n);
     if (def->update >= 0 || n.partner_count || !dead_init_find(b, def->func, boxes, &gap))
         return nest_build(b, &n);
-    return stmt_pair(lw->arena, side_build(b, def, boxes, gap.dim, NULL, x_sub(lw, gap.first, x_int(lw, 1))),
-                     side_build(b, def, boxes, gap.dim, x_add(lw, gap.last, x_int(lw, 1)), NULL));
+    return stmt_pair(lw->arena, build_init_part(b, def, boxes, gap.dim, NULL, x_sub(lw, gap.first, x_int(lw, 1))),
+                     build_init_part(b, def, boxes, gap.dim, x_add(lw, gap.last, x_int(lw, 1)), NULL));
 }
 
-/* One definition: the first version whose condition holds, or the plain one. */
+/* One definition: the first version whose condition holds, or the default. */
 static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes *boxes)
 {
     const Stmt *s = definition_build(b, def, boxes);
@@ -57,8 +57,8 @@ static const Stmt *versions_build(Build *b, const PlanDef *def, const FuncBoxes 
     return stmt_produce(b->lw->arena, def->func->name, def->update, s);
 }
 
-/* The place of the definition that runs in the loops of another; -1 if there is none. */
-static int joined_def(Build *b, const PlanFunc *pf)
+/* The index of the last definition that runs in the loops of another function; -1: there is none. */
+static int joined_definition(Build *b, const PlanFunc *pf)
 {
     int k = pf->func->kind == FUNC_DEFINED ? pf->func->update_count : -1;
     while (k >= 0 && !shared_loops_joined(b, &pf->defs[k]))
@@ -74,34 +74,34 @@ static const Stmt *definitions_build(Build *b, const PlanFunc *pf, int first, in
     return all;
 }
 
-static const Stmt *under(Build *b, const Expr *condition, const Stmt *s)
+static const Stmt *guarded(Build *b, const Expr *condition, const Stmt *s)
 {
     return condition ? stmt_if(b->lw->arena, condition, s, NULL) : s;
 }
 
-/* The definitions of others that come before one that runs in the loops of this function's. */
-static const Stmt *before_joined(Build *b, const PlanFunc *pf)
+/* Functions that join the loops of this one: their definitions before the one that joins. */
+static const Stmt *build_before_joined(Build *b, const PlanFunc *pf)
 {
     const Stmt *all = NULL;
     for (int i = pf->func->id + 1; i < b->plan->func_count; i++) {
         const PlanFunc *other = &b->plan->funcs[i];
-        const int       k     = joined_def(b, other);
+        const int       k     = joined_definition(b, other);
         if (k >= 0 && other->defs[k].with.def->func == pf->func)
-            all = stmt_pair(b->lw->arena, all, under(b, b->read_if[i], definitions_build(b, other, 0, k)));
+            all = stmt_pair(b->lw->arena, all, guarded(b, b->read_if[i], definitions_build(b, other, 0, k)));
     }
     return all;
 }
 
-/* The condition that anything is needed of a function whose box is widened, which may make something of nothing; NULL:
- * it is not, or others run in its loops. */
-static const Expr *widened_need(Build *b, const Func *f)
+/* The condition that anything is needed of a function whose box is widened: an empty box may become one that is not.
+ * NULL: it is not widened, or others run in its loops. */
+static const Expr *widened_if(Build *b, const Func *f)
 {
     bool widens = false;
     for (int d = 0; f->id >= 0 && d < f->rank; d++)
         widens |= box_widens(b, f, d);
     for (int i = f->id + 1; widens && i < b->plan->func_count; i++) {
         const PlanFunc *other = &b->plan->funcs[i];
-        const int       k     = joined_def(b, other);
+        const int       k     = joined_definition(b, other);
         widens                = k < 0 || other->defs[k].with.def->func != f;
     }
     return widens ? simplify(b->lw->simplifier, box_nonempty(b, &b->boxes[f->id].pure, f->rank)) : NULL;
@@ -112,17 +112,17 @@ static const Stmt *function_build(Build *b, const PlanFunc *pf)
     const Func *f   = pf->func;
     const Stmt *all = f->kind == FUNC_STAGE
                           ? extern_stage_call(b, f)
-                          : stmt_pair(b->lw->arena, before_joined(b, pf),
-                                      definitions_build(b, pf, joined_def(b, pf) + 1, f->update_count + 1));
-    all             = under(b, widened_need(b, f), all);
+                          : stmt_pair(b->lw->arena, build_before_joined(b, pf),
+                                      definitions_build(b, pf, joined_definition(b, pf) + 1, f->update_count + 1));
+    all             = guarded(b, widened_if(b, f), all);
     if (!level_same(pf->compute, pf->store))
         all = slide_end(b, f, all);
-    return under(b, shared_loops_read_if(b, pf), all);
+    return guarded(b, shared_loops_read_if(b, pf), all);
 }
 
 /* ---- Levels ----------------------------------------------------------------------------- */
 
-/* What a reader of the loops wants to know of storage that slides; NULL if it does not. */
+/* How the storage slides, for those who print the loops; NULL if it does not. */
 static const Sliding *sliding_note(Build *b, const Func *f)
 {
     const Slide *s = &b->slides[f->id];
@@ -136,7 +136,8 @@ static const Sliding *sliding_note(Build *b, const Func *f)
     return note;
 }
 
-/* The number of elements must not wrap: extents are below 2^29, so three or more of them may. NULL: it cannot. */
+/* The check that the number of elements does not overflow: extents are below 2^29, so three or more of them may. NULL:
+ * it cannot. */
 static const Stmt *size_check(Build *b, const Func *f, const Expr **extent)
 {
     enum { MOST_BITS = 33 };

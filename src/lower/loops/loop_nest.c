@@ -1,9 +1,8 @@
-/* The loops of one definition, before they are code: their variables, the ranges of these, and what is bound.
+/* The loops of one definition before they are code: variables, ranges and bindings.
  *
- * Takes   a definition with its loops and the steps (splits, fuses) that made them from its variables, and the box to
- *         be computed.
+ * Takes   a definition with its loops and the steps (splits, fuses) that made them, and the box to be computed.
  * Gives   the range of each loop, the span of each variable while some loops are open, and a `let` for every variable
- *         whose value has become known. emit_nest.c makes the loops.
+ *         whose value is known. emit_nest.c makes the loops.
  * From    Ragan-Kelley et al. 2013, section 4.1. */
 #include "lower/loops/build.h"
 
@@ -61,15 +60,13 @@ int nest_loop(const PlanDef *def, const char *name)
     return -1;
 }
 
-/* Is it a loop of fixed length: a vector, or copies? */
 bool nest_is_fixed_length(const LoopNest *n, const char *name)
 {
     const int i = nest_loop(n->def, name);
     return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
 }
 
-/* May the last piece of a split begin earlier, so that some points are computed twice? Not by two threads where what
- * they compute has no meaning. */
+/* Points are then computed twice: not by two threads where the result has no meaning. */
 bool nest_may_shift(const LoopNest *n, const PlanStep *s)
 {
     bool parallel = false;
@@ -78,8 +75,8 @@ bool nest_may_shift(const LoopNest *n, const PlanStep *s)
     return (s->tail == TAIL_SHIFT_INWARD || s->tail == TAIL_ROUND_UP) && !(n->widened && parallel);
 }
 
-/* How a split fits. What a partner shares is decided in the nest whose loops it runs in. */
-static SplitMode mode_of(const LoopNest *n, int step)
+/* The mode of a split. That of a split that follows is the leading nest's. */
+static SplitMode split_mode(const LoopNest *n, int step)
 {
     return n->follows && n->follows[step] >= 0 ? n->lead[n->follows[step]] : n->modes[step];
 }
@@ -99,7 +96,7 @@ void nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes
         if (!u || u->is_free[d]) {
             NestVar *at = add_name(n, f->args[d]);
             if (u && boxes->tables[def->update].buffer)
-                continue; /* known in each step */
+                continue; /* known in each step only */
             at->min      = range.min[d];
             at->extent   = x_extent(b->lw, range.min[d], range.max[d]);
             n->shared[d] = f->id >= 0 && box_widens(b, f, d);
@@ -116,7 +113,7 @@ void nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes
         add_name(n, def->loops[i].var);
 }
 
-/* Another copy of the loops from here on. */
+/* Another version of the loops from here on. */
 LoopNest nest_copy(Build *b, const LoopNest *n)
 {
     LoopNest c = *n;
@@ -139,9 +136,9 @@ LoopNest nest_copy(Build *b, const LoopNest *n)
 
 /* ---- Ranges ----------------------------------------------------------------------------- */
 
-/* A reduction variable: its bounds over what is not fixed yet. Where that is more than its own, a condition keeps it in
- * them. */
-static void range_of_rvar(Build *b, LoopNest *n, NestVar *at, const RVar *r)
+/* A reduction variable: its bounds over the variables that are not bound yet. Where that is more than its own range, a
+ * guard is added. */
+static void find_rvar_range(Build *b, LoopNest *n, NestVar *at, const RVar *r)
 {
     Lower        *lw = b->lw;
     const Update *u  = nest_update(n);
@@ -150,7 +147,7 @@ static void range_of_rvar(Build *b, LoopNest *n, NestVar *at, const RVar *r)
     for (int i = 0; i < n->var_count; i++)
         if (!n->vars[i].bound && &n->vars[i] != at && n->vars[i].min)
             span_env_bind(&b->spans, n->vars[i].name, nest_span(b, n, n->vars[i].name));
-    for (int d = 0; d < n->def->func->rank; d++) /* of a step table's nest: the most it can be */
+    for (int d = 0; d < n->def->func->rank; d++) /* with a step table: the largest box of all steps */
         if (u->is_free[d] && !nest_find(n, n->def->func->args[d])->min)
             span_env_bind(&b->spans, n->def->func->args[d], (SymSpan){ n->box.min[d], n->box.max[d] });
     const SymSpan lo = span_of(&b->spans, r->lo), hi = span_of(&b->spans, r->hi);
@@ -162,8 +159,8 @@ static void range_of_rvar(Build *b, LoopNest *n, NestVar *at, const RVar *r)
     }
 }
 
-/* The inner part of a split: what is left, where that is known; the factor otherwise. */
-static void range_of_inner(Build *b, LoopNest *n, NestVar *at, const PlanStep *s, int index)
+/* The inner loop of a split: the rest of the extent where that is known, else the factor. */
+static void find_inner_range(Build *b, LoopNest *n, NestVar *at, const PlanStep *s, int index)
 {
     Lower      *lw     = b->lw;
     const Expr *factor = x_int(lw, s->factor);
@@ -175,7 +172,7 @@ static void range_of_inner(Build *b, LoopNest *n, NestVar *at, const PlanStep *s
     if (follows || nest_is_fixed_length(n, s->inner) ||
         (n->modes[index] != SPLIT_OPEN && n->modes[index] != SPLIT_EXACT))
         return;
-    /* only where the outer loop is one loop has nothing been said of the pieces before it was opened */
+    /* if the outer loop is one loop, no span has used the pieces before it was opened */
     const bool again = nest_may_shift(n, s) && n->modes[index] == SPLIT_OPEN && nest_loop(n->def, s->outer) >= 0;
     if (!nest_is_bound(n, s->outer)) {
         n->modes[index] = SPLIT_GUARD;
@@ -198,7 +195,7 @@ void nest_range(Build *b, LoopNest *n, const char *name)
     const Update *u = nest_update(n);
     for (int i = 0; u && i < u->rvar_count; i++)
         if (u->rvars[i].name == name) {
-            range_of_rvar(b, n, at, &u->rvars[i]);
+            find_rvar_range(b, n, at, &u->rvars[i]);
             return;
         }
     const PlanStep *s = nest_split_of_outer(n, name, &index);
@@ -211,7 +208,7 @@ void nest_range(Build *b, LoopNest *n, const char *name)
     }
     s = nest_split_of_inner(n, name, &index);
     if (s) {
-        range_of_inner(b, n, at, s, index);
+        find_inner_range(b, n, at, s, index);
         return;
     }
     for (int i = 0; i < n->def->step_count; i++)
@@ -224,23 +221,23 @@ void nest_range(Build *b, LoopNest *n, const char *name)
         }
 }
 
-/* Is any part of a name fixed here? */
-static bool touched(const LoopNest *n, const char *name)
+/* Is any loop that the variable was split into bound? */
+static bool is_partly_bound(const LoopNest *n, const char *name)
 {
     if (nest_is_bound(n, name))
         return true;
     for (int i = 0; i < n->def->step_count; i++) {
         const PlanStep *s = &n->def->steps[i];
         if (s->kind == STEP_SPLIT && s->whole == name)
-            return touched(n, s->outer) || touched(n, s->inner);
+            return is_partly_bound(n, s->outer) || is_partly_bound(n, s->inner);
         if (s->kind == STEP_FUSE && (s->outer == name || s->inner == name))
-            return touched(n, s->whole);
+            return is_partly_bound(n, s->whole);
     }
     return false;
 }
 
-/* The begin of the piece of a split that outer iteration `at` is about, counted from the split's own begin. */
-static const Expr *piece(Lower *lw, const PlanStep *s, SplitMode mode, const Expr *at, const Expr *extent)
+/* Where the piece of outer iteration `at` begins, counted from the begin of the split variable. */
+static const Expr *piece_begin(Lower *lw, const PlanStep *s, SplitMode mode, const Expr *at, const Expr *extent)
 {
     const Expr *begin = x_op(lw, EX_MUL, at, x_int(lw, s->factor));
     if (mode != SPLIT_SHIFT)
@@ -256,31 +253,30 @@ SymSpan nest_span_all(Build *b, LoopNest *n, const char *name)
         return (SymSpan){ x_var(b->lw, name), x_var(b->lw, name) };
     if (!at->min)
         nest_range(b, n, name);
-    for (int d = 0; !at->min; d++) /* free in a step that is not known here: the most it can be */
+    for (int d = 0; !at->min; d++) /* its range differs from step to step: the largest box of all steps */
         if (n->def->func->args[d] == name)
             return (SymSpan){ n->box.min[d], n->box.max[d] };
     const Expr   *last = x_sub(lw, x_add(lw, at->min, at->extent), x_int(lw, 1));
     const SymSpan all  = { at->min, last };
-    if (!touched(n, name))
+    if (!is_partly_bound(n, name))
         return all;
     for (int i = 0; i < n->def->step_count; i++) {
         const PlanStep *s = &n->def->steps[i];
         if (s->kind != STEP_SPLIT || s->whole != name)
             continue;
         const SymSpan outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
-        const Expr   *low  = x_add(lw, piece(lw, s, mode_of(n, i), outer.min, at->extent), inner.min);
-        const Expr   *high = x_add(lw, piece(lw, s, mode_of(n, i), outer.max, at->extent), inner.max);
-        /* where a condition keeps what is beyond the end from running, the begin may be beyond it too: a span is never
-         * empty */
-        const bool  guarded = mode_of(n, i) == SPLIT_GUARD || mode_of(n, i) == SPLIT_OPEN;
+        const Expr   *low  = x_add(lw, piece_begin(lw, s, split_mode(n, i), outer.min, at->extent), inner.min);
+        const Expr   *high = x_add(lw, piece_begin(lw, s, split_mode(n, i), outer.max, at->extent), inner.max);
+        /* a guarded piece may begin beyond the end; a span is never empty */
+        const bool  guarded = split_mode(n, i) == SPLIT_GUARD || split_mode(n, i) == SPLIT_OPEN;
         const Expr *first   = x_add(lw, at->min, low);
         return (SymSpan){ guarded ? x_min(lw, last, first) : first, x_min(lw, last, x_add(lw, at->min, high)) };
     }
     return all;
 }
 
-/* Never empty: where the loops are beside the box, the point of it that is nearest. What reads this needs no conditions
- * then. */
+/* Never empty: where the loops are outside the box it is the nearest point of the box. So accesses need no
+ * condition. */
 SymSpan nest_span(Build *b, LoopNest *n, const char *name)
 {
     Lower      *lw = b->lw;
@@ -302,7 +298,7 @@ void nest_bind(Build *b, LoopNest *n, const char *name, const Expr *value, Prelu
     nest_find(n, name)->bound = true;
 }
 
-/* whole = min + piece(outer) + inner, with the condition that it is in range where the mode does not see to that. */
+/* whole = min + piece_begin(outer) + inner, guarded where the mode does not keep it in range. */
 static void bind_whole(Build *b, LoopNest *n, int index, Prelude *w)
 {
     Lower          *lw = b->lw;
@@ -310,7 +306,7 @@ static void bind_whole(Build *b, LoopNest *n, int index, Prelude *w)
     nest_range(b, n, s->whole);
     nest_range(b, n, s->inner);
     const NestVar *whole = nest_find(n, s->whole);
-    const Expr    *begin = piece(lw, s, n->modes[index], x_var(b->lw, s->outer), whole->extent);
+    const Expr    *begin = piece_begin(lw, s, n->modes[index], x_var(b->lw, s->outer), whole->extent);
     const Expr    *value = x_add(lw, whole->min, x_add(lw, begin, x_var(b->lw, s->inner)));
     const Expr    *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
     const bool     guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
@@ -337,7 +333,7 @@ static bool bind_step(Build *b, LoopNest *n, int index, Prelude *w)
     return true;
 }
 
-/* In a nest with a step table: the free box, once all reduction variables are known. */
+/* With a step table: the box of this step, once all reduction variables are bound. */
 static void bind_step_box(Build *b, LoopNest *n, Prelude *w)
 {
     Lower        *lw = b->lw;

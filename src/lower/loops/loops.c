@@ -6,16 +6,16 @@
  * From    Ragan-Kelley et al. 2013, sections 4.1 and 4.2. */
 #include "lower/loops/build.h"
 
-/* Is the function read elsewhere than at the place that the update `u` writes? (NULL: anywhere) */
-typedef struct Beside {
+/* Is the function read at another element than the update `u` writes? (u NULL: at any) */
+typedef struct NeighbourRead {
     const Func   *f;
     const Update *u;
     bool          found;
-} Beside;
+} NeighbourRead;
 
-static void beside_visit(const Expr *e, void *user)
+static void neighbour_visit(const Expr *e, void *user)
 {
-    Beside *s = user;
+    NeighbourRead *s = user;
     if (e->op != EX_CALL || e->u.call.func != s->f)
         return;
     s->found |= !s->u;
@@ -23,12 +23,12 @@ static void beside_visit(const Expr *e, void *user)
         s->found |= e->args[d] != s->u->args[d];
 }
 
-static bool reads_beside(Build *b, const Func *reader, const Func *f)
+static bool reads_neighbours(Build *b, const Func *reader, const Func *f)
 {
-    Beside s = { f, NULL, false };
+    NeighbourRead s = { f, NULL, false };
     for (int k = -1; k < reader->update_count; k++) {
         s.u = reader == f && k >= 0 ? &f->updates[k] : NULL;
-        def_visit(b->lw->exprs, reader, k, beside_visit, &s);
+        def_visit(b->lw->exprs, reader, k, neighbour_visit, &s);
     }
     for (int i = 0; i < reader->stage_arg_count; i++)
         s.found |= reader->stage_args[i].func == f;
@@ -39,7 +39,7 @@ static bool reads_beside(Build *b, const Func *reader, const Func *f)
 static bool needs_storage(Build *b, const Func *f)
 {
     for (int i = 0; i < b->plan->func_count; i++)
-        if (reads_beside(b, b->plan->funcs[i].func, f))
+        if (reads_neighbours(b, b->plan->funcs[i].func, f))
             return true;
     for (int d = 0; d < f->rank; d++)
         if (plan_func(b->plan, f)->bound_min[d])
@@ -47,7 +47,7 @@ static bool needs_storage(Build *b, const Func *f)
     return f->kind == FUNC_STAGE;
 }
 
-/* The function behind the port of such an output: out(x, y) as it is in its storage. */
+/* The function of such an output's port: out(x, y), copied from its storage. */
 static Func *make_port(Build *b, const Func *f)
 {
     Lower *lw = b->lw;
@@ -71,7 +71,7 @@ static Func *make_port(Build *b, const Func *f)
     return p;
 }
 
-/* Rows of vectors. */
+/* The schedule of the copy: rows of vectors. */
 static PlanDef *copy_def(Build *b, const Func *port)
 {
     Lower   *lw     = b->lw;
@@ -165,7 +165,7 @@ static void add_ports(Build *b)
     }
 }
 
-/* Is there anything to be computed? */
+/* The condition that any output is not empty. */
 static const Expr *any_output(Build *b)
 {
     const Expr *any = NULL;

@@ -1,11 +1,11 @@
-/* Needs: what the accesses of a definition ask of the functions it reads.
+/* Needs: the boxes of functions that the accesses of a definition read.
  *
  * Takes   accesses with the spans of their indices, one by one, while a definition is visited (regions.c).
  * Gives   for each function the hull of what is read of it, and the condition that anything is.
- * Holds   every access that can happen lies in the hull. An access that cannot happen asks for nothing. */
+ * Holds   every access that can happen lies in the hull. An access that cannot happen adds nothing. */
 #include "lower/loops/region_parts.h"
 
-static void fail_unbounded(RegionWalk *r, const Expr *call, int d)
+static void report_unbounded(RegionWalk *r, const Expr *call, int d)
 {
     Build *b = r->b;
     if (b->failed)
@@ -19,8 +19,7 @@ static void fail_unbounded(RegionWalk *r, const Expr *call, int d)
                text_string(&t));
 }
 
-/* Adds a box to a need. */
-void grow_need(Lower *lw, Need *n, int rank, const SymSpan *index, const Expr *read_if)
+void grow_need(Lower *lw, SymNeed *n, int rank, const SymSpan *index, const Expr *read_if)
 {
     for (int d = 0; d < rank; d++) {
         n->box.min[d] = n->any ? x_min(lw, n->box.min[d], index[d].min) : index[d].min;
@@ -30,7 +29,7 @@ void grow_need(Lower *lw, Need *n, int rank, const SymSpan *index, const Expr *r
     n->any     = true;
 }
 
-/* The value that the update replaces: it is read only where it is written. */
+/* Is it the value that the update replaces? That is read only where it is written. */
 static bool is_old_value(const RegionWalk *r, const Expr *call)
 {
     bool same = r->writing && call->u.call.func == r->reader;
@@ -39,7 +38,6 @@ static bool is_old_value(const RegionWalk *r, const Expr *call)
     return same;
 }
 
-/* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
 void check_inputs(RegionWalk *r)
 {
     Build *b  = r->b;
@@ -60,11 +58,10 @@ void check_inputs(RegionWalk *r)
             s->need.reader = r->reader ? r->reader->name : NULL;
             prelude_before(b, r->w, s);
         }
-        r->need[i] = (Need){ 0 };
+        r->need[i] = (SymNeed){ 0 };
     }
 }
 
-/* A condition under which something is read is used in many boxes: it gets a name. */
 const Expr *name_condition(RegionWalk *r, const Expr *read_if)
 {
     Build      *b     = r->b;
@@ -79,9 +76,8 @@ const Expr *name_condition(RegionWalk *r, const Expr *read_if)
     return known;
 }
 
-/* Does it only rise or only fall with each variable, by rules that keep to that? Then the span of an index over an
- * empty range, whose begin is one past its end, lies in the span over a range with that end. `nodes`: how many may
- * still be looked at. */
+/* Is it monotonic in each variable, by rules that keep that? Then its span over an empty range, whose begin is one past
+ * its end, lies in the span over a range with that end. `nodes`: how many may still be visited. */
 static bool is_monotonic(const Expr *e, int *nodes)
 {
     int64_t value;
@@ -103,9 +99,9 @@ static bool is_monotonic(const Expr *e, int *nodes)
     return linear && is_monotonic(e->args[0], nodes) && is_monotonic(e->args[1], nodes);
 }
 
-/* The condition under which an access asks for its span: where nothing is computed, what is not monotonic, or narrowed
- * by `guarded` conditions, could ask for anything. */
-static const Expr *asks_when(const RegionWalk *r, const Expr *call, bool guarded)
+/* The condition under which an access counts. Where nothing is computed, an index that is not monotonic, or is narrowed
+ * by `guarded` conditions, could have any span. */
+static const Expr *need_condition(const RegionWalk *r, const Expr *call, bool guarded)
 {
     int nodes = 100;
     for (uint32_t d = 0; r->missing && d < call->count; d++)
@@ -114,8 +110,8 @@ static const Expr *asks_when(const RegionWalk *r, const Expr *call, bool guarded
     return r->when;
 }
 
-/* Adds a box to a need that asks for nothing unless `guard` holds (NULL: it does). */
-void grow_need_if(RegionWalk *r, Need *n, const Func *f, const SymSpan *index, const Expr *read_if, const Expr *guard)
+void grow_need_if(RegionWalk *r, SymNeed *n, const Func *f, const SymSpan *index, const Expr *read_if,
+                  const Expr *guard)
 {
     Lower  *lw = r->b->lw;
     SymSpan when[KN_MAX_RANK];
@@ -129,8 +125,8 @@ void grow_need_if(RegionWalk *r, Need *n, const Func *f, const SymSpan *index, c
     grow_need(lw, n, f->rank, guard ? when : index, read_if);
 }
 
-/* Inside a loop, of a function that is stored outside of it: no more than is stored. */
-static SymSpan span_stored(const RegionWalk *r, const Func *f, int d, SymSpan s)
+/* Inside a loop, of a function that is stored outside of it: clamped to what is stored. */
+static SymSpan span_within_stored(const RegionWalk *r, const Func *f, int d, SymSpan s)
 {
     Lower          *lw     = r->b->lw;
     const SymBox   *stored = &r->b->stored[f->id];
@@ -142,7 +138,7 @@ static SymSpan span_stored(const RegionWalk *r, const Func *f, int d, SymSpan s)
                       x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
 }
 
-/* The first dimension without bounds; the rank if there is none. */
+/* The first dimension without bounds; the rank if all have some. */
 static int first_unbounded(const SymSpan *index, int rank)
 {
     int d = 0;
@@ -155,15 +151,15 @@ static bool check_bounded(RegionWalk *r, const Expr *call, const SymSpan *index)
 {
     const int rank = call->u.call.func->rank, d = first_unbounded(index, rank);
     if (d < rank)
-        fail_unbounded(r, call, d);
+        report_unbounded(r, call, d);
     return d == rank;
 }
 
-/* At root: the call is made somewhere, so what it asked for where it is not made counts too. */
-static void wake(RegionWalk *r, const Expr *call)
+/* At root: the call happens somewhere, so its dormant accesses count too. */
+static void add_dormant(RegionWalk *r, const Expr *call)
 {
     const Func *f = call->u.call.func;
-    Need       *n = &r->need[f->id];
+    SymNeed    *n = &r->need[f->id];
     for (const Dormant *d = map_get(&r->dormant, call); d; d = d->next) {
         if (!check_bounded(r, call, d->index))
             return;
@@ -174,10 +170,10 @@ static void wake(RegionWalk *r, const Expr *call)
     map_set(&r->b->reachable, call, r->b);
 }
 
-/* Is the call not made here, for all that root knows, nor anywhere else so far? Root keeps in mind what it would ask
- * for. What a definition reads of itself cannot wait: its box is used before the definitions before it are visited. Of
- * inputs, only root asks. */
-static bool stays_dormant(RegionWalk *r, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard)
+/* Is the call in a branch that is never taken, as far as root knows, and nowhere else so far? Root keeps the access for
+ * later. An access of a definition to itself cannot wait: its box is used before earlier definitions are visited. Only
+ * root checks inputs. */
+static bool is_dormant(RegionWalk *r, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard)
 {
     Build      *b     = r->b;
     const Func *f     = call->u.call.func;
@@ -188,7 +184,7 @@ static bool stays_dormant(RegionWalk *r, const Expr *call, const SymSpan *index,
     if (never && f->kind == FUNC_INPUT)
         return true;
     if (!never || live || (f == r->reader && first_unbounded(index, f->rank) == f->rank)) {
-        wake(r, call);
+        add_dormant(r, call);
         return false;
     }
     if (f != r->reader) {
@@ -201,27 +197,27 @@ static bool stays_dormant(RegionWalk *r, const Expr *call, const SymSpan *index,
 }
 
 void note_access(void *user, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard,
-                 unsigned unsafe, unsigned loose)
+                 unsigned must_clamp, unsigned nonmonotonic)
 {
     RegionWalk *r = user;
     Build      *b = r->b;
     const Func *f = call->u.call.func;
     if (is_old_value(r, call))
         return;
-    guard = x_and(b->lw, guard, asks_when(r, call, guard));
-    if (stays_dormant(r, call, index, read_if, guard)) {
+    guard = x_and(b->lw, guard, need_condition(r, call, guard));
+    if (is_dormant(r, call, index, read_if, guard)) {
         clamp_mark(b, call, ~0u);
         return;
     }
-    clamp_mark(b, call, unsafe);
+    clamp_mark(b, call, must_clamp);
     const PlanFunc *pf     = plan_func(b->plan, f);
     const bool      inside = f->kind == FUNC_INPUT ? r->root : level_encloses(b->plan, r->level, pf->compute);
-    Need           *n      = f == r->reader ? r->self : inside ? &r->need[f->id] : NULL;
+    SymNeed        *n      = f == r->reader ? r->self : inside ? &r->need[f->id] : NULL;
     if (!n || !check_bounded(r, call, index))
         return;
     SymSpan kept[KN_MAX_RANK];
     for (int d = 0; d < f->rank; d++)
-        kept[d] = loose >> d & 1 ? span_stored(r, f, d, index[d]) : index[d];
+        kept[d] = nonmonotonic >> d & 1 ? span_within_stored(r, f, d, index[d]) : index[d];
     grow_need_if(r, n, f, kept, read_if ? name_condition(r, read_if) : NULL, guard);
     n->certain = n->certain || !guard;
 }

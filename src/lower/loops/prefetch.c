@@ -1,19 +1,19 @@
-/* Prefetch: asks for what a loop will need some iterations later.
+/* Software prefetch: requests the cache lines that a loop will read some iterations later.
  *
  * Takes   a nest in which the loop has just been opened, or one inside it, and a function that is stored outside it.
- * Gives   the hull of what is read of that function within one iteration of the loop last opened, by the definition
- *         itself, or else by what is computed for it inside the named loop, with i + ahead in the place of that loop's
- *         variable i, less what i + ahead - 1 has asked for, brought into the storage where that moves it: a prefetch
- *         for each cache line of it, up to a bound. Around vectors the loop last opened is the one just outside the
- *         vector: while a row is computed, a row to come is asked for, line by line.
- * Holds   nothing is read that would not be: an end of the box that depends on data is the end of the storage. */
+ * Gives   a prefetch for each cache line, up to a bound, of the box that is read of the function in one iteration of
+ *         the loop last opened, `ahead` iterations of the named loop later, less what the iteration before has
+ *         requested. The box is read by the definition itself, or else by functions computed inside the named loop.
+ *         Around vectors the loop last opened is the one just outside the vector: while a row is computed, a later row
+ *         is requested line by line.
+ * Holds   an address lies in the storage. An end of the box that depends on data is the end of the storage. */
 #include "lower/loops/build.h"
 
-enum { LINE = 64, MOST_LINES = 16, MOST_ROWS = 16, MOST_PLANES = 4 };
+enum { LINE = 64, MOST_LINES = 16, MOST_ROWS = 16, MOST_PLANES = 4 }; /* LINE: bytes; the others: of one prefetch */
 
-/* The loop of the nest in whose iterations the lines of a prefetch at `loop` are asked for: the innermost serial one
- * around the vector, but none of a reduction. */
-static int fetch_level(const LoopNest *n, int loop)
+/* The loop in whose iterations the lines of a prefetch at `loop` are requested: the innermost serial one around the
+ * vector, but none of a reduction. */
+static int prefetch_level(const LoopNest *n, int loop)
 {
     const PlanLoop *loops = n->def->loops;
     int             level = loop, vector = loop;
@@ -26,8 +26,8 @@ static int fetch_level(const LoopNest *n, int loop)
     return level;
 }
 
-/* Does each iteration of the loop go on where the one before ended: are its iterations vectors? */
-static bool goes_on(const LoopNest *n, int loop)
+/* Does each iteration begin where the one before ended: are they vectors of one row? */
+static bool is_contiguous(const LoopNest *n, int loop)
 {
     const PlanDef *def = n->def;
     for (int i = 0; i < def->step_count; i++)
@@ -38,47 +38,47 @@ static bool goes_on(const LoopNest *n, int loop)
     return false;
 }
 
-/* What is read, so far: a box per function id. */
+/* The hull of what is read of a function. */
 typedef struct Reads {
     bool   any;
     SymBox box;
 } Reads;
 
-typedef struct Fetch {
+typedef struct PrefetchWalk {
     Build *b;
     Reads *reads;
-} Fetch;
+} PrefetchWalk;
 
-/* The smaller (larger) of two ends; NULL, which has no bound, counts as that. */
-static const Expr *hull(Lower *lw, ExprOp op, bool any, const Expr *a, const Expr *b)
+/* The smaller (larger) of two ends. NULL is no bound. */
+static const Expr *hull_end(Lower *lw, ExprOp op, bool any, const Expr *a, const Expr *b)
 {
     return !any ? b : a && b ? x_op(lw, op, a, b) : NULL;
 }
 
-static void fetch_access(void *user, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard,
-                         unsigned unsafe, unsigned loose)
+static void prefetch_access(void *user, const Expr *call, const SymSpan *index, const Expr *reachable,
+                            const Expr *guard, unsigned must_clamp, unsigned nonmonotonic)
 {
-    Fetch *at = user;
-    Reads *r  = &at->reads[call->u.call.func->id];
-    (void)read_if;
+    PrefetchWalk *at = user;
+    Reads        *r  = &at->reads[call->u.call.func->id];
+    (void)reachable;
     (void)guard;
-    (void)unsafe;
-    (void)loose;
+    (void)must_clamp;
+    (void)nonmonotonic;
     for (uint32_t d = 0; d < call->count; d++) {
-        r->box.min[d] = hull(at->b->lw, EX_MIN, r->any, r->box.min[d], index[d].min);
-        r->box.max[d] = hull(at->b->lw, EX_MAX, r->any, r->box.max[d], index[d].max);
+        r->box.min[d] = hull_end(at->b->lw, EX_MIN, r->any, r->box.min[d], index[d].min);
+        r->box.max[d] = hull_end(at->b->lw, EX_MAX, r->any, r->box.max[d], index[d].max);
     }
     r->any = true;
 }
 
 /* What the definitions of a function read over a box of it. */
-static void read_over(Fetch *at, const Func *f, const SymBox *box)
+static void read_over(PrefetchWalk *at, const Func *f, const SymBox *box)
 {
     Build *b = at->b;
     for (int k = -1; k < f->update_count; k++) {
         const Update *u = k < 0 ? NULL : &f->updates[k];
         span_env_reset(&b->spans, b->lw);
-        b->spans.access   = fetch_access;
+        b->spans.access   = prefetch_access;
         b->spans.user     = at;
         b->spans.checking = false;
         for (int d = 0; d < f->rank; d++)
@@ -95,12 +95,12 @@ static void read_over(Fetch *at, const Func *f, const SymBox *box)
     }
 }
 
-/* What is read of f in an iteration of the loop last opened: by the definition, or if it does not, by the functions
- * that are computed inside `loop`, consumers first. */
+/* What is read of f in an iteration of the loop last opened: by the definition, or else by the functions computed
+ * inside `loop`, consumers first. */
 static Reads reads_of(Build *b, LoopNest *n, int loop, const Func *f)
 {
-    Fetch at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
-    nest_accesses(b, n, fetch_access, &at);
+    PrefetchWalk at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
+    nest_accesses(b, n, prefetch_access, &at);
     const bool itself = at.reads[f->id].any;
     for (int i = b->plan->func_count - 1; i >= 0 && !itself; i--) {
         const PlanFunc *pf = &b->plan->funcs[i];
@@ -116,8 +116,7 @@ static void find_reads(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN;
 }
 
-/* The end of a box, `ahead` iterations of the loop later, by names from outside the loop; NULL where it is not
- * known. */
+/* The end of a box `ahead` iterations later, in names from outside the loop; NULL where it is not known. */
 static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
     Lower *lw    = b->lw;
@@ -148,7 +147,7 @@ static bool is_invariant(Build *b, const Expr *e, const char *loop)
     return expr_substitute(b->lw->exprs, e, 1, &loop, &next) == e;
 }
 
-/* The end of a box `ahead` iterations later, without the clamps of a boundary: limits that the loop does not move. */
+/* The same, without the clamps of a boundary: limits that are invariant in the loop. */
 static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
     const Expr *e = shifted(b, end, loop, ahead);
@@ -161,8 +160,8 @@ static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_
     return e;
 }
 
-/* How far the end of a box moves at most from one iteration of the loop to the next; -1 where that is no number.
- * Where a clamp holds it, it moves less. */
+/* How far the end of a box moves at most from one iteration to the next; -1 where that is no constant. Where it is
+ * clamped it moves less. */
 static int64_t advance(Build *b, const Expr *end, const char *loop)
 {
     int64_t     by;
@@ -171,8 +170,8 @@ static int64_t advance(Build *b, const Expr *end, const char *loop)
                                                                                                                 : -1;
 }
 
-/* Where a window moves along one dimension only, iterations before have asked for all of it but its end. */
-static void leave_to_former(Build *b, int rank, SymBox *box, const char *loop)
+/* Where a window moves along one dimension only, earlier iterations have requested all but its end. */
+static void drop_prefetched(Build *b, int rank, SymBox *box, const char *loop)
 {
     int     moving = -1, count = 0;
     int64_t by = 0;
@@ -188,7 +187,7 @@ static void leave_to_former(Build *b, int rank, SymBox *box, const char *loop)
         box->min[moving] = x_max(b->lw, box->min[moving], x_sub(b->lw, box->max[moving], x_int(b->lw, by - 1)));
 }
 
-static const Stmt *fetch_point(Build *b, const Func *f, const Expr *const *args)
+static const Stmt *prefetch_point(Build *b, const Func *f, const Expr *const *args)
 {
     Arena *a         = b->lw->arena;
     Stmt  *s         = ARENA_NEW(a, Stmt);
@@ -201,13 +200,13 @@ static const Stmt *fetch_point(Build *b, const Func *f, const Expr *const *args)
     return s;
 }
 
-/* The i-th dimension of a function in memory. */
-static int in_memory(Build *b, const Func *f, int i)
+/* The i-th dimension of a function in memory order. */
+static int memory_dim(Build *b, const Func *f, int i)
 {
     return f->kind == FUNC_INPUT ? i : plan_func(b->plan, f)->order[i];
 }
 
-/* max - min of a dimension: a number if it is one before the box is brought into the storage. */
+/* max - min of a dimension: constant if it is before the box is clamped to the storage. */
 static const Expr *length(Build *b, const SymBox *box, const SymBox *now, int d)
 {
     Lower  *lw = b->lw;
@@ -220,17 +219,17 @@ static const Expr *length(Build *b, const SymBox *box, const SymBox *now, int d)
     return x_sub(lw, box->max[d], box->min[d]);
 }
 
-/* Loops over the lines, rows and planes of the box, whose lengths are those of `now` where these are numbers. A row may
- * begin within a line, unless the next iteration goes on where this one ends: then that line is for the next. */
-static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const SymBox *box, const SymBox *now,
-                             bool dense)
+/* Loops over the lines, rows and planes of the box. Their lengths are those of `now` where these are constants. A row
+ * may begin within a line, so it has one line more, unless the next iteration requests that. */
+static const Stmt *prefetch_box(Build *b, const PlanDef *def, const Func *f, const SymBox *box, const SymBox *now,
+                                bool dense)
 {
     Lower      *lw = b->lw;
     const Expr *args[KN_MAX_RANK], *count[KN_MAX_RANK];
     const char *names[KN_MAX_RANK];
     int64_t     n;
     for (int i = 0; i < f->rank; i++) {
-        const int     d    = in_memory(b, f, i);
+        const int     d    = memory_dim(b, f, i);
         const int64_t step = i ? 1 : LINE / (int64_t)kn_type_size(f->types[0]), most = i == 0   ? MOST_LINES
                                                                                        : i == 1 ? MOST_ROWS
                                                                                                 : MOST_PLANES;
@@ -241,30 +240,29 @@ static const Stmt *fetch_box(Build *b, const PlanDef *def, const Func *f, const 
             x_min(lw, x_add(lw, box->min[d], x_op(lw, EX_MUL, expr_var(lw->exprs, KN_I32, names[d]), x_int(lw, step))),
                   box->max[d]);
     }
-    const Stmt *s = fetch_point(b, f, args);
+    const Stmt *s = prefetch_point(b, f, args);
     for (int i = 0; i < f->rank; i++) {
-        const int d = in_memory(b, f, i);
+        const int d = memory_dim(b, f, i);
         s = stmt_for(lw->arena, names[d], expr_is_int(count[d], &n) ? LOOP_UNROLL : LOOP_SERIAL, x_int(lw, 0), count[d],
                      s);
     }
     return s;
 }
 
-/* The end of what is asked for, from the end of what is read. One that is the same in all iterations is read in this
- * one too: it need not be brought into the storage, and the loop has nothing to compare. `unknown` is the end where it
- * depends on data. */
-static const Expr *fetched_end(Build *b, const Expr *end, const PlanPrefetch *p, const char *loop, const Expr *min,
-                               const Expr *max, const Expr *unknown)
+/* The end of the prefetched box. An end that is the same in all iterations is read in this one too: it lies in the
+ * storage, and needs no clamp. `unknown` is the end where it depends on data. */
+static const Expr *prefetch_end(Build *b, const Expr *end, const PlanPrefetch *p, const char *loop, const Expr *min,
+                                const Expr *max, const Expr *unknown)
 {
     const Expr *then = shifted(b, end, loop, p->ahead);
     return !then ? unknown : then == shifted(b, end, loop, 0) ? then : within(b, then, min, max);
 }
 
-static void fetch(Build *b, LoopNest *n, const PlanPrefetch *p, int level, Prelude *w)
+static void prefetch_one(Build *b, LoopNest *n, const PlanPrefetch *p, int level, Prelude *w)
 {
     const Func *f     = p->func;
     const char *loop  = n->def->loops[p->loop].var;
-    const bool  dense = p->loop < level && goes_on(n, level);
+    const bool  dense = p->loop < level && is_contiguous(n, level);
     if (f->kind != FUNC_INPUT && !b->stored[f->id].known)
         return;
     const SymBox stored = storage_box(b, f);
@@ -272,22 +270,22 @@ static void fetch(Build *b, LoopNest *n, const PlanPrefetch *p, int level, Prelu
     SymBox       box    = { 0 };
     if (!read.any)
         return;
-    leave_to_former(b, f->rank, &read.box, loop);
+    drop_prefetched(b, f->rank, &read.box, loop);
     if (dense)
-        leave_to_former(b, f->rank, &read.box, n->def->loops[level].var);
+        drop_prefetched(b, f->rank, &read.box, n->def->loops[level].var);
     for (int d = 0; d < f->rank; d++) {
-        box.min[d] = fetched_end(b, read.box.min[d], p, loop, stored.min[d], stored.max[d], stored.min[d]);
-        box.max[d] = fetched_end(b, read.box.max[d], p, loop, stored.min[d], stored.max[d], stored.max[d]);
+        box.min[d] = prefetch_end(b, read.box.min[d], p, loop, stored.min[d], stored.max[d], stored.min[d]);
+        box.max[d] = prefetch_end(b, read.box.max[d], p, loop, stored.min[d], stored.max[d], stored.max[d]);
     }
-    prelude_before(b, w, fetch_box(b, n->def, f, &box, &read.box, dense));
+    prelude_before(b, w, prefetch_box(b, n->def, f, &box, &read.box, dense));
 }
 
 void prefetches(Build *b, LoopNest *n, int loop, Prelude *w)
 {
     for (int i = 0; i < n->def->prefetch_count; i++) {
         const PlanPrefetch *p = &n->def->prefetches[i];
-        if (fetch_level(n, p->loop) == loop)
-            fetch(b, n, p, loop, w);
+        if (prefetch_level(n, p->loop) == loop)
+            prefetch_one(b, n, p, loop, w);
     }
     for (int i = 0; i < n->partner_count; i++)
         if (n->partners[i]->def->with.loop >= loop)

@@ -5,17 +5,16 @@
 
 #include "lower/loops/build.h"
 
-/* What is needed of a function, so far. A box is never empty but where a loop around it does not run; what is not read
- * in fact (an empty output, a branch that is never taken) makes boxes larger than need be, but asks nothing of
- * inputs. */
-typedef struct Need {
-    bool        any, certain; /* certain: not only under conditions that may not hold when the code is called */
+/* What is needed of a function so far. A box is empty only where a loop around it does not run. Accesses that do not
+ * happen (an empty output, a branch that is never taken) may make boxes larger, but ask nothing of inputs. */
+typedef struct SymNeed {
+    bool        any, certain; /* certain: not only under conditions on parameters and sizes */
     SymBox      box;
     const Expr *read_if; /* at root: the condition that it is read at all; NULL: it always is */
-} Need;
+} SymNeed;
 
-/* At root: what an access would ask for in a branch that is never taken. The same call may be made elsewhere; boxes in
- * loops, which know less, then ask for it here too, and root's box must hold that. */
+/* At root: an access in a branch that is never taken. If the same call happens elsewhere, the boxes inside loops
+ * include this access too, because they know less. Then the box at root must hold it. */
 typedef struct Dormant Dormant;
 
 struct Dormant {
@@ -27,32 +26,34 @@ struct Dormant {
 typedef struct RegionWalk {
     Build        *b;
     PlanLevel     level;
-    Need         *need; /* per function id */
+    SymNeed      *need; /* per function id */
     const Func   *reader;
     const Update *update;
     bool          writing;
-    const Expr *when; /* the condition that anything of the reader is computed (in loops that others share, or where its
-                         box may be empty); NULL: it is */
-    const Expr *missing; /* of a reader that slides: the condition that any of it is missing; NULL: it does not slide */
-    Need       *self;    /* where accesses of the reader to itself go; NULL: nowhere */
-    Prelude    *w;
-    bool        root;
-    Map         read_if; /* conditions that have a name: condition -> its variable */
-    int         named_count;
-    Map         dormant; /* call -> its Dormant accesses */
+    const Expr *when; /* the condition that anything of the reader is computed; NULL: it is. For shared loops, and boxes
+                         that may be empty */
+    const Expr
+        *missing;  /* of a reader with a sliding window: the condition that any of it is missing; NULL: it has none */
+    SymNeed *self; /* where accesses of the reader to itself go; NULL: nowhere */
+    Prelude *w;
+    bool     root;
+    Map      read_if; /* condition -> the variable that names it */
+    int      named_count;
+    Map      dormant; /* call -> its Dormant accesses */
 } RegionWalk;
 
 /* ---- needs.c ---- */
 
-/* Adds a box to a need. */
-void grow_need(Lower *lw, Need *n, int rank, const SymSpan *index, const Expr *read_if);
-/* Inputs must have what is read of them: said once per reading definition, before anything is computed. */
+/* Grows a need to the hull with a box. */
+void grow_need(Lower *lw, SymNeed *n, int rank, const SymSpan *index, const Expr *read_if);
+/* Checks that inputs have what the reader reads of them, before anything is computed. */
 void check_inputs(RegionWalk *r);
-/* A condition under which something is read is used in many boxes: it gets a name. */
+/* The variable of a condition: it is used in many boxes. */
 const Expr *name_condition(RegionWalk *r, const Expr *read_if);
-/* Adds a box to a need that asks for nothing unless `guard` holds (NULL: it does). */
-void grow_need_if(RegionWalk *r, Need *n, const Func *f, const SymSpan *index, const Expr *read_if, const Expr *guard);
+/* Grows a need by a box that counts only if `guard` holds (NULL: it does). */
+void grow_need_if(RegionWalk *r, SymNeed *n, const Func *f, const SymSpan *index, const Expr *read_if,
+                  const Expr *guard);
 void note_access(void *user, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard,
-                 unsigned unsafe, unsigned loose);
+                 unsigned must_clamp, unsigned nonmonotonic);
 
 #endif

@@ -1,19 +1,19 @@
 /* Regions at a level: the box of every function that is needed within one iteration of a loop.
  *
  * Takes   a level, with the loops around it open.
- * Gives   a `let` for each end of each box, consumers before producers, so that no definition contains another: linear
- *         in the pipeline.
- * How     The definition whose loop it is reads over what its inner loops run through; every function computed inside
- *         the level reads over its own box at this level. A box is the hull of what is read. Updates are taken from the
- *         last to the first, as in analysis/regions.c.
- * Holds   every access that can happen lies in the boxes; accesses whose spans rest on conditions, on data or on floats
- *         are marked, and get clamped.
+ * Gives   a `let` for each end of each box, consumers before producers. A box refers to others by name, so the code is
+ *         linear in the size of the pipeline.
+ * How     The definition whose loop it is reads over the ranges of its inner loops. Every function computed inside the
+ *         level reads over its own box at this level. A box is the hull of what is read. Updates are visited from the
+ *         last to the first, as in analysis/boxes.c.
+ * Holds   every access that can happen lies in the boxes. Accesses whose spans depend on conditions, data or floats
+ *         are marked to be clamped.
  * From    Ragan-Kelley et al. 2013, section 4.2. */
 #include "lower/loops/region_parts.h"
 
 /* ---- Definitions ------------------------------------------------------------------------- */
 
-/* Reduction variables run through their bounds, each with those before it. */
+/* Binds reduction variables to their bounds, each with those before it. */
 static void bind_rvars(RegionWalk *r, const Update *u)
 {
     Build *b = r->b;
@@ -28,14 +28,14 @@ static void bind_rvars(RegionWalk *r, const Update *u)
             return;
         const SymSpan range = { lo.min, x_sub(b->lw, hi.max, x_int(b->lw, 1)) };
         const Expr   *some  = x_le(b->lw, range.min, range.max);
-        if (r->root || some->op == EX_INT) /* there may be no steps: then nothing is read */
+        if (r->root || some->op == EX_INT) /* without steps nothing is read */
             b->spans.level[0].reachable = x_and(b->lw, b->spans.level[0].reachable, some);
         span_env_bind(&b->spans, u->rvars[i].name, range);
     }
 }
 
-/* Tells of all accesses of an update; its variables are bound. `writing` is set where the place that is written is
- * known to be needed. */
+/* Visits the accesses of an update whose variables are bound. *writing: the element that is written is known to be
+ * needed. */
 static void visit_update(SpanEnv *sp, const Func *f, const Update *u, bool *writing)
 {
     for (int i = 0; i < u->rvar_count; i++) {
@@ -43,7 +43,7 @@ static void visit_update(SpanEnv *sp, const Func *f, const Update *u, bool *writ
         visit_accesses(sp, u->rvars[i].hi);
     }
     bool entered = false;
-    *writing     = true; /* the condition too is asked only at places that are needed */
+    *writing     = true; /* the condition, too, is evaluated only for elements that are needed */
     if (u->where) {
         visit_accesses(sp, u->where);
         entered = span_env_enter(sp, u->where, true);
@@ -77,7 +77,7 @@ static void bind_box(RegionWalk *r, const Func *f, const Update *u, const SymBox
 }
 
 /* The accesses of one definition over a box of its free variables. */
-static void read_over(RegionWalk *r, const Func *f, int update, const SymBox *box, const Expr *read_if, Need *self)
+static void read_over(RegionWalk *r, const Func *f, int update, const SymBox *box, const Expr *read_if, SymNeed *self)
 {
     const Update *u = update < 0 ? NULL : &f->updates[update];
     begin_definition(r, f, u, read_if);
@@ -96,8 +96,7 @@ static void read_over(RegionWalk *r, const Func *f, int update, const SymBox *bo
         check_inputs(r);
 }
 
-/* What its reduction variables run through. To be asked for before the spans of anything else are begun: it takes spans
- * to find out. */
+/* The spans of its reduction variables. To be found before other spans are begun: it takes spans itself. */
 static const SymSpan *nest_reduction(Build *b, LoopNest *n)
 {
     const Update *u    = nest_update(n);
@@ -123,7 +122,7 @@ static void visit_nest(Build *b, LoopNest *n, const SymSpan *reduction, bool *wr
             visit_accesses(&b->spans, f->values[c]);
 }
 
-/* The accesses of the definition whose loop is the level: what its inner loops run through. */
+/* The accesses of the definition whose loop the level is, over the ranges of its inner loops. */
 static void read_nest(RegionWalk *r, LoopNest *n)
 {
     const SymSpan *reduction = nest_reduction(r->b, n);
@@ -157,8 +156,8 @@ static void name_box(RegionWalk *r, const Func *f, SymBox *box, const char *suff
     }
 }
 
-/* A box that may be empty is made empty in one way, so that nothing is computed with ends that lie far apart. Notes
- * what it was, and the condition that it is not. */
+/* Gives a box that may be empty the ends 0..-1 where it is, so that no code computes with ends far apart. Keeps the
+ * ends before, and the condition that it is not empty. */
 static void normalize_empty(RegionWalk *r, const Func *f, FuncBoxes *boxes)
 {
     Lower  *lw  = r->b->lw;
@@ -172,7 +171,7 @@ static void normalize_empty(RegionWalk *r, const Func *f, FuncBoxes *boxes)
     }
 }
 
-/* bound: what is needed must be in what was promised. */
+/* bound: the needed box must lie in the promised one. */
 static void check_bounds(RegionWalk *r, const Func *f, const SymBox *box, const Expr *read_if)
 {
     Lower          *lw = r->b->lw;
@@ -193,14 +192,14 @@ static void check_bounds(RegionWalk *r, const Func *f, const SymBox *box, const 
     }
 }
 
-/* The boxes of a function's definitions, from the last update to the pure one, and what they read. */
+/* The boxes of the definitions of a function, from the last update to the pure definition, and their accesses. */
 static void visit_function(RegionWalk *r, const Func *f, FuncBoxes *boxes)
 {
     Build *b       = r->b;
     boxes->updates = ARENA_ARRAY(b->lw->arena, SymBox, (size_t)f->update_count);
     boxes->tables  = ARENA_ARRAY(b->lw->arena, StepTable, (size_t)f->update_count);
     for (int u = f->update_count - 1; u >= 0 && !b->failed; u--) {
-        Need self = { .any = true, .certain = true, .box = boxes->pure };
+        SymNeed self = { .any = true, .certain = true, .box = boxes->pure };
         if (update_reads_neighbours(b, f, u)) {
             SymBox before, after;
             step_boxes_make(b, f, u, &boxes->pure, r->level, r->w, &boxes->tables[u], &before, &after);
@@ -220,7 +219,7 @@ static void visit_function(RegionWalk *r, const Func *f, FuncBoxes *boxes)
         read_over(r, f, -1, &boxes->pure, boxes->read_if, NULL);
 }
 
-/* What a stage needs of its arguments, by its own word. */
+/* The boxes that an extern stage asks of its arguments. */
 static void visit_stage(RegionWalk *r, const Func *f, const FuncBoxes *boxes)
 {
     Build *b                    = r->b;
@@ -238,17 +237,17 @@ static void visit_stage(RegionWalk *r, const Func *f, const FuncBoxes *boxes)
         check_inputs(r);
 }
 
-/* A box that may reach beyond all coordinates, for all that is known, is checked not to, if it is read at all: numbers
- * that data or parameters decide. Sums that may wrap are checked by themselves. */
-static void check_near(RegionWalk *r, const SymBox *asked, const FuncBoxes *boxes, int rank)
+/* A box that may lie beyond the coordinates, because data or parameters decide it, is checked not to, if it is read at
+ * all. Sums that may wrap have checks of their own. */
+static void check_coordinates(RegionWalk *r, const SymBox *asked, const FuncBoxes *boxes, int rank)
 {
-    enum { SURELY_NEAR = 1 << 30 };
+    enum { SURELY_COORDINATES = 1 << 30 };
     Lower *lw = r->b->lw;
     for (int d = 0; d < rank; d++) {
         int64_t lo, hi, none;
         simplifier_bounds(lw->simplifier, asked->min[d], &lo, &none);
         simplifier_bounds(lw->simplifier, asked->max[d], &none, &hi);
-        if (lo >= -SURELY_NEAR && hi <= SURELY_NEAR)
+        if (lo >= -SURELY_COORDINATES && hi <= SURELY_COORDINATES)
             continue;
         const Expr *far = x_int(lw, MOST_COORDINATE), *min = boxes->pure.min[d], *max = boxes->pure.max[d];
         const Expr *ok =
@@ -259,8 +258,8 @@ static void check_near(RegionWalk *r, const SymBox *asked, const FuncBoxes *boxe
     }
 }
 
-/* Grown by updates first, so that slides know the whole of it. */
-static void region_of(RegionWalk *r, const Func *f)
+/* The box is grown by the updates before it is stored or folded. */
+static void find_region(RegionWalk *r, const Func *f)
 {
     Build          *b    = r->b;
     const PlanFunc *pf   = plan_func(b->plan, f);
@@ -278,7 +277,7 @@ static void region_of(RegionWalk *r, const Func *f)
     if (r->root) {
         b->is_read[f->id] = true;
         b->read_if[f->id] = boxes.read_if;
-        check_near(r, &r->need[f->id].box, &boxes, f->rank);
+        check_coordinates(r, &r->need[f->id].box, &boxes, f->rank);
     }
     if (here && !stored)
         r->missing = slide_box(b, f, &boxes, r->w);
@@ -303,8 +302,8 @@ static void region_of(RegionWalk *r, const Func *f)
     }
 }
 
-/* The boxes that the caller asks for. Where there are several outputs, an empty one asks for nothing. */
-static void need_outputs(RegionWalk *r)
+/* The boxes of the outputs. Where there are several, an empty one asks for nothing. */
+static void add_output_needs(RegionWalk *r)
 {
     Build *b = r->b;
     for (int i = 0; i < b->plan->output_count; i++) {
@@ -319,7 +318,7 @@ static void need_outputs(RegionWalk *r)
     }
 }
 
-/* Indices must not wrap: one check for all the sums with large factors. */
+/* One check for all sums that might wrap. */
 static void add_checks(RegionWalk *r)
 {
     Build      *b   = r->b;
@@ -338,12 +337,12 @@ void regions_begin(Build *b, PlanLevel level, LoopNest *nest, Prelude *w)
     RegionWalk r = { .b = b, .level = level, .w = w, .root = !level.def };
     map_init(&r.read_if, b->lw->arena);
     map_init(&r.dormant, b->lw->arena);
-    r.need = ARENA_ARRAY(b->lw->arena, Need, (size_t)b->plan->func_count);
+    r.need = ARENA_ARRAY(b->lw->arena, SymNeed, (size_t)b->plan->func_count);
     if (nest)
         read_nest(&r, nest);
     else
-        need_outputs(&r);
-    for (int i = 0; nest && i < nest->partner_count; i++) /* they follow in how splits fit */
+        add_output_needs(&r);
+    for (int i = 0; nest && i < nest->partner_count; i++) /* after the leading nest, whose split modes they take */
         if (nest->partners[i]->def->with.loop >= level.loop)
             read_nest(&r, nest->partners[i]);
     for (int i = b->plan->func_count - 1; i >= 0 && !b->failed; i--) {
@@ -351,7 +350,7 @@ void regions_begin(Build *b, PlanLevel level, LoopNest *nest, Prelude *w)
         const PlanFunc *pf = &b->plan->funcs[i];
         if (f->kind != FUNC_INPUT && r.need[i].any && (r.root || b->is_read[i]) &&
             level_encloses(b->plan, level, pf->compute))
-            region_of(&r, f);
+            find_region(&r, f);
     }
     if (r.root)
         add_checks(&r);

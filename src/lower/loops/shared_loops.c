@@ -1,11 +1,10 @@
-/* compute_with: definitions that run in the loops of another, down to one of them.
+/* compute_with: definitions that share the outer loops of another.
  *
- * Takes   the nest of a definition, whose partners were found to have loops of the same shape.
- * Gives   a nest for each partner. The shared loops run over the hull of all their boxes; what is a variable of one is,
- *         by the same steps, a variable of the others. Inside the last shared loop each goes on alone, under the
- *         condition that it is in its own box.
- * Holds   whatever the boxes are: where they are the same, the conditions are known to be true and nothing is left of
- *         them. */
+ * Takes   the nest of a definition, and partners whose loops the plan has found to have the same shape.
+ * Gives   a nest for each partner. The shared loops run over the hull of all boxes. A variable of one nest corresponds
+ *         to a variable of the others by the same splits and fuses. Inside the last shared loop each nest goes on
+ *         alone, under the condition that the point is in its own box.
+ * Holds   for all boxes. Where they are equal the conditions simplify to true. */
 #include "lower/loops/build.h"
 
 bool shared_loops_joined(Build *b, const PlanDef *def)
@@ -50,8 +49,9 @@ static bool set_same(const LoopNest *p, const char *name, const char *same)
     return new;
 }
 
-/* Carries what is known of some names over one step of the partner and the step like it of the nest. */
-static bool carry(const LoopNest *p, const PlanStep *mine, const PlanStep *other)
+/* Variables that correspond by one step of the partner and the same step of the leading nest. True: new ones were
+ * found. */
+static bool match_step(const LoopNest *p, const PlanStep *mine, const PlanStep *other)
 {
     const char *whole = *same_of(p, mine->whole), *outer = *same_of(p, mine->outer), *inner = *same_of(p, mine->inner);
     const bool like = mine->kind == STEP_SPLIT ? outer == other->outer || inner == other->inner : whole == other->whole;
@@ -73,11 +73,11 @@ static void match_names(Build *b, LoopNest *p, const LoopNest *n)
         again = false;
         for (int i = 0; i < p->def->step_count; i++)
             for (int k = 0; k < n->def->step_count; k++)
-                again |= carry(p, &p->def->steps[i], &n->def->steps[k]);
+                again |= match_step(p, &p->def->steps[i], &n->def->steps[k]);
     }
 }
 
-/* Are all the loops that a name was made into shared? */
+/* Are all the loops that a variable was split into shared? */
 static bool is_shared(const PlanDef *def, const char *name)
 {
     const int loop = nest_loop(def, name);
@@ -91,8 +91,8 @@ static bool is_shared(const PlanDef *def, const char *name)
     return loop >= 0 && loop <= def->with.loop;
 }
 
-/* Splits whose loops are all shared fit as those of the nest do. */
-static void match_steps(Build *b, LoopNest *p, const LoopNest *n)
+/* A split whose loops are all shared takes the mode of that of the leading nest. */
+static void follow_splits(Build *b, LoopNest *p, const LoopNest *n)
 {
     p->lead    = n->modes;
     p->follows = ARENA_ARRAY(b->lw->arena, int, (size_t)p->def->step_count);
@@ -122,7 +122,7 @@ static int same_dim(const LoopNest *p, const LoopNest *n, int d)
     return -1;
 }
 
-/* The loops of dimension d go from min to max; what is not in the nest's own box is left out. */
+/* The loops of dimension d go from min to max. Points outside the nest's own box are guarded. */
 static void set_range(Build *b, LoopNest *n, int d, const Expr *min, const Expr *max)
 {
     Lower      *lw = b->lw;
@@ -174,7 +174,7 @@ void shared_loops_begin(Build *b, LoopNest *n)
             LoopNest *p = ARENA_NEW(b->lw->arena, LoopNest);
             nest_init(b, p, &pf->defs[k], &b->boxes[i]);
             match_names(b, p, n);
-            match_steps(b, p, n);
+            follow_splits(b, p, n);
             vec_push(b->lw->arena, &all, p);
         }
     }
@@ -194,7 +194,7 @@ void shared_loops_bind(Build *b, LoopNest *n, int loop, Prelude *w)
         for (int k = 0; loop <= p->def->with.loop && k < p->var_count; k++) {
             if (!p->same[k] || p->vars[k].bound || !nest_find(n, p->same[k])->bound)
                 continue;
-            nest_span_all(b, p, p->vars[k].name); /* may add a condition: the bounds of a reduction */
+            nest_span_all(b, p, p->vars[k].name); /* may add a guard: the bounds of a reduction */
             nest_bind(b, p, p->vars[k].name, expr_var(b->lw->exprs, KN_I32, p->same[k]), w);
         }
     }

@@ -1,24 +1,22 @@
-/* Sliding windows: a function stored outside the loop it is computed in is computed only where its storage does not
- * hold it already.
+/* Sliding windows and storage folding: a function stored outside the loop it is computed in is computed only where its
+ * storage does not hold it already.
  *
- * Takes   at the compute level the box that one iteration needs, and a small buffer, filled at the store level, that
- *         says which boxes the storage holds.
- * Gives   the box to be computed: what is missing along one dimension, or along two, if all the rest is held, else all
- *         of it; and afterwards the new boxes held.
- * Two     dimensions, an outer loop moving along y and an inner one along x: one box holds the rows of former sweeps,
- *         the other what this sweep has of the rows after them. What is missing is a corner: beyond the first box along
- *         y, beyond the second along x. When a sweep is over its box joins the first: along y they meet, along the
- *         others both must have it.
- * Holds   whatever the loops between do: the first iteration, tails that begin earlier, loops that are skipped, windows
- *         larger than a tile. Nothing is proved, because nothing is assumed: what is held is known when the code runs.
- *         An iteration that needs nothing leaves it as it is.
- * Windows of windows: computed inside the loop of the function that reads it, not beside it, a function is asked for
- * one piece of that function at a time, also before the first: how
- *         much is needed at a time, and so kept, does not grow with what the first iteration has to make up for.
- * Folding: along a dimension with extent E needed at most, only the last F >= E coordinates are kept, at coordinate %
- * F. What is held is then no more than F of them. F is rounded up to
- *         a power of two. Not the dimension that is dense in memory, unless a schedule asks for it.
- * From    Ragan-Kelley et al. 2013, section 4.3, where the dimension is found by proof and the warm-up is a condition
+ * Takes   at the compute level the box that one iteration needs, and a small buffer, initialized at the store level,
+ *         with the boxes that are resident in the storage.
+ * Gives   the box to be computed, and afterwards the new resident boxes. It is what is missing along one or two
+ *         dimensions, if all the rest is resident; else all of it.
+ * Two     moving dimensions: an outer loop moves along y, an inner one along x. One box has the rows of former sweeps,
+ *         the other what this sweep has computed of the rows after them. What is missing is a corner: beyond the first
+ *         box along y, beyond the second along x. At the end of a sweep its box is merged into the first. Along y they
+ *         must meet; along the other dimensions the intersection stays.
+ * Holds   for every order of the loops between: the first iteration, shifted tails, skipped loops, windows larger than
+ *         a tile. Nothing is proved, because nothing is assumed: the resident boxes are known at run time. An
+ *         iteration that needs nothing leaves them as they are.
+ * Chains  of windows: a producer inside the loop of its consumer is asked for one piece of the consumer at a time,
+ *         also in the prologue. So the window, and the storage, does not grow with the work of the first iteration.
+ * Folding Along a dimension with a window of at most E coordinates only the last F >= E are kept, at coordinate % F. F
+ *         is a power of two. The dimension that is dense in memory is not folded, unless the schedule asks for it.
+ * From    Ragan-Kelley et al. 2013, section 4.3, where the dimension is found by proof and the prologue is a condition
  *         on the loop's first iteration. */
 #include "lower/loops/build.h"
 
@@ -30,8 +28,8 @@ static void note_number(const Expr *e, void *user)
         map_set(user, e->u.name, e);
 }
 
-/* The names that `e` is made of, also through lets inside the store level: those mention only what is further out, so
- * one way outwards finds all. Not through conditions that have a name: whether anything is needed, or missing, moves
+/* The names that `e` depends on, also through lets inside the store level. A let mentions only names further out, so
+ * one pass outward finds all. Named conditions are not followed: whether anything is needed or missing moves
  * nothing. */
 static Map names_behind(Build *b, const Expr *e, size_t opened)
 {
@@ -44,34 +42,34 @@ static Map names_behind(Build *b, const Expr *e, size_t opened)
     return names;
 }
 
-typedef struct Separate {
+typedef struct Independence {
     const Func   *f;
     const Update *u;
     int           dim;
     bool          ok;
-} Separate;
+} Independence;
 
-static void separate_visit(const Expr *e, void *user)
+static void independence_visit(const Expr *e, void *user)
 {
-    Separate *s = user;
+    Independence *s = user;
     if (e->op == EX_CALL && e->u.call.func == s->f && e->args[s->dim] != s->u->args[s->dim])
         s->ok = false;
 }
 
-/* Can pieces along d be computed alone? Every update must leave d to itself. */
-static bool separates(Build *b, const Func *f, int d)
+/* Can pieces along d be computed independently? No update may write or read f at another coordinate of d. */
+static bool is_independent(Build *b, const Func *f, int d)
 {
     for (int k = 0; k < f->update_count; k++) {
-        Separate s = { f, &f->updates[k], d, f->updates[k].is_free[d] };
-        def_visit(b->lw->exprs, f, k, separate_visit, &s);
+        Independence s = { f, &f->updates[k], d, f->updates[k].is_free[d] };
+        def_visit(b->lw->exprs, f, k, independence_visit, &s);
         if (!s.ok)
             return false;
     }
     return f->kind == FUNC_DEFINED;
 }
 
-/* May what is held go beyond what is needed at a time, in every dimension but d? */
-static bool keeps_beside(Build *b, const Func *f, int d)
+/* May more than the window be resident along every dimension but d? Not where the schedule folds it. */
+static bool may_exceed_window(Build *b, const Func *f, int d)
 {
     const PlanFunc *pf = plan_func(b->plan, f);
     for (int e = 0; e < f->rank; e++)
@@ -80,7 +78,7 @@ static bool keeps_beside(Build *b, const Func *f, int d)
     return true;
 }
 
-/* The dimensions that move with the innermost loops that move any, the innermost last. */
+/* The dimensions that the innermost loops move along, the innermost loop last. */
 static void find_moving(Build *b, const Func *f, const SymBox *box, Slide *s)
 {
     Map behind[KN_MAX_RANK];
@@ -90,9 +88,9 @@ static void find_moving(Build *b, const Func *f, const SymBox *box, Slide *s)
         if (b->names.at[i].value)
             continue;
         for (int d = f->rank - 1; d >= 0; d--) {
-            if (!map_get(&behind[d], b->names.at[i].name) || !separates(b, f, d))
+            if (!map_get(&behind[d], b->names.at[i].name) || !is_independent(b, f, d))
                 continue;
-            if (s->count == 0 || (s->dims[0] != d && keeps_beside(b, f, d))) {
+            if (s->count == 0 || (s->dims[0] != d && may_exceed_window(b, f, d))) {
                 s->dims[1] = s->dims[0];
                 s->dims[0] = d;
                 s->count++;
@@ -112,9 +110,9 @@ static int64_t power_of_two(int64_t v)
     return p;
 }
 
-/* Folds the moving dimension as far as it can be shown that it may be; the largest factor of all the places where the
- * function is computed counts. */
-static void fold_moving(Build *b, const Func *f, int d, int64_t most)
+/* Folds a moving dimension, if its window has a bound. The largest factor of all the places where the function is
+ * computed counts. */
+static void raise_fold(Build *b, const Func *f, int d, int64_t most)
 {
     const PlanFunc *pf   = plan_func(b->plan, f);
     int64_t        *fold = &b->fold[f->id][d];
@@ -130,7 +128,7 @@ void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *box
     int             scan;
     const int64_t   rows = scan_window(b, f, boxes, &scan);
     if (scan >= 0)
-        fold_moving(b, f, scan, rows);
+        raise_fold(b, f, scan, rows);
     for (int d = 0; d < f->rank; d++) {
         if (!pf->fold[d])
             continue;
@@ -148,35 +146,34 @@ void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *box
     }
 }
 
-/* What is known of the first coordinate to be computed along d: it is within the box, or one past it. Where the box has
- * at most so many coordinates, its lower end is given by its upper one: for windows that feed windows, lower ends are
- * minima of minima, upper ends are not. */
+/* A lower bound of the first coordinate to be computed along d; the upper one is one past the box. Where the extent has
+ * a bound, it follows from the upper end. For chains of windows lower ends are minima of minima, upper ends are not. */
 static const Expr *least_first(Build *b, const SymBox *box, int d, int64_t most)
 {
     return most < 0 ? box->min[d] : x_sub(b->lw, box->max[d], x_int(b->lw, most - 1));
 }
 
-/* ---- What is held ------------------------------------------------------------------------ */
+/* ---- Resident boxes ---------------------------------------------------------------------- */
 
-static const Expr *held_place(Build *b, const Func *f, int box, int d, int end)
+static const Expr *resident_index(Build *b, const Func *f, int box, int d, int end)
 {
     return x_int(b->lw, 2 * (box * (f->rank ? f->rank : 1) + d) + end);
 }
 
-/* Box 0 or 1 of what is held. With one moving dimension there is only box 0. */
+/* Resident box 0 or 1. With one moving dimension there is only box 0. */
 static SymBox resident(Build *b, const Func *f, int box)
 {
     SymBox h = { 0 };
     for (int d = 0; d < f->rank; d++) {
-        h.min[d] = build_load(b, b->slides[f->id].resident, held_place(b, f, box, d, 0));
-        h.max[d] = build_load(b, b->slides[f->id].resident, held_place(b, f, box, d, 1));
+        h.min[d] = build_load(b, b->slides[f->id].resident, resident_index(b, f, box, d, 0));
+        h.max[d] = build_load(b, b->slides[f->id].resident, resident_index(b, f, box, d, 1));
     }
     return h;
 }
 
-static const Stmt *set_held(Build *b, const Func *f, int box, int d, int end, const Expr *value)
+static const Stmt *store_resident(Build *b, const Func *f, int box, int d, int end, const Expr *value)
 {
-    return build_store(b, b->slides[f->id].resident, held_place(b, f, box, d, end), value);
+    return build_store(b, b->slides[f->id].resident, resident_index(b, f, box, d, end), value);
 }
 
 void slide_begin(Build *b, const Func *f, Prelude *w)
@@ -193,12 +190,12 @@ void slide_begin(Build *b, const Func *f, Prelude *w)
     prelude_alloc(b, w, s->resident, expr_int(lw->exprs, KN_I64, 4 * rank));
     for (int box = 0; box < 2; box++)
         for (int d = 0; d < rank; d++) {
-            prelude_before(b, w, set_held(b, f, box, d, 0, x_int(lw, MOST_COORDINATE)));
-            prelude_before(b, w, set_held(b, f, box, d, 1, x_int(lw, -MOST_COORDINATE)));
+            prelude_before(b, w, store_resident(b, f, box, d, 0, x_int(lw, MOST_COORDINATE)));
+            prelude_before(b, w, store_resident(b, f, box, d, 1, x_int(lw, -MOST_COORDINATE)));
         }
 }
 
-/* Does `h` cover the box in every dimension, but for what lies beyond its end along `moving`? */
+/* Does the resident box `h` cover the box in every dimension, but for what lies beyond its end along `moving`? */
 static const Expr *covers(Lower *lw, int rank, const SymBox *h, const SymBox *box, int moving)
 {
     const Expr *c = NULL;
@@ -210,17 +207,17 @@ static const Expr *covers(Lower *lw, int rank, const SymBox *h, const SymBox *bo
     return c;
 }
 
-/* The first coordinate along d that is missing: within the box, or one past it. */
+/* The first missing coordinate along d: within the box, or one past it. */
 static const Expr *first_missing(Lower *lw, const SymBox *h, const SymBox *box, int d, const Expr *keep)
 {
     const Expr *one = x_int(lw, 1), *next = x_max(lw, box->min[d], x_add(lw, h->max[d], one));
     return x_select(lw, keep, x_min(lw, next, x_add(lw, box->max[d], one)), box->min[d]);
 }
 
-/* The first box once this sweep's has joined it, unless the sweep goes on. Where they do not meet, what is newer is
- * kept. */
-static SymBox join_sweep(Build *b, const Func *f, const SymBox *first, const SymBox *sweep, const Expr *goes_on,
-                         Prelude *w)
+/* The first box with the sweep merged into it, unless the sweep goes on. Where they do not meet, the newer one
+ * stays. */
+static SymBox merge_sweep(Build *b, const Func *f, const SymBox *first, const SymBox *sweep, const Expr *goes_on,
+                          Prelude *w)
 {
     Lower      *lw   = b->lw;
     const int   y    = b->slides[f->id].dims[0];
@@ -239,7 +236,7 @@ static SymBox join_sweep(Build *b, const Func *f, const SymBox *first, const Sym
     return r;
 }
 
-/* With two moving dimensions: the box that holds former sweeps, as it is for this iteration. */
+/* With two moving dimensions: the rows of former sweeps, as this iteration finds them. */
 static SymBox former_sweeps(Build *b, const Func *f, const SymBox *need, Prelude *w)
 {
     Lower       *lw    = b->lw;
@@ -252,11 +249,11 @@ static SymBox former_sweeps(Build *b, const Func *f, const SymBox *need, Prelude
     const Expr *goes_on =
         x_op(lw, EX_OR, x_op(lw, EX_LT, need->max[y], rest.min[y]), covers(lw, f->rank, &sweep, &rest, s->dims[1]));
     goes_on = prelude_let(b, w, arena_printf(lw->arena, "%s.goes_on", f->name), goes_on);
-    return join_sweep(b, f, &first, &sweep, goes_on, w);
+    return merge_sweep(b, f, &first, &sweep, goes_on, w);
 }
 
-/* Narrows the box along moving dimension `i` to what `h` does not have. */
-static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBox *h, Prelude *w)
+/* Narrows the box along moving dimension `i` to what is missing in `h`. */
+static void narrow_to_missing(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBox *h, Prelude *w)
 {
     Lower        *lw   = b->lw;
     const int     d    = b->slides[f->id].dims[i];
@@ -264,7 +261,7 @@ static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBo
     boxes->keep[i] =
         prelude_let(b, w, arena_printf(lw->arena, "%s.keep", f->args[d]), covers(lw, f->rank, h, &boxes->pure, d));
     if (i == 0)
-        fold_moving(b, f, d, most);
+        raise_fold(b, f, d, most);
     const Expr *first = first_missing(lw, h, &boxes->pure, d, boxes->keep[i]);
     boxes->pure.min[d] =
         prelude_let_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first,
@@ -276,7 +273,7 @@ static void narrow(Build *b, const Func *f, FuncBoxes *boxes, int i, const SymBo
         b->slides[f->id].window[i] = most;
 }
 
-/* The condition that the box has anything along the moving dimensions; NULL if there are none. */
+/* The condition that anything is missing along the moving dimensions; NULL if there are none. */
 static const Expr *any_missing(Build *b, const Slide *s, const SymBox *box)
 {
     const Expr *some = NULL;
@@ -300,58 +297,58 @@ const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Prelude *w)
         return NULL;
     }
     boxes->resident = s->count == 2 ? former_sweeps(b, f, &boxes->need, w) : resident(b, f, 0);
-    narrow(b, f, boxes, 0, &boxes->resident, w);
+    narrow_to_missing(b, f, boxes, 0, &boxes->resident, w);
     if (s->count == 2) {
         const SymBox sweep = resident(b, f, 1);
-        narrow(b, f, boxes, 1, &sweep, w);
+        narrow_to_missing(b, f, boxes, 1, &sweep, w);
     }
     return any_missing(b, s, &boxes->pure);
 }
 
-/* ---- Afterwards --------------------------------------------------------------------------- */
+/* ---- After computing ------------------------------------------------------------------------ */
 
-/* Notes that `box` is held. All its ends are computed before any is stored: they may read the old ones. */
-static const Stmt *note_held(Build *b, const Func *f, int box, const SymBox *now)
+/* Stores a resident box. All its ends are computed before any is stored: they may read the old ones. */
+static const Stmt *note_resident(Build *b, const Func *f, int box, const SymBox *now)
 {
     Lower      *lw  = b->lw;
     const Stmt *set = NULL;
     const char *names[2 * KN_MAX_RANK];
     for (int i = 0; i < 2 * f->rank; i++) {
         names[i] = intern(lw->cx, arena_printf(lw->arena, "%s.held%d.%s", f->args[i / 2], box, i % 2 ? "max" : "min"));
-        set      = stmt_pair(lw->arena, set, set_held(b, f, box, i / 2, i % 2, expr_var(lw->exprs, KN_I32, names[i])));
+        set = stmt_pair(lw->arena, set, store_resident(b, f, box, i / 2, i % 2, expr_var(lw->exprs, KN_I32, names[i])));
     }
     for (int i = 2 * f->rank - 1; i >= 0; i--)
         set = stmt_let(lw->arena, names[i], i % 2 ? now->max[i / 2] : now->min[i / 2], set);
     return set;
 }
 
-/* Grows `box`, to which what is needed along d was added if `keep` holds, else it takes its place. */
-static void extend(Lower *lw, SymBox *box, const SymBox *h, int d, const Expr *keep)
+/* If `keep` holds, the box grows along d by what was resident. */
+static void grow_resident(Lower *lw, SymBox *box, const SymBox *h, int d, const Expr *keep)
 {
     box->min[d] = x_select(lw, keep, h->min[d], box->min[d]);
     box->max[d] = x_select(lw, keep, x_max(lw, h->max[d], box->max[d]), box->max[d]);
 }
 
-/* A folded dimension has only the last coordinates. */
-static void forget_folded(Build *b, const Func *f, SymBox *box, const Expr *max, int d)
+/* A folded dimension keeps only the last coordinates. */
+static void drop_folded(Build *b, const Func *f, SymBox *box, const Expr *max, int d)
 {
     const int64_t fold = b->fold[f->id][d];
     if (fold > 0)
         box->min[d] = x_max(b->lw, box->min[d], x_sub(b->lw, max, x_int(b->lw, fold - 1)));
 }
 
-static const Stmt *note_one(Build *b, const Func *f)
+static const Stmt *note_one_dim(Build *b, const Func *f)
 {
     const FuncBoxes *boxes = &b->boxes[f->id];
     const int        d     = b->slides[f->id].dims[0];
     const SymBox     h     = resident(b, f, 0);
     SymBox           now   = boxes->need;
-    extend(b->lw, &now, &h, d, boxes->keep[0]);
-    forget_folded(b, f, &now, now.max[d], d);
-    return note_held(b, f, 0, &now);
+    grow_resident(b->lw, &now, &h, d, boxes->keep[0]);
+    drop_folded(b, f, &now, now.max[d], d);
+    return note_resident(b, f, 0, &now);
 }
 
-static const Stmt *note_two(Build *b, const Func *f)
+static const Stmt *note_two_dims(Build *b, const Func *f)
 {
     Lower           *lw    = b->lw;
     const FuncBoxes *boxes = &b->boxes[f->id];
@@ -362,12 +359,13 @@ static const Stmt *note_two(Build *b, const Func *f)
         rows.min[d] = x_select(lw, boxes->keep[0], rows.min[d], x_int(lw, MOST_COORDINATE));
         rows.max[d] = x_select(lw, boxes->keep[0], rows.max[d], x_int(lw, -MOST_COORDINATE));
     }
-    forget_folded(b, f, &rows, boxes->need.max[y], y);
+    drop_folded(b, f, &rows, boxes->need.max[y], y);
     now.min[y] = boxes->pure.min[y];
-    extend(lw, &now, &sweep, x, boxes->keep[1]);
+    grow_resident(lw, &now, &sweep, x, boxes->keep[1]);
     const Expr *some =
         x_le(lw, boxes->pure.min[y], boxes->need.max[y]); /* nothing missing along y: this sweep's box stays */
-    return stmt_pair(lw->arena, note_held(b, f, 0, &rows), stmt_if(lw->arena, some, note_held(b, f, 1, &now), NULL));
+    return stmt_pair(lw->arena, note_resident(b, f, 0, &rows),
+                     stmt_if(lw->arena, some, note_resident(b, f, 1, &now), NULL));
 }
 
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
@@ -377,12 +375,12 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     const FuncBoxes *boxes = &b->boxes[f->id];
     const Expr      *some  = any_missing(b, s, &boxes->pure);
     if (some) {
-        const Stmt *note = s->count == 2 ? note_two(b, f) : note_one(b, f);
+        const Stmt *note = s->count == 2 ? note_two_dims(b, f) : note_one_dim(b, f);
         return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL),
                          boxes->some ? stmt_if(lw->arena, boxes->some, note, NULL) : note);
     }
     const Stmt *note =
-        f->rank ? note_held(b, f, 0, &boxes->need) : build_store(b, s->resident, x_int(lw, 0), x_int(lw, 0));
+        f->rank ? note_resident(b, f, 0, &boxes->need) : build_store(b, s->resident, x_int(lw, 0), x_int(lw, 0));
     return stmt_if(lw->arena, expr_unary(lw->exprs, EX_BIT_NOT, KN_BOOL, boxes->keep[0]),
                    stmt_pair(lw->arena, produce, note), NULL);
 }

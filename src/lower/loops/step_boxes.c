@@ -1,38 +1,37 @@
-/* Updates that read themselves beside the point they write (a time loop: a(x+1, t-1)): the free box differs from step
- * to step.
+/* Updates that read their neighbours (a time loop: a(x+1, t-1)): the free box differs from step to step.
  *
  * Takes   the box needed after the last step.
  * Gives   code that walks the steps backwards and keeps in a table the box needed after each: entry n for the last
- *         step, entry 0 before the first. The box grows by what a step reads of the function itself, if the step writes
- *         into the box at all.
- * Holds   what analysis/regions.c walks with numbers, the compiled code walks when it is called: the same boxes. */
+ *         step, entry 0 before the first. The box grows by what a step reads of the function itself, if the step
+ *         writes into it.
+ * Holds   the boxes are those of analysis/boxes.c, which walks the same steps with numbers. */
 #include "lower/loops/build.h"
 
-typedef struct Shifts {
+typedef struct NeighbourDims {
     const Func   *f;
     const Update *u;
     bool          along[KN_MAX_RANK];
-} Shifts;
+} NeighbourDims;
 
-static void shifts_visit(const Expr *e, void *user)
+static void neighbour_visit(const Expr *e, void *user)
 {
-    Shifts *s = user;
+    NeighbourDims *s = user;
     for (uint32_t d = 0; e->op == EX_CALL && e->u.call.func == s->f && d < e->count; d++)
         s->along[d] |= e->args[d] != s->u->args[d];
 }
 
-/* The dimensions along which the update reads itself beside the point it writes. */
-static Shifts find_shifts(Build *b, const Func *f, int update)
+/* The dimensions along which the update reads itself at another coordinate than it writes. */
+static NeighbourDims find_neighbour_dims(Build *b, const Func *f, int update)
 {
-    Shifts s = { .f = f, .u = &f->updates[update] };
-    def_visit(b->lw->exprs, f, update, shifts_visit, &s);
+    NeighbourDims s = { .f = f, .u = &f->updates[update] };
+    def_visit(b->lw->exprs, f, update, neighbour_visit, &s);
     return s;
 }
 
 bool update_reads_neighbours(Build *b, const Func *f, int update)
 {
-    const Shifts s     = find_shifts(b, f, update);
-    bool         found = false;
+    const NeighbourDims s     = find_neighbour_dims(b, f, update);
+    bool                found = false;
     for (int d = 0; d < f->rank; d++)
         found |= s.u->is_free[d] && s.along[d];
     return found;
@@ -47,12 +46,12 @@ typedef struct SelfReads {
 } SelfReads;
 
 static void self_read(void *user, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard,
-                      unsigned unsafe, unsigned loose)
+                      unsigned must_clamp, unsigned nonmonotonic)
 {
     SelfReads *s  = user;
     Lower     *lw = s->b->lw;
-    (void)loose;
-    clamp_mark(s->b, call, unsafe);
+    (void)nonmonotonic;
+    clamp_mark(s->b, call, must_clamp);
     if (call->u.call.func != s->f)
         return;
     bool old = true;
@@ -77,32 +76,32 @@ static void self_read(void *user, const Expr *call, const SymSpan *index, const 
 }
 
 /* Entry `index` of the table, one end of one dimension. */
-static const Expr *entry(Build *b, const Func *f, const Expr *index, int d, int end)
+static const Expr *table_index(Build *b, const Func *f, const Expr *index, int d, int end)
 {
     Lower *lw = b->lw;
     return x_add(lw, x_op(lw, EX_MUL, index, x_int(lw, 2 * f->rank)), x_int(lw, 2 * d + end));
 }
 
-/* It is a coordinate, or the call ends with an error: said in a way that later passes see, for which a table could hold
- * anything. */
-static const Expr *get(Build *b, const Func *f, const StepTable *t, const Expr *index, int d, int end)
+/* The value is a coordinate, or a check has failed. The clamp tells later passes, for which a table could hold any
+ * number. */
+static const Expr *load_end(Build *b, const Func *f, const StepTable *t, const Expr *index, int d, int end)
 {
     Lower      *lw  = b->lw;
     const Expr *far = x_int(lw, MOST_COORDINATE);
-    return x_max(lw, x_min(lw, build_load(b, t->buffer, entry(b, f, index, d, end)), far), x_neg(lw, far));
+    return x_max(lw, x_min(lw, build_load(b, t->buffer, table_index(b, f, index, d, end)), far), x_neg(lw, far));
 }
 
-static const Stmt *set(Build *b, const Func *f, const StepTable *t, const Expr *index, const SymBox *box)
+static const Stmt *store_box(Build *b, const Func *f, const StepTable *t, const Expr *index, const SymBox *box)
 {
     const Stmt *all = NULL;
     for (int d = 0; d < f->rank; d++) {
-        all = stmt_pair(b->lw->arena, all, build_store(b, t->buffer, entry(b, f, index, d, 0), box->min[d]));
-        all = stmt_pair(b->lw->arena, all, build_store(b, t->buffer, entry(b, f, index, d, 1), box->max[d]));
+        all = stmt_pair(b->lw->arena, all, build_store(b, t->buffer, table_index(b, f, index, d, 0), box->min[d]));
+        all = stmt_pair(b->lw->arena, all, build_store(b, t->buffer, table_index(b, f, index, d, 1), box->max[d]));
     }
     return all;
 }
 
-static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *index, Prelude *w, const char *what)
+static SymBox load_box(Build *b, const Func *f, const StepTable *t, const Expr *index, Prelude *w, const char *what)
 {
     SymBox box = { 0 };
     for (int d = 0; d < f->rank; d++) {
@@ -111,19 +110,19 @@ static SymBox get_box(Build *b, const Func *f, const StepTable *t, const Expr *i
             box.max[d] = t->need.max[d];
             continue;
         }
-        box.min[d] =
-            prelude_let(b, w, arena_printf(b->lw->arena, "%s.min.%s", f->args[d], what), get(b, f, t, index, d, 0));
-        box.max[d] =
-            prelude_let(b, w, arena_printf(b->lw->arena, "%s.max.%s", f->args[d], what), get(b, f, t, index, d, 1));
+        box.min[d] = prelude_let(b, w, arena_printf(b->lw->arena, "%s.min.%s", f->args[d], what),
+                                 load_end(b, f, t, index, d, 0));
+        box.max[d] = prelude_let(b, w, arena_printf(b->lw->arena, "%s.max.%s", f->args[d], what),
+                                 load_end(b, f, t, index, d, 1));
     }
     return box;
 }
 
-/* Begins the spans of one step: free variables run through `box`, reduction variables are fixed. */
+/* Begins the spans of one step: free variables vary in `box`, reduction variables are fixed. */
 static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, SelfReads *reads)
 {
     span_env_reset(&b->spans, b->lw);
-    b->spans.checking = true; /* a step that does not read must not grow the box */
+    b->spans.checking = true; /* an access that does not happen must not grow the box */
     b->spans.access   = self_read;
     b->spans.user     = reads;
     for (int d = 0; d < f->rank; d++)
@@ -132,7 +131,7 @@ static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *b
 }
 
 /* Does the step write into the box? */
-static const Expr *step_matters(Build *b, const Func *f, const Update *u, const SymBox *box)
+static const Expr *step_writes_box(Build *b, const Func *f, const Update *u, const SymBox *box)
 {
     Lower      *lw = b->lw;
     const Expr *c  = NULL;
@@ -160,7 +159,7 @@ static void visit_step(Build *b, const Func *f, const Update *u)
         span_env_leave(sp);
 }
 
-/* The body of the walk: from the box after a step to the box before it. */
+/* The body of the backward walk: from the box after a step to the box before it. */
 static const Stmt *step_back(Build *b, const Func *f, const Update *u, const StepTable *t, const Expr *at)
 {
     Lower  *lw = b->lw;
@@ -171,18 +170,18 @@ static const Stmt *step_back(Build *b, const Func *f, const Update *u, const Ste
         prelude_let(b, &w, u->rvars[i].name, x_add(lw, t->lo[i], x_op(lw, EX_MOD, rest, t->extent[i])));
         rest = x_op(lw, EX_DIV, rest, t->extent[i]);
     }
-    const SymBox after  = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
+    const SymBox after  = load_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
     SelfReads    reads  = { b, f, u, after };
     const size_t checks = b->spans.checks.count;
     begin_step(b, f, u, &after, &reads);
-    const Expr *matters = step_matters(b, f, u, &after);
+    const Expr *writes = step_writes_box(b, f, u, &after);
     visit_step(b, f, u);
-    b->spans.checks.count = checks; /* about names of this step; the whole update is checked at root */
-    for (int d = 0; d < f->rank && matters; d++) {
-        reads.box.min[d] = x_select(lw, matters, reads.box.min[d], after.min[d]);
-        reads.box.max[d] = x_select(lw, matters, reads.box.max[d], after.max[d]);
+    b->spans.checks.count = checks; /* these mention names of this step; root checks the whole update */
+    for (int d = 0; d < f->rank && writes; d++) {
+        reads.box.min[d] = x_select(lw, writes, reads.box.min[d], after.min[d]);
+        reads.box.max[d] = x_select(lw, writes, reads.box.max[d], after.max[d]);
     }
-    return prelude_close(b, &w, set(b, f, t, at, &reads.box));
+    return prelude_close(b, &w, store_box(b, f, t, at, &reads.box));
 }
 
 /* The range of each reduction variable, and the number of all steps. */
@@ -197,7 +196,7 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
     for (int d = 0; d < f->rank; d++)
         if (u->is_free[d] && !t->still[d])
             span_env_bind(&b->spans, f->args[d],
-                          (SymSpan){ NULL, NULL }); /* its box grows on the way, though it may be one point now */
+                          (SymSpan){ NULL, NULL }); /* its box grows during the walk, though it may be one point now */
     t->lo             = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
     t->extent         = ARENA_ARRAY(lw->arena, const Expr *, (size_t)u->rvar_count);
     const Expr *steps = x_int(lw, 1), *wide = expr_int(lw->exprs, KN_I64, 1);
@@ -236,9 +235,9 @@ void step_boxes_make(Build *b, const Func *f, int update, const SymBox *need, Pl
     const Update *u     = &f->updates[update];
     const char   *place = level.def ? level.def->loops[level.loop].var : "root";
     *before = *after_first = t->need = *need;
-    const Shifts shifts              = find_shifts(b, f, update);
+    const NeighbourDims neighbours   = find_neighbour_dims(b, f, update);
     for (int d = 0; d < f->rank; d++)
-        t->still[d] = u->is_free[d] && !shifts.along[d];
+        t->still[d] = u->is_free[d] && !neighbours.along[d];
     t->buffer         = build_scratch(b, arena_printf(lw->arena, "%s.u%d.steps@%s", f->name, update, place), KN_I32);
     const Expr *steps = name_domain(b, f, update, need, place, w, t);
     if (b->failed)
@@ -246,13 +245,13 @@ void step_boxes_make(Build *b, const Func *f, int update, const SymBox *need, Pl
     const Expr *entries = x_add(lw, steps, x_int(lw, 1));
     prelude_alloc(b, w, t->buffer,
                   x_op(lw, EX_MUL, x_cast(lw, KN_I64, entries), expr_int(lw->exprs, KN_I64, 2 * f->rank)));
-    prelude_before(b, w, set(b, f, t, steps, need));
+    prelude_before(b, w, store_box(b, f, t, steps, need));
     const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.u%d.back", f->name, update));
     const Expr *at   = x_sub(lw, x_sub(lw, steps, x_int(lw, 1)), expr_var(lw->exprs, KN_I32, name));
     prelude_before(b, w, stmt_for(lw->arena, name, LOOP_SERIAL, x_int(lw, 0), steps, step_back(b, f, u, t, at)));
-    *before = get_box(b, f, t, x_int(lw, 0), w, arena_printf(lw->arena, "u%d.before@%s", update, place));
+    *before = load_box(b, f, t, x_int(lw, 0), w, arena_printf(lw->arena, "u%d.before@%s", update, place));
     *after_first =
-        get_box(b, f, t, x_min(lw, steps, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.most@%s", update, place));
+        load_box(b, f, t, x_min(lw, steps, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.most@%s", update, place));
 }
 
 void step_box(Build *b, const Func *f, int update, const StepTable *t, Prelude *w, SymBox *box)
@@ -263,5 +262,5 @@ void step_box(Build *b, const Func *f, int update, const StepTable *t, Prelude *
     for (int i = 0; i < u->rvar_count; i++)
         at = x_add(lw, x_op(lw, EX_MUL, at, t->extent[i]),
                    x_sub(lw, expr_var(lw->exprs, KN_I32, u->rvars[i].name), t->lo[i]));
-    *box = get_box(b, f, t, x_add(lw, at, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.step", update));
+    *box = load_box(b, f, t, x_add(lw, at, x_int(lw, 1)), w, arena_printf(lw->arena, "u%d.step", update));
 }

@@ -1,20 +1,20 @@
 /* Flattening: functions become buffers, coordinates become an index.
  *
  * Takes   loops over functions called by coordinates, and storage as boxes.
- * Gives   index = sum of (coordinate - min) * stride per dimension, in 64 bits; a folded dimension counts as coordinate
- *         % factor. The stride of the innermost dimension in memory is the constant 1, for ports too: the runtime sees
- *         to that.
- * Holds   coordinates themselves stay in 32 bits; where sizes are constants so are the strides, and the simplifier
- *         keeps constant offsets last.
+ * Gives   index = sum of (coordinate - min) * stride over the dimensions, in 64 bits. A folded dimension has
+ *         coordinate % factor. The stride of the dense dimension is the constant 1, for ports too: the runtime sees to
+ *         that.
+ * Holds   coordinates stay in 32 bits. Constant sizes give constant strides. The simplifier keeps constant offsets
+ *         last.
  * From    Ragan-Kelley et al. 2013, section 4.4. */
 #include "lower/bounds/index_expr.h"
 
-/* Where a function is stored at the moment. */
+/* The open storage of a function. */
 typedef struct Storage {
     const Func    *func;
     const Buffer **buffers; /* per component */
     const Expr    *min[KN_MAX_RANK], *extent[KN_MAX_RANK];
-    const Expr   **stride[KN_MAX_RANK]; /* i64, per component (ports' components are laid out on their own) */
+    const Expr   **stride[KN_MAX_RANK]; /* i64, per component: each port component has its own layout */
     const int64_t *fold;                /* NULL: none */
 } Storage;
 
@@ -63,7 +63,7 @@ static const Expr *flatten_node(void *user, const Expr *e)
     const Storage *s    = find(fl, e->u.call.func);
     const int      c    = (int)e->u.call.index;
     const kn_type  type = (kn_type)e->type;
-    if (!s) /* read only where nothing is ever computed: a reduction without steps, a branch that cannot be taken */
+    if (!s) /* read only where nothing is computed: a reduction without steps, a branch that is never taken */
         return type_is_float(type) ? expr_float(fl->lw->exprs, type, 0) : expr_int(fl->lw->exprs, type, 0);
     return expr_load(fl->lw->exprs, s->buffers[c], (kn_type)e->type, index_of(fl->lw, s, c, e->args));
 }
@@ -98,7 +98,7 @@ static const Stmt *flatten_provide(Flatten *fl, const Stmt *s)
     return st;
 }
 
-/* The storage of a function as a stage sees it. */
+/* The storage of an operand of an extern stage. */
 static StageOperand flatten_operand(Flatten *fl, StageOperand o)
 {
     Lower         *lw = fl->lw;
@@ -241,7 +241,7 @@ static const Stmt *flatten_stmt(void *user, const Stmt *s)
     return stmt_map(&fl->map, s);
 }
 
-/* Ports are open everywhere. */
+/* Ports are open in the whole program. */
 static void open_ports(Flatten *fl)
 {
     Lower *lw = fl->lw;

@@ -1,5 +1,6 @@
-/* exp, log, pow, sin … become the sequences of basic operators that they are (ir/math.h): the same in every backend and
- * in the interpreter. */
+/* Mathematical functions: exp, log, pow, sin … become sequences of basic operators (ir/math.h).
+ *
+ * Holds   the sequence is the same in every backend and in the interpreter. */
 #include "ir/math.h"
 #include "lower/lower.h"
 

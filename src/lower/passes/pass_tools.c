@@ -1,4 +1,4 @@
-/* What the late passes share; see late.h. */
+/* What the passes share: see pass_tools.h. */
 #include "lower/passes/pass_tools.h"
 
 /* ---- Size ------------------------------------------------------------------------------- */
@@ -70,7 +70,8 @@ void varying_bind(Varying *v, const char *name, bool varies)
 {
     const char *before = map_get(&v->names, name), *now = varies ? yes : no;
     if (before && before != now)
-        map_init(&v->known, v->arena); /* a sibling has bound it otherwise: what was found there does not hold here */
+        map_init(&v->known,
+                 v->arena); /* a sibling bound it to a value of the other kind: answers found there do not hold here */
     map_set(&v->names, name, now);
 }
 
@@ -105,4 +106,10 @@ const Expr *index_sub(ExprPool *pool, const Expr *a, const Expr *b)
     if (has_x && has_y)
         return expr_int(pool, type, (int64_t)((uint64_t)x - (uint64_t)y));
     return has_y && !y ? a : expr_binary(pool, EX_SUB, type, a, b);
+}
+
+const Expr *loop_last(Lower *lw, const Stmt *loop)
+{
+    return index_sub(lw->exprs, index_add(lw->exprs, loop->loop.min, loop->loop.extent),
+                     expr_int(lw->exprs, (kn_type)loop->loop.min->type, 1));
 }

@@ -2,13 +2,13 @@
  *
  * Takes   a statement after flattening.
  * Gives   a statement that does the same, in which
- *           every expression is simplified under what encloses it: ranges of loops, lets, conditions of branches; a
- *           branch whose condition is decided there is the side taken, a check that always holds is gone; branches on
- *           one condition that follow each other are one; a branch that is all of a loop's body, with a condition that
- *           is the same in every iteration, is around the loop; a loop without iterations is gone, a loop of one
- *           iteration is its body with the variable bound by a let; a let that is not used, or whose value is a
- *           constant or a variable, is gone; blocks have no blocks in them and no branch, loop or let is around
- *           nothing.
+ *         - every expression is simplified under the ranges of loops, lets and conditions around it;
+ *         - a branch whose condition is decided is the side taken, and a check that always holds is gone;
+ *         - adjacent branches on one condition are one;
+ *         - a branch that is the whole body of a loop and has an invariant condition is hoisted out of the loop;
+ *         - a loop without iterations is gone, a loop of one iteration is its body with a let;
+ *         - a let that is unused, or whose value is a constant or a variable, is gone;
+ *         - blocks are flat, and no branch, loop or let is empty.
  * Holds   one walk: expressions are simplified on the way in, uses are counted on the way out. */
 #include "ir/simplify.h"
 #include "lower/bounds/value_range.h"
@@ -17,7 +17,7 @@
 typedef struct Clean {
     Lower      *lw;
     Simplifier *known;
-    Map         used; /* names in what was made of the statement so far, up to the let or loop that binds them */
+    Map         used; /* names in the result so far, up to the let or loop that binds them */
 } Clean;
 
 static const Stmt *clean(void *user, const Stmt *s);
@@ -33,7 +33,7 @@ static void use(Clean *c, const Expr *e)
     expr_visit(c->lw->exprs, e, use_node, &c->used);
 }
 
-/* Was the name used since it was bound? Asked where its binding ends: another may follow. */
+/* Was the name used since it was bound? Asked at the end of its scope: another binding may follow. */
 static bool take_use(Clean *c, const char *name)
 {
     const bool used = map_get(&c->used, name) != NULL;
@@ -55,7 +55,7 @@ static const Expr *not_(Clean *c, const Expr *condition)
     return expr_unary(c->lw->exprs, EX_BIT_NOT, KN_BOOL, condition);
 }
 
-/* `body` with the name bound to a value that is simple already. */
+/* `body` with the name bound to a simplified value. */
 static const Stmt *clean_let(Clean *c, const char *name, const Expr *value, const Stmt *body)
 {
     simplifier_push_let(c->known, name, value);
@@ -78,8 +78,7 @@ static void find_dependence(const Expr *e, void *user)
     d->found |= e->op == EX_LOAD || e->op == EX_EXTERN || (e->op == EX_VAR && e->u.name == d->name);
 }
 
-/* Is it a branch without another side, whose condition depends neither on what is in memory nor on this name (NULL: no
- * name)? */
+/* Is it a branch without an else, whose condition depends neither on memory nor on this name (NULL: no name)? */
 static bool is_plain_branch(Clean *c, const Stmt *s, const char *name)
 {
     Dependence d = { name, s->kind != STMT_IF || s->branch.no };
@@ -88,7 +87,7 @@ static bool is_plain_branch(Clean *c, const Stmt *s, const char *name)
     return !d.found;
 }
 
-/* A loop around a branch whose condition is the same in every iteration: the branch around the loop. */
+/* A loop whose body is a branch with an invariant condition: the branch around the loop. */
 static const Stmt *loop_around(Clean *c, const char *name, LoopKind kind, const Expr *min, const Expr *extent,
                                const Stmt *body)
 {
@@ -98,7 +97,7 @@ static const Stmt *loop_around(Clean *c, const char *name, LoopKind kind, const 
                    NULL);
 }
 
-/* Branches on the same condition that follow each other are one. */
+/* Merges adjacent branches on the same condition. */
 static const Stmt *joined_branches(Clean *c, const Stmt *s)
 {
     Arena *a = c->lw->arena;

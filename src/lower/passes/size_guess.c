@@ -1,8 +1,13 @@
-/* Typical values of integer expressions; see typical.h. */
+/* Guessed values of integer expressions: see size_guess.h. */
 #include "lower/passes/size_guess.h"
 
-enum { GUESSED_OUTPUT = 1000, GUESSED_INPUT = 1 << 20, GUESSED_PARAM = 4, MANY = 8 }; /* MANY: iterations */
-static const int64_t most = (int64_t)1 << 40;                                         /* what is larger is not known */
+enum {
+    GUESSED_OUTPUT = 1000,
+    GUESSED_INPUT  = 1 << 20,
+    GUESSED_PARAM  = 4,
+    MANY           = 8
+};                                            /* sizes in coordinates; MANY: iterations */
+static const int64_t most = (int64_t)1 << 40; /* larger values are not known */
 
 static void set(SizeGuess *t, const char *name, bool known, int64_t value)
 {

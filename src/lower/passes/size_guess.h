@@ -1,8 +1,8 @@
-/* Typical values: what an expression comes to when the function is called with images of a usual size and the loops are
- * halfway; a loop of few iterations is at its first, since the borders that this has are no exception then. A guess for
- * choices of shape; nothing may be wrong where it is. */
-#ifndef KILN_LOWER_TYPICAL_H
-#define KILN_LOWER_TYPICAL_H
+/* Guessed values: what an expression is for images of usual size, halfway through the loops around it. A short loop is
+ * at its first iteration, because its borders are no exception. A guess decides what code is copied, never what it
+ * computes. */
+#ifndef KILN_LOWER_PASSES_SIZE_GUESS_H
+#define KILN_LOWER_PASSES_SIZE_GUESS_H
 
 #include "lower/lower.h"
 
@@ -10,15 +10,14 @@ typedef struct SizeGuess {
     Lower *lw;
     Arena *arena;
     Map    names; /* -> int64_t; absent: not known */
-    bool   sizes; /* only what the sizes of images decide is known: no parameter, and no loop that is not told */
+    bool sizes; /* only values that follow from image sizes are known: no parameters, and only loops that were added */
 } SizeGuess;
 
-/* Mins of ports are 0, outputs as large as their estimate, or of a usual size, and inputs as large as their reader
- * wants them, even if it shrinks them. */
+/* Ports begin at 0. Outputs have their estimate, or a usual size. Inputs are larger than all that is read of them. */
 void guess_init(SizeGuess *t, Lower *lw, Arena *arena);
 void guess_let(SizeGuess *t, const char *name, const Expr *value);
 void guess_loop(SizeGuess *t, const Stmt *loop);
-/* false: not known, as it depends on what is in memory. */
+/* false: not known, as it depends on memory. */
 bool guess_value(SizeGuess *t, const Expr *e, int64_t *out);
 
 #endif

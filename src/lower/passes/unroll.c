@@ -1,19 +1,19 @@
-/* Unrolling: a loop of a few iterations becomes its iterations.
+/* Unrolling: a loop of a few iterations becomes copies of its body.
  *
  * Takes   a statement after flattening.
- * Gives   the same statement in which each `unroll` loop of constant extent is a block of copies of its body, with the
- *         variable replaced by its value in each; inner loops first, so that what is counted is what is copied. A let
- *         that adds to the variable, as the coordinate that a split took apart does, is replaced too: so what copies
- *         have in common, the rows that two of them read, is seen to be the same.
- * Holds   the copies of one loop have at most MOST_NODES statements and expression nodes; a loop that would have more,
- *         or whose extent is not a constant, is a serial loop. No `unroll` loop is left. */
+ * Gives   the statement with each `unroll` loop of constant extent as a block of copies, with the variable replaced by
+ *         its value in each. Inner loops come first, so the size counted is the size copied. A let that adds to the
+ *         variable, such as the coordinate of a split, is substituted too: then loads that copies share are seen to be
+ *         equal.
+ * Holds   the copies of one loop have at most MOST_NODES statements and expression nodes. A loop that would have more,
+ *         or whose extent is not constant, is serial. No `unroll` loop is left. */
 #include "lower/passes/pass_tools.h"
 
 enum { MOST_NODES = 20000 };
 
 typedef struct Sum {
     const char *name;
-    bool        named, other; /* the name is in it; so is what is no sum of variables and constants */
+    bool        named, other; /* the name occurs in it; it is no sum of variables and constants */
 } Sum;
 
 static void find_terms(const Expr *e, void *user)
@@ -28,7 +28,7 @@ typedef struct Coordinates {
     const char *name;
 } Coordinates;
 
-/* The statement without the lets that are sums with the name in them: their values stand where they were used. */
+/* The statement with the lets that are sums of the name substituted. */
 static const Stmt *without_coordinates(void *user, const Stmt *s)
 {
     Coordinates  *c = user;

@@ -1,12 +1,12 @@
-/* Unswitching: what is the same for a whole row is asked once a row.
+/* Unswitching: an invariant choice between loads is made once, outside the loop over a row.
  *
  * Takes   a statement after flattening.
- * Gives   one in which a serial loop right around vectors, whose body chooses between two reads by a condition that is
+ * Gives   one in which a serial loop right around vectors, whose body selects between two loads by a condition that is
  *         known before the loop (the colour of a mosaic's row), is
- *             if condition: the loop, choosing the first
- *             else:         the loop, choosing the second
- * Holds   a loop is in at most 2^MOST_CONDITIONS copies, and the copies have at most MOST_NODES nodes. Choices between
- *         values that need no reading are left: both sides cost less than a copy. */
+ *             if condition: the loop with the first
+ *             else:         the loop with the second
+ * Holds   a loop has at most 2^MOST_CONDITIONS copies, of at most MOST_NODES nodes together. Choices between values
+ *         without loads are left: computing both sides costs less than a copy. */
 #include "lower/passes/pass_tools.h"
 
 enum { MOST_CONDITIONS = 2, MOST_NODES = 4000 };
@@ -16,7 +16,7 @@ enum { MOST_CONDITIONS = 2, MOST_NODES = 4000 };
 typedef struct Search {
     Lower      *lw;
     Varying     varying; /* with the loop, and every name bound inside it */
-    int         vectors; /* vector loops around the statement looked at */
+    int         vectors; /* vector loops around the statement visited */
     const Expr *found;
 } Search;
 
@@ -61,7 +61,7 @@ static void search(void *user, const Stmt *s)
     x->vectors -= vector;
 }
 
-/* A condition that a choice in a vector of the loop asks, known before the loop; NULL if there is none. */
+/* The condition of a choice in a vector of the loop that is known before the loop; NULL: none. */
 static const Expr *find_condition(Lower *lw, const Stmt *loop)
 {
     Arena scratch;
@@ -113,7 +113,7 @@ static void find_vector(void *user, const Stmt *s)
         stmt_children(s, NULL, find_vector, found);
 }
 
-/* NULL, as `loop` is where nothing is left of one that is decided. */
+/* NULL, like `loop`, where a decided loop is empty. */
 static const Stmt *unswitch_loop(Lower *lw, const Stmt *loop, int most)
 {
     const Expr *condition = most && loop ? find_condition(lw, loop) : NULL;

@@ -10,17 +10,11 @@
 
 static const int64_t far_away = (int64_t)1 << 20;
 
-/* The end of an input's dimension that has the name of the output's. */
-typedef struct Guess {
-    const Func *input; /* NULL: none has */
-    int64_t     min, max;
-} Guess;
-
 typedef struct Fit {
     Boxes      *boxes;
     const Func *func;
     Box        *box; /* of the output that is fitted, in the binding of the boxes */
-    Guess       guess[KN_MAX_RANK];
+    DimGuess    guess[KN_MAX_RANK];
     bool has_budget; /* of steps of updates for the whole search, set by the caller; else each box has most_steps: the
                       * first guess may take as many as it needs, and the others some more */
     int64_t most_steps;
@@ -35,15 +29,15 @@ static bool would_do(const Fit *fit)
     return boxes_compute(fit->boxes, NULL, NULL);
 }
 
-static Guess guess_dim(const Boxes *b, const char *name)
+DimGuess guess_dim(const Boxes *b, const char *name)
 {
     for (size_t i = 0; i < b->pipeline->funcs.count; i++) {
         const Func *f = b->pipeline->funcs.at[i];
         for (int d = 0; d < f->rank && f->kind == FUNC_INPUT; d++)
             if (f->args[d] == name && b->binding->input[i].min[d] <= b->binding->input[i].max[d])
-                return (Guess){ f, b->binding->input[i].min[d], b->binding->input[i].max[d] };
+                return (DimGuess){ f, b->binding->input[i].min[d], b->binding->input[i].max[d] };
     }
-    return (Guess){ 0 };
+    return (DimGuess){ 0 };
 }
 
 /* ---- A first box ------------------------------------------------------------------------ */
@@ -71,7 +65,7 @@ static int64_t steps_like(const Fit *fit)
 static bool try_middle(const Fit *fit, int shift)
 {
     for (int d = 0; d < fit->func->rank; d++) {
-        const Guess *g   = &fit->guess[d];
+        const DimGuess *g = &fit->guess[d];
         fit->box->min[d] = fit->box->max[d] = g->min + ((g->max - g->min) / 2 >> shift);
     }
     return would_do(fit);
@@ -126,11 +120,11 @@ static bool move(const Fit *fit, int d, bool upper, int64_t to)
 /* Moves a side as far as possible; true if that is unlimited, and then as far as the guess. */
 static bool grow_side(const Fit *fit, int d, bool upper)
 {
-    const Guess  *g    = &fit->guess[d];
-    const int     sign = upper ? 1 : -1;
-    int64_t      *side = side_of(fit, d, upper), step = 1;
-    const int64_t end = upper ? g->max : g->min, start = *side;
-    const bool    at_guess = !g->input || sign * (end - *side) <= 0 || move(fit, d, upper, end);
+    const DimGuess *g    = &fit->guess[d];
+    const int       sign = upper ? 1 : -1;
+    int64_t        *side = side_of(fit, d, upper), step = 1;
+    const int64_t   end = upper ? g->max : g->min, start = *side;
+    const bool      at_guess = !g->input || sign * (end - *side) <= 0 || move(fit, d, upper, end);
     if (!move(fit, d, upper, *side + sign))
         return false;
     if (move(fit, d, upper, *side + sign * far_away) || (at_guess && fit->boxes->steps_left < 0)) {
@@ -159,9 +153,9 @@ static void grow_box(const Fit *fit, FitDim *dims)
 static void take_guess(const Fit *fit, FitDim *dims)
 {
     for (int d = 0; d < fit->func->rank; d++) {
-        const Guess  *g   = &fit->guess[d];
-        const int64_t min = g->min > fit->box->min[d] ? g->min : fit->box->min[d],
-                      max = g->max < fit->box->max[d] ? g->max : fit->box->max[d];
+        const DimGuess *g   = &fit->guess[d];
+        const int64_t   min = g->min > fit->box->min[d] ? g->min : fit->box->min[d],
+                      max   = g->max < fit->box->max[d] ? g->max : fit->box->max[d];
         if (!g->input || min > max)
             continue;
         fit->box->min[d]  = min;
@@ -173,10 +167,10 @@ static void take_guess(const Fit *fit, FitDim *dims)
             dims[d].unlimited |= !fit->guess[d].input;
 }
 
-bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
+bool largest_output(Boxes *b, Box *outputs, int index, FitDim *dims)
 {
-    const Binding *given   = b->binding;
-    const Binding  binding = { .input = given->input, .param = given->param, .output = outputs };
+    const RunArgs *given   = b->binding;
+    const RunArgs  binding = { .input = given->input, .param = given->param, .output = outputs };
     Fit            fit     = { .boxes = b, .func = b->pipeline->outputs.at[index].func, .box = &outputs[index] };
     for (int d = 0; d < fit.func->rank; d++)
         fit.guess[d] = guess_dim(b, fit.func->args[d]);
@@ -196,46 +190,4 @@ bool fit_output(Boxes *b, Box *outputs, int index, FitDim *dims)
     for (int d = 0; found && d < fit.func->rank; d++)
         known &= !dims[d].unlimited || dims[d].like;
     return known;
-}
-
-/* Why an output could not be fitted: nothing would do, or nothing says how much. */
-static void report_misfit(Boxes *b, int index, const FitDim *dims)
-{
-    const Output *o = &b->pipeline->outputs.at[index];
-    for (int d = 0; d < o->func->rank; d++)
-        if (dims[d].unlimited && !dims[d].like) {
-            b->cx->status = b->cx->status ? b->cx->status : KN_ERROR_BOUNDS;
-            diag_error(b->cx, o->loc,
-                       arena_printf(&b->cx->call,
-                                    "say how large it shall be: --size %s=…, or the extents of its buffer", o->name),
-                       "no input limits the output `%s` along %s", o->name, o->func->args[d]);
-            return;
-        }
-    Box *box = &b->binding->output[index];
-    for (int d = 0; d < o->func->rank; d++) {
-        const Guess g = guess_dim(b, o->func->args[d]);
-        box->min[d]   = g.min;
-        box->max[d]   = g.max;
-    }
-    if (!boxes_compute(b, NULL, NULL))
-        report_failure(b);
-}
-
-bool regions_fit(kn_pipeline *p, Arena *arena, Binding *binding, const bool *given, FitDim (*dims)[KN_MAX_RANK])
-{
-    Boxes b;
-    boxes_init(&b, p, arena, binding);
-    for (size_t i = 0; i < p->outputs.count; i++)
-        if (!given[i] && p->outputs.at[i].func->rank)
-            binding->output[i] = box_empty();
-    for (size_t i = 0; i < p->outputs.count; i++) {
-        FitDim fit[KN_MAX_RANK] = { 0 };
-        if (!given[i] && p->outputs.at[i].func->rank && !fit_output(&b, binding->output, (int)i, fit)) {
-            report_misfit(&b, (int)i, fit);
-            return false;
-        }
-        if (dims)
-            memcpy(dims[i], fit, sizeof fit);
-    }
-    return true;
 }

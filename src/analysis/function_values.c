@@ -27,7 +27,7 @@ static const Expr **make_domains(Evaluator *ev, const Func *f)
     return domain;
 }
 
-void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const Binding *binding)
+void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const RunArgs *binding)
 {
     *ev         = (Evaluator){ .pipeline = p, .cx = p->cx, .arena = arena, .binding = binding };
     ev->values  = ARENA_ARRAY(arena, Range *, p->funcs.count);
@@ -36,43 +36,6 @@ void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const Binding *
         ev->domains[i] = make_domains(ev, p->funcs.at[i]);
     ev->forms = ARENA_ARRAY(arena, const Linear *, p->exprs.count);
     ev->calls = ARENA_ARRAY(arena, uint8_t, p->exprs.count);
-}
-
-/* ---- Updates ---------------------------------------------------------------------------- */
-
-static const Expr **domain_of(const Evaluator *ev, const Func *f, int update)
-{
-    const Expr **domain = ev->domains[f->id];
-    for (int u = 0; u < update; u++)
-        domain += f->updates[u].rvar_count * 2;
-    return domain;
-}
-
-int update_bind(Evaluator *ev, const Func *f, int update, const Box *free, const int64_t *step, int64_t *lo,
-                int64_t *hi)
-{
-    const Update *u = &f->updates[update];
-    environment_reset(ev);
-    for (int d = 0; d < f->rank; d++)
-        if (u->is_free[d])
-            environment_bind(ev, f->args[d], free ? range_int(free->min[d], free->max[d]) : range_of_type(KN_I32));
-    for (int i = 0; i < u->rvar_count; i++) {
-        lo[i] = (int64_t)evaluate(ev, u->rvars[i].lo).lo;
-        hi[i] = (int64_t)evaluate(ev, u->rvars[i].hi).hi;
-        if (lo[i] >= hi[i])
-            return i;
-        environment_bind(ev, u->rvars[i].name, step ? range_int(step[i], step[i]) : range_int(lo[i], hi[i] - 1));
-    }
-    return u->rvar_count;
-}
-
-bool update_assume(Evaluator *ev, const Func *f, int update)
-{
-    const Expr **domain = domain_of(ev, f, update);
-    for (int i = 0; i < f->updates[update].rvar_count * 2; i++)
-        if (domain[i])
-            assume(ev, domain[i], true);
-    return !environment_now(ev)->dead;
 }
 
 /* ---- Values ----------------------------------------------------------------------------- */

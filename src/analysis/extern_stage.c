@@ -37,7 +37,7 @@ static void take_over(Boxes *b, const Func *stage, int arg, const kn_buffer *q)
     b->need[f->id].needed = true;
 }
 
-void stage_query(Boxes *b, const Func *f)
+void extern_stage_query(Boxes *b, const Func *f)
 {
     const Extern *external = map_get(&b->cx->externs, f->symbol);
     if (!external || !external->stage) {

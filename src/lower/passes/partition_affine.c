@@ -1,9 +1,10 @@
-/* Motions: integer expressions of a loop's body as linear functions of the loop's variable.
+/* Affine forms: integer expressions of a loop's body as affine functions of the loop's variable.
  *
- * Lets of the body are looked through. A quotient by a constant k is (a - a%k) / k, where a%k lies in 0..k-1; so a
- * motion is exact, with a denominator, and what is not linear is a term between two bounds. Sums of integers are linear
- * modulo 2^n whatever wraps on the way, so it is enough that the value of the whole motion lies in the type: that is
- * checked wherever order matters. */
+ * Takes   an integer expression. Lets of the body are substituted.
+ * Gives   its affine form. A quotient by a constant k is (a - a%k) / k, where a%k is a term in 0..k-1; so a form is
+ *         exact, with a denominator, and everything that is not affine is a term between two bounds.
+ * Holds   sums are exact modulo 2^n however they wrap, so it suffices that the value of the whole form lies in the
+ *         type. That is checked wherever order matters. */
 #include "lower/passes/partition.h"
 
 static const int64_t most = (int64_t)1 << 32; /* of coefficients and constants */
@@ -20,7 +21,7 @@ static bool add_product(int64_t *to, int64_t a, int64_t b)
     return !__builtin_mul_overflow(a, b, &product) && fits(product) && fits(*to += product);
 }
 
-static bool scale(Motion *f, int64_t factor)
+static bool scale(Affine *f, int64_t factor)
 {
     bool fine = fits(f->constant *= factor) && fits(f->step *= factor);
     for (int i = 0; i < f->count; i++)
@@ -28,7 +29,7 @@ static bool scale(Motion *f, int64_t factor)
     return fine;
 }
 
-static bool add_term(Motion *f, Term t)
+static bool add_term(Affine *f, Term t)
 {
     if (!t.coefficient)
         return true;
@@ -48,9 +49,9 @@ static bool add_term(Motion *f, Term t)
 }
 
 /* f += factor * g, over the product of the denominators if they differ. */
-bool motion_add(Motion *f, int64_t factor, const Motion *g)
+bool affine_add(Affine *f, int64_t factor, const Affine *g)
 {
-    Motion h = *g;
+    Affine h = *g;
     if (f->denominator != h.denominator) {
         const int64_t a = h.denominator, b = f->denominator;
         if (a * b > 1 << 16 || !scale(f, a) || !scale(&h, b))
@@ -65,10 +66,10 @@ bool motion_add(Motion *f, int64_t factor, const Motion *g)
     return fine;
 }
 
-bool motion_difference(const Motion *a, const Motion *b, int64_t less, Motion *out)
+bool affine_difference(const Affine *a, const Affine *b, int64_t less, Affine *out)
 {
     *out = *a;
-    return motion_add(out, -1, b) && add_product(&out->constant, -less, out->denominator);
+    return affine_add(out, -1, b) && add_product(&out->constant, -less, out->denominator);
 }
 
 /* ---- Ranges ----------------------------------------------------------------------------------- */
@@ -81,8 +82,8 @@ static void add_range(Partition *p, const Expr *e, int64_t coefficient, __int128
     *hi += (__int128)coefficient * (coefficient > 0 ? b : a);
 }
 
-/* Is the motion's value always one of the type? */
-static bool in_type(Partition *p, const Motion *f, kn_type type)
+/* Does the value of the form always lie in the type? */
+static bool in_type(Partition *p, const Affine *f, kn_type type)
 {
     __int128 lo = f->constant, hi = f->constant;
     if (f->step)
@@ -112,47 +113,47 @@ const Expr *partition_outside(Partition *p, const Expr *e)
     return expr_rewrite(p->lw->exprs, e, outside_node, p);
 }
 
-/* atom, between two values. */
-static Motion between(const Expr *atom, const Expr *lo, const Expr *hi, bool inner)
+/* An atom between two values. */
+static Affine bounded_term(const Expr *atom, const Expr *lo, const Expr *hi, bool inner)
 {
-    return (Motion){ .denominator = 1, .count = 1, .terms = { { atom, 1, lo, hi, inner } } };
+    return (Affine){ .denominator = 1, .count = 1, .terms = { { atom, 1, lo, hi, inner } } };
 }
 
-static bool motion_in(Partition *p, const Expr *e, Motion *out);
+static bool find_affine(Partition *p, const Expr *e, Affine *out);
 
-static bool motion_of_name(Partition *p, const Expr *e, Motion *out)
+static bool affine_of_name(Partition *p, const Expr *e, Affine *out)
 {
     if (e->u.name == p->loop->loop.name) {
-        *out = (Motion){ .denominator = 1, .step = 1 };
+        *out = (Affine){ .denominator = 1, .step = 1 };
         return true;
     }
-    const Motion *known = map_get(&p->motions, e->u.name);
+    const Affine *known = map_get(&p->affines, e->u.name);
     if (known)
         *out = *known;
     return known != NULL;
 }
 
-/* a % k lies in 0..k-1, whatever a is. */
-static Motion remainder_motion(Partition *p, const Expr *e, int64_t k)
+/* a % k lies in 0..k-1 for all a. */
+static Affine affine_of_remainder(Partition *p, const Expr *e, int64_t k)
 {
     ExprPool *pool = p->lw->exprs;
-    return between(e, expr_int(pool, (kn_type)e->type, 0), expr_int(pool, (kn_type)e->type, k - 1), false);
+    return bounded_term(e, expr_int(pool, (kn_type)e->type, 0), expr_int(pool, (kn_type)e->type, k - 1), false);
 }
 
 /* a / k = (a - a%k) / k */
-static bool quotient_motion(Partition *p, const Expr *e, int64_t k, Motion *out)
+static bool affine_of_quotient(Partition *p, const Expr *e, int64_t k, Affine *out)
 {
     const Expr  *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
-    const Motion minus = remainder_motion(p, rest, k);
-    if (k > 1 << 16 || !motion_in(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) ||
-        !motion_add(out, -1, &minus))
+    const Affine minus = affine_of_remainder(p, rest, k);
+    if (k > 1 << 16 || !find_affine(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) ||
+        !affine_add(out, -1, &minus))
         return false;
     out->denominator *= k;
     return out->denominator <= 1 << 16;
 }
 
-/* The operand that a product multiplies by a constant; NULL if it does not. */
-static const Expr *multiplied(const Expr *e, int64_t *k)
+/* The operand that a product scales by a constant; NULL: it does not. */
+static const Expr *scaled_operand(const Expr *e, int64_t *k)
 {
     for (int i = 0; i < 2; i++)
         if (expr_is_int(e->args[i], k) && fits(*k))
@@ -160,59 +161,59 @@ static const Expr *multiplied(const Expr *e, int64_t *k)
     return NULL;
 }
 
-/* What is no sum, product with a constant or number: one term, or the motion of the let that it names. */
-static bool motion_of_atom(Partition *p, const Expr *e, Motion *out)
+/* An expression that is no sum, scaled value or number: one term, or the form of the let that it names. */
+static bool affine_of_atom(Partition *p, const Expr *e, Affine *out)
 {
     int64_t k;
     if (!varying_expr(&p->varying, e)) {
         const Expr *value = partition_outside(p, e);
-        *out              = between(value, value, value, false);
-        return value == e || motion_in(p, value, out);
+        *out              = bounded_term(value, value, value, false);
+        return value == e || find_affine(p, value, out);
     }
     switch ((ExprOp)e->op) {
-    case EX_VAR: return motion_of_name(p, e, out);
+    case EX_VAR: return affine_of_name(p, e, out);
     case EX_CAST:
-        return motion_in(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) &&
+        return find_affine(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) &&
                in_type(p, out, (kn_type)e->type);
-    case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && quotient_motion(p, e, k, out);
+    case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && affine_of_quotient(p, e, k, out);
     case EX_MOD:
         if (!expr_is_int(e->args[1], &k) || k <= 0 || !fits(k))
             return false;
-        *out = remainder_motion(p, e, k);
+        *out = affine_of_remainder(p, e, k);
         return true;
     default: return false;
     }
 }
 
-static bool motion_in(Partition *p, const Expr *e, Motion *out)
+static bool find_affine(Partition *p, const Expr *e, Affine *out)
 {
     int64_t     k;
-    Motion      f;
+    Affine      f;
     const Expr *base;
     if (--p->budget < 0 || !is_index(e))
         return false;
-    *out = (Motion){ .denominator = 1 };
+    *out = (Affine){ .denominator = 1 };
     switch ((ExprOp)e->op) {
     case EX_INT: out->constant = e->u.i; return fits(e->u.i);
     case EX_ADD:
     case EX_SUB:
-        return motion_in(p, e->args[0], out) && motion_in(p, e->args[1], &f) &&
-               motion_add(out, e->op == EX_SUB ? -1 : 1, &f);
-    case EX_NEG: return motion_in(p, e->args[0], out) && scale(out, -1);
+        return find_affine(p, e->args[0], out) && find_affine(p, e->args[1], &f) &&
+               affine_add(out, e->op == EX_SUB ? -1 : 1, &f);
+    case EX_NEG: return find_affine(p, e->args[0], out) && scale(out, -1);
     case EX_MUL:
-        base = multiplied(e, &k);
-        return base ? motion_in(p, base, &f) && motion_add(out, k, &f) : motion_of_atom(p, e, out);
-    default: return motion_of_atom(p, e, out);
+        base = scaled_operand(e, &k);
+        return base ? find_affine(p, base, &f) && affine_add(out, k, &f) : affine_of_atom(p, e, out);
+    default: return affine_of_atom(p, e, out);
     }
 }
 
-bool motion_of(Partition *p, const Expr *e, Motion *out)
+bool affine_of(Partition *p, const Expr *e, Affine *out)
 {
     p->budget = 256;
-    return motion_in(p, e, out) && in_type(p, out, (kn_type)e->type);
+    return find_affine(p, e, out) && in_type(p, out, (kn_type)e->type);
 }
 
-bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out)
+bool affine_of_loop_variable(Partition *p, const Stmt *loop, Affine *out)
 {
     ExprPool   *pool = p->lw->exprs;
     const Expr *var = expr_var(pool, KN_I32, loop->loop.name), *one = expr_int(pool, KN_I32, 1);
@@ -221,30 +222,31 @@ bool motion_of_variable(Partition *p, const Stmt *loop, Motion *out)
     const Expr *extent = partition_outside(p, loop->loop.extent);
     if (!varying_expr(&p->varying, loop->loop.min)) {
         const Expr *min = partition_outside(p, loop->loop.min);
-        *out            = between(var, min, index_sub(pool, index_add(pool, min, extent), one), true);
+        *out            = bounded_term(var, min, index_sub(pool, index_add(pool, min, extent), one), true);
         return true;
     }
-    const Motion offset = between(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min), expr_int(pool, KN_I32, 0),
-                                  index_sub(pool, extent, one), true);
-    return motion_of(p, loop->loop.min, out) && motion_add(out, 1, &offset);
+    const Affine offset = bounded_term(expr_binary(pool, EX_SUB, KN_I32, var, loop->loop.min),
+                                       expr_int(pool, KN_I32, 0), index_sub(pool, extent, one), true);
+    return affine_of(p, loop->loop.min, out) && affine_add(out, 1, &offset);
 }
 
 /* ---- Constraints ------------------------------------------------------------------------------- */
 
-/* Does an outer serial loop move the motion faster than this one does? Then it is the one to be partitioned. */
-static bool belongs_outside(Partition *p, const Motion *f)
+/* Has an outer serial loop a larger stride in the form? Then that loop is the one to be partitioned. */
+static bool is_for_outer_loop(Partition *p, const Affine *f)
 {
     const int64_t step = f->step < 0 ? -f->step : f->step;
     for (int i = 0; i < f->count; i++) {
-        const Term    *t     = &f->terms[i];
-        const int64_t *reach = !t->inner && t->atom->op == EX_VAR ? map_get(p->reach, t->atom->u.name) : NULL;
-        if (reach && *reach * (t->coefficient < 0 ? -t->coefficient : t->coefficient) > step)
+        const Term    *t = &f->terms[i];
+        const int64_t *outer_strides =
+            !t->inner && t->atom->op == EX_VAR ? map_get(p->outer_strides, t->atom->u.name) : NULL;
+        if (outer_strides && *outer_strides * (t->coefficient < 0 ? -t->coefficient : t->coefficient) > step)
             return true;
     }
     return false;
 }
 
-static bool varies_inside(const Motion *f)
+static bool varies_inside(const Affine *f)
 {
     for (int i = 0; i < f->count; i++)
         if (f->terms[i].inner)
@@ -252,8 +254,8 @@ static bool varies_inside(const Motion *f)
     return false;
 }
 
-/* The sum of the terms' worst values, in a type in which it does not wrap: KN_NONE if there is none. */
-static kn_type sum_type(Partition *p, const Motion *f)
+/* The type in which the sum of the terms' worst values does not wrap; KN_NONE: there is none. */
+static kn_type sum_type(Partition *p, const Affine *f)
 {
     __int128 size =
         (f->constant < 0 ? -f->constant : f->constant) + (f->step < 0 ? -f->step : f->step) + f->denominator;
@@ -272,13 +274,13 @@ static const Expr *scaled(ExprPool *pool, kn_type type, const Expr *e, int64_t f
     return factor == 1 ? e : expr_binary(pool, EX_MUL, type, e, expr_int(pool, type, factor));
 }
 
-/* motion = n/d >= 0 for integers n that d divides is n + d - 1 >= 0; that holds for all values of the terms if it holds
- * for the worst. */
-bool motion_constraint(Partition *p, const Motion *f, Constraint *out)
+/* n/d >= 0, for integers n that d divides, is n + d - 1 >= 0. It holds for all values of the terms if it holds for the
+ * worst. */
+bool affine_constraint(Partition *p, const Affine *f, Constraint *out)
 {
     ExprPool     *pool = p->lw->exprs;
     const kn_type type = sum_type(p, f);
-    if (!f->step || type == KN_NONE || belongs_outside(p, f) || (p->stay && !varies_inside(f)))
+    if (!f->step || type == KN_NONE || is_for_outer_loop(p, f) || (p->serial_loops && !varies_inside(f)))
         return false;
     *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL, true };
     for (int i = 0; i < f->count; i++) {
