@@ -15,7 +15,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
                        the same with schedules, and thousands of random cases that never ran before (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, exports, install, docs, aot, bench, explain, progress, runner   scripts, given the build folder (build/ only)
+  layers, exports, install, docs, aot, cback, bench, explain, progress, runner   scripts, given the build folder (build/ only)
   README.md, docs/*.md, apps/README.md, apps/*/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -170,7 +170,7 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "exports", "install", "docs", "aot", "bench", "explain", "progress", "runner"):
+    for script in ("layers", "exports", "install", "docs", "aot", "cback", "bench", "explain", "progress", "runner"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

@@ -175,8 +175,9 @@ typedef struct CAddress {
     int64_t     step;  /* of a RAMP, in elements */
     const char *lanes; /* LANES: what each adds to the index, a vector */
     int         lane_bits;
+    const char *phase; /* not NULL: lane i adds (phase + i) / 2 instead; 0 or 1 */
 } CAddress;
-CAddress c_address(CGen *g, const Buffer *b, const Expr *index);
+CAddress c_address(CGen *g, const Buffer *b, const Expr *index, bool load); /* has a phase only for a load */
 
 /* ---- c_vector.c ---- */
 CValue      c_vector_operator(CGen *g, const Expr *e, const CValue *args);

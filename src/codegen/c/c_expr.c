@@ -354,7 +354,7 @@ static CValue call_extern(CGen *g, const Expr *e)
 
 static CValue load(CGen *g, const Expr *e)
 {
-    const CAddress a = c_address(g, e->u.buffer, e->args[0]);
+    const CAddress a = c_address(g, e->u.buffer, e->args[0], true);
     if (a.shape != UNIFORM)
         return c_vector_load(g, e, &a);
     CValue v = { .text = c_print(g, "%s[%s]", a.buffer, a.index), .prec = P_PRIMARY, .level = g->depth, .reads = true };

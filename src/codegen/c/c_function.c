@@ -175,6 +175,8 @@ static const char *body_text(CGen *g, Captured *c, const Stmt *body, const Stmt 
         c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(*index, g->depth), range);
     }
     c_stmt(g, body);
+    if (f.streams)
+        c_line(g, "KN_STREAMED();");
     c_line(g, "return KN_OK;");
     const char *text = c_function_end(g);
     Text        unused;

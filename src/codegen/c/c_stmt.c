@@ -222,7 +222,7 @@ static void store(CGen *g, const Stmt *s)
     const char *lock = NULL;
     if (s->store.atomic) { /* read and written while nobody else does */
         c_section(g, "atomic");
-        const CAddress a = c_address(g, s->store.places[0].buffer, s->store.places[0].index);
+        const CAddress a = c_address(g, s->store.places[0].buffer, s->store.places[0].index, false);
         lock             = c_print(g, "&%s[%s]", a.buffer, a.index);
         c_line(g, "kn_lock(%s);", lock);
         count_store(g, s);
@@ -234,7 +234,7 @@ static void store(CGen *g, const Stmt *s)
                                 c_print(g, "%s_new", c_identifier(g, s->store.places[i].buffer->name)));
     }
     for (int i = 0; i < s->store.count; i++)
-        at[i] = c_address(g, s->store.places[i].buffer, s->store.places[i].index);
+        at[i] = c_address(g, s->store.places[i].buffer, s->store.places[i].index, false);
     for (int i = 0; i < s->store.count; i++)
         store_value(g, &s->store.places[i], &at[i], values[i], s->store.stream);
     if (lock)
@@ -245,7 +245,7 @@ static void prefetch(CGen *g, const Stmt *s)
 {
     c_statement(g);
     c_count(g, s->prefetch.index);
-    const CAddress a = c_address(g, s->prefetch.buffer, s->prefetch.index);
+    const CAddress a = c_address(g, s->prefetch.buffer, s->prefetch.index, false);
     c_line(g, "KN_PREFETCH(%s, %s);", a.buffer, a.index);
 }
 

@@ -173,7 +173,7 @@ CValue c_declare_value(CGen *g, int level, const char *type, const char *hint, C
         d->name     = c_fresh(g, &g->f->used, hint);
         d->offset   = v.offset;
         map_set(&s->names, key, d);
-        c_text_wrapped(g, &s->text, s->indent, c_print(g, "const %s %s = %s;", type, d->name, c_full(g, v)));
+        c_text_wrapped(g, &s->text, s->indent, c_print(g, "%s %s = %s;", type, d->name, c_full(g, v)));
         known = d;
     }
     v.text = known->name;

@@ -324,120 +324,12 @@ CValue c_vector_operator(CGen *g, const Expr *e, const CValue *args)
     return v;
 }
 
-/* ---- Memory ---- */
-
-static const char *unaligned_type(CGen *g, kn_type t)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *name = c_print(g, "%s_at", vt);
-    if (c_helper_new(g, name))
-        text_printf(&g->types, "typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));\n",
-                    c_memory_type(t), name, g->lanes * (int)kn_type_size(t), (int)kn_type_size(t));
-    return name;
-}
-
-/* Lanes `step` elements apart. */
-static const char *load_function(CGen *g, kn_type t, int64_t step)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *name = step == 1 ? c_print(g, "%s_load", vt)
-                                 : c_print(g, "%s_load_%s%lld", vt, step < 0 ? "m" : "",
-                                           step < 0 ? -(long long)step : (long long)step);
-    if (!c_helper_new(g, name))
-        return name;
-    if (step == 1) {
-        text_printf(&g->lane_helpers, "KN_LANE %s %s(const %s *p)\n{\n  return *(const %s *)p;\n}\n\n", vt, name, et,
-                    unaligned_type(g, t));
-        return name;
-    }
-    text_printf(&g->lane_helpers,
-                "KN_LANE %s %s(const %s *p)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
-                "    r[i] = p[i * (%lld)];\n  return r;\n}\n\n",
-                vt, name, et, vt, g->lanes, (long long)step);
-    return name;
-}
-
-static const char *gather_function(CGen *g, kn_type t, int bits)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
-               *name = c_print(g, "%s_gather_%d", vt, bits);
-    if (c_helper_new(g, name))
-        text_printf(&g->lane_helpers,
-                    "KN_LANE %s %s(const %s *p, %s a)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
-                    "    r[i] = p[a[i]];\n  return r;\n}\n\n",
-                    vt, name, et, it, vt, g->lanes);
-    return name;
-}
-
-CValue c_vector_load(CGen *g, const Expr *e, const CAddress *a)
-{
-    const kn_type t  = e->type;
-    CValue        v  = { .prec = P_PRIMARY, .shape = LANES, .level = g->depth, .reads = true };
-    const char   *at = c_print(g, "&%s[%s]", a->buffer, a->index);
-    v.text           = a->shape == RAMP ? c_print(g, "%s(%s)", load_function(g, t, a->step), at)
-                                        : c_print(g, "%s(%s, %s)", gather_function(g, t, a->lane_bits), at, a->lanes);
-    if (t == KN_BOOL) {
-        v.text = c_print(g, "%s != 0", v.text);
-        v.prec = P_EQUAL;
-        v.mask = 8;
-    }
-    return v;
-}
-
-static const char *store_function(CGen *g, kn_type t, int64_t step)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *name = step == 1 ? c_print(g, "%s_store", vt)
-                                 : c_print(g, "%s_store_%s%lld", vt, step < 0 ? "m" : "",
-                                           step < 0 ? -(long long)step : (long long)step);
-    if (!c_helper_new(g, name))
-        return name;
-    if (step == 1)
-        text_printf(&g->lane_helpers, "KN_LANE void %s(%s *p, %s v)\n{\n  *(%s *)p = v;\n}\n\n", name, et, vt,
-                    unaligned_type(g, t));
-    else
-        text_printf(&g->lane_helpers,
-                    "KN_LANE void %s(%s *p, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
-                    "    p[i * (%lld)] = v[i];\n}\n\n",
-                    name, et, vt, g->lanes, (long long)step);
-    return name;
-}
-
-static const char *scatter_function(CGen *g, kn_type t, int bits)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
-               *name = c_print(g, "%s_scatter_%d", vt, bits);
-    if (c_helper_new(g, name))
-        text_printf(&g->lane_helpers,
-                    "KN_LANE void %s(%s *p, %s a, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
-                    "    p[a[i]] = v[i];\n}\n\n",
-                    name, et, it, vt, g->lanes);
-    return name;
-}
-
-void c_vector_store(CGen *g, const Buffer *b, const CAddress *a, CValue v, bool stream)
-{
-    const kn_type t = b->type;
-    (void)stream;
-    const char *at   = c_print(g, "&%s[%s]", a->buffer, a->index);
-    const char *text = c_lanes(g, t, v);
-    if (t == KN_BOOL && v.shape != UNIFORM)
-        text = c_print(g, "(%s)-(%s)", c_vector_type(g, t, g->lanes), c_as_mask(g, v, 8));
-    if (a->shape == RAMP)
-        c_line(g, "%s(%s, %s);", store_function(g, t, a->step), at, text);
-    else if (a->shape == LANES)
-        c_line(g, "%s(%s, %s, %s);", scatter_function(g, t, a->lane_bits), at, a->lanes, text);
-    else
-        c_line(g, "%s[%s] = %s;", a->buffer, a->index,
-               c_print(g, "(%s)[%d]", text, g->lanes - 1)); /* of equal values any lane's */
-}
-
 /* ---- What can be done by vectors ---- */
 
 typedef struct Fit {
     CGen *g;
     Map   varying; /* names */
+    Map   bent;    /* those of them that are no ramps */
     Map   known;   /* expressions -> a text if they vary, another if not */
     Map   seen;
     int   widest; /* bits of an element */
@@ -459,13 +351,29 @@ static bool varies(Fit *f, const Expr *e)
     return known == yes;
 }
 
+/* Is it the same in all lanes, or a constant step more from lane to lane? */
+static bool is_ramp(Fit *f, const Expr *e)
+{
+    if (!varies(f, e))
+        return true;
+    switch (e->op) {
+    case EX_VAR: return !map_get(&f->bent, e->u.name);
+    case EX_ADD:
+    case EX_SUB: return is_ramp(f, e->args[0]) && is_ramp(f, e->args[1]);
+    case EX_MUL: return e->args[1]->op == EX_INT && is_ramp(f, e->args[0]);
+    case EX_NEG:
+    case EX_CAST: return type_is_int(e->args[0]->type) && is_ramp(f, e->args[0]);
+    default: return false;
+    }
+}
+
 static void note_width(Fit *f, kn_type t)
 {
     if (type_bits(t) > f->widest)
         f->widest = type_bits(t);
 }
 
-/* How wide its lanes are. Indices are ramps for the most part, and do not count. */
+/* How wide its lanes are. An index that is a ramp has none. */
 static void fit_expr(Fit *f, const Expr *e)
 {
     if (!varies(f, e) || map_get(&f->seen, e))
@@ -475,6 +383,8 @@ static void fit_expr(Fit *f, const Expr *e)
         f->fine = false;
     if (e->op != EX_VAR)
         note_width(f, e->type);
+    if (e->op == EX_LOAD && !is_ramp(f, e->args[0]))
+        note_width(f, KN_I32);
     for (uint32_t i = 0; i < e->count && e->op != EX_LOAD; i++)
         fit_expr(f, e->args[i]);
 }
@@ -484,6 +394,8 @@ static void fit_stmt(void *user, const Stmt *s)
     Fit *f = user;
     switch (s->kind) {
     case STMT_LET:
+        if (!is_ramp(f, s->let.value))
+            map_set(&f->bent, s->let.name, s->let.name);
         if (varies(f, s->let.value))
             map_set(&f->varying, s->let.name, s->let.name);
         break;
@@ -509,6 +421,7 @@ bool c_vector_fits(CGen *g, const Stmt *loop, int *lanes)
     Fit     f = { .g = g, .fine = true, .widest = 8 };
     int64_t extent;
     map_init(&f.varying, g->arena);
+    map_init(&f.bent, g->arena);
     map_init(&f.known, g->arena);
     map_init(&f.seen, g->arena);
     map_set(&f.varying, loop->loop.name, loop->loop.name);
