@@ -123,7 +123,9 @@ const char *c_function_end(CGen *g)
     const char *body   = c_scope_take(g);
     const char *status = g->f->fails ? "  int status;\n" : "";
     const char *held   = g->f->held ? c_print(g, "%*svoid *held[%d];\n", INDENT, "", g->f->held) : "";
-    g->f               = g->f->outer;
+    if (g->f->held && !strstr(body, "kn_release("))
+        held = c_print(g, "%s%*s(void)held;\n", held, INDENT, "");
+    g->f = g->f->outer;
     return c_print(g, "%s%s%s", status, held, body);
 }
 

@@ -125,7 +125,8 @@ static CValue lane_function(CGen *g, const Expr *e, const CValue *args)
     const char *vt = e->type == KN_BOOL ? c_mask_type(g, 8, g->lanes) : c_vector_type(g, e->type, g->lanes);
     if (c_helper_new(g, fn)) {
         const CValue v = c_operator(g, e, scalars, true);
-        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n", vt, fn,
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  KN_UNROLL for (int i = 0; i < %d; i++)\n", vt, fn,
                     text_string(&parameters), vt, g->lanes);
         c_text_wrapped(g, &g->lane_helpers, 2,
                        e->type == KN_BOOL ? c_print(g, "r[i] = -(%s);", c_full(g, v))
@@ -223,7 +224,7 @@ static CValue choose(CGen *g, const Expr *e, const CValue *args)
         const char *name = c_print(g, "%s_choose", vt);
         if (c_helper_new(g, name))
             text_printf(&g->lane_helpers,
-                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  for (int i = 0; i < %d; i++)\n"
+                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
                         "    r[i] = m[i] ? a[i] : b[i];\n  return r;\n}\n\n",
                         vt, name, mt, vt, vt, vt, g->lanes);
         r = result(c_print(g, "%s(%s, %s, %s)", name, c_as_mask(g, args[0], bits), a, b), P_PRIMARY);
@@ -239,6 +240,37 @@ static CValue converted(CGen *g, const Expr *e, const CValue *args)
     if (type_is_float(from) && type_bits(to) < 32) /* through 32 bits, for which there are instructions */
         v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
     return result(c_print(g, "__builtin_convertvector(%s, %s)", v, vt), P_PRIMARY);
+}
+
+/* Toward zero; beyond the type its nearest value; NaN gives 0. Brought into a range that converts first, then what was
+ * beyond it put right. */
+static CValue float_to_int(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type to = e->type;
+    const char   *vt = c_vector_type(g, to, g->lanes), *ft = c_vector_type(g, KN_F32, g->lanes);
+    const char   *it = c_vector_type(g, KN_I32, g->lanes), *name = c_print(g, "%s_of_f32", vt);
+    if (c_helper_new(g, name)) {
+        const bool  whole = to == KN_I32;
+        const char *low   = whole ? "-0x1p31f" : c_print(g, "%d.0f", (int)type_min(to)),
+                   *high  = whole ? "0x1.fffffep30f" : c_print(g, "%d.0f", (int)type_max(to));
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s a)\n{\n  %s r = a;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
+                    "    r[i] = r[i] > %s ? r[i] : %s;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
+                    "    r[i] = r[i] < %s ? r[i] : %s;\n",
+                    vt, name, ft, ft, g->lanes, low, low, g->lanes, high, high);
+        if (type_is_signed(to) && !whole)
+            text_printf(&g->lane_helpers,
+                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    r[i] = a[i] == a[i] ? r[i] : 0.0f;\n", g->lanes);
+        text_printf(&g->lane_helpers, "  %s n = __builtin_convertvector(r, %s);\n", it, it);
+        if (whole)
+            text_printf(&g->lane_helpers,
+                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    n[i] = a[i] >= 0x1p31f ? INT32_MAX : n[i];\n"
+                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    n[i] = a[i] == a[i] ? n[i] : 0;\n",
+                        g->lanes, g->lanes);
+        text_printf(&g->lane_helpers, whole ? "  return n;\n}\n\n" : "  return __builtin_convertvector(n, %s);\n}\n\n",
+                    vt);
+    }
+    return result(c_print(g, "%s(%s)", name, c_lanes(g, KN_F32, args[0])), P_PRIMARY);
 }
 
 /* A mask as 0 or 1 of a type. */
@@ -308,7 +340,10 @@ static CValue vector_value(CGen *g, const Expr *e, const CValue *args)
     case EX_SAT_CAST:
         if (from == KN_BOOL && !is_short_float(t) && t != KN_BOOL)
             return from_bool(g, e, args[0]);
-        return converts(e) ? converted(g, e, args) : lane_function(g, e, args);
+        if (converts(e))
+            return converted(g, e, args);
+        return from == KN_F32 && type_is_int(t) && (type_bits(t) < 32 || t == KN_I32) ? float_to_int(g, e, args)
+                                                                                      : lane_function(g, e, args);
     default: return lane_function(g, e, args);
     }
 }

@@ -55,7 +55,7 @@ static void write_load(CGen *g, const char *name, const char *vt, const char *pa
         text_printf(&g->lane_helpers, "%s}\n#else\n", shuffled);
     }
     text_printf(&g->lane_helpers,
-                "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n    r[i] = p[%s];\n"
+                "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  KN_UNROLL for (int i = 0; i < %d; i++)\n    r[i] = p[%s];\n"
                 "  return r;\n}\n%s\n",
                 vt, name, parameters, vt, g->lanes, element, shuffled ? "#endif\n" : "");
 }
@@ -143,7 +143,7 @@ static const char *gather_function(CGen *g, kn_type t, int bits)
     if (instruction)
         c_section(g, "x86");
     text_printf(&g->lane_helpers,
-                "KN_LANE %s %s(const %s *p, %s a)\n{\n%s  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
+                "KN_LANE %s %s(const %s *p, %s a)\n{\n%s  %s r = { 0 };\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
                 "    r[i] = p[a[i]];\n  return r;\n%s}\n\n",
                 vt, name, et, it, instruction ? instruction : "", vt, g->lanes, instruction ? "#endif\n" : "");
     return name;
@@ -178,7 +178,7 @@ static const char *store_function(CGen *g, kn_type t, int64_t step)
                     unaligned_type(g, t));
     else
         text_printf(&g->lane_helpers,
-                    "KN_LANE void %s(%s *p, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
+                    "KN_LANE void %s(%s *p, %s v)\n{\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
                     "    p[i * (%lld)] = v[i];\n}\n\n",
                     name, et, vt, g->lanes, (long long)step);
     return name;
@@ -216,7 +216,7 @@ static const char *scatter_function(CGen *g, kn_type t, int bits)
                *name = c_print(g, "%s_scatter_%d", vt, bits);
     if (c_helper_new(g, name))
         text_printf(&g->lane_helpers,
-                    "KN_LANE void %s(%s *p, %s a, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
+                    "KN_LANE void %s(%s *p, %s a, %s v)\n{\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
                     "    p[a[i]] = v[i];\n}\n\n",
                     name, et, it, vt, g->lanes);
     return name;
