@@ -26,13 +26,14 @@ build-asan/build.ninja: $(TESTS)
 build-fuzz/build.ninja: $(TESTS)
 	CC=clang $(SETUP) $(SANITIZED) -Dfuzz=true
 
-demo:           ## sharpen a photograph and say where it is
+demo:           ## build the compiler alone, sharpen a photograph and say where it is
 	@scripts/deps
-	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory build/build.ninja
+	@$(NINJA) -C build kiln libkiln-llvm.so
 	@scripts/demo
 
 test:           ## run all tests, in a plain and in a sanitizer build
-	@scripts/deps
+	@scripts/deps --test
 	@$(MAKE) --no-print-directory build/build.ninja build-asan/build.ninja
 	@$(NINJA) -C build
 	@$(NINJA) -C build-asan
@@ -47,7 +48,8 @@ fuzz:           ## run each fuzz target for FUZZ_SECONDS (60); scripts/campaign 
 bench:          ## measure Kiln beside its peers; BENCH='blur --quick' says what and how (bench/run --help)
 	@scripts/deps --bench
 	@$(MAKE) --no-print-directory compile
-	@$(MAKE) --no-print-directory -k -C bench/peers BUILD=$(CURDIR)/build-bench || echo 'bench: going on without the peers that could not be built'
+	@$(MAKE) --no-print-directory -k -C bench/peers BUILD=$(CURDIR)/build-bench \
+	    || echo 'bench: going on without the peers that could not be built'
 	@bench/run $(BENCH)
 
 install: all    ## install to DESTDIR/PREFIX (/usr/local): kiln, libraries, headers, man page, kiln.pc

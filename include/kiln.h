@@ -84,7 +84,7 @@ typedef struct kn_diagnostic {
     int         line, column;
     const char *message;
     const char *warning; /* the name of a warning, as kn_warning_get has it; else NULL */
-    const char *error;   /* the name of an error, as kn_error_get has it; else NULL. Ask for this, not for the message */
+    const char *error; /* the name of an error, as kn_error_get has it; else NULL. Ask for this, not for the message */
 } kn_diagnostic;
 
 /* The diagnostics of the last call that could fail, as text: "file:line:col: error: …", the line, a
@@ -105,6 +105,10 @@ KN_API kn_pass kn_error_get(int index);
 KN_API kn_pass kn_warning_get(int index);
 /* Switches the warning of that name off, or on again, for the calls on this context that follow. */
 KN_API kn_status kn_warn(kn_context *cx, const char *name, bool on);
+
+/* The one of `names` that `name` is probably a misspelling of: the edit distance, with transpositions, is at most a
+ * third of its length. NULL if there is none. This is the x of "did you mean x?". */
+KN_API const char *kn_closest_name(const char *name, const char *const *names, int count);
 
 /* ---- Pipelines from text ---------------------------------------------------------------- */
 

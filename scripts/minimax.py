@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints src/ir/math_tables.h: for each row below the polynomial p with the least max |w(x) (f(x) - p(x))|, found by Remez' exchange
-in 60 digits, its coefficients then rounded to the type. Needs mpmath. A row: name, f, w, and per mantissa the interval and the number
-of coefficients."""
+"""Prints src/ir/math_tables.h: for each row below the polynomial p with the least max |w(x) (f(x) - p(x))|, found by
+Remez' exchange in 60 digits, its coefficients then rounded to the type. Needs mpmath. A row: name, f, w, and per
+mantissa the interval and the number of coefficients."""
 from mpmath import mp, mpf, matrix, lu_solve, exp, log, sin, cos, atan, tanh, erf, erfc, sqrt, pi, fabs
 
 mp.dps = 60

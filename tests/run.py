@@ -9,13 +9,16 @@ What is run, with build/ and with the sanitizers of build-asan/:
 
   unit/*.c, api/*.c    programs that Meson builds; their last line is their own "N passed, N failed"
   language/*.test, errors/*.test, schedules/*.test, cli/*.test      text cases, see below
-  apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0", "fast": "1e-6"}: a program compared
-                       with a file beside the .json: interpreted; and compiled, with the schedule that `auto` makes, by default and with the .sched
-                       beside it, with 1 and 2 threads: with --strict-float within tol, and as usual within fast, or tol (build/ only)
-  fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before (fuzz/programs.c);
-                       the same with schedules, and thousands of random cases that never ran before (fuzz/schedules.c)
+  apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0",
+                       "fast": "1e-6"}: a program compared with a file beside the .json: interpreted; and compiled, with
+                       the schedule that `auto` makes, by default and with the .sched beside it, with 1 and 2 threads:
+                       with --strict-float within tol, and as usual within fast, or tol (build/ only)
+  fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
+                       (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
+                       (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, exports, install, docs, aot, cback, bench, explain, progress, runner   scripts, given the build folder (build/ only)
+  layers, style, lint, exports, install, docs, aot, cback, bench, explain, progress, runner
+                       scripts, given the build folder (build/ only)
   README.md, docs/*.md, apps/README.md, apps/*/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not
@@ -152,16 +155,20 @@ def program_tests():
 
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
-    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40", "fuzz: fresh graphs": "fuzz-graphs 0 2000 20", "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
-                "fuzz: fresh schedules": "fuzz-schedules 0 400 60", "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
-                "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*", "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
+    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40",
+                "fuzz: fresh graphs": "fuzz-graphs 0 2000 20",
+                "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
+                "fuzz: fresh schedules": "fuzz-schedules 0 400 60",
+                "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
+                "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
+                "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():
         for build in BUILDS:
             yield name, build, lambda build, c=command: run_program(f"{ROOT}/{build}/tests/{c}", build)
 
 
 def run_script(script, build):
-    """What a script could not try, it says in lines that begin with `skipped:`; figures to be seen, with `measured:`."""
+    """What a script could not try, it says in lines that begin with `skipped:`; what it measured, with `measured:`."""
     command = f"{ROOT}/tests/{script} {ROOT}/{build}"
     result = execute(command, ROOT, build)
     expect_status(command, result)
@@ -170,7 +177,8 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "exports", "install", "docs", "aot", "cback", "bench", "explain", "progress", "runner"):
+    for script in ("layers", "style", "lint", "exports", "install", "docs", "aot", "cback", "bench", "explain", "progress",
+                   "runner"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 
@@ -185,7 +193,8 @@ def run_app(path, build):
         schedule = app["app"].removesuffix(".kiln") + ".sched"
         exact, fast = app.get("tol", "0"), app.get("fast", app.get("tol", "0"))
         ways = [("--interpret", exact)]
-        for way in ["", "--scheduler none", f"--schedule {schedule}"][:2 + os.path.exists(os.path.join(ROOT, schedule))]:
+        by_hand = [f"--schedule {schedule}"] if os.path.exists(os.path.join(ROOT, schedule)) else []
+        for way in ["", "--scheduler none"] + by_hand:
             for threads in 1, 2:
                 ways += [(f"{way} --strict-float --threads {threads}", exact), (f"{way} --threads {threads}", fast)]
         for way, tolerance in ways:
@@ -214,7 +223,8 @@ def run_block(words, text, folder, build, previous):
         "kiln": f"kiln check {name}",
         "sh": f"set -e; {text}",
         "c": f"cc -std=c11 -Wall -Wextra -Werror -I{ROOT}/include {name} $BUILD/libkiln.a "
-             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -lpthread -o block && LD_LIBRARY_PATH=$BUILD ./block",
+             "$(pkg-config --libs libpng libjpeg libtiff-4 libffi) -lm -lpthread -o block && "
+             "LD_LIBRARY_PATH=$BUILD ./block",
     }
     result = execute(commands[language], folder, build)
     expect_status(text, result, 1 if "wrong" in rest else 0)
@@ -231,7 +241,8 @@ def compare_pictures(text, beside, folder, build):
             shutil.copyfile(made, shown)
             continue
         command = f"kiln diff {made} {shown} --tol {ROUNDING}"
-        expect_status(command + "\nif the new picture looks right: tests/run.py --write", execute(command, folder, build))
+        result = execute(command, folder, build)
+        expect_status(command + "\nif the new picture looks right: tests/run.py --write", result)
 
 
 def run_document(path, build):
@@ -255,7 +266,8 @@ def run_document(path, build):
 
 
 def document_tests():
-    for path in [p for pattern in ("README.md", "docs/*.md", "apps/README.md", "apps/*/*.md") for p in sorted(glob.glob(f"{ROOT}/{pattern}"))]:
+    patterns = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "apps/README.md", "apps/*/*.md")
+    for path in [path for pattern in patterns for path in sorted(glob.glob(f"{ROOT}/{pattern}"))]:
         yield os.path.relpath(path, ROOT), "build", lambda build, p=path: run_document(p, build)
 
 
@@ -275,7 +287,8 @@ def main(words):
     global WRITE
     verbose, WRITE = "-v" in words, "--write" in words
     filters = [w for w in words if w not in ("-v", "--write")]
-    tests = [t for group in (fuzz_tests, program_tests, script_tests, case_tests, app_tests, document_tests) for t in group()
+    groups = (fuzz_tests, script_tests, app_tests, document_tests, program_tests, case_tests)      # the short ones last
+    tests = [t for group in groups for t in group()
              if not filters or any(f in t[0] for f in filters)]
     passed = failed = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

@@ -1,10 +1,9 @@
-/* Building ahead of time: would the function refuse inputs that are large enough?
+/* Building ahead of time: does the compiled function accept inputs that are large enough?
  *
- * Takes   a lowered program, and sizes: those of `estimate`, or usual ones (schedulers/graph_binding.c).
- * How     The interpreter's analysis says what is needed of each input at these sizes. The program's own checks, which
- * are all that is left of it once nothing is computed, are run by the executor on inputs of just that size. Holds   a
- * program that passes may still ask for more at other sizes: docs/language.md says where compiled code has limits.
- */
+ * Takes   a lowered program, and sizes: those of `estimate`, or defaults (schedulers/graph_binding.c).
+ * How     The interpreter's analysis gives the box of each input that is read at these sizes. The executor then runs
+ * the program's bounds checks, with all computation removed, on inputs of exactly those boxes. Holds   a program that
+ * passes may still ask for more at other sizes: docs/language.md lists the limits of compiled code. */
 #include "api/ahead.h"
 
 #include "analysis/regions.h"
@@ -13,7 +12,7 @@
 
 /* ---- The checks alone ---- */
 
-/* Tables of boxes, which belong to no function, are computed; functions are not. */
+/* Keeps the computation of box tables, which belong to no function; drops that of functions. */
 static const Stmt *checks_of(void *user, const Stmt *s)
 {
     const StmtMap *map = user;
@@ -36,7 +35,7 @@ typedef struct Sizes {
     bool         suit;
 } Sizes;
 
-/* An input whose size the program does not speak of has what is needed of it, and no more. */
+/* An input whose size the program does not use is exactly as large as the box that is read. */
 static void find_sizes(void *arg)
 {
     Sizes  *s = arg;
@@ -49,7 +48,7 @@ static void find_sizes(void *arg)
             s->binding.input[i] = regions.of[i].box;
 }
 
-/* A buffer of that box in which nothing is ever read: one row stands for all. */
+/* A buffer of that box whose values are never read: all rows share one row of memory. */
 static kn_buffer *port(Arena *arena, const Buffer *buffer, const Box *box)
 {
     kn_buffer *b = ARENA_NEW(arena, kn_buffer);

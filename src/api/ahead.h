@@ -1,13 +1,12 @@
-/* What is built ahead of time has no interpreter to fall back on. */
+/* Checks for ahead-of-time builds, which have no interpreter to fall back on. */
 #ifndef KILN_API_AHEAD_H
 #define KILN_API_AHEAD_H
 
 #include "ir/stmt.h"
 #include "pipeline/pipeline.h"
 
-/* Is code that is built ahead of time satisfied with the inputs that the language asks for? false: it asks for more at
- * the sizes of `estimate` or usual ones, and a diagnostic says where and what would do. true also where that cannot be
- * found out. */
+/* Does the compiled code accept the inputs that the language accepts? Tried at the sizes of `estimate`, or at defaults.
+ * false: it asks for more, and a diagnostic says where and what helps. true also where no sizes can be found. */
 bool ahead_suits(kn_pipeline *p, const Program *program, Arena *arena);
 
 #endif

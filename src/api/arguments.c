@@ -92,20 +92,10 @@ static void unknown_name(Bind *bind, const char *name)
 {
     const size_t count = bind->slots.count;
     const char **names = ARENA_ARRAY(&bind->cx->call, const char *, count);
-    Text         all;
-    text_init(&all, &bind->cx->call);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[i] = bind->slots.at[i].name;
-        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = text_near_miss(name, names, count);
-    if (near)
-        diag_status(bind->cx, KN_ERROR_ARGUMENT, "no input, parameter or output is called `%s`: did you mean `%s`?",
-                    name, near);
-    else
-        diag_status(bind->cx, KN_ERROR_ARGUMENT,
-                    "no input, parameter or output is called `%s`: the pipeline is called with %s", name,
-                    text_string(&all));
+    diag_unknown(bind->cx, "no input, parameter or output is called", name, "the pipeline is called with", names,
+                 count);
 }
 
 /* Gives each argument to its slot. */
@@ -159,7 +149,7 @@ static bool buffer_sound(Bind *bind, const ArgumentSlot *slot)
     return buffer_check_shape(bind->cx, b, slot->name) == KN_OK;
 }
 
-/* May an input be left out? For bounds it may, if the program does not speak of its size; for sizes in any case. */
+/* May an input be left out? For FOR_SIZES always; for FOR_BOUNDS if the program does not use its size. */
 static bool is_optional(const Bind *bind, const ArgumentSlot *slot)
 {
     if (slot->kind != KN_INPUT)
@@ -238,7 +228,7 @@ static void bind_buffer(Bind *bind, ArgumentSlot *slot)
         bind->out->inputs[slot->index]        = b;
         bind->out->binding.input[slot->index] = box_of_buffer(b);
     } else if (!slot->arg) {
-        for (int d = 0; d < slot->rank; d++) { /* nothing is known of it: it holds whatever is needed */
+        for (int d = 0; d < slot->rank; d++) { /* unbounded: it covers whatever is read */
             bind->out->binding.input[slot->index].min[d] = INT32_MIN;
             bind->out->binding.input[slot->index].max[d] = INT32_MAX;
         }

@@ -7,9 +7,9 @@
 typedef enum Purpose {
     FOR_RUN,    /* every buffer has its memory */
     FOR_BOUNDS, /* only the boxes count: no memory and no stride is looked at */
-    FOR_FIT,    /* likewise; an output may be missing, and one of rank 0 is to be found */
-    FOR_SIZES   /* likewise; and anything may be missing: an input is without limits then, a parameter has some value of
-                   its range */
+    FOR_FIT,    /* likewise; an output may be missing, and one of rank 0 is computed */
+    FOR_SIZES   /* likewise; anything may be missing: then an input is unbounded, a parameter has some value of its
+                 * range */
 } Purpose;
 
 typedef struct Arguments {

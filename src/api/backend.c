@@ -91,11 +91,11 @@ static const Codegen *find_backend(kn_context *cx, const char *library)
 
 const Codegen *backend_load(kn_context *cx, const Backend *backend)
 {
-    const Codegen *codegen = map_get(&cx->backends, backend);
+    const Codegen *codegen = map_get(&cx->slots, backend);
     if (codegen)
         return codegen;
     codegen = backend->library ? find_backend(cx, backend->library) : backend->entry();
     if (codegen)
-        map_set(&cx->backends, backend, codegen);
+        map_set(&cx->slots, backend, codegen);
     return codegen;
 }

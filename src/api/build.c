@@ -174,18 +174,13 @@ static Product product_at(int i)
 static bool find_product(kn_context *cx, const char *name, Product *out)
 {
     const char *names[PRODUCT_COUNT];
-    Text        all;
-    text_init(&all, &cx->call);
     for (int i = 0; i < PRODUCT_COUNT; i++) {
         *out = product_at(i);
         if (!strcmp(out->name, name))
             return true;
         names[i] = out->name;
-        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = text_near_miss(name, names, PRODUCT_COUNT);
-    diag_status(cx, KN_ERROR_ARGUMENT, "`%s` cannot be emitted%s%s%s; what can is: %s", name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
+    diag_unknown(cx, "--emit does not know", name, "what it knows is", names, PRODUCT_COUNT);
     return false;
 }
 

@@ -39,7 +39,7 @@ typedef struct Calibration {
     FitSample   *samples;
     int          sample_count;
     kn_pipeline *p;
-    int          tried;    /* programs under drafts: those that could not be run as well */
+    int          tried;    /* pairs of program and draft so far, failed ones included */
     const char  *schedule; /* its text */
     kn_arg       args[MOST_PORTS];
     kn_buffer    buffers[MOST_PORTS];
@@ -109,7 +109,7 @@ static bool fill_buffers(Calibration *c)
     return fine;
 }
 
-/* The shortest of several runs in ns; 0 after an error. */
+/* The shortest of several runs, in ns; 0 after an error. */
 static double best_run(Calibration *c, kn_module *module)
 {
     double best = 0;
@@ -124,8 +124,8 @@ static double best_run(Calibration *c, kn_module *module)
     return 1e9 * best;
 }
 
-/* Measures the next program: each under the first draft, then each under the second, so that one may stop at any time.
- * What fails is left out. */
+/* Measures the next pair of program and draft: all programs under the first draft, then all under the second, so that
+ * the loop may stop at any time. Pairs that fail are skipped. */
 static void try_next(Calibration *c)
 {
     c->p        = kn_parse(c->cx, "calibrate", programs[c->tried % PROGRAMS], -1);
@@ -152,8 +152,8 @@ static void begin(void *arg)
     c->samples = ARENA_ARRAY(&c->arena, FitSample, PROGRAMS * DRAFTS);
 }
 
-/* Fits the speeds, if there is enough to fit them to. */
-static void finish(void *arg)
+/* Fits the speeds, if there are enough measurements. */
+static void fit_speeds(void *arg)
 {
     Calibration *c = arg;
     Text         out;
@@ -186,7 +186,7 @@ const char *kn_calibrate(kn_context *cx, int (*progress)(void *user, int done, i
             kn_pipeline_free(c.p);
         }
         context_begin(cx);
-        context_try(cx, finish, &c);
+        context_try(cx, fit_speeds, &c);
     }
     arena_free(&c.arena);
     return cx->status ? NULL : c.text;

@@ -20,7 +20,7 @@ kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a)
     return ports;
 }
 
-static bool is_near(const Box *box, int rank)
+static bool fits_coordinates(const Box *box, int rank)
 {
     for (int d = 0; d < rank; d++)
         if (box->min[d] < -MOST_COORDINATE || box->max[d] > MOST_COORDINATE)
@@ -31,10 +31,10 @@ static bool is_near(const Box *box, int rank)
 bool call_possible(kn_pipeline *p, const Arguments *a)
 {
     for (size_t i = 0; i < p->funcs.count; i++)
-        if (p->funcs.at[i]->kind == FUNC_INPUT && !is_near(&a->binding.input[i], p->funcs.at[i]->rank))
+        if (p->funcs.at[i]->kind == FUNC_INPUT && !fits_coordinates(&a->binding.input[i], p->funcs.at[i]->rank))
             return false;
     for (size_t o = 0; o < p->outputs.count; o++)
-        if (!is_near(&a->binding.output[o], p->outputs.at[o].func->rank))
+        if (!fits_coordinates(&a->binding.output[o], p->outputs.at[o].func->rank))
             return false;
     return true;
 }
@@ -62,7 +62,7 @@ static void tell_errors(kn_context *cx, kn_status status, const char *text)
         diag_status(cx, status, "the compiled code ended with status %d", (int)status);
 }
 
-/* Are these the boxes and values that the last check was about? Takes note of them if not. */
+/* Are the boxes and values those of the last check? Records them if not. */
 static bool checked_before(kn_pipeline *p, Checked *c, const RunArgs *binding)
 {
     const size_t inputs = p->funcs.count * sizeof(Box), outputs = p->outputs.count * sizeof(Box),
@@ -82,9 +82,9 @@ static bool checked_before(kn_pipeline *p, Checked *c, const RunArgs *binding)
     return false;
 }
 
-/* The regions, as the language has them: what is unbounded or too small is an error here, with the functions between an
- * output and an input. The next run on the same boxes is not checked again. */
-static bool regions_fine(kn_pipeline *p, Checked *c, const RunArgs *binding)
+/* Checks the regions as the language defines them: an unbounded or too small one is an error, with the chain of
+ * functions from output to input. Skipped if the boxes are those of the last call. */
+static bool check_regions(kn_pipeline *p, Checked *c, const RunArgs *binding)
 {
     Regions regions;
     if (!checked_before(p, c, binding))
@@ -97,7 +97,7 @@ bool call_compiled(kn_module *m, const Arguments *a)
     kn_pipeline      *p        = m->pipeline;
     kn_context       *cx       = p->cx;
     CompiledFunction *function = compiled_function(m);
-    if (!function || !regions_fine(p, &m->compiled->checked, &a->binding))
+    if (!function || !check_regions(p, &m->compiled->checked, &a->binding))
         return true;
     kn_buffer     **ports  = port_buffers(p, a);
     const uint64_t *params = param_memory(p, a);

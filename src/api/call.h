@@ -5,11 +5,10 @@
 #include "api/arguments.h"
 #include "api/module.h"
 
-/* Can compiled code be called with these? Its coordinates are smaller than the language's. */
+/* Can compiled code be called with these? Its coordinates have fewer bits than the language's. */
 bool call_possible(kn_pipeline *p, const Arguments *a);
-/* Runs a compiled module on checked arguments. Errors are diagnosed. false: nothing was done, because the code asks for
- * more of an input than the language does (its boxes are found by rules, not for these numbers), and the interpreter
- * has to do it. */
+/* Runs a compiled module on checked arguments. Errors are diagnosed. false: nothing was computed, because the code's
+ * symbolic boxes ask for more of an input than the exact ones, and the interpreter has to run. */
 bool call_compiled(kn_module *m, const Arguments *a);
 
 /* The buffers of the ports, inputs and then outputs, and the parameters in 8 bytes each, as compiled code takes

@@ -1,8 +1,8 @@
-/* kn_check: all that can be said of a pipeline and its schedules without sizes.
+/* kn_check: all diagnostics of a pipeline and its schedules that need no sizes.
  *
- * Indices without bounds are found first, as kn_run finds them. Then each schedule is planned and lowered to loops as
- * kn_compile does it, so that both refuse the same ones in the same words. What only the backend sees, and what depends
- * on the sizes of a call, is left to them. */
+ * First unbounded indices, found as kn_run finds them. Then each schedule is planned and lowered to loops as kn_compile
+ * does it, so both refuse the same schedules with the same messages. Errors of the backend, and those that depend on
+ * the sizes of a call, are not found here. */
 #include "api/compile.h"
 #include "schedulers/graph.h"
 
@@ -23,8 +23,8 @@ static void find_usual(void *arg)
     u->binding = graph_binding(u->p, u->arena);
 }
 
-/* Has every index bounds? Asked for one point of each output, with inputs of a usual size: what has none there has none
- * in any call. Programs for which finding such sizes is too much work are left to the run. */
+/* Has every index bounds? Asked for one point of each output, with inputs of default size: an index that is unbounded
+ * there is unbounded in any call. Skipped where finding such sizes takes too long. */
 static bool check_bounds(kn_pipeline *p)
 {
     Arena arena;
@@ -70,7 +70,7 @@ static void check(void *arg)
         return;
     }
     for (size_t i = 0; i < p->schedules.count; i++)
-        if (target_find(p->schedules.at[i]->target)) /* nobody obeys one for a target that there is not */
+        if (target_find(p->schedules.at[i]->target)) /* a schedule for an unknown target is never used */
             check_schedule(p, p->schedules.at[i], &options);
 }
 

@@ -14,15 +14,9 @@
 static void unknown_target(kn_context *cx, const char *name)
 {
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)target_count);
-    Text         known;
-    text_init(&known, &cx->call);
-    for (int i = 0; i < target_count; i++) {
+    for (int i = 0; i < target_count; i++)
         names[i] = target_table[i].name;
-        text_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = text_near_miss(name, names, (size_t)target_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s`%s%s%s; this version knows: %s", name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&known));
+    diag_unknown(cx, "there is no target", name, "this version knows", names, (size_t)target_count);
 }
 
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out)

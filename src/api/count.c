@@ -1,4 +1,4 @@
-/* Counting: the lowered program is run step by step, and what it did is told as a table. */
+/* Counting: runs the lowered program step by step and prints a table of its work. */
 #include "api/call.h"
 #include "api/compile.h"
 #include "api/nest.h"
@@ -64,7 +64,7 @@ static bool is_counted(const ExecuteCounts *counts, const char *name)
     return false;
 }
 
-/* What is computed where it is read, and nowhere else. */
+/* Functions that are inlined everywhere. */
 static void print_inlined(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
 {
     for (size_t i = 0; i < p->funcs.count; i++) {
@@ -74,7 +74,7 @@ static void print_inlined(Text *t, const kn_pipeline *p, const Regions *regions,
     }
 }
 
-/* Points beyond the needed ones are redundant: computed more than once, or for nobody. */
+/* Points beyond the needed ones are redundant: computed more than once, or never read. */
 static void print_definitions(Text *t, const kn_pipeline *p, const Regions *regions, const ExecuteCounts *counts)
 {
     text_printf(t, "%-24s %14s %14s %14s\n", "computed", "points", "needed", "redundant");

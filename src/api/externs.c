@@ -1,8 +1,7 @@
-/* What programs take from outside: values for their consts, and the C functions they call.
+/* What programs take from outside: values for their consts, and C functions.
  *
- * All of it is kept by name in the context, and looked up when a program that mentions the name is parsed (consts) or
- * run (C functions). Giving a name again replaces what it had.
- */
+ * They are kept by name in the context. Consts are looked up when a program is parsed, C functions when it runs.
+ * Setting a name again replaces the old value. */
 #include "base/context.h"
 
 #include <ctype.h>

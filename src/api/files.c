@@ -24,12 +24,12 @@ static ptrdiff_t read_some(int file, char *at, size_t size)
 }
 
 /* Reads all of an open file, which has at most `room` bytes; false if it is none that may be read. */
-static bool read_open(int file, bool (*fine)(const struct stat *about), char *at, size_t room, size_t *size)
+static bool read_open(int file, bool (*accepts)(const struct stat *about), char *at, size_t room, size_t *size)
 {
     struct stat about;
     if (fstat(file, &about))
         return false;
-    if (!S_ISREG(about.st_mode) || (size_t)about.st_size > room || (fine && !fine(&about))) {
+    if (!S_ISREG(about.st_mode) || (size_t)about.st_size > room || (accepts && !accepts(&about))) {
         errno = EINVAL;
         return false;
     }
@@ -38,9 +38,9 @@ static bool read_open(int file, bool (*fine)(const struct stat *about), char *at
     return n >= 0;
 }
 
-/* Memory is asked for by what the name says first; everything else is asked of the open file. Opening a pipe does not
- * wait. */
-bool file_read_if(Arena *arena, const char *path, bool (*fine)(const struct stat *about), Bytes *out)
+/* The file is opened after the allocation, whose size comes from the name. All checks are made on the open file.
+ * O_NONBLOCK: opening a pipe does not wait. */
+bool file_read_if(Arena *arena, const char *path, bool (*accepts)(const struct stat *about), Bytes *out)
 {
     struct stat about;
     if (stat(path, &about))
@@ -51,7 +51,7 @@ bool file_read_if(Arena *arena, const char *path, bool (*fine)(const struct stat
     if (file < 0)
         return false;
     size_t     size  = 0;
-    const bool read  = read_open(file, fine, at, room, &size);
+    const bool read  = read_open(file, accepts, at, room, &size);
     const int  error = errno;
     close(file);
     errno = error;
@@ -75,8 +75,8 @@ static bool write_all(int file, const Bytes *part)
     return true;
 }
 
-/* A new file of a name that nobody else uses; `name` has room for 48 more characters. */
-static int create_beside(char *name, mode_t mode)
+/* A new file with a unique name; `name` has room for 48 more characters. */
+static int create_temporary(char *name, mode_t mode)
 {
     const size_t length = strlen(name);
     int          file   = -1;
@@ -92,8 +92,8 @@ static int create_beside(char *name, mode_t mode)
 bool file_write_whole(kn_context *cx, const char *path, mode_t mode, const Bytes *parts, int count)
 {
     char *temporary = arena_alloc(&cx->call, strlen(path) + 48);
-    memcpy(temporary, path, strlen(path));
-    const int file = create_beside(temporary, mode);
+    strcpy(temporary, path);
+    const int file = create_temporary(temporary, mode);
     if (file < 0)
         return false;
     bool ok = true;

@@ -1,9 +1,7 @@
-/* Buffers filled without an image: from a formula, and with noise.
+/* Filling buffers without an image: from a formula, and with noise.
  *
- * A formula is a pipeline of one function without inputs, so kn_fill means exactly what a program would. Noise is a
- * hash of a counter: any element can be computed alone, and the strides and mins of the buffer do not change what is
- * put where.
- */
+ * A formula is a pipeline of one function without inputs, so kn_fill has the semantics of the language. Noise is a hash
+ * of a counter: any element can be computed alone, and does not depend on strides and mins. */
 #include "api/arguments.h"
 #include "image/buffer.h"
 #include "interp/interp.h"

@@ -172,6 +172,8 @@ static void print_forwarding(Text *t, const kn_pipeline *p, const char *const *n
     text_add(t, ");\n}\n");
 }
 
+static const char licence[] = "/* SPDX-License-Identifier: MIT */\n";
+
 /* The types and what a C file that stands alone defines of the runtime: its header up to the instances. */
 static void print_types_alone(Text *t, const char *types)
 {
@@ -183,6 +185,7 @@ static void print_types_alone(Text *t, const char *types)
 
 static void print_head(Text *t, const kn_pipeline *p, const char *const *names, const HeaderParts *parts)
 {
+    text_add(t, licence);
     text_printf(t, "/* %s: a pipeline compiled by Kiln " KN_VERSION " for %s.\n *\n", parts->name, parts->targets);
     describe_ports(t, p, names);
     text_printf(t,
@@ -215,10 +218,12 @@ const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *p
 
     print_head(&t, p, names, parts);
     text_printf(&t, "#ifndef %s\n#define %s\n\n", guard, guard);
+    const bool  licensed = !strncmp(parts->types, licence, sizeof licence - 1);
+    const char *types    = parts->types + (licensed ? sizeof licence - 1 : 0);
     if (parts->alone)
-        print_types_alone(&t, parts->types);
+        print_types_alone(&t, types);
     else
-        text_add(&t, parts->types);
+        text_add(&t, types);
     text_printf(&t, "\n/* ---- %s ---- */\n\n#include <string.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                 parts->name);
     text_printf(&t,

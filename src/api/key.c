@@ -8,7 +8,8 @@
  */
 #include "api/cache.h"
 
-#include "pipeline/pipeline.h"
+#include "base/text.h"
+#include "ir/fields.h"
 
 typedef struct Key {
     Text      out;
@@ -48,26 +49,23 @@ static void put_func(Key *k, const Func *f)
 }
 
 /* What a node holds besides its operands. */
-static void put_leaf(Key *k, const Expr *e)
+static void put_held(Key *k, const Expr *e)
 {
     uint64_t bits;
-    switch (e->op) {
-    case EX_INT: put(k, (uint64_t)e->u.i); break;
-    case EX_FLOAT:
+    switch (expr_op_table[e->op].holds) {
+    case HOLDS_INTEGER: put(k, (uint64_t)e->u.i); break;
+    case HOLDS_NUMBER:
         memcpy(&bits, &e->u.f, sizeof bits);
         put(k, bits);
         break;
-    case EX_VAR:
-    case EX_EXTERN: put_text(k, e->u.name); break;
-    case EX_PARAM: put_text(k, e->u.param->name); break;
-    case EX_LOAD: put_buffer(k, e->u.buffer); break;
-    case EX_DIM_MIN:
-    case EX_DIM_EXTENT:
-    case EX_CALL:
+    case HOLDS_NAME: put_text(k, e->u.name); break;
+    case HOLDS_PARAM: put_text(k, e->u.param->name); break;
+    case HOLDS_BUFFER: put_buffer(k, e->u.buffer); break;
+    case HOLDS_CALL:
         put_func(k, e->u.call.func);
         put(k, e->u.call.index);
         break;
-    default: break;
+    case HOLDS_NOTHING: break;
     }
 }
 
@@ -85,112 +83,98 @@ static void define_expr(Key *k, const Expr *e)
     put(k, e->count);
     for (uint32_t i = 0; i < e->count; i++)
         put(k, k->number[e->args[i]->id]);
-    put_leaf(k, e);
+    put_held(k, e);
     k->number[e->id] = ++k->count;
 }
 
-static void put_expr(void *user, const Expr *e)
+static void put_expr(Key *k, const Expr *e)
 {
-    Key *k = user;
     if (e)
         define_expr(k, e);
     put(k, 0);
     put(k, e ? k->number[e->id] : 0);
 }
 
-static void put_stmt(void *user, const Stmt *s);
+static void put_stmt(Key *k, const Stmt *s);
+static void put_record(Key *k, const Record *r, const char *at);
 
-static void put_operand(Key *k, const StageOperand *o)
+static void put_int(Key *k, int64_t v)
 {
-    put_func(k, o->func);
-    put_buffer(k, o->buffer);
-    put(k, (uint64_t)o->rank);
-    put(k, (uint64_t)o->type);
+    put(k, (uint64_t)v << 1 ^ (uint64_t)(v >> 63)); /* so that small negative numbers are short */
 }
 
-/* What a statement holds besides its expressions and sub-statements. */
-static void put_fields(Key *k, const Stmt *s)
+/* A pointer to one of these, or to an array. */
+static void put_elements(Key *k, FieldKind kind, int count, const char *list)
 {
-    switch (s->kind) {
-    case STMT_LET: put_text(k, s->let.name); break;
-    case STMT_FOR:
-        put_text(k, s->loop.name);
-        put(k, s->loop.kind);
+    const Record *inner = field_record(kind);
+    put_int(k, list ? count : -1);
+    for (int i = 0; list && i < count; i++)
+        switch (kind) {
+        case FIELD_NAMES: put_text(k, ((const char *const *)list)[i]); break;
+        case FIELD_INT64S: put_int(k, ((const int64_t *)list)[i]); break;
+        case FIELD_EXPRS: put_expr(k, ((const Expr *const *)list)[i]); break;
+        case FIELD_STMTS: put_stmt(k, ((const Stmt *const *)list)[i]); break;
+        default: put_record(k, inner, list + (size_t)i * inner->size); break;
+        }
+}
+
+static void put_field(Key *k, const Field *f, const char *at)
+{
+    const char *p = at + f->offset;
+    switch (f->kind) {
+    case FIELD_NAME:
+    case FIELD_TEXT: put_text(k, field_pointer(p)); break;
+    case FIELD_FLAG: put(k, *(const bool *)p); break;
+    case FIELD_INT_PAIR:
+        put_int(k, ((const int *)p)[0]);
+        put_int(k, ((const int *)p)[1]);
         break;
-    case STMT_BLOCK: put(k, (uint64_t)s->block.count); break;
-    case STMT_IF: put(k, s->branch.no != NULL); break;
-    case STMT_PRODUCE:
-        put_text(k, s->produce.func);
-        put(k, (uint64_t)(s->produce.update + 1));
+    case FIELD_INT:
+    case FIELD_TYPE:
+    case FIELD_STATUS:
+    case FIELD_LOOP_KIND:
+    case FIELD_MEMORY:
+    case FIELD_BUFFER_KIND: put_int(k, *(const int *)p); break;
+    case FIELD_INT64_PAIR:
+        put_int(k, ((const int64_t *)p)[0]);
+        put_int(k, ((const int64_t *)p)[1]);
         break;
-    case STMT_PROVIDE:
-        put_func(k, s->provide.func);
-        put(k, (uint64_t)s->provide.rank);
-        put(k, (uint64_t)s->provide.count);
-        put(k, s->provide.atomic);
-        break;
-    case STMT_REALIZE:
-        put_func(k, s->realize.func);
-        put(k, (uint64_t)s->realize.rank);
-        break;
-    case STMT_STORE:
-        put(k, (uint64_t)s->store.count);
-        put(k, s->store.atomic);
-        put(k, s->store.stream);
-        for (int i = 0; i < s->store.count; i++)
-            put_buffer(k, s->store.places[i].buffer);
-        break;
-    case STMT_ALLOC: put_buffer(k, s->alloc.buffer); break;
-    case STMT_NEED:
-        put_buffer(k, s->need.buffer);
-        put(k, (uint64_t)s->need.dim);
-        put_text(k, s->need.reader);
-        break;
-    case STMT_CHECK:
-        put_text(k, s->check.message);
-        put(k, s->check.status);
-        break;
-    case STMT_STAGE:
-        put_text(k, s->stage->name);
-        put_text(k, s->stage->symbol);
-        put_operand(k, &s->stage->output);
-        put(k, (uint64_t)s->stage->count);
-        for (int i = 0; i < s->stage->count; i++)
-            put_operand(k, &s->stage->operands[i]);
-        put_buffer(k, s->stage->table);
-        break;
-    case STMT_PREFETCH: put_buffer(k, s->prefetch.buffer); break;
+    case FIELD_BUFFER: put_buffer(k, *(const Buffer *const *)p); break;
+    case FIELD_FUNC: put_func(k, *(const Func *const *)p); break;
+    case FIELD_EXPR: put_expr(k, *(const Expr *const *)p); break;
+    case FIELD_BODY:
+    case FIELD_ELSE: put_stmt(k, *(const Stmt *const *)p); break;
+    case FIELD_OPERAND: put_record(k, field_record(f->kind), p); break;
+    case FIELD_STAGE:
+    case FIELD_SLIDING: put_elements(k, f->kind, 1, field_pointer(p)); break;
+    case FIELD_NAMES:
+    case FIELD_INT64S:
+    case FIELD_EXPRS:
+    case FIELD_STMTS:
+    case FIELD_OPERANDS:
+    case FIELD_PLACES: put_elements(k, f->kind, *(const int *)(at + f->count), field_pointer(p)); break;
     }
 }
 
-static void put_stmt(void *user, const Stmt *s)
+static void put_record(Key *k, const Record *r, const char *at)
 {
-    Key *k = user;
+    for (int i = 0; i < r->count; i++)
+        put_field(k, &r->fields[i], at);
+}
+
+static void put_stmt(Key *k, const Stmt *s)
+{
     put(k, s ? (uint64_t)s->kind + 1 : 0);
-    if (!s)
-        return;
-    put_fields(k, s);
-    stmt_children(s, put_expr, put_stmt, k);
+    if (s)
+        put_record(k, &stmt_records[s->kind], (const char *)s);
 }
 
 static void put_buffers(Key *k, const Program *p)
 {
     put(k, p->buffers.count);
     put(k, (uint64_t)p->port_count);
-    for (size_t i = 0; i < p->buffers.count; i++) {
-        const Buffer *b = p->buffers.at[i];
-        put_text(k, b->name);
-        put(k, b->kind);
-        put(k, b->type);
-        put_text(k, b->func);
-        put(k, (uint64_t)b->component);
-        put(k, (uint64_t)b->rank);
-        put(k, (uint64_t)(b->dense + 1));
-        put(k, b->memory);
-        put(k, b->coordinates);
-        for (int d = 0; b->dims && d < b->rank; d++)
-            put_text(k, b->dims[d]);
-    }
+    for (size_t i = 0; i < p->buffers.count; i++)
+        put_record(k, &buffer_record, (const char *)p->buffers.at[i]);
 }
 
 static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)

@@ -17,14 +17,17 @@ typedef struct Known {
 #define ROW(name)  { #name, (void (*)(void))name },
 #define BOTH(name) ROW(name) ROW(name##f)
 
-static const Known known[] = { ROW(kn_rt_enter) ROW(kn_rt_leave) ROW(kn_rt_need) ROW(kn_rt_fail) ROW(kn_rt_alloc)
-                                   ROW(kn_rt_free) ROW(kn_rt_parallel) ROW(kn_rt_stage) ROW(kn_rt_stage_query)
-                                       ROW(kn_rt_lock) ROW(kn_rt_unlock) ROW(kn_rt_profile_enter)
-                                           ROW(kn_rt_profile_leave) ROW(memcpy) ROW(memmove) ROW(memset) BOTH(sqrt)
-                                               BOTH(exp) BOTH(exp2) BOTH(log) BOTH(log2) BOTH(pow) BOTH(sin) BOTH(cos)
-                                                   BOTH(tan) BOTH(atan2) BOTH(tanh) BOTH(erf) BOTH(fma) BOTH(floor)
-                                                       BOTH(ceil) BOTH(trunc) BOTH(rint) BOTH(nearbyint) BOTH(roundeven)
-                                                           BOTH(fmod) BOTH(ldexp) };
+/* clang-format off */
+static const Known known[] = {
+    ROW(kn_rt_enter) ROW(kn_rt_leave) ROW(kn_rt_need) ROW(kn_rt_fail) ROW(kn_rt_alloc) ROW(kn_rt_free)
+    ROW(kn_rt_parallel) ROW(kn_rt_stage) ROW(kn_rt_stage_query) ROW(kn_rt_lock) ROW(kn_rt_unlock)
+    ROW(kn_rt_profile_enter) ROW(kn_rt_profile_leave)
+    ROW(memcpy) ROW(memmove) ROW(memset)
+    BOTH(sqrt) BOTH(exp) BOTH(exp2) BOTH(log) BOTH(log2) BOTH(pow) BOTH(sin) BOTH(cos) BOTH(tan) BOTH(atan2)
+    BOTH(tanh) BOTH(erf) BOTH(fma) BOTH(floor) BOTH(ceil) BOTH(trunc) BOTH(rint) BOTH(nearbyint) BOTH(roundeven)
+    BOTH(fmod) BOTH(ldexp)
+};
+/* clang-format on */
 enum { KNOWN_COUNT = sizeof known / sizeof *known };
 
 /* A function's address as that of anything; POSIX promises that it can be held. */

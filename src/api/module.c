@@ -1,4 +1,4 @@
-/* Modules: from a finished pipeline and options to something that runs; and the end of contexts.
+/* Modules: from a finished pipeline and options to something that runs.
  *
  * Takes   a pipeline that passed its checks, and the names of a scheduler and a target.
  * Gives   a module in the pipeline's arena, or the diagnostic that lists the names this version knows.
@@ -6,34 +6,20 @@
 #include "api/backend.h"
 #include "api/compile.h"
 #include "api/schedule.h"
-#include "api/threads.h"
 
-/* The words an option may have. The first is the default, meant by NULL. */
-typedef struct OptionWords {
-    const char        *option;
-    const char *const *names;
-    size_t             count;
-} OptionWords;
-
-static const char *const target_names[] = { "host" };
-
-static const OptionWords targets = { "target", target_names, sizeof target_names / sizeof *target_names };
-
-/* The known word that `name` is; NULL, after a diagnostic, if it is none of them. */
-static const char *choose(kn_context *cx, const OptionWords *choice, const char *name)
+/* The target of a module: "host", which is the default; NULL, after a diagnostic, for any other name. */
+static const char *module_target(kn_context *cx, const char *name)
 {
-    if (!name)
-        return choice->names[0];
-    Text known;
-    text_init(&known, &cx->call);
-    for (size_t i = 0; i < choice->count; i++) {
-        if (!strcmp(choice->names[i], name))
-            return choice->names[i];
-        text_printf(&known, "%s%s", i ? ", " : "", choice->names[i]);
-    }
-    const char *near = text_near_miss(name, choice->names, choice->count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no %s `%s`%s%s%s; this version knows: %s", choice->option, name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&known));
+    static const char *const host[] = { "host" };
+    const Target            *target = target_find(name ? name : host[0]);
+    if (target && target->is_host)
+        return target->name;
+    if (target)
+        diag_status(cx, KN_ERROR_ARGUMENT,
+                    "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
+                    name);
+    else
+        diag_unknown(cx, "there is no target", name, "this version knows", host, 1);
     return NULL;
 }
 
@@ -68,17 +54,11 @@ typedef struct Compile {
 
 static void compile(void *arg)
 {
-    Compile      *call = arg;
-    kn_pipeline  *p    = call->pipeline;
-    kn_options    options;
-    const bool    fine   = options_take(p, call->options, &options);
-    const Target *target = target_find(options.target);
-    if (target && !target->is_host)
-        diag_status(p->cx, KN_ERROR_ARGUMENT,
-                    "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
-                    options.target);
-    else
-        options.target = choose(p->cx, &targets, options.target);
+    Compile     *call = arg;
+    kn_pipeline *p    = call->pipeline;
+    kn_options   options;
+    const bool   fine = options_take(p, call->options, &options);
+    options.target    = module_target(p->cx, options.target);
     if (!fine || p->cx->error_count)
         return;
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
@@ -117,20 +97,4 @@ kn_pass kn_pass_get(int index)
     if (index < 0 || index >= list->count)
         return (kn_pass){ 0 };
     return (kn_pass){ list->at[index].name, list->at[index].summary };
-}
-
-void kn_context_free(kn_context *cx)
-{
-    if (!cx)
-        return;
-    while (cx->pipelines)
-        pipeline_free(cx->pipelines, false);
-    threads_free(cx);
-    for (size_t i = 0; i < cx->blocks.count; i++)
-        context_release(cx, cx->blocks.at[i]);
-    arena_free(&cx->call);
-    arena_free(&cx->arena);
-    if (cx->plain)
-        freelocale(cx->plain);
-    cx->config.release(cx->config.user, cx);
 }

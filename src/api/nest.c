@@ -18,9 +18,9 @@
 #include <string.h>
 
 enum {
-    MOST_NODES  = 16,     /* an expression with more says less than its name */
-    LONG        = 8,      /* an extent with more says less than a number it does not pass, */
-    MOST_NUMBER = 1 << 20 /* unless that only says that it is a coordinate */
+    MOST_NODES  = 16,     /* longer expressions are shown by name */
+    LONG        = 8,      /* longer extents are shown by their upper bound, */
+    MOST_NUMBER = 1 << 20 /* unless that bound is as large as any coordinate */
 };
 
 typedef struct NestPrinter {
@@ -29,7 +29,7 @@ typedef struct NestPrinter {
     Simplifier    *simplifier;
     Map            lets;    /* name -> what it stands for */
     Map            sliding; /* name of a function -> its REALIZE, where that slides */
-    Map            missing; /* name of a dimension that slides -> how many are needed at a time, int64_t */
+    Map            missing; /* name of a sliding dimension -> size of its window, int64_t */
 } NestPrinter;
 
 typedef struct NestLevel {
@@ -59,7 +59,7 @@ static const Expr *replace(void *user, const Expr *e)
     return value ? value : e;
 }
 
-/* In terms of what is known outside. */
+/* With lets replaced by their values, simplified. */
 static const Expr *explain(NestPrinter *s, const Expr *e)
 {
     return simplify(s->simplifier, expr_rewrite(s->program->exprs, e, replace, s));
@@ -84,7 +84,7 @@ static ExprSize size_of(NestPrinter *s, const Expr *e)
     return size;
 }
 
-/* An extent in terms of what is known outside; or, if that is long, the most it can be, and *at_most is set. */
+/* An extent, explained; if that is long its upper bound, and *at_most is set. */
 static const Expr *explain_extent(NestPrinter *s, const Expr *extent, bool *at_most)
 {
     const Expr *e = explain(s, extent);
@@ -106,7 +106,7 @@ static void take_let(NestLevel *n, const Stmt *s)
     nest_stmt(n, s->let.body);
 }
 
-/* One nest or another: both are shown, with the condition. Else it is only used. */
+/* A branch with an else: prints the condition and both nests. Otherwise the condition only serves the simplifier. */
 static void take_condition(NestLevel *n, const Stmt *s)
 {
     const Expr *condition = explain(n->s, s->branch.condition);
@@ -145,7 +145,7 @@ static void print_loop(NestLevel *n, const Stmt *s)
     const Expr    *shown   = explain_extent(n->s, s->loop.extent, &at_most);
     const int64_t *missing = map_get(&n->s->missing, s->loop.name);
     line(n);
-    text_printf(out, "%s %s: ", loop_kind_names[s->loop.kind], s->loop.name);
+    text_printf(out, "%s %s: ", loop_table[s->loop.kind].keyword, s->loop.name);
     if (missing && *missing) {
         text_printf(out, "those of %" PRId64 " that are not held yet", *missing);
     } else if (missing) {
@@ -176,7 +176,7 @@ static void print_factor(Text *out, const Expr *e)
     text_add(out, single ? "" : ")");
 }
 
-/* ", 8 * out.extent.0 bytes": the constant factors as one. Nothing where that would say long extents again. */
+/* ", 8 * out.extent.0 bytes": constant factors multiplied. Nothing if an extent is long. */
 static void print_bytes(NestLevel *n, const Func *f, const Expr *const *extent)
 {
     Text   *out   = n->s->out;

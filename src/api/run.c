@@ -22,7 +22,7 @@ static void work_deep(void *arg)
     context_deep(call->p->cx, call->stack, call->work, call);
 }
 
-/* Does the work of one API call between its begin and its status, with that much stack. */
+/* Runs the work of one API call on a stack of `stack` bytes and returns its status. */
 static kn_status run_call(kn_module *m, void (*work)(void *), size_t stack, Call *call)
 {
     if (!m)
@@ -46,7 +46,7 @@ static Loc loc_of(const kn_pipeline *p, const char *name)
     return (Loc){ 0 };
 }
 
-/* Compiled code has given this call up. */
+/* Warns that the interpreter ran instead of compiled code. */
 static void warn_interpreted(kn_pipeline *p, bool possible)
 {
     if (possible)

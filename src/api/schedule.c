@@ -1,10 +1,9 @@
 /* Making a schedule.
  *
- * Takes   a pipeline, the name of a scheduler, and as much as is known of sizes and parameters.
- * Gives   the text of a schedule, which kn_schedule_parse reads and every compilation can obey.
- * How     Outputs without a size are fitted to the inputs, as kn_fit does; if these are not given, they are as
- *         estimated, or as usual. If even that suits the program nowhere, the schedule is empty: the default's. Sizes
- *         decide speed, never whether a schedule is right. */
+ * Takes   a pipeline, the name of a scheduler, and what is known of sizes and parameters.
+ * Gives   the text of a schedule, which kn_schedule_parse reads.
+ * How     Outputs without a size are fitted to the inputs, as kn_fit does. Without inputs they take their estimate, or
+ * a default. If no sizes work for the program, the schedule is empty. Sizes affect speed, never correctness. */
 #include "api/schedule.h"
 
 #include "api/arguments.h"
@@ -20,17 +19,12 @@ const char *scheduler_choose(kn_context *cx, const char *name)
 {
     if (!name || !strcmp(name, "none") || scheduler_find(name, &(SchedulerOptions){ 0 }))
         return name;
-    const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)scheduler_count);
-    Text         known;
-    text_init(&known, &cx->call);
-    text_add(&known, "none");
-    for (int i = 0; i < scheduler_count; i++) {
-        names[i] = scheduler_table[i].name;
-        text_printf(&known, ", %s", names[i]);
-    }
-    const char *near = text_near_miss(name, names, (size_t)scheduler_count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no scheduler `%s`%s%s%s; this version knows: %s", name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&known));
+    const size_t count = (size_t)scheduler_count + 1;
+    const char **names = ARENA_ARRAY(&cx->call, const char *, count);
+    names[0]           = "none";
+    for (int i = 0; i < scheduler_count; i++)
+        names[i + 1] = scheduler_table[i].name;
+    diag_unknown(cx, "there is no scheduler", name, "this version knows", names, count);
     return NULL;
 }
 
@@ -68,8 +62,8 @@ static void grow_like_outputs(const kn_pipeline *p, const Arguments *a, const Fu
             }
 }
 
-/* Outputs that are not given are as usual. So are inputs that the program speaks of the size of; others are without
- * limits. */
+/* Gives default sizes to missing outputs, and to missing inputs whose size the program uses. Other missing inputs are
+ * unbounded. */
 static void use_usual(const kn_pipeline *p, const RunArgs *usual, Arguments *a)
 {
     for (size_t o = 0; o < p->outputs.count; o++)
@@ -100,8 +94,8 @@ static void try_usual(void *arg)
     u->suits = regions_compute(u->p, u->arena, &u->a->binding, true, &regions);
 }
 
-/* Numbers for everything. false if there are none that suit; with a diagnostic only if the arguments are at fault.
- * Sizes that nobody asked for may also be too much work to look at. */
+/* Sizes and values for everything. false if none work; with a diagnostic only if the arguments are at fault. A search
+ * for default sizes is bounded. */
 static bool find_sizes(kn_pipeline *p, const ScheduleRequest *r, Arena *arena, Arguments *a)
 {
     if (!arguments_bind(p, FOR_SIZES, r->args, r->count, a))
@@ -137,7 +131,7 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
                 m->vector_bits, ns * 1e-6);
 }
 
-/* The draft, and the scheduler that made it: of `auto` all that were asked, the one that it took first. */
+/* The draft and the scheduler that made it; for `auto` all candidates, the chosen one first. */
 static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *m, Arena *arena, Candidate *out)
 {
     SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };

@@ -1,11 +1,10 @@
-/* Schedules that are made: from a pipeline and sizes to the text of a schedule. */
+/* Schedules made by schedulers: from a pipeline and sizes to the text of a schedule. */
 #ifndef KILN_API_SCHEDULE_H
 #define KILN_API_SCHEDULE_H
 
 #include "pipeline/pipeline.h"
 
-/* The name, if it is "none" or one of the table. NULL for NULL, and for any other after a diagnostic that lists those
- * there are. */
+/* The name, if it is "none" or a row of the table. NULL for NULL, and, after a diagnostic, for unknown names. */
 const char *scheduler_choose(kn_context *cx, const char *name);
 
 /* What a schedule is made for. */

@@ -1,4 +1,4 @@
-/* What a pipeline is and what becomes of it, as text. */
+/* Views of a pipeline, and of the steps of its compilation, as text. */
 #include "api/backend.h"
 #include "api/compile.h"
 #include "api/nest.h"
@@ -12,7 +12,7 @@ typedef struct ShowCall {
     Emitted           emitted; /* of the backend, to be released */
 } ShowCall;
 
-/* The text lives with the call. */
+/* The text lives until the next API call. */
 static void show_text(ShowCall *call, void (*print)(Text *t, const void *what), const void *what)
 {
     Text t;
@@ -42,17 +42,12 @@ static void print_nest(Text *t, const void *program)
 static bool pass_exists(kn_context *cx, const LowerPassList *list, const char *name)
 {
     const char **names = ARENA_ARRAY(&cx->call, const char *, (size_t)list->count);
-    Text         all;
-    text_init(&all, &cx->call);
     for (int i = 0; i < list->count; i++) {
         if (!name || !strcmp(list->at[i].name, name))
             return true;
         names[i] = list->at[i].name;
-        text_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = text_near_miss(name, names, (size_t)list->count);
-    diag_status(cx, KN_ERROR_ARGUMENT, "there is no pass `%s`%s%s%s; in their order they are: %s", name,
-                near ? ", did you mean `" : "", near ? near : "", near ? "`?" : "", text_string(&all));
+    diag_unknown(cx, "there is no pass", name, "in their order they are", names, (size_t)list->count);
     return false;
 }
 

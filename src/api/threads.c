@@ -1,17 +1,21 @@
-/* What the compiled code of a context runs with.
+/* The instance of the runtime that the compiled code of a context runs with.
  *
- * The runtime asks for memory from all of its threads; the context and its user's allocator are for one thread at a
- * time. So its requests go through a lock. They count towards the context's limit. */
+ * Its threads allocate concurrently; the context and the user's allocator are not thread-safe. So requests take a lock.
+ * They count towards the context's memory limit. */
 #include "api/threads.h"
 
 #include <pthread.h>
 
-struct Threads {
+typedef struct Threads {
+    Owned           owned; /* by the context */
     kn_context     *cx;
     kn_rt          *rt;
     pthread_mutex_t lock;
     int             count;
-};
+} Threads;
+
+/* Its address is the key of a context's Threads. */
+static const char threads_key = 0;
 
 static void *allocate(void *user, size_t size)
 {
@@ -30,12 +34,22 @@ static void release(void *user, void *block)
     pthread_mutex_unlock(&t->lock);
 }
 
+static void threads_free(kn_context *cx, Owned *o)
+{
+    Threads *t = (Threads *)(void *)o;
+    context_disown(cx, o);
+    kn_rt_destroy(t->rt);
+    pthread_mutex_destroy(&t->lock);
+    context_release(cx, t);
+}
+
 static Threads *threads_new(kn_context *cx)
 {
     Threads *t = context_allocate(cx, sizeof *t);
     if (!t)
         return NULL;
-    t->cx = cx;
+    t->owned.free = threads_free;
+    t->cx         = cx;
     pthread_mutex_init(&t->lock, NULL);
     t->rt = kn_rt_new(&(kn_rt_hooks){ .user = t, .allocate = allocate, .release = release });
     if (!t->rt) {
@@ -43,30 +57,21 @@ static Threads *threads_new(kn_context *cx)
         context_release(cx, t);
         return NULL;
     }
+    context_own(cx, &t->owned);
+    map_set_mutable(&cx->slots, &threads_key, t);
     return t;
 }
 
 kn_rt *threads_get(kn_context *cx)
 {
-    if (!cx->threads)
-        cx->threads = threads_new(cx);
-    return cx->threads ? cx->threads->rt : NULL;
+    Threads *t = map_get_mutable(&cx->slots, &threads_key);
+    t          = t ? t : threads_new(cx);
+    return t ? t->rt : NULL;
 }
 
 void threads_set(kn_context *cx, int count)
 {
-    Threads *t = cx->threads;
+    Threads *t = map_get_mutable(&cx->slots, &threads_key);
     if (t && t->count != count && kn_rt_set_threads(t->rt, count) == KN_OK)
         t->count = count;
-}
-
-void threads_free(kn_context *cx)
-{
-    Threads *t = cx->threads;
-    if (!t)
-        return;
-    kn_rt_destroy(t->rt);
-    pthread_mutex_destroy(&t->lock);
-    context_release(cx, t);
-    cx->threads = NULL;
 }

@@ -1,4 +1,4 @@
-/* What the compiled code of a context runs with: an instance of the runtime, whose memory is the context's. */
+/* The instance of the runtime that the compiled code of a context runs with. Its memory is the context's. */
 #ifndef KILN_API_THREADS_H
 #define KILN_API_THREADS_H
 
@@ -9,7 +9,5 @@
 kn_rt *threads_get(kn_context *cx);
 /* How many threads it has from now on; 0: as many as there are CPUs. */
 void threads_set(kn_context *cx, int count);
-/* Ends the threads and frees what they hold. */
-void threads_free(kn_context *cx);
 
 #endif

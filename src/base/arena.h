@@ -29,7 +29,7 @@ void arena_free(Arena *a);
 /* An arena on the stack of a function, from begin to end. Bailing out of the function ends it too. */
 void scratch_begin(Arena *a, kn_context *cx);
 void scratch_end(Arena *a);
-/* Lets `to` free what `from` holds; `from` is empty afterwards. */
+/* Moves the blocks of `from` to `to`; `from` is empty afterwards. */
 void arena_move(Arena *to, Arena *from);
 
 /* Zeroed, aligned for any type (64 bytes for blocks of a page and more). Bails out if there is no memory. */

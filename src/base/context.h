@@ -37,9 +37,16 @@ typedef struct Diag {
     const char *remedy; /* what would do, or NULL */
 } Diag;
 
-typedef struct Try     Try;
-typedef struct Extern  Extern;
-typedef struct Threads Threads;
+typedef struct Try    Try;
+typedef struct Extern Extern;
+
+/* Something of a higher layer that lives as long as the context and is not arena memory: a pipeline, the threads of the
+ * runtime. It is the first member of that layer's struct. */
+typedef struct Owned Owned;
+struct Owned {
+    Owned *next;
+    void (*free)(kn_context *cx, Owned *o); /* calls context_disown and frees it */
+};
 
 struct kn_context {
     kn_config    config;
@@ -51,22 +58,20 @@ struct kn_context {
     size_t       name_capacity, name_count;
     VEC(Diag) diags;
     int         error_count, warning_count; /* also count those beyond config.max_errors */
-    bool        muted;                      /* the last error or warning was not kept: nor are its notes */
+    bool        muted;                      /* the last error or warning was dropped, so its notes are dropped too */
     bool        silent[WARNING_COUNT];      /* switched off */
     kn_status   status;                     /* of the call: the first error's */
     const char *bailed;                     /* why the call could not go on, or NULL */
     ErrorId     bailed_error;
     Try        *tries;
-    bool        deep; /* on a thread with a stack of its own (context_deep) */
-    locale_t
-           plain; /* the C locale: numbers are read and written with a point, whatever the program around us has set */
-    Arena *scratches;              /* begun and not ended, the newest first */
-    struct kn_pipeline *pipelines; /* all that are alive */
-    Map                 defines;   /* interned name -> const char *value */
-    Map                 externs;   /* interned name -> Extern */
-    VEC(void *) blocks;            /* kn_buffer_alloc's that are alive; NULL where freed */
-    Map      backends;             /* Backend -> Codegen, of those that something was compiled with */
-    Threads *threads;              /* what compiled code runs with, once something ran (api/threads.c) */
+    bool        deep;      /* on a thread with a stack of its own (context_deep) */
+    locale_t    plain;     /* the C locale: numbers have a decimal point in any locale of the program */
+    Arena      *scratches; /* begun and not ended, the newest first */
+    Owned      *owned;     /* freed with the context, the newest first */
+    Map         slots;     /* of higher layers: the address of something static there -> what it keeps here */
+    Map         defines;   /* interned name -> const char *value */
+    Map         externs;   /* interned name -> Extern */
+    VEC(void *) blocks;    /* kn_buffer_alloc's that are alive; NULL where freed */
 };
 
 /* A C function made known by kn_extern_function or kn_extern_stage. */
@@ -76,19 +81,22 @@ struct Extern {
     void     *user;
 };
 
+/* From now on kn_context_free frees it by o->free, unless context_disown is called before. */
+void context_own(kn_context *cx, Owned *o);
+void context_disown(kn_context *cx, const Owned *o);
+
 /* Begins an API call: forgets the diagnostics of the last one and refills the quota. */
 void context_begin(kn_context *cx);
 
 /* Calls fn(arg). false if it bailed out; then a diagnostic has been added. */
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg);
-/* The same for the work of an API call that recurses over syntax, expressions or statements: on a stack that is deep
- * enough for it, whatever the caller's is. */
+/* The same on a stack of STACK_DEEP bytes: for API calls that recurse over syntax, expressions or statements. */
 bool context_call(kn_context *cx, void (*fn)(void *arg), void *arg);
-/* Calls fn(arg) where at least `stack` bytes of it are left: here, or on a thread of its own. Bailing out leaves the
+/* Calls fn(arg) on a stack with at least `stack` bytes left: this one, or that of a new thread. A bail-out goes to the
  * innermost context_try of the caller. */
 void context_deep(kn_context *cx, size_t stack, void (*fn)(void *arg), void *arg);
-/* The same for what can be done without: it has half of the quota that is left, and if it bails out or finds errors,
- * all that was said is taken back. false then. */
+/* The same for optional work. It gets half of the quota that is left. If it bails out or finds errors, its diagnostics
+ * are removed and the result is false. */
 bool context_attempt(kn_context *cx, void (*fn)(void *arg), void *arg);
 /* Adds the error and leaves the innermost context_try. Does not return. */
 __attribute__((noreturn)) void context_bail(kn_context *cx, kn_status status, const char *message);
@@ -107,7 +115,7 @@ void  context_release(kn_context *cx, void *block);
 const char *intern(kn_context *cx, const char *name);
 const char *intern_n(kn_context *cx, const char *name, size_t n);
 
-/* Adds a diagnostic. The remedy (may be NULL) is a second format's result made by the caller. */
+/* Adds a diagnostic. `remedy` is text that the caller has formatted, or NULL. */
 __attribute__((format(printf, 4, 5))) void diag_error(kn_context *cx, Loc loc, const char *remedy, const char *format,
                                                       ...);
 /* An error of another row than ERROR_PROGRAM. */
@@ -119,6 +127,9 @@ __attribute__((format(printf, 5, 6))) void diag_warning(kn_context *cx, WarningI
 __attribute__((format(printf, 3, 4))) void diag_note(kn_context *cx, Loc loc, const char *format, ...);
 /* An error about an argument of an API call, with its status. Returns the status, to be returned. */
 __attribute__((format(printf, 3, 4))) kn_status diag_status(kn_context *cx, kn_status status, const char *format, ...);
+/* An error about a name that is none of `names`: "WHAT `name`, did you mean `x`?; LIST: a, b, c". */
+void diag_unknown(kn_context *cx, const char *what, const char *name, const char *list, const char *const *names,
+                  size_t count);
 /* The row of an error of which no more than its status is known. */
 ErrorId error_of_status(kn_status status);
 /* Has an error of that row been added, in the call that is going on or ended last? */

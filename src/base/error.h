@@ -18,7 +18,7 @@
     /* schedules that cannot be obeyed */                                                                              \
     X(TARGET,           "target",           "the directive is for another kind of target")                             \
     X(NO_LOOP,          "no-loop",          "there is no loop of that name")                                           \
-    X(NO_LOOPS,         "no-loops",         "the function has no loops: it is inlined, an input, C code or not needed") \
+    X(NO_LOOPS,         "no-loops",         "the function has no loops: inlined, an input, C code or not needed")      \
     X(NOT_READ,         "not-read",         "the function named does not read the other")                              \
     X(OUTPUT,           "output",           "place and storage of an output are the caller's")                         \
     X(EXTERN,           "extern",           "an extern stage is C code, which reads and fills buffers as a whole")     \

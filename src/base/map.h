@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-/* What a key stands for: something to read, or something that whoever finds it may change. */
+/* The value of a key: const, or mutable by whoever looks it up. */
 typedef union MapValue {
     const void *kept;
     void *mutable;
@@ -23,8 +23,8 @@ void map_init(Map *m, Arena *arena);
 const void *map_get(const Map *m, const void *key);              /* NULL if absent */
 void        map_set(Map *m, const void *key, const void *value); /* key not NULL */
 
-/* The same for a map of values that are changed after they were put there. map_get reads them too; map_get_mutable is
- * for no other map, so const is kept. */
+/* The same for a map whose values are changed after they were set. map_get may read them; map_get_mutable is only for
+ * such maps. So const is kept. */
 void *map_get_mutable(const Map *m, const void *key);
 void  map_set_mutable(Map *m, const void *key, void *value);
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel keeps this much address space free below the stack of a process, also where the limit was raised later. */
+/* The kernel reserves this much address space below the main stack, even if the limit was raised later. */
 static const uintptr_t main_most = (uintptr_t)128 << 20;
 
 /* The lowest address of the main thread's stack. The name of the program lies above its first frame. pthread_getattr_np

@@ -1,4 +1,4 @@
-/* Texts that grow; the near miss of a name. */
+/* Texts that grow. */
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -50,45 +50,4 @@ void text_printf(Text *t, const char *format, ...)
 const char *text_string(const Text *t)
 {
     return t->at ? t->at : "";
-}
-
-/* Edit distance with transpositions, by rows; names are cut at 63 characters. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { MOST = 63 };
-    size_t       row[3][MOST + 1];
-    const size_t n = strnlen(a, MOST), m = strnlen(b, MOST);
-    for (size_t j = 0; j <= m; j++)
-        row[0][j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t       *now = row[i % 3];
-        const size_t *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t d = up[j - 1] + (a[i - 1] != b[j - 1]);
-            d        = d < up[j] + 1 ? d : up[j] + 1;
-            d        = d < now[j - 1] + 1 ? d : now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < d)
-                d = up2[j - 2] + 1;
-            now[j] = d;
-        }
-    }
-    return row[n % 3][m];
-}
-
-const char *text_near_miss(const char *name, const char *const *candidates, size_t count)
-{
-    const size_t third = strlen(name) / 3;
-    size_t       best  = (third ? third : 1) + 1;
-    const char  *found = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const size_t d = distance(name, candidates[i]);
-        const bool   other =
-            strlen(name) < 3 && strlen(name) == strlen(candidates[i]); /* y for x is no slip of the pen */
-        if (d < best && d < strlen(name) && !other) {
-            best  = d;
-            found = candidates[i];
-        }
-    }
-    return found;
 }

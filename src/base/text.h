@@ -1,4 +1,4 @@
-/* Texts that grow, in an arena; and the near miss of a name. */
+/* Texts that grow, in an arena; lists of names, and what to suggest for an unknown one. */
 #ifndef KILN_BASE_TEXT_H
 #define KILN_BASE_TEXT_H
 
@@ -17,7 +17,11 @@ void                                       text_add_n(Text *t, const char *s, si
 __attribute__((format(printf, 2, 3))) void text_printf(Text *t, const char *format, ...);
 const char                                *text_string(const Text *t);
 
-/* The candidate most like `name` (edit distance at most a third of its length, at least 1), or NULL. */
-const char *text_near_miss(const char *name, const char *const *candidates, size_t count);
+/* "a, b, c" */
+const char *text_list(Arena *arena, const char *const *names, size_t count);
+/* "did you mean `closest`?"; NULL for NULL. */
+const char *text_did_you_mean(Arena *arena, const char *closest);
+/* The same for the one of `names` that kn_closest_name finds, or NULL. */
+const char *text_suggest(Arena *arena, const char *name, const char *const *names, size_t count);
 
 #endif

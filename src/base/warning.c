@@ -1,6 +1,5 @@
 /* The table of warnings, and the switch for each. */
 #include "base/context.h"
-#include "base/text.h"
 
 const Warning warning_table[WARNING_COUNT] = {
 #define WARNING_ROW(id, name, on, summary) { name, on, summary },
@@ -16,17 +15,9 @@ typedef struct SwitchCall {
 static void unknown_warning(kn_context *cx, const char *name)
 {
     const char *names[WARNING_COUNT];
-    Text        known;
-    text_init(&known, &cx->call);
-    for (int i = 0; i < WARNING_COUNT; i++) {
+    for (int i = 0; i < WARNING_COUNT; i++)
         names[i] = warning_table[i].name;
-        text_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = text_near_miss(name, names, WARNING_COUNT);
-    if (near)
-        diag_status(cx, KN_ERROR_ARGUMENT, "there is no warning `%s`, did you mean `%s`?", name, near);
-    else
-        diag_status(cx, KN_ERROR_ARGUMENT, "there is no warning `%s`; there are: %s", name, text_string(&known));
+    diag_unknown(cx, "there is no warning", name, "there are", names, WARNING_COUNT);
 }
 
 static void switch_warning(void *arg)

@@ -1,6 +1,6 @@
-/* The warnings there are: one table, from which come the switches, the help and the checks of names.
+/* The warnings: one table for the switches, the help and the checks of names.
  *
- * A warning is about what is legal and does as it says, but was hardly meant. It never changes what a call returns. */
+ * A warning is about code that is legal but probably a mistake. It never changes what a call returns. */
 #ifndef KILN_BASE_WARNING_H
 #define KILN_BASE_WARNING_H
 

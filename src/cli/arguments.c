@@ -29,7 +29,7 @@ static const char *split_name(Cli *cli, const char *text, const char **rest)
     return cli_strndup(cli, text, (size_t)(s - text));
 }
 
-/* Says that there is no such name, which is meant by a near miss, and which there are of the wanted kinds (bits). */
+/* Says that there is no such name, which one is close to it, and which there are of the wanted kinds (bits). */
 static int unknown_name(Cli *cli, const Bindings *b, const char *name, unsigned kinds, const char *what)
 {
     const kn_pipeline *p      = b->program.pipeline;
@@ -47,9 +47,9 @@ static int unknown_name(Cli *cli, const Bindings *b, const char *name, unsigned 
     char *list = cli_alloc(cli, length);
     for (int i = 0, n = 0; i < count; i++)
         n += snprintf(list + n, length - (size_t)n, "%s%s", i ? ", " : "", names[i]);
-    const char *near = near_miss(name, names, count);
-    if (near)
-        return usage(cli, "%s has no %s `%s`; did you mean `%s`? There are: %s", b->program.path, what, name, near,
+    const char *closest = kn_closest_name(name, names, count);
+    if (closest)
+        return usage(cli, "%s has no %s `%s`; did you mean `%s`? There are: %s", b->program.path, what, name, closest,
                      list);
     return usage(cli, "%s has no %s `%s`; there are: %s", b->program.path, what, name, count ? list : "none");
 }

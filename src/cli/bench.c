@@ -89,7 +89,7 @@ static const char *join(Cli *cli, const char *a, const char *b)
     return text;
 }
 
-/* NAME=VALUE? Everything else is a program. */
+/* Is it NAME=VALUE? Anything else is a program. */
 static bool is_argument(const char *word)
 {
     size_t n = 0;
@@ -203,7 +203,7 @@ static const char *base_name(const char *path)
 }
 
 /* NAME.sched and NAME.*.sched beside NAME.kiln. */
-static void add_beside(Cli *cli, Bench *bench, const glob_t *found)
+static void add_schedule_files(Cli *cli, Bench *bench, const glob_t *found)
 {
     for (size_t i = 0; i < found->gl_pathc; i++) {
         const char *path = join(cli, found->gl_pathv[i], "");
@@ -211,7 +211,7 @@ static void add_beside(Cli *cli, Bench *bench, const glob_t *found)
     }
 }
 
-/* Once, however often it is asked for; whoever asks for a schedule wants to know why there is none. */
+/* Adds each scheduler once. One that was asked for by name reports why it makes no schedule. */
 static void add_scheduler(Bench *bench, const char *name)
 {
     int i = 0;
@@ -232,7 +232,7 @@ static void add_given(Cli *cli, Bench *bench)
         add_scheduler(bench, value);
 }
 
-/* Of all contenders those that --only names. */
+/* Keeps the contenders that --only names. */
 static int select_only(Cli *cli, Bench *bench)
 {
     const char *name;
@@ -255,7 +255,7 @@ static int select_only(Cli *cli, Bench *bench)
     return DONE;
 }
 
-/* Repeats what there is for every number of threads. */
+/* Repeats the contenders for every number of threads. */
 static void add_threads(Bench *bench)
 {
     const int schedules = bench->count;
@@ -280,7 +280,7 @@ static int list_contenders(Cli *cli, Bench *bench, const kn_pipeline *p)
     bench->at         = cli_alloc(cli, sizeof *bench->at * most * (size_t)bench->thread_count);
     bench->count      = 0;
     add_own(bench, p);
-    add_beside(cli, bench, &beside);
+    add_schedule_files(cli, bench, &beside);
     add_given(cli, bench);
     globfree(&beside);
     const int status = select_only(cli, bench);
@@ -380,8 +380,8 @@ static int bench_program(Cli *cli, Bench *bench)
     return status;
 }
 
-/* Measures one program in a context of its own: what was defined for one is not defined for the next. */
-static int bench_alone(Cli *cli, Bench *bench, const char *path, const char **arguments, int count)
+/* Measures one program in its own context, so that definitions do not leak into the next. */
+static int bench_in_context(Cli *cli, Bench *bench, const char *path, const char **arguments, int count)
 {
     const Cli    had      = *cli;
     const char **operands = cli_alloc(cli, sizeof *operands * (size_t)(count + 1));
@@ -436,7 +436,7 @@ int command_bench(Cli *cli)
         while (next < cli->operand_count && is_argument(cli->operands[next]))
             next++;
         const char *path = program_path(cli, cli->operands[i]);
-        const int   one  = bench_alone(cli, &bench, path, cli->operands + i + 1, next - i - 1);
+        const int   one  = bench_in_context(cli, &bench, path, cli->operands + i + 1, next - i - 1);
         status           = one > status ? one : status;
     }
     return status;

@@ -109,7 +109,7 @@ typedef struct Given {
     const char *value; /* NULL for a flag */
 } Given;
 
-/* A text that was read: once, since it may be a pipe. */
+/* A file's text. It is read once, since it may be a pipe. */
 typedef struct FileText {
     const char      *path, *text;
     size_t           length;
@@ -127,11 +127,13 @@ struct Cli {
     int                operand_count;
 };
 
-/* ---- main.c: memory and messages ---- */
+/* ---- messages.c: memory, the context, messages ---- */
 
 /* Zeroed memory that lives until the program ends. */
 void *cli_alloc(Cli *cli, size_t size);
 char *cli_strndup(Cli *cli, const char *s, size_t n);
+/* Frees all of it. */
+void cli_free(Cli *cli);
 
 /* A new context, with the warnings of --no-warn switched off; NULL after a message, *status is what to exit with. */
 kn_context *context_open(const Cli *cli, int *status);
@@ -161,7 +163,7 @@ typedef struct Progress {
 
 /* `what` and `subject` are kept until progress_end, which takes the line away; messages come after that. */
 void progress_begin(Progress *p, const char *what, const char *subject);
-/* Another step of the same work, which the line is shown for at once if the work has taken so long already. */
+/* Another step of the same work; the line is shown at once if the work already takes long. */
 void progress_next(Progress *p, const char *what, const char *subject);
 void progress_count(Progress *p, int64_t done, int64_t total);
 void progress_end(Progress *p);
@@ -173,9 +175,6 @@ int  options_parse(Cli *cli, int count, char **words);
 bool option_given(const Cli *cli, OptionId id);
 /* The index-th value given for an option, or NULL. */
 const char *option_value(const Cli *cli, OptionId id, int index);
-
-/* The one of `names` that `name` is a slip of the keyboard away from, or NULL. */
-const char *near_miss(const char *name, const char *const *names, int count);
 
 /* ---- help.c ---- */
 
@@ -266,8 +265,8 @@ int bindings_prepare(Cli *cli, Bindings *b);
 /* Loads an image as the port and --alpha want it; says what had to be converted, and whether it was a picture, not
  * numbers. */
 int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to, bool *picture);
-/* Whether the ending of `path` is that of a format that holds such outputs (tries with a single pixel), and its folder
- * is there: so that it is known before the program runs. A message if not. */
+/* Can outputs of this port be saved at `path`? Checks the ending (by a single pixel) and the folder before the program
+ * runs. A message if not. */
 int image_path_check(Cli *cli, const char *path, const kn_port *port);
 /* Whether two paths name one file, also one that is not there yet. */
 bool same_file(Cli *cli, const char *a, const char *b);
@@ -291,15 +290,14 @@ int values_summary(Cli *cli, const char *name, const kn_buffer *b);
 
 /* ---- schedule.c ---- */
 
-/* Makes a schedule for these arguments, by that scheduler and for --machine, and adds it to the program: the one that
- * is obeyed. NULL: by `auto`; nobody has asked for it, so the program goes without one that cannot be made. Watched:
- * its progress is shown; not where it is a part of what is shown already. */
+/* Makes a schedule for these arguments by that scheduler, for --machine, and adds it to the program as the one to use.
+ * scheduler NULL: `auto`; then failing to make one is no error. `watched`: shows progress, unless the caller does. */
 int bindings_schedule(Cli *cli, const Bindings *b, const char *scheduler, const kn_options *options, bool watched);
 
 /* ---- measure.c ---- */
 
-/* A way to run a program that is measured beside others: a schedule and a number of threads. It has a context of its
- * own, so that neither memory nor threads of another serve it. */
+/* A schedule and a number of threads, measured against others. It has its own context, so that no memory or threads are
+ * shared. */
 typedef struct Contender {
     const char *name;      /* of the schedule, for people */
     const char *file;      /* a .sched, or NULL */
@@ -322,8 +320,8 @@ typedef struct Contender {
 int backend_load(Cli *cli);
 /* Parses and compiles, and says what is wrong; the time of a scheduler is part of compiling. */
 int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Contender *c);
-/* The first run, which is not counted: measures memory, and compares the outputs in `b` with those of the reference, a
- * buffer for each port. The first contender (`reference` has no data) makes the reference. */
+/* The first run, which is not timed: measures memory, and compares the outputs in `b` with the reference, one buffer
+ * per port. The first contender, when `reference` has no data, fills the reference. */
 int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *reference);
 /* Runs for so many seconds, and at least so many times. */
 int  contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least);
@@ -334,7 +332,7 @@ void contender_close(Contender *c);
 /* Measures the schedules that all schedulers make, for --seconds in all, and says so; *best is the scheduler of the
  * fastest. `b` has all that a run needs. */
 int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, const char **best);
-/* Makes inputs up where there is only a size, or not even that, and all the rest that a run needs. */
+/* Makes up inputs that have no data, with default sizes where needed, and prepares the rest of a run. */
 int bindings_make_up(Cli *cli, Bindings *b);
 
 /* ---- bench_print.c ---- */
@@ -361,7 +359,7 @@ int command_bench(Cli *cli);
 int command_calibrate(Cli *cli);
 int command_fmt(Cli *cli);
 
-/* calibrate.c: what `kiln calibrate` found out about this machine; NULL: nothing. */
+/* calibrate.c: the machine that `kiln calibrate` measured; NULL if it did not run. */
 const char *machine_calibrated(Cli *cli);
 
 #endif

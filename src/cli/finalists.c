@@ -10,7 +10,7 @@
 enum { MOST = 16, TURNS = 3 };
 static const int32_t usual[KN_MAX_RANK] = {
     2560, 1536, 3, 1, 1, 1, 1, 1
-};                                      /* extents of what nobody knows the size of */
+};                                      /* default extents, where nothing tells the size */
 static const double wrong_share = 1e-3; /* of the values that may be rounded to another one, as kiln bench has it */
 
 typedef struct Finalists {
@@ -30,7 +30,7 @@ static int read_seconds(Cli *cli, double *out)
     return DONE;
 }
 
-/* The text of what a scheduler makes, without the title; NULL if it makes none. */
+/* The schedule that a scheduler makes, without its title; NULL if it makes none. */
 static const char *text_by(Cli *cli, const char *scheduler, const kn_options *options, const Bindings *b)
 {
     const char *text = kn_schedule_make(b->program.pipeline, scheduler, NULL, options, b->args, b->arg_count);
@@ -46,7 +46,7 @@ static bool is_new(const Finalists *f, const char *text)
     return true;
 }
 
-/* Compiles what a scheduler makes, if nobody made the same. */
+/* Compiles a scheduler's schedule, unless another finalist has the same. */
 static int add_finalist(Cli *cli, Finalists *f, const char *scheduler, const kn_options *options, const Bindings *b,
                         kn_buffer *reference)
 {
@@ -125,7 +125,7 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
 
 /* ---- Inputs ------------------------------------------------------------------------------ */
 
-/* An input whose size the program speaks of: as large as the outputs, where dimensions have the same names. */
+/* Sizes an input, whose size the program uses, like the outputs along dimensions of the same names. */
 static void size_like_outputs(const Bindings *b, PortBinding *in)
 {
     for (int d = 0; d < in->port.rank; d++) {

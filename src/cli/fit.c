@@ -14,7 +14,7 @@ static bool any_unsized(const Bindings *b)
     return false;
 }
 
-/* Whether the inputs suffice for the outputs that have a size, and for anything of the others. */
+/* Do the inputs suffice for the outputs that have a size, and for some box of the others? */
 static bool inputs_suffice(Cli *cli, Bindings *b)
 {
     const size_t     bytes = sizeof *b->at * (size_t)b->count;
@@ -79,7 +79,7 @@ static void set_dim(const Ports *out, int d, kn_dim dim)
         out->at[i].buffer.dim[d] = dim;
 }
 
-/* Whether nothing limits the output along dimension d, below or above: one more pixel there would do as well. */
+/* Is the output unlimited along dimension d, below or above? Then one more pixel there needs no more input. */
 static bool is_unlimited(const Bindings *b, const Ports *out, int d, bool below)
 {
     const kn_dim     had  = out->at[0].buffer.dim[d];

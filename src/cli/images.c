@@ -1,4 +1,4 @@
-/* Images on their way in and out: which conversion a file gets, and saying so. */
+/* Loading and saving images: chooses the conversion, and prints a note about it. */
 #include "cli.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ static int alpha_asked(Cli *cli, int *asked)
     return word ? usage(cli, "--alpha %s: keep, drop or apply was expected", word) : DONE;
 }
 
-/* Does to the opacity of a picture what is asked for. An input of rank 2 has no place for it, which converting says. */
-static int settle_alpha(Cli *cli, const char *path, const kn_port *port, const kn_image_info *info, kn_buffer *file)
+/* Applies --alpha to a picture. An input of rank 2 has no alpha channel; the conversion reports that. */
+static int apply_alpha(Cli *cli, const char *path, const kn_port *port, const kn_image_info *info, kn_buffer *file)
 {
     static const char *const done[] = { [ALPHA_DROP]  = "the alpha channel was dropped",
                                         [ALPHA_APPLY] = "the colours were multiplied by the alpha channel" };
@@ -70,7 +70,7 @@ static int settle_alpha(Cli *cli, const char *path, const kn_port *port, const k
     return DONE;
 }
 
-/* Makes of a file's image what the port wants; takes it as it is where that will do. */
+/* Converts a file's image to the type and shape of the port, where they differ. */
 static int fit_to_port(Cli *cli, const char *path, const kn_port *port, bool picture, kn_buffer *file, kn_buffer *to)
 {
     const char *note = NULL;
@@ -99,7 +99,7 @@ int image_load(Cli *cli, const char *path, const kn_port *port, kn_buffer *to, b
         return report_about(cli, path);
     report(cli);
     *picture   = info.picture;
-    int status = settle_alpha(cli, path, port, &info, &file);
+    int status = apply_alpha(cli, path, port, &info, &file);
     if (status == DONE)
         status = fit_to_port(cli, path, port, info.picture, &file, to);
     return status;

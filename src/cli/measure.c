@@ -29,7 +29,7 @@ static int64_t status_kb(const char *name)
     return kb;
 }
 
-/* Gives free memory back and begins a new peak. What the process has now, in kB; -1 if the peak cannot be told. */
+/* Returns free memory to the system and resets the peak. The current size in kB; -1 if the peak cannot be read. */
 static int64_t memory_begin(void)
 {
     malloc_trim(0);
@@ -56,7 +56,7 @@ static size_t bytes_of(const kn_buffer *b)
     return bytes;
 }
 
-/* Something that no result is left at by chance. */
+/* Fills the outputs with a pattern that no correct run leaves. */
 static void spoil_outputs(const Bindings *b)
 {
     for (int i = 0; i < b->count; i++)
@@ -95,11 +95,11 @@ static int compare(Cli *cli, Contender *c, const Bindings *b, const kn_buffer *r
         const PortBinding *out = &b->at[i];
         if (out->port.kind != KN_OUTPUT)
             continue;
-        double near = 1e-5 * magnitude(cli, &reference[i]);
-        if (out->port.type < KN_F16 && near < 1)
-            near = 1;
+        double tolerance = 1e-5 * magnitude(cli, &reference[i]);
+        if (out->port.type < KN_F16 && tolerance < 1)
+            tolerance = 1;
         kn_difference d;
-        if (kn_compare(cli->cx, &out->buffer, &reference[i], near, 1e-3, &d) != KN_OK)
+        if (kn_compare(cli->cx, &out->buffer, &reference[i], tolerance, 1e-3, &d) != KN_OK)
             return report_about(cli, out->port.name);
         c->difference = fmax(c->difference, d.max);
         c->share      = d.count ? fmax(c->share, (double)d.beyond / (double)d.count) : c->share;
@@ -153,7 +153,7 @@ static int compile(Cli *cli, kn_options options, const Bindings *b, Contender *c
     return c->module ? DONE : report(cli);
 }
 
-/* What is done in the contender's context reports errors from there. */
+/* Switches to the contender's context, so that errors are reported from there. */
 static kn_context *enter(Cli *cli, const Contender *c)
 {
     kn_context *had = cli->cx;

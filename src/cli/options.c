@@ -125,48 +125,6 @@ static bool applies(OptionId id, CommandId command)
     return option_table[id].commands >> command & 1;
 }
 
-/* ---- Near misses ---- */
-
-/* How many letters must be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`; a number
- * above 2 is just large. */
-static int distance(const char *a, const char *b)
-{
-    enum { LONGEST = 40 };
-    const size_t n = strlen(a), m = strlen(b);
-    if (n > LONGEST || m > LONGEST)
-        return LONGEST;
-    int d[LONGEST + 1][LONGEST + 1];
-    for (size_t i = 0; i <= n; i++)
-        for (size_t j = 0; j <= m; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = (int)(i + j);
-                continue;
-            }
-            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            best     = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
-            best     = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    return d[n][m];
-}
-
-const char *near_miss(const char *name, const char *const *names, int count)
-{
-    const size_t length = strlen(name);
-    const char  *found  = NULL;
-    int          best   = length < 3 ? 1 : length < 6 ? 2 : 3;
-    for (int i = 0; i < count; i++) {
-        const int d = distance(name, names[i]);
-        if (d <= best && d < (int)length) {
-            best  = d - 1;
-            found = names[i];
-        }
-    }
-    return found;
-}
-
 /* ---- Parsing ---- */
 
 /* The option of the command whose name is the first n characters of `word`; OPTION_COUNT if there is none. */
@@ -194,15 +152,14 @@ static int unknown_option(const Cli *cli, const char *word)
     for (OptionId id = 0; id < OPTION_COUNT; id++)
         if (applies(id, cli->command))
             names[count++] = option_table[id].name;
-    const char *near = near_miss(word, names, count);
-    const char *name = command_table[cli->command].name;
-    if (near)
-        return usage(cli, "kiln %s has no option `%s`; did you mean `%s`?", name, word, near);
+    const char *closest = kn_closest_name(word, names, count);
+    const char *name    = command_table[cli->command].name;
+    if (closest)
+        return usage(cli, "kiln %s has no option `%s`; did you mean `%s`?", name, word, closest);
     return usage(cli, "kiln %s has no option `%s`", name, word);
 }
 
-/* One option: `value` is what is written behind it in the same word, or NULL. Takes the next word where one is needed.
- */
+/* Records one option. `value` is the rest of its word, or NULL; then an argument, if needed, is the next word. */
 static int take(Cli *cli, OptionId id, const char *value, int *i, int count, char **words)
 {
     const Option *option = &option_table[id];

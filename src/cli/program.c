@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is left in `file`, in memory from cli_alloc; NULL, with errno, if it cannot be read or is longer than any text.
- */
+/* The rest of `file`, in memory from cli_alloc; NULL with errno if it cannot be read or is too long. */
 static char *read_all(Cli *cli, FILE *file, size_t *length)
 {
     size_t capacity = 1 << 16;
@@ -26,8 +25,7 @@ static char *read_all(Cli *cli, FILE *file, size_t *length)
     return NULL;
 }
 
-/* A file cannot be read, for the reason in errno; if it is a folder with a program of its name, or the name of an app,
- * which file was meant. */
+/* A file cannot be read, because of `error`. Suggests DIR/DIR.kiln for a folder, and apps/NAME/NAME.kiln for an app. */
 static int cannot_read(Cli *cli, const char *path, int error)
 {
     static const char *const folders[] = { "", "apps/" };
@@ -89,7 +87,7 @@ static int define(Cli *cli, const char *text)
     return kn_define(cli->cx, name, equals + 1) == KN_OK ? DONE : report_about(cli, text);
 }
 
-/* Adds what the last call had to say to the program's warnings. */
+/* Adds the diagnostics of the last call to the program's warnings. */
 static void keep_warnings(Cli *cli, SourceProgram *program)
 {
     const char  *had = program->warnings, *more = kn_error_text(cli->cx);

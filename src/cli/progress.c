@@ -43,7 +43,7 @@ static void *tick(void *arg)
     return NULL;
 }
 
-/* A condition whose waits end by the clock that nobody sets. */
+/* A condition variable on the monotonic clock. */
 static bool make_wake(pthread_cond_t *wake)
 {
     pthread_condattr_t clock;

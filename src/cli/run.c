@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Prints the values (--print), or what they range over if the output goes to no file. */
+/* Prints the values (--print), or a summary of outputs that go to no file. */
 static int show_outputs(Cli *cli, const Bindings *b)
 {
     const bool print   = option_given(cli, OPTION_PRINT);
@@ -64,7 +64,7 @@ static void say_times(const Times *t)
         write);
 }
 
-/* Makes the schedule here, where the sizes are known: by --scheduler, or by `auto` if nobody has said anything. */
+/* Makes the schedule, now that sizes are known: by --scheduler, or by `auto` as the default. */
 static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
 {
     const char *asked = options->scheduler;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The text of --machine, or of the file that it names; if it is not given, what is known of this one, or NULL. */
+/* The text of --machine or of the file it names; without it, the calibrated machine, or NULL. */
 static int machine_text(Cli *cli, const char **text)
 {
     const char *given = option_value(cli, OPTION_MACHINE, 0);
@@ -13,7 +13,7 @@ static int machine_text(Cli *cli, const char **text)
     return given && !strchr(given, '=') ? file_read(cli, given, text, &length) : DONE;
 }
 
-/* A view of the schedule, which stays until the next call of the library. */
+/* A view of the schedule; valid until the next call of the library. */
 static int show_schedule(Cli *cli, const Bindings *b, kn_schedule_view view, const char *scheduler,
                          const kn_options *options, bool watched, const char **text)
 {
@@ -73,7 +73,7 @@ static int write_text(const char *path, const char *text)
     return DONE;
 }
 
-/* What is asked for, each to its place; without a word it is the schedule. */
+/* Writes each requested view to its place; by default the schedule. */
 static int write_views(Cli *cli, const Bindings *b, const kn_options *options)
 {
     const char *path = option_value(cli, OPTION_SCHEDULE_OUTPUT, 0), *page = option_value(cli, OPTION_HTML, 0);

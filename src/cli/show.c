@@ -80,7 +80,7 @@ static int show_regions(Cli *cli)
     return status;
 }
 
-/* Runs the program in the way that counts. */
+/* Runs the program with counters. */
 static int show_counts(Cli *cli)
 {
     kn_options options;

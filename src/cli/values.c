@@ -1,4 +1,4 @@
-/* The values of a buffer as text: all of them, or what they range over. */
+/* The values of a buffer as text: all of them, or a summary. */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -103,7 +103,7 @@ static const char *walk_address(const ValueWalk *w)
     return (const char *)w->b->data + offset * (int64_t)kn_type_size(w->b->type);
 }
 
-/* Steps on; returns how many dimensions began anew. */
+/* Moves to the next element; returns how many dimensions wrapped around. */
 static int walk_next(ValueWalk *w)
 {
     int d = 0;

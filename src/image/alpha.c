@@ -1,4 +1,4 @@
-/* Taking opacity off a picture: its last channel is dropped, or the others are multiplied by it first. */
+/* Removing the alpha channel of a picture: drops it, or premultiplies the other channels by it first. */
 #include "image/convert.h"
 
 typedef struct AlphaCall {
@@ -7,7 +7,7 @@ typedef struct AlphaCall {
     bool        apply;
 } AlphaCall;
 
-/* A row of one channel (a) times the opacity of the same pixels (b), a share of white. */
+/* Multiplies a row of one channel (a) by the alpha of the same pixels (b), as a fraction of white. */
 static bool multiply_row(void *arg, int part, const RowPair *row)
 {
     const kn_type t     = *(const kn_type *)arg;

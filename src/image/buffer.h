@@ -20,12 +20,12 @@ int64_t buffer_count(const kn_buffer *b);
 /* Whether the byte ranges of two checked buffers have a byte in common. */
 bool buffers_overlap(const kn_buffer *a, const kn_buffer *b);
 
-/* A place in cx->blocks for a block to come, so that buffer_allocate_at cannot bail out. */
+/* Reserves an entry of cx->blocks, so that buffer_allocate_at cannot bail out. */
 size_t buffer_reserve(kn_context *cx);
 /* Dense memory for a buffer of good shape, recorded at `slot` and not cleared. False, and nothing changed, if there is
  * none. */
 bool buffer_allocate_at(kn_context *cx, kn_buffer *b, size_t slot);
-/* Frees a block of the context and forgets it. Any other address is left alone. */
+/* Frees a block of the context. Any other address is left alone. */
 void buffer_release(kn_context *cx, kn_buffer *b);
 
 /* The address of an element; `index` counts from the mins. */

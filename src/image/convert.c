@@ -35,7 +35,7 @@ typedef struct ConvertCall {
 #define NOTE(call, ...)                                                                                                \
     (text_add(&(call)->words, (call)->words.count ? "; " : ""), text_printf(&(call)->words, __VA_ARGS__))
 
-/* Whether the range is stretched, which is what pictures do, or the number is kept. */
+/* Is the range scaled, as between pictures, or the number kept? */
 static bool is_stretched(const ConvertCall *call)
 {
     const kn_type from = call->from->type, to = call->type;
@@ -106,7 +106,7 @@ static bool check_loss(ConvertCall *call)
     return false;
 }
 
-/* Makes the elements of the result. A number that cannot be kept is told. */
+/* Converts the elements. A number that the type cannot hold is reported. */
 static bool convert_values(ConvertCall *call)
 {
     const char *bad = convert_elements(&call->how, &call->source, &call->result, &call->outside);
@@ -183,8 +183,7 @@ static void convert_run(void *arg)
 
 /* ---- For a format ---- */
 
-/* Makes of the channels of the view what the format holds: drops an alpha channel, repeats gray as colour (stride 0),
- * or asks for gray. */
+/* Fits the channels of the view to the format: drops alpha, repeats gray as colour (stride 0), or asks for gray. */
 static void fit_channels(ConvertCall *call, const ImageFormat *format)
 {
     kn_buffer *view     = &call->view;
@@ -217,7 +216,7 @@ static kn_type fitting_type(const ImageFormat *format, kn_type t)
     return type_is_float(t) ? format->floats : format->integers;
 }
 
-/* Makes call->view and call->type what the format holds, where that can be had. */
+/* Fits call->view and call->type to the format, where possible. */
 static void fit_format(ConvertCall *call, const ImageFormat *format)
 {
     call->view = *call->from;

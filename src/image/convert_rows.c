@@ -55,7 +55,7 @@ static int64_t keep_integers(const ConvertWalk *w, const PixelBlock *b)
     return kept;
 }
 
-/* Integers to floats that may not hold them all: what was stored is looked at. */
+/* Integers to floats that may not hold them all: compares what was stored. */
 static int64_t keep_in_floats(const ConvertWalk *w, const PixelBlock *b)
 {
     int64_t v[ROW_BLOCK], kept = 0;
@@ -85,7 +85,7 @@ static void load_numbers(const ConvertWalk *w, const PixelBlock *b, double *v)
         v[i] = 0.299 * v[i] + 0.587 * green[i] + 0.114 * blue[i];
 }
 
-/* Numbers that are kept: between floats they are rounded, else they must be whole and of the type. */
+/* Numbers kept as they are: between floats they are rounded, else they must be integers in range. */
 static int64_t keep_numbers(const ConvertWalk *w, const PixelBlock *b)
 {
     double       v[ROW_BLOCK];

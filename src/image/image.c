@@ -5,20 +5,22 @@
 #include <strings.h>
 
 static const ImageFormat *const formats[] = {
-    &png_format, &jpeg_format, &tiff_format, &pgm_format, &ppm_format, &pnm_format, &pfm_format, &npy_format,
+#define X(name) &name##_format,
+    IMAGE_FORMATS(X)
+#undef X
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* Files that look like images but are none of ours, by how they begin. */
+/* Other formats, by their magic bytes, for the message. */
 static const struct {
     const char *magic, *name;
-} strangers[] = {
+} other_formats[] = {
     { "GIF8", "a GIF file" },         { "BM", "a BMP file" },        { "RIFF", "a RIFF file, perhaps WebP" },
     { "P1", "a PBM bitmap" },         { "P4", "a PBM bitmap" },      { "P7", "a PAM file" },
     { "PK", "a ZIP or NPZ archive" }, { "\x89HDF", "an HDF5 file" }, { "#?", "an HDR file" },
     { "v/1\x01", "an OpenEXR file" },
 };
-enum { STRANGERS = sizeof strangers / sizeof *strangers };
+enum { OTHER_FORMATS = sizeof other_formats / sizeof *other_formats };
 
 kn_image_format kn_image_format_get(int index)
 {
@@ -50,10 +52,10 @@ const ImageFormat *format_of_content(Load *load)
             return formats[i];
     const char *looks = "no image file";
     char        words[REASON];
-    for (size_t i = 0; i < STRANGERS; i++)
-        if (load->had >= strlen(strangers[i].magic) &&
-            !memcmp(load->bytes, strangers[i].magic, strlen(strangers[i].magic)))
-            looks = strangers[i].name;
+    for (size_t i = 0; i < OTHER_FORMATS; i++)
+        if (load->had >= strlen(other_formats[i].magic) &&
+            !memcmp(load->bytes, other_formats[i].magic, strlen(other_formats[i].magic)))
+            looks = other_formats[i].name;
     load_fail(load, "is %s; Kiln reads %s", looks, format_words(words, sizeof words));
     return NULL;
 }

@@ -10,8 +10,8 @@
 
 enum { QUALITY = 95, MOST_SCANS = 500 };
 
-/* Samples of one byte: a block of 64 takes at least one bit of Huffman code. An arithmetic code has no such bound; this
- * is what a picture of one colour reaches that is large enough to be worth its header. */
+/* The most samples per byte of file. Huffman: a block of 64 samples takes at least one bit. Arithmetic codes have no
+ * such bound: this is the ratio of a uniform picture large enough to outweigh its header. */
 #define MOST_INFLATION            512.0
 #define MOST_ARITHMETIC_INFLATION 16384.0
 
@@ -49,7 +49,8 @@ static void on_error(j_common_ptr common)
     longjmp(run->back, 1);
 }
 
-/* libjpeg goes on after damage, with gray or garbage. Only warnings that touch no pixel are let pass. */
+/* libjpeg continues after damage, with gray or garbage. So all warnings are errors, except those that affect no
+ * pixel. */
 static void on_message(j_common_ptr common, int level)
 {
     static const int harmless[] = { JWRN_EXTRANEOUS_DATA, JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_TOO_MUCH_DATA };
@@ -74,7 +75,7 @@ static void use_handlers(JpegRun *run)
     run->manager.output_message = on_print;
 }
 
-/* A progressive file may hold any number of passes over the picture; those made to keep a reader busy are left. */
+/* A progressive file may have any number of scans. Limits them, so that a hostile file cannot keep the decoder busy. */
 static void on_progress(j_common_ptr common)
 {
     JpegRun *run = (JpegRun *)(void *)common->err;

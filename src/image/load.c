@@ -1,4 +1,4 @@
-/* Loading an image file: told by its content, read once, decoded, turned. */
+/* Loading an image file: its format is recognized by content, it is read once, decoded and oriented. */
 #include "image/image.h"
 #include "image/rows.h"
 
@@ -40,7 +40,7 @@ bool load_allocate(Load *load)
                      (long long)buffer_count(&load->image), kn_type_name(load->image.type));
 }
 
-bool load_believes(Load *load, uint64_t width, uint64_t height, uint64_t channels, double least)
+bool load_plausible(Load *load, uint64_t width, uint64_t height, uint64_t channels, double least)
 {
     if (!width || !height || !channels)
         return load_fail(load, "the picture has zero size: %llu x %llu pixels of %llu channels",
@@ -58,7 +58,7 @@ bool load_believes(Load *load, uint64_t width, uint64_t height, uint64_t channel
 
 bool load_picture(Load *load, kn_type type, uint64_t width, uint64_t height, uint64_t channels, double least)
 {
-    if (!load_believes(load, width, height, channels, least))
+    if (!load_plausible(load, width, height, channels, least))
         return false;
     load->image               = (kn_buffer){ .type = type, .rank = channels == 1 ? 2 : 3 };
     load->image.dim[0].extent = (int32_t)width;
@@ -109,7 +109,7 @@ static bool read_bytes(Load *load, void *to, size_t count, size_t *got)
     return true;
 }
 
-bool load_take(Load *load, size_t at, void *to, size_t count)
+bool load_read(Load *load, size_t at, void *to, size_t count)
 {
     size_t here = at < load->had ? load->had - at : 0, got;
     here        = here < count ? here : count;
@@ -152,8 +152,8 @@ static bool read_all(Load *load, size_t capacity)
     }
 }
 
-/* Reads the head, from which the format is known, and the rest where the decoder does not do that itself. A file whose
- * size is not told, as a pipe, has to be in memory: what its header promises is compared with what is there. */
+/* Reads the head and recognizes the format; reads the rest unless the decoder does that itself. A file of unknown size,
+ * such as a pipe, is always read whole: the sizes in its header are checked against the bytes there are. */
 static bool read_and_decode(Load *load)
 {
     struct stat info;
@@ -195,7 +195,7 @@ static void load_run(void *arg)
         return;
     }
     load->slot = buffer_reserve(load->cx);
-    if (!load_file(load) || !load_turn(load))
+    if (!load_file(load) || !load_orient(load))
         diag_status(load->cx, load->status, "%s: %s", load->path, load->why);
     else if (load->note[0])
         diag_warning(load->cx, WARN_IMAGE, (Loc){ 0 }, NULL, "%s: %s", load->path, load->note);

@@ -224,9 +224,9 @@ static bool read_elements(Load *load, const Header *h, size_t bytes)
 {
     const size_t at = (size_t)((const unsigned char *)h->end - load->bytes);
     if (!h->fortran)
-        return load_take(load, at, load->image.data, bytes);
+        return load_read(load, at, load->image.data, bytes);
     void *stored = load_scratch(load, bytes, 1);
-    if (!stored || !load_take(load, at, stored, bytes))
+    if (!stored || !load_read(load, at, stored, bytes))
         return false;
     const kn_buffer view = fortran_view(stored, &load->image);
     rows_copy(&view, &load->image);
@@ -250,7 +250,7 @@ static bool npy_decode(Load *load)
     return true;
 }
 
-/* Appends to a header that is known to have room. */
+/* Appends to a header that has enough room. */
 #define APPEND(...) (n += (size_t)snprintf(header + n, sizeof header - n, __VA_ARGS__))
 
 static bool write_header(Save *save)

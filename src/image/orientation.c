@@ -1,7 +1,7 @@
-/* Pictures that are stored turned or mirrored: the orientation of EXIF and TIFF, undone.
+/* Pictures that are stored rotated or mirrored: undoes the orientation of EXIF and TIFF.
  *
- * Orientation 1 is as it is shown; the others say on which sides of the picture that is shown the first row and the
- * first column are. */
+ * Orientation 1 is upright. The others say on which sides of the upright picture the first stored row and column are.
+ */
 #include "image/image.h"
 #include "image/rows.h"
 
@@ -54,7 +54,7 @@ static void flip(kn_buffer *b, int d)
     b->dim[d].stride = -b->dim[d].stride;
 }
 
-bool load_turn(Load *load)
+bool load_orient(Load *load)
 {
     const int o = load->orientation;
     if (o < 2 || o > 8)

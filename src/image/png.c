@@ -10,7 +10,7 @@
 
 enum { SIGNATURE = 8 };
 
-/* Deflate makes at most 1032 bytes of one. */
+/* The expansion ratio of deflate is at most 1032. */
 #define MOST_INFLATION 1032.0
 
 /* One run of libpng. Its errors leave by `back`; so all that must survive them is here. */
@@ -89,7 +89,7 @@ static void ask_for_plain_pixels(PngRun *run)
     png_read_update_info(run->png, run->info);
 }
 
-/* Of the chunks that are not pixels, the orientation alone is of interest. */
+/* Ignores all ancillary chunks but the orientation. */
 static void leave_out_chunks(PngRun *run)
 {
     png_set_keep_unknown_chunks(run->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
@@ -110,8 +110,8 @@ static void read_orientation(PngRun *run)
 #endif
 }
 
-/* Reads the header, and memory for the picture. What the header promises is compared with the size of the file before
- * libpng takes memory for a row. */
+/* Reads the header and allocates the picture. The sizes are checked against the size of the file before libpng
+ * allocates a row. */
 static bool read_header(PngRun *run)
 {
     Load *load = run->load;
@@ -122,7 +122,7 @@ static bool read_header(PngRun *run)
     const uint32_t width = png_get_image_width(run->png, run->info), height = png_get_image_height(run->png, run->info);
     const double   raw  = ((double)png_get_rowbytes(run->png, run->info) + 1) * height;
     const size_t   bits = png_get_bit_depth(run->png, run->info) == 16 ? 16 : 8;
-    if (!load_believes(load, width, height, png_get_channels(run->png, run->info), raw / MOST_INFLATION))
+    if (!load_plausible(load, width, height, png_get_channels(run->png, run->info), raw / MOST_INFLATION))
         return false;
     ask_for_plain_pixels(run);
     const size_t channels = png_get_channels(run->png, run->info);

@@ -278,7 +278,7 @@ const ImageFormat ppm_format = {
     .channels   = CHANNELS_3,
 };
 
-/* An ending for either; there is no third content. */
+/* The ending .pnm may hold either; it is no format of its own. */
 const ImageFormat pnm_format = {
     .name     = "PNM",
     .endings  = ".pnm",

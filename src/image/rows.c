@@ -7,7 +7,7 @@
 #define LOAD(T, at)     (((const struct { T v; } __attribute__((packed, may_alias)) *)(const void *)(at))->v)
 #define STORE(T, at, x) (((struct { T v; } __attribute__((packed, may_alias)) *)(void *)(at))->v = (x))
 
-/* A loop over a row, twice: dense rows have a step that the compiler knows, and become vectors. */
+/* A loop over a row, in two versions: the compiler vectorizes the one whose step is a constant. */
 #define EACH(step, size, statement)                                                                                    \
     if ((step) == (int64_t)(size)) {                                                                                   \
         for (int64_t i = 0, at = 0; i < count; i++, at += (int64_t)(size))                                             \

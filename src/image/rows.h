@@ -26,8 +26,7 @@ typedef struct RowPair {
     int64_t first; /* element, counted from 0, x fastest */
 } RowPair;
 
-/* A walk is cut into so many parts, whatever the number of threads: what is summed up part by part is always the same.
- */
+/* A walk has this many parts for any number of threads, so that sums over parts are deterministic. */
 enum { ROW_PARTS = 16 };
 
 /* Calls work(arg, part, row) for every row of both buffers, in order within a part, on several threads if there is much

@@ -1,7 +1,7 @@
 /* The walk over the rows of two buffers, by several threads.
  *
- * Dimensions that follow each other without a gap in both buffers are one, so that a row is as long as can be. All
- * elements are cut into ROW_PARTS ranges, which threads take one after the other. */
+ * Dimensions that are contiguous in both buffers are merged, so that rows are as long as possible. All elements are cut
+ * into ROW_PARTS ranges, which threads take one after the other. */
 #include "image/rows.h"
 
 #include <pthread.h>
@@ -10,11 +10,11 @@
 
 enum {
     MOST_THREADS = ROW_PARTS,
-    THREAD_BYTES = 1 << 20 /* that a thread is begun for: less is done sooner than a thread is made */
+    THREAD_BYTES = 1 << 20 /* bytes that make another thread worthwhile */
 };
 
 typedef struct RowWalk {
-    kn_buffer  a, b; /* with as few dimensions as can be */
+    kn_buffer  a, b; /* with contiguous dimensions merged */
     int64_t    count;
     RowWork   *work;
     void      *arg;
@@ -27,8 +27,8 @@ static bool follows(kn_dim d, kn_dim before)
     return d.stride == before.stride * before.extent && (int64_t)before.extent * d.extent <= INT32_MAX;
 }
 
-/* Leaves out dimensions of extent 1, and joins each dimension with the one before where both buffers go on without a
- * gap. What is left has at least one dimension. */
+/* Drops dimensions of extent 1, and merges neighbouring dimensions that are contiguous in both buffers. At least one
+ * dimension remains. */
 static void join_dimensions(kn_buffer *a, kn_buffer *b)
 {
     int rank = 0;

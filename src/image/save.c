@@ -1,4 +1,4 @@
-/* Saving an image file: told by its ending, in a new file that takes the place of the old one when it is whole. */
+/* Saving an image file: the ending selects the format; the file is replaced atomically. */
 #include "image/image.h"
 #include "image/rows.h"
 
@@ -60,7 +60,7 @@ static const char *follow_links(kn_context *cx, const char *path)
 typedef struct SaveTarget {
     const char *path;      /* behind all links */
     const char *folder;    /* with a slash at its end */
-    char       *temporary; /* a name beside it: the folder and NAME_ROOM more */
+    char       *temporary; /* a name in the same folder, with NAME_ROOM characters of room */
     bool        named;     /* the file has that name */
     bool        replaces;
     mode_t      mode; /* of the file that is replaced */
@@ -94,8 +94,7 @@ static bool make_link(const SaveTarget *t, int *file)
     return linkat(AT_FDCWD, self, AT_FDCWD, t->temporary, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* A new file in the target's folder, if possible without a name: then nothing is left of it, whatever ends the
- * process. */
+/* A temporary file in the target's folder, unnamed if possible: then nothing remains if the process dies. */
 static FILE *open_temporary(Save *save, SaveTarget *t)
 {
     int file = access("/proc/self/fd", X_OK) ? -1 : open(t->folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
@@ -111,7 +110,7 @@ static FILE *open_temporary(Save *save, SaveTarget *t)
     return stream;
 }
 
-/* Gives the finished file its mode and its name, in place of the one that had it. */
+/* Sets the mode of the complete file and renames it over the target. */
 static bool put_in_place(Save *save, SaveTarget *t)
 {
     int file = fileno(save->file);
@@ -122,7 +121,7 @@ static bool put_in_place(Save *save, SaveTarget *t)
     return true;
 }
 
-/* Finds out what is replaced. */
+/* Inspects the file that is replaced. */
 static bool look_at_target(Save *save, SaveTarget *t)
 {
     struct stat old;

@@ -6,12 +6,12 @@
 
 #include <math.h>
 
-enum { LANES = 8 }; /* sums that do not wait for each other */
+enum { LANES = 8 }; /* independent sums, for instruction-level parallelism */
 
 typedef struct SummaryPart {
     double  least, most, sum;
     int64_t nans, count;
-    int64_t low, high; /* of 64-bit integers: u64 with its highest bit turned, so that they compare as i64 */
+    int64_t low, high; /* of 64-bit integers: u64 with its top bit flipped, so that they compare as i64 */
 } SummaryPart;
 
 typedef struct SummaryCall {

@@ -9,8 +9,8 @@
 
 enum {
     MOST_CHANNELS = 63,
-    /* What libtiff may take at once while it reads: the tables of strips, with 8 bytes in memory for 2 in the file or
-     * more, and the bytes of a strip; and some for its own needs. */
+    /* Memory that libtiff may allocate while it reads: the strip tables, which take 8 bytes for each 2 or more of the
+     * file, one strip, and a margin. */
     MOST_INFLATION_OF_TABLES = 16,
     LEAST_ALLOWED            = 1 << 20,
 };
@@ -175,7 +175,7 @@ static void note_alpha(TiffRun *run)
     run->load->info.premultiplied = kinds[count - 1] == EXTRASAMPLE_ASSOCALPHA;
 }
 
-/* Refuses pictures whose samples are no plain colours; tells of what is kept as it is. */
+/* Refuses pictures whose samples are not plain colours; warns of properties that are ignored. */
 static bool check_colors(TiffRun *run)
 {
     const uint16_t photometric = tag(run->tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
@@ -235,7 +235,7 @@ typedef struct Pieces {
     void    *pixels;
 } Pieces;
 
-/* Finds out how the file is cut, and takes memory for one piece. */
+/* Reads the layout of strips or tiles, and allocates one piece. */
 static bool find_pieces(TiffRun *run, const kn_buffer *image, Pieces *p)
 {
     const uint16_t channels = tag(run->tiff, TIFFTAG_SAMPLESPERPIXEL, 1);

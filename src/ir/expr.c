@@ -2,7 +2,7 @@
 #include "ir/expr.h"
 
 const ExprOpInfo expr_op_table[EX_COUNT] = {
-#define X(name, text, arity) { #name, text, arity },
+#define X(name, text, arity, holds, binding, type) { #name, text, arity, HOLDS_##holds, binding, TYPE_##type },
     EXPR_OPS(X)
 #undef X
 };
@@ -19,25 +19,20 @@ static uint32_t mix(uint32_t h, uint64_t v)
     return h ^ h >> 15;
 }
 
-/* The payload of a node as numbers: what distinguishes two nodes beyond operator, type and operands. */
+/* What a node holds, as a number: what distinguishes two nodes beyond operator, type and operands. */
 static uint64_t payload(const Expr *e)
 {
-    switch ((ExprOp)e->op) {
-    case EX_INT: return (uint64_t)e->u.i;
-    case EX_FLOAT: {
-        uint64_t bits;
-        memcpy(&bits, &e->u.f, sizeof bits);
-        return bits;
+    uint64_t bits;
+    switch (expr_op_table[e->op].holds) {
+    case HOLDS_INTEGER: return (uint64_t)e->u.i;
+    case HOLDS_NUMBER: memcpy(&bits, &e->u.f, sizeof bits); return bits;
+    case HOLDS_NAME: return (uintptr_t)e->u.name;
+    case HOLDS_PARAM: return (uintptr_t)e->u.param;
+    case HOLDS_BUFFER: return (uintptr_t)e->u.buffer;
+    case HOLDS_CALL: return (uintptr_t)e->u.call.func * 31 + e->u.call.index;
+    case HOLDS_NOTHING: break;
     }
-    case EX_VAR:
-    case EX_EXTERN: return (uintptr_t)e->u.name;
-    case EX_PARAM: return (uintptr_t)e->u.param;
-    case EX_LOAD: return (uintptr_t)e->u.buffer;
-    case EX_DIM_MIN:
-    case EX_DIM_EXTENT:
-    case EX_CALL: return (uintptr_t)e->u.call.func * 31 + e->u.call.index;
-    default: return 0;
-    }
+    return 0;
 }
 
 static bool same(const Expr *a, const Expr *b, const Expr *const *args)
@@ -45,7 +40,8 @@ static bool same(const Expr *a, const Expr *b, const Expr *const *args)
     if (a->hash != b->hash || a->op != b->op || a->type != b->type || a->strict != b->strict || a->count != b->count ||
         payload(a) != payload(b))
         return false;
-    if (a->op == EX_CALL && (a->u.call.func != b->u.call.func || a->u.call.index != b->u.call.index))
+    if (expr_op_table[a->op].holds == HOLDS_CALL &&
+        (a->u.call.func != b->u.call.func || a->u.call.index != b->u.call.index))
         return false;
     for (uint32_t i = 0; i < a->count; i++)
         if (a->args[i] != args[i])

@@ -17,83 +17,103 @@ typedef struct Func   Func; /* ir/func.h */
 typedef struct Param  Param;
 typedef struct Buffer Buffer; /* ir/stmt.h */
 
-/* name, text, operands (-1: any number) */
+/* name, text, operands (-1: any number), what the node holds beside them, how tightly its text binds (0: it is written
+ * as a call or an atom), and its type: that of an operand, bool, the unsigned one of the operands' width, or its own */
+/* clang-format off */
 #define EXPR_OPS(X)                                                                                                    \
     /* leaves */                                                                                                       \
-    X(INT, "int", 0)           /* u.i: wrapped to the type; also bool */                                               \
-    X(FLOAT, "float", 0)       /* u.f: rounded to the type */                                                          \
-    X(VAR, "var", 0)           /* u.name, i32: a function's argument or a reduction variable (i64 in kn_fill) */       \
-    X(PARAM, "param", 0)       /* u.param */                                                                           \
-    X(DIM_MIN, "min", 0)       /* u.call.func is an input, u.call.index its dimension: i32 */                          \
-    X(DIM_EXTENT, "extent", 0) /* likewise */                                                                          \
+    X(INT, "int", 0, INTEGER, 0, OWN) /* u.i: wrapped to the type; also bool */                                        \
+    X(FLOAT, "float", 0, NUMBER, 0, OWN) /* u.f: rounded to the type */                                                \
+    X(VAR, "var", 0, NAME, 0, OWN) /* u.name, i32: a function's argument or a reduction variable (i64 in kn_fill) */   \
+    X(PARAM, "param", 0, PARAM, 0, OWN) /* u.param */                                                                  \
+    X(DIM_MIN, "min", 0, CALL, 0, OWN) /* u.call.func is an input, u.call.index its dimension: i32 */                  \
+    X(DIM_EXTENT, "extent", 0, CALL, 0, OWN) /* likewise */                                                            \
     /* calls */                                                                                                        \
-    X(CALL, "call", -1)     /* u.call.func at args, component u.call.index; args are i32 */                            \
-    X(LOAD, "load", 1)      /* lowered code only: the element of u.buffer at args[0], an i64 index from its first */   \
-    X(EXTERN, "extern", -1) /* u.name: a pure C function of scalars */                                                 \
+    X(CALL, "call", -1, CALL, 0, OWN) /* u.call.func at args, component u.call.index; args are i32 */                  \
+    X(LOAD, "load", 1, BUFFER, 0, OWN) /* lowered code: the element of u.buffer at args[0], an i64 index */            \
+    X(EXTERN, "extern", -1, NAME, 0, OWN) /* u.name: a pure C function of scalars */                                   \
     /* conversions: the type of the node is the target */                                                              \
-    X(CAST, "cast", 1)                                                                                                 \
-    X(SAT_CAST, "sat", 1)                                                                                              \
-    X(REINTERPRET, "reinterpret", 1)                                                                                   \
+    X(CAST, "cast", 1, NOTHING, 0, OWN)                                                                                \
+    X(SAT_CAST, "sat", 1, NOTHING, 0, OWN)                                                                             \
+    X(REINTERPRET, "reinterpret", 1, NOTHING, 0, OWN)                                                                  \
     /* arithmetic: operands have the type of the node */                                                               \
-    X(NEG, "-", 1)                                                                                                     \
-    X(ADD, "+", 2)                                                                                                     \
-    X(SUB, "-", 2)                                                                                                     \
-    X(MUL, "*", 2)                                                                                                     \
-    X(DIV, "/", 2)   /* integers: Euclidean, by zero 0 */                                                              \
-    X(MOD, "%", 2)   /* integers only */                                                                               \
-    X(MIN, "min", 2) /* a < b ? a : b */                                                                               \
-    X(MAX, "max", 2) /* a > b ? a : b */                                                                               \
-    X(ABS, "abs", 1)                                                                                                   \
-    X(ABSD, "absd", 2)     /* integers: the node has the unsigned type of the operands' width */                       \
-    X(AVG_UP, "avg_up", 2) /* integers: (a + b + 1) >> 1 without overflow */                                           \
-    X(AVG_DOWN, "avg_down", 2)                                                                                         \
-    X(MUL_SHIFT, "mul_shift", 3) /* integers: (a * b) >> s, the product in double width; s of any integer type */      \
-    X(POPCOUNT, "popcount", 1)                                                                                         \
-    X(CLZ, "clz", 1)                                                                                                   \
-    X(SHL, "<<", 2) /* the amount has any integer type; a negative one shifts the other way */                         \
-    X(SHR, ">>", 2)                                                                                                    \
-    X(BIT_AND, "&", 2) /* integers and bool */                                                                         \
-    X(BIT_OR, "|", 2)                                                                                                  \
-    X(BIT_XOR, "^", 2)                                                                                                 \
-    X(BIT_NOT, "~", 1) /* on bool: logical not */                                                                      \
+    X(NEG, "-", 1, NOTHING, 12, FIRST)                                                                                 \
+    X(ADD, "+", 2, NOTHING, 10, FIRST)                                                                                 \
+    X(SUB, "-", 2, NOTHING, 10, FIRST)                                                                                 \
+    X(MUL, "*", 2, NOTHING, 11, FIRST)                                                                                 \
+    X(DIV, "/", 2, NOTHING, 11, FIRST) /* integers: Euclidean, by zero 0 */                                            \
+    X(MOD, "%", 2, NOTHING, 11, FIRST) /* integers only */                                                             \
+    X(MIN, "min", 2, NOTHING, 0, FIRST) /* a < b ? a : b */                                                            \
+    X(MAX, "max", 2, NOTHING, 0, FIRST) /* a > b ? a : b */                                                            \
+    X(ABS, "abs", 1, NOTHING, 0, FIRST)                                                                                \
+    X(ABSD, "absd", 2, NOTHING, 0, UNSIGNED) /* integers: the node has the unsigned type of the operands' width */     \
+    X(AVG_UP, "avg_up", 2, NOTHING, 0, FIRST) /* integers: (a + b + 1) >> 1 without overflow */                        \
+    X(AVG_DOWN, "avg_down", 2, NOTHING, 0, FIRST)                                                                      \
+    X(MUL_SHIFT, "mul_shift", 3, NOTHING, 0, FIRST) /* integers: (a * b) >> s, the product in double width */          \
+    X(POPCOUNT, "popcount", 1, NOTHING, 0, FIRST)                                                                      \
+    X(CLZ, "clz", 1, NOTHING, 0, FIRST)                                                                                \
+    X(SHL, "<<", 2, NOTHING, 9, FIRST) /* the amount has any integer type; a negative one shifts the other way */      \
+    X(SHR, ">>", 2, NOTHING, 9, FIRST)                                                                                 \
+    X(BIT_AND, "&", 2, NOTHING, 8, FIRST) /* integers and bool */                                                      \
+    X(BIT_OR, "|", 2, NOTHING, 6, FIRST)                                                                               \
+    X(BIT_XOR, "^", 2, NOTHING, 7, FIRST)                                                                              \
+    X(BIT_NOT, "~", 1, NOTHING, 12, FIRST) /* on bool: logical not */                                                  \
     /* floats */                                                                                                       \
-    X(FLOOR, "floor", 1)                                                                                               \
-    X(CEIL, "ceil", 1)                                                                                                 \
-    X(ROUND, "round", 1) /* ties to even */                                                                            \
-    X(TRUNC, "trunc", 1)                                                                                               \
-    X(SQRT, "sqrt", 1)                                                                                                 \
-    X(RSQRT, "rsqrt", 1)                                                                                               \
-    X(EXP, "exp", 1)                                                                                                   \
-    X(LOG, "log", 1)                                                                                                   \
-    X(POW, "pow", 2)                                                                                                   \
-    X(SIN, "sin", 1)                                                                                                   \
-    X(COS, "cos", 1)                                                                                                   \
-    X(TAN, "tan", 1)                                                                                                   \
-    X(ATAN2, "atan2", 2)                                                                                               \
-    X(TANH, "tanh", 1)                                                                                                 \
-    X(ERF, "erf", 1)                                                                                                   \
-    X(FMA, "fma", 3) /* a*b + c rounded once (f16, bf16: in f32, then rounded) */                                      \
+    X(FLOOR, "floor", 1, NOTHING, 0, FIRST)                                                                            \
+    X(CEIL, "ceil", 1, NOTHING, 0, FIRST)                                                                              \
+    X(ROUND, "round", 1, NOTHING, 0, FIRST) /* ties to even */                                                         \
+    X(TRUNC, "trunc", 1, NOTHING, 0, FIRST)                                                                            \
+    X(SQRT, "sqrt", 1, NOTHING, 0, FIRST)                                                                              \
+    X(RSQRT, "rsqrt", 1, NOTHING, 0, FIRST)                                                                            \
+    X(EXP, "exp", 1, NOTHING, 0, FIRST)                                                                                \
+    X(LOG, "log", 1, NOTHING, 0, FIRST)                                                                                \
+    X(POW, "pow", 2, NOTHING, 0, FIRST)                                                                                \
+    X(SIN, "sin", 1, NOTHING, 0, FIRST)                                                                                \
+    X(COS, "cos", 1, NOTHING, 0, FIRST)                                                                                \
+    X(TAN, "tan", 1, NOTHING, 0, FIRST)                                                                                \
+    X(ATAN2, "atan2", 2, NOTHING, 0, FIRST)                                                                            \
+    X(TANH, "tanh", 1, NOTHING, 0, FIRST)                                                                              \
+    X(ERF, "erf", 1, NOTHING, 0, FIRST)                                                                                \
+    X(FMA, "fma", 3, NOTHING, 0, FIRST) /* a*b + c rounded once (f16, bf16: in f32, then rounded) */                   \
     /* comparisons: operands of one type, the node is bool */                                                          \
-    X(LT, "<", 2)                                                                                                      \
-    X(LE, "<=", 2)                                                                                                     \
-    X(EQ, "==", 2)                                                                                                     \
-    X(NE, "!=", 2)                                                                                                     \
+    X(LT, "<", 2, NOTHING, 5, BOOL)                                                                                    \
+    X(LE, "<=", 2, NOTHING, 5, BOOL)                                                                                   \
+    X(EQ, "==", 2, NOTHING, 4, BOOL)                                                                                   \
+    X(NE, "!=", 2, NOTHING, 4, BOOL)                                                                                   \
     /* bool; the second operand is looked at only where the first does not decide */                                   \
-    X(AND, "&&", 2)                                                                                                    \
-    X(OR, "||", 2)                                                                                                     \
+    X(AND, "&&", 2, NOTHING, 3, BOOL)                                                                                  \
+    X(OR, "||", 2, NOTHING, 2, BOOL)                                                                                   \
     /* condition, then, else: the branch not taken is not looked at */                                                 \
-    X(SELECT, "if", 3)
+    X(SELECT, "if", 3, NOTHING, 1, SECOND)
+/* clang-format on */
 
 typedef enum ExprOp {
-#define X(name, text, arity) EX_##name,
+#define X(name, text, arity, holds, binding, type) EX_##name,
     EXPR_OPS(X)
 #undef X
         EX_COUNT
 } ExprOp;
 
+/* What a node holds besides its operands: a field of the union u. */
+typedef enum ExprHolds {
+    HOLDS_NOTHING,
+    HOLDS_INTEGER, /* u.i */
+    HOLDS_NUMBER,  /* u.f */
+    HOLDS_NAME,    /* u.name */
+    HOLDS_PARAM,   /* u.param */
+    HOLDS_BUFFER,  /* u.buffer */
+    HOLDS_CALL     /* u.call: a function and a number */
+} ExprHolds;
+
+/* Where the type of a node comes from. */
+typedef enum ExprTyping { TYPE_OWN, TYPE_FIRST, TYPE_SECOND, TYPE_BOOL, TYPE_UNSIGNED } ExprTyping;
+
 typedef struct ExprOpInfo {
     const char *name, *text;
     int         arity;
+    ExprHolds   holds;
+    int         binding;
+    ExprTyping  typing;
 } ExprOpInfo;
 
 extern const ExprOpInfo expr_op_table[EX_COUNT];

@@ -6,44 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How tightly an operator's text binds; 0: it is written as a call or an atom. */
-static int binding(const Expr *e)
-{
-    switch ((ExprOp)e->op) {
-    case EX_SELECT: return 1;
-    case EX_OR: return 2;
-    case EX_AND: return 3;
-    case EX_EQ:
-    case EX_NE: return 4;
-    case EX_LT:
-    case EX_LE: return 5;
-    case EX_BIT_OR: return 6;
-    case EX_BIT_XOR: return 7;
-    case EX_BIT_AND: return 8;
-    case EX_SHL:
-    case EX_SHR: return 9;
-    case EX_ADD:
-    case EX_SUB: return 10;
-    case EX_MUL:
-    case EX_DIV:
-    case EX_MOD: return 11;
-    case EX_NEG:
-    case EX_BIT_NOT: return 12;
-    default: return 0;
-    }
-}
-
-/* A printed expression is for people: a shared part is printed each time it is used, and a long one is cut. */
 enum { MOST_TEXT = 4000 };
 
-static void print(Text *out, const Expr *e, int context);
+/* Is the whole of it printed? Else it is for people: a shared part is printed each time it is used, and a long one is
+ * cut. */
+typedef struct ExprPrinter {
+    Text              *out;
+    const ExprNumbers *numbers; /* NULL: for people */
+} ExprPrinter;
 
-static void print_args(Text *out, const Expr *e)
+static void print(const ExprPrinter *p, const Expr *e, int context);
+
+static void print_args(const ExprPrinter *p, const Expr *e)
 {
+    Text *out = p->out;
     text_add(out, "(");
     for (uint32_t i = 0; i < e->count; i++) {
         text_add(out, i ? ", " : "");
-        print(out, e->args[i], 0);
+        print(p, e->args[i], 0);
     }
     text_add(out, ")");
 }
@@ -79,35 +59,42 @@ static void print_int(Text *out, const Expr *e)
         text_printf(out, "%s(%" PRId64 ")", type_table[e->type].name, e->u.i);
 }
 
-static void print_operator(Text *out, const Expr *e, int b)
+/* A constant after a sign or inside a conversion is told from the constant that this would be. */
+static bool is_constant(const Expr *e)
 {
+    return e->op == EX_INT || e->op == EX_FLOAT;
+}
+
+static void print_operator(const ExprPrinter *p, const Expr *e, int b)
+{
+    Text *out = p->out;
     if (e->op == EX_SELECT) {
         text_add(out, "if ");
-        print(out, e->args[0], 0);
+        print(p, e->args[0], 0);
         text_add(out, " then ");
-        print(out, e->args[1], 0);
+        print(p, e->args[1], 0);
         text_add(out, " else ");
-        print(out, e->args[2], 1);
+        print(p, e->args[2], 1);
     } else if (e->count == 1) {
         text_add(out, e->op == EX_BIT_NOT && e->type == KN_BOOL ? "!" : expr_op_table[e->op].text);
-        print(out, e->args[0], b);
+        const bool apart = p->numbers && is_constant(e->args[0]);
+        text_add(out, apart ? "(" : "");
+        print(p, e->args[0], b);
+        text_add(out, apart ? ")" : "");
     } else {
-        print(out, e->args[0], b);
+        print(p, e->args[0], b);
         text_printf(out, " %s ", expr_op_table[e->op].text);
-        print(out, e->args[1], b + 1);
+        print(p, e->args[1], b + 1);
     }
 }
 
-static void print(Text *out, const Expr *e, int context)
+static void print_node(const ExprPrinter *p, const Expr *e, int context)
 {
-    if (out->count > MOST_TEXT) {
-        text_add(out, "…");
-        return;
-    }
-    const int b = binding(e);
+    Text     *out = p->out;
+    const int b   = expr_op_table[e->op].binding;
     if (b) {
         text_add(out, b < context ? "(" : "");
-        print_operator(out, e, b);
+        print_operator(p, e, b);
         text_add(out, b < context ? ")" : "");
         return;
     }
@@ -122,38 +109,73 @@ static void print(Text *out, const Expr *e, int context)
                     expr_op_table[e->op].text);
         break;
     case EX_LOAD:
-        text_printf(out, "%s[", e->u.buffer->name);
-        print(out, e->args[0], 0);
+        buffer_print_name(out, e->u.buffer, p->numbers);
+        text_add(out, "[");
+        print(p, e->args[0], 0);
         text_add(out, "]");
         break;
     case EX_CALL:
         text_add(out, e->u.call.func->name);
-        print_args(out, e);
+        print_args(p, e);
         if (e->u.call.func->component_count > 1)
             text_printf(out, ".%u", e->u.call.index);
         break;
     case EX_EXTERN:
+        if (p->numbers)
+            text_printf(out, "extern_%s ", type_table[e->type].name);
         text_add(out, e->u.name);
-        print_args(out, e);
+        print_args(p, e);
         break;
     case EX_CAST:
     case EX_SAT_CAST:
     case EX_REINTERPRET:
-        text_printf(out, "%s%s",
-                    e->op == EX_SAT_CAST      ? "sat_"
-                    : e->op == EX_REINTERPRET ? "reinterpret_"
-                                              : "",
-                    type_table[e->type].name);
-        print_args(out, e);
+        text_add(out, e->op == EX_SAT_CAST                    ? "sat_"
+                      : e->op == EX_REINTERPRET               ? "reinterpret_"
+                      : p->numbers && is_constant(e->args[0]) ? "convert_"
+                                                              : "");
+        text_add(out, type_table[e->type].name);
+        print_args(p, e);
         break;
-    default: text_add(out, expr_op_table[e->op].text); print_args(out, e);
+    default: text_add(out, expr_op_table[e->op].text); print_args(p, e);
     }
+}
+
+static void print(const ExprPrinter *p, const Expr *e, int context)
+{
+    const ExprNumbers *n = p->numbers;
+    if (!n && p->out->count > MOST_TEXT)
+        text_add(p->out, "…");
+    else if (n && n->number[e->id])
+        text_printf(p->out, "%%%u", n->number[e->id]);
+    else if (n && e->strict) {
+        text_add(p->out, "strict(");
+        print_node(p, e, 0);
+        text_add(p->out, ")");
+    } else
+        print_node(p, e, context);
+}
+
+void buffer_print_name(Text *out, const Buffer *b, const ExprNumbers *numbers)
+{
+    text_add(out, b->name);
+    if (numbers && numbers->repeated[b->id])
+        text_printf(out, "#%d", b->id);
 }
 
 void expr_print(Text *out, const Expr *e)
 {
-    Text whole;
-    text_init(&whole, out->arena);
-    print(&whole, e, 0);
-    text_add(out, text_string(&whole));
+    ExprPrinter p = { .out = &(Text){ 0 } };
+    text_init(p.out, out->arena);
+    print(&p, e, 0);
+    text_add(out, text_string(p.out));
+}
+
+void expr_print_whole(Text *out, const Expr *e, ExprNumbers *numbers, bool itself)
+{
+    const ExprPrinter p      = { out, numbers };
+    const uint32_t    number = numbers->number[e->id];
+    if (itself)
+        numbers->number[e->id] = 0;
+    print(&p, e, 0);
+    numbers->number[e->id] = number;
 }

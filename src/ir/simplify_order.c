@@ -198,7 +198,7 @@ const Expr *step_compare(Simplifier *s, const Expr *e)
     const int answer = prove_compare(s, op, e->args[0], e->args[1]);
     if (answer >= 0)
         return expr_bool(s->pool, answer);
-    const bool exact = form_exact(s, e->args[0], &a) & form_exact(s, e->args[1], &b);
+    const bool left = form_exact(s, e->args[0], &a), exact = form_exact(s, e->args[1], &b) && left;
     if (op == EX_LT || op == EX_LE) {
         if (!exact || !form_add(&d, &b, 1) || !form_add(&d, &a, -1) || !d.count)
             return e;

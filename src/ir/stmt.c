@@ -1,7 +1,5 @@
-/* Making, walking and rewriting statements. */
-#include "ir/stmt.h"
-
-const char *const loop_kind_names[] = { "for", "parallel", "vector", "unroll" };
+/* Making, walking and rewriting statements. Walking and rewriting go through the table of fields. */
+#include "ir/fields.h"
 
 static Stmt *make(Arena *a, StmtKind kind)
 {
@@ -134,6 +132,64 @@ static const Expr **map_exprs(const StmtMap *m, int count, const Expr **list)
     return result;
 }
 
+static bool map_record(const StmtMap *m, const Record *r, char *at);
+
+/* Maps the records that a field points to, in copies; it points to them if any changes. */
+static bool map_records(const StmtMap *m, const Record *r, int count, char *field)
+{
+    char *copies = arena_alloc(m->arena, (size_t)count * r->size);
+    bool  any    = false;
+    memcpy(copies, field_pointer(field), (size_t)count * r->size);
+    for (int i = 0; i < count; i++)
+        any |= map_record(m, r, copies + (size_t)i * r->size);
+    if (any)
+        memcpy(field, &copies, sizeof copies);
+    return any;
+}
+
+static bool map_one_expr(const StmtMap *m, const Expr **e)
+{
+    const Expr *old = *e;
+    *e              = map_expr(m, old);
+    return *e != old;
+}
+
+static bool map_list(const StmtMap *m, int count, const Expr ***list)
+{
+    const Expr **old = *list;
+    *list            = map_exprs(m, count, old);
+    return *list != old;
+}
+
+static bool map_one_stmt(const StmtMap *m, const Stmt **s)
+{
+    const Stmt *old = *s;
+    *s              = map_stmt(m, old);
+    return *s != old;
+}
+
+/* Sets what is new in a copy; has anything changed? */
+static bool map_record(const StmtMap *m, const Record *r, char *at)
+{
+    bool any = false;
+    for (int i = 0; i < r->count; i++) {
+        const Field *f = &r->fields[i];
+        char        *p = at + f->offset;
+        switch (f->kind) {
+        case FIELD_EXPR: any |= map_one_expr(m, (const Expr **)p); break;
+        case FIELD_EXPRS: any |= map_list(m, *(const int *)(at + f->count), (const Expr ***)p); break;
+        case FIELD_BODY:
+        case FIELD_ELSE: any |= map_one_stmt(m, (const Stmt **)p); break;
+        case FIELD_OPERAND: any |= map_record(m, field_record(f->kind), p); break;
+        case FIELD_STAGE: any |= map_records(m, field_record(f->kind), 1, p); break;
+        case FIELD_OPERANDS:
+        case FIELD_PLACES: any |= map_records(m, field_record(f->kind), *(const int *)(at + f->count), p); break;
+        default: break;
+        }
+    }
+    return any;
+}
+
 static const Stmt *map_block(const StmtMap *m, const Stmt *s)
 {
     bool         changed = false;
@@ -145,107 +201,29 @@ static const Stmt *map_block(const StmtMap *m, const Stmt *s)
     return changed ? stmt_block(m->arena, s->block.count, items) : s;
 }
 
-static const Stmt *map_store(const StmtMap *m, const Stmt *s)
+/* Does the statement lack what it does? */
+static bool lacks_body(const Stmt *s)
 {
-    Stmt c         = *s;
-    c.store.places = ARENA_ARRAY(m->arena, Place, (size_t)s->store.count);
-    bool changed   = false;
-    for (int i = 0; i < s->store.count; i++) {
-        const Place *p    = &s->store.places[i];
-        c.store.places[i] = (Place){ p->buffer, map_expr(m, p->index), map_expr(m, p->value) };
-        changed |= c.store.places[i].index != p->index || c.store.places[i].value != p->value;
-    }
-    return changed ? copy(m->arena, &c) : s;
-}
-
-static void map_operand(const StmtMap *m, StageOperand *o)
-{
-    o->value  = map_expr(m, o->value);
-    o->min    = map_exprs(m, o->rank, o->min);
-    o->extent = map_exprs(m, o->rank, o->extent);
-    o->stride = map_exprs(m, o->rank, o->stride);
-}
-
-static const Stmt *map_stage(const StmtMap *m, const Stmt *s)
-{
-    Stmt       c    = *s;
-    StageCall *call = ARENA_NEW(m->arena, StageCall);
-    *call           = *s->stage;
-    map_operand(m, &call->output);
-    call->box_min    = map_exprs(m, call->output.rank, call->box_min);
-    call->box_extent = map_exprs(m, call->output.rank, call->box_extent);
-    call->operands   = ARENA_ARRAY(m->arena, StageOperand, (size_t)call->count);
-    for (int i = 0; i < call->count; i++) {
-        call->operands[i] = s->stage->operands[i];
-        map_operand(m, &call->operands[i]);
-    }
-    c.stage = call;
-    return copy(m->arena, &c);
+    const Record *r = &stmt_records[s->kind];
+    for (int i = 0; i < r->count; i++)
+        if (r->fields[i].kind == FIELD_BODY && !*(const Stmt *const *)((const char *)s + r->fields[i].offset))
+            return true;
+    return false;
 }
 
 const Stmt *stmt_map(const StmtMap *m, const Stmt *s)
 {
+    if (s->kind == STMT_BLOCK)
+        return map_block(m, s);
     Stmt c = *s;
-    switch (s->kind) {
-    case STMT_LET:
-        c.let.value = map_expr(m, s->let.value);
-        c.let.body  = map_stmt(m, s->let.body);
-        if (!c.let.body)
-            return NULL;
-        break;
-    case STMT_FOR:
-        c.loop.min    = map_expr(m, s->loop.min);
-        c.loop.extent = map_expr(m, s->loop.extent);
-        c.loop.body   = map_stmt(m, s->loop.body);
-        if (!c.loop.body)
-            return NULL;
-        break;
-    case STMT_BLOCK: return map_block(m, s);
-    case STMT_IF:
-        c.branch.condition = map_expr(m, s->branch.condition);
-        c.branch.yes       = map_stmt(m, s->branch.yes);
-        c.branch.no        = map_stmt(m, s->branch.no);
-        if (c.branch.condition != s->branch.condition || !c.branch.yes)
-            return stmt_if(m->arena, c.branch.condition, c.branch.yes, c.branch.no);
-        break;
-    case STMT_PRODUCE:
-        c.produce.body = map_stmt(m, s->produce.body);
-        if (!c.produce.body)
-            return NULL;
-        break;
-    case STMT_PROVIDE:
-        c.provide.args   = map_exprs(m, s->provide.rank, s->provide.args);
-        c.provide.values = map_exprs(m, s->provide.count, s->provide.values);
-        break;
-    case STMT_REALIZE:
-        c.realize.min    = map_exprs(m, s->realize.rank, s->realize.min);
-        c.realize.extent = map_exprs(m, s->realize.rank, s->realize.extent);
-        c.realize.body   = map_stmt(m, s->realize.body);
-        if (!c.realize.body)
-            return NULL;
-        break;
-    case STMT_STORE: return map_store(m, s);
-    case STMT_ALLOC:
-        c.alloc.count = map_expr(m, s->alloc.count);
-        c.alloc.body  = map_stmt(m, s->alloc.body);
-        if (!c.alloc.body)
-            return NULL;
-        break;
-    case STMT_NEED:
-        c.need.min = map_expr(m, s->need.min);
-        c.need.max = map_expr(m, s->need.max);
-        break;
-    case STMT_CHECK: c.check.condition = map_expr(m, s->check.condition); break;
-    case STMT_STAGE: return map_stage(m, s);
-    case STMT_PREFETCH:
-        c.prefetch.args  = map_exprs(m, s->prefetch.rank, s->prefetch.args);
-        c.prefetch.index = map_expr(m, s->prefetch.index);
-        break;
-    }
-    return memcmp(&c, s, sizeof c) ? copy(m->arena, &c) : s;
+    if (!map_record(m, &stmt_records[s->kind], (char *)&c))
+        return s;
+    if (s->kind == STMT_IF && (c.branch.condition != s->branch.condition || !c.branch.yes))
+        return stmt_if(m->arena, c.branch.condition, c.branch.yes, c.branch.no);
+    return lacks_body(&c) ? NULL : copy(m->arena, &c);
 }
 
-/* ---- Walking: a map that changes nothing -------------------------------------------------- */
+/* ---- Walking ------------------------------------------------------------------------------ */
 
 typedef struct Children {
     void (*expr)(void *user, const Expr *e);
@@ -253,95 +231,50 @@ typedef struct Children {
     void *user;
 } Children;
 
-static void each(const Children *c, int count, const Expr *const *list)
+static void each_expr(const Children *c, int count, const Expr *const *list)
 {
     for (int i = 0; c->expr && list && i < count; i++)
         if (list[i])
             c->expr(c->user, list[i]);
 }
 
-static void one(const Children *c, const Expr *e)
+static void each_stmt(const Children *c, int count, const Stmt *const *list)
 {
-    each(c, 1, &e);
+    for (int i = 0; c->stmt && i < count; i++)
+        if (list[i])
+            c->stmt(c->user, list[i]);
 }
 
-static void sub(const Children *c, const Stmt *s)
+static void walk_record(const Children *c, const Record *r, const char *at)
 {
-    if (c->stmt && s)
-        c->stmt(c->user, s);
-}
-
-static void operand(const Children *c, const StageOperand *o)
-{
-    one(c, o->value);
-    each(c, o->rank, o->min);
-    each(c, o->rank, o->extent);
-    each(c, o->rank, o->stride);
-}
-
-static void stage_children(const Children *c, const StageCall *call)
-{
-    operand(c, &call->output);
-    each(c, call->output.rank, call->box_min);
-    each(c, call->output.rank, call->box_extent);
-    for (int i = 0; i < call->count; i++)
-        operand(c, &call->operands[i]);
+    for (int i = 0; i < r->count; i++) {
+        const Field  *f     = &r->fields[i];
+        const char   *p     = at + f->offset;
+        const int    *n     = (const int *)(at + f->count); /* of a list */
+        const Record *inner = field_record(f->kind);
+        switch (f->kind) {
+        case FIELD_EXPR: each_expr(c, 1, (const Expr *const *)p); break;
+        case FIELD_EXPRS: each_expr(c, *n, *(const Expr *const *const *)p); break;
+        case FIELD_BODY:
+        case FIELD_ELSE: each_stmt(c, 1, (const Stmt *const *)p); break;
+        case FIELD_STMTS: each_stmt(c, *n, *(const Stmt *const *const *)p); break;
+        case FIELD_OPERAND: walk_record(c, inner, p); break;
+        case FIELD_STAGE: walk_record(c, inner, field_pointer(p)); break;
+        case FIELD_OPERANDS:
+        case FIELD_PLACES:
+            for (int k = 0; k < *n; k++)
+                walk_record(c, inner, field_pointer(p) + (size_t)k * inner->size);
+            break;
+        default: break;
+        }
+    }
 }
 
 void stmt_children(const Stmt *s, void (*expr)(void *user, const Expr *e), void (*stmt)(void *user, const Stmt *s),
                    void       *user)
 {
     const Children c = { expr, stmt, user };
-    switch (s->kind) {
-    case STMT_LET:
-        one(&c, s->let.value);
-        sub(&c, s->let.body);
-        break;
-    case STMT_FOR:
-        one(&c, s->loop.min);
-        one(&c, s->loop.extent);
-        sub(&c, s->loop.body);
-        break;
-    case STMT_BLOCK:
-        for (int i = 0; i < s->block.count; i++)
-            sub(&c, s->block.items[i]);
-        break;
-    case STMT_IF:
-        one(&c, s->branch.condition);
-        sub(&c, s->branch.yes);
-        sub(&c, s->branch.no);
-        break;
-    case STMT_PRODUCE: sub(&c, s->produce.body); break;
-    case STMT_PROVIDE:
-        each(&c, s->provide.rank, s->provide.args);
-        each(&c, s->provide.count, s->provide.values);
-        break;
-    case STMT_REALIZE:
-        each(&c, s->realize.rank, s->realize.min);
-        each(&c, s->realize.rank, s->realize.extent);
-        sub(&c, s->realize.body);
-        break;
-    case STMT_STORE:
-        for (int i = 0; i < s->store.count; i++) {
-            one(&c, s->store.places[i].index);
-            one(&c, s->store.places[i].value);
-        }
-        break;
-    case STMT_ALLOC:
-        one(&c, s->alloc.count);
-        sub(&c, s->alloc.body);
-        break;
-    case STMT_NEED:
-        one(&c, s->need.min);
-        one(&c, s->need.max);
-        break;
-    case STMT_CHECK: one(&c, s->check.condition); break;
-    case STMT_STAGE: stage_children(&c, s->stage); break;
-    case STMT_PREFETCH:
-        each(&c, s->prefetch.rank, s->prefetch.args);
-        one(&c, s->prefetch.index);
-        break;
-    }
+    walk_record(&c, &stmt_records[s->kind], (const char *)s);
 }
 
 typedef struct Substitution {

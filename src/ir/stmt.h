@@ -16,40 +16,68 @@
 
 #include "ir/func.h"
 
+/* Each structure of a statement is declared by a list of its fields, and the list is also the table (ir/fields.h) that
+ * walking, mapping, printing, reading and hashing go through: a field that is not in the table does not exist.
+ *     F(M, KIND, type, name, count)
+ * M is the structure's name in the statement, KIND says what the field is (FIELD_KIND), and `count` is the field with
+ * the number of its elements, or the field itself. */
+#define DECLARE_FIELD(M, KIND, type, name, count) type name;
+
 typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_SCRATCH } BufferKind;
+enum { BUFFER_KIND_COUNT = BUFFER_SCRATCH + 1 };
+extern const char *const buffer_kind_names[BUFFER_KIND_COUNT]; /* "input", "output", "scratch" */
 
 /* Where scratch lives. REGISTER: small, of constant size, and addressed by constants once loops are unrolled, so that
  * the backend makes values of it; if that does not come about it is STACK. AUTO: stack if the size is a small constant,
  * heap otherwise. */
 typedef enum Memory { MEMORY_AUTO, MEMORY_STACK, MEMORY_HEAP, MEMORY_REGISTER } Memory;
+enum { MEMORY_COUNT = MEMORY_REGISTER + 1 };
 
-/* Memory that code addresses by element. Inputs and outputs do not overlap each other. */
+typedef struct MemoryInfo {
+    const char *name;     /* the word of schedules and of printed code */
+    bool        on_stack; /* may lie in the frame of the function that allocates it */
+    bool        if_small; /* and does so only if it is small: nobody asked for it */
+} MemoryInfo;
+extern const MemoryInfo memory_table[MEMORY_COUNT];
+
+/* Memory that code addresses by element. Inputs and outputs do not overlap each other. `coordinates` is about what
+ * lowering keeps for itself: all that is ever read from it are coordinates, within +-MOST_COORDINATE. */
+/* clang-format off */
+#define BUFFER_FIELDS(F, M)                                                                                            \
+    F(M, NAME, const char *, name, name)     /* interned, unique in the program: "in", "blurx", "best.1" */            \
+    F(M, INT, int, id, id)                   /* its place in Program.buffers */                                        \
+    F(M, BUFFER_KIND, BufferKind, kind, kind)                                                                          \
+    F(M, TYPE, kn_type, type, type)                                                                                    \
+    F(M, NAME, const char *, func, func)     /* the function whose values it holds; NULL: lowering keeps it */         \
+    F(M, INT, int, component, component)                                                                               \
+    F(M, INT, int, rank, rank)               /* of a port */                                                           \
+    F(M, NAMES, const char *const *, dims, rank) /* of a port: the names of its dimensions */                          \
+    F(M, INT, int, dense, dense)             /* of a port: the dimension whose stride is 1 when the code runs (the     \
+                                                runtime sees to that); -1 if rank is 0 */                              \
+    F(M, MEMORY, Memory, memory, memory)     /* of scratch */                                                          \
+    F(M, FLAG, bool, coordinates, coordinates)
+/* clang-format on */
+
 struct Buffer {
-    const char *name; /* interned, unique in the program: "in", "blurx", "best.1" */
-    int         id;   /* its place in Program.buffers */
-    BufferKind  kind;
-    kn_type     type;
-    const char *func; /* interned name of the function whose values it holds; NULL for what lowering keeps for itself */
-    int         component;
-    int         rank;        /* of a port */
-    const char *const *dims; /* of a port: the names of its dimensions */
-    int dense; /* of a port: the dimension whose stride is 1 when the code runs (the runtime sees to that); -1 if rank
-                  is 0 */
-    Memory memory;      /* of scratch */
-    bool   coordinates; /* of what lowering keeps for itself: all that is ever read from it are coordinates, within
-                           ±MOST_COORDINATE */
+    BUFFER_FIELDS(DECLARE_FIELD, buffer)
 };
 
 typedef enum LoopKind { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTOR, LOOP_UNROLL } LoopKind;
-extern const char *const loop_kind_names[]; /* "for", "parallel", "vector", "unroll" */
+enum { LOOP_COUNT = LOOP_UNROLL + 1 };
+
+typedef struct LoopInfo {
+    const char *keyword;   /* of printed code: "for", "parallel" … */
+    const char *adjective; /* of messages: "vectorized" */
+    bool        at_once;   /* iterations do not see each other (`atomic` stores apart): they may run at once */
+    bool        constant;  /* the extent is a constant > 0 */
+} LoopInfo;
+extern const LoopInfo loop_table[LOOP_COUNT];
 
 typedef enum StmtKind {
-    STMT_LET,   /* name = value in body */
-    STMT_FOR,   /* for name in min .. min+extent-1: body. No iteration where extent <= 0. VECTOR and UNROLL: extent is a
-                 * constant > 0. Iterations of a   PARALLEL or VECTOR loop do not see each other (`atomic` stores apart)
-                 */
-    STMT_BLOCK, /* one after the other */
-    STMT_IF,    /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
+    STMT_LET,     /* name = value in body */
+    STMT_FOR,     /* for name in min .. min+extent-1: body. No iteration where extent <= 0. See LoopInfo */
+    STMT_BLOCK,   /* one after the other */
+    STMT_IF,      /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
     STMT_PRODUCE, /* body computes definition `update` (-1: the pure one) of the function of that name; says nothing,
                      for pictures and profiles */
     STMT_PROVIDE, /* before flattening: func(args) = values, all components computed before any is stored */
@@ -64,118 +92,174 @@ typedef enum StmtKind {
     STMT_STAGE,   /* calls an extern stage; see StageCall */
     STMT_PREFETCH /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
 } StmtKind;
+enum { STMT_COUNT = STMT_PREFETCH + 1 };
 
 typedef struct Stmt Stmt;
 
-/* One component of a store. */
+/* clang-format off */
+/* One component of a store; the index is an i64. */
+#define PLACE_FIELDS(F, M)                                                                                             \
+    F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
+    F(M, EXPR, const Expr *, index, index)                                                                             \
+    F(M, EXPR, const Expr *, value, value)
+
+/* What an extern stage is given. Before flattening, a function's storage is found by the function; after it, by the
+ * buffer, whose index 0 is the coordinates `min` of the storage. */
+#define OPERAND_FIELDS(F, M)                                                                                           \
+    F(M, EXPR, const Expr *, value, value)      /* of a scalar; NULL: a function's storage */                          \
+    F(M, FUNC, const Func *, func, func)        /* whose storage; NULL after flattening */                             \
+    F(M, TYPE, kn_type, type, type)             /* of its elements */                                                  \
+    F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
+    F(M, INT, int, rank, rank)                                                                                         \
+    F(M, EXPRS, const Expr **, min, rank)       /* of the storage: i32, i32, i64 */                                    \
+    F(M, EXPRS, const Expr **, extent, rank)                                                                           \
+    F(M, EXPRS, const Expr **, stride, rank)
+
+/* An extern stage: its storage is filled from that of its arguments. Boxes are over the dimensions of each. With a
+ * table the stage is only asked what it needs for that box, and there is no storage: i32, min and max of each dimension
+ * of each argument, from index 0 on. What it needs nothing of is left as it is. */
+#define STAGE_FIELDS(F, M)                                                                                             \
+    F(M, NAME, const char *, name, name)        /* of the function that it computes */                                 \
+    F(M, NAME, const char *, symbol, symbol)    /* of the C function */                                                \
+    F(M, OPERAND, StageOperand, output, output)                                                                        \
+    F(M, EXPRS, const Expr **, box_min, output.rank)    /* what is to be computed */                                   \
+    F(M, EXPRS, const Expr **, box_extent, output.rank)                                                                \
+    F(M, INT, int, count, count)                                                                                       \
+    F(M, OPERANDS, StageOperand *, operands, count)                                                                    \
+    F(M, BUFFER, const Buffer *, table, table)
+
+/* Storage that outlives the iterations it is computed in. */
+#define SLIDING_FIELDS(F, M)                                                                                           \
+    F(M, INT, int, count, count)                /* of dimensions that are computed piece by piece; none: all or        \
+                                                   nothing */                                                          \
+    F(M, INT_PAIR, IntPair, dims, dims)         /* these, the one of the outer loop first */                           \
+    F(M, INT64_PAIR, Int64Pair, window, window) /* how many coordinates of each are needed at a time, at most;         \
+                                                   0: not known */                                                     \
+    F(M, FLAG, bool, folded, folded)            /* along the first the storage has not many more: coordinates count    \
+                                                   modulo its extent */
+
+#define LET_FIELDS(F, M)                                                                                               \
+    F(M, NAME, const char *, name, name)                                                                               \
+    F(M, EXPR, const Expr *, value, value)                                                                             \
+    F(M, BODY, const Stmt *, body, body)
+#define LOOP_FIELDS(F, M)                                                                                              \
+    F(M, NAME, const char *, name, name)                                                                               \
+    F(M, LOOP_KIND, LoopKind, kind, kind)                                                                              \
+    F(M, EXPR, const Expr *, min, min)                                                                                 \
+    F(M, EXPR, const Expr *, extent, extent)                                                                           \
+    F(M, BODY, const Stmt *, body, body)
+#define BLOCK_FIELDS(F, M)                                                                                             \
+    F(M, INT, int, count, count)                                                                                       \
+    F(M, STMTS, const Stmt **, items, count)
+#define BRANCH_FIELDS(F, M)                                                                                            \
+    F(M, EXPR, const Expr *, condition, condition)                                                                     \
+    F(M, BODY, const Stmt *, yes, yes)                                                                                 \
+    F(M, ELSE, const Stmt *, no, no)
+#define PRODUCE_FIELDS(F, M)                                                                                           \
+    F(M, NAME, const char *, func, func)        /* interned */                                                         \
+    F(M, INT, int, update, update)                                                                                     \
+    F(M, BODY, const Stmt *, body, body)
+#define PROVIDE_FIELDS(F, M)                                                                                           \
+    F(M, FUNC, const Func *, func, func)                                                                               \
+    F(M, INT, int, rank, rank)                                                                                         \
+    F(M, EXPRS, const Expr **, args, rank)                                                                             \
+    F(M, INT, int, count, count)                /* of components */                                                    \
+    F(M, EXPRS, const Expr **, values, count)                                                                          \
+    F(M, FLAG, bool, atomic, atomic)
+#define REALIZE_FIELDS(F, M)                                                                                           \
+    F(M, FUNC, const Func *, func, func)                                                                               \
+    F(M, INT, int, rank, rank)                                                                                         \
+    F(M, EXPRS, const Expr **, min, rank)                                                                              \
+    F(M, EXPRS, const Expr **, extent, rank)                                                                           \
+    F(M, INT64S, const int64_t *, fold, rank)   /* coordinates along a dimension count modulo this, if positive */     \
+    F(M, SLIDING, const Sliding *, sliding, sliding)                                                                   \
+    F(M, BODY, const Stmt *, body, body)
+#define STORE_FIELDS(F, M)                                                                                             \
+    F(M, INT, int, count, count)                                                                                       \
+    F(M, PLACES, Place *, places, count)                                                                               \
+    F(M, FLAG, bool, atomic, atomic)                                                                                   \
+    F(M, FLAG, bool, stream, stream)
+#define ALLOC_FIELDS(F, M)                                                                                             \
+    F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
+    F(M, EXPR, const Expr *, count, count)                                                                             \
+    F(M, BODY, const Stmt *, body, body)
+#define NEED_FIELDS(F, M)                                                                                              \
+    F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
+    F(M, INT, int, dim, dim)                                                                                           \
+    F(M, EXPR, const Expr *, min, min)                                                                                 \
+    F(M, EXPR, const Expr *, max, max)                                                                                 \
+    F(M, NAME, const char *, reader, reader)    /* the function that reads it; NULL: it is written */
+#define CHECK_FIELDS(F, M)                                                                                             \
+    F(M, EXPR, const Expr *, condition, condition)                                                                     \
+    F(M, TEXT, const char *, message, message)                                                                         \
+    F(M, STATUS, kn_status, status, status)
+#define PREFETCH_FIELDS(F, M)                                                                                          \
+    F(M, FUNC, const Func *, func, func)        /* NULL after flattening */                                            \
+    F(M, INT, int, rank, rank)                                                                                         \
+    F(M, EXPRS, const Expr **, args, rank)                                                                             \
+    F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
+    F(M, EXPR, const Expr *, index, index)
+/* clang-format on */
+
+typedef int     IntPair[2];
+typedef int64_t Int64Pair[2];
+
 typedef struct Place {
-    const Buffer *buffer;
-    const Expr   *index; /* i64 */
-    const Expr   *value;
+    PLACE_FIELDS(DECLARE_FIELD, place)
 } Place;
 
-/* An extern stage: its storage is filled from that of its arguments. Boxes are over the dimensions of each. Before
- * flattening, the functions' storage is found by the functions; after it, by the buffers. */
 typedef struct StageOperand {
-    const Expr   *value;  /* of a scalar; NULL: a function's storage */
-    const Func   *func;   /* whose storage; NULL after flattening */
-    kn_type       type;   /* of a function's elements */
-    const Buffer *buffer; /* after flattening; its index 0 is the coordinates `min` of the storage */
-    int           rank;
-    const Expr  **min, **extent, **stride; /* of the storage: i32, i32, i64 */
+    OPERAND_FIELDS(DECLARE_FIELD, operand)
 } StageOperand;
 
 typedef struct StageCall {
-    const char   *name, *symbol; /* of the function that it computes, and of the C function */
-    StageOperand  output;
-    const Expr  **box_min, **box_extent; /* what is to be computed */
-    int           count;
-    StageOperand *operands;
-    const Buffer
-        *table; /* not NULL: the stage is only asked what it needs for that box, and there is no storage: i32, min and
-                 * max of each dimension of each argument, from index 0 on. What it needs nothing of is left as it is */
+    STAGE_FIELDS(DECLARE_FIELD, stage)
 } StageCall;
 
-/* Storage that outlives the iterations it is computed in. */
 typedef struct Sliding {
-    int count, dims[2]; /* the dimensions that are computed piece by piece, the one of the outer loop first; none: all
-                           of it or nothing */
-    int64_t window[2];  /* how many coordinates of each are needed at a time, at most; 0: not known */
-    bool    folded;     /* along the first the storage has not many more: coordinates count modulo its extent */
+    SLIDING_FIELDS(DECLARE_FIELD, sliding)
 } Sliding;
 
 struct Stmt {
     StmtKind kind;
     union {
         struct {
-            const char *name;
-            const Expr *value;
-            const Stmt *body;
+            LET_FIELDS(DECLARE_FIELD, let)
         } let;
         struct {
-            const char *name;
-            LoopKind    kind;
-            const Expr *min, *extent;
-            const Stmt *body;
+            LOOP_FIELDS(DECLARE_FIELD, loop)
         } loop;
         struct {
-            int          count;
-            const Stmt **items;
+            BLOCK_FIELDS(DECLARE_FIELD, block)
         } block;
         struct {
-            const Expr *condition;
-            const Stmt *yes, *no;
+            BRANCH_FIELDS(DECLARE_FIELD, branch)
         } branch;
         struct {
-            const char *func; /* interned */
-            int         update;
-            const Stmt *body;
+            PRODUCE_FIELDS(DECLARE_FIELD, produce)
         } produce;
         struct {
-            const Func  *func;
-            int          rank, count;
-            const Expr **args;
-            const Expr **values;
-            bool         atomic;
-        } provide; /* count: of components */
+            PROVIDE_FIELDS(DECLARE_FIELD, provide)
+        } provide;
         struct {
-            const Func    *func;
-            int            rank;
-            const Expr   **min, **extent;
-            const int64_t *fold;
-            const Stmt    *body;
-            const Sliding *sliding;
-        } realize; /* fold: coordinates
-                    * along a dimension count modulo this, if positive; sliding: NULL if it does not */
+            REALIZE_FIELDS(DECLARE_FIELD, realize)
+        } realize;
         struct {
-            int    count;
-            Place *places;
-            bool   atomic, stream;
+            STORE_FIELDS(DECLARE_FIELD, store)
         } store;
         struct {
-            const Buffer *buffer;
-            const Expr   *count;
-            const Stmt   *body;
+            ALLOC_FIELDS(DECLARE_FIELD, alloc)
         } alloc;
         struct {
-            const Buffer *buffer;
-            int           dim;
-            const Expr   *min, *max;
-            const char   *reader; /* the name of the function that reads it; NULL: it is written */
+            NEED_FIELDS(DECLARE_FIELD, need)
         } need;
         struct {
-            const Expr *condition;
-            const char *message;
-            kn_status   status;
+            CHECK_FIELDS(DECLARE_FIELD, check)
         } check;
         StageCall *stage;
         struct {
-            const Func   *func;
-            int           rank;
-            const Expr  **args;
-            const Buffer *buffer;
-            const Expr   *index;
-        } prefetch; /* func NULL after flattening */
+            PREFETCH_FIELDS(DECLARE_FIELD, prefetch)
+        } prefetch;
     };
 };
 

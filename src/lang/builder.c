@@ -55,8 +55,9 @@ static void make_node(void *arg)
 /* The first mistake in building is kept and reported by kn_pipeline_finish. */
 static void *mistake(kn_pipeline *p, const char *what)
 {
-    if (p && p->program && !p->program->build_error)
-        p->program->build_error = what;
+    Elab *el = p ? elab_of(p) : NULL;
+    if (el && !el->build_error)
+        el->build_error = what;
     return NULL;
 }
 
@@ -64,7 +65,7 @@ static bool can_build(kn_pipeline *p)
 {
     if (p && p->finished)
         mistake(p, "a finished pipeline was built on");
-    return p && p->program && !p->finished;
+    return p && elab_of(p) && !p->finished;
 }
 
 static kn_expr *make(Make m)
@@ -300,7 +301,7 @@ static void make_item(void *arg)
                           ARENA_ARRAY(ar, const char *, (size_t)m->rank) };
     for (int i = 0; m->args && i < m->rank; i++)
         m->func->args[i] = intern(m->p->cx, m->args[i]);
-    vec_push(ar, &m->p->program->built, it);
+    vec_push(ar, &elab_of(m->p)->built, it);
 }
 
 static bool expressions_ok(kn_pipeline *p, int count, kn_expr *const *e)
@@ -416,9 +417,9 @@ typedef struct BuildCall {
 
 static void begin_build(void *arg)
 {
-    BuildCall *call  = arg;
-    call->p->name    = arena_strdup(&call->p->arena, call->name);
-    call->p->program = elab_new(call->p);
+    BuildCall *call = arg;
+    call->p->name   = arena_strdup(&call->p->arena, call->name);
+    (void)elab_new(call->p);
 }
 
 kn_pipeline *kn_pipeline_new(kn_context *cx, const char *name)
@@ -439,7 +440,7 @@ kn_pipeline *kn_pipeline_new(kn_context *cx, const char *name)
 static void finish_build(void *arg)
 {
     kn_pipeline *p  = arg;
-    Elab        *el = p->program;
+    Elab        *el = elab_of(p);
     file_items(el, el->global_env, el->built.at, (int)el->built.count);
     elab_resolve_all(el);
     if (!p->cx->error_count)
@@ -451,12 +452,13 @@ kn_status kn_pipeline_finish(kn_pipeline *p)
     if (!p)
         return KN_ERROR_ARGUMENT;
     context_begin(p->cx);
-    if (p->finished || !p->program)
+    Elab *el = elab_of(p);
+    if (p->finished || !el)
         return diag_status(p->cx, KN_ERROR_ARGUMENT, "this pipeline is finished already");
-    if (p->program->build_error)
-        return diag_status(p->cx, KN_ERROR_ARGUMENT, "%s", p->program->build_error);
+    if (el->build_error)
+        return diag_status(p->cx, KN_ERROR_ARGUMENT, "%s", el->build_error);
     context_call(p->cx, finish_build, p);
     if (p->cx->status)
-        p->program->build_error = "kn_pipeline_finish failed before";
+        el->build_error = "kn_pipeline_finish failed before";
     return p->cx->status;
 }

@@ -1,4 +1,4 @@
-/* The functions of the language: a table; what a row computes on values, and how its arguments meet. */
+/* The built-in functions: a table, the handlers of its rows, and the conversion of arguments to a common type. */
 #include "lang/elab.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static Loc arg_loc(const Ast *call, int i)
     return call->kids[i + 1]->loc;
 }
 
-/* The type where all arguments meet: of the typed ones, then of the literals; KN_NONE after a diagnostic. */
+/* The common type of all arguments: of the typed ones first, then of the literals; KN_NONE after a diagnostic. */
 static kn_type meeting_type(Elab *el, const Ast *call, int n, const ElabValue *v, const char *name)
 {
     kn_type t = KN_NONE;
@@ -42,7 +42,7 @@ static kn_type meeting_type(Elab *el, const Ast *call, int n, const ElabValue *v
     return t == KN_NONE ? KN_I32 : t;
 }
 
-/* All arguments at the type where they meet; at a float type if `as_float` (integers become f32). */
+/* Converts all arguments to their common type; to a float type if `as_float` (integers become f32). */
 static kn_type meet_arguments(Elab *el, const Ast *call, int n, const ElabValue *v, bool as_float, const char *name,
                               const Expr **out)
 {
@@ -78,7 +78,7 @@ static double weak_number(ElabValue v)
 
 enum { MOST_ARGS = 64 };
 
-/* The values of the arguments; NULL if one is an error. They are not on the stack: calls nest deep. */
+/* The values of the arguments; NULL if one is an error. Allocated in the arena: calls nest deeply. */
 static ElabValue *arguments(Elab *el, const Env *env, const Ast *call)
 {
     const int n = call->count - 1;
@@ -113,7 +113,7 @@ static ElabValue apply_float(Elab *el, const Env *env, const Ast *call, const Bu
                                : expr_ternary(el->pool, b->op, t, e[0], e[1], e[2]));
 }
 
-/* floor, ceil, round, trunc: an integer is its own. */
+/* floor, ceil, round, trunc: the identity on integers. */
 static ElabValue apply_rounding(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     ElabValue v = argument(el, env, call, 0);
@@ -131,7 +131,7 @@ static ElabValue apply_rounding(Elab *el, const Env *env, const Ast *call, const
     return value_expr(type_is_float((kn_type)e->type) ? expr_unary(el->pool, b->op, (kn_type)e->type, e) : e);
 }
 
-/* min and max of two or more, left to right; weak ones are computed now. With `for`: a reduction. */
+/* min and max of two or more, left to right; weak ones are folded. With `for`: a reduction. */
 static ElabValue apply_extreme(Elab *el, const Env *env, const Ast *call, const Builtin *b)
 {
     if (call->clause)

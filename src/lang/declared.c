@@ -9,9 +9,10 @@ static const Entry *declared(const kn_pipeline *p, unsigned kinds, int index, in
 {
     const Entry *found = NULL;
     int          n     = 0;
-    const size_t all   = p && p->program ? p->program->global->order.count : 0;
+    const Elab  *el    = p ? elab_of(p) : NULL;
+    const size_t all   = el ? el->global->order.count : 0;
     for (size_t i = 0; i < all; i++) {
-        const Entry *e = p->program->global->order.at[i];
+        const Entry *e = el->global->order.at[i];
         if (!(kinds >> e->kind & 1))
             continue;
         if (n++ == index)

@@ -131,7 +131,7 @@ Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, 
     return f;
 }
 
-/* An expression of the builder has no place: errors in it are said to be in the definition. */
+/* Expressions of the builder have no source location: notes the definition that has the error. */
 static void note_definition(Elab *el, const Item *it, int errors_before)
 {
     if (el->cx->error_count > errors_before && !it->value->loc.source)
@@ -187,8 +187,8 @@ static bool uses_variable(Elab *el, ElabValue v, const char *name)
     return s.found;
 }
 
-/* Does a value of this environment use a variable of that name (as it is called in the pipeline)? A new one must not be
- * taken for it. */
+/* Does a value of this environment use a variable of that name (as the pipeline calls it)? A new variable must not
+ * capture it. */
 static bool is_variable(Elab *el, const Env *env, const char *name)
 {
     for (; !env->scope; env = env->up)
@@ -239,7 +239,7 @@ static bool in_clause(const Clause *c, const char *name)
     return false;
 }
 
-/* A plain variable on the left is free if nothing else of that name is meant. */
+/* A plain variable on the left is free if the name has no other meaning. */
 static bool is_free_variable(const Env *env, const Clause *c, const Func *f, int d, const Ast *a)
 {
     return a->kind == AST_NAME && !in_clause(c, a->name) && (f->args[d] == a->name || !is_known(env, a->name));
@@ -311,7 +311,7 @@ static const Expr *new_value(Elab *el, const Func *f, int i, TokenKind set, Elab
     return NULL;
 }
 
-/* The room for updates doubles: it is full where their number is a power of two. */
+/* The capacity doubles: the array is full where the count is a power of two. */
 static void add_update(Elab *el, Func *f, Update u)
 {
     const size_t n = (size_t)f->update_count;

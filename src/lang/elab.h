@@ -19,7 +19,7 @@
 #include "lang/ast.h"
 #include "pipeline/pipeline.h"
 
-typedef struct Elab      Elab; /* kn_pipeline.program */
+typedef struct Elab      Elab;
 typedef struct Entry     Entry;
 typedef struct NameScope NameScope;
 typedef struct Env       Env;
@@ -30,7 +30,7 @@ typedef struct Builtin   Builtin;
 /* ---- Values ----------------------------------------------------------------------------- */
 
 typedef enum ElabValueKind {
-    VAL_ERROR, /* was diagnosed; whatever is made of it is an error too, silently */
+    VAL_ERROR, /* was diagnosed; expressions of it are errors too, without a message */
     VAL_INT,   /* a weak integer: a literal, or made of literals */
     VAL_FLOAT, /* a weak float */
     VAL_EXPR,  /* a typed expression */
@@ -80,20 +80,20 @@ ElabValue value_expr(const Expr *e);
 bool      value_is_weak(ElabValue v);
 /* What it is, in words: "u8", "a function", "the literal 300". */
 const char *value_describe(Elab *el, ElabValue v);
-/* The number of a value known now, as an integer: weak or a constant expression. */
+/* The compile-time integer that the value is: weak or a constant expression. */
 bool value_known_int(ElabValue v, __int128 *out);
 bool value_known_bool(ElabValue v, bool *out);
 
 /* As an expression of its own type (weak: i32 or f32); NULL after a diagnostic, and for errors. */
 const Expr *value_to_expr(Elab *el, ElabValue v, Loc loc);
-/* As an expression of type t: a weak value that fits, or an expression whose type meets t at t. NULL after a
- * diagnostic. `what` names what has that type; NULL if it is the other operands. */
+/* As an expression of type t: a weak value that fits, or an expression that converts to t implicitly. NULL after a
+ * diagnostic. `what` names what has that type; NULL: the other operands. */
 const Expr *value_to_type(Elab *el, ElabValue v, kn_type t, Loc loc, const char *what);
 /* A condition. */
 const Expr *value_to_bool(Elab *el, ElabValue v, Loc loc);
 /* An index or bound: i32. */
 const Expr *value_to_index(Elab *el, ElabValue v, Loc loc);
-/* Both operands at the type they meet at; KN_NONE after a diagnostic. `what` names the operation. */
+/* Both operands converted to their common type; KN_NONE after a diagnostic. `what` names the operation. */
 kn_type values_meet(Elab *el, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b, const char *what, const Expr **ea,
                     const Expr **eb);
 
@@ -103,7 +103,7 @@ const Expr *convert(Elab *el, const Expr *e, kn_type t);
 ElabValue unary_value(Elab *el, TokenKind op, ElabValue a, Loc loc);
 ElabValue binary_value(Elab *el, TokenKind op, ElabValue a, Loc loc_a, ElabValue b, Loc loc_b);
 
-/* A key of a map for something known by several numbers and pointers. */
+/* A map key: the hash of several numbers and pointers. */
 const void *hash_key(const uintptr_t *parts, size_t count);
 
 /* ---- Names ------------------------------------------------------------------------------ */
@@ -131,14 +131,14 @@ typedef struct Definition {
 struct Entry {
     EntryKind   kind;
     EntryState  state;
-    bool        queued;    /* order.c has seen it */
-    bool        asked;     /* somebody has used its name */
+    bool        queued;    /* visited by order.c */
+    bool        asked;     /* its name is used */
     const char *name;      /* "g[2]" */
     const char *full_name; /* with the template instance it belongs to: "l[1].dx" */
     Loc         loc;
     const Item *item;
     const Env  *env;
-    int         file;            /* which file it is from: a const of the main file is no default */
+    int         file;            /* number of its file: a const of an included file is a default */
     ElabValue   value;           /* once done */
     Func       *func;            /* ENTRY_FUNC, ENTRY_INPUT, ENTRY_STAGE */
     VEC(Definition) definitions; /* ENTRY_FUNC: the first is the pure one */
@@ -151,12 +151,13 @@ struct NameScope {
     VEC(Entry *) order;
 };
 
-/* The names around an expression: variables, lets, repetition variables, template arguments; at the end a scope. */
+/* The environment of an expression: variables, lets, repetition variables, template arguments; the outermost link has a
+ * scope. */
 struct Env {
     const Env  *up;
     const char *name;
     ElabValue   value;
-    NameScope  *scope; /* of the last one */
+    NameScope  *scope; /* of the outermost link */
 };
 
 struct Elab {
@@ -172,21 +173,21 @@ struct Elab {
     VEC(Definition) outputs, estimates;
     Map includes; /* Item -> a copy with its path and what the file holds */
     VEC(const char *) included, including;
-    Map refs, instances, reductions; /* what was made already, by hash_key; those with one key are a list */
+    Map refs, instances, reductions; /* memo tables by hash_key; entries of equal key are a list */
     VEC(const char *) used_defines;
     Map name_counts;                /* interned full name -> how often it was asked for */
     int file, file_count;           /* being filed: 0 the main one, then a number per include */
     VEC(Entry *) busy;              /* being resolved, outermost first */
     int                entry_count; /* of all scopes */
-    bool               lost;        /* a part of the program could not be read: an unknown name may be defined there */
-    int                generic;     /* formulas being applied, one inside the other: written for any type */
-    struct Simplifier *simplifier;  /* for warnings, once one needs it */
-    int                templates;   /* instances being made, one inside the other */
-    int                depth;       /* of recursion */
-    bool               too_deep;    /* has been said */
-    const Func        *updating;    /* whose update is being elaborated: a reduction that reads it is written out */
-    const char        *current;     /* full name of the function being defined, for names of hidden ones */
-    kn_type            var_type;    /* of coordinates: i32, or i64 in a formula */
+    bool               lost;       /* a part of the program could not be parsed: an unknown name may be defined there */
+    int                generic;    /* nesting of formulas being applied: these are written for any type */
+    struct Simplifier *simplifier; /* for warnings, once one needs it */
+    int                templates;  /* nesting of template instances being made */
+    int                depth;      /* of recursion */
+    bool               too_deep;   /* the error was reported */
+    const Func        *updating;   /* whose update is being elaborated: a reduction that reads it is unrolled */
+    const char        *current;  /* full name of the function being defined: prefix of the names of hidden functions */
+    kn_type            var_type; /* of coordinates: i32, or i64 in a formula */
     bool               in_formula;
     VEC(Item *) built;       /* by the builder, filed when it is finished */
     const char *build_error; /* the builder's first mistake */
@@ -208,7 +209,7 @@ const Env *env_push(Elab *el, const Env *up, const char *name, ElabValue v);
 const Env *env_root(Elab *el, NameScope *scope);
 NameScope *env_scope(const Env *env);
 
-/* What a name means here; ERROR_VALUE after a diagnostic with the near miss. */
+/* What a name means here; ERROR_VALUE after a diagnostic that suggests the closest name. */
 ElabValue lookup(Elab *el, const Env *env, const char *name, Loc loc);
 /* Does the name mean something here already (other than a function of the language)? */
 bool is_known(const Env *env, const char *name);
@@ -220,32 +221,32 @@ void resolve_in_order(Elab *el, Entry *root);
 const char *family_name(Elab *el, const Env *env, const Ast *a);
 /* base[index]; NULL after a diagnostic, and if base is NULL. */
 const char *member_name(Elab *el, const Env *env, const char *base, const Ast *index);
-/* A full name nobody has: `wanted`, or wanted.2, wanted.3 … */
+/* An unused full name: `wanted`, or wanted.2, wanted.3 … */
 const char *unique_name(Elab *el, const char *wanted);
 /* Is it a function or an input, so that its arguments are coordinates? */
 bool takes_coordinates(const Env *env, const char *name);
 /* "did you mean `x`?" of an unknown name, or NULL. */
 const char *suggest_name(Elab *el, const Env *env, const char *name);
-/* The type that a name nearly is, or that another language calls so; NULL if there is none. */
+/* The type whose name is close, or that other languages call by this name; NULL if there is none. */
 const char *suggest_type(const char *name);
 
 /* ---- Suggestions ------------------------------------------------------------------------ */
 
-/* "x, y": the names of `value` that mean nothing here and were to be arguments of what it defines; NULL if none. */
+/* "x, y": the unknown names in `value`, probably meant as arguments of what it defines; NULL if none. */
 const char *suggest_coordinates(Elab *el, const Env *env, const Ast *value);
 /* The text of a place; … if it is long. */
 const char *text_of(Elab *el, Loc loc);
 /* Is the value made of constants alone? */
 bool known_now(Elab *el, ElabValue v);
-/* How to name a number that is known only when the pipeline runs. */
+/* Suggests a function without arguments for a number that is not a compile-time constant. */
 const char *suggest_function(Elab *el, const char *name, Loc value);
-/* How to write a template whose `return` is a number; NULL if it has another. */
+/* Suggests a formula for a template whose `return` is a number; NULL for other templates. */
 const char *suggest_formula(Elab *el, const Entry *template_);
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
 ElabValue elab_expr(Elab *el, const Env *env, const Ast *a);
-/* An integer known now. */
+/* A compile-time integer. */
 bool        elab_known_int(Elab *el, const Env *env, const Ast *a, const char *what, __int128 *out);
 kn_type     elab_type(Elab *el, const Env *env, const Ast *a);
 ElabValue   call_ref(Elab *el, const FuncRef *f, const Expr *const *args);
@@ -276,23 +277,26 @@ ElabValue instantiate(Elab *el, const Env *env, const Entry *template_, const As
 
 void define_pure(Elab *el, Entry *e);
 void define_update(Elab *el, Entry *e, const Definition *d);
-/* A function with the arguments of `call` whose value is `body`, in `env`; nobody else has the name. */
+/* A function with the arguments of `call` and the value `body`, in `env`; the name is unused. */
 Func *define_function(Elab *el, const Env *env, const char *full_name, Loc loc, const Ast *call, const Ast *body);
 /* Reduction variables of a clause: pushes them on the environment, checks their names. */
 bool elab_clause(Elab *el, const Env **env, const Clause *c, int *count, RVar **rvars, const Expr **where);
 
 /* ---- Warnings --------------------------------------------------------------------------- */
 
-/* Of a dividend that may have wrapped in its type. */
+/* Warns of a dividend that may have wrapped. */
 void warn_dividend(Elab *el, ElabValue v, Loc loc);
-/* Of a comparison that the types of its operands decide. */
+/* Warns of a comparison whose result follows from the types of its operands. */
 void warn_comparison(Elab *el, const Env *env, ElabValue v, Loc loc);
-/* Of what no output needs, and of definitions that later ones overwrite. */
+/* Warns of unused definitions, and of those that later ones overwrite. */
 void warn_program(Elab *el);
 
 /* ---- Programs --------------------------------------------------------------------------- */
 
+/* A new one, which the pipeline keeps. */
 Elab *elab_new(kn_pipeline *p);
+/* That of a pipeline; NULL if it has none. */
+Elab *elab_of(const kn_pipeline *p);
 /* Files the items of a program. */
 void file_items(Elab *el, const Env *env, Item *const *items, int count);
 /* The path of a file named in another, without "./" and "dir/../". */
@@ -301,7 +305,7 @@ const char *join_path(Elab *el, const char *from, const char *name);
 Item *include_schedule(Elab *el, const Item *it);
 /* Resolves everything that was filed: functions, updates, outputs, estimates, schedules. */
 void elab_resolve_all(Elab *el);
-/* Refuses a definition of kn_define that no constant or type of the text took. */
+/* Refuses a kn_define that matches no constant or type of the program. */
 void elab_check_defines(Elab *el);
 /* The schedule blocks of the text, added to the pipeline. */
 void elab_schedules(Elab *el);

@@ -312,7 +312,7 @@ static ElabValue select_value(Elab *el, const Expr *c, ElabValue a, Loc loc_a, E
     return t == KN_NONE ? ERROR_VALUE : value_expr(expr_ternary(el->pool, EX_SELECT, t, c, x, y));
 }
 
-/* A condition that is known now chooses now: the other branch may then be of another kind, or not exist. */
+/* A compile-time condition selects a branch now: the other may then have another type, or be invalid. */
 static ElabValue elab_if(Elab *el, const Env *env, const Ast *a)
 {
     const Ast  *cond = a->kids[0], *yes = a->kids[1], *no = a->kids[2];
@@ -409,7 +409,7 @@ ElabValue elab_expr(Elab *el, const Env *env, const Ast *a)
 {
     context_spend(el->cx, EXPR_COST);
     if (el->depth > ELAB_MAX_DEPTH) {
-        if (!el->too_deep) /* it is so in many places */
+        if (!el->too_deep) /* reported once */
             diag_error(el->cx, a->loc, "name parts of it as functions", "this expression is too deep");
         el->too_deep = true;
         return ERROR_VALUE;
@@ -441,10 +441,9 @@ kn_type elab_type(Elab *el, const Env *env, const Ast *a)
     if (a->kind == AST_ERROR)
         return KN_NONE;
     if (a->kind == AST_NAME && !is_known(env, a->name) && kn_type_from_name(a->name) == KN_NONE) {
-        const char *near = suggest_type(a->name);
+        const char *suggestion = text_did_you_mean(el->arena, suggest_type(a->name));
         diag_error(el->cx, a->loc,
-                   near ? arena_printf(el->arena, "did you mean `%s`?", near)
-                        : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
+                   suggestion ? suggestion : "the types are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64",
                    "`%s` is not a type", a->name);
         return KN_NONE;
     }

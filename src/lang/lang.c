@@ -23,7 +23,6 @@ static void parse(void *arg)
     const Source *source = copy_source(p, call->name, call->text, call->length);
     Elab         *el     = elab_new(p);
     p->name              = source->name;
-    p->program           = el;
     el->main             = source;
     const Item *all      = parse_program(p->cx, &p->arena, source);
     el->lost             = all->broken;
@@ -68,8 +67,7 @@ static void parse_sched(void *arg)
     ParseCall    *call   = arg;
     kn_pipeline  *p      = call->p;
     const Source *source = copy_source(p, call->name, call->text, call->length);
-    Elab         *el     = p->program;
-    elab_schedule_file(el, parse_schedule(p->cx, &p->arena, source));
+    elab_schedule_file(elab_of(p), parse_schedule(p->cx, &p->arena, source));
     call->ok = !p->cx->error_count;
 }
 
@@ -104,7 +102,6 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
     const Ast    *a      = parse_expression(p->cx, &p->arena, source);
     const Env    *env    = el->global_env;
     const char   *names[KN_MAX_RANK];
-    p->program     = el;
     el->var_type   = KN_I64;
     el->in_formula = true;
     for (int d = 0; d < rank; d++) {
@@ -115,7 +112,7 @@ const Func *lang_formula(kn_pipeline *p, const char *formula, int rank, const ch
         return NULL;
     ElabValue   v = elab_expr(el, env, a);
     const Expr *e = NULL;
-    if (v.kind == VAL_INT && type != KN_BOOL) /* a bare literal may be of any size: it is converted like i64 */
+    if (v.kind == VAL_INT && type != KN_BOOL) /* a bare literal may have any size: it is converted from i64 */
         e = convert(el, expr_int(el->pool, KN_I64, (int64_t)v.integer), type);
     else if (value_is_weak(v) && type_is_float(type))
         e = value_to_type(el, v, type, a->loc, "the formula");

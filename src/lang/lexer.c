@@ -119,7 +119,7 @@ static void line_comment(Lexer *lx)
         skip_character(lx);
 }
 
-/* false if it has no end: then what follows is lost. */
+/* false if it is not terminated: then the rest of the text is lost */
 static bool block_comment(Lexer *lx)
 {
     const size_t start = lx->at;
@@ -290,7 +290,7 @@ static bool operator_token(Lexer *lx)
 
 /* Characters of other languages, and those that look like one of ours. */
 /* clang-format off */
-static const struct { const char *seen, *remedy; } strangers[] = {
+static const struct { const char *seen, *remedy; } other_formats[] = {
     { ";", "a definition ends where the next begins: nothing stands between them" },
     { "?", "a choice is written: if c then a else b" },
     { "#", "a comment begins with //" },
@@ -304,9 +304,9 @@ static const struct { const char *seen, *remedy; } strangers[] = {
 
 static const char *stranger_remedy(const char *at, size_t n)
 {
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        if (strlen(strangers[i].seen) == n && !memcmp(strangers[i].seen, at, n))
-            return strangers[i].remedy;
+    for (size_t i = 0; i < sizeof other_formats / sizeof *other_formats; i++)
+        if (strlen(other_formats[i].seen) == n && !memcmp(other_formats[i].seen, at, n))
+            return other_formats[i].remedy;
     return NULL;
 }
 

@@ -68,7 +68,7 @@ const char *suggest_type(const char *name)
     const char *types[KN_TYPE_COUNT - 1];
     for (int t = 1; t < KN_TYPE_COUNT; t++)
         types[t - 1] = type_table[t].name;
-    return text_near_miss(name, types, KN_TYPE_COUNT - 1);
+    return kn_closest_name(name, types, KN_TYPE_COUNT - 1);
 }
 
 const char *suggest_name(Elab *el, const Env *env, const char *name)
@@ -84,9 +84,8 @@ const char *suggest_name(Elab *el, const Env *env, const char *name)
     const size_t n = builtin_names(built_in, MOST);
     for (size_t i = 0; i < n; i++)
         vec_push(el->arena, &known, built_in[i]);
-    const char *near = text_near_miss(name, known.at, known.count);
-    near             = near ? near : suggest_type(name);
-    return near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL;
+    const char *closest = kn_closest_name(name, known.at, (int)known.count);
+    return text_did_you_mean(el->arena, closest ? closest : suggest_type(name));
 }
 
 /* "the family has g[0], g[1]" if the name is a family's, or a member of which others exist. */
@@ -220,7 +219,7 @@ const char *family_name(Elab *el, const Env *env, const Ast *a)
 
 /* ---- Entries ---------------------------------------------------------------------------- */
 
-/* Diagnoses that an entry is needed to resolve itself, with the way around. */
+/* Diagnoses a cycle: an entry that is needed to resolve itself, with the path. */
 static void report_cycle(Elab *el, const Entry *e, Loc loc)
 {
     Text   chain;
@@ -382,7 +381,7 @@ static void find_call(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_VAR || e->op == EX_CALL;
 }
 
-/* A number for a C function is computed once, before the run: from constants, parameters and sizes. */
+/* A number for a C function is computed once, before the run: only from constants, parameters and sizes. */
 static bool known_before_run(Elab *el, const Expr *e, Loc loc)
 {
     bool reads = false;
@@ -423,7 +422,7 @@ static Func *stage_function(Elab *el, const Entry *e)
     return f;
 }
 
-/* What to write instead of a name for something that is no function. */
+/* Suggests what to write instead of an alias for something that is not a function. */
 static const char *alias_remedy(Elab *el, const Entry *e, ElabValue v)
 {
     const Loc value = e->item->value->loc;

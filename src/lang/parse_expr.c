@@ -121,7 +121,7 @@ void parse_error(Parser *ps, const char *remedy, const char *format, ...)
     diag_error(ps->cx, error_place(ps), remedy, "%s", s);
 }
 
-/* What may have been meant by a token that does not continue an expression. */
+/* Suggests a remedy for a token that does not continue an expression. */
 static const char *hint(const Parser *ps)
 {
     if (at_kind(ps, T_SET))
@@ -167,7 +167,7 @@ bool deeper(Parser *ps)
 {
     if (++ps->depth <= PARSE_MAX_DEPTH)
         return true;
-    ps->panic |= ps->too_deep; /* said once: what is nested too deep is so in many places */
+    ps->panic |= ps->too_deep; /* reported once: nesting this deep occurs in many places */
     ps->too_deep = true;
     parse_error(ps, "name parts of it: { let a = …  a + 1 }", "this is nested more than %d deep", PARSE_MAX_DEPTH);
     return false;
@@ -299,7 +299,7 @@ static Ast *parse_if(Parser *ps)
     return complete(ps, n);
 }
 
-/* What may have been meant by a token that begins no expression. */
+/* Suggests a remedy for a token that begins no expression. */
 static const char *expression_hint(const Parser *ps)
 {
     const bool after_range = ps->at && ps->tokens[ps->at - 1].kind == T_REST;

@@ -275,7 +275,7 @@ static bool is_assignment(TokenKind k)
     return k == T_SET || k == T_ADD_SET || k == T_MUL_SET || k == T_MIN_SET || k == T_MAX_SET;
 }
 
-/* What may have been meant by a token behind the left side of a definition. */
+/* Suggests a remedy for a token after the left side of a definition. */
 static const char *assignment_hint(Parser *ps)
 {
     const TokenKind op = look(ps, 0)->kind;
@@ -372,12 +372,12 @@ static void unknown_word(Parser *ps)
     const char *known[WORD_COUNT];
     for (int i = 0; i < WORD_COUNT; i++)
         known[i] = words[i].word;
-    const char *name = look(ps, 0)->name, *near = text_near_miss(name, known, WORD_COUNT);
+    const char *name = look(ps, 0)->name, *suggestion = text_suggest(ps->arena, name, known, WORD_COUNT);
     const char *misplaced = misplaced_word(name);
     if (misplaced)
         parse_error(ps, misplaced, "`%s` begins no item", name);
-    else if (near)
-        parse_error(ps, arena_printf(ps->arena, "did you mean `%s`?", near), "`%s` begins no item", name);
+    else if (suggestion)
+        parse_error(ps, suggestion, "`%s` begins no item", name);
     else
         parse_error(
             ps,
@@ -439,7 +439,7 @@ static void recover(Parser *ps, bool in_body)
     }
 }
 
-/* Reads one item. After an error in it, what was read of it is broken, and reading goes on behind it. */
+/* Reads one item. After an error in it the item is marked broken, and parsing resumes after it. */
 static void parse_one(Parser *ps, ItemVec *items, void (*one)(Parser *ps, ItemVec *out), bool in_body)
 {
     const size_t had = items->count, outer = ps->item;

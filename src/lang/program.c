@@ -4,6 +4,11 @@
  * included), then what may use a constant to say which function it defines (definitions in `repeat`, families). */
 #include "lang/elab.h"
 
+Elab *elab_of(const kn_pipeline *p)
+{
+    return p->syntax;
+}
+
 Elab *elab_new(kn_pipeline *p)
 {
     Elab *el       = ARENA_NEW(&p->arena, Elab);
@@ -14,6 +19,7 @@ Elab *elab_new(kn_pipeline *p)
     el->global     = scope_new(el, NULL, "");
     el->global_env = env_root(el, el->global);
     el->var_type   = KN_I32;
+    p->syntax      = el;
     map_init(&el->name_counts, el->arena);
     map_init(&el->refs, el->arena);
     map_init(&el->instances, el->arena);
@@ -34,9 +40,9 @@ static const char *const kind_words[] = {
 };
 /* clang-format on */
 
-/* Diagnoses a second meaning of a name, at the later place of the two. If the two are of different kinds, nothing more
- * is said about the name: nobody knows which was meant. */
-static void already(Elab *el, Entry *old, EntryKind kind, const char *name, Loc loc)
+/* Diagnoses a redefinition of a name, at the later place. If the two are of different kinds, no more errors about the
+ * name follow: which one is right is unknown. */
+static void report_redefinition(Elab *el, Entry *old, EntryKind kind, const char *name, Loc loc)
 {
     const bool is_default = (old->kind == ENTRY_CONST || old->kind == ENTRY_TYPE) && old->file > el->file;
     const bool swapped    = old->loc.source == loc.source && old->loc.start > loc.start;
@@ -57,7 +63,7 @@ static Entry *file_entry(Elab *el, const Env *env, EntryKind kind, const char *n
     NameScope *s   = env_scope(env);
     Entry     *old = scope_find(s, name);
     if (old) {
-        already(el, old, kind, name, loc);
+        report_redefinition(el, old, kind, name, loc);
         return NULL;
     }
     if (kn_type_from_name(name) != KN_NONE || !strcmp(name, "if")) {
@@ -117,7 +123,7 @@ static void file_template(Elab *el, const Env *env, const Item *it)
     file_entry(el, env, ENTRY_TEMPLATE, it->name, it->loc, it);
 }
 
-/* f(x) = … begins a function or adds to it; f = … names one. */
+/* f(x) = … defines a function or adds an update; f = … makes an alias. */
 static void file_define(Elab *el, const Env *env, const Item *it)
 {
     const bool call = it->target->kind == AST_CALL;
@@ -140,7 +146,7 @@ static void file_define(Elab *el, const Env *env, const Item *it)
     }
     Entry *e = scope_find(env_scope(env), name);
     if (e && e->kind != ENTRY_FUNC) {
-        already(el, e, ENTRY_FUNC, name, it->loc);
+        report_redefinition(el, e, ENTRY_FUNC, name, it->loc);
         return;
     }
     e = e ? e : file_entry(el, env, ENTRY_FUNC, name, it->loc, it);
@@ -297,7 +303,7 @@ typedef void FileItem(Elab *el, const Env *env, const Item *it);
 
 static FileItem file_include_first, file_include_second, file_misplaced;
 
-/* What each pass does with an item. */
+/* What each of the two passes does with an item. */
 /* clang-format off */
 static const struct { FileItem *first, *second; } filing[] = {
     [ITEM_INCLUDE] = { file_include_first, file_include_second },
@@ -493,12 +499,10 @@ void elab_check_defines(Elab *el)
     for (size_t i = 0; i < m->capacity; i++) {
         if (!m->keys[i] || !m->values[i].kept || has_path(el->used_defines.at, el->used_defines.count, m->keys[i]))
             continue;
-        const char  *near = text_near_miss(m->keys[i], known.at, known.count);
-        const Entry *e    = scope_find(el->global, m->keys[i]);
+        const Entry *e = scope_find(el->global, m->keys[i]);
         diag_error(el->cx, (Loc){ 0 },
                    e && e->kind == ENTRY_PARAM ? "a parameter is given without -D: name=VALUE"
-                   : near                      ? arena_printf(el->arena, "did you mean `%s`?", near)
-                                               : NULL,
+                                               : text_suggest(el->arena, m->keys[i], known.at, known.count),
                    "-D %s: the program has no constant or type of that name", (const char *)m->keys[i]);
     }
 }

@@ -14,7 +14,7 @@ static bool is_arg(const Builtin *b)
     return !strncmp(b->name, "arg", 3);
 }
 
-/* A reduction already made: the same one again is the same function. */
+/* A memoized reduction: an equal one is the same function. */
 typedef struct Reduction Reduction;
 struct Reduction {
     Reduction  *next; /* of the same value */
@@ -85,7 +85,7 @@ static bool same_domain(const Update *u, int count, const RVar *rvars)
 }
 
 /* The components of a reduction: one, or for argmin and argmax the reduction variables and the extreme. Where a
- * condition may leave out the first point, one more that nobody sees: whether any was taken yet. */
+ * condition may skip the first point, one hidden flag more: whether any point was taken. */
 static int visible_count(const Builtin *b, const FreeVars *fv)
 {
     return is_arg(b) ? fv->rvar_count + 1 : 1;
@@ -189,7 +189,7 @@ static bool reads_updating(Elab *el, const FreeVars *fv, const Expr *value, cons
     return found;
 }
 
-/* All terms in lexicographic order, each with the reduction variables replaced by numbers. */
+/* Unrolls the reduction: all terms in lexicographic order, with the reduction variables replaced by numbers. */
 static ElabValue write_out(Elab *el, const Builtin *b, Loc loc, const FreeVars *fv, const Expr *value,
                            const Expr *where)
 {
@@ -253,7 +253,7 @@ static bool arg_bounds_ok(Elab *el, const Builtin *b, const FreeVars *fv, Loc lo
     return true;
 }
 
-/* The value of a reduction's function, without what nobody sees. */
+/* The visible components of a reduction's value. */
 static ElabValue visible_part(Elab *el, const Builtin *b, const FreeVars *fv, Func *f, const Expr *const *args)
 {
     ElabValue v = call_ref(el, ref_of(el, f), args);

@@ -82,10 +82,9 @@ static Func *find_function(Scheduling *s, const Env *env, const Ast *a)
     VEC(const char *) known = { 0 };
     for (size_t i = 0; i < el->p->funcs.count; i++)
         vec_push(el->arena, &known, el->p->funcs.at[i]->name);
-    const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(el->cx, a->loc,
-               near ? arena_printf(el->arena, "did you mean `%s`?", near) : "`kiln show --funcs` lists them",
-               "there is no function `%s`", name);
+    const char *suggestion = text_suggest(el->arena, name, known.at, known.count);
+    diag_error(el->cx, a->loc, suggestion ? suggestion : "`kiln show --funcs` lists them", "there is no function `%s`",
+               name);
     return NULL;
 }
 
@@ -420,8 +419,7 @@ static void read_directive(Scheduling *s, const Env *env, const char *name, cons
         VEC(const char *) known = { 0 };
         for (int i = 0; i < DIRECTIVE_COUNT; i++)
             vec_push(el->arena, &known, directive_table[i].name);
-        const char *near = text_near_miss(name, known.at, known.count);
-        diag_error(el->cx, directive_loc(call), near ? arena_printf(el->arena, "did you mean `%s`?", near) : NULL,
+        diag_error(el->cx, directive_loc(call), text_suggest(el->arena, name, known.at, known.count),
                    "there is no directive `%s`", name);
         return;
     }

@@ -1,4 +1,4 @@
-/* What was probably meant by a definition that is not legal: remedies that show the line to write. */
+/* Suggestions for definitions that are not legal: remedies that show the line to write. */
 #include "lang/elab.h"
 
 /* ---- Coordinates without arguments ------------------------------------------------------ */
@@ -25,7 +25,7 @@ static void add_coordinate(UnboundNames *c, const Env *env, const char *name, bo
         c->names[c->count++] = name;
 }
 
-/* The names of a clause and of a let are bound below. */
+/* Binds the names of a clause or a let. */
 static const Env *bind(Elab *el, const Env *env, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++)
@@ -33,7 +33,7 @@ static const Env *bind(Elab *el, const Env *env, const char *const *names, int c
     return env;
 }
 
-/* The unknown names in `a`: all that are among the arguments of a function, elsewhere those that are no slip. */
+/* The unknown names in `a`: all among the arguments of a function; elsewhere only those that resemble no known name. */
 static void find_coordinates(UnboundNames *c, const Env *env, const Ast *a, bool in_call)
 {
     if (a->kind == AST_NAME)

@@ -15,7 +15,7 @@ struct Instance {
     bool         busy;
 };
 
-/* What tells two arguments apart, as a number; equal ones have equal numbers. */
+/* A hash of an argument. */
 static uintptr_t value_hash(ElabValue v)
 {
     uint64_t bits = 0;

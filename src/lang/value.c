@@ -1,7 +1,7 @@
-/* Values while elaborating: weak literals, typed expressions, and where they meet.
+/* Values during elaboration: weak literals, typed expressions, and their common types.
  *
- * A literal is weak: it takes the type of what it meets. Numbers made of literals alone stay weak, integers exact in
- * 128 bits, floats in f64. */
+ * A literal is weak: it takes the type of the other operand. Numbers made of literals alone stay weak, integers exact
+ * in 128 bits, floats in f64. */
 #include "lang/elab.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Warnings about expressions, raised while these are elaborated and have a place: quotients of what may have wrapped,
- * and comparisons that types decide. */
+/* Warnings about expressions, found during elaboration: quotients of sums that may have wrapped, and comparisons whose
+ * result follows from the types. */
 #include "ir/simplify.h"
 #include "lang/elab.h"
 
@@ -77,7 +77,7 @@ static void warn_sum(Elab *el, const Expr *e, Loc loc)
                  (long long)exact.hi, type_table[t].name, (long long)fits.lo, (long long)fits.hi);
 }
 
-/* Pixels of 8 bits fill their type. Of wider types nothing is claimed: they are what one widens to. */
+/* Only 8-bit types: pixels use their whole range. Nothing is assumed of wider types, which are what one widens to. */
 void warn_dividend(Elab *el, ElabValue v, Loc loc)
 {
     const Expr *e = v.kind == VAL_EXPR && loc.source ? v.expr : NULL;

@@ -1,4 +1,4 @@
-/* Warnings about a whole program: what no output needs, and definitions whose values nobody sees. */
+/* Warnings about a whole program: unused definitions, and definitions whose values are never read. */
 #include "lang/elab.h"
 
 /* ---- What no output needs --------------------------------------------------------------- */

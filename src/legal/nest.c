@@ -76,7 +76,7 @@ static NestVerdict check_steps_at_once(const Nesting *n)
 {
     for (int i = 0; i < n->count; i++) {
         const NestLoop *l = &n->loops[i];
-        if (is_reduction(l) && (l->kind == LOOP_PARALLEL || l->kind == LOOP_VECTOR) && !are_apart(n->facts, l->vars) &&
+        if (is_reduction(l) && loop_table[l->kind].at_once && !are_apart(n->facts, l->vars) &&
             !(n->atomic && n->facts->combines))
             return fault(NEST_STEPS_AT_ONCE, i, -1);
     }

@@ -1,8 +1,8 @@
-/* What holds for a pipeline as a whole: no cycles, legal self references, an order, the ports.
+/* Checks of a pipeline as a whole: no cycles, legal self references. Orders the functions and lists the ports.
  *
- * Gives   functions ordered so that each comes after those it reads; ids in that order.
- * Holds   an update that reads its own function sees only values that no other point of the same step is writing: then
- *         the points of a step may be computed in any order, or at once. */
+ * Gives   functions in topological order, producers first, with ids in that order.
+ * Holds   an update that reads its own function reads no value that another point of the same step writes. So the
+ * points of a step may be computed in any order, or at once. */
 #include "pipeline/pipeline.h"
 
 /* ---- Order ------------------------------------------------------------------------------ */
@@ -32,7 +32,7 @@ static void report_cycle(Sort *s, const Func *to)
     s->ok = false;
 }
 
-/* Depth first with a path of its own: a chain of functions may be longer than the stack is deep. */
+/* Depth-first search with an explicit stack: a chain of functions may be longer than the call stack allows. */
 static void visit_from(Sort *s, Func *root)
 {
     vec_push(&s->scratch, &s->path, root);

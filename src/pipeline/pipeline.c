@@ -1,8 +1,14 @@
-/* Pipelines: creation, functions, what is called from whom. */
+/* Pipelines: creation, adding functions, finding callees. */
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
+
+static void free_owned(kn_context *cx, Owned *o)
+{
+    (void)cx;
+    pipeline_free((kn_pipeline *)(void *)o, false);
+}
 
 kn_pipeline *pipeline_new(kn_context *cx, const char *name)
 {
@@ -11,10 +17,10 @@ kn_pipeline *pipeline_new(kn_context *cx, const char *name)
         diag_status(cx, KN_ERROR_LIMIT, "out of memory");
         return NULL;
     }
+    p->owned.free = free_owned;
     p->cx         = cx;
-    p->next       = cx->pipelines;
     p->name       = name;
-    cx->pipelines = p;
+    context_own(cx, &p->owned);
     arena_init(&p->arena, cx);
     expr_pool_init(&p->exprs, cx, &p->arena);
     return p;
@@ -30,11 +36,7 @@ void pipeline_free(kn_pipeline *p, bool keep)
 {
     for (OnFree *c = p->on_free; c; c = c->next)
         c->run(c);
-    kn_pipeline **link = &p->cx->pipelines;
-    while (*link && *link != p)
-        link = &(*link)->next;
-    if (*link)
-        *link = p->next;
+    context_disown(p->cx, &p->owned);
     if (keep)
         arena_move(&p->cx->call, &p->arena);
     else
@@ -45,7 +47,7 @@ void pipeline_free(kn_pipeline *p, bool keep)
 void kn_pipeline_free(kn_pipeline *p)
 {
     if (p)
-        pipeline_free(p, true); /* the last errors may speak of its text */
+        pipeline_free(p, true); /* the last diagnostics may point into its text */
 }
 
 Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc, int rank, const char *const *args)

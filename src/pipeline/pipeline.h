@@ -47,7 +47,7 @@ typedef struct Schedule {
     VEC(Directive) directives;
 } Schedule;
 
-/* What is to be done before the memory of a pipeline goes: for what was made from it and is not memory of an arena. */
+/* A callback before the pipeline's memory is freed: for resources that were made from it and are not arena memory. */
 typedef struct OnFree OnFree;
 struct OnFree {
     OnFree *next;
@@ -55,17 +55,17 @@ struct OnFree {
 };
 
 struct kn_pipeline {
-    kn_context  *cx;
-    kn_pipeline *next; /* in the context's list */
-    Arena        arena;
-    ExprPool     exprs;
-    const char  *name;
-    VEC(Func *) funcs; /* inputs and all that is defined; a function comes after those it reads, once finished */
+    Owned       owned; /* by the context */
+    kn_context *cx;
+    Arena       arena;
+    ExprPool    exprs;
+    const char *name;
+    VEC(Func *) funcs; /* inputs and definitions; once finished, in topological order: producers first */
     VEC(Param *) params;
     VEC(Output) outputs;
     VEC(Schedule *) schedules;
-    struct Elab *program;  /* lang/: what it was made from, for schedules and the builder */
-    bool         finished; /* checked and ordered: may run */
+    void *syntax;   /* the front end's state (elab_of in lang/elab.h), or NULL */
+    bool  finished; /* checked and ordered: may run */
     VEC(kn_port) ports;
     OnFree *on_free;
 };
@@ -85,8 +85,8 @@ bool pipeline_check(kn_pipeline *p);
 /* Reads a file through the context's reader into the pipeline's memory; NULL if it cannot be read. */
 const char *pipeline_read_file(kn_pipeline *p, const char *path, size_t *size);
 
-/* Calls visit on every root expression of definition `update` (-1: the pure one). `bounds`: of the reduction variables
- * and only those. */
+/* Calls visit on every root expression of definition `update` (-1: the pure one). `bounds`: only on the bounds of its
+ * reduction variables. */
 void def_roots(const Func *f, int update, bool bounds, void (*visit)(const Expr *e, void *user), void *user);
 /* Calls visit on every node of them, operands first. */
 void def_visit(ExprPool *pool, const Func *f, int update, void (*visit)(const Expr *e, void *user), void *user);
@@ -97,7 +97,7 @@ typedef struct FuncList {
 } FuncList;
 void func_callees(Arena *arena, const Func *f, FuncList *out);
 
-/* Does any expression speak of the size of this input (in.width, edge(in) …)? */
+/* Does any expression use the size of this input (in.width, edge(in) …)? */
 bool pipeline_uses_size(const kn_pipeline *p, const Func *input);
 
 /* KN_VIEW_FUNCS, KN_VIEW_GRAPH or KN_VIEW_SCHEDULE. */

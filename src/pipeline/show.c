@@ -141,8 +141,8 @@ void directive_print(Text *t, const Directive *d)
     directive_write(t, d->info->id, d->arg_count, d->args);
 }
 
-/* One line per function (or update) and run of directives, as it was written. What follows a specialize, stage, rfactor
- * or separate is about what that has made, until the next line. */
+/* One line per function (or update) and chain of directives, as written. After specialize, stage, rfactor or separate,
+ * the rest of the line is about the version or function that it made. */
 static void show_schedule(Text *t, const Schedule *s)
 {
     text_printf(t, "schedule%s%s%s%s {", s->name ? " " : "", s->name ? s->name : "", s->target ? " for " : "",

@@ -188,11 +188,11 @@ bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char 
 static bool divisible(Planner *pl, const DefDraft *d, const Directive *dir, int at)
 {
     const Loop *l = &d->loops.at[at];
-    if (l->loop.kind != LOOP_VECTOR && l->loop.kind != LOOP_UNROLL)
+    if (!loop_table[l->loop.kind].constant)
         return true;
     return refuse(pl, ERROR_LOOP_KIND, dir->loc, arena_printf(pl->arena, "%s before it", dir->info->name),
                   "the loop `%s` of %s is %s already", l->loop.name, def_text(pl, d),
-                  l->loop.kind == LOOP_VECTOR ? "vectorized" : "unrolled");
+                  loop_table[l->loop.kind].adjective);
 }
 
 bool apply_split(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
@@ -433,8 +433,7 @@ static void choose_default_tails(PlanDef *def)
     for (int i = 0; i < def->step_count; i++) {
         bool hard = false;
         for (int k = 0; k < def->loop_count; k++)
-            hard |= def->loops[k].var == def->steps[i].inner &&
-                    (def->loops[k].kind == LOOP_VECTOR || def->loops[k].kind == LOOP_UNROLL);
+            hard |= def->loops[k].var == def->steps[i].inner && loop_table[def->loops[k].kind].constant;
         if (!hard && !def->steps[i].asked)
             def->steps[i].tail = TAIL_GUARD;
     }

@@ -70,7 +70,7 @@ static bool refuse_points(Planner *pl, const DefDraft *d, const Loop *outside, c
 
 static bool refuse_at_once(Planner *pl, const DefDraft *d, const Loop *l)
 {
-    const char *kind = l->loop.kind == LOOP_VECTOR ? "vectorized" : "parallel", *name = loop_text(pl, &l->loop);
+    const char *kind = loop_table[l->loop.kind].adjective, *name = loop_text(pl, &l->loop);
     if (d->facts.combines)
         return refuse(pl, ERROR_STEP_ORDER, kind_loc(d, l), "atomic() beside it; or rfactor",
                       "the loop `%s` cannot be %s: steps of %s may write to the same place", name, kind,

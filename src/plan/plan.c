@@ -204,9 +204,8 @@ bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Sch
     }
     if (!name || *out)
         return true;
-    const char *near = text_near_miss(name, known.at, known.count);
-    diag_error(p->cx, (Loc){ 0 },
-               near ? arena_printf(&p->cx->call, "did you mean `%s`?", near) : "`kiln show --schedules` lists them",
+    const char *suggestion = text_suggest(&p->cx->call, name, known.at, known.count);
+    diag_error(p->cx, (Loc){ 0 }, suggestion ? suggestion : "`kiln show --schedules` lists them",
                "there is no schedule `%s`", name);
     return false;
 }

@@ -198,9 +198,6 @@ static void print_dimension(Text *out, const Plan *plan, const PlanFunc *pf, int
 
 static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
 {
-    static const char *const memories[] = {
-        [MEMORY_STACK] = "stack", [MEMORY_HEAP] = "heap", [MEMORY_REGISTER] = "register"
-    };
     bool        ordered = true;
     ScheduleArg order[KN_MAX_RANK];
     for (int d = 0; d < pf->func->rank; d++) {
@@ -210,8 +207,8 @@ static void print_storage(Text *out, const Plan *plan, const PlanFunc *pf)
     }
     if (!ordered)
         directive_write(out, DIR_REORDER_STORAGE, pf->func->rank, order);
-    if (memories[pf->memory])
-        DIRECTIVE_WRITE(out, DIR_STORE_IN, arg_name(memories[pf->memory]));
+    if (pf->memory != MEMORY_AUTO)
+        DIRECTIVE_WRITE(out, DIR_STORE_IN, arg_name(memory_table[pf->memory].name));
     if (pf->stream)
         directive_write(out, DIR_STREAM, 0, NULL);
 }

@@ -1,17 +1,16 @@
-/* The runtime's inside: what hangs from a kn_rt, and what hangs from a thread.
+/* The internals of the runtime: the state of an instance and of a thread.
  *
  * There are three places for state.
- *   kn_rt        an instance; the process's own is a static one.
- *   Thread       what a thread is doing: the text of its last error, the loop it is in. Thread-local, no memory of its
- *                own.
- *   Local        what one thread keeps of one instance: scratch for reuse and profile counters. Used by its thread
- *                alone.
- * Instances and Locals are linked under one mutex of the process, the registry, taken when one of them comes or goes.
+ *   kn_rt        an instance; the process's default instance is static.
+ *   Thread       what a thread is doing: the text of its last error, the loop it is in. Thread-local, owns no memory.
+ *   Local        one thread's part of one instance: scratch for reuse and profile counters. Used by that thread alone.
+ * Instances and Locals are in lists under one mutex of the process, the registry.
  *
- * Names shared between files begin with kn_rt_, so that the runtime's objects fit into any program. */
+ * Names shared between files begin with kn_rt_, so that the runtime's objects link into any program without clashes. */
 #ifndef KILN_RUNTIME_INTERNAL_H
 #define KILN_RUNTIME_INTERNAL_H
 
+#include "runtime/cpus.h"
 #include "runtime/runtime.h"
 
 #include <pthread.h>
@@ -38,17 +37,15 @@ typedef struct Pool {
     int             started;    /* threads made */
     int             idle, busy; /* those of them that sleep, and those that work */
     bool            stop;
-    atomic_int      threads;   /* that may work on a loop, its owner among them; read without the lock too */
+    atomic_int      threads;   /* that may work on a loop, its owner included; also read without the lock */
     bool            may_spin;  /* there is a CPU for each of them */
-    atomic_uint     published; /* counts loops, for threads that look out for one before they sleep */
+    atomic_uint     published; /* counts published loops; idle threads poll it before they sleep */
     pthread_mutex_t control;   /* held while threads are being ended */
     pthread_t       worker[MOST_THREADS];
 } Pool;
 
-/* The CPUs that this process may use. */
-int  kn_rt_cpu_count(void);
 void kn_rt_pool_init(Pool *pool, int threads);
-/* Ends the threads; they come again when needed. If not `wait`, only where none is busy. */
+/* Ends the threads; the next loop that needs them starts new ones. Without `wait`, does nothing while one is busy. */
 void kn_rt_pool_stop(Pool *pool, bool wait);
 void kn_rt_pool_destroy(Pool *pool);
 void kn_rt_pool_set_threads(Pool *pool, int threads);
@@ -68,7 +65,7 @@ typedef struct Scratch {
 } Scratch;
 
 void kn_rt_scratch_drop(kn_rt *rt, Scratch *scratch);
-/* Frees what the calling thread keeps, and lets what others keep count as old. */
+/* Frees the scratch that the calling thread keeps, and marks that of other threads as old. */
 void kn_rt_scratch_expire(kn_rt *rt);
 /* The allocator of an instance. */
 void *kn_rt_allocate(kn_rt *rt, size_t bytes);
@@ -90,7 +87,7 @@ typedef struct Profile {
     Counts *counts;
     Frame   stack[MOST_NESTED];
     int     depth;
-    int64_t since; /* when the time began that the top of the stack has not been charged for */
+    int64_t since; /* start of the time not yet charged to the function on top of the stack */
 } Profile;
 
 /* Adds a thread's counts to the instance's, and frees them. The registry is held. */
@@ -137,19 +134,19 @@ Thread *kn_rt_thread(void);
 /* `rt`, or the process's own for NULL. */
 kn_rt *kn_rt_of(kn_rt *rt);
 
-/* Calls of different pipelines on other threads apart, everything that changes a list of instances or Locals happens
- * between these two. */
+/* Every change to a list of instances or Locals happens between these two. Calls of pipelines do not need them. */
 void kn_rt_registry_lock(void);
 void kn_rt_registry_unlock(void);
 /* Both under the registry. */
 void kn_rt_register(kn_rt *rt);
 void kn_rt_unregister(kn_rt *rt);
 
-/* What this thread keeps of rt; NULL if there was no memory for it. */
+/* The calling thread's Local of rt; NULL without memory. */
 Local *kn_rt_local(kn_rt *rt);
-/* Frees what the thread keeps of rt. */
+/* Frees the calling thread's Local of rt. */
 void kn_rt_local_end(kn_rt *rt);
-/* The process's own instance is about to be unloaded: nothing of it is called by the C library any more. */
+/* Before the code of the default instance is unloaded: removes the thread-exit callback that the C library would
+ * call. */
 void kn_rt_local_unload(void);
 
 /* ---- Errors: error.c ---- */

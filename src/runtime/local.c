@@ -115,7 +115,7 @@ static void local_link(Thread *t, Local *local)
     t->locals = local;
 }
 
-/* Makes a Local. A thread that could not be told to free it at its end gets none. */
+/* Makes a Local. NULL if the thread-exit callback that would free it cannot be registered. */
 static Local *local_new(Thread *t, kn_rt *rt)
 {
     if (!atomic_load(&key_made) || pthread_setspecific(key, t))

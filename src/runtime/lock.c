@@ -13,8 +13,8 @@ static Lock *lock_of(kn_rt *rt, const void *address)
 
 _Static_assert(LOCK_COUNT == 64, "lock_of takes six bits");
 
-/* Spins on a read, so that the cache line is shared while waiting; the holder may have been put to sleep, so the CPU is
- * offered after a while. */
+/* Spins on a plain load, so that waiting threads share the cache line. Yields after a while: the holder may be
+ * descheduled. */
 void kn_rt_lock(kn_rt *rt, const void *address)
 {
     Lock *lock = lock_of(kn_rt_of(rt), address);

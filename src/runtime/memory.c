@@ -90,7 +90,7 @@ static void scratch_add(Scratch *s, ScratchBlock *b)
     s->kept += class_size(b->size_class);
 }
 
-/* Gives back the oldest blocks, as long as there are too many bytes or they are too old. */
+/* Frees the oldest blocks while there are too many bytes or they are too old. */
 static void scratch_bound(kn_rt *rt, Scratch *s, size_t limit)
 {
     const uint64_t now = atomic_load_explicit(&rt->calls, memory_order_relaxed);

@@ -142,7 +142,8 @@ static bool is_inside(const ParallelLoop *loop, const ParallelLoop *outer)
     return loop != NULL;
 }
 
-/* The loop with work and the fewest helpers, the newest of them; only inside `outer` unless that is NULL. */
+/* The loop that has iterations left and the fewest helpers, the newest of those; only loops inside `outer` unless
+ * NULL. */
 static ParallelLoop *pool_pick(Pool *pool, const ParallelLoop *outer)
 {
     ParallelLoop *best   = NULL;
@@ -166,9 +167,9 @@ static int this_cpu(void)
 #endif
 }
 
-/* Leaves the CPU `cpu`, on which another thread has work, for one of the others. The system puts a thread that wakes on
- * an idle CPU as a rule, but not while all are busy on the whole, and two threads on one CPU may then stay there for
- * many runs of a loop. What the thread may use stays as it was. */
+/* Migrates off the CPU `cpu`, on which another thread has work. The system normally wakes a thread on an idle CPU, but
+ * not while all are busy. Two threads on one CPU may then stay there for many runs of a loop. The affinity mask of the
+ * thread is restored. */
 static void leave_cpu(int cpu)
 {
 #ifdef __linux__
@@ -184,8 +185,8 @@ static void leave_cpu(int cpu)
 #endif
 }
 
-/* Works on a loop of the list until it has no more; the lock is released meanwhile. What the owner looks at last is
- * `helpers`. */
+/* Runs iterations of a loop of the list until none is left; releases the lock meanwhile. Decrements `helpers` last: the
+ * owner waits for that. */
 static void pool_help(Pool *pool, ParallelLoop *loop)
 {
     atomic_fetch_add_explicit(&loop->helpers, 1, memory_order_relaxed);
@@ -205,7 +206,7 @@ static void pool_help(Pool *pool, ParallelLoop *loop)
 
 /* ---- Threads ---------------------------------------------------------------------------- */
 
-/* Looks out for a new loop for a while; the lock is not held. */
+/* Polls for a new loop for a while; the lock is not held. */
 static void pool_spin(Pool *pool, unsigned seen)
 {
     for (int i = 0; i < SPINS && atomic_load_explicit(&pool->published, memory_order_relaxed) == seen; i++)
@@ -284,8 +285,8 @@ static void pool_publish(Pool *pool, ParallelLoop *loop)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Takes the loop out of the list and waits until no helper is in it, working on loops inside it. */
-static void pool_finish(Pool *pool, ParallelLoop *loop)
+/* Removes the loop from the list and waits until no helper is in it. Meanwhile works on loops nested in it. */
+static void pool_wait(Pool *pool, ParallelLoop *loop)
 {
     pthread_mutex_lock(&pool->lock);
     *loop->link = loop->older;
@@ -319,11 +320,11 @@ static void run_shared(Pool *pool, ParallelLoop *loop)
     loop->cpu = this_cpu();
     pool_publish(pool, loop);
     loop_work(loop);
-    pool_finish(pool, loop);
+    pool_wait(pool, loop);
     pthread_cond_destroy(&loop->done);
 }
 
-/* An iteration on a thread of the hook's choice. */
+/* An iteration, on a thread that the parallel hook chose. */
 static int hooked_task(void *closure, int32_t index)
 {
     ParallelLoop *loop   = closure;
@@ -385,7 +386,7 @@ int kn_rt_cpu_count(void)
     return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (int)count;
 }
 
-/* What KN_NUM_THREADS says, or the number of CPUs where it says nothing sensible. */
+/* KN_NUM_THREADS, or the number of CPUs where that is not a positive number. */
 static int default_threads(void)
 {
     const char *text = getenv("KN_NUM_THREADS");

@@ -87,7 +87,7 @@ static Profiled *profiled_find(kn_rt *rt, const kn_rt_program *program)
     return p ? p : profiled_new(rt, program);
 }
 
-/* A thread's counters for a program it has not met before. */
+/* A thread's new counters for a program. */
 static Counts *counts_new(kn_rt *rt, Profile *profile, const kn_rt_program *program)
 {
     kn_rt_registry_lock();
@@ -216,7 +216,7 @@ static void collect_rows(kn_rt *rt, const Profiled *p, ProfileRow *rows)
     qsort(rows, (size_t)p->count, sizeof *rows, by_time);
 }
 
-/* Text that counts on when the space is full. */
+/* Output text; keeps counting characters when the space is full, as snprintf does. */
 typedef struct Report {
     char  *text;
     size_t size, length;

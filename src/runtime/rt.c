@@ -14,7 +14,7 @@
 
 static const size_t default_scratch_limit = (size_t)1 << 30;
 
-/* Memory of this size and more is asked for in huge pages, which are faulted in 512 times faster. */
+/* Blocks of this size and more ask for huge pages, which take 512 times fewer page faults. */
 static const size_t huge_page = (size_t)2 << 20;
 
 static void *allocate_default(void *user, size_t bytes)

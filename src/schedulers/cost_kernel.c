@@ -454,7 +454,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
                 pattern->kind == PATTERN_PRIVATIZE ? per : 1; /* privatize computes the bins in vectors beforehand */
             c.loads += steps / vectors;
             c.stores += steps / vectors;
-            c.waits += LATENCY * steps / vectors / (pattern->kind == PATTERN_PRIVATIZE ? pattern->ways : 1);
+            c.waits += LATENCY * steps / vectors / (pattern->kind == PATTERN_PRIVATIZE ? pattern->copies : 1);
         } else if (sh.in_registers) {
             c.ops += step_overhead(t, k, i, &sh);
             c.waits += exposed_latency(s, i, &sh, &c);

@@ -79,7 +79,7 @@ static bool is_output(const kn_pipeline *p, const Func *f)
     return false;
 }
 
-/* From the end back: a function comes after those it reads, so all that need it have been met. */
+/* Backwards: a function comes after its producers, so all its readers are known. */
 static void find_readers(kn_pipeline *p, FuncFacts *facts, Arena *arena)
 {
     for (size_t i = p->funcs.count; i-- > 0;) {

@@ -97,8 +97,9 @@ bool draft_may_join(const Draft *d, int s, int group)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const int        head = d->groups[group].head;
-    return is_internal(node) && s != head && pattern_may_join(d, s, head) && draft_main(d, head) != NO_DEF &&
-           readers_inside(d, s, group);
+    if (!is_internal(node) || s == head || draft_main(d, head) == NO_DEF)
+        return false;
+    return pattern_may_join(d, s, head) && readers_inside(d, s, group);
 }
 
 /* Does it look up a table that stays in registers, with byte indices? A full register of indices is looked up at a time

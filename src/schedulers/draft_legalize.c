@@ -1,11 +1,11 @@
-/* Settling: what makes every draft legal.
+/* Legalizing: makes every draft legal.
  *
  *     inlining    draft.c
  *     loops       of heads and members: draft_loops.c
- *     levels      readers first: a member's level encloses all its readers, and no parallel loop is between storage and
- *                 computing
- *     memory      orders are permutations; copies are of what is whole, for one reader, around where that is computed
- *     fetching    ahead: of what is whole and read in that loop */
+ *     levels      consumers first: a member's level encloses all its readers; no parallel loop is between its storage
+ *                 and its computation
+ *     memory      orders are permutations; copies are of complete nodes, for one reader, around its computation
+ *     prefetch    of complete nodes that are read in that loop */
 #include "schedulers/draft_internal.h"
 #include "schedulers/row_copies.h"
 #include "schedulers/shared_loops.h"
@@ -13,8 +13,8 @@
 
 /* ---- Levels ----------------------------------------------------------------------------- */
 
-/* Inside that loop of that node's main definition; at root the node is ROOT. A host has a greater number than what is
- * inside its loops. */
+/* Inside a loop of a node's main definition; at root the node is ROOT. The owner of a loop has a larger number than
+ * what is inside it. */
 typedef struct Level {
     int node, loop;
 } Level;
@@ -29,7 +29,7 @@ static Level outward(const Draft *d, Level l)
     return (Level){ draft_loop_owner(d, l.node), d->choices[l.node].compute };
 }
 
-/* The innermost level around both. */
+/* The innermost level that encloses both. */
 static Level around_both(const Draft *d, Level a, Level b)
 {
     while (a.node != b.node)
@@ -40,15 +40,15 @@ static Level around_both(const Draft *d, Level a, Level b)
     return (Level){ a.node, a.loop < b.loop ? a.loop : b.loop };
 }
 
-/* The innermost level of node `host` around the given one: none if it is not inside that node. */
-static Level within(const Draft *d, Level l, int host)
+/* The innermost level of node `owner` that encloses the given one; none if it is not inside that node. */
+static Level level_in(const Draft *d, Level l, int owner)
 {
-    while (l.node < host)
+    while (l.node < owner)
         l = outward(d, l);
     return l;
 }
 
-/* The innermost level at which a definition of a node of the group can find what it reads. */
+/* The innermost level at which a definition of a node of the group can find its operands. */
 static Level level_of_reader(const Draft *d, const Group *gr, int s, int update)
 {
     if (s == gr->head)
@@ -58,8 +58,8 @@ static Level level_of_reader(const Draft *d, const Group *gr, int s, int update)
     return outward(d, (Level){ s, 0 });
 }
 
-/* The innermost level around all that read s, `found` among them. What is inlined stands for those that it is inlined
- * into. */
+/* The innermost level that encloses all readers of s, `found` among them. An inlined reader stands for its own readers.
+ */
 static Level level_of_readers(const Draft *d, const Group *gr, int s, const Level *found)
 {
     Level all = found ? *found : (Level){ -1, MOST_GROUP_LOOPS };
@@ -76,22 +76,23 @@ static Level level_of_readers(const Draft *d, const Group *gr, int s, const Leve
     return all;
 }
 
-/* Is `at` a node that s can be inside of: a member of its group, after it, with loops? */
-static bool may_host(const Draft *d, int s, int at)
+/* Is `at` a node that s can be inside of: a later member of its group, with loops? */
+static bool may_own_loops(const Draft *d, int s, int at)
 {
-    const Choice *c = &d->choices[at > 0 ? at - 1 : 0];
-    return at > s + 1 && at <= d->graph->node_count && c->where == WHERE_INSIDE && c->group == d->choices[s].group &&
-           c->nest;
+    if (at <= s + 1 || at > d->graph->node_count)
+        return false;
+    const Choice *c = &d->choices[at - 1];
+    return c->where == WHERE_INSIDE && c->group == d->choices[s].group && c->nest;
 }
 
-static const GroupLoop *loops_of(const Draft *d, int host)
+static const GroupLoop *loops_of(const Draft *d, int owner)
 {
-    return d->choices[host].where == WHERE_INSIDE ? d->choices[host].nest->loops
-                                                  : d->groups[d->choices[host].group].loops;
+    return d->choices[owner].where == WHERE_INSIDE ? d->choices[owner].nest->loops
+                                                   : d->groups[d->choices[owner].group].loops;
 }
 
-/* Is the one reader the head, or a link too that is computed at the same level, and can anything be inside its
- * loops? */
+/* Is the one reader the head, or in the chain too and computed at the same level, and can anything be inside its loops?
+ */
 static bool may_chain(const Draft *d, int s)
 {
     const Choice *c      = &d->choices[s];
@@ -99,8 +100,10 @@ static bool may_chain(const Draft *d, int s)
     if (reader < 0)
         return false;
     const Choice *r = &d->choices[reader];
-    return reader == d->groups[c->group].head || (r->where == WHERE_INSIDE && r->group == c->group && r->chain &&
-                                                  r->compute == c->compute && draft_innermost_of(d, reader) >= 0);
+    if (reader == d->groups[c->group].head)
+        return true;
+    const bool chained = r->where == WHERE_INSIDE && r->group == c->group && r->chain;
+    return chained && r->compute == c->compute && draft_innermost_of(d, reader) >= 0;
 }
 
 static void legalize_level(Draft *d, int s)
@@ -115,14 +118,14 @@ static void legalize_level(Draft *d, int s)
     }
     c->nest         = draft_legalize_nest(d, s);
     const Level all = level_of_readers(d, gr, s, NULL);
-    c->at           = may_host(d, s, c->at) && within(d, all, c->at - 1).node == c->at - 1 ? c->at : 0;
-    const int host = draft_loop_owner(d, s), most = within(d, all, host).loop;
+    c->at           = may_own_loops(d, s, c->at) && level_in(d, all, c->at - 1).node == c->at - 1 ? c->at : 0;
+    const int owner = draft_loop_owner(d, s), most = level_in(d, all, owner).loop;
     c->compute = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
     c->store   = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;
     for (int i = c->compute; i > c->store; i--)
-        if (loops_of(d, host)[i].parallel)
+        if (loops_of(d, owner)[i].parallel)
             c->store = i;
-    if (d->graph->nodes[s].kind == NODE_SCAN) /* a part of its steps is no step: it does not slide */
+    if (d->graph->nodes[s].kind == NODE_SCAN) /* its steps cannot be taken in part: it does not slide */
         c->compute = c->store;
     c->chain = c->chain && may_chain(d, s);
     c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_DRAFT_LANES ? 4 * MOST_DRAFT_LANES : c->lanes;
@@ -146,7 +149,7 @@ static bool in_order(const int *order, int rank)
     return true;
 }
 
-static void settle_memory(Draft *d, int s)
+static void legalize_memory(Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
     Choice          *c    = &d->choices[s];
@@ -157,7 +160,7 @@ static void settle_memory(Draft *d, int s)
         c->align = 0;
 }
 
-/* Does the main definition of the reader read it, in its own text? */
+/* Does the main definition of the reader itself read it? */
 static bool reads_itself(const Draft *d, const StagedCopy *copy)
 {
     const FuncFacts *facts = &d->facts[copy->of];
@@ -184,7 +187,7 @@ static bool may_copy(const Draft *d, const StagedCopy *copy, const StagedCopy *b
            reads_itself(d, copy);
 }
 
-static void settle_copies(Draft *d)
+static void legalize_copies(Draft *d)
 {
     StagedCopy *legal = ARENA_ARRAY(d->graph->arena, StagedCopy, (size_t)d->copy_count + 1);
     int         count = 0;
@@ -205,9 +208,9 @@ static void settle_copies(Draft *d)
     d->copies     = legal;
 }
 
-/* ---- Fetching ahead --------------------------------------------------------------------- */
+/* ---- Prefetch --------------------------------------------------------------------------- */
 
-/* Does `reader` take rows of node f, which is inlined, instead of computing it at each access? */
+/* Does `reader` use a row copy of node f, which is inlined? */
 static bool takes_rows(const Draft *d, int f, int reader)
 {
     const GraphNode *node = &d->graph->nodes[f];
@@ -217,9 +220,8 @@ static bool takes_rows(const Draft *d, int f, int reader)
     return false;
 }
 
-/* Is node f read in that loop of the group's head: by the head, or by a member or for a row that is computed there?
- * What is inlined stands for those that it is inlined into, but for a tuple, of which they may read another
- * component. */
+/* Is node f read in that loop of the group's head: by the head, by a member there, or for a row copy there? An inlined
+ * reader stands for its own readers, except of a tuple, of which they may read another component. */
 static bool is_read_in(const Draft *d, int f, int group, int loop)
 {
     const Group *gr = &d->groups[group];
@@ -238,7 +240,7 @@ static bool is_read_in(const Draft *d, int f, int group, int loop)
     return false;
 }
 
-/* Is it whole before the group begins, and read by its own name? */
+/* Is it complete before the group begins, and read by its own name? */
 static bool is_outside(const Draft *d, int f, int group)
 {
     const GraphNode *node = &d->graph->nodes[f];
@@ -250,8 +252,8 @@ static bool is_outside(const Draft *d, int f, int group)
             (is_defined(node) && d->choices[f].where == WHERE_ROOT && d->choices[f].group != group));
 }
 
-/* A loop that runs one iteration after the other, around the vectors. */
-static bool may_fetch_in(const Group *gr, int loop)
+/* Is it a serial loop around the vectors? */
+static bool may_prefetch_in(const Group *gr, int loop)
 {
     if (loop < 0 || loop > draft_innermost(gr->loops, gr->loop_count) || gr->loops[loop].parallel)
         return false;
@@ -261,18 +263,19 @@ static bool may_fetch_in(const Group *gr, int loop)
     return true;
 }
 
-static void settle_fetch(Draft *d, int group)
+static void legalize_prefetch(Draft *d, int group)
 {
-    Group    *gr = &d->groups[group];
-    const int f  = gr->prefetched - 1;
-    if (f < 0 || f >= d->graph->node_count || gr->ahead < 1 || gr->ahead > MOST_PREFETCH_AHEAD ||
-        !may_fetch_in(gr, gr->prefetch_loop) || !is_outside(d, f, group) || !is_read_in(d, f, group, gr->prefetch_loop))
+    Group     *gr       = &d->groups[group];
+    const int  f        = gr->prefetched - 1;
+    const bool in_range = f >= 0 && f < d->graph->node_count && gr->ahead >= 1 && gr->ahead <= MOST_PREFETCH_AHEAD;
+    if (!in_range || !may_prefetch_in(gr, gr->prefetch_loop) || !is_outside(d, f, group) ||
+        !is_read_in(d, f, group, gr->prefetch_loop))
         gr->prefetched = 0;
 }
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-/* Groups whose head is no head any more are gone; what was inside is at root. Keeps the order of the others. */
+/* Removes groups that have lost their head; their members go to root. Keeps the order of the others. */
 static void drop_lost_groups(Draft *d, Arena *scratch)
 {
     int *now = ARENA_ARRAY(scratch, int, (size_t)d->group_count + 1), kept = 0;
@@ -295,8 +298,8 @@ static void drop_lost_groups(Draft *d, Arena *scratch)
     }
 }
 
-/* A long sum may only be inlined while it is separated. */
-static bool has_lost_form(Draft *d)
+/* A long sum may be inlined only while it is separated. */
+static bool has_lost_pattern(Draft *d)
 {
     bool any = false;
     for (int s = 0; s < d->graph->node_count; s++)
@@ -320,14 +323,14 @@ void draft_legalize(Draft *d)
         legalize_level(d, s);
     drop_lost_groups(d, &scratch);
     for (int s = 0; s < d->graph->node_count; s++)
-        settle_memory(d, s);
+        legalize_memory(d, s);
     if (d->copy_count)
-        settle_copies(d);
+        legalize_copies(d);
     patterns_legalize(d);
     draft_legalize_shared(d);
     for (int i = 0; i < d->group_count; i++)
-        settle_fetch(d, i);
+        legalize_prefetch(d, i);
     scratch_end(&scratch);
-    if (has_lost_form(d)) /* what has no form now never has one again */
+    if (has_lost_pattern(d)) /* a dropped pattern never comes back */
         draft_legalize(d);
 }

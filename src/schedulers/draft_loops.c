@@ -51,7 +51,8 @@ static bool may_fuse(const Loops *l, int i)
     const GroupLoop *before = &l->at[i > 0 ? i - 1 : 0];
     const bool       inner  = i >= 2 && i == l->count - 1 && l->at[i].vector && l->at[i].dim > 0;
     const bool       plain  = before->step == 1 && !before->parallel && !before->unroll;
-    return l->pure && inner && plain && before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
+    const bool       whole  = before->dim != l->at[i].dim && is_whole(l, i) && is_whole(l, i - 1);
+    return l->pure && inner && plain && whole;
 }
 
 static void legalize_loop(Loops *all, int i)
@@ -60,8 +61,8 @@ static void legalize_loop(Loops *all, int i)
     const bool last  = neighbour(all, i, 1) < 0;
     l->step          = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
     const bool lanes = l->step > 1 && l->step <= MOST_DRAFT_LANES * 4;
-    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i);
-    l->vector        = l->vector && last && all->vector < 0 && lanes && free;
+    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i) && all->vector < 0;
+    l->vector        = l->vector && last && lanes && free;
     if (last && !l->vector)
         l->step = 1;
     l->parallel          = l->parallel && !l->vector && all->vector < 0;
@@ -186,4 +187,16 @@ int draft_innermost_of(const Draft *d, int s)
     const MemberNest *n    = d->choices[s].nest;
     const int         last = draft_innermost(n->loops, n->count), first = first_step(n);
     return d->facts[s].defs[draft_main(d, s) + 1].bounds_read && first <= last ? first - 1 : last;
+}
+
+int draft_row_level(const GroupLoop *loops, int count)
+{
+    int at = count, x = 0;
+    for (int i = 0; i < count; i++) {
+        x  = loops[i].dim == 0 ? i : x;
+        at = loops[i].vector && i < at ? i : at;
+    }
+    for (at = (x < at ? x : at) - 1; at >= 0 && loops[at].unroll; at--)
+        ;
+    return at;
 }

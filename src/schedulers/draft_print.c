@@ -4,10 +4,10 @@
  *     out.split(y, yo, yi, 64).reorder(x, c, yi, yo).parallel(yo).vectorize(x, 16).stream()
  *     gray.store_at(out, yo).compute_at(out, yi).vectorize(x, 16)
  *
- * Every function of the pipeline is spoken of, so nothing is left to defaults but what the draft leaves to them. The
- * loops of a dimension y are named yo and yi, or yo, y1 … yi; a number is put behind where such a name is taken. The
- * lanes of a vector loop are innermost: what is inside the vector loop (the steps of a reduction, copies of rows) is
- * nested between the loop over vectors and its lanes by a second `reorder`. */
+ * Every function of the pipeline is mentioned, so nothing is left to defaults but what the draft leaves to them. The
+ * loops of a dimension y are named yo and yi, or yo, y1 … yi; a number follows where such a name is taken. The lanes
+ * of a vector loop are innermost. What is inside the vector loop (the steps of a reduction, unrolled rows) is nested
+ * between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/def_facts.h"
 #include "schedulers/draft.h"
 #include "schedulers/row_copies.h"
@@ -20,7 +20,7 @@ typedef struct Printer {
     const Draft *d;
 } Printer;
 
-/* The loops of one definition on the way: their names, outermost first. */
+/* The loops of one definition: their names so far, outermost first. */
 typedef struct Names {
     Text         *out;
     const Func   *func;
@@ -84,7 +84,7 @@ static void print_reorder(const Names *n, int from, int end)
         text_printf(n->out, "%s%s", n->names[i], i > from ? ", " : ")");
 }
 
-/* Moves the name at `at` behind all others, which keep their order. */
+/* Moves the name at `at` after all others, which keep their order. */
 static void move_last(Names *n, int at)
 {
     const char *name = n->names[at];
@@ -93,8 +93,8 @@ static void move_last(Names *n, int at)
     n->names[n->count - 1] = name;
 }
 
-/* The nest as it is in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector),
- * whose lanes are innermost. `natural`: that order needs no words. */
+/* Prints the nest in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector), whose
+ * lanes are innermost. `natural`: the order need not be printed. */
 static void print_nest(Names *n, int vector, int64_t lanes, bool natural)
 {
     if (vector >= 0 && !lanes) {
@@ -138,8 +138,8 @@ static bool is_natural(const Names *n)
     return true;
 }
 
-/* As the default schedule has it: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's
- * points outside its steps where they may be, but its rows inside long reductions. */
+/* The default schedule: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's points
+ * outside its steps where that is legal, but its rows inside long reductions. */
 static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
 {
     const Func     *f     = p->d->graph->nodes[s].func;
@@ -167,7 +167,7 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
             text_printf(p->out, ".parallel(%s)", f->args[d]);
 }
 
-/* Takes back what was begun at `before` if nothing was added after `name`; else ends the line. */
+/* Removes what was begun at `before` if nothing was added after `name`; else ends the line. */
 static void end_line(Text *out, size_t before, size_t name)
 {
     if (out->count != name) {
@@ -195,15 +195,15 @@ static void print_updates(const Printer *p, int s, int done, int lanes, bool par
 
 /* ---- Loops that the draft has -------------------------------------------------------------- */
 
-/* The loops of a node's main definition: a head's, or a member's nest; and their names, the same wherever they are
- * asked for. */
+/* The loops of a node's main definition, a head's or a member's nest, with their names, which are the same everywhere.
+ */
 typedef struct Loops {
     int              node, count;
     const GroupLoop *at; /* NULL: the default schedule's */
     const char      *names[MOST_GROUP_LOOPS];
 } Loops;
 
-/* How many loops of the dimension there are, and which of them this is, counted from outside. */
+/* How many loops the dimension has, and which of them this is, counted from outside. */
 static int place_in_dim(const Loops *l, int loop, int *count)
 {
     int place = 0;
@@ -242,18 +242,6 @@ static Loops loops_of(const Printer *p, int s)
     return l;
 }
 
-int draft_row_level(const GroupLoop *loops, int count)
-{
-    int at = count, x = 0;
-    for (int i = 0; i < count; i++) {
-        x  = loops[i].dim == 0 ? i : x;
-        at = loops[i].vector && i < at ? i : at;
-    }
-    for (at = (x < at ? x : at) - 1; at >= 0 && loops[at].unroll; at--)
-        ;
-    return at;
-}
-
 const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
 {
     Text        out;
@@ -267,7 +255,7 @@ const char *draft_row_loop(Arena *arena, const Draft *d, int s, int *level)
     return *level >= 0 ? l.names[*level] : NULL;
 }
 
-/* Has this definition that loop? The pure one of a reduction has none over steps. */
+/* Does this definition have that loop? The pure one of a reduction has none over steps. */
 static bool has_loop(const Loops *l, int loop, int update)
 {
     return update >= 0 || l->at[loop].dim < STEP_DIM;
@@ -281,8 +269,8 @@ static bool has_members(const Draft *d, int group)
     return false;
 }
 
-/* Is the last piece, of several vectors, of a head's rows best as wide as the others, beginning earlier: so that what
- * is computed for a piece has a width that is known? Where little is computed twice by that. */
+/* Should the last tile of a head's rows, of several vectors, keep its width and overlap the one before? Then what is
+ * computed for a tile has a constant width. Only where the overlap is small. */
 static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
 {
     const GraphNode *s = &d->graph->nodes[l->node];
@@ -293,7 +281,7 @@ static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
     return all >= step && over * MOST_OVER <= all;
 }
 
-/* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost
+/* split(y, yo, yi, 256).split(yi, y1, yi, 32): outermost first. What is left to split has the name of the innermost
  * loop. */
 static void print_splits(const Draft *d, const Names *n, const Loops *l, int update)
 {
@@ -309,8 +297,7 @@ static void print_splits(const Draft *d, const Names *n, const Loops *l, int upd
     }
 }
 
-/* Where the steps of a reduction are if the loops do not say it: inside all loops but copies, and inside the loop over
- * vectors. */
+/* The default index of a reduction's steps: inside all loops but unrolled ones, and inside the loop over vectors. */
 static int reduction_place(const Loops *l)
 {
     int  at   = l->count;
@@ -322,7 +309,7 @@ static int reduction_place(const Loops *l)
     return said ? -1 : at;
 }
 
-/* Is the vector loop what another loop of its dimension leaves of it: one vector, whole? */
+/* Is the vector loop one whole vector, the rest of another loop of its dimension? */
 static bool is_one_vector(const Loops *l, int loop)
 {
     int before = loop - 1;
@@ -331,7 +318,7 @@ static bool is_one_vector(const Loops *l, int loop)
     return l->at[loop].vector && before >= 0 && l->at[before].step == l->at[loop].step;
 }
 
-/* ".reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 8)": the last two of these loops as one. */
+/* ".reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 8)": fuses the last two of these loops. */
 static void print_fused(Names *n, const Loops *l, int64_t lanes)
 {
     const char *slow = n->names[n->count - 1], *fast = n->names[n->count - 2];
@@ -344,13 +331,14 @@ static void print_fused(Names *n, const Loops *l, int64_t lanes)
     text_printf(n->out, ".fuse(%s, %s, %s).vectorize(%s, %lld)", fast, slow, both, both, (long long)lanes);
 }
 
-/* Is the last loop one over copies of planes? They are inside the lanes: one vector's code for all of them, so that
- * what they have in common is found. */
-static bool copies_planes(const Printer *p, const Loops *l)
+/* Is the last loop one over unrolled planes? They are inside the lanes: one vector's code for all of them, so that
+ * common subexpressions are shared. */
+static bool unrolls_planes(const Printer *p, const Loops *l)
 {
     const GroupLoop *last = &l->at[l->count - 1];
-    return p->d->graph->nodes[l->node].kind == NODE_PURE && last->unroll && last->dim >= 2 && l->count > 1 &&
-           l->at[l->count - 2].vector;
+    if (p->d->graph->nodes[l->node].kind != NODE_PURE || l->count < 2)
+        return false;
+    return last->unroll && last->dim >= 2 && l->at[l->count - 2].vector;
 }
 
 static void print_loops(const Printer *p, const Loops *l, int update)
@@ -378,7 +366,7 @@ static void print_loops(const Printer *p, const Loops *l, int update)
         add_reductions(&n);
     if (l->at[l->count - 1].fused) {
         print_fused(&n, l, lanes);
-    } else if (lanes && copies_planes(p, l)) {
+    } else if (lanes && unrolls_planes(p, l)) {
         print_reorder(&n, 0, n.count);
         text_printf(p->out, ".vectorize(%s, %lld)", n.names[vector], (long long)lanes);
     } else {
@@ -457,13 +445,13 @@ static void print_head(const Printer *p, const Group *gr)
     print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);
 }
 
-/* The one vector of a tile is inside what comes after it; the level is outside that. */
-static void print_level(const Printer *p, const Loops *host, const char *what, int loop)
+/* The one vector of a tile is inside the loops after it; the level is outside that. */
+static void print_level(const Printer *p, const Loops *owner, const char *what, int loop)
 {
-    loop -= is_one_vector(host, loop);
+    loop -= is_one_vector(owner, loop);
     text_printf(p->out, ".%s_at(", what);
-    print_name(p->out, p->d->graph->nodes[host->node].func, draft_main(p->d, host->node));
-    text_printf(p->out, ", %s)", host->names[loop]);
+    print_name(p->out, p->d->graph->nodes[owner->node].func, draft_main(p->d, owner->node));
+    text_printf(p->out, ", %s)", owner->names[loop]);
 }
 
 static void print_member(const Printer *p, int s)
@@ -471,19 +459,19 @@ static void print_member(const Printer *p, int s)
     const Choice *c     = &p->d->choices[s];
     const Func   *f     = p->d->graph->nodes[s].func;
     const int     lanes = c->lanes ? c->lanes : draft_lanes(p->d, s), main = draft_main(p->d, s);
-    const Loops   loops = loops_of(p, s), host = loops_of(p, draft_loop_owner(p->d, s));
+    const Loops   loops = loops_of(p, s), owner = loops_of(p, draft_loop_owner(p->d, s));
     const int     next = c->chain ? draft_chain_reader(p->d, s) : -1;
     const bool    apart =
-        next >= 0 && next != host.node; /* stored in the loops of one node, computed in those of another */
+        next >= 0 && next != owner.node; /* stored in the loops of one node, computed in those of another */
     text_add(p->out, f->name);
     print_alignment(p, s);
     if (c->store != c->compute || apart)
-        print_level(p, &host, "store", c->store);
+        print_level(p, &owner, "store", c->store);
     if (apart) {
         const Loops link = loops_of(p, next);
         print_level(p, &link, "compute", 0);
     } else {
-        print_level(p, &host, "compute", c->compute);
+        print_level(p, &owner, "compute", c->compute);
     }
     print_memory(p, s);
     if (loops.at)
@@ -511,8 +499,8 @@ static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr
     print_name(p->out, p->d->graph->nodes[copy->reader].func, draft_main(p->d, copy->reader));
     text_add(p->out, ")");
     if (copy->compute >= 0) {
-        const Loops host = loops_of(p, gr->head);
-        print_level(p, &host, "compute", copy->compute);
+        const Loops owner = loops_of(p, gr->head);
+        print_level(p, &owner, "compute", copy->compute);
     } else {
         text_add(p->out, ".compute_root()");
     }
@@ -528,7 +516,7 @@ static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr
 
 /* ---- Groups ----------------------------------------------------------------------------- */
 
-/* ": a, b": the nodes of the group that are there. */
+/* ": a, b": the nodes of the group with that place. */
 static void print_nodes(const Printer *p, int group, Where where, const char *before)
 {
     int count = 0;
@@ -548,7 +536,7 @@ static void print_pieces(const Printer *p, const Group *gr)
                         p->d->graph->nodes[gr->head].func->args[gr->loops[i].dim], (long long)gr->loops[i].step);
 }
 
-/* What is inlined into a group, or, group -1, into what is left to the compiler. */
+/* What is inlined into a group, or, group -1, into nodes left to the compiler. */
 static void print_inlined(const Printer *p, int group)
 {
     for (int s = 0; s < p->d->graph->node_count; s++) {

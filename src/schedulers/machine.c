@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/internal.h"
+#include "runtime/cpus.h"
 
 enum { L3_CORE = 4 << 20 }; /* bytes: see "How much of a cache is counted" */
 
@@ -230,7 +230,8 @@ static const Field fields[] = {
     ROW(memory_rate, FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns from memory to there, one core",   "9"),
     ROW(memory_all,  FIELD_NUMBER, 1e-6, 1e6,    "the same of all cores",                       "21"),
     ROW(row,         FIELD_NUMBER, 0,    1e9,    "ns to begin a row",                           "5"),
-    { "parted", FIELD_NUMBER, offsetof(Machine, split_row), 0, 1e9, "ns to begin a row that is split at its ends", "100" },
+    { "parted",      FIELD_NUMBER, offsetof(Machine, split_row), 0, 1e9,
+                                                 "ns to begin a row that is split at its ends", "100" },
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
 /* clang-format on */
@@ -304,14 +305,13 @@ static const Field *read_field(Reader *r)
             return &fields[i];
         }
     }
-    const Loc   loc  = loc_of(r, r->at, r->at + (n ? n : 1));
-    const char *near = text_near_miss(word, names, FIELDS);
+    const Loc   loc        = loc_of(r, r->at, r->at + (n ? n : 1));
+    const char *suggestion = text_suggest(arena, word, names, FIELDS);
     if (!n)
         diag_error(r->cx, loc, "write name=value, separated by commas or on lines of their own: l1=32k, l2=512k",
                    "the name of a property of a machine was expected");
     else
-        diag_error(r->cx, loc, near ? arena_printf(arena, "did you mean %s?", near) : all_names(arena),
-                   "a machine has no property '%s'", word);
+        diag_error(r->cx, loc, suggestion ? suggestion : all_names(arena), "a machine has no property '%s'", word);
     return NULL;
 }
 

@@ -17,7 +17,8 @@ static bool is_light(const Draft *d, int s)
 {
     const GraphNode *node          = &d->graph->nodes[s];
     const bool       default_loops = !d->choices[s].nest && !d->choices[s].lanes;
-    return default_loops && node->kind == NODE_PURE && !node->defs[0].gathers && node->narrow == 32 && node->wide == 32;
+    const bool       dense_floats  = !node->defs[0].gathers && node->narrow == 32 && node->wide == 32;
+    return default_loops && dense_floats && node->kind == NODE_PURE;
 }
 
 /* Is a long latency-bound sum unrolled in it? */

@@ -38,12 +38,10 @@ static int dim_along(const Draft *d, const Operand *o, int v)
 {
     int found = -1;
     for (int k = 0; k < d->graph->nodes[o->node].rank; k++)
-        if (o->var[k] == v && (found >= 0 || o->num[k] != 1 || o->den[k] != 1))
+        if (o->var[k] == WILD || (o->var[k] == v && (found >= 0 || o->num[k] != 1 || o->den[k] != 1)))
             return -1;
         else if (o->var[k] == v)
             found = k;
-        else if (o->var[k] == WILD)
-            return -1;
     return found;
 }
 

@@ -1,15 +1,15 @@
-/* Pattern forms: the table of them, and what they have in common. */
+/* Patterns: their table, and what they share. */
 #include "schedulers/draft_internal.h"
 #include "schedulers/pattern_internal.h"
 
-/* Does the form apply to the node where it is; the choice of it (NULL: another form's); its text; its legal numbers
- * where it applies (NULL: they all are). */
-static const struct FormInfo {
+/* Does the pattern apply to the node where it is; its choice (NULL: another pattern's); its text; makes its numbers
+ * legal where it applies (NULL: they all are). */
+static const struct PatternInfo {
     bool (*applies)(const Draft *d, int s);
-    void (*begin)(Draft *d, int s, const Machine *m);
+    void (*choose)(Draft *d, int s, const Machine *m);
     void (*print)(Text *out, const Draft *d, int s);
     void (*legalize)(Draft *d, int s);
-} forms[PATTERN_COUNT] = {
+} rules[PATTERN_COUNT] = {
     [PATTERN_PRIVATIZE]   = { privatize_applies, privatize_choose, privatize_print, NULL },
     [PATTERN_SCAN]        = { scan_applies, scan_choose, scan_print, scan_legalize },
     [PATTERN_SCAN_READER] = { scan_reader_applies, NULL, scan_reader_print, NULL },
@@ -25,9 +25,9 @@ Pattern *patterns_new(const Graph *g, Arena *arena)
 void patterns_choose(Draft *d, const Machine *m)
 {
     for (int s = 0; s < d->graph->node_count; s++)
-        for (int form = PATTERN_NONE + 1; form < PATTERN_COUNT; form++)
-            if (d->patterns[s].kind == PATTERN_NONE && forms[form].begin)
-                forms[form].begin(d, s, m);
+        for (int kind = PATTERN_NONE + 1; kind < PATTERN_COUNT; kind++)
+            if (d->patterns[s].kind == PATTERN_NONE && rules[kind].choose)
+                rules[kind].choose(d, s, m);
 }
 
 void patterns_choose_late(Draft *d)
@@ -38,8 +38,8 @@ void patterns_choose_late(Draft *d)
     }
 }
 
-/* A scan that goes through its steps in each piece anew, if a piece needs little beyond its own edges: what it reads of
- * itself, of dimensions that have loops, is near. */
+/* A scan whose steps are repeated in each tile, if the halo of a tile is small: what it reads of itself, along
+ * dimensions with loops, is near. */
 static bool is_short_scan(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -70,11 +70,11 @@ bool pattern_may_join(const Draft *d, int s, int head)
 
 static void legalize_pattern(Draft *d, int s)
 {
-    const PatternKind form = d->patterns[s].kind;
-    if (form != PATTERN_NONE && (form < 0 || form >= PATTERN_COUNT || !forms[form].applies(d, s)))
+    const PatternKind kind = d->patterns[s].kind;
+    if (kind != PATTERN_NONE && (kind < 0 || kind >= PATTERN_COUNT || !rules[kind].applies(d, s)))
         d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
-    else if (forms[form].legalize)
-        forms[form].legalize(d, s);
+    else if (rules[kind].legalize)
+        rules[kind].legalize(d, s);
 }
 
 void patterns_legalize_scan_readers(Draft *d)
@@ -84,7 +84,7 @@ void patterns_legalize_scan_readers(Draft *d)
             legalize_pattern(d, s);
 }
 
-/* Readers first: what they are decides about what they read. */
+/* Consumers first: they decide about their producers. */
 void patterns_legalize(Draft *d)
 {
     for (int s = d->graph->node_count; s-- > 0;)
@@ -99,7 +99,7 @@ double pattern_work_share(const Draft *d, int s)
 void pattern_print(Text *out, const Draft *d, int s)
 {
     if (!scan_is_nested(d, s))
-        forms[d->patterns[s].kind].print(out, d, s);
+        rules[d->patterns[s].kind].print(out, d, s);
 }
 
 /* ---- Names ------------------------------------------------------------------------------ */

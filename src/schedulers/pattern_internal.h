@@ -1,4 +1,4 @@
-/* What the files of special forms have in common: a row per form, and facts of definitions that only they ask for. */
+/* Private to the patterns: a row per pattern, and facts of definitions that only they need. */
 #ifndef KILN_SCHEDULERS_PATTERN_INTERNAL_H
 #define KILN_SCHEDULERS_PATTERN_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 enum { MOST_LOOP_NAMES = 4 * KN_MAX_RANK };
 
-/* Names of loops that a form makes, none of them an argument's, a reduction variable's, or given before. */
+/* Unique names for the loops of a pattern: none is an argument, a reduction variable, or used before. */
 typedef struct LoopNames {
     Arena      *arena;
     const char *taken[MOST_LOOP_NAMES];
@@ -17,18 +17,17 @@ typedef struct LoopNames {
 LoopNames   loop_names(Arena *arena, const Func *f, int update);
 const char *loop_name(LoopNames *n, const char *base, const char *suffix);
 
-/* May the steps of the first update be taken in any order, and have its reduction variables bounds that are over
- * nothing but sizes and parameters? */
+/* May the steps of the first update be taken in any order, and do the bounds of its reduction variables depend on sizes
+ * and parameters alone? */
 bool update_combines(const Draft *d, int s);
-/* Does the expression hold the variable? */
+/* Does the expression contain the variable? */
 bool expr_is_over(ExprPool *pool, const Expr *e, const char *var);
-/* Is there no function of this name followed by this? */
+/* Is there no function with this name and suffix? */
 bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix);
-/* Lanes that fill a register with what the node stores. */
+/* Lanes that fill a register with the node's stored type. */
 int stored_lanes(const Draft *d, int s);
 
-/* Does a row of steps of the one update of s read rows of the node p, so that a copy of it can be computed for the
- * row? */
+/* Does a row of steps of the one update of s read rows of node p, so that a copy of p can be computed for the row? */
 bool feeds_rows(const Draft *d, int p, int s);
 
 bool privatize_applies(const Draft *d, int s);
@@ -38,10 +37,10 @@ void privatize_print(Text *out, const Draft *d, int s);
 bool scan_applies(const Draft *d, int s);
 void scan_choose(Draft *d, int s, const Machine *m);
 void scan_choose_late(Draft *d, int s);
-/* Drops the host, the order in memory and the enclosing scan that it cannot have where it is. */
+/* Drops the scan reader, the memory order and the enclosing scan that it cannot have where it is. */
 void scan_legalize(Draft *d, int s);
 void scan_print(Text *out, const Draft *d, int s);
-/* Is its text printed with that of the scan it is within? */
+/* Is its text printed with that of its enclosing scan? */
 bool scan_is_nested(const Draft *d, int s);
 
 bool   separate_applies(const Draft *d, int s);

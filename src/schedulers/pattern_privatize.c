@@ -1,4 +1,4 @@
-/* Histograms: partial results for strips of steps, in parallel.
+/* Histograms by privatization: a private copy for each strip of steps, in parallel.
  *
  *     n.update(0).split(v, vo, vi, 320).rfactor(vo, w)
  *     n.rfactor.update(0).split(u, uo, ui, 4).rfactor(ui, p)
@@ -10,17 +10,17 @@
  *     n.update(0).reorder(i, vo).vectorize(i, 16)
  *     bin.stage(n.rfactor.rfactor).compute_at(n.rfactor.rfactor.update(0), vi).vectorize(x, 16)
  *
- * Free variables of the update are outside its steps and inside the strips. A part costs its bins twice, to begin and
- * to be added: there are as many parts as leave every core some, but each has many more steps than bins. */
+ * Free variables of the update are outside its steps and inside the strips. A private copy costs its bins twice, to
+ * initialize and to add up. There are enough copies for every core, but each has many more steps than bins. */
 #include "schedulers/pattern_internal.h"
 
 enum {
     TASKS         = 4 /* for each core */,
     STEPS_PER_BIN = 8,
-    WAYS          = 4,
+    COPIES        = 4,
     LEAST_STEPS   = 1 << 14,
     MOST_RVARS    = 8,
-    MOST_DEPTH    = 4 /* of what is inlined into each other */
+    MOST_DEPTH    = 4 /* of inlined nodes */
 };
 
 static const Update *only_update(const Draft *d, int s)
@@ -36,7 +36,7 @@ bool privatize_applies(const Draft *d, int s)
            d->groups[d->choices[s].group].loop_count == 0 && f->update_count == 1 &&
            !d->facts[s].defs[1].other_points && f->rank >= 1 && f->rank + 2 <= KN_MAX_RANK &&
            f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 &&
-           (sp->ways == 1 || sp->ways == WAYS) && name_is_free(d->graph->pipeline, f->name, ".rfactor") &&
+           (sp->copies == 1 || sp->copies == COPIES) && name_is_free(d->graph->pipeline, f->name, ".rfactor") &&
            name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor") && update_combines(d, s);
 }
 
@@ -54,7 +54,7 @@ static void note_nested(const Expr *e, void *user)
     *(bool *)user |= e->op == EX_CALL;
 }
 
-/* Read at places that data does not decide, along its rows. */
+/* Is it read along its rows, at places that do not depend on data? */
 static void note_read(const Expr *e, void *user)
 {
     Feed *feed   = user;
@@ -67,16 +67,16 @@ static void note_read(const Expr *e, void *user)
     feed->ok &= e->count > 0 && !nested && expr_is_over(feed->pool, e->args[0], feed->along);
 }
 
-/* Does the pure definition of s read p, by itself or through what is inlined? A copy for s would be read outside of the
- * rows, too. */
-static bool begins_with(const Draft *d, int p, int s, int depth)
+/* Does the pure definition of s read p, directly or through inlined nodes? A copy for s would then be read outside of
+ * the rows, too. */
+static bool initial_reads(const Draft *d, int p, int s, int depth)
 {
     const GraphNode *node = &d->graph->nodes[p];
     bool             any  = depth == 0;
     for (int i = 0; i < node->out_count && !any; i++) {
         const int reader = node->out[i]->consumer;
         any              = node->out[i]->update < 0 &&
-              (reader == s || (d->choices[reader].where == WHERE_INLINE && begins_with(d, reader, s, depth - 1)));
+              (reader == s || (d->choices[reader].where == WHERE_INLINE && initial_reads(d, reader, s, depth - 1)));
     }
     return any;
 }
@@ -86,14 +86,14 @@ bool feeds_rows(const Draft *d, int p, int s)
     const GraphNode *node = &d->graph->nodes[p];
     const Update    *u    = only_update(d, s);
     Feed             feed = { &d->graph->pipeline->exprs, node->func, u->rvars[u->rvar_count - 1].name, false, true };
-    if (node->kind != NODE_PURE || !node->rank || begins_with(d, p, s, MOST_DEPTH))
+    if (node->kind != NODE_PURE || !node->rank || initial_reads(d, p, s, MOST_DEPTH))
         return false;
     def_visit(feed.pool, d->graph->nodes[s].func, 0, note_read, &feed);
     return feed.any && feed.ok;
 }
 
-/* The points of p that others than s ask for, relative to those there are. */
-static double asked_by_others(const Draft *d, int p, int s)
+/* Evaluations of p for other nodes than s, relative to its points. */
+static double other_evaluations(const Draft *d, int p, int s)
 {
     const GraphNode *node  = &d->graph->nodes[p];
     double           asked = 0;
@@ -104,15 +104,15 @@ static double asked_by_others(const Draft *d, int p, int s)
     return asked / (node->defs[0].points > 1 ? node->defs[0].points : 1);
 }
 
-/* With a copy for s, a node need be stored for others only: if these read each point once, it is as well inlined
- * there. */
+/* A node with a copy for s need be stored for other readers only. If these read each point once, it is inlined there.
+ */
 static void inline_feeds(Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
     for (int i = 0; i < node->in_count; i++) {
         const int p = node->in[i]->producer;
         if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) &&
-            asked_by_others(d, p, s) <= 1.02)
+            other_evaluations(d, p, s) <= hardly_more)
             d->choices[p] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
     }
 }
@@ -133,9 +133,9 @@ void privatize_choose(Draft *d, int s, const Machine *m)
     parts              = parts > outer ? outer : parts;
     if (parts < 2 || work->points < LEAST_STEPS)
         return;
-    const bool four = limit / parts >= WAYS;
+    const bool four = limit / parts >= COPIES;
     d->patterns[s] =
-        (Pattern){ .kind = PATTERN_PRIVATIZE, .rows = (int64_t)(outer / parts + 0.999), .ways = four ? WAYS : 1 };
+        (Pattern){ .kind = PATTERN_PRIVATIZE, .rows = (int64_t)(outer / parts + 0.999), .copies = four ? COPIES : 1 };
     if (privatize_applies(d, s))
         inline_feeds(d, s);
     else
@@ -146,13 +146,13 @@ void privatize_choose(Draft *d, int s, const Machine *m)
 
 /* The loops of the strips' updates, by name. */
 typedef struct PrivateLoops {
-    const char *strips, *first;    /* of the outermost reduction variable: over strips, in one */
+    const char *strips, *first;    /* of the outermost reduction variable: over strips, inside one */
     const char *part;              /* the argument that counts the strips */
-    const char *last, *lane, *way; /* of the innermost one: steps, one of the ways, the argument that counts them */
+    const char *last, *lane, *way; /* of the innermost one: steps, one of the copies, the argument that counts them */
     const char *row;               /* the loop around the innermost steps */
 } PrivateLoops;
 
-static PrivateLoops name_private_loops(Arena *arena, const Func *f, int ways)
+static PrivateLoops name_private_loops(Arena *arena, const Func *f, int copies)
 {
     const Update *u     = &f->updates[0];
     const int     last  = u->rvar_count - 1;
@@ -162,8 +162,8 @@ static PrivateLoops name_private_loops(Arena *arena, const Func *f, int ways)
                             .part   = loop_name(&n, "w", "") };
     const char   *steps = last ? u->rvars[last].name : l.first;
     l.row               = last > 1 ? u->rvars[last - 1].name : last ? l.first : l.part;
-    l.last              = ways > 1 ? loop_name(&n, steps, "o") : steps;
-    if (ways > 1) {
+    l.last              = copies > 1 ? loop_name(&n, steps, "o") : steps;
+    if (copies > 1) {
         l.lane = loop_name(&n, steps, "i");
         l.way  = loop_name(&n, "p", "");
     }
@@ -183,7 +183,7 @@ static void print_steps(Text *out, const Func *f, const PrivateLoops *l)
     text_printf(out, ", %s)", l->part);
 }
 
-/* ".reorder(i, ui, c, w)": vectors of bins, the parts that are added, and what is outside. */
+/* ".reorder(i, ui, c, w)": vectors of bins, the copies that are added, and what is outside. */
 static void print_sum(Text *out, const Func *f, const char *added, const char *outside, int lanes)
 {
     text_printf(out, ".reorder(%s, %s", f->args[0], added);
@@ -195,8 +195,8 @@ static void print_sum(Text *out, const Func *f, const char *added, const char *o
     text_printf(out, ".vectorize(%s, %d)\n", f->args[0], lanes);
 }
 
-/* Lanes of a row for the steps, which is loaded, computed and stored, and no more: a register full of the narrowest
- * type that it is computed from, by itself or through what is inlined. */
+/* Lanes of a row for the steps, which is only loaded, computed and stored: a full register of the narrowest type that
+ * it is computed from, directly or through inlined nodes. */
 static int feed_lanes(const Draft *d, int p, int depth)
 {
     const GraphNode *node  = &d->graph->nodes[p];
@@ -222,26 +222,26 @@ void privatize_print(Text *out, const Draft *d, int s)
 {
     const Func        *f     = d->graph->nodes[s].func;
     const Pattern     *sp    = &d->patterns[s];
-    const PrivateLoops l     = name_private_loops(out->arena, f, sp->ways);
+    const PrivateLoops l     = name_private_loops(out->arena, f, sp->copies);
     const int          lanes = stored_lanes(d, s);
     const char        *parts = arena_printf(out->arena, "%s.rfactor", f->name),
-               *reader       = sp->ways > 1 ? arena_printf(out->arena, "%s.rfactor", parts) : parts;
+               *reader       = sp->copies > 1 ? arena_printf(out->arena, "%s.rfactor", parts) : parts;
     text_printf(out, "%s.update(0).split(%s, %s, %s, %lld).rfactor(%s, %s)\n", f->name, f->updates[0].rvars[0].name,
                 l.strips, l.first, (long long)sp->rows, l.strips, l.part);
-    if (sp->ways > 1) {
+    if (sp->copies > 1) {
         const char *steps =
             f->updates[0].rvar_count > 1 ? f->updates[0].rvars[f->updates[0].rvar_count - 1].name : l.first;
-        text_printf(out, "%s.update(0).split(%s, %s, %s, %d).rfactor(%s, %s)\n", parts, steps, l.last, l.lane, sp->ways,
-                    l.lane, l.way);
+        text_printf(out, "%s.update(0).split(%s, %s, %s, %d).rfactor(%s, %s)\n", parts, steps, l.last, l.lane,
+                    sp->copies, l.lane, l.way);
         text_printf(out, "%s.compute_at(%s.update(0), %s).vectorize(%s, %d)\n", reader, parts, l.part, f->args[0],
                     lanes);
         text_printf(out, "%s.update(0)", reader);
         print_steps(out, f, &l);
-        text_printf(out, ".unroll(%s, %d)\n", l.way, sp->ways);
+        text_printf(out, ".unroll(%s, %d)\n", l.way, sp->copies);
     }
     text_printf(out, "%s.compute_root().vectorize(%s, %d)\n", parts, f->args[0], lanes);
     text_printf(out, "%s.update(0)", parts);
-    if (sp->ways > 1) {
+    if (sp->copies > 1) {
         print_sum(out, f, l.lane, l.part, lanes);
     } else {
         print_steps(out, f, &l);

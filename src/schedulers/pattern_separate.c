@@ -1,13 +1,12 @@
-/* Sums over windows that are sums of sums.
+/* Separable windows: sums of sums.
  *
  *     f.sum.inline()
  *     f.sum.update(0).separate(i).compute_at(f, y).vectorize(x, 32)
  *     f.sum.separate.sum.inline()
  *
- * Of a window whose weights are a product, columns are summed first, a row of them just before it is needed, and then
- * along the row: m + n terms instead of m * n.
- *
- * What may be separated is what legal/window.h says, for the reduction variable i that goes with x. */
+ * Where the weights of a window are a product, columns are summed first, a row of them just before it is read, and
+ * then along the row: m + n taps instead of m * n. legal/window.h decides what is separable; here for the reduction
+ * variable i along x. */
 #include "legal/window.h"
 #include "schedulers/draft_internal.h"
 #include "schedulers/pattern_internal.h"
@@ -16,7 +15,7 @@ enum { LEAST_SIDE = 3, TERM_OPS = 2 };
 
 /* ---- What may be separated -------------------------------------------------------------- */
 
-/* May the sum be separated for reduction variable `rvar`, which goes with x? */
+/* Is the sum separable along reduction variable `rvar`, which goes with x? */
 static bool may_separate(const Draft *d, const Func *f, int rvar)
 {
     Arena scratch;
@@ -29,8 +28,8 @@ static bool may_separate(const Draft *d, const Func *f, int rvar)
 
 /* ---- Where it is ------------------------------------------------------------------------ */
 
-/* The node at root or inside a group whose pure definition, by itself or by what is inlined, is the only one that
- * reads s; -1: there is none. */
+/* The node at root or inside a group whose pure definition alone reads s, directly or through inlined nodes; -1: none.
+ */
 static int row_reader(const Draft *d, int s)
 {
     do {
@@ -42,7 +41,7 @@ static int row_reader(const Draft *d, int s)
     return s;
 }
 
-/* Has the reader of s a loop around its rows, and is nothing that s may read computed inside that? */
+/* Does the reader of s have a loop around its rows, and is nothing that s may read computed inside it? */
 static bool has_rows(const Draft *d, int s, int reader)
 {
     Arena scratch;
@@ -136,7 +135,7 @@ void separate_print(Text *out, const Draft *d, int s)
         draft_row_loop(out->arena, d, reader, &level), f->args[0], draft_lanes(d, s), f->name);
 }
 
-/* (m + n) / (m * n) of the terms, each a product with a constant, because the steps are written out, and a sum */
+/* (m + n) / (m * n) of the taps; each is unrolled: a product with a constant, and a sum */
 double separate_work_share(const Draft *d, int s)
 {
     const Func *f = d->graph->nodes[s].func;

@@ -55,9 +55,9 @@ static void refuse(World *w, kn_arg arg, const char *part)
 static void test_names(World *w)
 {
     kn_buffer b = w->in;
-    refuse(w, (kn_arg){ "inn", .buffer = &b }, "no input, parameter or output is called `inn`: did you mean `in`?");
+    refuse(w, (kn_arg){ "inn", .buffer = &b }, "no input, parameter or output is called `inn`, did you mean `in`?");
     refuse(w, (kn_arg){ "zebra", .buffer = &b },
-           "the pipeline is called with in, gain, n, shift, h, big, must, out, best.0, best.1");
+           "the pipeline is called with: in, gain, n, shift, h, big, must, out, best.0, best.1");
     refuse(w, (kn_arg){ "best", .buffer = &b }, "`best`");
     refuse(w, (kn_arg){ NULL, .buffer = &b }, "argument 5 has no name");
     refuse(w, (kn_arg){ "in", .buffer = &b }, "`in` is given twice");

@@ -55,6 +55,21 @@ static void test_warnings(kn_context *cx)
     CHECK(kn_warn(cx, NULL, false) == KN_ERROR_ARGUMENT && kn_warn(NULL, "unused", false) == KN_ERROR_ARGUMENT, "NULL");
 }
 
+static void test_closest_name(void)
+{
+    static const char *const names[] = { "blur", "sharpen", "x" };
+    static const struct {
+        const char *name, *closest;
+    } rows[] = { { "blru", "blur" }, { "blurr", "blur" }, { "sharqem", "sharpen" }, { "y", NULL }, { "", NULL },
+                 { "bxyr", NULL },   { NULL, NULL } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *found = kn_closest_name(rows[i].name, names, 3);
+        CHECK(found == rows[i].closest || (found && rows[i].closest && !strcmp(found, rows[i].closest)), "%s: %s",
+              rows[i].name ? rows[i].name : "NULL", found ? found : "none");
+    }
+    CHECK(!kn_closest_name("blur", NULL, 0), "no names");
+}
+
 static void test_nulls(kn_context *cx, kn_module *m)
 {
     kn_buffer        b = { 0 };
@@ -357,6 +372,7 @@ int main(void)
     test_types();
     test_errors(cx);
     test_warnings(cx);
+    test_closest_name();
     test_compile(cx);
     test_ports_and_views(cx);
     test_declared(cx);

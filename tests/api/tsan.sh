@@ -1,9 +1,9 @@
 #!/bin/bash
 # Runs programs built with ThreadSanitizer, those of $BUILD/tests that are named; a build without them passes.
 #
-# ThreadSanitizer keeps its shadow at fixed places. Where the kernel happens to put a mapping in its way it ends before or
-# while the program runs ("failed to allocate", "unexpected memory mapping"), which says nothing about the program: addresses
-# are therefore not randomized where that may be asked for, and a run that ends so is made again.
+# ThreadSanitizer keeps its shadow at fixed places. Where the kernel happens to put a mapping in its way it ends before
+# or while the program runs ("failed to allocate", "unexpected memory mapping"), which says nothing about the program:
+# addresses are therefore not randomized where that may be asked for, and a run that ends so is made again.
 set -u
 export TSAN_OPTIONS=suppressions=$BUILD/../tests/api/llvm.supp
 fixed=

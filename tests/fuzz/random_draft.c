@@ -140,8 +140,8 @@ static void draw_choice(Choices *c, Draft *d, int s, Arena *arena)
     }
 }
 
-/* A special form, with any numbers: the one that a node may have, or any. */
-static void draw_special(Choices *c, Draft *d, int s)
+/* A pattern, with any numbers: the one that a node may have, or any. */
+static void draw_pattern(Choices *c, Draft *d, int s)
 {
     static const int  ways[] = { 1, 4, 4, 3 };
     const NodeKind    kind   = d->graph->nodes[s].kind;
@@ -153,7 +153,7 @@ static void draw_special(Choices *c, Draft *d, int s)
     const int         nodes  = d->graph->node_count;
     d->patterns[s]           = (Pattern){ .kind           = form,
                                           .rows           = (int64_t)choose(c, 20),
-                                          .ways           = ways[choose(c, 4)],
+                                          .copies         = ways[choose(c, 4)],
                                           .across         = (int)choose(c, 3),
                                           .rvar           = (int)choose(c, 3),
                                           .dense          = (int)choose(c, 3),
@@ -187,7 +187,7 @@ static void draw(void *arg)
     for (int s = g.node_count; s-- > 0;)
         draw_choice(w->c, &d, s, arena);
     for (int s = g.node_count; s-- > 0;)
-        draw_special(w->c, &d, s);
+        draw_pattern(w->c, &d, s);
     if (choose(w->c, 2))
         draw_copies(w->c, &d, arena);
     if (choose(w->c, 4))

@@ -3,7 +3,7 @@
 #include "interp/execute.h"
 #include "lower/lower.h"
 #include "check.h"
-#include "read_stmt.h"
+#include "ir/read.h"
 
 static kn_context *cx;
 static Arena       arena;
@@ -420,7 +420,7 @@ static void test_cases(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const Case *c = &cases[i];
         begin(c->type);
-        const Stmt *s = c->first(&lw, read_stmt(&program, c->before));
+        const Stmt *s = c->first(&lw, stmt_read(&program, c->before));
         if (c->second)
             s = c->second(&lw, s);
         CHECK(!strcmp(printed(s), c->after), "%s: of\n%sexpected\n%sgot\n%s", c->name, c->before, c->after, printed(s));
@@ -666,8 +666,8 @@ static const char *serial_text(const char *text)
     text_init(&t, &arena);
     while (*text) {
         for (int k = 1; k < 4; k++) {
-            const size_t n = strlen(loop_kind_names[k]);
-            if (!strncmp(text, loop_kind_names[k], n) && text[n] == ' ') {
+            const size_t n = strlen(loop_table[k].keyword);
+            if (!strncmp(text, loop_table[k].keyword, n) && text[n] == ' ') {
                 text_add(&t, "for");
                 text += n;
             }
@@ -722,7 +722,7 @@ static void test_random(int count)
         const bool small = below(2);
         begin(small ? KN_U8 : KN_I32);
         const char *text  = random_statement(small);
-        const Stmt *after = read_stmt(&program, text), *before = read_stmt(&program, serial_text(text));
+        const Stmt *after = stmt_read(&program, text), *before = stmt_read(&program, serial_text(text));
         const int   which = below(128) | (i % 2 ? 127 : 0);
         for (int k = 0; k < 7; k++)
             if (which >> k & 1 || k == 5)

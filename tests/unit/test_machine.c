@@ -39,7 +39,7 @@ static const Case cases[] = {
     { "memory_all=15.000000001", "memory_all=15.000000001\n" },
     /* refused */
     { "core=3", "machine:1:1: error: a machine has no property 'core'\n    core=3\n    ^^^^\n    = did you mean "
-                "cores?\n" },
+                "`cores`?\n" },
     { "bogus=3", "the names are cores, vector_bits, line, l1," },
     { "=3", "the name of a property of a machine was expected" },
     { "l1", "'=' and a value was expected after l1" },

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the C backend: how a Program becomes the text of a C file. Three ideas carry it.
  *
  * A value is a text with a precedence, a shape and a level. In a vector loop it is UNIFORM (one scalar), a RAMP (a

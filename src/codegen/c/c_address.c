@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Addresses: an index is a sum of terms. What does not change in the innermost block is a name of its own, declared
  * where it is known; what is left stands between the brackets.
  *

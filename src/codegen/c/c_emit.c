@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file as a whole: what it includes, its support, the functions, and the entry around them.
  *
  * Takes   a flattened program.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: leaves, operators by shape, and what gets a name.
  *
  * Takes   the expressions of one statement, of which c_count() has seen every root.

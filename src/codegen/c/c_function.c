@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of the file: one for what is produced at the outermost level, and one for the body of each parallel loop.
  *
  * Takes   a statement.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions that a file gets because something in it calls them: which there are, and those of mathematics.
  *
  * exp, log, pow and the like have no other definition than their expansions (ir/math.h): each becomes a function of the

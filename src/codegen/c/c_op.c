@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators on scalars, as text: a table of printers. Each says in C what interp/ops.c computes.
  *
  * Takes   the operands' texts.

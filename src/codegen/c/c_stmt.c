@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements: loops, branches, stores, allocations, checks. */
 #include "codegen/c/c.h"
 
@@ -374,7 +375,7 @@ static void describe_loops(Text *t, const Stmt *s)
             s = s->block.items[0];
         else if (s->kind == STMT_FOR) {
             int64_t n;
-            text_printf(t, "%s%s %s", t->count ? ", " : "", loop_kind_names[s->loop.kind], s->loop.name);
+            text_printf(t, "%s%s %s", t->count ? ", " : "", loop_table[s->loop.kind].keyword, s->loop.name);
             if (expr_is_int(s->loop.extent, &n))
                 text_printf(t, " of %lld", (long long)n);
             s = s->loop.body;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scopes as texts, lines, declarations and names.
  *
  * Takes   pieces of C.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types and constants as text. */
 #include "codegen/c/c.h"
 

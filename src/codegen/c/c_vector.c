@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lanes: operators, loads and stores on vectors of GCC's extension.
  *
  * Takes   operands of which at least one is a RAMP or LANES.

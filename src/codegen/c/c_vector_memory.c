@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lanes in memory: loads and stores by the shape of their address.
  *
  * Takes   an address: lanes next to each other, a constant step apart, or each at a place of its own.

@@ -45,7 +45,7 @@ static void add_term(Terms *t, const Expr *e, const Expr *by, uint64_t factor)
 /* What a name stands for, where that is a sum that changes in a loop: its terms are better added one by one. */
 static const Expr *let_sum(Gen *g, const Expr *e)
 {
-    const Binding *b = e->op == EX_VAR ? binding_find(g, e->u.name) : NULL;
+    const NameBinding *b = e->op == EX_VAR ? binding_find(g, e->u.name) : NULL;
     return b && b->value.level > g->f->base ? b->sum : NULL;
 }
 
@@ -57,9 +57,9 @@ static bool add_strided(Gen *g, Terms *t, const Expr *e, uint64_t factor)
     Terms sum = { .visits = t->visits };
     if (e->op != EX_MUL || e->type != KN_I64 || (e->args[0]->op != EX_VAR && e->args[1]->op != EX_VAR))
         return false;
-    const int   place  = e->args[0]->op == EX_VAR ? 0 : 1;
-    const Expr *by     = e->args[place];
-    const Value stride = gen_expr(g, by);
+    const int         place  = e->args[0]->op == EX_VAR ? 0 : 1;
+    const Expr       *by     = e->args[place];
+    const ShapedValue stride = gen_expr(g, by);
     add_terms(g, &sum, e->args[1 - place], factor);
     if (stride.shape != UNIFORM || sum.overflow || t->count + sum.count >= MOST_TERMS)
         return false;
@@ -106,7 +106,7 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
 
 enum { PRODUCT = -1, LANE_SUM = -2 }; /* where other sums have a scale */
 
-static Sum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
+static AddressSum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 {
     const uint64_t h = ((uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b) * 0x9E3779B97F4A7C15u +
                        (uint64_t)scale * 0xC2B2AE3D27D4EB4Fu;
@@ -117,26 +117,26 @@ static Sum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 }
 
 /* The place of the result for these operands. Its result is NULL if it has not been computed where it can be seen. */
-static Sum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
+static AddressSum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 {
     if (2 * g->sum_count >= g->sum_capacity) {
-        const Sum   *old = g->sums;
-        const size_t n   = g->sum_capacity;
-        g->sum_capacity  = n ? 2 * n : 256;
-        g->sums          = gen_alloc(g, g->sum_capacity * sizeof *g->sums);
+        const AddressSum *old = g->sums;
+        const size_t      n   = g->sum_capacity;
+        g->sum_capacity       = n ? 2 * n : 256;
+        g->sums               = gen_alloc(g, g->sum_capacity * sizeof *g->sums);
         for (size_t i = 0; i < n; i++)
             if (old[i].a)
                 *sum_slot(g, old[i].a, old[i].b, old[i].scale) = old[i];
     }
-    Sum *s = sum_slot(g, a, b, scale);
+    AddressSum *s = sum_slot(g, a, b, scale);
     g->sum_count += !s->a;
     const bool seen = s->a && s->level >= g->f->base && s->level <= g->depth && g->scopes[s->level].serial == s->serial;
     if (!seen)
-        *s = (Sum){ .a = a, .b = b, .scale = scale };
+        *s = (AddressSum){ .a = a, .b = b, .scale = scale };
     return s;
 }
 
-static LLVMValueRef sum_keep(Gen *g, Sum *s, int level, LLVMValueRef result)
+static LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result)
 {
     s->level         = level;
     s->serial        = g->scopes[level].serial;
@@ -146,10 +146,10 @@ static LLVMValueRef sum_keep(Gen *g, Sum *s, int level, LLVMValueRef result)
 /* An i32 as i64. */
 static LLVMValueRef widened(Gen *g, const Expr *atom, LLVMValueRef v, int level)
 {
-    const Binding *b = atom->op == EX_VAR ? binding_find(g, atom->u.name) : NULL;
+    const NameBinding *b = atom->op == EX_VAR ? binding_find(g, atom->u.name) : NULL;
     if (b && b->wide)
         return b->wide;
-    Sum *s = sum_find(g, v, v, 0);
+    AddressSum *s = sum_find(g, v, v, 0);
     if (s->result)
         return s->result;
     at_level(g, level);
@@ -160,7 +160,7 @@ static LLVMValueRef multiple(Gen *g, LLVMValueRef v, int64_t factor, int level)
 {
     if (factor == 1)
         return v;
-    Sum *s = sum_find(g, v, NULL, factor);
+    AddressSum *s = sum_find(g, v, NULL, factor);
     if (s->result)
         return s->result;
     at_level(g, level);
@@ -168,9 +168,9 @@ static LLVMValueRef multiple(Gen *g, LLVMValueRef v, int64_t factor, int level)
 }
 
 /* factor * atom, of an atom that all lanes have in common: a multiple of what its loop counts, where it is one. */
-static LLVMValueRef term_value(Gen *g, const Term *t, Value v)
+static LLVMValueRef term_value(Gen *g, const Term *t, ShapedValue v)
 {
-    const Binding *b = t->atom->op == EX_VAR ? binding_find(g, t->atom->u.name) : NULL;
+    const NameBinding *b = t->atom->op == EX_VAR ? binding_find(g, t->atom->u.name) : NULL;
     if (b && b->scaled && t->factor % b->scale == 0)
         return multiple(g, b->scaled, t->factor / b->scale, v.level);
     return multiple(g, t->widen ? widened(g, t->atom, v.v, v.level) : v.v, t->factor, v.level);
@@ -178,7 +178,7 @@ static LLVMValueRef term_value(Gen *g, const Term *t, Value v)
 
 static LLVMValueRef advanced(Gen *g, const Buffer *buffer, LLVMValueRef ptr, LLVMValueRef by, int level)
 {
-    Sum *s = sum_find(g, ptr, by, type_bits(buffer->type));
+    AddressSum *s = sum_find(g, ptr, by, type_bits(buffer->type));
     if (s->result)
         return s->result;
     at_level(g, level);
@@ -200,14 +200,14 @@ static void join_lanes(Gen *g, Address *a, const Term *t, LLVMValueRef lanes, in
     if (!a->own)
         a->own = gen_alloc(g, MOST_OWN * sizeof *a->own);
     if (a->own_count < MOST_OWN)
-        a->own[a->own_count] = (OwnTerm){ t->atom, t->by, t->factor };
+        a->own[a->own_count] = (LaneTerm){ t->atom, t->by, t->factor };
     a->own_count++;
     a->level = a->level > level ? a->level : level;
     if (!a->lanes) {
         a->lanes = lanes;
         return;
     }
-    Sum *s = sum_find(g, a->lanes, lanes, LANE_SUM);
+    AddressSum *s = sum_find(g, a->lanes, lanes, LANE_SUM);
     if (!s->result) {
         at_level(g, a->level);
         sum_keep(g, s, a->level, LLVMBuildAdd(g->b, a->lanes, lanes, ""));
@@ -216,7 +216,7 @@ static void join_lanes(Gen *g, Address *a, const Term *t, LLVMValueRef lanes, in
 }
 
 /* What differs from lane to lane: constants go to the offsets, values to the lanes. */
-static void add_lanes(Gen *g, Address *a, const Term *t, Value v)
+static void add_lanes(Gen *g, Address *a, const Term *t, ShapedValue v)
 {
     if (v.shape == RAMP) {
         int64_t *offsets = lane_offsets(g, a);
@@ -266,7 +266,7 @@ static LLVMValueRef split_quotient(Gen *g, Address *a, const Expr *atom, int *le
     if (atom->op != EX_DIV || !expr_is_int(atom->args[1], &c) || c < 2 || c > MOST_PHASES ||
         !is_coordinate(g, atom->args[0]))
         return NULL;
-    const Value v = gen_expr(g, atom->args[0]);
+    const ShapedValue v = gen_expr(g, atom->args[0]);
     if (v.shape != RAMP || v.step < 1 || v.step > MOST_PHASES)
         return NULL;
     at_level(g, v.level);
@@ -304,8 +304,8 @@ static int row_level(Gen *g, const Terms *terms, const Expr *by)
     int level = gen_expr(g, by).level;
     for (int i = 0; i < terms->count; i++)
         if (terms->at[i].by == by && terms->at[i].atom) {
-            const Value other = gen_expr(g, terms->at[i].atom);
-            level             = other.shape != LANES && other.level > level ? other.level : level;
+            const ShapedValue other = gen_expr(g, terms->at[i].atom);
+            level                   = other.shape != LANES && other.level > level ? other.level : level;
         }
     return level;
 }
@@ -313,13 +313,13 @@ static int row_level(Gen *g, const Terms *terms, const Expr *by)
 /* A term with a stride: what all lanes have of it in common. */
 static Step strided_step(Gen *g, const Terms *terms, const Term *t)
 {
-    const Value by = gen_expr(g, t->by);
+    const ShapedValue by = gen_expr(g, t->by);
     if (!t->atom)
         return (Step){ multiple(g, by.v, t->factor, by.level), row_level(g, terms, t->by), UINT32_MAX };
-    const Value  v     = gen_expr(g, t->atom);
-    const int    level = v.level > by.level ? v.level : by.level;
-    LLVMValueRef wide  = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
-    Sum         *s     = sum_find(g, wide, by.v, PRODUCT);
+    const ShapedValue v     = gen_expr(g, t->atom);
+    const int         level = v.level > by.level ? v.level : by.level;
+    LLVMValueRef      wide  = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
+    AddressSum       *s     = sum_find(g, wide, by.v, PRODUCT);
     if (!s->result) {
         at_level(g, level);
         sum_keep(g, s, level, LLVMBuildMul(g->b, wide, by.v, ""));
@@ -328,20 +328,20 @@ static Step strided_step(Gen *g, const Terms *terms, const Term *t)
 }
 
 /* What a term with a stride has of its own in each lane. The base of a ramp is common to all. */
-static void add_strided_lanes(Gen *g, Address *a, const Term *t, Value v)
+static void add_strided_lanes(Gen *g, Address *a, const Term *t, ShapedValue v)
 {
-    const Value  by = gen_expr(g, t->by);
-    LLVMValueRef wide;
+    const ShapedValue by = gen_expr(g, t->by);
+    LLVMValueRef      wide;
     if (v.shape == RAMP) {
-        LLVMValueRef steps[MOST_LANES];
+        LLVMValueRef steps[MOST_VECTOR_LANES];
         for (int i = 0; i < g->lanes; i++)
             steps[i] = i64_const(g, (int64_t)((uint64_t)v.step * (uint64_t)i));
         wide = LLVMConstVector(steps, (unsigned)g->lanes);
     } else {
         wide = t->widen ? widened(g, t->atom, v.v, v.level) : v.v;
     }
-    const int level = v.level > by.level ? v.level : by.level;
-    Sum      *s     = sum_find(g, wide, by.v, PRODUCT);
+    const int   level = v.level > by.level ? v.level : by.level;
+    AddressSum *s     = sum_find(g, wide, by.v, PRODUCT);
     if (!s->result) {
         at_level(g, level);
         sum_keep(g, s, level, LLVMBuildMul(g->b, wide, splat(g, by.v, g->lanes), ""));
@@ -367,13 +367,13 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         const Term *t = &terms.at[i];
         if (!t->factor)
             continue;
-        const Value v = t->atom ? gen_expr(g, t->atom) : value_constant(g, NULL);
-        a.named       = a.named > v.named ? a.named : v.named;
-        a.pure        = a.pure && v.pure;
+        const ShapedValue v = t->atom ? gen_expr(g, t->atom) : value_constant(g, NULL);
+        a.named             = a.named > v.named ? a.named : v.named;
+        a.pure              = a.pure && v.pure;
         if (t->by) {
-            const Value by = gen_expr(g, t->by);
-            a.named        = a.named > by.named ? a.named : by.named;
-            a.pure         = a.pure && by.pure;
+            const ShapedValue by = gen_expr(g, t->by);
+            a.named              = a.named > by.named ? a.named : by.named;
+            a.pure               = a.pure && by.pure;
             if (v.shape != UNIFORM)
                 add_strided_lanes(g, &a, t, v);
             if (v.shape != LANES)
@@ -405,116 +405,4 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
     a.level    = a.level > level ? a.level : level;
     a.constant = (int64_t)terms.constant;
     return a;
-}
-
-LLVMValueRef address_pointer(Gen *g, const Address *a, int64_t offset)
-{
-    const int64_t constant = (int64_t)((uint64_t)a->constant + (uint64_t)offset);
-    LLVMValueRef  by       = i64_const(g, constant);
-    at_level(g, a->level);
-    return constant ? LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), a->ptr, &by, 1, "") : a->ptr;
-}
-
-/* <L x i64>: what each lane adds to the pointer. */
-static LLVMValueRef lane_indices(Gen *g, const Address *a)
-{
-    LLVMValueRef constant[MOST_LANES];
-    for (int i = 0; i < g->lanes; i++)
-        constant[i] = i64_const(g, (int64_t)((uint64_t)a->constant + (uint64_t)(a->offsets ? a->offsets[i] : 0)));
-    LLVMValueRef all = LLVMConstVector(constant, (unsigned)g->lanes);
-    at_level(g, a->level);
-    return a->lanes ? LLVMBuildAdd(g->b, a->lanes, all, "") : all;
-}
-
-/* A constant of all lanes goes to the pointer: pointer and i32 lanes are what gather instructions take. */
-LLVMValueRef address_lanes(Gen *g, const Address *a)
-{
-    const bool   plain = a->lanes && !a->offsets;
-    LLVMValueRef ptr = plain ? address_pointer(g, a, 0) : a->ptr, by = plain ? a->lanes : lane_indices(g, a);
-    at_level(g, a->level);
-    return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), ptr, &by, 1, "");
-}
-
-LLVMValueRef address_lane(Gen *g, const Address *a, int lane)
-{
-    LLVMValueRef ptr = address_pointer(g, a, a->offsets ? a->offsets[lane] : 0);
-    if (!a->lanes)
-        return ptr;
-    at_level(g, a->level);
-    LLVMValueRef by = LLVMBuildExtractElement(g->b, a->lanes, i32_const(g, lane), "");
-    return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), ptr, &by, 1, "");
-}
-
-/* ---- Checked accesses ---- */
-
-/* The smallest and largest index of a port: sums of (extent - 1) * stride, of the negative strides and of the others.
- * An empty input has the memory of extents of 1. */
-static void port_limits(Gen *g, const Buffer *b, BufferState *state)
-{
-    at_level(g, g->f->base);
-    const bool   input = b->kind == BUFFER_INPUT;
-    LLVMValueRef low = i64_const(g, 0), high = i64_const(g, 0), empty = LLVMConstInt(g->t.i1, 0, false);
-    for (int d = 0; d < b->rank; d++) {
-        LLVMValueRef at[3];
-        for (int k = 1; k < 3; k++)
-            at[k] = LLVMBuildInBoundsGEP2(
-                g->b, g->t.buffer, g->f->used,
-                (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, d), i32_const(g, k) }, 4, "");
-        LLVMValueRef extent = LLVMBuildSExt(g->b, LLVMBuildLoad2(g->b, g->t.i32, at[1], ""), g->t.i64, "");
-        if (input)
-            extent = intrinsic2(g, "llvm.smax", extent, i64_const(g, 1));
-        LLVMValueRef span = LLVMBuildMul(g->b, LLVMBuildSub(g->b, extent, i64_const(g, 1), ""),
-                                         LLVMBuildLoad2(g->b, g->t.i64, at[2], ""), "");
-        low               = LLVMBuildAdd(g->b, low, intrinsic2(g, "llvm.smin", span, i64_const(g, 0)), "");
-        high              = LLVMBuildAdd(g->b, high, intrinsic2(g, "llvm.smax", span, i64_const(g, 0)), "");
-        empty             = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i64_const(g, 0), ""), "");
-    }
-    state->low  = LLVMBuildSelect(g->b, empty, i64_const(g, 0), low, "");
-    state->high = LLVMBuildSelect(g->b, empty, i64_const(g, -1), high, "");
-}
-
-/* Is any element that the access touches outside the buffer? i1. */
-static LLVMValueRef is_outside(Gen *g, const Address *a, const BufferState *state)
-{
-    LLVMValueRef bytes = LLVMBuildSub(g->b, LLVMBuildPtrToInt(g->b, a->ptr, g->t.i64, ""),
-                                      LLVMBuildPtrToInt(g->b, state->base, g->t.i64, ""), "");
-    LLVMValueRef index = LLVMBuildExactSDiv(g->b, bytes, i64_const(g, (int64_t)kn_type_size(a->buffer->type)), "");
-    LLVMValueRef low = state->low, high = state->high;
-    if (!a->lanes && !a->offsets) {
-        index = LLVMBuildAdd(g->b, index, i64_const(g, a->constant), "");
-    } else {
-        LLVMValueRef more = lane_indices(g, a);
-        here(g);
-        index = LLVMBuildAdd(g->b, splat(g, index, g->lanes), more, "");
-        low   = splat(g, low, g->lanes);
-        high  = splat(g, high, g->lanes);
-    }
-    LLVMValueRef bad = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, index, low, ""),
-                                   LLVMBuildICmp(g->b, LLVMIntSGT, index, high, ""), "");
-    if (g->mask && (a->lanes || a->offsets))
-        bad = LLVMBuildAnd(g->b, bad, g->mask, "");
-    return any_lane(g, bad);
-}
-
-void address_check(Gen *g, const Address *a)
-{
-    if (!g->options->check_access)
-        return;
-    BufferState *state = &g->f->buffers[a->buffer->id];
-    if (!state->low)
-        port_limits(g, a->buffer, state);
-    here(g);
-    LLVMValueRef      bad = is_outside(g, a, state);
-    LLVMBasicBlockRef no = block_new(g, "outside"), yes = block_new(g, "inside");
-    LLVMBuildCondBr(g->b, bad, no, yes);
-    char      text[256];
-    const int n = snprintf(text, sizeof text,
-                           "the compiled code reads or writes `%s` outside its elements: an error of the compiler",
-                           a->buffer->name);
-    go_to(g, no);
-    here(g);
-    LLVMValueRef message = text_const(g, text, (size_t)(n < (int)sizeof text ? n : (int)sizeof text - 1) + 1);
-    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
-                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
-    go_to(g, yes);
 }

@@ -16,7 +16,7 @@ static void forget_answers(Gen *g)
         g->scopes[i].serial = ++g->serial;
 }
 
-static Value in_lane(Gen *g, Value v, int lane)
+static ShapedValue in_lane(Gen *g, ShapedValue v, int lane)
 {
     if (v.shape == UNIFORM)
         return v;
@@ -33,7 +33,7 @@ static void gen_lane_by_lane(Gen *g, const Stmt *s, void (*gen)(Gen *g, const St
     const int    lanes = g->lanes;
     LLVMValueRef mask  = g->mask;
     const size_t size  = f->binding_capacity * sizeof *f->bindings;
-    Binding     *saved = gen_alloc(g, size);
+    NameBinding *saved = gen_alloc(g, size);
     const size_t n     = f->binding_capacity;
     memcpy(saved, f->bindings, size);
     g->mask = NULL;
@@ -131,11 +131,11 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
     go_to(g, loop);
     here(g);
     LLVMValueRef old = LLVMBuildPhi(g->b, bits, "");
-    Value        v   = { .shape = UNIFORM, .level = g->depth, .named = g->depth };
+    ShapedValue  v   = { .shape = UNIFORM, .level = g->depth, .named = g->depth };
     v.v              = from_memory(g, LLVMBuildBitCast(g->b, old, type, ""), p->buffer->type);
     if (load)
-        g->answers[load->id] = (Answer){ .value = v, .serial = g->statement };
-    const Value result = gen_expr(g, p->value);
+        g->answers[load->id] = (KnownValue){ .value = v, .serial = g->statement };
+    const ShapedValue result = gen_expr(g, p->value);
     here(g);
     LLVMValueRef      new_bits = LLVMBuildBitCast(g->b, to_memory(g, result.v, p->buffer->type), bits, "");
     LLVMValueRef      pair     = LLVMBuildAtomicCmpXchg(g->b, ptr, old, new_bits, LLVMAtomicOrderingMonotonic,
@@ -155,7 +155,7 @@ static void gen_one_element(Gen *g, const Place *p)
     LLVMAtomicRMWBinOp op;
     const Expr        *operand;
     if (find_instruction(p, &op, &operand)) {
-        const Value v = gen_expr(g, operand);
+        const ShapedValue v = gen_expr(g, operand);
         here(g);
         LLVMBuildAtomicRMW(g->b, op, ptr, v.v, LLVMAtomicOrderingMonotonic, false);
         return;
@@ -174,8 +174,8 @@ static void gen_locked(Gen *g, const Stmt *s)
     LLVMValueRef  args[2] = { g->f->rt, address_pointer(g, &first, 0) };
     here(g);
     rt_call(g, "kn_rt_lock", g->t.none, 2, args);
-    Cleanup *c      = cleanup_push(g);
-    Value   *values = gen_alloc(g, (size_t)n * sizeof *values);
+    Cleanup     *c      = cleanup_push(g);
+    ShapedValue *values = gen_alloc(g, (size_t)n * sizeof *values);
     for (int i = 0; i < n; i++)
         values[i] = gen_expr(g, s->store.places[i].value);
     for (int i = 0; i < n; i++) {

@@ -153,6 +153,6 @@ bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind k
         targets[i] = target_facts(&options->targets[i]);
     with.targets = targets;
     if (kind == EMIT_OBJECT && with.target_count > 1)
-        return emit_parts(program, &with, out, error);
+        return emit_variants(program, &with, out, error);
     return emit_module(program, &with, 0, with.target_count, kind, out, error);
 }

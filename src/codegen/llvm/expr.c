@@ -7,41 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Values ---- */
-
-Value value_constant(Gen *g, LLVMValueRef v)
-{
-    return (Value){ .v = v, .shape = UNIFORM, .level = g->f->base, .named = g->f->base, .pure = true };
-}
-
-Value value_merge(Value a, const Value *b)
-{
-    a.level = a.level > b->level ? a.level : b->level;
-    a.named = a.named > b->named ? a.named : b->named;
-    a.pure  = a.pure && b->pure;
-    return a;
-}
-
-LLVMValueRef value_lanes(Gen *g, Value v, int lanes)
-{
-    if (v.shape == LANES || (!lanes && v.shape == UNIFORM))
-        return v.v;
-    if (!lanes)
-        gen_fail(g, "a value that differs from lane to lane stands outside a vector loop");
-    at_level(g, v.level);
-    LLVMValueRef all = splat(g, v.v, lanes);
-    if (v.shape == UNIFORM)
-        return all;
-    LLVMValueRef steps[MOST_LANES];
-    LLVMTypeRef  type = LLVMTypeOf(v.v);
-    for (int i = 0; i < lanes; i++)
-        steps[i] = LLVMConstInt(type, (uint64_t)v.step * (uint64_t)i, true);
-    return LLVMBuildAdd(g->b, all, LLVMConstVector(steps, (unsigned)lanes), "");
-}
-
 LLVMValueRef gen_uniform(Gen *g, const Expr *e)
 {
-    const Value v = gen_expr(g, e);
+    const ShapedValue v = gen_expr(g, e);
     if (v.shape != UNIFORM)
         gen_fail(g, "a size, a bound or an argument of a stage differs from lane to lane of a vector loop");
     return v.v;
@@ -94,7 +62,7 @@ static Made made_of(Gen *g, const Expr *e)
     if (e->op == EX_LOAD || e->op == EX_EXTERN || e->op == EX_CALL)
         return e->op == EX_LOAD && e->u.buffer->coordinates ? MADE_OF_COORDINATES : MADE_OF_DATA;
     if (e->op == EX_VAR) {
-        const Binding *b = binding_find(g, e->u.name);
+        const NameBinding *b = binding_find(g, e->u.name);
         return is_index_type(e) && (!b || b->coordinate) ? MADE_OF_COORDINATES : MADE_OF_DATA;
     }
     uint8_t *known = &g->coordinate[e->id];
@@ -152,12 +120,12 @@ static bool never_wraps(Gen *g, const Expr *e)
 
 /* ---- Leaves ---- */
 
-static Value gen_int(Gen *g, const Expr *e)
+static ShapedValue gen_int(Gen *g, const Expr *e)
 {
     return value_constant(g, LLVMConstInt(value_type(g, e->type, 0), (uint64_t)e->u.i, true));
 }
 
-static Value gen_float(Gen *g, const Expr *e)
+static ShapedValue gen_float(Gen *g, const Expr *e)
 {
     if (type_bits(e->type) > 16)
         return value_constant(g, LLVMConstReal(value_type(g, e->type, 0), e->u.f));
@@ -167,7 +135,7 @@ static Value gen_float(Gen *g, const Expr *e)
 }
 
 /* A field of the port's kn_buffer, read where the function begins. */
-static Value port_field(Gen *g, const Buffer *b, int dim, int field, kn_type type)
+static ShapedValue port_field(Gen *g, const Buffer *b, int dim, int field, kn_type type)
 {
     at_level(g, g->f->base);
     LLVMValueRef at = LLVMBuildInBoundsGEP2(
@@ -179,7 +147,7 @@ static Value port_field(Gen *g, const Buffer *b, int dim, int field, kn_type typ
 }
 
 /* How many elements from the first to the last of a port: 1 + sum of (extent - 1) * |stride|; 0 if it is empty. */
-static Value port_count_of(Gen *g, const Buffer *b)
+static ShapedValue port_count_of(Gen *g, const Buffer *b)
 {
     LLVMValueRef count = i64_const(g, 1), empty = LLVMConstInt(g->t.i1, 0, false);
     for (int d = 0; d < b->rank; d++) {
@@ -194,7 +162,7 @@ static Value port_count_of(Gen *g, const Buffer *b)
 }
 
 /* B.min.D, B.extent.D, B.stride.D and B.count of a port. */
-static Value gen_port_variable(Gen *g, const char *name)
+static ShapedValue gen_port_variable(Gen *g, const char *name)
 {
     static const struct {
         const char *text;
@@ -223,14 +191,14 @@ static Value gen_port_variable(Gen *g, const char *name)
     gen_fail(g, "the lowered program uses `%s`, which nothing binds", name);
 }
 
-static Value gen_variable(Gen *g, const Expr *e)
+static ShapedValue gen_variable(Gen *g, const Expr *e)
 {
-    const Binding *b = binding_find(g, e->u.name);
+    const NameBinding *b = binding_find(g, e->u.name);
     return b ? b->value : gen_port_variable(g, e->u.name);
 }
 
 /* Parameter i lies at byte 8*i, as its type lies in memory. */
-static Value gen_param(Gen *g, const Expr *e)
+static ShapedValue gen_param(Gen *g, const Expr *e)
 {
     size_t i = 0;
     while (i < g->program->params.count && g->program->params.at[i] != e->u.param)
@@ -248,7 +216,7 @@ static Value gen_param(Gen *g, const Expr *e)
 /* ---- Calls of C, lane by lane ---- */
 
 /* The value of one lane. */
-static LLVMValueRef lane_of(Gen *g, Value v, int lane)
+static LLVMValueRef lane_of(Gen *g, ShapedValue v, int lane)
 {
     if (v.shape == UNIFORM)
         return v.v;
@@ -283,10 +251,10 @@ static LLVMValueRef call_extern(Gen *g, const Expr *e, LLVMValueRef *args)
 }
 
 /* The C function with the operands of each lane, here: where the call stands in the text. */
-static Value gen_extern(Gen *g, const Expr *e)
+static ShapedValue gen_extern(Gen *g, const Expr *e)
 {
-    Value         r    = value_constant(g, NULL);
-    Value        *args = gen_alloc(g, e->count * sizeof *args);
+    ShapedValue   r    = value_constant(g, NULL);
+    ShapedValue  *args = gen_alloc(g, e->count * sizeof *args);
     LLVMValueRef *one  = gen_alloc(g, e->count * sizeof(LLVMValueRef));
     for (uint32_t i = 0; i < e->count; i++) {
         args[i] = gen_expr(g, e->args[i]);
@@ -316,9 +284,9 @@ static Value gen_extern(Gen *g, const Expr *e)
 
 /* Sums, differences and multiples of ramps, and coordinates made 64 bits wide: still ramps. False: it has to be
  * lanes. */
-static bool gen_ramp(Gen *g, const Expr *e, const Value *args, Value *r)
+static bool gen_ramp(Gen *g, const Expr *e, const ShapedValue *args, ShapedValue *r)
 {
-    const Value *a = &args[0], *b = &args[1];
+    const ShapedValue *a = &args[0], *b = &args[1];
     if ((e->type != KN_I32 && e->type != KN_I64) || a->shape == LANES || (e->count > 1 && b->shape == LANES))
         return false;
     const uint64_t as = (uint64_t)(a->shape == RAMP ? a->step : 0),
@@ -363,12 +331,12 @@ static bool gen_ramp(Gen *g, const Expr *e, const Value *args, Value *r)
 /* ---- Operators ---- */
 
 /* A multiple of what a loop counts. False: it is none. */
-static bool gen_counted(Gen *g, const Expr *e, Value *r)
+static bool gen_counted(Gen *g, const Expr *e, ShapedValue *r)
 {
     int64_t factor;
     if (e->op != EX_MUL || e->args[0]->op != EX_VAR || !expr_is_int(e->args[1], &factor))
         return false;
-    const Binding *b = binding_find(g, e->args[0]->u.name);
+    const NameBinding *b = binding_find(g, e->args[0]->u.name);
     if (!b || !b->scaled || factor % b->scale)
         return false;
     *r = b->value;
@@ -379,14 +347,14 @@ static bool gen_counted(Gen *g, const Expr *e, Value *r)
     return true;
 }
 
-static Value gen_operator(Gen *g, const Expr *e)
+static ShapedValue gen_operator(Gen *g, const Expr *e)
 {
     Operator *build = operator_table[e->op];
     if (!build || e->count > 3)
         gen_fail(g, "the backend does not know the operator `%s`", expr_op_table[e->op].name);
-    Value args[3];
-    Value r     = value_constant(g, NULL);
-    bool  ramps = false;
+    ShapedValue args[3];
+    ShapedValue r     = value_constant(g, NULL);
+    bool        ramps = false;
     if (gen_counted(g, e, &r) || gen_pattern(g, e, &r))
         return r;
     for (uint32_t i = 0; i < e->count; i++) {
@@ -408,7 +376,7 @@ static Value gen_operator(Gen *g, const Expr *e)
     return r;
 }
 
-static Value gen_node(Gen *g, const Expr *e)
+static ShapedValue gen_node(Gen *g, const Expr *e)
 {
     switch (e->op) {
     case EX_INT: return gen_int(g, e);
@@ -425,19 +393,19 @@ void statement_begin(Gen *g)
 {
     g->statement++;
     g->strided_count = 0;
-    g->near_count    = 0;
+    g->gather_count  = 0;
 }
 
-Value gen_expr(Gen *g, const Expr *e)
+ShapedValue gen_expr(Gen *g, const Expr *e)
 {
-    Answer *known = &g->answers[e->id];
+    KnownValue *known = &g->answers[e->id];
     if (known->value.v) {
         const int named = known->value.named;
         if (known->value.pure ? named >= g->f->base && named <= g->depth && g->scopes[named].serial == known->serial
                               : known->serial == g->statement)
             return known->value;
     }
-    const Value v = gen_node(g, e);
-    *known        = (Answer){ .value = v, .serial = v.pure ? g->scopes[v.named].serial : g->statement };
+    const ShapedValue v = gen_node(g, e);
+    *known              = (KnownValue){ .value = v, .serial = v.pure ? g->scopes[v.named].serial : g->statement };
     return v;
 }

@@ -1,15 +1,17 @@
-/* Loads of one statement that are at a place of their own in each lane, but near each other: f(z) and f(z + 1), or the
- * channels of a pixel.
+/* Gathers of one statement that read adjacent elements: f(z) and f(z + 1) with a z made of data, or the channels of a
+ * pixel.
  *
- * Each lane reads 2 or 4 elements at once, beginning at the place of one of these loads, the base, and the lanes'
- * elements are transposed: element k of all lanes is a vector. A gather takes more than a cycle for each lane and
- * element; this half of one. Indices made of data are clamped to the box that is stored, so clamp(z) and clamp(z + 1)
- * are 0 or 1 apart: where the distance is not the same in all lanes, each one chooses. What is loaded for real has
- * coordinates that do not wrap, so that a distance of i32 is one of numbers; of what is not, any element will do.
- * Behind scratch there is room to read; of inputs only what lies between the loads is read. */
+ * Takes   the gathers of the statement, with their addresses.
+ * Gives   for each lane one contiguous load of 2 or 4 elements, beginning at the place of one of the gathers, the base.
+ *         The lanes' elements are transposed: element k of all lanes is a vector. A gather instruction takes more than
+ * a cycle for each lane and element; this takes half of one. Holds   indices made of data are clamped to the box that
+ * is stored, so clamp(z) and clamp(z + 1) are 0 or 1 apart: where the distance varies from lane to lane, each lane
+ * selects. Coordinates of elements that are really read do not wrap, so an i32 distance is exact; of others any element
+ * will do. Scratch is padded, so reading past its end is harmless; of inputs only what lies between the gathers is
+ * read. */
 #include "codegen/llvm/llvm.h"
 
-enum { MOST_WINDOW = 4, MOST_NEAR = 256, MOST_DEPTH = 8, BLOCK = 4 };
+enum { MOST_WINDOW = 4, MOST_GATHERS = 256, MOST_DEPTH = 8, BLOCK = 4 };
 
 /* The distance of one index from another: from low to high, in steps. */
 typedef struct Distance {
@@ -23,7 +25,8 @@ static const Expr *without_constant(const Expr *e, int64_t *constant)
 {
     int64_t c;
     *constant = 0;
-    while ((e->op == EX_ADD || e->op == EX_SUB) && expr_is_int(e->args[1], &c) && c > -MOST_NEAR && c < MOST_NEAR) {
+    while ((e->op == EX_ADD || e->op == EX_SUB) && expr_is_int(e->args[1], &c) && c > -MOST_GATHERS &&
+           c < MOST_GATHERS) {
         *constant += e->op == EX_ADD ? c : -c;
         e = e->args[0];
     }
@@ -68,11 +71,11 @@ static bool is_between(const Expr *a, const Expr *b, int depth, int64_t *low, in
 /* How far b is from a, in elements, in every lane. */
 static bool distance(const Address *a, const Address *b, Distance *d)
 {
-    const OwnTerm *x = NULL, *y = NULL;
+    const LaneTerm *x = NULL, *y = NULL;
     if (a->buffer != b->buffer || a->ptr != b->ptr || a->own_count != b->own_count)
         return false;
     for (int i = 0; i < a->own_count; i++) {
-        const OwnTerm *s = &a->own[i], *t = &b->own[i];
+        const LaneTerm *s = &a->own[i], *t = &b->own[i];
         if (s->by != t->by || s->factor != t->factor || (s->atom != t->atom && (x || s->by)))
             return false;
         if (s->atom != t->atom) {
@@ -93,20 +96,20 @@ static bool distance(const Address *a, const Address *b, Distance *d)
     return true;
 }
 
-void near_collect(Gen *g, const Expr *load, const Address *a)
+void gather_collect(Gen *g, const Expr *load, const Address *a)
 {
     if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || type_bits(a->buffer->type) != 32 ||
-        g->lanes % BLOCK || g->near_count == MOST_NEAR || arch_can_look_up(g, a))
+        g->lanes % BLOCK || g->gather_count == MOST_GATHERS || arch_can_look_up(g, a))
         return;
-    if (g->near_count == g->near_capacity) {
-        g->near_capacity = g->near_capacity ? 2 * g->near_capacity : 16;
-        g->near          = gen_grow(g, g->near, (size_t)g->near_capacity, sizeof *g->near);
+    if (g->gather_count == g->gather_capacity) {
+        g->gather_capacity = g->gather_capacity ? 2 * g->gather_capacity : 16;
+        g->gathers         = gen_grow(g, g->gathers, (size_t)g->gather_capacity, sizeof *g->gathers);
     }
-    g->near[g->near_count++] = (Near){ .load = load, .address = *a, .base = -1 };
+    g->gathers[g->gather_count++] = (AdjacentGather){ .load = load, .address = *a, .base = -1 };
 }
 
 /* Can the elements behind the base serve the load? */
-static bool is_served(const Near *base, const Near *by, Distance *d)
+static bool is_served(const AdjacentGather *base, const AdjacentGather *by, Distance *d)
 {
     return by->base < 0 && distance(&base->address, &by->address, d) && d->low >= 0 && d->high < MOST_WINDOW &&
            (d->low == d->high || base->address.buffer->kind == BUFFER_SCRATCH);
@@ -117,15 +120,15 @@ static void form_window(Gen *g, int at)
 {
     Distance d;
     int      first = at;
-    for (int i = 0; i < g->near_count; i++)
-        if (g->near[i].base < 0 && is_served(&g->near[i], &g->near[first], &d) && d.high > 0 &&
-            is_served(&g->near[i], &g->near[at], &d))
+    for (int i = 0; i < g->gather_count; i++)
+        if (g->gathers[i].base < 0 && is_served(&g->gathers[i], &g->gathers[first], &d) && d.high > 0 &&
+            is_served(&g->gathers[i], &g->gathers[at], &d))
             first = i;
-    Near   *base = &g->near[first];
-    int64_t last = 0;
-    for (int i = 0; i < g->near_count; i++)
-        if (is_served(base, &g->near[i], &d)) {
-            g->near[i].base = first;
+    AdjacentGather *base = &g->gathers[first];
+    int64_t         last = 0;
+    for (int i = 0; i < g->gather_count; i++)
+        if (is_served(base, &g->gathers[i], &d)) {
+            g->gathers[i].base = first;
             base->members++;
             last = d.high > last ? d.high : last;
         }
@@ -139,7 +142,7 @@ static void form_window(Gen *g, int at)
 /* In each block of four elements of a and b: those at the places, 0..3 of a and 4..7 of b. */
 static LLVMValueRef block_shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const int places[BLOCK])
 {
-    LLVMValueRef all[MOST_LANES];
+    LLVMValueRef all[MOST_VECTOR_LANES];
     for (int i = 0; i < g->lanes; i++) {
         const int place = places[i % BLOCK];
         all[i]          = i32_const(g, i / BLOCK * BLOCK + (place < BLOCK ? place : g->lanes + place - BLOCK));
@@ -151,7 +154,7 @@ static LLVMValueRef block_shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const 
 static LLVMValueRef concatenated(Gen *g, LLVMValueRef *v, int count, int size)
 {
     for (; count > 1; count = (count + 1) / 2, size *= 2) {
-        LLVMValueRef places[2 * MOST_LANES];
+        LLVMValueRef places[2 * MOST_VECTOR_LANES];
         for (int i = 0; i < 2 * size; i++)
             places[i] = i32_const(g, i);
         LLVMValueRef all = LLVMConstVector(places, 2 * (unsigned)size);
@@ -165,13 +168,13 @@ static LLVMValueRef concatenated(Gen *g, LLVMValueRef *v, int count, int size)
 /* Lanes from, from + 4, …: the elements of one lane, or of two, are a block. */
 static LLVMValueRef blocks(Gen *g, LLVMValueRef const *lane, int width, int from)
 {
-    LLVMValueRef parts[MOST_LANES];
+    LLVMValueRef parts[MOST_VECTOR_LANES];
     const int    per = BLOCK / width;
     int          n   = 0;
     for (int i = from; i < g->lanes; i += BLOCK)
         for (int k = 0; k < per; k++)
             parts[n++] = lane[i + k];
-    LLVMValueRef all = concatenated(g, parts, n, width), places[MOST_LANES];
+    LLVMValueRef all = concatenated(g, parts, n, width), places[MOST_VECTOR_LANES];
     for (int i = 0; i < g->lanes; i++)
         places[i] = i32_const(g, i);
     return LLVMBuildShuffleVector(g->b, all, LLVMGetPoison(LLVMTypeOf(all)),
@@ -179,14 +182,14 @@ static LLVMValueRef blocks(Gen *g, LLVMValueRef const *lane, int width, int from
 }
 
 /* Reads `width` elements for each lane; window[k] is element k of all. */
-static void load_window(Gen *g, Near *base)
+static void load_window(Gen *g, AdjacentGather *base)
 {
     static const int halves[2][BLOCK] = { { 0, 2, 4, 6 }, { 1, 3, 5, 7 } };
     static const int mixed[2][BLOCK]  = { { 0, 4, 1, 5 }, { 2, 6, 3, 7 } },
                      joined[2][BLOCK] = { { 0, 1, 4, 5 }, { 2, 3, 6, 7 } };
     const Buffer *b                   = base->address.buffer;
     LLVMTypeRef   type                = LLVMVectorType(memory_type(g, b->type), (unsigned)base->width);
-    LLVMValueRef  lane[MOST_LANES], v[MOST_WINDOW];
+    LLVMValueRef  lane[MOST_VECTOR_LANES], v[MOST_WINDOW];
     for (int i = 0; i < g->lanes; i++) {
         LLVMValueRef ptr = address_lane(g, &base->address, i);
         here(g);
@@ -205,7 +208,7 @@ static void load_window(Gen *g, Near *base)
 }
 
 /* The element of each lane at its own distance. */
-static LLVMValueRef chosen(Gen *g, const Near *base, const Distance *d)
+static LLVMValueRef chosen(Gen *g, const AdjacentGather *base, const Distance *d)
 {
     LLVMValueRef r = base->window[d->high];
     if (d->low == d->high)
@@ -223,21 +226,21 @@ static LLVMValueRef chosen(Gen *g, const Near *base, const Distance *d)
     return r;
 }
 
-LLVMValueRef near_load(Gen *g, const Expr *load)
+LLVMValueRef gather_adjacent(Gen *g, const Expr *load)
 {
     int at = 0;
-    while (at < g->near_count && g->near[at].load != load)
+    while (at < g->gather_count && g->gathers[at].load != load)
         at++;
-    if (at == g->near_count || g->mask)
+    if (at == g->gather_count || g->mask)
         return NULL;
-    if (g->near[at].base < 0)
+    if (g->gathers[at].base < 0)
         form_window(g, at);
-    Near    *base = &g->near[g->near[at].base];
-    Distance d;
+    AdjacentGather *base = &g->gathers[g->gathers[at].base];
+    Distance        d;
     if (base->members < 2)
         return NULL;
     if (!base->window[0])
         load_window(g, base);
-    distance(&base->address, &g->near[at].address, &d);
+    distance(&base->address, &g->gathers[at].address, &d);
     return chosen(g, base, &d);
 }

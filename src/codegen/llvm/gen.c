@@ -90,7 +90,7 @@ void scope_push(Gen *g, LLVMBasicBlockRef block)
     }
     if (!block)
         block = g->scopes[g->depth].block;
-    g->scopes[++g->depth] = (Scope){ .block = block, .serial = ++g->serial };
+    g->scopes[++g->depth] = (CodeScope){ .block = block, .serial = ++g->serial };
 }
 
 void scope_pop(Gen *g)
@@ -127,7 +127,7 @@ static size_t name_hash(const char *name, size_t capacity)
 }
 
 /* Its place in the table, or the empty one where it would be. */
-static Binding *binding_slot(Function *f, const char *name)
+static NameBinding *binding_slot(Function *f, const char *name)
 {
     size_t i = name_hash(name, f->binding_capacity);
     while (f->bindings[i].name && f->bindings[i].name != name)
@@ -137,10 +137,10 @@ static Binding *binding_slot(Function *f, const char *name)
 
 static void bindings_grow(Gen *g, Function *f)
 {
-    const Binding *old  = f->bindings;
-    const size_t   n    = f->binding_capacity;
-    f->binding_capacity = n ? 2 * n : 64;
-    f->bindings         = gen_alloc(g, f->binding_capacity * sizeof *f->bindings);
+    const NameBinding *old = f->bindings;
+    const size_t       n   = f->binding_capacity;
+    f->binding_capacity    = n ? 2 * n : 64;
+    f->bindings            = gen_alloc(g, f->binding_capacity * sizeof *f->bindings);
     for (size_t i = 0; i < n; i++)
         if (old[i].name)
             *binding_slot(f, old[i].name) = old[i];
@@ -152,16 +152,16 @@ void forget_coordinates(Gen *g)
     memset(g->coordinate, 0, g->program->exprs->count * sizeof *g->coordinate);
 }
 
-Binding *bind(Gen *g, const char *name, Value v, bool coordinate)
+NameBinding *bind(Gen *g, const char *name, ShapedValue v, bool coordinate)
 {
     Function *f = g->f;
     if (2 * f->binding_count >= f->binding_capacity)
         bindings_grow(g, f);
-    Binding *slot = binding_slot(f, name);
+    NameBinding *slot = binding_slot(f, name);
     f->binding_count += !slot->name;
     if (slot->name && slot->coordinate != coordinate)
         forget_coordinates(g);
-    *slot = (Binding){ .name = name, .value = v, .coordinate = coordinate, .live = true };
+    *slot = (NameBinding){ .name = name, .value = v, .coordinate = coordinate, .live = true };
     return slot;
 }
 
@@ -170,10 +170,10 @@ void unbind(Gen *g, const char *name)
     binding_slot(g->f, name)->live = false;
 }
 
-Binding *binding_find(Gen *g, const char *name)
+NameBinding *binding_find(Gen *g, const char *name)
 {
     if (!g->f->binding_capacity)
         return NULL;
-    Binding *slot = binding_slot(g->f, name);
+    NameBinding *slot = binding_slot(g->f, name);
     return slot->name && slot->live ? slot : NULL;
 }

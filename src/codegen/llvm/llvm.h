@@ -22,23 +22,23 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { MOST_LANES = 1024, MOST_TERMS = 64, MOST_PHASES = 8, MOST_OWN = 8 };
+enum { MOST_VECTOR_LANES = 1024, MOST_TERMS = 64, MOST_PHASES = 8, MOST_OWN = 8 };
 
 typedef enum Shape { UNIFORM, RAMP, LANES } Shape;
 
-typedef struct Value {
+typedef struct ShapedValue {
     LLVMValueRef v;    /* of a RAMP: the base */
     int64_t      step; /* of a RAMP */
     Shape        shape;
     int          level; /* the scope whose code has it */
     int          named; /* the scope that binds the innermost of its names: the answer holds as long as that is open */
     bool         pure;  /* reads no memory that the function writes */
-} Value;
+} ShapedValue;
 
 /* What a name stands for. */
-typedef struct Binding {
+typedef struct NameBinding {
     const char  *name;
-    Value        value;
+    ShapedValue  value;
     LLVMValueRef wide;   /* a loop variable as i64, or NULL */
     LLVMValueRef scaled; /* scale * wide, which is what the loop counts; NULL if it counts by one */
     int64_t      scale;
@@ -46,18 +46,18 @@ typedef struct Binding {
     bool         coordinate; /* made of loop variables and sizes, not of data: sums of such do not wrap */
     bool         live;
     bool         captured; /* from the function around this one: not to be found in the ports */
-} Binding;
+} NameBinding;
 
-typedef struct Scope {
+typedef struct CodeScope {
     LLVMBasicBlockRef
              block;  /* where its code goes on; once an inner scope has a block of its own, that which leads there */
     uint32_t serial; /* unique: tells answers of this scope from those of another at the same depth */
-} Scope;
+} CodeScope;
 
-typedef struct Answer {
-    Value    value;
-    uint32_t serial; /* of the scope value.named; of the statement, for what is not pure */
-} Answer;
+typedef struct KnownValue {
+    ShapedValue value;
+    uint32_t    serial; /* of the scope value.named; of the statement, for what is not pure */
+} KnownValue;
 
 /* Where an error goes from here: a block that takes the status, frees one allocation and goes on to the outer one. */
 typedef struct Cleanup Cleanup;
@@ -86,28 +86,28 @@ struct Function {
     int               base;  /* its first scope */
     Cleanup          *cleanup;
     BufferState      *buffers;  /* by id */
-    Binding          *bindings; /* hash table by name; those of the outer function are not visible */
+    NameBinding      *bindings; /* hash table by name; those of the outer function are not visible */
     size_t            binding_capacity, binding_count;
     size_t            stack_used;
     bool              streams; /* has non-temporal stores */
     bool              large;   /* too much for one function: see outline() */
 };
 
-/* An address that has been computed: ptr + index * size, or a product. Found by its operands, which are LLVM's own
- * unique pointers. */
-typedef struct Sum {
+/* A sum or product of an address computation, for common subexpressions: ptr + index * size, or a product. Found by its
+ * operands, which are LLVM's own unique pointers. */
+typedef struct AddressSum {
     LLVMValueRef a, b, result;
     int64_t      scale;
     int          level;
     uint32_t     serial;
-} Sum;
+} AddressSum;
 
-/* factor * atom * by: a term of an index that is another in each lane. */
-typedef struct OwnTerm {
+/* factor * atom * by: a term of an index that varies from lane to lane. */
+typedef struct LaneTerm {
     const Expr *atom;
     const Expr *by; /* a stride; NULL: 1 */
     int64_t     factor;
-} OwnTerm;
+} LaneTerm;
 
 /* The address of a load or store: a pointer common to all lanes, a constant, and per lane a constant or a value more.
  * All in elements. */
@@ -119,14 +119,14 @@ typedef struct Address {
     int64_t       constant;
     int64_t      *offsets;   /* one for each lane; NULL: the same address for all */
     LLVMValueRef  lanes;     /* <L x i64>, or NULL */
-    OwnTerm      *own;       /* what `lanes` is the sum of */
+    LaneTerm     *own;       /* what `lanes` is the sum of */
     int           own_count; /* more than MOST_OWN: the rest was not noted */
     int           phases;    /* not 0: lane i adds (phase + step*i) / phases instead; 0 <= phase < phases */
     int64_t       step;
     LLVMValueRef  phase;
 } Address;
 
-/* Loads of one statement from one place, which share wide loads. */
+/* A strided load of one statement. Those from one row share wide contiguous loads. */
 typedef struct Strided {
     const Expr  *load;
     Address      address;
@@ -137,17 +137,18 @@ typedef struct Strided {
     int          chunk, body; /* of the first member: elements of `tail` and of `wide` */
 } Strided;
 
-/* A load of one statement at a place of its own in each lane. Those near each other are read together. */
-typedef struct Near {
+/* A gather of one statement. Gathers whose places differ by small constants share contiguous loads, one for each lane.
+ */
+typedef struct AdjacentGather {
     const Expr  *load;
     Address      address;
     int          base;      /* index of the load at whose place in each lane the elements begin; -1: not known yet */
     int          members;   /* of a base: the loads that its elements serve */
     int          width;     /* of a base: how many elements are read for each lane */
     LLVMValueRef window[4]; /* of a base: the elements, <L x T> each; NULL: not read yet */
-} Near;
+} AdjacentGather;
 
-typedef struct Turned Turned; /* columns in registers, see transpose.c */
+typedef struct TransposedBlock TransposedBlock; /* a block of scratch transposed in registers, see transpose.c */
 
 typedef struct Types {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none, buffer, dim;
@@ -158,6 +159,7 @@ typedef struct Gen {
     const CodegenOptions *options;
     const Target         *target;
     const char           *suffix; /* of this target's functions */
+    int narrowing;   /* how many of the target's vectors are one of those that the program was lowered for */
     int first, last; /* the targets that this module has bodies for, [first, last) of the options'; the entry is in the
                         one of target 0 */
     jmp_buf  bail;
@@ -177,30 +179,30 @@ typedef struct Gen {
     bool                 streams; /* a function has non-temporal stores */
     unsigned             kind_alias, kind_noalias, kind_nontemporal, kind_invariant;
 
-    Function    *f;
-    int          lanes;        /* of the vector loop around; 0: none */
-    int          vector_level; /* its scope */
-    LLVMValueRef mask;         /* <lanes x i1>, or NULL: all lanes */
-    Scope       *scopes;
-    int          depth, scope_capacity; /* the current scope is scopes[depth] */
-    uint32_t     serial;
-    uint32_t     statement;  /* number of the current one */
-    Answer      *answers;    /* by expression id */
-    uint32_t    *seen;       /* by expression id: the statement whose loads were collected */
-    uint8_t     *coordinate; /* by expression id: what it is made of, see expr.c; 0: not known */
-    Sum         *sums;
-    size_t       sum_capacity, sum_count;
-    Strided     *strided;
-    int          strided_count, strided_capacity;
-    Near        *near;
-    int          near_count, near_capacity;
-    Turned      *turned;
-    int          turned_count, turned_capacity;
-    int          parallel_count;
-    const char **funcs; /* with `profile`: those that are computed */
-    int          func_count;
-    void       **blocks; /* everything from gen_alloc */
-    size_t       block_count, block_capacity;
+    Function        *f;
+    int              lanes;        /* of the vector loop around; 0: none */
+    int              vector_level; /* its scope */
+    LLVMValueRef     mask;         /* <lanes x i1>, or NULL: all lanes */
+    CodeScope       *scopes;
+    int              depth, scope_capacity; /* the current scope is scopes[depth] */
+    uint32_t         serial;
+    uint32_t         statement;  /* number of the current one */
+    KnownValue      *answers;    /* by expression id */
+    uint32_t        *seen;       /* by expression id: the statement whose loads were collected */
+    uint8_t         *coordinate; /* by expression id: what it is made of, see expr.c; 0: not known */
+    AddressSum      *sums;
+    size_t           sum_capacity, sum_count;
+    Strided         *strided;
+    int              strided_count, strided_capacity;
+    AdjacentGather  *gathers;
+    int              gather_count, gather_capacity;
+    TransposedBlock *transposed;
+    int              transposed_count, transposed_capacity;
+    int              parallel_count;
+    const char     **funcs; /* with `profile`: those that are computed */
+    int              func_count;
+    void           **blocks; /* everything from gen_alloc */
+    size_t           block_count, block_capacity;
 } Gen;
 
 /* ---- gen.c: memory, errors, scopes, names ---- */
@@ -219,10 +221,10 @@ static inline void here(Gen *g)
     at_level(g, g->depth);
 }
 
-Binding *bind(Gen *g, const char *name, Value v, bool coordinate);
-void     unbind(Gen *g, const char *name);
-void     forget_coordinates(Gen *g);
-Binding *binding_find(Gen *g, const char *name); /* NULL if not bound in this function */
+NameBinding *bind(Gen *g, const char *name, ShapedValue v, bool coordinate);
+void         unbind(Gen *g, const char *name);
+void         forget_coordinates(Gen *g);
+NameBinding *binding_find(Gen *g, const char *name); /* NULL if not bound in this function */
 
 /* ---- type.c: types, constants, intrinsics ---- */
 LLVMTypeRef  value_type(Gen *g, kn_type t, int lanes); /* bool i1; f16 and bf16 as their bits; 0 lanes: a scalar */
@@ -243,18 +245,18 @@ LLVMValueRef any_lane(Gen *g, LLVMValueRef bools); /* i1 */
 LLVMValueRef extern_function(Gen *g, const char *name, LLVMTypeRef type);
 
 /* ---- expr.c ---- */
-Value        gen_expr(Gen *g, const Expr *e);
-LLVMValueRef value_lanes(Gen *g, Value v,
+ShapedValue  gen_expr(Gen *g, const Expr *e);
+LLVMValueRef value_lanes(Gen *g, ShapedValue v,
                          int lanes);             /* as that many lanes, at its level; lanes 0: it must be UNIFORM */
 LLVMValueRef gen_uniform(Gen *g, const Expr *e); /* fails where the lanes differ */
 bool         is_coordinate(Gen *g, const Expr *e);
 bool         is_named_coordinate(Gen *g, const Expr *e); /* of a let's value */
 void         statement_begin(Gen *g);
-Value        value_merge(Value a, const Value *b); /* level, name and purity of what is made of both */
-Value        value_constant(Gen *g, LLVMValueRef v);
+ShapedValue  value_merge(ShapedValue a, const ShapedValue *b); /* level, name and purity of what is made of both */
+ShapedValue  value_constant(Gen *g, LLVMValueRef v);
 
 /* ---- pattern.c ---- */
-bool gen_pattern(Gen *g, const Expr *e, Value *out); /* an expression that is one instruction: its value */
+bool gen_pattern(Gen *g, const Expr *e, ShapedValue *out); /* an expression that is one instruction: its value */
 
 /* ---- ops.c, convert.c: operators on scalars or lanes, of the node's and operands' types ---- */
 typedef LLVMValueRef   Operator(Gen *g, const Expr *e, LLVMValueRef *args);
@@ -268,7 +270,7 @@ LLVMValueRef           narrow_float(Gen *g, LLVMValueRef v, kn_type t); /* back 
 LLVMValueRef           from_memory(Gen *g, LLVMValueRef v, kn_type t);  /* what was loaded, as a value */
 LLVMValueRef           to_memory(Gen *g, LLVMValueRef v, kn_type t);
 
-/* ---- address.c, memory.c ---- */
+/* ---- address.c, access.c, memory.c ---- */
 Address      address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load); /* has phases only for a load */
 LLVMValueRef address_pointer(Gen *g, const Address *a,
                              int64_t offset);                  /* of one element, `offset` more, at its level */
@@ -276,9 +278,11 @@ LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at 
 LLVMValueRef address_lane(Gen *g, const Address *a, int lane); /* of one lane, at its level */
 void         address_check(Gen *g, const Address *a);
 LLVMValueRef buffer_base(Gen *g, const Buffer *b);
-Value        gen_load(Gen *g, const Expr *e);
+ShapedValue  gen_load(Gen *g, const Expr *e);
 void         collect_loads(Gen *g, const Expr *e);
-void         gen_store_lanes(Gen *g, const Address *a, Value v, bool stream);
+void         gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream);
+LLVMValueRef mark_access(Gen *g, const Buffer *b,
+                         LLVMValueRef access); /* says which buffer it is of, for alias analysis */
 LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type);
 LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr);
 
@@ -304,8 +308,8 @@ interleave_lanes(Gen *g, LLVMValueRef a, LLVMValueRef b, int piece,
                  int half); /* of every `piece` lanes of a and b the lower (0) or upper half (1), in turn */
 
 /* ---- gather.c ---- */
-void         near_collect(Gen *g, const Expr *load, const Address *a); /* a load of the statement */
-LLVMValueRef near_load(Gen *g, const Expr *load); /* <L x T>; NULL where it is near no other load */
+void         gather_collect(Gen *g, const Expr *load, const Address *a); /* a load of the statement */
+LLVMValueRef gather_adjacent(Gen *g, const Expr *load); /* <L x T>; NULL where it is near no other load */
 
 /* ---- transpose.c ---- */
 bool         is_column(const Gen *g, const Address *a); /* lanes a constant distance apart in scratch? */
@@ -345,8 +349,8 @@ void         dispatch_check(Gen *g);    /* fails where the targets cannot be tol
 LLVMValueRef dispatch_function(Gen *g); /* int NAME.choose(void) */
 
 /* ---- variants.c ---- */
-bool emit_parts(const Program *program, const CodegenOptions *options, Emitted *out,
-                Emitted *error); /* an object for several targets */
+bool emit_variants(const Program *program, const CodegenOptions *options, Emitted *out,
+                   Emitted *error); /* an object for several targets */
 
 /* ---- emit.c, target.c, jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);

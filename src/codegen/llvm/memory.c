@@ -1,52 +1,13 @@
 /* Loads and stores by the shape of their address.
  *
- * Lanes one after the other are one vector access. Lanes at other constant places close together (steps of 2, 3, 4;
- * backwards; x/2) are wide loads that cover exactly what is needed, never an element past the last, and a shuffle;
- * loads of one statement that differ by a constant share the wide loads. Lanes farther apart in scratch are columns of
- * rows (transpose.c). The rest are scalar accesses at constant places, or gathers. Under a mask only the lanes that
- * take part touch memory. Stores of several lanes into one element happen in lane order. */
+ * Contiguous lanes are one vector access. Lanes at other constant offsets close together (strides 2, 3, 4; reversed;
+ * x/2) are wide loads and a shuffle. The wide loads cover exactly what is needed, never an element past the last. Loads
+ * of one statement that differ by a constant share them. Large constant strides in scratch are columns (transpose.c).
+ * The rest are scalar accesses at constant offsets, or gathers (gather.c). Under a mask only active lanes touch memory.
+ * Stores of several lanes into one element happen in lane order. */
 #include "codegen/llvm/llvm.h"
 
 enum { MOST_WIDE = 8 }; /* how many vectors the wide loads for one vector may be */
-
-LLVMValueRef buffer_base(Gen *g, const Buffer *b)
-{
-    BufferState *state = &g->f->buffers[b->id];
-    if (state->base)
-        return state->base;
-    if (b->kind == BUFFER_SCRATCH)
-        gen_fail(g, "the lowered program uses `%s` outside its allocation", b->name);
-    at_level(g, g->f->base);
-    LLVMValueRef at = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
-                                            (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 0) }, 2, "");
-    state->base     = LLVMBuildLoad2(g->b, g->t.ptr, at, b->name);
-    state->level    = g->f->base;
-    return state->base;
-}
-
-/* ---- Accesses ---- */
-
-static LLVMValueRef mark(Gen *g, const Buffer *b, LLVMValueRef access)
-{
-    LLVMSetMetadata(access, g->kind_alias, LLVMMetadataAsValue(g->cx, g->alias_scope[b->id]));
-    if (g->alias_others[b->id])
-        LLVMSetMetadata(access, g->kind_noalias, LLVMMetadataAsValue(g->cx, g->alias_others[b->id]));
-    return access;
-}
-
-LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type)
-{
-    LLVMValueRef v = LLVMBuildLoad2(g->b, type, ptr, "");
-    LLVMSetAlignment(v, (unsigned)kn_type_size(b->type));
-    return mark(g, b, v);
-}
-
-LLVMValueRef store_element(Gen *g, const Buffer *b, LLVMValueRef v, LLVMValueRef ptr)
-{
-    LLVMValueRef store = LLVMBuildStore(g->b, v, ptr);
-    LLVMSetAlignment(store, (unsigned)kn_type_size(b->type));
-    return mark(g, b, store);
-}
 
 /* The masked accesses of LLVM. Before version 22 their alignment is an operand. */
 typedef enum MaskedKind { MASKED_LOAD, MASKED_STORE, MASKED_GATHER, MASKED_SCATTER } MaskedKind;
@@ -71,7 +32,7 @@ static LLVMValueRef masked_access(Gen *g, MaskedKind kind, const Buffer *b, LLVM
     args[n++] = mask;
     if (!store)
         args[n++] = LLVMConstNull(type);
-    return mark(g, b, intrinsic(g, names[kind], 2, types, n, args));
+    return mark_access(g, b, intrinsic(g, names[kind], 2, types, n, args));
 }
 
 /* ---- Shapes of addresses ---- */
@@ -119,7 +80,7 @@ void collect_loads(Gen *g, const Expr *e)
         return;
     const Address a = address_of(g, e->u.buffer, e->args[0], true);
     if (!is_strided(&a, g->lanes)) {
-        near_collect(g, e, &a);
+        gather_collect(g, e, &a);
         return;
     }
     if (g->strided_count == g->strided_capacity) {
@@ -180,7 +141,8 @@ static void load_wide(Gen *g, Strided *s)
         return;
     ptr = address_pointer(g, &s->address, s->to - chunk + 1 - s->address.constant);
     here(g);
-    LLVMValueRef tail = load_element(g, b, ptr, LLVMVectorType(type, (unsigned)chunk)), places[MOST_LANES * MOST_WIDE];
+    LLVMValueRef tail = load_element(g, b, ptr, LLVMVectorType(type, (unsigned)chunk)),
+                 places[MOST_VECTOR_LANES * MOST_WIDE];
     for (int i = 0; i < s->body; i++)
         places[i] = i < chunk ? i32_const(g, i) : LLVMGetPoison(g->t.i32);
     s->tail = LLVMBuildShuffleVector(g->b, tail, LLVMGetPoison(LLVMTypeOf(tail)),
@@ -194,7 +156,7 @@ static LLVMValueRef load_strided(Gen *g, const Address *a, int at)
     Strided *s = &g->strided[g->strided[at].group];
     if (!s->wide)
         load_wide(g, s);
-    LLVMValueRef  places[MOST_LANES];
+    LLVMValueRef  places[MOST_VECTOR_LANES];
     const int64_t tail = s->to - s->chunk + 1;
     for (int i = 0; i < g->lanes; i++) {
         const int64_t place = a->constant + a->offsets[i];
@@ -237,7 +199,7 @@ static LLVMValueRef load_phases(Gen *g, const Address *a)
     LLVMValueRef rest  = LLVMBuildInsertElement(g->b, LLVMGetPoison(LLVMTypeOf(wide)), extra, i32_const(g, 0), "");
     LLVMValueRef r     = NULL;
     for (int phase = 0; phase < a->phases; phase++) {
-        LLVMValueRef places[MOST_LANES];
+        LLVMValueRef places[MOST_VECTOR_LANES];
         for (int i = 0; i < g->lanes; i++)
             places[i] = i32_const(g, (phase + a->step * i) / a->phases);
         LLVMValueRef one = LLVMBuildShuffleVector(g->b, wide, rest, LLVMConstVector(places, (unsigned)g->lanes), "");
@@ -267,7 +229,7 @@ static LLVMValueRef gather_wide(Gen *g, const Address *a)
 /* Are the lanes' indices i32, as the faster gathers take them? Those of 64 bits take longer than loads one by one. */
 static bool has_narrow_lanes(const Address *a)
 {
-    const OwnTerm *t = &a->own[0];
+    const LaneTerm *t = &a->own[0];
     return a->own_count == 1 && !a->offsets && !t->by && t->factor == 1 &&
            (t->atom->type == KN_I32 || (t->atom->op == EX_CAST && t->atom->args[0]->type == KN_I32));
 }
@@ -285,7 +247,7 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
     }
     if (!dense && arch_can_look_up(g, a))
         return arch_look_up(g, a);
-    LLVMValueRef near = dense ? NULL : near_load(g, e);
+    LLVMValueRef near = dense ? NULL : gather_adjacent(g, e);
     if (near)
         return near;
     if (!dense && can_gather_wide(g, a))
@@ -301,10 +263,10 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
     return is_column(g, a) ? load_column(g, a) : load_each(g, a);
 }
 
-Value gen_load(Gen *g, const Expr *e)
+ShapedValue gen_load(Gen *g, const Expr *e)
 {
     const Address a = address_of(g, e->u.buffer, e->args[0], true);
-    Value         v = { .level = g->depth, .named = g->depth, .pure = a.pure && a.buffer->kind == BUFFER_INPUT };
+    ShapedValue   v = { .level = g->depth, .named = g->depth, .pure = a.pure && a.buffer->kind == BUFFER_INPUT };
     address_check(g, &a);
     if (a.lanes || a.offsets || a.phases) {
         v.shape = LANES;
@@ -372,7 +334,7 @@ static void store_each(Gen *g, const Address *a, LLVMValueRef all)
     }
 }
 
-void gen_store_lanes(Gen *g, const Address *a, Value v, bool stream)
+void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
 {
     const Buffer *b = a->buffer;
     address_check(g, a);

@@ -9,7 +9,7 @@ enum { MOST_STORES = 64 }; /* of a function that is made in one piece */
 /* What the body uses of the function around it. */
 typedef struct Captured {
     Gen           *g;
-    Binding       *names;
+    NameBinding   *names;
     int            name_count, name_capacity;
     const Buffer **buffers;
     int            buffer_count;
@@ -35,7 +35,7 @@ static bool is_captured(const Captured *c, const char *name)
 /* Ports' variables are read again from the ports. */
 static void capture_name(Captured *c, const char *name)
 {
-    const Binding *b = binding_find(c->g, name);
+    const NameBinding *b = binding_find(c->g, name);
     if (!b || (b->value.named == c->g->f->base && !b->captured) || is_captured(c, name))
         return;
     if (c->name_count == c->name_capacity) {
@@ -137,9 +137,9 @@ static void open_closure(Gen *g, const Captured *c, LLVMTypeRef type, LLVMValueR
     g->f->used   = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "used");
     g->f->params = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "params");
     for (int i = 0; i < c->name_count; i++) {
-        const Binding *b  = &c->names[i];
-        LLVMValueRef   at = closure_field(g, type, closure, n++);
-        LLVMValueRef   v  = LLVMBuildLoad2(g->b, LLVMTypeOf(b->value.v), at, b->name);
+        const NameBinding *b  = &c->names[i];
+        LLVMValueRef       at = closure_field(g, type, closure, n++);
+        LLVMValueRef       v  = LLVMBuildLoad2(g->b, LLVMTypeOf(b->value.v), at, b->name);
         bind(g, b->name, value_constant(g, v), b->coordinate)->captured = true;
     }
     for (int i = 0; i < c->buffer_count; i++) {
@@ -164,9 +164,9 @@ void gen_parallel(Gen *g, const Stmt *s)
     Function *f = function_begin(g, name, LLVMFunctionType(g->t.i32, args, 3, false));
     f->rt       = LLVMGetParam(f->f, 0);
     open_closure(g, &c, type, LLVMGetParam(f->f, 2));
-    Value    v  = value_constant(g, LLVMGetParam(f->f, 1));
-    Binding *b  = bind(g, s->loop.name, v, true);
-    b->captured = true;
+    ShapedValue  v = value_constant(g, LLVMGetParam(f->f, 1));
+    NameBinding *b = bind(g, s->loop.name, v, true);
+    b->captured    = true;
     function_measure(g, s->loop.body);
     gen_stmt(g, s->loop.body);
     LLVMValueRef body = f->f;

@@ -16,7 +16,7 @@ static const Expr *narrow_operand(const Expr *e, kn_type t)
     return expr_is_int(e, &v) && v >= type_min(t) && v <= type_max(t) ? e : NULL;
 }
 
-static Value narrow_value(Gen *g, const Expr *e, kn_type t)
+static ShapedValue narrow_value(Gen *g, const Expr *e, kn_type t)
 {
     int64_t v;
     return expr_is_int(e, &v) ? value_constant(g, LLVMConstInt(value_type(g, t, 0), (uint64_t)v, true))
@@ -24,19 +24,19 @@ static Value narrow_value(Gen *g, const Expr *e, kn_type t)
 }
 
 /* The operands in type t, as the shape of the result has them. */
-static Value narrow_pair(Gen *g, const Expr *a, const Expr *b, kn_type t, LLVMValueRef v[2])
+static ShapedValue narrow_pair(Gen *g, const Expr *a, const Expr *b, kn_type t, LLVMValueRef v[2])
 {
-    const Value x = narrow_value(g, a, t), y = narrow_value(g, b, t);
-    Value       r   = value_merge(x, &y);
-    r.shape         = x.shape == UNIFORM && y.shape == UNIFORM ? UNIFORM : LANES;
-    const int lanes = r.shape == LANES ? g->lanes : 0;
-    v[0]            = value_lanes(g, x, lanes);
-    v[1]            = value_lanes(g, y, lanes);
+    const ShapedValue x = narrow_value(g, a, t), y = narrow_value(g, b, t);
+    ShapedValue       r = value_merge(x, &y);
+    r.shape             = x.shape == UNIFORM && y.shape == UNIFORM ? UNIFORM : LANES;
+    const int lanes     = r.shape == LANES ? g->lanes : 0;
+    v[0]                = value_lanes(g, x, lanes);
+    v[1]                = value_lanes(g, y, lanes);
     at_level(g, r.level);
     return r;
 }
 
-static bool saturating_sum(Gen *g, const Expr *e, Value *out)
+static bool saturating_sum(Gen *g, const Expr *e, ShapedValue *out)
 {
     const kn_type t   = e->type;
     const Expr   *sum = e->args[0];
@@ -70,7 +70,7 @@ static const Expr *shifted(const Expr *e, int64_t *s)
 }
 
 /* T(product >> s) or i16(product + 2^14 >> 15), the product being that of two numbers of type T, a word, in 32 bits. */
-static bool upper_product(Gen *g, const Expr *e, Value *out)
+static bool upper_product(Gen *g, const Expr *e, ShapedValue *out)
 {
     const kn_type t = e->type;
     int64_t       s = 0, half = 0;
@@ -93,7 +93,7 @@ static bool upper_product(Gen *g, const Expr *e, Value *out)
     return true;
 }
 
-bool gen_pattern(Gen *g, const Expr *e, Value *out)
+bool gen_pattern(Gen *g, const Expr *e, ShapedValue *out)
 {
     return e->op == EX_SAT_CAST ? saturating_sum(g, e, out) : e->op == EX_CAST && upper_product(g, e, out);
 }

@@ -10,56 +10,6 @@ enum {
     ALIGNMENT       = 64,       /* of scratch, and what may be read behind its end */
 };
 
-/* ---- Ending with an error ---- */
-
-void fail_with(Gen *g, LLVMValueRef status)
-{
-    here(g);
-    Cleanup          *to   = g->f->cleanup;
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
-    LLVMBuildBr(g->b, to->block);
-    LLVMAddIncoming(to->status, &status, &from, 1);
-}
-
-void fail_unless_zero(Gen *g, LLVMValueRef status)
-{
-    here(g);
-    LLVMBasicBlockRef bad = block_new(g, "failed"), good = block_new(g, "went_well");
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, status, i32_const(g, 0), ""), good, bad);
-    go_to(g, bad);
-    fail_with(g, status);
-    go_to(g, good);
-}
-
-Cleanup *cleanup_push(Gen *g)
-{
-    Cleanup *c    = gen_alloc(g, sizeof *c);
-    c->outer      = g->f->cleanup;
-    c->block      = block_new(g, "cleanup");
-    g->f->cleanup = c;
-    LLVMPositionBuilderAtEnd(g->b, c->block);
-    c->status = LLVMBuildPhi(g->b, g->t.i32, "status");
-    return c;
-}
-
-bool cleanup_pop(Gen *g)
-{
-    Cleanup *c    = g->f->cleanup;
-    g->f->cleanup = c->outer;
-    if (!LLVMCountIncoming(c->status)) {
-        LLVMDeleteBasicBlock(c->block);
-        return false;
-    }
-    LLVMPositionBuilderAtEnd(g->b, c->block);
-    return true;
-}
-
-void cleanup_go_on(Gen *g, Cleanup *c)
-{
-    LLVMBuildBr(g->b, c->outer->block);
-    LLVMAddIncoming(c->outer->status, &c->status, &c->block, 1);
-}
-
 /* ---- Names and loops ---- */
 
 /* The values of the statement's own expressions that stand in a vector loop: their loads are looked at together. */
@@ -72,9 +22,9 @@ static void begin_with(Gen *g, const Expr *e)
 static void gen_let(Gen *g, const Stmt *s)
 {
     begin_with(g, s->let.value);
-    Value      v          = gen_expr(g, s->let.value);
-    const bool coordinate = is_named_coordinate(g, s->let.value);
-    const bool lasts =
+    ShapedValue v          = gen_expr(g, s->let.value);
+    const bool  coordinate = is_named_coordinate(g, s->let.value);
+    const bool  lasts =
         v.pure; /* else the memory it is made of may be written in the body: what it was has this name alone */
     scope_push(g, NULL);
     v.named                                  = g->depth;
@@ -88,7 +38,7 @@ static void gen_let(Gen *g, const Stmt *s)
 /* A bound as i64, where the bound itself is computed. */
 static LLVMValueRef bound64(Gen *g, const Expr *e, int *level)
 {
-    const Value v = gen_expr(g, e);
+    const ShapedValue v = gen_expr(g, e);
     if (v.shape != UNIFORM)
         gen_fail(g, "a loop inside a vector loop has bounds that differ from lane to lane");
     *level = *level > v.level ? *level : v.level;
@@ -157,13 +107,13 @@ static void gen_serial(Gen *g, const Stmt *s)
     here(g);
     LLVMValueRef i    = LLVMBuildPhi(g->b, g->t.i64, s->loop.name);
     LLVMValueRef wide = step > 1 ? LLVMBuildExactSDiv(g->b, i, i64_const(g, step), "") : i;
-    Value        v    = { .v = wide, .shape = UNIFORM, .level = g->depth, .named = g->depth, .pure = true };
+    ShapedValue  v    = { .v = wide, .shape = UNIFORM, .level = g->depth, .named = g->depth, .pure = true };
     if (s->loop.min->type != KN_I64)
         v.v = LLVMBuildTrunc(g->b, wide, g->t.i32, "");
-    Binding *b = bind(g, s->loop.name, v, true);
-    b->wide    = wide;
-    b->scaled  = step > 1 ? i : NULL;
-    b->scale   = step;
+    NameBinding *b = bind(g, s->loop.name, v, true);
+    b->wide        = wide;
+    b->scaled      = step > 1 ? i : NULL;
+    b->scale       = step;
     gen_stmt(g, s->loop.body);
     unbind(g, s->loop.name);
     here(g);
@@ -175,32 +125,74 @@ static void gen_serial(Gen *g, const Stmt *s)
     go_to(g, after);
 }
 
-/* All iterations at once: the variable is a ramp. One iteration is no vector. */
-static void gen_vector(Gen *g, const Stmt *s)
+/* The body for `lanes` iterations at once from `first` on: the variable is a ramp. One iteration is no vector. */
+static void gen_lanes(Gen *g, const Stmt *s, ShapedValue first, int lanes)
 {
-    int64_t lanes;
-    if (!expr_is_int(s->loop.extent, &lanes) || lanes < 1 || lanes > MOST_LANES)
-        gen_fail(g, "the vector loop over `%s` has no constant number of lanes between 1 and %d", s->loop.name,
-                 MOST_LANES);
-    if (g->lanes)
-        gen_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
-    statement_begin(g);
-    Value v = gen_expr(g, s->loop.min);
     scope_push(g, NULL);
-    v.named         = g->depth;
-    v.pure          = true;
-    g->turned_count = 0;
+    first.named         = g->depth;
+    first.pure          = true;
+    g->transposed_count = 0;
     if (lanes > 1) {
-        v.shape         = RAMP;
-        v.step          = 1;
-        g->lanes        = (int)lanes;
+        first.shape     = RAMP;
+        first.step      = 1;
+        g->lanes        = lanes;
         g->vector_level = g->depth;
     }
-    bind(g, s->loop.name, v, true);
+    bind(g, s->loop.name, first, true);
     gen_stmt(g, s->loop.body);
     unbind(g, s->loop.name);
     g->lanes = 0;
     scope_pop(g);
+}
+
+/* for (i = 0; i < lanes; i += strip) the body for iterations min + i to min + i + strip - 1. */
+static void gen_strips(Gen *g, const Stmt *s, ShapedValue min, int lanes, int strip)
+{
+    LLVMBasicBlockRef body = block_new(g, s->loop.name), after = block_new(g, "after");
+    here(g);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
+    LLVMBuildBr(g->b, body);
+    scope_push(g, body);
+    here(g);
+    LLVMTypeRef  type = LLVMTypeOf(min.v);
+    LLVMValueRef i    = LLVMBuildPhi(g->b, type, "strip");
+    min.v             = LLVMBuildAdd(g->b, min.v, i, "");
+    min.level         = g->depth;
+    gen_lanes(g, s, min, strip);
+    here(g);
+    LLVMValueRef      next = LLVMBuildAdd(g->b, i, LLVMConstInt(type, (uint64_t)strip, false), "");
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
+    LLVMValueRef      more = LLVMBuildICmp(g->b, LLVMIntULT, next, LLVMConstInt(type, (uint64_t)lanes, false), "");
+    LLVMBuildCondBr(g->b, more, body, after);
+    LLVMAddIncoming(i, (LLVMValueRef[]){ LLVMConstInt(type, 0, false), next }, (LLVMBasicBlockRef[]){ before, last },
+                    2);
+    scope_pop(g);
+    go_to(g, after);
+}
+
+/* How many lanes at once: those of the loop or, where it was lowered for wider registers, as many as fill as much of
+ * the target's own. The iterations of a vector loop do not depend on each other. */
+static int strip_lanes(const Gen *g, int lanes)
+{
+    const int strip = lanes / g->narrowing;
+    return lanes % g->narrowing == 0 && strip > 1 ? strip : lanes;
+}
+
+static void gen_vector(Gen *g, const Stmt *s)
+{
+    int64_t lanes;
+    if (!expr_is_int(s->loop.extent, &lanes) || lanes < 1 || lanes > MOST_VECTOR_LANES)
+        gen_fail(g, "the vector loop over `%s` has no constant number of lanes between 1 and %d", s->loop.name,
+                 MOST_VECTOR_LANES);
+    if (g->lanes)
+        gen_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
+    statement_begin(g);
+    const ShapedValue min   = gen_expr(g, s->loop.min);
+    const int         strip = strip_lanes(g, (int)lanes);
+    if (strip < lanes)
+        gen_strips(g, s, min, (int)lanes, strip);
+    else
+        gen_lanes(g, s, min, (int)lanes);
 }
 
 static void gen_for(Gen *g, const Stmt *s)
@@ -266,7 +258,7 @@ static void gen_masked(Gen *g, const Stmt *s, LLVMValueRef mask)
 static void gen_if(Gen *g, const Stmt *s)
 {
     begin_with(g, s->branch.condition);
-    const Value c = gen_expr(g, s->branch.condition);
+    const ShapedValue c = gen_expr(g, s->branch.condition);
     if (c.shape == UNIFORM) {
         gen_branch(g, s, gen_stmt, c.v);
         return;
@@ -288,7 +280,7 @@ static void gen_values(Gen *g, const Stmt *s)
         collect_loads(g, s->store.places[i].index);
         collect_loads(g, s->store.places[i].value);
     }
-    Value *values = gen_alloc(g, (size_t)n * sizeof *values);
+    ShapedValue *values = gen_alloc(g, (size_t)n * sizeof *values);
     for (int i = 0; i < n; i++)
         values[i] = gen_expr(g, s->store.places[i].value);
     Address *at = gen_alloc(g, (size_t)n * sizeof *at);
@@ -325,8 +317,8 @@ static LLVMValueRef alloc_on_stack(Gen *g, const Buffer *b, const Expr *count)
 {
     int64_t       n;
     const int64_t size = (int64_t)kn_type_size(b->type), pad = ALIGNMENT / size;
-    const int64_t most = b->memory == MEMORY_AUTO ? MOST_AUTO_STACK : MOST_STACK;
-    if (b->memory == MEMORY_HEAP || !expr_is_int(count, &n) || n > most / size ||
+    const int64_t most = memory_table[b->memory].if_small ? MOST_AUTO_STACK : MOST_STACK;
+    if (!memory_table[b->memory].on_stack || !expr_is_int(count, &n) || n > most / size ||
         (int64_t)g->f->stack_used + n * size > most)
         return NULL;
     n = n < 1 ? 1 : n;

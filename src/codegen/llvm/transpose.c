@@ -1,16 +1,17 @@
-/* Loads along a column of scratch: lanes a constant distance apart, too far for wide loads.
+/* Loads along a column of scratch: lanes a constant stride apart, too large for wide loads.
  *
- * Where a column is read its neighbours are, as a rule, in the next copies of an unrolled loop: a transposed tile. So
- * every lane's row is read at that place, 16 bytes (P elements) of it, and the rows become P columns in registers. Row
- * r + P*k is put into piece k of vector r, by loads alone; then log2(P) rounds of interleaving vector i with vector i +
- * P/2, piece by piece, transpose each piece: one instruction a vector and round on any machine with vectors of 128
- * bits. The columns are kept for the loads that follow in the same block of code, until the buffer is written. A single
- * column costs no more than its elements one by one. Behind scratch there is room to read. */
+ * Takes   the address of one column. Its neighbours are read by the next copies of an unrolled loop as a rule: a
+ *         transposed tile.
+ * Gives   P columns in registers. Each lane loads 16 bytes (P elements) of its row. Row r + P*k goes into piece k of
+ *         vector r, by loads alone; then log2(P) rounds of interleaving vector i with vector i + P/2, piece by piece,
+ *         transpose each piece: one instruction a vector and round on any machine with vectors of 128 bits.
+ * Holds   the columns are kept for the loads that follow in the same basic block, until the buffer is written. A single
+ *         column costs no more than its elements one by one. Scratch is padded, so reading past its end is harmless. */
 #include "codegen/llvm/llvm.h"
 
 enum { PIECE_BYTES = 16, MOST_COLUMNS = PIECE_BYTES };
 
-struct Turned {
+struct TransposedBlock {
     LLVMBasicBlockRef block;
     LLVMValueRef      ptr;
     const Buffer     *buffer;
@@ -53,11 +54,11 @@ static LLVMValueRef join(Gen *g, LLVMValueRef *parts, int count)
     return parts[0];
 }
 
-static void turn(Gen *g, const Address *a, Turned *t)
+static void transpose(Gen *g, const Address *a, TransposedBlock *t)
 {
     const int    n    = t->count;
     LLVMTypeRef  type = LLVMVectorType(memory_type(g, a->buffer->type), (unsigned)n);
-    LLVMValueRef rows[MOST_LANES], next[MOST_COLUMNS];
+    LLVMValueRef rows[MOST_VECTOR_LANES], next[MOST_COLUMNS];
     for (int r = 0; r < n; r++) {
         for (int k = 0; k < g->lanes / n; k++) {
             LLVMValueRef ptr = address_pointer(g, a, a->offsets[r + k * n]);
@@ -80,28 +81,28 @@ LLVMValueRef load_column(Gen *g, const Address *a)
     const int64_t  step   = lane_step(a, g->lanes);
     here(g);
     LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
-    for (int i = 0; i < g->turned_count; i++) {
-        const Turned *t = &g->turned[i];
+    for (int i = 0; i < g->transposed_count; i++) {
+        const TransposedBlock *t = &g->transposed[i];
         if (t->block == block && t->ptr == a->ptr && t->buffer == a->buffer && t->writes == writes &&
             t->lanes == g->lanes && t->step == step && a->constant >= t->constant &&
             a->constant - t->constant < t->count)
             return t->columns[a->constant - t->constant];
     }
-    if (g->turned_count && g->turned[0].block != block)
-        g->turned_count = 0;
-    if (g->turned_count == g->turned_capacity) {
-        g->turned_capacity = g->turned_capacity ? 2 * g->turned_capacity : 8;
-        g->turned          = gen_grow(g, g->turned, (size_t)g->turned_capacity, sizeof *g->turned);
+    if (g->transposed_count && g->transposed[0].block != block)
+        g->transposed_count = 0;
+    if (g->transposed_count == g->transposed_capacity) {
+        g->transposed_capacity = g->transposed_capacity ? 2 * g->transposed_capacity : 8;
+        g->transposed          = gen_grow(g, g->transposed, (size_t)g->transposed_capacity, sizeof *g->transposed);
     }
-    Turned *t = &g->turned[g->turned_count++];
-    *t        = (Turned){ .block    = block,
-                          .ptr      = a->ptr,
-                          .buffer   = a->buffer,
-                          .writes   = writes,
-                          .lanes    = g->lanes,
-                          .count    = column_count(g, a->buffer),
-                          .constant = a->constant,
-                          .step     = step };
-    turn(g, a, t);
+    TransposedBlock *t = &g->transposed[g->transposed_count++];
+    *t                 = (TransposedBlock){ .block    = block,
+                                            .ptr      = a->ptr,
+                                            .buffer   = a->buffer,
+                                            .writes   = writes,
+                                            .lanes    = g->lanes,
+                                            .count    = column_count(g, a->buffer),
+                                            .constant = a->constant,
+                                            .step     = step };
+    transpose(g, a, t);
     return t->columns[0];
 }

@@ -41,7 +41,7 @@ int lane_count(LLVMValueRef v)
 /* A constant of every lane. */
 static LLVMValueRef repeated(LLVMTypeRef type, LLVMValueRef element)
 {
-    LLVMValueRef   all[MOST_LANES];
+    LLVMValueRef   all[MOST_VECTOR_LANES];
     const unsigned n = LLVMGetVectorSize(type);
     for (unsigned i = 0; i < n; i++)
         all[i] = element;

@@ -9,24 +9,24 @@
 
 #include <stdlib.h>
 
-typedef struct PartCall {
+typedef struct VariantCall {
     const Program        *program;
     const CodegenOptions *options;
     int                   index;
     StackThread           thread;
     bool                  started, done;
     Emitted               object, error;
-} PartCall;
+} VariantCall;
 
 static void emit_one(void *arg)
 {
-    PartCall *call = arg;
-    call->done     = emit_module(call->program, call->options, call->index, call->index + 1, EMIT_OBJECT, &call->object,
-                                 &call->error);
+    VariantCall *call = arg;
+    call->done = emit_module(call->program, call->options, call->index, call->index + 1, EMIT_OBJECT, &call->object,
+                             &call->error);
 }
 
 /* The first part is made here, and so is one that there is no thread for. */
-static void emit_all(PartCall *calls, int count)
+static void emit_all(VariantCall *calls, int count)
 {
     for (int i = 1; i < count; i++)
         calls[i].started = stack_start(&calls[i].thread, STACK_DEEP, emit_one, &calls[i]);
@@ -38,14 +38,14 @@ static void emit_all(PartCall *calls, int count)
             stack_join(&calls[i].thread);
 }
 
-bool emit_parts(const Program *program, const CodegenOptions *options, Emitted *out, Emitted *error)
+bool emit_variants(const Program *program, const CodegenOptions *options, Emitted *out, Emitted *error)
 {
-    const int count = options->target_count;
-    PartCall  calls[MOST_TARGETS];
-    Emitted   objects[MOST_TARGETS] = { 0 };
-    bool      done                  = true;
+    const int   count = options->target_count;
+    VariantCall calls[MOST_TARGETS];
+    Emitted     objects[MOST_TARGETS] = { 0 };
+    bool        done                  = true;
     for (int i = 0; i < count; i++)
-        calls[i] = (PartCall){ .program = program, .options = options, .index = i };
+        calls[i] = (VariantCall){ .program = program, .options = options, .index = i };
     emit_all(calls, count);
     for (int i = 0; i < count; i++) {
         objects[i] = calls[i].object;

@@ -63,7 +63,7 @@ int nest_loop(const PlanDef *def, const char *name)
 bool nest_is_fixed_length(const LoopNest *n, const char *name)
 {
     const int i = nest_loop(n->def, name);
-    return i >= 0 && !n->scalar[i] && (n->def->loops[i].kind == LOOP_VECTOR || n->def->loops[i].kind == LOOP_UNROLL);
+    return i >= 0 && !n->scalar[i] && loop_table[n->def->loops[i].kind].constant;
 }
 
 /* Points are then computed twice: not by two threads where the result has no meaning. */
@@ -116,12 +116,12 @@ void nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes
 /* Another version of the loops from here on. */
 LoopNest nest_copy(Build *b, const LoopNest *n)
 {
-    LoopNest c = *n;
-    Arena   *a = b->lw->arena;
-    c.vars     = ARENA_ARRAY(
-            a, NestVar, (size_t)(n->def->func->rank + 3 * n->def->step_count + n->def->loop_count + 2 * KN_MAX_RANK + 2));
-    c.modes  = ARENA_ARRAY(a, SplitMode, (size_t)n->def->step_count);
-    c.scalar = ARENA_ARRAY(a, bool, (size_t)n->def->loop_count);
+    LoopNest  c    = *n;
+    Arena    *a    = b->lw->arena;
+    const int vars = n->def->func->rank + 3 * n->def->step_count + n->def->loop_count + 2 * KN_MAX_RANK + 2;
+    c.vars         = ARENA_ARRAY(a, NestVar, (size_t)vars);
+    c.modes        = ARENA_ARRAY(a, SplitMode, (size_t)n->def->step_count);
+    c.scalar       = ARENA_ARRAY(a, bool, (size_t)n->def->loop_count);
     memcpy(c.vars, n->vars, (size_t)n->var_count * sizeof *c.vars);
     memcpy(c.modes, n->modes, (size_t)n->def->step_count * sizeof *c.modes);
     memcpy(c.scalar, n->scalar, (size_t)n->def->loop_count * sizeof *c.scalar);
