@@ -115,7 +115,7 @@ typedef struct CGen {
     VEC(const Stmt *) around; /* produces and loops around the statement */
 } CGen;
 
-/* ---- c_emit.c ---- */
+/* ---- c_context.c, c_text.c ---- */
 __attribute__((noreturn, format(printf, 2, 3))) void c_fail(CGen *g, const char *format, ...);
 void                                                 c_section(CGen *g, const char *name);
 

@@ -15,22 +15,7 @@
 
 extern const char c_support_text[]; /* support_*.inc, embedded by the build */
 
-void c_fail(CGen *g, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(g->why, sizeof g->why, format, args);
-    va_end(args);
-    longjmp(g->bail, 1);
-}
-
 /* ---- Support ---- */
-
-void c_section(CGen *g, const char *name)
-{
-    const char *key = intern(g->program->cx, name);
-    map_set(&g->sections, key, key);
-}
 
 /* The next section's heading, NAME : NEEDS, with its end; NULL after the last. */
 static const char *next_section(const char *at, char *name, size_t size, const char **needs)

@@ -36,29 +36,6 @@ void c_count(CGen *g, const Expr *e)
 
 /* ---- Names ---- */
 
-CValue c_name_value(const char *text, int level)
-{
-    return (CValue){ .text = text, .prec = P_PRIMARY, .level = level };
-}
-
-CBinding *c_bind(CGen *g, const char *name, kn_type type, CValue v, CRange range)
-{
-    CBinding *b = ARENA_NEW(g->arena, CBinding);
-    *b          = (CBinding){ .name = name, .value = v, .type = type, .range = range };
-    map_set_mutable(&g->f->bindings, name, b);
-    return b;
-}
-
-CBinding *c_binding(CGen *g, const char *name)
-{
-    return map_get_mutable(&g->f->bindings, name);
-}
-
-void c_unbind(CGen *g, const char *name)
-{
-    map_set_mutable(&g->f->bindings, name, NULL);
-}
-
 static bool is_name(const char *text)
 {
     for (const char *c = text; *c; c++)

@@ -25,6 +25,15 @@ const char *c_print(CGen *g, const char *format, ...)
     return at;
 }
 
+void c_fail(CGen *g, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(g->why, sizeof g->why, format, args);
+    va_end(args);
+    longjmp(g->bail, 1);
+}
+
 /* ---- Names ---- */
 
 /* Words of C, of the headers that the file includes, and of the file itself. */
