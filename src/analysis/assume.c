@@ -1,14 +1,10 @@
 /* What a condition shows.
  *
- * assume(c, truth) makes the current environment as small as is easy where `c` is `truth`: a conjunction is its parts,
- * one after the other; a comparison of integers gives a fact sign * (a - b) + shift >= 0, from which each atom of the
- * form gets a bound,
- *
- *     k * v >= -max(the rest)      so     v >= ceil(-max / k)  or  v <= floor(max / -k),
- *
- * and the two operands get bounds from each other. A bound of a node is passed down through conversions that change
- * nothing, floor divisions, magnitudes, min, max and sums. Facts hold for whole numbers, so they are used only where
- * neither side can have wrapped. */
+ * assume(c, truth) narrows the current environment where `c` is `truth`. A conjunction is its parts, one after the
+ * other. A comparison of integers gives a fact sign * (a - b) + shift >= 0, from which each atom of the form gets a
+ * bound: k * v >= -max(the rest), so v >= ceil(-max / k) or v <= floor(max / -k). The two operands bound each other.
+ * The bound of a node is passed down through conversions that change nothing, floor divisions, magnitudes, min, max
+ * and sums. Facts hold for unbounded integers, so they are used only where neither side can have wrapped. */
 #include "analysis/evaluate.h"
 
 #include <math.h>
@@ -17,7 +13,7 @@ enum { MOST_DOWN = 6 }; /* nodes that one bound is passed down through */
 
 static void bound(Evaluator *ev, const Expr *e, Range r, int depth);
 
-/* Begins to answer anew, from what is known. */
+/* Forgets all answers but those that are known. */
 static void restart(Evaluator *ev, Environment *env)
 {
     env->stamp = ++ev->stamps;
@@ -34,11 +30,11 @@ static void remember(Evaluator *ev, const Expr *e, Range r)
             restart(ev, env);
             return;
         }
-    vec_push(ev->arena, &env->known, ((Known){ e, r }));
+    vec_push(ev->arena, &env->known, ((KnownRange){ e, r }));
     restart(ev, env);
 }
 
-/* sign * form + shift >= 0, passed on to each atom. */
+/* Bounds each atom by sign * form + shift >= 0. */
 static void bound_atoms(Evaluator *ev, const Linear *form, int sign, Wide shift, int depth)
 {
     for (int i = 0; i < form->count && !environment_now(ev)->dead; i++) {
@@ -52,7 +48,7 @@ static void bound_atoms(Evaluator *ev, const Linear *form, int sign, Wide shift,
     }
 }
 
-/* e is in r, and what that says of its parts. */
+/* What e in r says of its operands. */
 static void bound_parts(Evaluator *ev, const Expr *e, Range r, int depth)
 {
     const Expr *a = e->count ? e->args[0] : NULL;
@@ -105,7 +101,7 @@ static void bound(Evaluator *ev, const Expr *e, Range r, int depth)
     if (environment_now(ev)->dead || depth == 0)
         return;
     if (!range_intersect(type, &both, r)) {
-        /* Two float ranges that do not meet may still both be NaN. */
+        /* two disjoint float ranges may still both have NaN */
         environment_now(ev)->dead = !type_is_float(type) || !both.nan || !r.nan;
         return;
     }
@@ -127,7 +123,7 @@ static void add_fact(Evaluator *ev, const Expr *comparison, int sign, int shift)
     bound_atoms(ev, form, sign, shift, MOST_DOWN);
     Environment *env = environment_now(ev);
     if (form->count > 1 && env->fact_count < MOST_FACTS) {
-        env->facts[env->fact_count++] = (Fact){ form, sign, shift };
+        env->facts[env->fact_count++] = (RangeFact){ form, sign, shift };
         restart(ev, env);
     }
 }
@@ -181,8 +177,8 @@ static void assume_comparison(Evaluator *ev, const Expr *c, bool truth)
         add_fact(ev, c, truth ? -1 : 1, -gap);
 }
 
-/* Both parts are `truth` in a conjunction that holds or a disjunction that does not; else one of them is, the one that
- * is left if the other is decided. */
+/* In a conjunction that holds, or a disjunction that does not, both parts are `truth`. Else one is: the one that is
+ * left if the other is decided. */
 static void assume_logic(Evaluator *ev, const Expr *c, bool truth)
 {
     const bool is_and = c->op == EX_AND || c->op == EX_BIT_AND;

@@ -1,24 +1,20 @@
 /* The box of every function that the outputs need.
  *
  * Takes   a finished pipeline, the boxes of its inputs and outputs, the values of its parameters.
- * Gives   per function the smallest box that holds every access that can happen, per update the points and steps to be
+ * Gives   per function the smallest box that holds every access that can happen; per update the points and steps to
  *         run.
- * How     Consumers first, each function once: the accesses of its definitions, over its own box, are added to the
- *         boxes of those it reads. A function's updates are taken from the last to the first, because what a later one
- *         reads is made by an earlier one: the free box of an update is what is needed after it. An update that reads
- *         itself away from its free variables (a time loop: a(x+1, t-1)) is walked backwards step by step, and the box
- *         grows on the way: one ring per step on an unbounded plane, nothing behind a rim that the condition keeps out.
+ * How     Consumers first, each function once: the accesses of its definitions over its own box grow the boxes of its
+ *         producers. Updates are visited from the last to the first, because an earlier one makes what a later one
+ *         reads: the free box of an update is what is needed after it. An update that reads its neighbours (a time
+ *         loop: a(x+1, t-1)) is walked backwards step by step. Its box grows by one ring per step, but not past a
+ *         border that the condition excludes.
  * From    Ragan-Kelley et al. 2013, section 4.2, over numbers. */
 #include "analysis/boxes.h"
 
-/* Is it the value that the update being visited replaces? What is written outside the box is dropped, before its old
- * value is read. */
+/* Is it the value that the update replaces? A store outside the box is dropped before its old value is read. */
 static bool is_old_value(const Boxes *b, const Expr *call)
 {
-    bool same = b->writing && call->u.call.func == b->reader;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == b->update->args[d];
-    return same;
+    return b->writing && expr_is_call_at(call, b->reader, b->update->args);
 }
 
 static void record_access(void *user, const Expr *call, const Range *index)
@@ -47,8 +43,8 @@ static void check_points(Boxes *b, const Func *f)
 
 /* ---- Updates ---------------------------------------------------------------------------- */
 
-/* Does `e` read `f` at another place of a free dimension than the point's own? `visited` of the evaluator's cells marks
- * what was seen. */
+/* Does `e` read `f` at another coordinate of a free dimension than it writes? Visited nodes are marked in the cells of
+ * the evaluator. */
 static bool reads_shifted(Evaluator *ev, const Expr *e, const Func *f, const Update *u)
 {
     Cell *c = &environment_now(ev)->cells[e->id];
@@ -112,7 +108,7 @@ static void keep_box(UpdateRegion *r, int64_t step, const Box *box)
         r->free[step] = *box;
 }
 
-/* One analysis over the whole reduction domain. */
+/* One visit for the whole reduction domain. */
 static void whole_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
 {
     const Box box = b->need[f->id].box;
@@ -125,7 +121,7 @@ static void whole_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
     keep_box(r, 0, &box);
 }
 
-/* Can step `step` write into the box at all? */
+/* Can the step write into the box at all? */
 static bool step_matters(Boxes *b, const Func *f, int update, const Box *box, const int64_t *step)
 {
     Evaluator    *ev = &b->evaluator;
@@ -145,7 +141,7 @@ static bool step_matters(Boxes *b, const Func *f, int update, const Box *box, co
     return inside;
 }
 
-/* The steps from the last to the first; what each reads is needed before it. */
+/* The steps from the last to the first: what each reads is needed before it. */
 static void walk_steps(Boxes *b, const Func *f, int update, UpdateRegion *r)
 {
     const Update *u = &f->updates[update];
@@ -165,7 +161,7 @@ static void walk_steps(Boxes *b, const Func *f, int update, UpdateRegion *r)
     }
 }
 
-/* Every point there can be. */
+/* The box of all coordinates. */
 static Box box_everything(void)
 {
     Box box;
@@ -176,9 +172,9 @@ static Box box_everything(void)
     return box;
 }
 
-/* Step by step. The bounds of the steps may depend on the free variables, whose box grows on the way: then again with
- * the larger domain. One that still grows after some rounds, more if it is small, becomes that of all points: steps
- * which then are too many do not matter to any point, and cost only their time. */
+/* Step by step. The bounds of the steps may depend on the free variables, whose box grows during the walk: then it is
+ * repeated with the larger domain. A domain that still grows after some rounds, more if it is small, becomes that of
+ * all points. Steps that are too many then write into no box, and cost only time. */
 static void stepwise_update(Boxes *b, const Func *f, int update, UpdateRegion *r)
 {
     enum { ROUNDS = 4, ROUNDS_IF_SMALL = 16, SMALL = 256 };
@@ -256,7 +252,7 @@ static void check_input(Boxes *b, const Func *f)
             boxes_fail(b, (Failure){ .kind = FAIL_INPUT, .func = f, .dim = d });
 }
 
-/* The boxes asked for. */
+/* The boxes of the outputs. */
 static void note_outputs(Boxes *b)
 {
     for (size_t i = 0; i < b->pipeline->outputs.count; i++) {
@@ -280,7 +276,7 @@ void boxes_init(Boxes *b, kn_pipeline *p, Arena *arena, const RunArgs *binding)
     b->evaluator.user   = b;
 }
 
-/* Inputs are checked last, so that a region without bounds is told before an input that is too small for it. */
+/* Inputs are checked last: a region without bounds is reported before an input that is too small for it. */
 bool boxes_compute(Boxes *b, Arena *arena, Regions *out)
 {
     const size_t count = b->pipeline->funcs.count;

@@ -1,21 +1,21 @@
-/* One computation of boxes: what boxes.c fills, report.c explains and largest_output.c repeats. */
+/* One computation of boxes: boxes.c fills it, report.c explains it, largest_output.c repeats it. */
 #ifndef KILN_ANALYSIS_BOXES_H
 #define KILN_ANALYSIS_BOXES_H
 
 #include "analysis/evaluate.h"
 
-/* Longer than this along one dimension is what "unbounded" means for a box; no index is exact to more. */
+/* A box that is longer along a dimension counts as unbounded; no index is exact to more. */
 static const int64_t most_extent      = (int64_t)1 << 30;
 static const int     most_points_log2 = 40;
 
-/* Who made an end of a box what it is: a reader and its access (NULL: through an extern stage). No reader: the output
+/* The access that made an end of a box what it is: a reader and its call (NULL: an extern stage). No reader: the output
  * was asked for. */
 typedef struct Cause {
     const Func *reader;
     const Expr *access;
 } Cause;
 
-/* The box of a function, as far as it is needed yet. */
+/* The box of a function, as far as it is needed so far. */
 typedef struct BoxNeed {
     bool  needed;
     Box   box;
@@ -27,7 +27,7 @@ typedef enum FailureKind {
     FAIL_UNBOUNDED, /* func is read by `reader` at `access` with an unbounded index in `dim` */
     FAIL_REDUCTION, /* reduction variable `dim` of `update` has no bounds */
     FAIL_LARGE,     /* the box of func has more than 2^40 points */
-    FAIL_INPUT,     /* an input is too small; which ones, the needs say */
+    FAIL_INPUT,     /* an input is too small; the needs say which */
     FAIL_NO_STAGE,  /* the C function behind func is not known */
     FAIL_STAGE      /* it returned `code`, or an extent that cannot be for argument `dim` */
 } FailureKind;
@@ -45,21 +45,20 @@ typedef struct Boxes {
     kn_pipeline   *pipeline;
     kn_context    *cx;
     const RunArgs *binding;
-    BoxNeed       *need;      /* per function id */
-    const Func    *reader;    /* whose definition is being visited */
-    const Update  *update;    /* NULL: its pure definition */
-    bool           writing;   /* its values are being visited: they are computed where the place they go to is needed */
-    Arena         *keep;      /* where the steps of updates are kept; NULL: they are not */
-    bool           unlimited; /* no limit on the number of points: largest_output.c probes far away */
-    bool is_frugal; /* steps of updates are walked only while there are `steps_left`; a box that needs more is too large
-                     */
-    int64_t steps_left; /* -1: they did not suffice */
-    Failure failure;
+    BoxNeed       *need;       /* per function id */
+    const Func    *reader;     /* whose definition is being visited */
+    const Update  *update;     /* NULL: its pure definition */
+    bool           writing;    /* its values are being visited: they are computed only for elements that are needed */
+    Arena         *keep;       /* where the boxes of steps are kept; NULL: they are not */
+    bool           unlimited;  /* the number of points is not limited: largest_output.c probes far away */
+    bool           is_frugal;  /* only `steps_left` steps of updates are walked; a box that needs more is too large */
+    int64_t        steps_left; /* -1: too few */
+    Failure        failure;
 } Boxes;
 
-/* What does not depend on the outputs is computed here, once. */
+/* Computes what does not depend on the outputs. */
 void boxes_init(Boxes *b, kn_pipeline *p, Arena *arena, const RunArgs *binding);
-/* The boxes for the outputs of the binding; kept in `out`, if that is given, with memory from `arena`. false: see
+/* The boxes for the outputs of the arguments; kept in `out`, if given, with memory from `arena`. False: see
  * `failure`. */
 bool boxes_compute(Boxes *b, Arena *arena, Regions *out);
 
@@ -74,16 +73,14 @@ void boxes_fail(Boxes *b, Failure failure);
 Box  box_empty(void);
 bool box_is_empty(const Box *box, int rank);
 
-/* hidden_guard.c: the stored function whose value guards the read `access` in a definition of `reader`, as called; or
- * NULL.
- */
+/* hidden_guard.c: the call of a stored function that guards the read `access` in a definition of `reader`; or NULL. */
 const Expr *hidden_guard(kn_pipeline *p, const Func *reader, const Expr *access);
 
 /* report.c: the failure as diagnostics. */
 void report_failure(Boxes *b);
 
-/* largest_output.c: the largest box of output `index` if all the others are as in the binding. false if there is none,
- * or something is unlimited without an input to say how far. */
+/* largest_output.c: the largest box of output `index`, the others being as given. False if there is none, or a
+ * dimension is unlimited and no input has it. */
 bool largest_output(Boxes *b, Box *outputs, int index, FitDim *dims);
 /* The range of the input's dimension that has the name of the output's. */
 typedef struct DimGuess {

@@ -1,4 +1,4 @@
-/* Arithmetic on ends: see ends.h. A row per operation: what its result lies between. */
+/* Arithmetic on ends: see ends.h. A row per operation gives the two numbers that its result lies between. */
 #include "analysis/ends.h"
 
 static const Wide most_end = (Wide)1 << 120;
@@ -123,7 +123,7 @@ static Bounds length(const End *a)
     return (Bounds){ bit_length(a->least), bit_length(a->most) };
 }
 
-/* All numbers of as many bits as the operands have. */
+/* All numbers with as many bits as the operands. */
 static Bounds bits(const End *a)
 {
     const Wide n = (Wide)1 << bit_length(wide_max(magnitude(a[0]), magnitude(a[1])));
@@ -185,7 +185,7 @@ static const EndRow rows[END_OP_COUNT] = {
     [END_WRAP] = { 3, wrapped },
 };
 
-/* The operand that the result is, for all that is known of them; or NULL. */
+/* The operand that the result equals, as far as is known; or NULL. */
 static const End *chosen(EndOp op, const End *a)
 {
     switch (op) {

@@ -1,10 +1,9 @@
 /* Ends of intervals: arithmetic that is written once for numbers and for expressions.
  *
- * An end is a number, or an expression of which two numbers are known that it lies between. Every operation computes
- * these numbers; where they meet the result is a number, and no expression is made. So with numbers alone the
- * arithmetic is that of the interpreter's analysis, and with expressions it writes down, as code, what that would
- * compute. A result that needs more than 120 bits, or for which there is no expression, is unknown: only its two
- * numbers are. */
+ * An end is a number, or an expression with two numbers that it lies between. Every operation computes these numbers.
+ * Where they are equal the result is a number, and no expression is made. So with numbers alone the arithmetic is that
+ * of the interpreter's analysis, and with expressions it writes the same computation as code. A result that needs more
+ * than 120 bits, or has no expression, is unknown: only its two numbers are. */
 #ifndef KILN_ANALYSIS_ENDS_H
 #define KILN_ANALYSIS_ENDS_H
 
@@ -15,7 +14,7 @@ typedef struct End {
     const Expr *expr;        /* else: an integer or bool; NULL: unknown */
 } End;
 
-/* As integers without bounds. Truths are 0 and 1. */
+/* On unbounded integers. Truths are 0 and 1. */
 typedef enum EndOp {
     END_ADD,
     END_SUB,
@@ -39,8 +38,7 @@ typedef enum EndOp {
     END_OP_COUNT
 } EndOp;
 
-/* Who makes expressions: `op` of operands none of which is unknown, the result known to lie between `least` and `most`.
- * NULL: there is none. */
+/* Makes expressions: `op` of known operands, with a result between `least` and `most`. NULL: there is none. */
 typedef struct EndMaker {
     const Expr *(*make)(void *user, EndOp op, const End *args, Wide least, Wide most);
     void *user;
@@ -66,7 +64,7 @@ static inline bool end_is_false(End a)
 {
     return a.most == 0;
 }
-/* Are they one and the same, whatever it is? */
+/* Are they equal for certain? */
 static inline bool end_same(End a, End b)
 {
     return end_is_number(a) ? a.least == b.most && end_is_number(b) : a.expr && a.expr == b.expr;

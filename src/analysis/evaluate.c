@@ -1,14 +1,14 @@
 /* The range of an expression in an environment, and the accesses that evaluating it can make.
  *
- * Sums are put into linear form first: over a box of independent variables the range of an affine form is exact, and x
- * - x is 0. Computing modulo 2^n a form is the value up to a multiple of 2^n, however the steps between have wrapped;
- * if its range lies in the type, it is the value. What conditions have shown about other forms (K >= 0) bounds this
- * one: L = (L - K) + K >= min(L - K), L = (L + K) - K <= max(L + K). */
+ * Sums are put into linear form first. Over a box of independent variables the range of an affine form is exact, and x
+ * - x is 0. Modulo 2^n a form equals the value, however intermediate sums wrap; if the range of the form lies in the
+ * type, it is the range of the value. A fact about another form (K >= 0) bounds this one: L = (L - K) + K >= min(L -
+ * K), and L = (L + K) - K <= max(L + K). */
 #include "analysis/evaluate.h"
 
 #include <math.h>
 
-static const Linear no_form; /* 0; in Evaluator.forms: looked for, and there is none */
+static const Linear no_form; /* in Evaluator.forms: there is none */
 
 /* ---- Environments ----------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ void environment_reset(Evaluator *ev)
 void environment_bind(Evaluator *ev, const char *name, Range range)
 {
     if (ev->variable_count < MOST_VARIABLES)
-        ev->variables[ev->variable_count++] = (Variable){ name, range };
+        ev->variables[ev->variable_count++] = (BoundVariable){ name, range };
 }
 
 Branch branch_enter(Evaluator *ev, const Expr *condition, bool truth)
@@ -51,7 +51,7 @@ Branch branch_enter(Evaluator *ev, const Expr *condition, bool truth)
     memcpy(inner->facts, outer->facts, sizeof outer->facts[0] * (size_t)outer->fact_count);
     inner->fact_count = outer->fact_count;
     for (size_t i = 0; i < outer->known.count; i++) {
-        const Known k = outer->known.at[i];
+        const KnownRange k = outer->known.at[i];
         vec_push(ev->arena, &inner->known, k);
         inner->cells[k.node->id] = (Cell){ .range = k.range, .evaluated = inner->stamp };
     }
@@ -163,7 +163,7 @@ Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t belo
     Range              r   = evaluate_sum(ev, form, sign);
     const Environment *env = environment_now(ev);
     for (int i = 0; i < env->fact_count && form->count > 1; i++) {
-        const Fact *f = &env->facts[i];
+        const RangeFact *f = &env->facts[i];
         if (f->form->atoms[f->form->count - 1]->id >= below)
             continue;
         const Range less = merged_range(ev, form, sign, f->form, -f->sign, &common);
@@ -208,7 +208,7 @@ static Range evaluate_call(Evaluator *ev, const Expr *e)
     return values ? values[e->u.call.index] : range_of_type((kn_type)e->type);
 }
 
-/* `e` where the condition is `truth`: false if that never happens. */
+/* The range of `e` where the condition is `truth`; false: never. */
 static bool evaluate_branch(Evaluator *ev, const Expr *condition, bool truth, const Expr *e, Range *out)
 {
     const Branch b = branch_enter(ev, condition, truth);
@@ -241,7 +241,7 @@ static Range evaluate_logic(Evaluator *ev, const Expr *e)
                   : range_int(wide_max(a.lo, b.lo), wide_max(a.hi, b.hi));
 }
 
-/* min(a, b) <= (a + b) / 2 <= max(a, b): what mirrors are made of, min(t, 9 - t). Where neither side has wrapped. */
+/* min(a, b) <= (a + b) / 2 <= max(a, b), where neither operand wraps: for mirrors, min(t, 9 - t). */
 static Range tighten_extreme(Evaluator *ev, const Expr *e, Range r)
 {
     const Linear *a = evaluate_form(ev, e->args[0]), *b = evaluate_form(ev, e->args[1]);

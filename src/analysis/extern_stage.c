@@ -1,7 +1,7 @@
 /* Extern stages: a C function says which boxes of its arguments its own box needs.
  *
- * The query comes with the box of the output and no data; each function argument is a buffer of the right type and
- * rank, whose mins and extents the C function sets. Scalars come as numbers. */
+ * The query has the box of the output and no data. Each function argument is a buffer of the right type and rank,
+ * whose mins and extents the C function sets. Scalars are passed as numbers. */
 #include "analysis/boxes.h"
 
 static kn_buffer query_buffer(const Func *f, const Box *box)
@@ -12,7 +12,8 @@ static kn_buffer query_buffer(const Func *f, const Box *box)
     return q;
 }
 
-/* The range of an expression of constants is one number; of a float, one unit in the last place around it at most. */
+/* The value of a constant expression. Its range is one number; that of a float is at most one unit in the last place
+ * wide. */
 static kn_scalar number(Evaluator *ev, const Expr *e)
 {
     const Range r = evaluate(ev, e);

@@ -1,14 +1,14 @@
-/* What the values of functions can be, whatever the coordinates.
+/* The ranges of the values of functions, whatever the coordinates.
  *
- * An index may come from another function: f(order(x)). One pass in the order of the pipeline, a function after those
- * it reads, gives each component the range of its pure definition over all coordinates, joined with those of its
- * updates. A function that reads itself gets a range that is closed under its updates: V = init, then V = V + update(V)
- * a few times; if that does not come to rest, the updates are evaluated with the whole type for the function itself. */
+ * An index may come from another function: f(order(x)). One pass in the order of the pipeline, producers first, gives
+ * each component the range of its pure definition over all coordinates, joined with those of its updates. A function
+ * that reads itself gets a range that is closed under its updates: V = init, then V = V + update(V) a few times.
+ * Without a fixed point the updates are evaluated with the whole type for the function itself. */
 #include "analysis/evaluate.h"
 
 /* ---- Evaluators ------------------------------------------------------------------------- */
 
-/* The conditions on the reduction variables, as expressions: made before the tables by expression id are. */
+/* The conditions on the reduction variables as expressions. Made before the tables by expression id. */
 static const Expr **make_domains(Evaluator *ev, const Func *f)
 {
     ExprPool *pool  = &ev->pipeline->exprs;
@@ -40,7 +40,7 @@ void evaluator_init(Evaluator *ev, kn_pipeline *p, Arena *arena, const RunArgs *
 
 /* ---- Values ----------------------------------------------------------------------------- */
 
-/* out += the values that an update can store. */
+/* Joins the values that an update can store. */
 static void add_update(Evaluator *ev, const Func *f, int update, Range *out)
 {
     const Update *u = &f->updates[update];

@@ -1,14 +1,14 @@
-/* Guards that the analysis does not see: a condition that is a function of coordinates, stored like any other.
+/* Guards that the analysis does not see: a condition that is a stored function of coordinates.
  *
- * In `if ok(x) then in(x - 1) else 0` with ok(x) = x > 0 the read is guarded, but boxes are found without the values of
- * stored functions: a condition narrows only where it is written out. This finds the function for the message. */
+ * In `if ok(x) then in(x - 1) else 0` with ok(x) = x > 0 the read is guarded. But boxes are found without the values
+ * of stored functions: only a condition that is written in place narrows. This finds the function, for the message. */
 #include "analysis/boxes.h"
 
-typedef struct Search {
+typedef struct GuardSearch {
     ExprPool   *pool;
     const Expr *access; /* the read that is guarded */
     const Expr *found;  /* the call in its condition */
-} Search;
+} GuardSearch;
 
 typedef struct Contains {
     const Expr *node;
@@ -28,20 +28,13 @@ static bool contains(ExprPool *pool, const Expr *e, const Expr *node)
     return c.found;
 }
 
-static void find_read(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL || e->op == EX_EXTERN;
-}
-
-/* A condition on coordinates, sizes and parameters alone: one that could have been written where it is used. */
+/* A condition on coordinates, sizes and parameters alone: it could be written in place. */
 static bool is_plain_condition(ExprPool *pool, const Expr *call)
 {
-    const Func *f     = call->u.call.func;
-    bool        reads = false;
+    const Func *f = call->u.call.func;
     if (call->op != EX_CALL || f->kind != FUNC_DEFINED || f->update_count || call->type != KN_BOOL)
         return false;
-    expr_visit(pool, f->values[call->u.call.index], find_read, &reads);
-    return !reads;
+    return !expr_reads_any(pool, f->values[call->u.call.index]);
 }
 
 typedef struct Condition {
@@ -56,7 +49,7 @@ static void find_condition(const Expr *e, void *user)
         c->call = e;
 }
 
-/* The function that the condition is, or is made of; NULL if there is none. */
+/* The call in the condition of such a function; NULL: there is none. */
 static const Expr *stored_condition(ExprPool *pool, const Expr *condition)
 {
     Condition c = { pool, NULL };
@@ -66,9 +59,9 @@ static const Expr *stored_condition(ExprPool *pool, const Expr *condition)
 
 static void find_guard(const Expr *e, void *user)
 {
-    Search    *s       = user;
-    const bool guards  = e->op == EX_SELECT || e->op == EX_AND || e->op == EX_OR;
-    bool       guarded = false;
+    GuardSearch *s       = user;
+    const bool   guards  = e->op == EX_SELECT || e->op == EX_AND || e->op == EX_OR;
+    bool         guarded = false;
     for (uint32_t i = 1; guards && !s->found && i < e->count; i++)
         guarded |= contains(s->pool, e->args[i], s->access);
     if (guarded)
@@ -77,7 +70,7 @@ static void find_guard(const Expr *e, void *user)
 
 const Expr *hidden_guard(kn_pipeline *p, const Func *reader, const Expr *access)
 {
-    Search s = { .pool = &p->exprs, .access = access };
+    GuardSearch s = { .pool = &p->exprs, .access = access };
     if (reader->kind != FUNC_DEFINED)
         return NULL;
     for (int u = -1; u < reader->update_count && !s.found; u++) {

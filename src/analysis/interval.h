@@ -1,11 +1,10 @@
-/* Ranges: what the value of an expression can be, as numbers.
+/* Ranges: the values that an expression can have, as numbers.
  *
- * A range contains every value that the operator of the language gives for operands in the ranges of the operands:
- * wrapping, division by zero, shifts by too much, NaN and saturation included. Integers are kept in 128 bits, so
- * nothing here overflows, and u64 is like every other type; a result that may leave its type may wrap, and then it is
- * the whole type. The ends of a float range are rounded as the operation rounds; an end that is not exact moves outward
- * by one unit in the last place of the type, so that the range also holds if the operation is contracted with the next
- * one. */
+ * A range contains every value that the operator of the language gives for operands in their ranges: wrapping,
+ * division by zero, shifts by too much, NaN and saturation included. Integers have 128 bits here, so nothing
+ * overflows, and u64 is like every other type. A result that may leave its type may wrap; then it is the whole type.
+ * The ends of a float range are rounded as the operation rounds. An inexact end moves outward by one unit in the last
+ * place, so that the range also holds if the operation is contracted with the next one. */
 #ifndef KILN_ANALYSIS_INTERVAL_H
 #define KILN_ANALYSIS_INTERVAL_H
 
@@ -13,8 +12,8 @@
 
 typedef __int128 Wide;
 
-/* Of an integer or bool (0 and 1): lo <= v <= hi. Of a float: flo <= v <= fhi, or v is NaN if `nan`. Which is meant,
- * the type says. */
+/* Of an integer or bool (0 and 1): lo <= v <= hi. Of a float: flo <= v <= fhi, or v is NaN if `nan`. The type says
+ * which. */
 typedef struct Range {
     union {
         struct {

@@ -1,9 +1,9 @@
 /* Ranges of float operators.
  *
  * The ends are computed in double and rounded to the type. Rounding is monotonic, so the rounded ends hold for every
- * value between them; an end that was not exact moves outward by one unit in the last place (widen), for evaluation
- * without that rounding. The mathematical functions move outward by their error (ir/math.h) and that of the C library,
- * always. Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
+ * value between them. An inexact end moves outward by one unit in the last place (widen), for evaluation without that
+ * rounding. The mathematical functions always move outward by their error (ir/math.h) and that of the C library.
+ * Infinite ends are values too: inf - inf, 0 * inf and the like may be NaN. */
 #include "analysis/interval.h"
 #include "ir/math.h"
 
@@ -26,7 +26,7 @@ static double largest(kn_type type)
     return ldexp(2 - ldexp(1, 1 - type_table[type].mantissa), exponent[type] - 1);
 }
 
-/* By so many units outward; an end that overflowed may have been the largest number before. */
+/* Moved outward by so many units. An end that overflowed may have been the largest number before. */
 static double down(kn_type type, double v, double units)
 {
     v = fmin(v, largest(type));
@@ -48,7 +48,7 @@ static Rounded rounded(double v, bool exact)
     return (Rounded){ v, exact ? 0 : 1 };
 }
 
-/* [lo, hi] in the type, inexact ends moved outward. NaN ends say that nothing is known. */
+/* [lo, hi] in the type, inexact ends moved outward. NaN ends: nothing is known. */
 static Range enclose(kn_type type, Rounded lo, Rounded hi, bool nan)
 {
     if (isnan(lo.value) || isnan(hi.value))
@@ -63,7 +63,7 @@ static Range always_widened(kn_type type, double units, double lo, double hi, bo
     return enclose(type, (Rounded){ lo, units }, (Rounded){ hi, units }, nan);
 }
 
-/* How far the value of a function may be from what the C library says here. */
+/* How far the value of a function may be from that of the C library here. */
 static double units_of(ExprOp op, kn_type type)
 {
     return math_error(op, type) + 1;
@@ -221,7 +221,7 @@ static Range rule_trunc(kn_type type, kn_type from, const Range *a)
     return range_float(trunc(a->flo), trunc(a->fhi), a->nan);
 }
 
-/* A rising function on [from, inf), NaN below, whose values lie in [least, most]. */
+/* An increasing function on [from, inf), NaN below, with values in [least, most]. */
 static Range rising(kn_type type, double units, const Range *a, double (*f)(double), double from, double least,
                     double most)
 {
@@ -270,7 +270,7 @@ static Range rule_rsqrt(kn_type type, kn_type from, const Range *a)
     return always_widened(type, 1, 1 / root.fhi, 1 / root.flo, root.nan);
 }
 
-/* In [-1, 1]; of one number within reach, that number's. */
+/* In [-1, 1]; of a single number that is not too large, its value. */
 static Range wave(kn_type type, double units, const Range *a, double (*f)(double))
 {
     const bool nan = a->nan || has_infinity(a);
@@ -294,7 +294,7 @@ static Range rule_cos(kn_type type, kn_type from, const Range *a)
 
 /* ---- Functions of two ------------------------------------------------------------------- */
 
-/* The angle of (x, y) = (a[1], a[0]): the half planes that hold the point. */
+/* The angle of (x, y) = (a[1], a[0]), by the half planes that contain the point. */
 static Range rule_atan2(kn_type type, kn_type from, const Range *a)
 {
     (void)from;

@@ -1,10 +1,10 @@
 /* The rules of integer operators: see interval_rules.h.
  *
- * Exact for + - * / min max, comparisons, absd, averages and conversions: from the corners of the box of operands,
- * between which the operator is monotonic. Bitwise operators are exact where one operand is a single number whose ones
- * are contiguous (a mask of the low bits, of the high bits, of a field); else they are bounded by powers of two. A rule
- * looks for single numbers only among ends that are one and the same (end_same), which does not depend on how the ends
- * are given, as long as a single number is given as one. Shifts by several amounts are exact where nothing wraps. */
+ * Exact for + - * / min max, comparisons, absd, averages and conversions: these are monotonic between the corners of
+ * the box of operands. Bitwise operators are exact where one operand is a single number whose ones are contiguous (a
+ * mask of the low bits, of the high bits, of a field); else they are bounded by powers of two. A rule recognizes a
+ * single number by equal ends (end_same), so numbers and expressions give the same interval. Shifts by several amounts
+ * are exact where nothing wraps. */
 #include "analysis/interval_rules.h"
 
 typedef const EndMaker Maker;
@@ -122,7 +122,7 @@ static Interval whole(kn_type type)
     return numbers(r.lo, r.hi);
 }
 
-/* An end that lies in the type; what is not known is the type's. */
+/* An end clamped to the type; an unknown one is the type's. */
 static End in_type(End a, End end, Interval all)
 {
     if (!end_is_known(a))
@@ -157,7 +157,7 @@ static Interval fit(Maker *m, kn_type type, Interval a)
 
 /* ---- Arithmetic ------------------------------------------------------------------------- */
 
-typedef Interval Rule(Maker *m, kn_type type, kn_type from, const Interval *a);
+typedef Interval IntervalRule(Maker *m, kn_type type, kn_type from, const Interval *a);
 
 static Interval rule_neg(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
@@ -196,8 +196,8 @@ static Interval quotient(Maker *m, Interval a, End b)
     return b.least >= 0 ? interval(p, q) : b.most <= 0 ? interval(q, p) : interval(least(m, p, q), most(m, p, q));
 }
 
-/* The quotients by any of -1, 0, 1 that are among the divisors, and those by the outermost divisors: for divisors of
- * one sign the quotient is monotonic in each operand. */
+/* The hull of the quotients by the outermost divisors, and by those of -1, 0, 1 that are among the divisors: for
+ * divisors of one sign the quotient is monotonic in each operand. */
 static Interval rule_div(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     (void)from;
@@ -223,7 +223,7 @@ static Interval magnitude(Maker *m, Interval a)
     return interval(most(m, most(m, a.lo, neg(m, a.hi)), num(0)), (End){ wide_max(hi.least, 0), hi.most, hi.expr });
 }
 
-/* By one number: where the dividend stays in one period, that piece of it; else 0 .. |d|-1. */
+/* By one number: if the dividend stays in one period, the remainders of its ends; else 0 .. |d|-1. */
 static Interval remainder_by(Maker *m, Interval a, End d)
 {
     const End same = eq(m, divide(m, a.lo, d), divide(m, a.hi, d));
@@ -232,7 +232,7 @@ static Interval remainder_by(Maker *m, Interval a, End d)
                     choose(m, same, apply(m, END_MOD, a.hi, d), last));
 }
 
-/* By several: a dividend that is smaller than all of them stays as it is; one that is not negative only gets less. */
+/* By several: a dividend below all of them is its own remainder; one that is not negative only decreases. */
 static Interval rule_mod(Maker *m, kn_type type, kn_type from, const Interval *a)
 {
     (void)from;
@@ -311,7 +311,7 @@ static Interval rule_popcount(Maker *m, kn_type type, kn_type from, const Interv
     return interval(choose(m, some, num(1), zero), choose(m, negative(m, a->lo), num(type_bits(from)), ones));
 }
 
-/* v << n for n.lo <= n <= n.hi. What is shifted by fewer than `bits` rises or falls with n, by its sign; by more it is
+/* v << n for n.lo <= n <= n.hi. By fewer than `bits` it is monotonic in n, with a direction by its sign; by more it is
  * 0. */
 static Interval shift(Maker *m, kn_type type, Interval v, Interval n)
 {
@@ -359,8 +359,8 @@ static End all_ones(kn_type type)
     return type_is_signed(type) ? num(-1) : whole(type).hi;
 }
 
-/* a & b is not above an operand that is not negative, nor above one that meets a negative one; it is not negative if
- * one is not; else no less than -2^n for the first power that covers both. */
+/* a & b <= a if a >= 0 or b < 0, and the same for b. It is >= 0 if either operand is; else >= -2^n for the first power
+ * that covers both. */
 static Interval and_any(Maker *m, Interval a, Interval b)
 {
     const End natural_a = le(m, num(0), a.lo), natural_b = le(m, num(0), b.lo);
@@ -384,7 +384,7 @@ static Interval aligned(Maker *m, Interval a, End step)
     return interval(multiple(m, a.lo, step), multiple(m, a.hi, step));
 }
 
-/* `r`, or where the operand is one number after all, `op` of that and the mask. */
+/* `r`; where the operand is a single number, `op` of that and the mask. */
 static Interval unless_single(Maker *m, EndOp op, Interval a, End mask, Interval r)
 {
     const End one = eq(m, a.lo, a.hi), v = apply(m, op, a.lo, mask);
@@ -445,7 +445,7 @@ static Interval flipped(Maker *m, Interval a, End mask)
     return unless_single(m, END_BIT_XOR, a, mask, choose_interval(m, is_negative, complement(m, r, num(-1)), r));
 }
 
-/* As many bits as the operands have; the sign is known where those of both are. */
+/* As many bits as the operands; the sign is known where both signs are. */
 static Interval xor_any(Maker *m, Interval a, Interval b)
 {
     const End top       = most(m, most(m, a.hi, b.hi), sub(m, num(-1), least(m, a.lo, b.lo)));
@@ -525,7 +525,7 @@ static Interval rule_sat_cast(Maker *m, kn_type type, kn_type from, const Interv
 }
 
 /* clang-format off */
-static Rule *const rules[EX_COUNT] = {
+static IntervalRule *const rules[EX_COUNT] = {
     [EX_CAST] = rule_cast,         [EX_SAT_CAST] = rule_sat_cast, [EX_REINTERPRET] = rule_cast,
     [EX_NEG] = rule_neg,           [EX_ADD] = rule_add,           [EX_SUB] = rule_sub,
     [EX_MUL] = rule_mul,           [EX_DIV] = rule_div,           [EX_MOD] = rule_mod,

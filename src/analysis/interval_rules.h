@@ -12,12 +12,12 @@ typedef struct Interval {
     End lo, hi;
 } Interval;
 
-/* Is there a rule for it? Of operators with a result and operands that are integers or bool. */
+/* Has the operator a rule? Operators whose result and operands are integers or bool. */
 bool interval_has_rule(ExprOp op);
-/* `type` is the node's, `from` that of its first operand. The ends lie in the type, and none is unknown. */
+/* `type` is the node's, `from` that of its first operand. The ends lie in the type, and are known. */
 Interval interval_apply(const EndMaker *maker, ExprOp op, kn_type type, kn_type from, const Interval *args);
-/* What [lo, hi] is once wrapped into the type: all of it moved by one multiple of 2^bits if that brings it into the
- * type, else the whole type. */
+/* [lo, hi] wrapped into the type: shifted by one multiple of 2^bits if that brings all of it into the type, else the
+ * whole type. */
 Interval interval_fit(const EndMaker *maker, kn_type type, End lo, End hi);
 
 #endif

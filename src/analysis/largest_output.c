@@ -2,10 +2,10 @@
  *
  * Takes   the boxes of the inputs, and of the outputs that are given.
  * Gives   for each other output a box of which no side can be moved outward, dimension after dimension.
- * How     boxes_compute answers whether a box would do, and a smaller box does if a larger one does. So: find one point
- *         that does (in the middle of the inputs first), then move each side of each dimension outward, straight to the
- *         same-named dimension's end of an input if that is where it stops, else by doubling steps, and back by halves.
- *         A side that is still fine 2^20 further is unlimited and takes that input's end. */
+ * How     boxes_compute says whether a box would do. If a box does, so does every smaller one. So: find one point that
+ *         does (in the middle of the inputs first), then move each side outward. If a side stops at the end of the
+ *         input's dimension of the same name, it is moved there at once; else by doubling steps, and back by halves. A
+ *         side that can still move 2^20 further is unlimited, and takes that input's end. */
 #include "analysis/boxes.h"
 
 static const int64_t far_away = (int64_t)1 << 20;
@@ -13,15 +13,15 @@ static const int64_t far_away = (int64_t)1 << 20;
 typedef struct Fit {
     Boxes      *boxes;
     const Func *func;
-    Box        *box; /* of the output that is fitted, in the binding of the boxes */
+    Box        *box; /* of the output, in the arguments of the boxes */
     DimGuess    guess[KN_MAX_RANK];
-    bool has_budget; /* of steps of updates for the whole search, set by the caller; else each box has most_steps: the
-                      * first guess may take as many as it needs, and the others some more */
+    bool has_budget; /* the caller limits the steps of updates for the whole search; else each box has most_steps: the
+                        first guess may take any number, the others some more */
     int64_t most_steps;
 } Fit;
 
 /* Would this box do? Far away an update may have more steps than anybody waits for: then it would not, and steps_left
- * tells why. */
+ * says why. */
 static bool would_do(const Fit *fit)
 {
     if (!fit->has_budget)
@@ -53,7 +53,7 @@ static bool try_guess(const Fit *fit)
     return would_do(fit);
 }
 
-/* The steps that boxes may take from now on, after one was tried without a limit. */
+/* The limit of steps from now on, after one box was tried without a limit. */
 static int64_t steps_like(const Fit *fit)
 {
     enum { AT_LEAST = 1 << 16 };
@@ -105,7 +105,7 @@ static int64_t *side_of(const Fit *fit, int d, bool upper)
     return upper ? &fit->box->max[d] : &fit->box->min[d];
 }
 
-/* Moves a side if that would do. */
+/* Moves a side if the box then does. */
 static bool move(const Fit *fit, int d, bool upper, int64_t to)
 {
     int64_t      *side = side_of(fit, d, upper);
@@ -117,7 +117,7 @@ static bool move(const Fit *fit, int d, bool upper, int64_t to)
     return false;
 }
 
-/* Moves a side as far as possible; true if that is unlimited, and then as far as the guess. */
+/* Moves a side as far as possible. True: it is unlimited, and goes as far as the guess. */
 static bool grow_side(const Fit *fit, int d, bool upper)
 {
     const DimGuess *g    = &fit->guess[d];
@@ -148,8 +148,8 @@ static void grow_box(const Fit *fit, FitDim *dims)
     }
 }
 
-/* A box that is limited only far beyond what can be computed is as good as unlimited: the part of it that the guess
- * has. */
+/* A box that is limited only far beyond what can be computed counts as unlimited: its intersection with the guess is
+ * taken. */
 static void take_guess(const Fit *fit, FitDim *dims)
 {
     for (int d = 0; d < fit->func->rank; d++) {

@@ -1,4 +1,4 @@
-/* What is needed of functions so far, and the first failure. */
+/* The boxes needed so far, and the first failure. */
 #include "analysis/boxes.h"
 
 Box box_empty(void)

@@ -23,7 +23,7 @@ static void compute(void *arg)
         report_failure(&b);
 }
 
-/* Each run asks for the regions of its boxes; it has the stack that compiled code needs, and this needs more. */
+/* Every run computes its regions. It has the stack that compiled code needs; this needs more. */
 bool regions_compute(kn_pipeline *p, Arena *arena, const RunArgs *binding, bool quiet, Regions *out)
 {
     RegionsCall call = { p, arena, binding, quiet, false, out };
@@ -41,7 +41,7 @@ bool regions_bounded(kn_pipeline *p, Arena *arena, const RunArgs *binding)
     return false;
 }
 
-/* Why an output could not be fitted: nothing would do, or nothing says how much. */
+/* Why there is no largest output: no box would do, or nothing limits it. */
 static void report_misfit(Boxes *b, int index, const FitDim *dims)
 {
     const Output *o = &b->pipeline->outputs.at[index];

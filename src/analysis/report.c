@@ -1,5 +1,4 @@
-/* Why there are no boxes: the failure in words, with the chain of functions, what is needed, what is given, and the
- * remedy. */
+/* The diagnostics of a failure: the chain of functions, the box needed, the box given, and the remedy. */
 #include "analysis/boxes.h"
 #include "base/text.h"
 
@@ -34,8 +33,8 @@ typedef struct BoxEnd {
     int         dim, side;
 } BoxEnd;
 
-/* The end of the reader's box that an end of what it reads comes from: the first of its variables in the index, the
- * other side if that counts down. */
+/* The end of the reader's box that an end of its producer's box comes from: that of the first of its variables in the
+ * index, on the other side if the coefficient is negative. */
 static bool reader_end(Boxes *b, BoxEnd *end)
 {
     const Cause *c = &b->need[end->func->id].cause[end->dim][end->side];
@@ -51,7 +50,7 @@ static bool reader_end(Boxes *b, BoxEnd *end)
     return next.dim >= 0;
 }
 
-/* Says why a condition that is a function does not narrow what it guards. */
+/* Notes that a stored function as a guard narrows nothing. */
 static void note_hidden(Boxes *b, const Expr *guard)
 {
     Text call, formula;
@@ -173,11 +172,11 @@ static const char *input_remedy(Boxes *b, const Func *input, const Func *output)
                         text_string(&size), input->name, input->name);
 }
 
-/* What has to be kept while the remedy is looked for, which computes other boxes. */
+/* What is kept while the remedy is computed, which computes other boxes. */
 typedef struct InputError {
     const Func *input, *output;
     const char *message, *boxes, *chain;
-    const Expr *guard; /* that does not count */
+    const Expr *guard; /* a guard that narrows nothing */
 } InputError;
 
 static InputError describe_input(Boxes *b, const Func *f, int dim)

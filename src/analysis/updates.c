@@ -1,4 +1,4 @@
-/* Updates over boxes: their reduction variables, and the accesses that they make. */
+/* Updates over boxes: binding their reduction variables, and visiting their accesses. */
 #include "analysis/evaluate.h"
 
 static const Expr **domain_of(const Evaluator *ev, const Func *f, int update)

@@ -55,7 +55,10 @@ static void tell_errors(kn_context *cx, kn_status status, const char *text)
 {
     while (*text) {
         const size_t n = strcspn(text, "\n");
-        diag_status(cx, status, "%.*s", (int)n, text);
+        if (status == KN_ERROR_PROGRAM) /* a check of check_access: nothing else of compiled code has this status */
+            diag_error_as(cx, ERROR_INTERNAL, (Loc){ 0 }, NULL, "%.*s", (int)n, text);
+        else
+            diag_status(cx, status, "%.*s", (int)n, text);
         text += n + (text[n] == '\n');
     }
     if (!cx->error_count)

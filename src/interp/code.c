@@ -1,12 +1,11 @@
 /* Expressions of lowered code, as lists of instructions over lanes.
  *
  * Takes   the expressions of one statement: a graph of shared nodes.
- * Gives   one instruction per distinct node, operands first; constants and variables of full width are values without
- *         one.
- * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value is
- *         bad follows the one that is taken, so reading what was never written is fine where the result does not depend
- *         on it. So is reading what another iteration of a parallel loop changes: after the instructions have run, they
- *         are walked backwards, and only loads in lanes that were used count as reads. */
+ * Gives   one instruction per distinct node, operands first. Constants and variables of full width need none.
+ * Holds   everything is evaluated, as a backend may: both branches of `if`, both sides of && and ||. Whether a value
+ *         is undefined follows the operand that is taken, so a load of unwritten memory is allowed where the result
+ *         does not depend on it. So is a load that races with another iteration of a parallel loop. After the
+ *         instructions have run they are walked backwards, and only loads in lanes that were used count as reads. */
 #include "interp/executor.h"
 
 #include "ir/math.h"
@@ -21,11 +20,11 @@ struct Instr {
     LaneValues          r;
     const LaneValues   *args;
     const int          *from;    /* the instruction of each argument; -1: it has none */
-    uint8_t            *used;    /* lanes whose result matters, in parallel loops and where the code has choices */
+    uint8_t            *used;    /* lanes whose result is used; kept in parallel loops and where the code has choices */
     bool                is_root; /* a statement asked for it */
     Kernel             *kernel;
     Finish             *finish;
-    const Slot         *slot;    /* EX_VAR */
+    const VariableSlot *slot;    /* EX_VAR */
     const BufferMemory *store;   /* EX_LOAD */
     const CCall        *c_call;  /* EX_EXTERN */
     Formula            *formula; /* EX_EXP … */
@@ -84,7 +83,7 @@ static void run_select(Executor *ex, const Instr *in, int width, const uint8_t *
     }
 }
 
-/* A variable that was bound where there were fewer lanes. */
+/* A variable that was bound where there are fewer lanes. */
 static void run_spread(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
     (void)ex, (void)active;
@@ -120,7 +119,7 @@ static void run_extern(Executor *ex, const Instr *in, int width, const uint8_t *
     }
 }
 
-/* exp, sin …: some lanes at a time. */
+/* exp, sin …: in groups of lanes. */
 static void run_formula(Executor *ex, const Instr *in, int width, const uint8_t *active)
 {
     (void)ex, (void)active;
@@ -158,9 +157,9 @@ static LaneValues parameter(Executor *ex, int width, const Expr *e)
     executor_mistake(ex, "lowered code uses the parameter `%s`, which the program has not", e->u.param->name);
 }
 
-static const Slot *variable(Executor *ex, const Expr *e)
+static const VariableSlot *variable(Executor *ex, const Expr *e)
 {
-    const Slot *slot = map_get(&ex->slots, e->u.name);
+    const VariableSlot *slot = map_get(&ex->slots, e->u.name);
     if (!slot)
         executor_mistake(ex, "lowered code uses `%s`, which nothing binds", e->u.name);
     return slot;
@@ -197,7 +196,7 @@ static Instr instruction(Executor *ex, const Expr *e)
     return in;
 }
 
-/* An expression of the code: its value, and the place of its instruction or -1. */
+/* An expression of the code: its value, and the index of its instruction or -1. */
 typedef struct CodeNode {
     LaneValues value;
     int        instr;
@@ -260,7 +259,7 @@ LaneValues code_add(Executor *ex, Code *code, const Expr *e)
 
 /* ---- Running ------------------------------------------------------------------------------ */
 
-/* Does argument i matter in that lane, where the result does? */
+/* Is argument i used in that lane, if the result is? */
 static bool matters(const Instr *in, uint32_t i, int lane)
 {
     const LaneValues *first = &in->args[0];
@@ -271,7 +270,7 @@ static bool matters(const Instr *in, uint32_t i, int lane)
     return true;
 }
 
-/* From results to operands: which lanes of which instructions matter. */
+/* Marks the lanes of instructions that are used, from results to operands. */
 static void find_used(const Code *code, const uint8_t *active)
 {
     for (size_t k = 0; k < code->instrs.count; k++)

@@ -1,23 +1,22 @@
 /* Running one definition: step by step over its reduction variables, all at once over its free variables, in rows of
- * lanes.
+ *         lanes.
  *
- * The pure definition is an update in which every variable is free. At a step, each point of the free variables is
- * looked at in this order: is it in the bounds of the reduction variables, does `where` hold, is the place written to
- * stored at all; only then are the values computed, all components before any is stored.
- *
- * Lanes run along a free variable: the points of one step do not see each other. Where the points are few and the
- * definition is separable (below), they run along the innermost reduction variable instead, and stores are made lane by
- * lane: that is the order of the steps. */
+ * The pure definition is an update in which every variable is free. At a step each point of the free variables is
+ * tested in this order: is it in the bounds of the reduction variables, does `where` hold, is the element that it
+ * writes stored. Only then are the values computed, all components before any is stored. Lanes run along a free
+ * variable: the points of one step are independent. Where the points are few and the definition is separable (below),
+ * lanes run along the innermost reduction variable instead, and stores are made lane by lane, in the order of the
+ * steps. */
 #include "interp/define.h"
 
-/* Points along a free dimension that make good rows: with as many along dimension 0, memory is walked in order. */
+/* The lengths of good rows: with LONG_ROW points along dimension 0 memory is walked in order. */
 enum { LONG_ROW = 64, SHORT_ROW = 16 };
 
-/* How a component's new value is made, where lanes are steps: from an operand that does not read the function, as
- * f(args) = operand, or by f(args) = f(args) op operand, or f(args) = operand op f(args). */
-typedef enum Form { FORM_PLAIN, FORM_SELF_FIRST, FORM_SELF_SECOND, FORM_OTHER } Form;
+/* How the new value of a component is made, where lanes are steps: f(args) = operand, f(args) = f(args) op operand, or
+ * f(args) = operand op f(args). The operand does not read the function. */
+typedef enum UpdateForm { FORM_PLAIN, FORM_SELF_FIRST, FORM_SELF_SECOND, FORM_OTHER } UpdateForm;
 
-typedef struct Definition {
+typedef struct RunDefinition {
     const Func        *func;
     const Expr *const *args;    /* NULL: the free variables */
     const bool        *is_free; /* NULL: all are */
@@ -26,32 +25,32 @@ typedef struct Definition {
     const RVar        *rvars;
     const Expr        *where;
     UpdateRegion       region;
-} Definition;
+} RunDefinition;
 
 /* Coordinates in lexicographic order, the last one fastest: lo <= at < hi. */
-typedef struct Walk {
+typedef struct PointWalk {
     int      count;
     int64_t  lo[KN_MAX_RANK * 2], hi[KN_MAX_RANK * 2];
     int64_t *at[KN_MAX_RANK * 2];
-} Walk;
+} PointWalk;
 
-/* A definition made ready. */
-typedef struct Plan {
-    const Definition *def;
-    Run              *run;
-    const View       *views;
-    Eval              ev;
-    Variable         *dim[KN_MAX_RANK]; /* the free variables; NULL where not free */
-    Variable         *rvar[KN_MAX_RANK * 2];
-    int               lane_dim, lane_rvar; /* what the lanes run along, or -1 */
-    Node             *args[KN_MAX_RANK];   /* where not free */
-    Node             *lo[KN_MAX_RANK * 2], *hi[KN_MAX_RANK * 2];
-    Node             *where;
-    Node            **values; /* per component: the value, or the operand of its form */
-    Form             *forms;
-} Plan;
+/* A definition prepared for running. */
+typedef struct PreparedDef {
+    const RunDefinition *def;
+    Run                 *run;
+    const View          *views;
+    Eval                 ev;
+    EvalVariable        *dim[KN_MAX_RANK]; /* the free variables; NULL where not free */
+    EvalVariable        *rvar[KN_MAX_RANK * 2];
+    int                  lane_dim, lane_rvar; /* the variable along the lanes, or -1 */
+    Node                *args[KN_MAX_RANK];   /* where not free */
+    Node                *lo[KN_MAX_RANK * 2], *hi[KN_MAX_RANK * 2];
+    Node                *where;
+    Node               **values; /* per component: the value, or the operand of its form */
+    UpdateForm          *forms;
+} PreparedDef;
 
-static void walk_add(Walk *w, int64_t *at, int64_t lo, int64_t hi)
+static void walk_add(PointWalk *w, int64_t *at, int64_t lo, int64_t hi)
 {
     w->at[w->count] = at;
     w->lo[w->count] = lo;
@@ -60,7 +59,7 @@ static void walk_add(Walk *w, int64_t *at, int64_t lo, int64_t hi)
 }
 
 /* Goes to the first point; false if there is none. */
-static bool walk_begin(Walk *w)
+static bool walk_begin(PointWalk *w)
 {
     for (int i = 0; i < w->count; i++) {
         if (w->lo[i] >= w->hi[i])
@@ -70,7 +69,7 @@ static bool walk_begin(Walk *w)
     return true;
 }
 
-static bool walk_next(Walk *w)
+static bool walk_next(PointWalk *w)
 {
     for (int i = w->count - 1; i >= 0; i--) {
         if (++*w->at[i] < w->hi[i])
@@ -80,7 +79,7 @@ static bool walk_next(Walk *w)
     return false;
 }
 
-static bool is_free(const Definition *def, int d)
+static bool is_free(const RunDefinition *def, int d)
 {
     return !def->is_free || def->is_free[d];
 }
@@ -92,18 +91,13 @@ static bool reads_self(Run *run, const Func *f, const Expr *e)
     return e && expr_reads(&run->p->exprs, e, f);
 }
 
-/* Is `e` component c of the function at the very place that is written? */
-static bool is_old_value(const Definition *def, const Expr *e, int c)
+/* Is `e` component c of the function at the element that is written? */
+static bool is_old_value(const RunDefinition *def, const Expr *e, int c)
 {
-    if (e->op != EX_CALL || e->u.call.func != def->func || e->u.call.index != (uint32_t)c)
-        return false;
-    for (int d = 0; d < def->func->rank; d++)
-        if (e->args[d] != def->args[d])
-            return false;
-    return true;
+    return expr_is_call_at(e, def->func, def->args) && e->u.call.index == (uint32_t)c;
 }
 
-static Form form_of(Run *run, const Definition *def, int c)
+static UpdateForm form_of(Run *run, const RunDefinition *def, int c)
 {
     const Expr *e = def->values[c];
     if (!reads_self(run, def->func, e))
@@ -116,9 +110,9 @@ static Form form_of(Run *run, const Definition *def, int c)
     return FORM_OTHER;
 }
 
-/* A definition is separable if what it does at one step depends on other steps only through the old value at the place
- * it writes, by one of the forms. Then every place has its own history, and only the order within it matters. */
-static bool separable(Run *run, const Definition *def, Form *forms)
+/* A definition is separable if a step depends on others only through the old value of the element it writes, by one of
+ * the forms. Then each element has its own history, and only the order within it counts. */
+static bool separable(Run *run, const RunDefinition *def, UpdateForm *forms)
 {
     const Func *f    = def->func;
     bool        self = reads_self(run, f, def->where);
@@ -133,7 +127,7 @@ static bool separable(Run *run, const Definition *def, Form *forms)
     return !self;
 }
 
-static int64_t free_extent(const Definition *def, int d)
+static int64_t free_extent(const RunDefinition *def, int d)
 {
     int64_t       longest = 0;
     const int64_t boxes   = def->region.steps ? def->region.steps : 1;
@@ -144,10 +138,10 @@ static int64_t free_extent(const Definition *def, int d)
     return longest;
 }
 
-static void choose_lanes(Plan *p)
+static void choose_lanes(PreparedDef *p)
 {
-    const Definition *def  = p->def;
-    int64_t           best = 0;
+    const RunDefinition *def  = p->def;
+    int64_t              best = 0;
     p->lane_dim = p->lane_rvar = -1;
     for (int d = 0; d < def->func->rank && best < LONG_ROW; d++)
         if (is_free(def, d) && free_extent(def, d) > best) {
@@ -168,8 +162,8 @@ static void choose_lanes(Plan *p)
 
 /* ---- Making ready ---------------------------------------------------------------------------- */
 
-/* The node that a component's form needs: the whole value, or the operand beside the old value. */
-static Node *plan_value(Plan *p, int c)
+/* The node that the form of a component needs: the whole value, or the operand. */
+static Node *plan_value(PreparedDef *p, int c)
 {
     const Expr *e = p->def->values[c];
     switch (p->forms[c]) {
@@ -179,13 +173,13 @@ static Node *plan_value(Plan *p, int c)
     }
 }
 
-static void plan_init(Plan *p, Run *run, const Definition *def)
+static void plan_init(PreparedDef *p, Run *run, const RunDefinition *def)
 {
     const Func *f = def->func;
-    *p            = (Plan){ .def = def, .run = run, .views = run->storage[f->id].views };
+    *p            = (PreparedDef){ .def = def, .run = run, .views = run->storage[f->id].views };
     eval_init(&p->ev, run, f);
     p->values = ARENA_ARRAY(&run->scratch, Node *, (size_t)f->component_count);
-    p->forms  = ARENA_ARRAY(&run->scratch, Form, (size_t)f->component_count);
+    p->forms  = ARENA_ARRAY(&run->scratch, UpdateForm, (size_t)f->component_count);
     for (int d = 0; d < f->rank; d++)
         p->dim[d] = is_free(def, d) ? eval_variable(&p->ev, f->args[d]) : NULL;
     for (int i = 0; i < def->rvar_count; i++)
@@ -206,7 +200,7 @@ static void plan_init(Plan *p, Run *run, const Definition *def)
 /* ---- One chunk of lanes ---------------------------------------------------------------------- */
 
 /* Keeps the lanes where lo <= v < hi. */
-static void keep_in_range(Plan *p, int i, Mask *live)
+static void keep_in_range(PreparedDef *p, int i, Mask *live)
 {
     const int64_t at   = p->rvar[i]->value;
     const int     step = i == p->lane_rvar;
@@ -220,8 +214,8 @@ static void keep_in_range(Plan *p, int i, Mask *live)
             mask_remove(live, l);
 }
 
-/* The offset of the place that each lane writes to; keeps the lanes whose place is stored. */
-static void place(Plan *p, int64_t *offset, Mask *live)
+/* The offset of the element that each lane writes; keeps the lanes whose element is stored. */
+static void place(PreparedDef *p, int64_t *offset, Mask *live)
 {
     const View *v = p->views;
     memset(offset, 0, (size_t)p->ev.n * sizeof *offset);
@@ -238,8 +232,8 @@ static void place(Plan *p, int64_t *offset, Mask *live)
     }
 }
 
-/* f(args) = f(args) op operand, one lane after the other: two lanes may write to one place. */
-static void apply_in_order(Plan *p, int c, const int64_t *offset, const Mask *live)
+/* f(args) = f(args) op operand, lane by lane: two lanes may write one element. */
+static void apply_in_order(PreparedDef *p, int c, const int64_t *offset, const Mask *live)
 {
     const View   *v        = &p->views[c];
     const Expr   *e        = p->def->values[c];
@@ -256,7 +250,7 @@ static void apply_in_order(Plan *p, int c, const int64_t *offset, const Mask *li
     }
 }
 
-static void run_chunk(Plan *p)
+static void run_chunk(PreparedDef *p)
 {
     const int count = p->def->func->component_count;
     Mask      live  = p->ev.all;
@@ -283,7 +277,7 @@ static void run_chunk(Plan *p)
 /* ---- All steps, all points ------------------------------------------------------------------- */
 
 /* The values of the lane variable, a chunk at a time. */
-static void run_row(Plan *p, int64_t lo, int64_t hi)
+static void run_row(PreparedDef *p, int64_t lo, int64_t hi)
 {
     eval_begin_row(&p->ev);
     for (int64_t at = lo; at < hi; at += p->ev.width) {
@@ -293,10 +287,10 @@ static void run_row(Plan *p, int64_t lo, int64_t hi)
 }
 
 /* One step: every point of the free box. */
-static void run_step(Plan *p, const Box *box)
+static void run_step(PreparedDef *p, const Box *box)
 {
-    Walk    rows = { 0 };
-    int64_t lo = 0, hi = 1;
+    PointWalk rows = { 0 };
+    int64_t   lo = 0, hi = 1;
     for (int d = 0; d < p->def->func->rank; d++)
         if (p->dim[d] && d != p->lane_dim)
             walk_add(&rows, &p->dim[d]->value, box->min[d], box->max[d] + 1);
@@ -311,11 +305,11 @@ static void run_step(Plan *p, const Box *box)
         run_row(p, lo, hi);
 }
 
-static void run_definition(Run *run, const Definition *def)
+static void run_definition(Run *run, const RunDefinition *def)
 {
-    Plan    p;
-    Walk    steps = { 0 };
-    int64_t step  = 0;
+    PreparedDef p;
+    PointWalk   steps = { 0 };
+    int64_t     step  = 0;
     if (!run->storage[def->func->id].views[0].data)
         return;
     plan_init(&p, run, def);
@@ -328,21 +322,21 @@ static void run_definition(Run *run, const Definition *def)
 
 void run_pure(Run *run, const Func *f)
 {
-    Box              box = run->regions->of[f->id].box;
-    const Definition def = { .func = f, .values = f->values, .region = { .free = &box } };
+    Box                 box = run->regions->of[f->id].box;
+    const RunDefinition def = { .func = f, .values = f->values, .region = { .free = &box } };
     run_definition(run, &def);
 }
 
 void run_update(Run *run, const Func *f, int index)
 {
-    const Update    *u   = &f->updates[index];
-    const Definition def = { .func       = f,
-                             .args       = u->args,
-                             .is_free    = u->is_free,
-                             .values     = u->values,
-                             .rvar_count = u->rvar_count,
-                             .rvars      = u->rvars,
-                             .where      = u->where,
-                             .region     = run->regions->of[f->id].updates[index] };
+    const Update       *u   = &f->updates[index];
+    const RunDefinition def = { .func       = f,
+                                .args       = u->args,
+                                .is_free    = u->is_free,
+                                .values     = u->values,
+                                .rvar_count = u->rvar_count,
+                                .rvars      = u->rvars,
+                                .where      = u->where,
+                                .region     = run->regions->of[f->id].updates[index] };
     run_definition(run, &def);
 }

@@ -26,14 +26,14 @@ void eval_init(Eval *ev, Run *run, const Func *func)
     map_init(&ev->nodes, &run->scratch);
 }
 
-Variable *eval_variable(Eval *ev, const char *name)
+EvalVariable *eval_variable(Eval *ev, const char *name)
 {
-    Variable *v = &ev->variables[ev->variable_count++];
-    v->name     = name;
+    EvalVariable *v = &ev->variables[ev->variable_count++];
+    v->name         = name;
     return v;
 }
 
-void eval_along(Eval *ev, Variable *lane, int64_t points)
+void eval_along(Eval *ev, EvalVariable *lane, int64_t points)
 {
     ev->lane  = lane;
     ev->width = !lane || points < 1 ? 1 : points < LANES ? (int)points : LANES;
@@ -109,7 +109,7 @@ static void evaluate_variable(Eval *ev, Node *e, const Mask *need)
         e->lanes[i].i = *e->variable + i;
 }
 
-/* All operands, then the kernel in every lane: lanes not asked for get values that nobody looks at. */
+/* All operands, then the kernel in every lane: lanes that were not asked for get unused values. */
 static void evaluate_operator(Eval *ev, Node *e, const Mask *need)
 {
     const uint32_t count = e->expr->count;
@@ -183,7 +183,7 @@ static void evaluate_extern(Eval *ev, Node *e, const Mask *need)
     call_lanes(ev, e, need);
 }
 
-/* The mistake would be Kiln's own: what is stored is what the regions say is read. */
+/* An error in Kiln: regions say what is read, and that is stored. */
 __attribute__((noreturn, noinline)) static void refuse_access(Eval *ev, const Node *e, int lane)
 {
     Text at, box;
@@ -219,9 +219,8 @@ static bool add_steps(const View *v, int d, const Lane *at, int n, int64_t *offs
     return some;
 }
 
-/* The values at the coordinates that the arguments have. Every lane's offset is found and checked; a lane outside reads
- * the first element, unless it is one that was asked for. Coordinates that are the same in all lanes are checked
- * once. */
+/* The values at the coordinates of the arguments. Every lane's offset is computed and checked. A lane outside reads the
+ * first element, unless it was asked for. Coordinates that are equal in all lanes are checked once. */
 __attribute__((noinline)) static void read_view(Eval *ev, Node *e, const Mask *need)
 {
     const View *v    = e->view;
@@ -316,8 +315,7 @@ static void plan_variable(Eval *ev, Node *e)
                e->expr->u.name);
 }
 
-/* A function that stores nothing has a view that refuses every access; the function's own values change between
- * chunks. */
+/* A function without storage has a view that refuses every access. A function's own values change between chunks. */
 static void plan_call(Eval *ev, Node *e)
 {
     static const View nothing = { 0 };

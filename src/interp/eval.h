@@ -1,9 +1,9 @@
 /* Rows of lanes: the expressions of one definition, evaluated at up to LANES consecutive values of one variable at a
  * time.
  *
- * Lazy as the language is: an operand of &&, || or `if` is looked at only in the lanes that need it, so a guarded
- * access never happens. What cannot fail may be computed in more lanes than were asked for. A value that does not
- * depend on the lane variable is computed once per row, one that depends on no variable once. */
+ * Lazy as the language is: an operand of &&, || or `if` is evaluated only in the lanes that need it, so a guarded
+ * access never happens. Operators that cannot fail may be computed in more lanes. A value that does not depend on the
+ * lane variable is computed once per row, one that depends on no variable once. */
 #ifndef KILN_INTERP_EVAL_H
 #define KILN_INTERP_EVAL_H
 
@@ -11,20 +11,20 @@
 #include "interp/view.h"
 
 /* A run of a pipeline. */
-typedef struct Storage {
+typedef struct FuncStorage {
     Arena arena;
     View *views; /* per component; NULL if nothing is stored (any more) */
-} Storage;
+} FuncStorage;
 
 typedef struct Run {
     kn_pipeline      *p;
     const RunArgs    *binding;
     const Regions    *regions;
     kn_buffer *const *inputs, *const *outputs;
-    Arena    arena;                             /* lives through the run */
-    Arena    scratch;                           /* lives through one definition */
-    Storage *storage;                           /* per function id */
-    Formula *formulas[EX_COUNT][KN_TYPE_COUNT]; /* made when first used */
+    Arena        arena;                             /* lives through the run */
+    Arena        scratch;                           /* lives through one definition */
+    FuncStorage *storage;                           /* per function id */
+    Formula     *formulas[EX_COUNT][KN_TYPE_COUNT]; /* made when first used */
 } Run;
 
 /* Leaves the run with an error. */
@@ -44,38 +44,38 @@ struct Node {
     struct CCall   *c_call;   /* EX_EXTERN */
     Formula        *formula;  /* math_has(): exp and the like */
     const int64_t  *variable; /* EX_VAR */
-    const uint64_t *clock;    /* when this moves on, what is done is done no more */
+    const uint64_t *clock;    /* when this advances, `done` is empty again */
     uint64_t        stamp;
     bool            varies; /* from lane to lane */
-    bool            total;  /* no access and no foreign code below: any lane may be computed */
+    bool            total;  /* no access and no C call below: any lane may be computed */
     Mask            done;
     Lane           *lanes;
 };
 
-typedef struct Variable {
+typedef struct EvalVariable {
     const char *name;
     int64_t     value; /* the lane variable's: in lane 0 */
-} Variable;
+} EvalVariable;
 
 struct Eval {
-    Run        *run;
-    const Func *func;  /* whose definition it is */
-    Map         nodes; /* Expr -> Node */
-    Variable    variables[KN_MAX_RANK * 3];
-    int         variable_count;
-    Variable   *lane;              /* the variable that runs along the lanes, or NULL: then there is one lane */
-    int         width;             /* lanes in use */
-    int         n;                 /* of this chunk */
-    Mask        all;               /* the first n */
-    uint64_t    never, row, chunk; /* the clocks */
+    Run          *run;
+    const Func   *func;  /* whose definition it is */
+    Map           nodes; /* Expr -> Node */
+    EvalVariable  variables[KN_MAX_RANK * 3];
+    int           variable_count;
+    EvalVariable *lane;              /* the variable that runs along the lanes, or NULL: then there is one lane */
+    int           width;             /* lanes in use */
+    int           n;                 /* of this chunk */
+    Mask          all;               /* the first n */
+    uint64_t      never, row, chunk; /* the clocks */
 };
 
 /* An evaluator in the run's scratch arena, with no variables yet. */
 void eval_init(Eval *ev, Run *run, const Func *func);
 /* Adds a variable of the definition. Its address stays. */
-Variable *eval_variable(Eval *ev, const char *name);
+EvalVariable *eval_variable(Eval *ev, const char *name);
 /* Says which variable runs along the lanes (NULL: none), and over how many points at most. Before any node is made. */
-void eval_along(Eval *ev, Variable *lane, int64_t points);
+void eval_along(Eval *ev, EvalVariable *lane, int64_t points);
 /* The node of an expression. */
 Node *eval_node(Eval *ev, const Expr *e);
 

@@ -18,7 +18,7 @@ __attribute__((format(printf, 3, 4))) static void bind(Executor *ex, int64_t val
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    Slot *slot            = ARENA_NEW(&ex->arena, Slot);
+    VariableSlot *slot    = ARENA_NEW(&ex->arena, VariableSlot);
     slot->width           = 1;
     slot->value           = lane_values_new(ex, 1);
     slot->value.lane[0].i = value;
@@ -48,8 +48,7 @@ static bool is_empty(const kn_buffer *b)
     return empty;
 }
 
-/* An empty input as the runtime gives it to code: one row, in which the clamped index of a read that is not used finds
- * an element. */
+/* An empty input as the runtime passes it to code: one row, with an element for the clamped index of an unused load. */
 static kn_buffer *empty_port(Executor *ex, const Buffer *buffer, const kn_buffer *given)
 {
     kn_buffer *row = ARENA_NEW(&ex->arena, kn_buffer);
@@ -59,8 +58,7 @@ static kn_buffer *empty_port(Executor *ex, const Buffer *buffer, const kn_buffer
     return row;
 }
 
-/* The buffer that the code uses for a port: the one given, or a copy in which the dimension that the code takes for
- * dense is. */
+/* The buffer that the code uses for a port: the one given, or a copy that is dense where the code needs it. */
 static kn_buffer *dense_port(Executor *ex, const Buffer *buffer, kn_buffer *given)
 {
     const int dense = buffer->dense;
@@ -111,18 +109,18 @@ static void count_produces(void *user, const Stmt *s)
     stmt_children(s, NULL, count_produces, user);
 }
 
-typedef struct Entry {
+typedef struct ExecuteCall {
     Executor          executor;
     kn_buffer *const *ports;
-} Entry;
+} ExecuteCall;
 
 static void run_program(void *arg)
 {
-    Entry    *entry    = arg;
-    Executor *ex       = &entry->executor;
-    Program  *p        = ex->program;
-    size_t    produces = 0;
-    ex->memories       = ARENA_ARRAY(&ex->arena, BufferMemory, p->buffers.count);
+    ExecuteCall *entry    = arg;
+    Executor    *ex       = &entry->executor;
+    Program     *p        = ex->program;
+    size_t       produces = 0;
+    ex->memories          = ARENA_ARRAY(&ex->arena, BufferMemory, p->buffers.count);
     map_init(&ex->slots, &ex->arena);
     vec_push(&ex->arena, &ex->strands, ((Strand){ 0, 0 }));
     *ex->counts = (ExecuteCounts){ .buffers = ARENA_ARRAY(p->arena, BufferCounts, p->buffers.count) };
@@ -141,8 +139,8 @@ static void run_program(void *arg)
         return;
     count_produces(&produces, p->body);
     ex->counts->definitions = ARENA_ARRAY(p->arena, DefinitionCounts, produces);
-    const Step   *step      = make_step(ex, p->body, 1);
-    const uint8_t all       = true;
+    const ExecStep *step    = make_step(ex, p->body, 1);
+    const uint8_t   all     = true;
     step->run(ex, step, &all);
     for (int i = 0; i < p->port_count; i++)
         if (used[i] != entry->ports[i] && p->buffers.at[i]->kind == BUFFER_OUTPUT)
@@ -152,8 +150,10 @@ static void run_program(void *arg)
 kn_status execute(Program *p, kn_buffer *const *ports, const kn_scalar *params, ExecuteCounts *counts)
 {
     ExecuteCounts unwanted;
-    Entry entry = { .executor = { .cx = p->cx, .program = p, .params = params, .counts = counts ? counts : &unwanted },
-                    .ports    = ports };
+    ExecuteCall   entry = {
+          .executor = { .cx = p->cx, .program = p, .params = params, .counts = counts ? counts : &unwanted },
+          .ports    = ports
+    };
     arena_init(&entry.executor.arena, p->cx);
     const bool done = context_call(p->cx, run_program, &entry);
     arena_free(&entry.executor.arena);

@@ -6,7 +6,8 @@
 #include "interp/executor.h"
 
 /* The storage of an operand as a buffer, from its values: min, extent and stride of each dimension. */
-static kn_buffer operand_buffer(Executor *ex, const Step *s, const StageOperand *o, const LaneValues *values, int lane)
+static kn_buffer operand_buffer(Executor *ex, const ExecStep *s, const StageOperand *o, const LaneValues *values,
+                                int lane)
 {
     const BufferMemory *store = &ex->memories[o->buffer->id];
     kn_buffer           b     = { .type = o->buffer->type, .rank = o->rank };
@@ -29,8 +30,8 @@ static kn_buffer operand_buffer(Executor *ex, const Step *s, const StageOperand 
     return b;
 }
 
-/* The part of the output that is to be computed; what it holds counts as written. */
-static kn_buffer output_buffer(Executor *ex, const Step *s, const LaneValues *values, int lane)
+/* The part of the output that is to be computed. It counts as written. */
+static kn_buffer output_buffer(Executor *ex, const ExecStep *s, const LaneValues *values, int lane)
 {
     const StageCall  *call  = s->stmt->stage;
     kn_buffer         whole = operand_buffer(ex, s, &call->output, values, lane), b = whole;
@@ -72,8 +73,9 @@ static kn_scalar scalar_of(const Expr *e, const LaneValues *v, int lane)
     return type_is_float(e->type) ? kn_float(v->lane[lane].f) : kn_int(v->lane[lane].i);
 }
 
-/* The answer for one argument into the table, where it needs anything of it. */
-static void take_answer(Executor *ex, const Step *s, const StageOperand *o, const kn_buffer *b, int64_t at, int lane)
+/* Stores the answer for one argument in the table, unless nothing of it is needed. */
+static void take_answer(Executor *ex, const ExecStep *s, const StageOperand *o, const kn_buffer *b, int64_t at,
+                        int lane)
 {
     const LaneMemory *mem  = memory_of_lane(&ex->memories[s->stmt->stage->table->id], lane, s->width);
     bool              some = true;
@@ -92,7 +94,7 @@ static void take_answer(Executor *ex, const Step *s, const StageOperand *o, cons
 }
 
 /* Asks a stage what it needs. The values: the box, then the scalars. */
-static void ask_stage(Executor *ex, const Step *s, int lane)
+static void ask_stage(Executor *ex, const ExecStep *s, int lane)
 {
     const StageCall  *call        = s->stmt->stage;
     const Extern     *known       = find_stage(ex, call);
@@ -127,7 +129,7 @@ static void ask_stage(Executor *ex, const Step *s, int lane)
         }
 }
 
-static void call_stage(Executor *ex, const Step *s, int lane)
+static void call_stage(Executor *ex, const ExecStep *s, int lane)
 {
     const StageCall  *call        = s->stmt->stage;
     const LaneValues *values      = s->values;
@@ -154,7 +156,7 @@ static void call_stage(Executor *ex, const Step *s, int lane)
             arena_printf(&ex->cx->call, "the extern stage `%s` stopped the run: it returned %d", call->name, failed));
 }
 
-static void run_stage_call(Executor *ex, const Step *s, const uint8_t *active)
+static void run_stage_call(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     code_run(ex, s->code, active);
     for (int l = 0; l < s->width; l++)
@@ -177,7 +179,7 @@ static void add_operand(Executor *ex, Code *code, const StageOperand *o, LaneVal
 
 /* The values of a stage: storage of the output, its box, then each operand; where it is only asked, the box and the
  * scalars. */
-void make_stage(Executor *ex, Step *step, const Stmt *s)
+void make_stage(Executor *ex, ExecStep *step, const Stmt *s)
 {
     const StageCall *call = s->stage;
     LaneValues      *to   = ARENA_ARRAY(&ex->arena, LaneValues, (size_t)(call->count + 2) * 3 * KN_MAX_RANK);

@@ -1,8 +1,8 @@
 /* The statements of lowered code as steps.
  *
  * Takes   a statement, in a place of some lanes.
- * Gives   a step: its code, room for its lanes, and the action that runs it.
- * Holds   a value that decides what the code does (a condition, a bound, a place) comes from memory that was written.
+ * Gives   a step: its code, memory for its lanes, and the action that runs it.
+ * Holds   a value that decides what the code does (a condition, a bound, an index) comes from memory that was written.
  */
 #include "interp/executor.h"
 
@@ -16,20 +16,20 @@ static void copy_value(LaneValues to, LaneValues from, int width)
     memcpy(to.undefined, from.undefined, (size_t)width);
 }
 
-static void run_let(Executor *ex, const Step *s, const uint8_t *active)
+static void run_let(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     code_run(ex, s->code, active);
     copy_value(s->slot->value, s->a, s->width);
     s->body->run(ex, s->body, active);
 }
 
-static void run_block(Executor *ex, const Step *s, const uint8_t *active)
+static void run_block(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     for (int i = 0; i < s->count; i++)
         s->items[i]->run(ex, s->items[i], active);
 }
 
-static void run_if(Executor *ex, const Step *s, const uint8_t *active)
+static void run_if(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     code_run(ex, s->code, active);
     expect_defined(ex, &s->a, s->width, active, "a condition");
@@ -43,7 +43,7 @@ static void run_if(Executor *ex, const Step *s, const uint8_t *active)
         s->no->run(ex, s->no, s->other);
 }
 
-static void run_produce(Executor *ex, const Step *s, const uint8_t *active)
+static void run_produce(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     DefinitionCounts *outer = ex->producing;
     ex->producing           = &ex->counts->definitions[s->definition];
@@ -53,8 +53,8 @@ static void run_produce(Executor *ex, const Step *s, const uint8_t *active)
 
 /* ---- Loops ------------------------------------------------------------------------------- */
 
-/* Evaluates the bounds; the most iterations of any lane. */
-static int64_t enter_loop(Executor *ex, const Step *s, const uint8_t *active)
+/* Evaluates the bounds. Gives the most iterations of any lane. */
+static int64_t enter_loop(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     int64_t most = 0;
     code_run(ex, s->code, active);
@@ -67,7 +67,7 @@ static int64_t enter_loop(Executor *ex, const Step *s, const uint8_t *active)
 }
 
 /* Iteration i, in the lanes that have one. */
-static void run_iteration(Executor *ex, const Step *s, const uint8_t *active, int64_t i)
+static void run_iteration(Executor *ex, const ExecStep *s, const uint8_t *active, int64_t i)
 {
     context_spend(ex->cx, 1);
     for (int l = 0; l < s->width; l++) {
@@ -77,7 +77,7 @@ static void run_iteration(Executor *ex, const Step *s, const uint8_t *active, in
     s->body->run(ex, s->body, s->mask);
 }
 
-static void run_serial(Executor *ex, const Step *s, const uint8_t *active)
+static void run_serial(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     const int64_t most = enter_loop(ex, s, active);
     for (int64_t i = 0; i < most; i++)
@@ -89,8 +89,8 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return b ? greatest_divisor(b, a % b) : a;
 }
 
-/* The iterations in steps of about 5/8 of their number, modulo it: each once, and neighbours far apart. */
-static void run_parallel(Executor *ex, const Step *s, const uint8_t *active)
+/* The iterations in a scrambled order: in strides of about 5/8 of their number, modulo it, each once. */
+static void run_parallel(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     const int64_t  most = enter_loop(ex, s, active), begin = ex->counts->span;
     const uint32_t outer = ex->strand, loop = ++ex->loop_count;
@@ -113,8 +113,8 @@ static void run_parallel(Executor *ex, const Step *s, const uint8_t *active)
     ex->counts->parallel_iterations += most;
 }
 
-/* All iterations at once: lane l of this place becomes lanes l*extent .. of the body's. */
-static void run_vector(Executor *ex, const Step *s, const uint8_t *active)
+/* All iterations at once: lane l of this place becomes lanes l*extent .. l*extent + extent - 1 of the body's. */
+static void run_vector(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     const int extent = s->slot->width / s->width;
     enter_loop(ex, s, active);
@@ -129,7 +129,7 @@ static void run_vector(Executor *ex, const Step *s, const uint8_t *active)
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 
-static void store_lanes(Executor *ex, const Step *s, const uint8_t *active)
+static void store_lanes(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     ex->event++;
     for (int i = 0; i < s->count; i++)
@@ -143,8 +143,8 @@ static void store_lanes(Executor *ex, const Step *s, const uint8_t *active)
     }
 }
 
-/* All lanes compute, then all store; an atomic store does lane after lane. */
-static void run_store(Executor *ex, const Step *s, const uint8_t *active)
+/* All lanes compute, then all store. An atomic store goes lane by lane. */
+static void run_store(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     context_spend(ex->cx, (uint64_t)s->width);
     ex->counts->span++;
@@ -171,8 +171,8 @@ static void run_store(Executor *ex, const Step *s, const uint8_t *active)
     ex->in_atomic = false;
 }
 
-/* Memory for each active lane; gives the bytes. */
-static int64_t allocate_lanes(Executor *ex, const Step *s, const uint8_t *active, Arena *arena, BufferMemory *store)
+/* Allocates memory for each active lane. Gives the bytes. */
+static int64_t allocate_lanes(Executor *ex, const ExecStep *s, const uint8_t *active, Arena *arena, BufferMemory *store)
 {
     const int64_t size  = (int64_t)kn_type_size(store->buffer->type);
     int64_t       bytes = 0;
@@ -193,7 +193,7 @@ static int64_t allocate_lanes(Executor *ex, const Step *s, const uint8_t *active
     return bytes;
 }
 
-static void run_alloc(Executor *ex, const Step *s, const uint8_t *active)
+static void run_alloc(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     Arena         arena;
     BufferMemory *store = &ex->memories[s->stmt->alloc.buffer->id], outer = *store;
@@ -211,21 +211,22 @@ static void run_alloc(Executor *ex, const Step *s, const uint8_t *active)
     scratch_end(&arena);
 }
 
-static void run_prefetch(Executor *ex, const Step *s, const uint8_t *active)
+static void run_prefetch(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     code_run(ex, s->code, active);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------ */
 
-/* The port buffer's coordinates along a dimension are variables that entering has bound. */
+/* A coordinate of a port buffer is a variable, bound at entry. */
 static int64_t port_variable(Executor *ex, const Buffer *b, const char *what, int dim)
 {
-    const Slot *slot = map_get(&ex->slots, intern(ex->cx, arena_printf(&ex->cx->call, "%s.%s.%d", b->name, what, dim)));
+    const VariableSlot *slot =
+        map_get(&ex->slots, intern(ex->cx, arena_printf(&ex->cx->call, "%s.%s.%d", b->name, what, dim)));
     return slot->value.lane[0].i;
 }
 
-static void run_need(Executor *ex, const Step *s, const uint8_t *active)
+static void run_need(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     const Buffer *b   = s->stmt->need.buffer;
     const int     dim = s->stmt->need.dim;
@@ -248,7 +249,7 @@ static void run_need(Executor *ex, const Step *s, const uint8_t *active)
     }
 }
 
-static void run_check(Executor *ex, const Step *s, const uint8_t *active)
+static void run_check(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     code_run(ex, s->code, active);
     expect_defined(ex, &s->a, s->width, active, "a check");
@@ -260,30 +261,30 @@ static void run_check(Executor *ex, const Step *s, const uint8_t *active)
 /* ---- Making steps ------------------------------------------------------------------------ */
 
 /* Binds a name while the body is made. An inner binding never hides an outer one. */
-static const Step *make_body(Executor *ex, Step *step, const char *name, int width, const Stmt *body)
+static const ExecStep *make_body(Executor *ex, ExecStep *step, const char *name, int width, const Stmt *body)
 {
-    step->slot        = ARENA_NEW(&ex->arena, Slot);
+    step->slot        = ARENA_NEW(&ex->arena, VariableSlot);
     step->slot->width = width;
     step->slot->value = lane_values_new(ex, width);
     if (map_get(&ex->slots, name))
         executor_mistake(ex, "lowered code binds `%s` where it is bound already", name);
     map_set(&ex->slots, name, step->slot);
-    const Step *made = make_step(ex, body, width);
+    const ExecStep *made = make_step(ex, body, width);
     map_set(&ex->slots, name, NULL);
     return made;
 }
 
-static void make_loop(Executor *ex, Step *step, const Stmt *s)
+static void make_loop(Executor *ex, ExecStep *step, const Stmt *s)
 {
-    static Action *const actions[] = { [LOOP_SERIAL]   = run_serial,
-                                       [LOOP_PARALLEL] = run_parallel,
-                                       [LOOP_VECTOR]   = run_vector,
-                                       [LOOP_UNROLL]   = run_serial };
-    int                  width     = step->width;
-    int64_t              extent    = 1;
-    step->run                      = actions[s->loop.kind];
-    step->a                        = code_add(ex, step->code, s->loop.min);
-    step->b                        = code_add(ex, step->code, s->loop.extent);
+    static StepAction *const actions[] = { [LOOP_SERIAL]   = run_serial,
+                                           [LOOP_PARALLEL] = run_parallel,
+                                           [LOOP_VECTOR]   = run_vector,
+                                           [LOOP_UNROLL]   = run_serial };
+    int                      width     = step->width;
+    int64_t                  extent    = 1;
+    step->run                          = actions[s->loop.kind];
+    step->a                            = code_add(ex, step->code, s->loop.min);
+    step->b                            = code_add(ex, step->code, s->loop.extent);
     if (s->loop.kind == LOOP_VECTOR &&
         (!expr_is_int(s->loop.extent, &extent) || extent <= 0 || extent > EXECUTOR_MAX_LANES / width))
         executor_mistake(ex, "the vector loop `%s` has no constant extent, or too large a one", s->loop.name);
@@ -292,7 +293,7 @@ static void make_loop(Executor *ex, Step *step, const Stmt *s)
     step->body = make_body(ex, step, s->loop.name, width, s->loop.body);
 }
 
-static void make_store(Executor *ex, Step *step, const Stmt *s)
+static void make_store(Executor *ex, ExecStep *step, const Stmt *s)
 {
     step->run    = run_store;
     step->count  = s->store.count;
@@ -308,7 +309,7 @@ static void make_store(Executor *ex, Step *step, const Stmt *s)
     }
 }
 
-/* The counts of a definition; a new row where it is met for the first time. The table has room for every PRODUCE. */
+/* The row of counts of a definition, a new one at its first PRODUCE. The table has room for all. */
 static int definition_of(Executor *ex, const Stmt *s)
 {
     ExecuteCounts *c = ex->counts;
@@ -322,7 +323,7 @@ static int definition_of(Executor *ex, const Stmt *s)
     return i;
 }
 
-static void make_branch(Executor *ex, Step *step, const Stmt *s)
+static void make_branch(Executor *ex, ExecStep *step, const Stmt *s)
 {
     step->run   = run_if;
     step->a     = code_add(ex, step->code, s->branch.condition);
@@ -332,16 +333,16 @@ static void make_branch(Executor *ex, Step *step, const Stmt *s)
     step->no    = s->branch.no ? make_step(ex, s->branch.no, step->width) : NULL;
 }
 
-static void make_block(Executor *ex, Step *step, const Stmt *s)
+static void make_block(Executor *ex, ExecStep *step, const Stmt *s)
 {
     step->run   = run_block;
     step->count = s->block.count;
-    step->items = ARENA_ARRAY(&ex->arena, const Step *, (size_t)step->count);
+    step->items = ARENA_ARRAY(&ex->arena, const ExecStep *, (size_t)step->count);
     for (int i = 0; i < step->count; i++)
         step->items[i] = make_step(ex, s->block.items[i], step->width);
 }
 
-static void make_other(Executor *ex, Step *step, const Stmt *s)
+static void make_other(Executor *ex, ExecStep *step, const Stmt *s)
 {
     switch (s->kind) {
     case STMT_LET:
@@ -376,16 +377,16 @@ static void make_other(Executor *ex, Step *step, const Stmt *s)
     }
 }
 
-const Step *make_step(Executor *ex, const Stmt *s, int width)
+const ExecStep *make_step(Executor *ex, const Stmt *s, int width)
 {
-    static void (*const makers[])(Executor * ex, Step * step, const Stmt *s) = {
+    static void (*const makers[])(Executor * ex, ExecStep * step, const Stmt *s) = {
         [STMT_FOR] = make_loop,    [STMT_BLOCK] = make_block, [STMT_IF] = make_branch,
         [STMT_STORE] = make_store, [STMT_STAGE] = make_stage, [STMT_PREFETCH] = NULL,
     };
-    Step *step  = ARENA_NEW(&ex->arena, Step);
-    step->stmt  = s;
-    step->width = width;
-    step->code  = code_new(ex, width);
+    ExecStep *step = ARENA_NEW(&ex->arena, ExecStep);
+    step->stmt     = s;
+    step->width    = width;
+    step->code     = code_new(ex, width);
     (makers[s->kind] ? makers[s->kind] : make_other)(ex, step, s);
     return step;
 }

@@ -23,7 +23,6 @@ bool any_active(const uint8_t *active, int width)
     return false;
 }
 
-/* A value that decides what the code does must come from somewhere. */
 void expect_defined(Executor *ex, const LaneValues *v, int width, const uint8_t *active, const char *what)
 {
     for (int l = 0; l < width; l++)

@@ -17,10 +17,10 @@ typedef struct LaneValues {
 } LaneValues;
 
 /* A variable. */
-typedef struct Slot {
+typedef struct VariableSlot {
     int        width;
     LaneValues value;
-} Slot;
+} VariableSlot;
 
 /* The shadow of one element of memory. */
 typedef struct Shadow {
@@ -70,23 +70,23 @@ typedef struct Executor {
     int64_t           bytes; /* allocated now */
 } Executor;
 
-typedef struct Step Step;
-typedef void        Action(Executor *ex, const Step *s, const uint8_t *active);
+typedef struct ExecStep ExecStep;
+typedef void            StepAction(Executor *ex, const ExecStep *s, const uint8_t *active);
 
 /* A statement in a place of `width` lanes. The kind of the statement says which fields have a meaning. */
-struct Step {
-    Action      *run;
-    const Stmt  *stmt;
-    int          width;
-    Code        *code;   /* for the values below */
-    LaneValues   a, b;   /* let: value; loop: min, extent; if, check: condition; alloc: count; need: min, max */
-    LaneValues  *values; /* store: index and value of each place; stage: see make_stage */
-    Slot        *slot;   /* let, loop */
-    const Step  *body, *no;
-    int          count;
-    const Step **items;
-    uint8_t     *mask, *other; /* room for sets of lanes: of the body, of `no` */
-    int          definition;
+struct ExecStep {
+    StepAction      *run;
+    const Stmt      *stmt;
+    int              width;
+    Code            *code;   /* for the values below */
+    LaneValues       a, b;   /* let: value; loop: min, extent; if, check: condition; alloc: count; need: min, max */
+    LaneValues      *values; /* store: index and value of each place; stage: see make_stage */
+    VariableSlot    *slot;   /* let, loop */
+    const ExecStep  *body, *no;
+    int              count;
+    const ExecStep **items;
+    uint8_t         *mask, *other; /* room for sets of lanes: of the body, of `no` */
+    int              definition;
 };
 
 /* ---- executor.c ---- */
@@ -102,9 +102,9 @@ void expect_defined(Executor *ex, const LaneValues *v, int width, const uint8_t 
 /* ---- execute_steps.c, execute_stage.c: statements ---- */
 
 /* A statement and what is in it, in a place of `width` lanes. */
-const Step *make_step(Executor *ex, const Stmt *s, int width);
+const ExecStep *make_step(Executor *ex, const Stmt *s, int width);
 /* The rest of the step of an extern stage. */
-void make_stage(Executor *ex, Step *step, const Stmt *s);
+void make_stage(Executor *ex, ExecStep *step, const Stmt *s);
 
 /* ---- code.c: expressions ---- */
 

@@ -5,19 +5,19 @@
 #include "interp/formula.h"
 #include "ir/math.h"
 
-enum { LENGTH = 64 }; /* lanes of a row here: all rows of a formula together fit the first-level cache */
+enum { LENGTH = 64 }; /* lanes of a row: all rows of a formula together fit the L1 cache */
 
-typedef struct Step {
+typedef struct FormulaStep {
     Kernel *kernel;
     Finish *finish;
     Row     row;
-} Step;
+} FormulaStep;
 
 struct Formula {
-    int   operand_count;
-    Lane *operands[2], *result;
-    int   step_count;
-    Step *steps;
+    int          operand_count;
+    Lane        *operands[2], *result;
+    int          step_count;
+    FormulaStep *steps;
 };
 
 /* ---- Making ----------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static void add_node(const Expr *e, void *user)
         return;
     }
     const uint32_t last = e->count - 1;
-    Step          *step = &b->f->steps[b->f->step_count++];
+    FormulaStep   *step = &b->f->steps[b->f->step_count++];
     Lane          *row = b->rows[e->id] = take_row(b);
     step->kernel = e->op == EX_SELECT ? select_lanes : operator_kernel(e->op, e->args[0]->type, e->type);
     step->finish = e->op == EX_SELECT ? NULL : operator_finish(e->type);
@@ -104,7 +104,7 @@ Formula *formula_new(kn_context *cx, Arena *arena, ExprOp op, kn_type type)
     b.unused            = ARENA_ARRAY(&scratch, Lane *, pool.count);
     b.readers[body->id] = 1;
     expr_visit(&pool, body, count_node, &b);
-    f->steps      = ARENA_ARRAY(arena, Step, (size_t)f->step_count);
+    f->steps      = ARENA_ARRAY(arena, FormulaStep, (size_t)f->step_count);
     f->step_count = 0;
     expr_visit(&pool, body, add_node, &b);
     f->result = b.rows[body->id];
@@ -122,8 +122,8 @@ void formula_run(Formula *f, Lane *r, const Lane *a, const Lane *b, int n)
         for (int i = 0; i < f->operand_count; i++)
             memcpy(f->operands[i], from[i] + at, (size_t)count * sizeof *r);
         for (int s = 0; s < f->step_count; s++) {
-            Step *step  = &f->steps[s];
-            step->row.n = count;
+            FormulaStep *step = &f->steps[s];
+            step->row.n       = count;
             step->kernel(&step->row);
             if (step->finish)
                 step->finish(step->row.r, count);

@@ -1,7 +1,8 @@
 /* Formulas: the expansion of a mathematical function (ir/math.h) as a list of kernels over short rows.
  *
- * The operands of a node are computed first, then its formula in one go: no recursion over the expansion, and nothing
- * of it is kept. So nesting functions costs no stack, and the rows between two kernels stay in the fastest memory. */
+ * The operands of a node are computed first, then its formula in one pass: without recursion over the expansion, and
+ * without keeping any of it. So nested functions need no stack, and the rows between two kernels stay in the L1 cache.
+ */
 #ifndef KILN_INTERP_FORMULA_H
 #define KILN_INTERP_FORMULA_H
 
@@ -14,7 +15,7 @@ typedef struct Formula Formula;
  * thread. */
 Formula *formula_new(kn_context *cx, Arena *arena, ExprOp op, kn_type type);
 
-/* r = op(a) or op(a, b) for n lanes; b is looked at only where op has two operands. */
+/* r = op(a) or op(a, b) for n lanes; b is used only where op has two operands. */
 void formula_run(Formula *f, Lane *r, const Lane *a, const Lane *b, int n);
 
 #endif

@@ -34,15 +34,15 @@ static Expiry find_expiry(Run *run)
 
 static void store_input(Run *run, const Func *f)
 {
-    Storage *s  = &run->storage[f->id];
-    s->views    = ARENA_NEW(&run->arena, View);
-    s->views[0] = view_of_buffer(run->inputs[f->id]);
+    FuncStorage *s = &run->storage[f->id];
+    s->views       = ARENA_NEW(&run->arena, View);
+    s->views[0]    = view_of_buffer(run->inputs[f->id]);
 }
 
 static void store_function(Run *run, const Func *f)
 {
-    Storage *s = &run->storage[f->id];
-    s->views   = ARENA_ARRAY(&run->arena, View, (size_t)f->component_count);
+    FuncStorage *s = &run->storage[f->id];
+    s->views       = ARENA_ARRAY(&run->arena, View, (size_t)f->component_count);
     for (int c = 0; c < f->component_count; c++)
         s->views[c] = view_alloc(&s->arena, f->types[c], f->rank, &run->regions->of[f->id].box);
 }
@@ -90,7 +90,7 @@ static void run_pipeline(void *arg)
     Run         *run   = arg;
     kn_pipeline *p     = run->p;
     const int    count = (int)p->funcs.count;
-    Storage     *all   = ARENA_ARRAY(&run->arena, Storage, (size_t)count);
+    FuncStorage *all   = ARENA_ARRAY(&run->arena, FuncStorage, (size_t)count);
     for (int i = 0; i < count; i++)
         arena_init(&all[i].arena, p->cx);
     run->storage        = all;

@@ -1,8 +1,8 @@
-/* Memory of the machine: every access is checked for its place, its value and its company.
+/* The memory of the executor: every access is checked for its index, its value and concurrent accesses.
  *
- * A race is told by strands (machine.h): an element remembers the last strand that wrote it and the last that read it.
- * A store that finds the value it brings already there changes nothing and is no race: a tail that is shifted inward
- * computes points twice. */
+ * A race is found by strands (executor.h): an element records the last strand that wrote it and the last that read it.
+ * A store of the value that is there already changes nothing and is no race: a tail that is shifted inward computes
+ * points twice. */
 #include "interp/executor.h"
 
 /* ---- Rooms ------------------------------------------------------------------------------- */

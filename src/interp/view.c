@@ -43,8 +43,8 @@ bool view_as_buffer(const View *v, kn_buffer *b)
     return true;
 }
 
-typedef void Gather(Lane *restrict to, const char *data, const int64_t *restrict offset, int n);
-typedef void Scatter(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, int n);
+typedef void GatherRow(Lane *restrict to, const char *data, const int64_t *restrict offset, int n);
+typedef void ScatterRow(char *data, const Lane *restrict from, const int64_t *restrict offset, const Mask *live, int n);
 
 /* gather_T and scatter_T for a type that C has; `value` makes the lane's field of what was read as v. */
 #define MOVE(name, T, field, value)                                                                                    \
@@ -101,8 +101,8 @@ MOVE_SHORT(bf16, KN_BF16)
 /* clang-format on */
 
 static const struct {
-    Gather  *gather;
-    Scatter *scatter;
+    GatherRow  *gather;
+    ScatterRow *scatter;
 } move_table[KN_TYPE_COUNT] = {
     [KN_BOOL] = { gather_bool, scatter_bool }, [KN_U8] = { gather_u8, scatter_u8 },
     [KN_U16] = { gather_u16, scatter_u16 },    [KN_U32] = { gather_u32, scatter_u32 },

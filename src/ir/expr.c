@@ -254,6 +254,26 @@ bool expr_reads(ExprPool *pool, const Expr *e, const Func *f)
     return s.found;
 }
 
+bool expr_is_call_at(const Expr *e, const Func *f, const Expr *const *args)
+{
+    bool same = e->op == EX_CALL && e->u.call.func == f;
+    for (uint32_t d = 0; same && d < e->count; d++)
+        same = e->args[d] == args[d];
+    return same;
+}
+
+static void note_read(const Expr *e, void *reads)
+{
+    *(bool *)reads |= e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN;
+}
+
+bool expr_reads_any(ExprPool *pool, const Expr *e)
+{
+    bool reads = false;
+    expr_visit(pool, e, note_read, &reads);
+    return reads;
+}
+
 typedef struct Substitution {
     ExprPool          *pool;
     int                count;

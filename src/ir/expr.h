@@ -182,6 +182,10 @@ const Expr *expr_rewrite(ExprPool *pool, const Expr *e, const Expr *(*change)(vo
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user);
 /* Does `e` call `f`? */
 bool expr_reads(ExprPool *pool, const Expr *e, const Func *f);
+/* Is it a call of `f`, of any component, at these very coordinates? */
+bool expr_is_call_at(const Expr *e, const Func *f, const Expr *const *args);
+/* Does it read a function or memory, or call C? */
+bool expr_reads_any(ExprPool *pool, const Expr *e);
 
 /* Value of an integer constant node. */
 bool expr_is_int(const Expr *e, int64_t *v);

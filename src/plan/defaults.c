@@ -1,8 +1,8 @@
-/* The default schedule: place and loops of what the schedule does not speak of.
+/* The default schedule: level and loops of functions that the schedule does not name.
  *
  * Every function that is not inlined (inline.c) is computed at root, rows in parallel, its first dimension as vectors.
- * A reduction over each point of its one reader, like the hidden out.sum of out, is computed beside that reader's
- * vector loop instead: its values stay in cache. */
+ * A reduction at each point of its one consumer, like the hidden out.sum of out, is computed just outside the
+ * consumer's vector loop instead: its values stay in cache. */
 #include "plan/planner.h"
 
 enum { MOST_DEFAULT_LANES = 64, SHORT_REDUCTION = 64 };
@@ -66,7 +66,7 @@ static void note_call_type(const Expr *e, void *user)
         note_type(user, (kn_type)e->type);
 }
 
-/* Lanes that fill a register with the narrowest values of the definition, and four with the widest. */
+/* Lanes that fill one vector register with the narrowest type of the definition, and at most four with the widest. */
 static int choose_lanes(Planner *pl, const Func *f, const Expr *const *values)
 {
     Widths w = { 64, 8 };
@@ -101,7 +101,7 @@ static int lanes_along_rows(const FuncDraft *f)
     return 0;
 }
 
-/* Is the reduction so short that its steps are best taken vector by vector? */
+/* Is the reduction so short that all its steps are best taken for one vector before the next? */
 static bool is_short(const DefDraft *d)
 {
     int64_t steps = 1;

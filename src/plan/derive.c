@@ -91,7 +91,7 @@ bool apply_stage(Planner *pl, FuncDraft *from, DefDraft *def, const Directive *d
 
 /* ---- rfactor ---------------------------------------------------------------------------- */
 
-/* A reduction variable on the way, with the name that schedules know. */
+/* The update that rfactor is about, with the names that schedules know its reduction variables by. */
 typedef struct Steps {
     Func        *f;
     Update      *u;

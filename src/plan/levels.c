@@ -231,7 +231,7 @@ static bool is_read_within(Planner *pl, const DefDraft *d, PlanLevel loop, const
     return false;
 }
 
-/* What is computed inside the loop at which it is to be fetched is not there before. */
+/* A prefetch is of what is stored outside its loop and read inside. */
 static bool check_prefetches(Planner *pl, const DefDraft *d)
 {
     for (int i = 0; i < d->def->prefetch_count; i++) {

@@ -123,8 +123,8 @@ static void close_loop(DefDraft *d, int at)
 
 /* ---- Split ------------------------------------------------------------------------------ */
 
-/* Computing a point twice changes nothing in a pure definition, nor in an update that does not read itself; steps stay
- * once each. */
+/* Computing a point twice is idempotent in a pure definition, and in an update that does not read itself. Each step of
+ * a reduction is taken once. */
 static bool may_repeat(const DefDraft *d, const Loop *l)
 {
     return !d->update || (!d->facts.reads_self && !l->loop.is_reduction);
@@ -184,7 +184,7 @@ bool split_loop(Planner *pl, DefDraft *d, int at, const char *outer, const char 
     return true;
 }
 
-/* A loop that is all at once, or copied out, has no parts any more. */
+/* A vector or unrolled loop cannot be split or fused any more. */
 static bool divisible(Planner *pl, const DefDraft *d, const Directive *dir, int at)
 {
     const Loop *l = &d->loops.at[at];
@@ -251,8 +251,7 @@ bool apply_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 
 /* ---- Fuse ------------------------------------------------------------------------------- */
 
-/* The two loops are one digit now; that keeps the order of the steps if the outer one came just before the inner
- * one. */
+/* The order of the steps is kept if the outer loop came just before the inner one. */
 static void fuse_order(DefDraft *d, const Loop *outer, const Loop *inner, int fused)
 {
     const size_t o = order_place(d, outer->number), i = order_place(d, inner->number);
@@ -427,7 +426,7 @@ static bool end_prefetches(Planner *pl, DefDraft *d)
 
 /* ---- After all directives --------------------------------------------------------------- */
 
-/* Only vectors and copies gain from beginning their last piece earlier: any other loop is just as well shorter. */
+/* Shifting the last piece inward keeps vectors and unrolled bodies whole. Any other loop just ends earlier. */
 static void choose_default_tails(PlanDef *def)
 {
     for (int i = 0; i < def->step_count; i++) {

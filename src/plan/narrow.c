@@ -1,4 +1,4 @@
-/* Narrowing: what is stored has no more bits than are needed.
+/* Narrowing: integers are stored with the bits that their consumers need (demanded bits).
  *
  * Takes   functions as they will be computed: inlined ones are gone.
  * Gives   the same, but for components of integers of which every reader needs only the low 16 or 32 bits: those are of

@@ -17,8 +17,8 @@ static bool make_functions(Planner *pl)
     return !pl->failed;
 }
 
-/* Hands each directive to its function. A function that others are computed inside of is spoken of too: its loops stay
- * as they are named. */
+/* Hands each directive to its function. A function whose loops `compute_at` or its kin name counts as scheduled too:
+ * its loops keep their names. */
 static void distribute(Planner *pl)
 {
     for (size_t i = 0; pl->schedule && i < pl->schedule->directives.count; i++) {
@@ -73,7 +73,7 @@ static bool read_by_needed(const FuncDraft *f)
     return false;
 }
 
-/* Drops readers that nobody needs, from the end back, so that what only they read is dropped too. */
+/* Dead functions are dropped as readers, consumers first, so that what only they read is dead too. */
 static void find_needed(Planner *pl)
 {
     for (size_t i = pl->drafts.count; i-- > 0;) {
@@ -87,8 +87,8 @@ static void find_needed(Planner *pl)
     }
 }
 
-/* Nobody needs it, and it could be inlined: then it is, nowhere. So a plan that is read back has it too. */
-static bool is_inlined_nowhere(const FuncDraft *f)
+/* A dead function that could be inlined is printed as inlined, so that a plan that is read back has it too. */
+static bool is_dead_and_inlinable(const FuncDraft *f)
 {
     return !f->needed && f->func->kind == FUNC_DEFINED && !f->func->update_count && !f->read_by_extern;
 }
@@ -108,7 +108,7 @@ static void number_functions(Planner *pl)
     }
     plan->inlined = ARENA_ARRAY(pl->arena, const Func *, pl->drafts.count);
     for (size_t i = 0; i < pl->drafts.count; i++)
-        if (pl->drafts.at[i]->inlined || is_inlined_nowhere(pl->drafts.at[i]))
+        if (pl->drafts.at[i]->inlined || is_dead_and_inlinable(pl->drafts.at[i]))
             plan->inlined[plan->inlined_count++] = pl->drafts.at[i]->origin;
     plan->output_count = (int)pl->pipeline->outputs.count;
     plan->outputs      = ARENA_ARRAY(pl->arena, const Func *, pl->pipeline->outputs.count);
@@ -145,7 +145,7 @@ static bool make_loops(Planner *pl, FuncDraft *f)
 
 static bool plan_loops(Planner *pl)
 {
-    for (size_t i = pl->drafts.count; i-- > 0;) /* readers first: defaults follow them */
+    for (size_t i = pl->drafts.count; i-- > 0;) /* consumers first: the defaults of a producer follow them */
         if (pl->drafts.at[i]->needed && pl->drafts.at[i]->func->kind != FUNC_INPUT)
             make_loops(pl, pl->drafts.at[i]);
     return !pl->failed;

@@ -13,7 +13,8 @@
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
 
-/* A loop on the way. Each has a number of its own, by which the order of reduction loops is kept. */
+/* A loop of a definition that is being planned. Its number is its own; by these the order of reduction loops is kept.
+ */
 typedef struct Loop {
     PlanLoop         loop;
     int              number;
@@ -23,7 +24,7 @@ typedef struct Loop {
     const Directive *by;      /* what gave it its kind */
 } Loop;
 
-/* One definition on the way. */
+/* A definition that is being planned. */
 typedef struct DefDraft DefDraft;
 typedef struct Version {
     const Expr *condition;
@@ -56,7 +57,7 @@ typedef struct Reader {
     bool              in_bounds; /* the bounds of its reduction variables do */
 } Reader;
 
-/* One function on the way. */
+/* A function that is being planned. */
 typedef struct FuncDraft {
     const Func *origin; /* of the pipeline or of the schedule */
     Func       *func;   /* of the plan; its id is its place among the drafts */

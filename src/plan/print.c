@@ -1,7 +1,7 @@
 /* A plan as the text of a schedule: read back, it makes the same plan.
  *
- * Every function is spoken of, so nothing is left to defaults. The loops on the way are named by their variables
- * without the function's name; the steps are written in their order, then the nest as one `reorder`, then the kinds. */
+ * Every function is named, so nothing is left to defaults. Intermediate loops are named by their variables without the
+ * function's name; the steps are written in their order, then the nest as one `reorder`, then the kinds. */
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
 

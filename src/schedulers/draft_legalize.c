@@ -1,4 +1,4 @@
-/* Legalizing: makes every draft legal.
+/* Legalizing: makes every draft legal. legal/ decides what that is; here a draft is changed until it is so.
  *
  *     inlining    draft.c
  *     loops       of heads and members: draft_loops.c
@@ -6,6 +6,7 @@
  *                 and its computation
  *     memory      orders are permutations; copies are of complete nodes, for one reader, around its computation
  *     prefetch    of complete nodes that are read in that loop */
+#include "legal/levels.h"
 #include "schedulers/draft_internal.h"
 #include "schedulers/row_copies.h"
 #include "schedulers/shared_loops.h"
@@ -13,65 +14,70 @@
 
 /* ---- Levels ----------------------------------------------------------------------------- */
 
-/* Inside a loop of a node's main definition; at root the node is ROOT. The owner of a loop has a larger number than
- * what is inside it. */
-typedef struct Level {
-    int node, loop;
-} Level;
-
-enum { ROOT = INT32_MAX };
-
-/* The level at which the node of a level is computed. */
-static Level outward(const Draft *d, Level l)
+/* A level is inside that loop of a node's main definition; the node's choice stands for the definition. */
+static TreeLevel level_in(const Draft *d, int node, int loop)
 {
-    if (d->choices[l.node].where != WHERE_INSIDE)
-        return (Level){ ROOT, -1 };
-    return (Level){ draft_loop_owner(d, l.node), d->choices[l.node].compute };
+    return (TreeLevel){ &d->choices[node], loop };
 }
 
-/* The innermost level that encloses both. */
-static Level around_both(const Draft *d, Level a, Level b)
+static int node_of(const Draft *d, TreeLevel l)
 {
-    while (a.node != b.node)
-        if (a.node < b.node)
-            a = outward(d, a);
-        else
-            b = outward(d, b);
-    return (Level){ a.node, a.loop < b.loop ? a.loop : b.loop };
+    return (int)((const Choice *)l.def - d->choices);
 }
 
-/* The innermost level of node `owner` that encloses the given one; none if it is not inside that node. */
-static Level level_in(const Draft *d, Level l, int owner)
+/* The level at which a node is computed. */
+static TreeLevel level_around(const void *of, const void *choice)
 {
-    while (l.node < owner)
-        l = outward(d, l);
-    return l;
+    const Draft  *d = of;
+    const Choice *c = choice;
+    if (c->where != WHERE_INSIDE)
+        return (TreeLevel){ NULL, -1 };
+    return level_in(d, draft_loop_owner(d, (int)(c - d->choices)), c->compute);
 }
 
-/* The innermost level at which a definition of a node of the group can find its operands. */
-static Level level_of_reader(const Draft *d, const Group *gr, int s, int update)
+static const GroupLoop *loops_of(const Draft *d, int node)
+{
+    return d->choices[node].where == WHERE_INSIDE ? d->choices[node].nest->loops
+                                                  : d->groups[d->choices[node].group].loops;
+}
+
+static bool level_is_parallel(const void *of, TreeLevel l)
+{
+    return loops_of(of, node_of(of, l))[l.loop].parallel;
+}
+
+static LevelTree tree_of(const Draft *d)
+{
+    return (LevelTree){ d, level_around, level_is_parallel };
+}
+
+/* The innermost level at which a definition of a node of the group can find what it reads. */
+static TreeLevel level_of_reader(const Draft *d, const Group *gr, int s, int update)
 {
     if (s == gr->head)
-        return (Level){ s, draft_innermost(gr->loops, gr->loop_count) };
+        return level_in(d, s, draft_innermost(gr->loops, gr->loop_count));
     if (d->choices[s].nest && update == draft_main(d, s) && draft_innermost_of(d, s) >= 0)
-        return (Level){ s, draft_innermost_of(d, s) };
-    return outward(d, (Level){ s, 0 });
+        return level_in(d, s, draft_innermost_of(d, s));
+    return level_around(d, &d->choices[s]);
 }
 
-/* The innermost level that encloses all readers of s, `found` among them. An inlined reader stands for its own readers.
- */
-static Level level_of_readers(const Draft *d, const Group *gr, int s, const Level *found)
+/* The innermost level around all that read s, and around `found` if there is one. What is inlined stands for those that
+ * it is inlined into. */
+static TreeLevel level_of_readers(const Draft *d, const Group *gr, int s, const TreeLevel *found)
 {
-    Level all = found ? *found : (Level){ -1, MOST_GROUP_LOOPS };
+    const LevelTree tree = tree_of(d);
+    TreeLevel       all  = found ? *found : (TreeLevel){ NULL, -1 };
+    bool            any  = found != NULL;
     for (size_t i = 0; i < d->facts[s].readers.count; i++) {
         const TextReader r  = d->facts[s].readers.at[i];
         const int        at = d->graph->of_func[r.func->id];
         if (d->choices[at].where == WHERE_INLINE) {
-            all = level_of_readers(d, gr, at, &all);
+            all = level_of_readers(d, gr, at, any ? &all : NULL);
         } else {
-            const Level level = level_of_reader(d, gr, at, r.update);
-            all               = all.node < 0 ? level : around_both(d, all, level);
+            const TreeLevel level = level_of_reader(d, gr, at, r.update);
+            all                   = any ? tree_around_both(&tree, all, level) : level;
         }
+        any = true;
     }
     return all;
 }
@@ -85,14 +91,8 @@ static bool may_own_loops(const Draft *d, int s, int at)
     return c->where == WHERE_INSIDE && c->group == d->choices[s].group && c->nest;
 }
 
-static const GroupLoop *loops_of(const Draft *d, int owner)
-{
-    return d->choices[owner].where == WHERE_INSIDE ? d->choices[owner].nest->loops
-                                                   : d->groups[d->choices[owner].group].loops;
-}
-
-/* Is the one reader the head, or in the chain too and computed at the same level, and can anything be inside its loops?
- */
+/* Is the one reader the head, or a link too that is computed at the same level, and can anything be inside its
+ * loops? */
 static bool may_chain(const Draft *d, int s)
 {
     const Choice *c      = &d->choices[s];
@@ -116,16 +116,17 @@ static void legalize_level(Draft *d, int s)
         draft_make_root(d, s);
         return;
     }
-    c->nest         = draft_legalize_nest(d, s);
-    const Level all = level_of_readers(d, gr, s, NULL);
-    c->at           = may_own_loops(d, s, c->at) && level_in(d, all, c->at - 1).node == c->at - 1 ? c->at : 0;
-    const int owner = draft_loop_owner(d, s), most = level_in(d, all, owner).loop;
+    c->nest              = draft_legalize_nest(d, s);
+    const LevelTree tree = tree_of(d);
+    const TreeLevel all  = level_of_readers(d, gr, s, NULL);
+    c->at           = may_own_loops(d, s, c->at) && tree_within(&tree, all, &d->choices[c->at - 1]).def ? c->at : 0;
+    const int owner = draft_loop_owner(d, s), most = tree_within(&tree, all, &d->choices[owner]).loop;
     c->compute = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
     c->store   = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;
-    for (int i = c->compute; i > c->store; i--)
-        if (loops_of(d, owner)[i].parallel)
-            c->store = i;
-    if (d->graph->nodes[s].kind == NODE_SCAN) /* its steps cannot be taken in part: it does not slide */
+    const TreeLevel parallel =
+        tree_parallel_between(&tree, level_in(d, owner, c->store), level_in(d, owner, c->compute));
+    c->store = parallel.def ? parallel.loop : c->store;
+    if (d->graph->nodes[s].kind == NODE_SCAN) /* a part of its steps is no step: it does not slide */
         c->compute = c->store;
     c->chain = c->chain && may_chain(d, s);
     c->lanes = c->lanes < 0 ? 0 : c->lanes > 4 * MOST_DRAFT_LANES ? 4 * MOST_DRAFT_LANES : c->lanes;

@@ -1,9 +1,10 @@
-/* Legalizing loops: those of heads, and nests of members.
+/* Legalizing loops: those of heads, and nests of members. legal/nest.h decides; the rest are limits of drafts.
  *
  * Holds   Factors are in range. There is one vector loop, with no parallel loop inside it. Unrolled loops have a known
  *         and small trip count. A fused loop is one of the last two of at least three, both over whole dimensions.
  *         Loops over steps keep their order, inside the loops that their bounds depend on. Only heads have parallel
  *         loops. */
+#include "legal/nest.h"
 #include "schedulers/draft_internal.h"
 
 typedef struct Loops {
@@ -12,8 +13,7 @@ typedef struct Loops {
     const DefFacts *facts;
     const Update   *update; /* of a nest with loops over steps; else NULL */
     bool            pure;   /* they are loops of the pure definition */
-    int             vector; /* the vector loop found so far; -1 */
-    int64_t         copies;
+    int64_t         copies; /* of the body, by the loops legalized so far */
 } Loops;
 
 /* The loop over the same dimension before or after; -1: none. */
@@ -55,23 +55,40 @@ static bool may_fuse(const Loops *l, int i)
     return l->pure && inner && plain && whole;
 }
 
+static LoopKind kind_of(const GroupLoop *l)
+{
+    return l->vector ? LOOP_VECTOR : l->parallel ? LOOP_PARALLEL : l->unroll ? LOOP_UNROLL : LOOP_SERIAL;
+}
+
+/* Are the loops down to `last` legal, with `kind` for that one? */
+static bool is_legal_as(const Loops *all, int last, LoopKind kind)
+{
+    NestLoop loops[MOST_GROUP_LOOPS];
+    for (int i = 0; i <= last; i++) {
+        const GroupLoop *l = &all->at[i];
+        loops[i]        = (NestLoop){ i == last ? kind : kind_of(l), 1u << l->dim, 0, l->dim * MOST_GROUP_LOOPS + i };
+        loops[i].extent = loops[i].kind == LOOP_VECTOR   ? l->step
+                          : loops[i].kind == LOOP_UNROLL ? known_extent(all, i)
+                                                         : 0;
+    }
+    return nest_check(&(Nesting){ .facts = all->facts, .loops = loops, .count = last + 1 }).fault == NEST_LEGAL;
+}
+
 static void legalize_loop(Loops *all, int i)
 {
     GroupLoop *l     = &all->at[i];
     const bool last  = neighbour(all, i, 1) < 0;
     l->step          = l->step < 1 ? 1 : l->step > MOST_FACTOR ? MOST_FACTOR : l->step;
     const bool lanes = l->step > 1 && l->step <= MOST_DRAFT_LANES * 4;
-    const bool free  = l->dim < STEP_DIM && !bounds_steps(all, i) && all->vector < 0;
-    l->vector        = l->vector && last && lanes && free;
+    l->vector        = l->vector && last && lanes && l->dim < STEP_DIM && is_legal_as(all, i, LOOP_VECTOR);
     if (last && !l->vector)
         l->step = 1;
-    l->parallel          = l->parallel && !l->vector && all->vector < 0;
+    l->parallel          = l->parallel && !l->vector && is_legal_as(all, i, LOOP_PARALLEL);
     const bool    serial = !l->vector && !l->parallel && !bounds_steps(all, i);
     const int64_t extent = l->unroll && last && serial ? known_extent(all, i) : 0;
-    l->unroll            = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES;
+    l->unroll            = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES && is_legal_as(all, i, LOOP_UNROLL);
     all->copies *= l->unroll ? extent : 1;
-    all->vector = l->vector ? i : all->vector;
-    l->fused    = l->fused && may_fuse(all, i);
+    l->fused = l->fused && may_fuse(all, i);
 }
 
 /* bit d: dimension d; bit STEP_DIM + i: reduction variable i; bit 31: neither. */
@@ -94,7 +111,7 @@ void draft_legalize_head(const Draft *d, Group *gr)
         gr->loop_count = 0;
         return;
     }
-    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, main < 0, -1, 1 };
+    Loops l = { gr->loops, gr->loop_count, &d->facts[gr->head].defs[main + 1], NULL, main < 0, 1 };
     for (int i = 0; i < l.count; i++)
         legalize_loop(&l, i);
 }
@@ -157,14 +174,13 @@ const MemberNest *draft_legalize_nest(const Draft *d, int s)
     if (dims_of(n.loops, n.count, node->rank, steps) != all)
         return NULL;
     order_steps(&n);
-    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, !u, -1, 1 };
-    for (int i = first_step(&n); i < n.count; i++)
-        if (bounds_steps(&l, i))
-            return NULL;
+    Loops l = { n.loops, n.count, &d->facts[s].defs[main + 1], u, !u, 1 };
     for (int i = 0; i < n.count; i++) {
         n.loops[i].parallel = false;
         legalize_loop(&l, i);
     }
+    if (!is_legal_as(&l, n.count - 1, kind_of(&n.loops[n.count - 1])))
+        return NULL;
     if (!memcmp(&n, asked, sizeof n))
         return asked;
     MemberNest *legal = ARENA_NEW(d->graph->arena, MemberNest);

@@ -10,115 +10,16 @@
  * between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/def_facts.h"
 #include "schedulers/draft.h"
+#include "schedulers/nest_text.h"
 #include "schedulers/row_copies.h"
 #include "schedulers/pattern.h"
 
-enum { MOST_OVER = 16, SHORT_REDUCTION = 64, MOST_NAMES = 8 * KN_MAX_RANK };
+enum { MOST_OVER = 16, SHORT_REDUCTION = 64 };
 
 typedef struct Printer {
     Text        *out;
     const Draft *d;
 } Printer;
-
-/* The loops of one definition: their names so far, outermost first. */
-typedef struct Names {
-    Text         *out;
-    const Func   *func;
-    const Update *update; /* NULL: the pure definition */
-    const char   *names[MOST_NAMES];
-    int           count;
-    const char   *taken[MOST_NAMES]; /* arguments and reduction variables too */
-    int           taken_count;
-} Names;
-
-/* ---- Names ------------------------------------------------------------------------------ */
-
-static bool is_taken(const Names *n, const char *name)
-{
-    for (int i = 0; i < n->taken_count; i++)
-        if (!strcmp(n->taken[i], name))
-            return true;
-    return false;
-}
-
-static const char *take_name(Names *n, const char *arg, const char *suffix)
-{
-    Arena      *arena = n->out->arena;
-    const char *base = arena_printf(arena, "%s%s", arg, suffix), *name = base;
-    for (int i = 1; is_taken(n, name); i++)
-        name = arena_printf(arena, "%s_%d", base, i);
-    if (n->taken_count < MOST_NAMES)
-        n->taken[n->taken_count++] = name;
-    return name;
-}
-
-static Names nest_begin(Text *out, const Func *f, int update)
-{
-    Names n = { .out = out, .func = f, .update = update < 0 ? NULL : &f->updates[update] };
-    for (int d = 0; d < f->rank; d++)
-        n.taken[n.taken_count++] = f->args[d];
-    for (int i = 0; n.update && i < n.update->rvar_count && n.taken_count < MOST_NAMES; i++)
-        n.taken[n.taken_count++] = n.update->rvars[i].name;
-    return n;
-}
-
-static void add_name(Names *n, const char *name)
-{
-    if (n->count < MOST_NAMES)
-        n->names[n->count++] = name;
-}
-
-static void add_reductions(Names *n)
-{
-    for (int i = 0; n->update && i < n->update->rvar_count; i++)
-        add_name(n, n->update->rvars[i].name);
-}
-
-/* ".reorder(x, yi, yo)" of names from..end, which are outermost first; nothing for a single one. */
-static void print_reorder(const Names *n, int from, int end)
-{
-    if (end - from < 2)
-        return;
-    text_add(n->out, ".reorder(");
-    for (int i = end - 1; i >= from; i--)
-        text_printf(n->out, "%s%s", n->names[i], i > from ? ", " : ")");
-}
-
-/* Moves the name at `at` after all others, which keep their order. */
-static void move_last(Names *n, int at)
-{
-    const char *name = n->names[at];
-    for (int i = at; i + 1 < n->count; i++)
-        n->names[i] = n->names[i + 1];
-    n->names[n->count - 1] = name;
-}
-
-/* Prints the nest in n->names, with the loop at `vector` (-1: none) in vectors of `lanes` (0: it is one vector), whose
- * lanes are innermost. `natural`: the order need not be printed. */
-static void print_nest(Names *n, int vector, int64_t lanes, bool natural)
-{
-    if (vector >= 0 && !lanes) {
-        const char *name = n->names[vector];
-        natural &= vector == n->count - 1;
-        move_last(n, vector);
-        if (!natural)
-            print_reorder(n, 0, n->count);
-        text_printf(n->out, ".vectorize(%s)", name);
-        return;
-    }
-    if (vector < 0 || vector == n->count - 1) {
-        if (!natural)
-            print_reorder(n, 0, n->count);
-        if (vector >= 0)
-            text_printf(n->out, ".vectorize(%s, %lld)", n->names[vector], (long long)lanes);
-        return;
-    }
-    Names first = *n;
-    move_last(&first, vector);
-    print_reorder(&first, 0, first.count);
-    text_printf(n->out, ".vectorize(%s, %lld)", n->names[vector], (long long)lanes);
-    print_reorder(n, vector, n->count);
-}
 
 /* ---- Plain loops: members, and what is left to the compiler ------------------------------ */
 
@@ -130,7 +31,7 @@ static void print_name(Text *out, const Func *f, int update)
         text_printf(out, ".update(%d)", update);
 }
 
-static bool is_natural(const Names *n)
+static bool is_natural(const NestText *n)
 {
     for (int i = 0; i < n->count; i++)
         if (n->update || i >= n->func->rank || n->names[i] != n->func->args[n->func->rank - 1 - i])
@@ -144,27 +45,27 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
 {
     const Func     *f     = p->d->graph->nodes[s].func;
     const DefFacts *facts = &p->d->facts[s].defs[update + 1];
-    Names           n     = nest_begin(p->out, f, update);
+    NestText        n     = nest_text_begin(p->out, f, update);
     const bool      rows  = (facts->free & 1u) && !(facts->bounding & 1u) && lanes > 1;
     const bool      inner = facts->steps > 0 && facts->steps <= SHORT_REDUCTION;
     int             x     = -1;
     if (facts->other_points)
-        add_reductions(&n);
+        nest_text_add_reductions(&n);
     for (int d = f->rank - 1; d >= 1; d--)
         if (facts->free & 1u << d)
-            add_name(&n, f->args[d]);
+            nest_text_add(&n, f->args[d]);
     if (!facts->other_points && !inner && rows)
-        add_reductions(&n);
+        nest_text_add_reductions(&n);
     if (facts->free & 1u) {
         x = n.count;
-        add_name(&n, f->args[0]);
+        nest_text_add(&n, f->args[0]);
     }
     if (!facts->other_points && (inner || !rows))
-        add_reductions(&n);
-    print_nest(&n, rows ? x : -1, lanes, is_natural(&n));
+        nest_text_add_reductions(&n);
+    nest_text_print(&n, rows ? x : -1, lanes, is_natural(&n));
     for (int d = f->rank - 1, left = 2; parallel && d >= 1 && left > 0; d--, left--)
         if (facts->free & 1u << d)
-            text_printf(p->out, ".parallel(%s)", f->args[d]);
+            DIRECTIVE_WRITE(p->out, DIR_PARALLEL, arg_name(f->args[d]));
 }
 
 /* Removes what was begun at `before` if nothing was added after `name`; else ends the line. */
@@ -215,7 +116,7 @@ static int place_in_dim(const Loops *l, int loop, int *count)
     return place;
 }
 
-static const char *variable_of(const Names *n, int dim)
+static const char *variable_of(const NestText *n, int dim)
 {
     return dim < STEP_DIM ? n->func->args[dim] : n->update->rvars[dim - STEP_DIM].name;
 }
@@ -232,12 +133,13 @@ static Loops loops_of(const Printer *p, int s)
         l.at    = d->groups[c->group].loops;
         l.count = d->groups[c->group].loop_count;
     }
-    Names n = nest_begin(p->out, d->graph->nodes[s].func, l.at ? draft_main(d, s) : -1);
+    NestText n = nest_text_begin(p->out, d->graph->nodes[s].func, l.at ? draft_main(d, s) : -1);
     for (int i = 0; i < l.count; i++) {
         int         count;
         const int   place  = place_in_dim(&l, i, &count);
         const char *suffix = place == 0 ? "o" : place == count - 1 ? "i" : arena_printf(p->out->arena, "%d", place);
-        l.names[i] = count == 1 ? variable_of(&n, l.at[i].dim) : take_name(&n, variable_of(&n, l.at[i].dim), suffix);
+        l.names[i] =
+            count == 1 ? variable_of(&n, l.at[i].dim) : loop_name(&n.taken, variable_of(&n, l.at[i].dim), suffix);
     }
     return l;
 }
@@ -281,9 +183,17 @@ static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
     return all >= step && over * MOST_OVER <= all;
 }
 
-/* split(y, yo, yi, 256).split(yi, y1, yi, 32): outermost first. What is left to split has the name of the innermost
+static void print_split(const NestText *n, const char *whole, const char *outer, const char *inner, int64_t factor,
+                        bool shift_inward)
+{
+    const ScheduleArg args[] = { arg_name(whole), arg_name(outer), arg_name(inner), arg_int(factor),
+                                 arg_tail(TAIL_SHIFT_INWARD) };
+    directive_write(n->out, DIR_SPLIT, shift_inward ? 5 : 4, args);
+}
+
+/* split(y, yo, yi, 256).split(yi, y1, yi, 32): from the outside. What is left to be split has the name of the innermost
  * loop. */
-static void print_splits(const Draft *d, const Names *n, const Loops *l, int update)
+static void print_splits(const Draft *d, const NestText *n, const Loops *l, int update)
 {
     for (int i = 0; i < l->count; i++) {
         int       count, last = i;
@@ -291,9 +201,8 @@ static void print_splits(const Draft *d, const Names *n, const Loops *l, int upd
         for (int k = i + 1; k < l->count; k++)
             last = l->at[k].dim == l->at[i].dim ? k : last;
         if (place < count - 1 && has_loop(l, i, update))
-            text_printf(n->out, ".split(%s, %s, %s, %lld%s)", place ? l->names[last] : variable_of(n, l->at[i].dim),
-                        l->names[i], l->names[last], (long long)l->at[i].step,
-                        count == 2 && !place && keeps_width(d, l, i, last) ? ", tail: shift_inward" : "");
+            print_split(n, place ? l->names[last] : variable_of(n, l->at[i].dim), l->names[i], l->names[last],
+                        l->at[i].step, count == 2 && !place && keeps_width(d, l, i, last));
     }
 }
 
@@ -318,17 +227,18 @@ static bool is_one_vector(const Loops *l, int loop)
     return l->at[loop].vector && before >= 0 && l->at[before].step == l->at[loop].step;
 }
 
-/* ".reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 8)": fuses the last two of these loops. */
-static void print_fused(Names *n, const Loops *l, int64_t lanes)
+/* ".reorder(c, z, x, y).fuse(c, z, cz).vectorize(cz, 8)": the last two of these loops as one. */
+static void print_fused(NestText *n, const Loops *l, int64_t lanes)
 {
     const char *slow = n->names[n->count - 1], *fast = n->names[n->count - 2];
-    for (int i = 0; i < l->count && n->taken_count < MOST_NAMES; i++)
-        n->taken[n->taken_count++] = l->names[i];
-    const char *both       = take_name(n, fast, slow);
+    for (int i = 0; i < l->count && n->taken.count < MOST_LOOP_NAMES; i++)
+        n->taken.taken[n->taken.count++] = l->names[i];
+    const char *both       = loop_name(&n->taken, fast, slow);
     n->names[n->count - 1] = fast;
     n->names[n->count - 2] = slow;
-    print_reorder(n, 0, n->count);
-    text_printf(n->out, ".fuse(%s, %s, %s).vectorize(%s, %lld)", fast, slow, both, both, (long long)lanes);
+    nest_text_reorder(n, 0, n->count);
+    DIRECTIVE_WRITE(n->out, DIR_FUSE, arg_name(fast), arg_name(slow), arg_name(both));
+    DIRECTIVE_WRITE(n->out, DIR_VECTORIZE, arg_name(both), arg_int(lanes));
 }
 
 /* Is the last loop one over unrolled planes? They are inside the lanes: one vector's code for all of them, so that
@@ -347,11 +257,11 @@ static void print_loops(const Printer *p, const Loops *l, int update)
     int       vector = -1, last = 0;
     int64_t   lanes   = 0;
     bool      natural = update < 0;
-    Names     n       = nest_begin(p->out, p->d->graph->nodes[l->node].func, update);
+    NestText  n       = nest_text_begin(p->out, p->d->graph->nodes[l->node].func, update);
     print_splits(p->d, &n, l, update);
     for (int i = 0; i < l->count; i++) {
         if (i == steps)
-            add_reductions(&n);
+            nest_text_add_reductions(&n);
         if (!has_loop(l, i, update))
             continue;
         natural &= !n.count || l->at[i].dim <= l->at[last].dim;
@@ -360,33 +270,34 @@ static void print_loops(const Printer *p, const Loops *l, int update)
             vector = n.count;
             lanes  = is_one_vector(l, i) ? 0 : l->at[i].step;
         }
-        add_name(&n, l->names[i]);
+        nest_text_add(&n, l->names[i]);
     }
     if (steps == l->count)
-        add_reductions(&n);
+        nest_text_add_reductions(&n);
     if (l->at[l->count - 1].fused) {
         print_fused(&n, l, lanes);
     } else if (lanes && unrolls_planes(p, l)) {
-        print_reorder(&n, 0, n.count);
-        text_printf(p->out, ".vectorize(%s, %lld)", n.names[vector], (long long)lanes);
+        nest_text_reorder(&n, 0, n.count);
+        DIRECTIVE_WRITE(p->out, DIR_VECTORIZE, arg_name(n.names[vector]), arg_int(lanes));
     } else {
-        print_nest(&n, vector, lanes, natural);
+        nest_text_print(&n, vector, lanes, natural);
     }
     for (int i = 0; i < l->count; i++) {
         if (l->at[i].parallel)
-            text_printf(p->out, ".parallel(%s)", l->names[i]);
+            DIRECTIVE_WRITE(p->out, DIR_PARALLEL, arg_name(l->names[i]));
         if (l->at[i].unroll && has_loop(l, i, update))
-            text_printf(p->out, ".unroll(%s)", l->names[i]);
+            DIRECTIVE_WRITE(p->out, DIR_UNROLL, arg_name(l->names[i]));
     }
 }
 
 /* ---- Memory ----------------------------------------------------------------------------- */
 
-static void print_order(Text *out, const char *what, const Func *f, const int *order)
+static void print_layout(Text *out, const Func *f, const int *order)
 {
-    text_printf(out, ".%s(", what);
+    ScheduleArg dims[KN_MAX_RANK];
     for (int i = 0; i < f->rank; i++)
-        text_printf(out, "%s%s", f->args[order ? order[i] : i], i + 1 < f->rank ? ", " : ")");
+        dims[i] = arg_name(f->args[order[i]]);
+    directive_write(out, DIR_REORDER_STORAGE, f->rank, dims);
 }
 
 static void print_memory(const Printer *p, int s)
@@ -394,24 +305,24 @@ static void print_memory(const Printer *p, int s)
     const Choice *c = &p->d->choices[s];
     const Func   *f = p->d->graph->nodes[s].func;
     if (c->memory)
-        print_order(p->out, "reorder_storage", f, c->memory);
+        print_layout(p->out, f, c->memory);
     if (c->align)
-        text_printf(p->out, ".align_bounds(%s, %d)", f->args[0], c->align);
+        DIRECTIVE_WRITE(p->out, DIR_ALIGN_BOUNDS, arg_name(f->args[0]), arg_int(c->align));
 }
 
 static void print_alignment(const Printer *p, int s)
 {
     const int64_t unit = draft_row_unit(p->d, s);
     if (unit > 1)
-        text_printf(p->out, ".align_storage(%s, %lld)", p->d->graph->nodes[s].func->args[0], (long long)unit);
+        DIRECTIVE_WRITE(p->out, DIR_ALIGN_STORAGE, arg_name(p->d->graph->nodes[s].func->args[0]), arg_int(unit));
 }
 
 /* ".prefetch(in, yi, 1)" */
 static void print_prefetch(const Printer *p, const Group *gr, const Loops *loops)
 {
     if (gr->prefetched)
-        text_printf(p->out, ".prefetch(%s, %s, %d)", p->d->graph->nodes[gr->prefetched - 1].func->name,
-                    loops->names[gr->prefetch_loop], gr->ahead);
+        DIRECTIVE_WRITE(p->out, DIR_PREFETCH, arg_def(p->d->graph->nodes[gr->prefetched - 1].func, -1),
+                        arg_name(loops->names[gr->prefetch_loop]), arg_int(gr->ahead));
 }
 
 /* ---- Heads and members ------------------------------------------------------------------ */
@@ -426,7 +337,7 @@ static void print_head(const Printer *p, const Group *gr)
     print_name(p->out, node->func, -1);
     const size_t name = p->out->count;
     if (!node->is_output)
-        text_add(p->out, ".compute_root()");
+        directive_write(p->out, DIR_COMPUTE_ROOT, 0, NULL);
     print_memory(p, gr->head);
     if (loops.at && main < 0) {
         print_loops(p, &loops, main);
@@ -434,7 +345,8 @@ static void print_head(const Printer *p, const Group *gr)
     } else {
         print_plain(p, gr->head, -1, lanes, true);
     }
-    text_add(p->out, gr->stream ? ".stream()" : "");
+    if (gr->stream)
+        directive_write(p->out, DIR_STREAM, 0, NULL);
     end_line(p->out, before, name);
     if (loops.at && main >= 0) {
         print_name(p->out, node->func, main);
@@ -445,13 +357,22 @@ static void print_head(const Printer *p, const Group *gr)
     print_updates(p, gr->head, loops.at ? main : NO_DEF, lanes, true);
 }
 
-/* The one vector of a tile is inside the loops after it; the level is outside that. */
-static void print_level(const Printer *p, const Loops *owner, const char *what, int loop)
+/* The main definition of a node. */
+static ScheduleArg main_arg(const Printer *p, int node)
+{
+    return arg_def(p->d->graph->nodes[node].func, draft_main(p->d, node));
+}
+
+/* The one vector of a tile is inside what comes after it; the level is outside that. */
+static void print_level(const Printer *p, const Loops *owner, DirectiveId id, int loop)
 {
     loop -= is_one_vector(owner, loop);
-    text_printf(p->out, ".%s_at(", what);
-    print_name(p->out, p->d->graph->nodes[owner->node].func, draft_main(p->d, owner->node));
-    text_printf(p->out, ", %s)", owner->names[loop]);
+    DIRECTIVE_WRITE(p->out, id, main_arg(p, owner->node), arg_name(owner->names[loop]));
+}
+
+static void print_shared(Text *out, const Func *with)
+{
+    DIRECTIVE_WRITE(out, DIR_COMPUTE_WITH, arg_def(with, -1), arg_name(with->args[0]));
 }
 
 static void print_member(const Printer *p, int s)
@@ -466,12 +387,12 @@ static void print_member(const Printer *p, int s)
     text_add(p->out, f->name);
     print_alignment(p, s);
     if (c->store != c->compute || apart)
-        print_level(p, &owner, "store", c->store);
+        print_level(p, &owner, DIR_STORE_AT, c->store);
     if (apart) {
         const Loops link = loops_of(p, next);
-        print_level(p, &link, "compute", 0);
+        print_level(p, &link, DIR_COMPUTE_AT, 0);
     } else {
-        print_level(p, &owner, "compute", c->compute);
+        print_level(p, &owner, DIR_COMPUTE_AT, c->compute);
     }
     print_memory(p, s);
     if (loops.at)
@@ -479,8 +400,7 @@ static void print_member(const Printer *p, int s)
     else
         print_plain(p, s, -1, lanes, false);
     if (c->shares_with)
-        text_printf(p->out, ".compute_with(%s, %s)", p->d->graph->nodes[c->shares_with - 1].func->name,
-                    p->d->graph->nodes[c->shares_with - 1].func->args[0]);
+        print_shared(p->out, p->d->graph->nodes[c->shares_with - 1].func);
     text_add(p->out, "\n");
     if (loops.at && main >= 0) {
         print_name(p->out, f, main);
@@ -494,23 +414,22 @@ static void print_member(const Printer *p, int s)
 static void print_copy(const Printer *p, const StagedCopy *copy, const Group *gr)
 {
     const Func *f = p->d->graph->nodes[copy->of].func;
-    Names       n = nest_begin(p->out, f, -1);
-    text_printf(p->out, "%s.stage(", f->name);
-    print_name(p->out, p->d->graph->nodes[copy->reader].func, draft_main(p->d, copy->reader));
-    text_add(p->out, ")");
+    NestText    n = nest_text_begin(p->out, f, -1);
+    text_add(p->out, f->name);
+    DIRECTIVE_WRITE(p->out, DIR_STAGE, main_arg(p, copy->reader));
     if (copy->compute >= 0) {
         const Loops owner = loops_of(p, gr->head);
-        print_level(p, &owner, "compute", copy->compute);
+        print_level(p, &owner, DIR_COMPUTE_AT, copy->compute);
     } else {
-        text_add(p->out, ".compute_root()");
+        directive_write(p->out, DIR_COMPUTE_ROOT, 0, NULL);
     }
     if (copy->memory)
-        print_order(p->out, "reorder_storage", f, copy->memory);
+        print_layout(p->out, f, copy->memory);
     for (int i = f->rank - 1; i >= 0; i--)
-        add_name(&n, f->args[copy->memory ? copy->memory[i] : i]);
-    print_nest(&n, copy->lanes > 1 ? n.count - 1 : -1, copy->lanes, is_natural(&n));
+        nest_text_add(&n, f->args[copy->memory ? copy->memory[i] : i]);
+    nest_text_print(&n, copy->lanes > 1 ? n.count - 1 : -1, copy->lanes, is_natural(&n));
     if (copy->compute < 0 && f->rank > 1)
-        text_printf(p->out, ".parallel(%s)", n.names[0]);
+        DIRECTIVE_WRITE(p->out, DIR_PARALLEL, arg_name(n.names[0]));
     text_add(p->out, "\n");
 }
 
@@ -536,7 +455,14 @@ static void print_pieces(const Printer *p, const Group *gr)
                         p->d->graph->nodes[gr->head].func->args[gr->loops[i].dim], (long long)gr->loops[i].step);
 }
 
-/* What is inlined into a group, or, group -1, into nodes left to the compiler. */
+static void print_inline(Text *out, const Func *f)
+{
+    text_add(out, f->name);
+    directive_write(out, DIR_INLINE, 0, NULL);
+    text_add(out, "\n");
+}
+
+/* What is inlined into a group, or, group -1, into what is left to the compiler. */
 static void print_inlined(const Printer *p, int group)
 {
     for (int s = 0; s < p->d->graph->node_count; s++) {
@@ -545,7 +471,7 @@ static void print_inlined(const Printer *p, int group)
         if (p->d->patterns[s].kind)
             pattern_print(p->out, p->d, s);
         else
-            text_printf(p->out, "%s.inline()\n", p->d->graph->nodes[s].func->name);
+            print_inline(p->out, p->d->graph->nodes[s].func);
     }
 }
 

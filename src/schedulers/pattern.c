@@ -104,29 +104,6 @@ void pattern_print(Text *out, const Draft *d, int s)
 
 /* ---- Names ------------------------------------------------------------------------------ */
 
-LoopNames loop_names(Arena *arena, const Func *f, int update)
-{
-    LoopNames n = { .arena = arena };
-    for (int d = 0; d < f->rank; d++)
-        n.taken[n.count++] = f->args[d];
-    for (int i = 0; update >= 0 && i < f->updates[update].rvar_count && n.count < MOST_LOOP_NAMES / 2; i++)
-        n.taken[n.count++] = f->updates[update].rvars[i].name;
-    return n;
-}
-
-const char *loop_name(LoopNames *n, const char *base, const char *suffix)
-{
-    const char *first = arena_printf(n->arena, "%s%s", base, suffix), *name = first;
-    for (int i = 0, number = 1; i < n->count; i++)
-        if (!strcmp(n->taken[i], name)) {
-            name = arena_printf(n->arena, "%s_%d", first, number++);
-            i    = -1;
-        }
-    if (n->count < MOST_LOOP_NAMES)
-        n->taken[n->count++] = name;
-    return name;
-}
-
 bool name_is_free(const kn_pipeline *p, const char *name, const char *suffix)
 {
     const size_t length = strlen(name);

@@ -3,22 +3,11 @@
 #define KILN_SCHEDULERS_PATTERN_INTERNAL_H
 
 #include "schedulers/def_facts.h"
+#include "schedulers/nest_text.h"
 #include "schedulers/pattern.h"
 
-enum { MOST_LOOP_NAMES = 4 * KN_MAX_RANK };
-
-/* Unique names for the loops of a pattern: none is an argument, a reduction variable, or used before. */
-typedef struct LoopNames {
-    Arena      *arena;
-    const char *taken[MOST_LOOP_NAMES];
-    int         count;
-} LoopNames;
-
-LoopNames   loop_names(Arena *arena, const Func *f, int update);
-const char *loop_name(LoopNames *n, const char *base, const char *suffix);
-
-/* May the steps of the first update be taken in any order, and do the bounds of its reduction variables depend on sizes
- * and parameters alone? */
+/* May the steps of the first update be taken in any order, and have its reduction variables bounds that are over
+ * nothing but sizes and parameters? */
 bool update_combines(const Draft *d, int s);
 /* Does the expression contain the variable? */
 bool expr_is_over(ExprPool *pool, const Expr *e, const char *var);

@@ -308,7 +308,7 @@ Verdict compare(const Run *part, const Run *whole, const char *kind)
 Verdict judge(Report *report, kn_context *cx, kn_status status, const char *kind)
 {
     const char *text = kn_error_text(cx);
-    if (strstr(text, "mistake in Kiln"))
+    if (diag_has(cx, ERROR_INTERNAL))
         return fail(report, "access", "%s", text);
     if (status == KN_ERROR_LIMIT)
         return PROGRAM_SKIPPED;
@@ -332,7 +332,7 @@ Verdict find_shape(Run *r, const Case *c, int *margin)
             points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
         return points <= MOST_POINTS ? PROGRAM_PASSED : PROGRAM_SKIPPED;
     }
-    if (strstr(kn_error_text(r->cx), "mistake in Kiln"))
+    if (diag_has(r->cx, ERROR_INTERNAL))
         return fail(r->report, "access", "%s", kn_error_text(r->cx));
     return PROGRAM_SKIPPED;
 }

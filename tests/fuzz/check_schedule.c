@@ -78,9 +78,8 @@ static Verdict add_size(Subject *s, ScheduleReport *report)
     r->m      = s->interpreter;
     r->report = &report->report;
     if (!make_inputs_suffice(r, c, &regions, &count))
-        return strstr(kn_error_text(s->cx), "mistake in Kiln")
-                   ? fail(&report->report, "access", "%s", kn_error_text(s->cx))
-                   : PROGRAM_SKIPPED;
+        return diag_has(s->cx, ERROR_INTERNAL) ? fail(&report->report, "access", "%s", kn_error_text(s->cx))
+                                               : PROGRAM_SKIPPED;
     double points = widen_reach(s, regions, count);
     for (int i = 0; i < r->count; i++)
         points += r->args[i].buffer ? (double)grid_points(r->args[i].buffer) : 0;
@@ -208,9 +207,9 @@ static Verdict check_gaps(Check *k)
 /* The other run has ended with `status`: is it right? */
 static Verdict check_outcome(Check *k, kn_status status, const char *kind)
 {
-    const char *text    = status ? kn_error_text(k->s->cx) : "";
-    const bool  promise = status == KN_ERROR_ARGUMENT && strstr(text, "promises with `bound`");
-    if (promise || (status == KN_ERROR_BOUNDS && (strstr(text, "is needed") || strstr(text, "(2^")))) {
+    /* The arguments are those of the reference, which went well: what is wrong is a promise of `bound`. */
+    const bool promise = status == KN_ERROR_ARGUMENT;
+    if (promise || (status == KN_ERROR_BOUNDS && !diag_has(k->s->cx, ERROR_INTERNAL))) {
         k->report
             ->asks_more++; /* boxes found by rules may be larger than those found for numbers; kn_run interprets then */
         return PROGRAM_SKIPPED;
@@ -278,8 +277,9 @@ static void begin_lowering(Lowering *l, Subject *s)
 static Verdict refused(Check *k)
 {
     const char *text = kn_error_text(k->s->cx);
-    if (strstr(text, "mistake in Kiln"))
+    if (diag_has(k->s->cx, ERROR_INTERNAL))
         return fail(&k->report->report, "access", "%s", text);
+    k->report->uncompilable = diag_has(k->s->cx, ERROR_UNCOMPILABLE);
     snprintf(k->report->refusal, sizeof k->report->refusal, "%s", text);
     return PROGRAM_SKIPPED;
 }

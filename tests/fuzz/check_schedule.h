@@ -38,6 +38,7 @@ typedef struct ScheduleReport {
                           memory or steps */
     int  too_much;     /* sizes at which it took too many steps */
     char refusal[400]; /* what the plan or the lowering had against it */
+    bool uncompilable; /* … and would have against any schedule */
 } ScheduleReport;
 
 /* Reads the program and runs it at the sizes of its comments, then at up to `more` others that `choices` (may be NULL)

@@ -218,7 +218,7 @@ static Verdict fail_making(const Subject *s, ScheduleReport *report)
 /* Was it refused, although the pipeline can be compiled? */
 static bool wrongly_refused(const ScheduleReport *r)
 {
-    return r->refusal[0] && !strstr(r->refusal, "this cannot be compiled");
+    return r->refusal[0] && !r->uncompilable;
 }
 
 /* A schedule that was made must be accepted, unless the pipeline cannot be compiled with any, and within the budget. */

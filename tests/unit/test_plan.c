@@ -765,12 +765,14 @@ static void check_agrees(kn_context *cx, const Row *row, bool obeys)
     kn_pipeline_free(p);
 }
 
-static void check_row(kn_context *cx, const Row *row, bool obeys)
+static void check_row(kn_context *cx, const Row *row, bool obeys, bool *errors)
 {
     Arena keep;
     bool  ok;
     arena_init(&keep, cx);
     const char *text = plan_text(cx, row->program, row->schedule, &keep, &ok);
+    for (int id = 0; !obeys && id < ERROR_COUNT; id++)
+        errors[id] |= diag_has(cx, (ErrorId)id);
     CHECK(ok == obeys && !strcmp(text, row->expected), "%s\n  gives    %s\n  not      %s", row->schedule, text,
           row->expected);
     if (ok) {
@@ -1017,13 +1019,38 @@ static void check_choice(kn_context *cx)
     }
 }
 
+/* A chain of functions, all inlined: an expression as deep as the chain is long. */
+static void check_deep(kn_context *cx, bool *errors)
+{
+    Arena arena;
+    Text  program, schedule;
+    bool  ok;
+    arena_init(&arena, cx);
+    text_init(&program, &arena);
+    text_init(&schedule, &arena);
+    text_add(&program, "input in : i32(x) output out g0(x) = in(x) ");
+    for (int i = 1; i <= EXPR_MAX_DEPTH; i++) {
+        text_printf(&program, "g%d(x) = g%d(x) ^ %d ", i, i - 1, i);
+        text_printf(&schedule, "g%d.inline() ", i);
+    }
+    text_printf(&program, "out(x) = g%d(x)", EXPR_MAX_DEPTH);
+    const char *text = plan_text(cx, text_string(&program), text_string(&schedule), &arena, &ok);
+    CHECK(!ok && diag_has(cx, ERROR_TOO_DEEP), "%s", text);
+    errors[ERROR_TOO_DEEP] = true;
+    arena_free(&arena);
+}
+
 int main(void)
 {
-    kn_context *cx = kn_context_new(NULL);
+    kn_context *cx                  = kn_context_new(NULL);
+    bool        errors[ERROR_COUNT] = { false };
     for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++)
-        check_row(cx, &obeyed[i], true);
+        check_row(cx, &obeyed[i], true, NULL);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        check_row(cx, &refused[i], false);
+        check_row(cx, &refused[i], false, errors);
+    check_deep(cx, errors);
+    for (int id = ERROR_TARGET; id < ERROR_COUNT; id++)
+        CHECK(errors[id], "no schedule here is refused for the reason `%s`", error_table[id].name);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         check_functions(cx, &functions[i]);
     check_choice(cx);

@@ -150,6 +150,6 @@ void address_check(Gen *g, const Address *a)
     here(g);
     LLVMValueRef message = text_const(g, text, (size_t)(n < (int)sizeof text ? n : (int)sizeof text - 1) + 1);
     fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
-                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
+                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_PROGRAM), message }));
     go_to(g, yes);
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include "lower/bounds/expr_ends.h"
 
-typedef SymSpan Rule(SpanEnv *sp, const Expr *e);
+typedef SymSpan SpanRule(SpanEnv *sp, const Expr *e);
 
 /* From constant bounds alone. */
 static SymSpan span_numbers(SpanEnv *sp, const Expr *e)
@@ -364,7 +364,7 @@ static SymSpan span_from_float(SpanEnv *sp, const Expr *e)
 /* Integers for which more is known than by the rule of the operator. */
 /* clang-format off */
 
-static Rule *const int_rules[EX_COUNT] = {
+static SpanRule *const int_rules[EX_COUNT] = {
     [EX_ADD] = span_narrow_sum, [EX_SUB] = span_narrow_sum, [EX_NEG] = span_narrow_sum, [EX_MUL] = span_narrow_sum,
     [EX_SHL] = span_bits,       [EX_SHR] = span_bits,       [EX_BIT_AND] = span_bits,   [EX_BIT_OR] = span_bits,
     [EX_BIT_XOR] = span_bits,   [EX_SELECT] = span_select,  [EX_CALL] = span_call,      [EX_CAST] = span_cast,
@@ -373,7 +373,7 @@ static Rule *const int_rules[EX_COUNT] = {
 
 /* clang-format on */
 
-static Rule *const float_rules[EX_COUNT] = {
+static SpanRule *const float_rules[EX_COUNT] = {
     [EX_ADD] = span_float_sum, [EX_SUB] = span_float_sum, [EX_NEG] = span_neg,      [EX_MUL] = span_float_product,
     [EX_DIV] = span_float_div, [EX_MIN] = span_min,       [EX_MAX] = span_max,      [EX_FLOOR] = span_rising,
     [EX_CEIL] = span_rising,   [EX_ROUND] = span_rising,  [EX_TRUNC] = span_rising, [EX_CAST] = span_to_float,
@@ -381,7 +381,7 @@ static Rule *const float_rules[EX_COUNT] = {
 };
 
 /* From floats to integers. */
-static Rule *const rounding_rules[EX_COUNT] = {
+static SpanRule *const rounding_rules[EX_COUNT] = {
     [EX_CAST]     = span_from_float,
     [EX_SAT_CAST] = span_from_float,
 };

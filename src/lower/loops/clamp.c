@@ -19,22 +19,8 @@ static void mark_call(const Expr *e, void *user)
 
 void clamp_mark_all(Build *b, const Func *f)
 {
-    ExprPool *p = b->lw->exprs;
-    for (int c = 0; f->kind == FUNC_DEFINED && c < f->component_count; c++)
-        expr_visit(p, f->values[c], mark_call, b);
-    for (int k = 0; k < f->update_count; k++) {
-        const Update *u = &f->updates[k];
-        for (int c = 0; c < f->component_count; c++)
-            expr_visit(p, u->values[c], mark_call, b);
-        for (int d = 0; d < f->rank; d++)
-            expr_visit(p, u->args[d], mark_call, b);
-        for (int i = 0; i < u->rvar_count; i++) {
-            expr_visit(p, u->rvars[i].lo, mark_call, b);
-            expr_visit(p, u->rvars[i].hi, mark_call, b);
-        }
-        if (u->where)
-            expr_visit(p, u->where, mark_call, b);
-    }
+    for (int k = -1; f->kind == FUNC_DEFINED && k < f->update_count; k++)
+        def_visit(b->lw->exprs, f, k, mark_call, b);
 }
 
 /* Clamping one expression. Marks are of calls before their own indices changed. */

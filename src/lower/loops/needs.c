@@ -32,10 +32,7 @@ void grow_need(Lower *lw, SymNeed *n, int rank, const SymSpan *index, const Expr
 /* Is it the value that the update replaces? That is read only where it is written. */
 static bool is_old_value(const RegionWalk *r, const Expr *call)
 {
-    bool same = r->writing && call->u.call.func == r->reader;
-    for (uint32_t d = 0; same && d < call->count; d++)
-        same = call->args[d] == r->update->args[d];
-    return same;
+    return r->writing && expr_is_call_at(call, r->reader, r->update->args);
 }
 
 void check_inputs(RegionWalk *r)

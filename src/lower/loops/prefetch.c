@@ -39,14 +39,14 @@ static bool is_contiguous(const LoopNest *n, int loop)
 }
 
 /* The hull of what is read of a function. */
-typedef struct Reads {
+typedef struct ReadBox {
     bool   any;
     SymBox box;
-} Reads;
+} ReadBox;
 
 typedef struct PrefetchWalk {
-    Build *b;
-    Reads *reads;
+    Build   *b;
+    ReadBox *reads;
 } PrefetchWalk;
 
 /* The smaller (larger) of two ends. NULL is no bound. */
@@ -59,7 +59,7 @@ static void prefetch_access(void *user, const Expr *call, const SymSpan *index, 
                             const Expr *guard, unsigned must_clamp, unsigned nonmonotonic)
 {
     PrefetchWalk *at = user;
-    Reads        *r  = &at->reads[call->u.call.func->id];
+    ReadBox      *r  = &at->reads[call->u.call.func->id];
     (void)reachable;
     (void)guard;
     (void)must_clamp;
@@ -97,9 +97,9 @@ static void read_over(PrefetchWalk *at, const Func *f, const SymBox *box)
 
 /* What is read of f in an iteration of the loop last opened: by the definition, or else by the functions computed
  * inside `loop`, consumers first. */
-static Reads reads_of(Build *b, LoopNest *n, int loop, const Func *f)
+static ReadBox reads_of(Build *b, LoopNest *n, int loop, const Func *f)
 {
-    PrefetchWalk at = { b, ARENA_ARRAY(b->lw->arena, Reads, (size_t)b->plan->func_count) };
+    PrefetchWalk at = { b, ARENA_ARRAY(b->lw->arena, ReadBox, (size_t)b->plan->func_count) };
     nest_accesses(b, n, prefetch_access, &at);
     const bool itself = at.reads[f->id].any;
     for (int i = b->plan->func_count - 1; i >= 0 && !itself; i--) {
@@ -111,16 +111,10 @@ static Reads reads_of(Build *b, LoopNest *n, int loop, const Func *f)
     return at.reads[f->id];
 }
 
-static void find_reads(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL || e->op == EX_LOAD || e->op == EX_EXTERN;
-}
-
 /* The end of a box `ahead` iterations later, in names from outside the loop; NULL where it is not known. */
 static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t ahead)
 {
-    Lower *lw    = b->lw;
-    bool   reads = false;
+    Lower *lw = b->lw;
     for (size_t i = b->names.count; end && i-- > 0;) {
         const BoundName *s = &b->names.at[i];
         if (s->value)
@@ -128,9 +122,7 @@ static const Expr *shifted(Build *b, const Expr *end, const char *loop, int64_t 
         if (s->name == loop)
             break;
     }
-    if (end)
-        expr_visit(lw->exprs, end, find_reads, &reads);
-    if (!end || reads)
+    if (!end || expr_reads_any(lw->exprs, end))
         return NULL;
     const Expr *then = x_add(lw, expr_var(lw->exprs, KN_I32, loop), x_int(lw, ahead));
     return simplify(lw->simplifier, expr_substitute(lw->exprs, end, 1, &loop, &then));
@@ -266,7 +258,7 @@ static void prefetch_one(Build *b, LoopNest *n, const PlanPrefetch *p, int level
     if (f->kind != FUNC_INPUT && !b->stored[f->id].known)
         return;
     const SymBox stored = storage_box(b, f);
-    Reads        read   = reads_of(b, n, p->loop, f);
+    ReadBox      read   = reads_of(b, n, p->loop, f);
     SymBox       box    = { 0 };
     if (!read.any)
         return;

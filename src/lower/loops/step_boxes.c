@@ -38,26 +38,21 @@ bool update_reads_neighbours(Build *b, const Func *f, int update)
 }
 
 /* The hull of what one step reads of the function itself. */
-typedef struct SelfReads {
+typedef struct StepReads {
     Build        *b;
     const Func   *f;
     const Update *u;
     SymBox        box;
-} SelfReads;
+} StepReads;
 
 static void self_read(void *user, const Expr *call, const SymSpan *index, const Expr *read_if, const Expr *guard,
                       unsigned must_clamp, unsigned nonmonotonic)
 {
-    SelfReads *s  = user;
+    StepReads *s  = user;
     Lower     *lw = s->b->lw;
     (void)nonmonotonic;
     clamp_mark(s->b, call, must_clamp);
-    if (call->u.call.func != s->f)
-        return;
-    bool old = true;
-    for (int d = 0; d < s->f->rank; d++)
-        old = old && call->args[d] == s->u->args[d];
-    if (old)
+    if (call->u.call.func != s->f || expr_is_call_at(call, s->f, s->u->args))
         return;
     const Expr *far = x_int(lw, MOST_COORDINATE), *when = read_if ? read_if : guard;
     for (int d = 0; d < s->f->rank; d++) {
@@ -119,7 +114,7 @@ static SymBox load_box(Build *b, const Func *f, const StepTable *t, const Expr *
 }
 
 /* Begins the spans of one step: free variables vary in `box`, reduction variables are fixed. */
-static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, SelfReads *reads)
+static void begin_step(Build *b, const Func *f, const Update *u, const SymBox *box, StepReads *reads)
 {
     span_env_reset(&b->spans, b->lw);
     b->spans.checking = true; /* an access that does not happen must not grow the box */
@@ -171,7 +166,7 @@ static const Stmt *step_back(Build *b, const Func *f, const Update *u, const Ste
         rest = x_op(lw, EX_DIV, rest, t->extent[i]);
     }
     const SymBox after  = load_box(b, f, t, x_add(lw, at, x_int(lw, 1)), &w, "after");
-    SelfReads    reads  = { b, f, u, after };
+    StepReads    reads  = { b, f, u, after };
     const size_t checks = b->spans.checks.count;
     begin_step(b, f, u, &after, &reads);
     const Expr *writes = step_writes_box(b, f, u, &after);
@@ -190,7 +185,7 @@ static const Expr *name_domain(Build *b, const Func *f, int update, const SymBox
 {
     Lower        *lw     = b->lw;
     const Update *u      = &f->updates[update];
-    SelfReads     none   = { b, f, u, *need };
+    StepReads     none   = { b, f, u, *need };
     const size_t  checks = b->spans.checks.count;
     begin_step(b, f, u, need, &none);
     for (int d = 0; d < f->rank; d++)

@@ -10,22 +10,22 @@
 #include "lower/bounds/index_expr.h"
 
 /* The open storage of a function. */
-typedef struct Storage {
+typedef struct OpenStorage {
     const Func    *func;
     const Buffer **buffers; /* per component */
     const Expr    *min[KN_MAX_RANK], *extent[KN_MAX_RANK];
     const Expr   **stride[KN_MAX_RANK]; /* i64, per component: each port component has its own layout */
     const int64_t *fold;                /* NULL: none */
-} Storage;
+} OpenStorage;
 
 typedef struct Flatten {
     Lower  *lw;
     StmtMap map;
-    VEC(Storage *) open; /* the innermost last */
-    Map done;            /* expressions, while the same storage is open */
+    VEC(OpenStorage *) open; /* the innermost last */
+    Map done;                /* expressions, while the same storage is open */
 } Flatten;
 
-static Storage *find(const Flatten *fl, const Func *f)
+static OpenStorage *find(const Flatten *fl, const Func *f)
 {
     for (size_t i = fl->open.count; i-- > 0;)
         if (fl->open.at[i]->func == f)
@@ -33,18 +33,18 @@ static Storage *find(const Flatten *fl, const Func *f)
     return NULL;
 }
 
-static Storage *new_storage(Lower *lw, const Func *f)
+static OpenStorage *new_storage(Lower *lw, const Func *f)
 {
-    Storage *s = ARENA_NEW(lw->arena, Storage);
-    s->func    = f;
-    s->buffers = ARENA_ARRAY(lw->arena, const Buffer *, (size_t)f->component_count);
+    OpenStorage *s = ARENA_NEW(lw->arena, OpenStorage);
+    s->func        = f;
+    s->buffers     = ARENA_ARRAY(lw->arena, const Buffer *, (size_t)f->component_count);
     for (int d = 0; d < f->rank; d++)
         s->stride[d] = ARENA_ARRAY(lw->arena, const Expr *, (size_t)f->component_count);
     return s;
 }
 
 /* The index of a component at some coordinates. */
-static const Expr *index_of(Lower *lw, const Storage *s, int component, const Expr *const *args)
+static const Expr *index_of(Lower *lw, const OpenStorage *s, int component, const Expr *const *args)
 {
     const Expr *sum = expr_int(lw->exprs, KN_I64, 0);
     for (int d = s->func->rank - 1; d >= 0; d--) {
@@ -60,9 +60,9 @@ static const Expr *flatten_node(void *user, const Expr *e)
     Flatten *fl = user;
     if (e->op != EX_CALL)
         return e;
-    const Storage *s    = find(fl, e->u.call.func);
-    const int      c    = (int)e->u.call.index;
-    const kn_type  type = (kn_type)e->type;
+    const OpenStorage *s    = find(fl, e->u.call.func);
+    const int          c    = (int)e->u.call.index;
+    const kn_type      type = (kn_type)e->type;
     if (!s) /* read only where nothing is computed: a reduction without steps, a branch that is never taken */
         return type_is_float(type) ? expr_float(fl->lw->exprs, type, 0) : expr_int(fl->lw->exprs, type, 0);
     return expr_load(fl->lw->exprs, s->buffers[c], (kn_type)e->type, index_of(fl->lw, s, c, e->args));
@@ -81,10 +81,10 @@ static const Expr *flatten_expr(void *user, const Expr *e)
 
 static const Stmt *flatten_provide(Flatten *fl, const Stmt *s)
 {
-    Lower         *lw = fl->lw;
-    const Storage *at = find(fl, s->provide.func);
-    const Expr    *args[KN_MAX_RANK];
-    Stmt          *st = ARENA_NEW(lw->arena, Stmt);
+    Lower             *lw = fl->lw;
+    const OpenStorage *at = find(fl, s->provide.func);
+    const Expr        *args[KN_MAX_RANK];
+    Stmt              *st = ARENA_NEW(lw->arena, Stmt);
     for (int d = 0; d < s->provide.rank; d++)
         args[d] = flatten_expr(fl, s->provide.args[d]);
     st->kind         = STMT_STORE;
@@ -101,8 +101,8 @@ static const Stmt *flatten_provide(Flatten *fl, const Stmt *s)
 /* The storage of an operand of an extern stage. */
 static StageOperand flatten_operand(Flatten *fl, StageOperand o)
 {
-    Lower         *lw = fl->lw;
-    const Storage *at = o.func ? find(fl, o.func) : NULL;
+    Lower             *lw = fl->lw;
+    const OpenStorage *at = o.func ? find(fl, o.func) : NULL;
     if (!at)
         return o;
     o.func   = NULL;
@@ -136,10 +136,10 @@ static const Stmt *flatten_stage(Flatten *fl, const Stmt *s)
 /* The lines of all components. */
 static const Stmt *flatten_prefetch(Flatten *fl, const Stmt *s)
 {
-    Lower         *lw  = fl->lw;
-    const Storage *at  = find(fl, s->prefetch.func);
-    const Stmt    *all = NULL;
-    const Expr    *args[KN_MAX_RANK];
+    Lower             *lw  = fl->lw;
+    const OpenStorage *at  = find(fl, s->prefetch.func);
+    const Stmt        *all = NULL;
+    const Expr        *args[KN_MAX_RANK];
     for (int d = 0; d < s->prefetch.rank; d++)
         args[d] = flatten_expr(fl, s->prefetch.args[d]);
     for (int c = 0; at && c < s->prefetch.func->component_count; c++) {
@@ -174,7 +174,7 @@ static const Stmt *flatten_realize(Flatten *fl, const Stmt *s)
     Lower          *lw = fl->lw;
     const Func     *f  = s->realize.func;
     const PlanFunc *pf = plan_func(lw->plan, f);
-    Storage        *st = new_storage(lw, f);
+    OpenStorage    *st = new_storage(lw, f);
     Let             lets[2 * KN_MAX_RANK + 1];
     int             let_count = 0;
     const Expr     *size      = expr_int(lw->exprs, KN_I64, 1);
@@ -248,7 +248,7 @@ static void open_ports(Flatten *fl)
     for (int i = 0; i < lw->program->port_count; i++) {
         const Buffer *b          = lw->program->buffers.at[i];
         const Func   *f          = lw->ports.at[i];
-        Storage      *s          = b->component ? find(fl, f) : new_storage(lw, f);
+        OpenStorage  *s          = b->component ? find(fl, f) : new_storage(lw, f);
         s->buffers[b->component] = b;
         for (int d = 0; d < b->rank; d++) {
             if (!b->component) {

@@ -11,19 +11,19 @@ enum { MOST_TERMS = 12 };
 
 /* One term of an affine form. Its value lies between lo and hi, which are known before the loop; both are the term
  * itself if it is invariant. */
-typedef struct Term {
+typedef struct AffineTerm {
     const Expr *atom;
     int64_t     coefficient;
     const Expr *lo, *hi;
     bool        inner; /* it varies with an inner loop */
-} Term;
+} AffineTerm;
 
 /* An integer (constant + step * v + sum of coefficient * term) / denominator, without remainder; v is the variable of
  * the loop. */
 typedef struct Affine {
-    int64_t denominator, constant, step;
-    int     count;
-    Term    terms[MOST_TERMS];
+    int64_t    denominator, constant, step;
+    int        count;
+    AffineTerm terms[MOST_TERMS];
 } Affine;
 
 /* step * v + rest + constant >= 0, for all lanes and inner iterations. `rest` is NULL for 0. */

@@ -29,7 +29,7 @@ static bool scale(Affine *f, int64_t factor)
     return fine;
 }
 
-static bool add_term(Affine *f, Term t)
+static bool add_term(Affine *f, AffineTerm t)
 {
     if (!t.coefficient)
         return true;
@@ -60,7 +60,7 @@ bool affine_add(Affine *f, int64_t factor, const Affine *g)
     }
     bool fine = add_product(&f->constant, h.constant, factor) && add_product(&f->step, h.step, factor);
     for (int i = 0; i < h.count && fine; i++) {
-        Term t = h.terms[i];
+        AffineTerm t = h.terms[i];
         fine = !__builtin_mul_overflow(t.coefficient, factor, &t.coefficient) && fits(t.coefficient) && add_term(f, t);
     }
     return fine;
@@ -237,8 +237,8 @@ static bool is_for_outer_loop(Partition *p, const Affine *f)
 {
     const int64_t step = f->step < 0 ? -f->step : f->step;
     for (int i = 0; i < f->count; i++) {
-        const Term    *t = &f->terms[i];
-        const int64_t *outer_strides =
+        const AffineTerm *t = &f->terms[i];
+        const int64_t    *outer_strides =
             !t->inner && t->atom->op == EX_VAR ? map_get(p->outer_strides, t->atom->u.name) : NULL;
         if (outer_strides && *outer_strides * (t->coefficient < 0 ? -t->coefficient : t->coefficient) > step)
             return true;
@@ -284,9 +284,9 @@ bool affine_constraint(Partition *p, const Affine *f, Constraint *out)
         return false;
     *out = (Constraint){ f->step, f->constant + f->denominator - 1, NULL, true };
     for (int i = 0; i < f->count; i++) {
-        const Term *t     = &f->terms[i];
-        const Expr *worst = t->coefficient > 0 ? t->lo : t->hi;
-        int64_t     k;
+        const AffineTerm *t     = &f->terms[i];
+        const Expr       *worst = t->coefficient > 0 ? t->lo : t->hi;
+        int64_t           k;
         out->exact &= t->lo == t->hi;
         if (expr_is_int(worst, &k)) {
             out->constant += k * t->coefficient;

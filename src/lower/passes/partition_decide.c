@@ -13,13 +13,13 @@
 #include "lower/passes/partition.h"
 
 /* One side of a node: its value, and the constraints under which it is taken. */
-typedef struct Side {
+typedef struct DecidedSide {
     const Expr *value;
     int         count;
     Constraint  needs[2];
     bool        rare;     /* taken only if guessed sizes are known to favour it */
     int64_t     min, end; /* of the steady state with it, guessed */
-} Side;
+} DecidedSide;
 
 static int64_t floor_ratio(int64_t a, int64_t b)
 {
@@ -27,7 +27,7 @@ static int64_t floor_ratio(int64_t a, int64_t b)
 }
 
 /* Narrows the guessed steady state of a side to where the constraint holds; false if that is not known. */
-static bool narrow_side(Partition *p, Side *s, const Constraint *c)
+static bool narrow_side(Partition *p, DecidedSide *s, const Constraint *c)
 {
     int64_t rest = 0;
     if (c->rest && !guess_value(p->guess, c->rest, &rest))
@@ -44,7 +44,7 @@ static bool narrow_side(Partition *p, Side *s, const Constraint *c)
 }
 
 /* Adds the constraint a - b - less >= 0 to a side. */
-static bool side_needs(Partition *p, Side *s, const Affine *a, const Affine *b, int64_t less)
+static bool side_needs(Partition *p, DecidedSide *s, const Affine *a, const Affine *b, int64_t less)
 {
     Affine f;
     return affine_difference(a, b, less, &f) && affine_constraint(p, &f, &s->needs[s->count++]);
@@ -80,14 +80,14 @@ static bool is_cheap(Partition *p, const Expr *e)
 }
 
 /* Takes the best side, the first of several. Gives its value, or `e` if none will do. */
-static const Expr *choose(Partition *p, const Expr *e, int count, Side *sides)
+static const Expr *choose(Partition *p, const Expr *e, int count, DecidedSide *sides)
 {
-    Side *best = NULL;
+    DecidedSide *best = NULL;
     for (int i = 0; i < count; i++) {
-        Side *s     = &sides[i];
-        bool  known = p->guess_known;
-        s->min      = p->steady_min;
-        s->end      = p->steady_end;
+        DecidedSide *s     = &sides[i];
+        bool         known = p->guess_known;
+        s->min             = p->steady_min;
+        s->end             = p->steady_end;
         for (int k = 0; k < s->count && known; k++)
             known = narrow_side(p, s, &s->needs[k]);
         if (!known) { /* the side that comes first, if any */
@@ -119,14 +119,14 @@ static const Expr *truth(Partition *p, bool v)
  * operand of a clamp. */
 static const Expr *decide_order(Partition *p, const Expr *e, const Affine *a, const Affine *b)
 {
-    const bool strict = e->op == EX_LT, loose = e->op == EX_LE, value = !strict && !loose;
-    const int  moving = varying_expr(&p->varying, e->args[0]) ? 0 : 1;
-    const bool first  = !value || (e->op == EX_MIN) == (moving == 0);
-    Side       sides[2];
-    int        count = 0;
+    const bool  strict = e->op == EX_LT, loose = e->op == EX_LE, value = !strict && !loose;
+    const int   moving = varying_expr(&p->varying, e->args[0]) ? 0 : 1;
+    const bool  first  = !value || (e->op == EX_MIN) == (moving == 0);
+    DecidedSide sides[2];
+    int         count = 0;
     for (int i = 0; i < 2; i++) {
-        const bool less = (i == 0) == first; /* the side where a is the smaller one */
-        Side       s    = { .value = value ? e->args[(e->op == EX_MIN) == less ? 0 : 1] : truth(p, less) };
+        const bool  less = (i == 0) == first; /* the side where a is the smaller one */
+        DecidedSide s    = { .value = value ? e->args[(e->op == EX_MIN) == less ? 0 : 1] : truth(p, less) };
         if (less ? side_needs(p, &s, b, a, strict) : side_needs(p, &s, a, b, loose))
             sides[count++] = s;
     }
@@ -136,10 +136,10 @@ static const Expr *decide_order(Partition *p, const Expr *e, const Affine *a, co
 /* == and !=: decided where the operands differ, on one side or the other. */
 static const Expr *decide_equality(Partition *p, const Expr *e, const Affine *a, const Affine *b)
 {
-    Side sides[2];
-    int  count = 0;
+    DecidedSide sides[2];
+    int         count = 0;
     for (int i = 0; i < 2; i++) {
-        Side s = { .value = truth(p, e->op == EX_NE), .rare = true };
+        DecidedSide s = { .value = truth(p, e->op == EX_NE), .rare = true };
         if (i ? side_needs(p, &s, b, a, 1) : side_needs(p, &s, a, b, 1))
             sides[count++] = s;
     }
@@ -150,7 +150,7 @@ static const Expr *decide_equality(Partition *p, const Expr *e, const Affine *a,
 static const Expr *decide_period(Partition *p, const Expr *e, const Affine *a, const Affine *m)
 {
     const Affine zero = { .denominator = 1 };
-    Side         s    = { .value = e->op == EX_MOD ? e->args[0] : expr_int(p->lw->exprs, (kn_type)e->type, 0) };
+    DecidedSide  s    = { .value = e->op == EX_MOD ? e->args[0] : expr_int(p->lw->exprs, (kn_type)e->type, 0) };
     s.rare            = !m->step && !m->count;
     const bool can    = side_needs(p, &s, a, &zero, 0) && side_needs(p, &s, m, a, 1);
     return choose(p, e, can, &s);
@@ -159,11 +159,11 @@ static const Expr *decide_period(Partition *p, const Expr *e, const Affine *a, c
 static const Expr *decide_sign(Partition *p, const Expr *e, const Affine *a)
 {
     const Affine zero = { .denominator = 1 };
-    Side         sides[2];
+    DecidedSide  sides[2];
     int          count = 0;
-    sides[0]           = (Side){ .value = e->args[0] };
+    sides[0]           = (DecidedSide){ .value = e->args[0] };
     count += side_needs(p, &sides[0], a, &zero, 0);
-    sides[count] = (Side){ .value = expr_unary(p->lw->exprs, EX_NEG, (kn_type)e->type, e->args[0]) };
+    sides[count] = (DecidedSide){ .value = expr_unary(p->lw->exprs, EX_NEG, (kn_type)e->type, e->args[0]) };
     count += side_needs(p, &sides[count], &zero, a, 0);
     return choose(p, e, count, sides);
 }

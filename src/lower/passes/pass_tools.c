@@ -3,27 +3,27 @@
 
 /* ---- Size ------------------------------------------------------------------------------- */
 
-typedef struct Size {
+typedef struct SizeCount {
     ExprPool *pool;
     int64_t   count, most;
-} Size;
+} SizeCount;
 
 static void size_node(const Expr *e, void *user)
 {
     (void)e;
-    ((Size *)user)->count++;
+    ((SizeCount *)user)->count++;
 }
 
 static void size_expr(void *user, const Expr *e)
 {
-    Size *z = user;
+    SizeCount *z = user;
     if (z->count < z->most)
         expr_visit(z->pool, e, size_node, z);
 }
 
 static void size_stmt(void *user, const Stmt *s)
 {
-    Size *z = user;
+    SizeCount *z = user;
     z->count++;
     if (z->count < z->most)
         stmt_children(s, size_expr, size_stmt, z);
@@ -31,7 +31,7 @@ static void size_stmt(void *user, const Stmt *s)
 
 int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most)
 {
-    Size z = { pool, 0, most };
+    SizeCount z = { pool, 0, most };
     size_stmt(&z, s);
     return z.count < most ? z.count : most;
 }

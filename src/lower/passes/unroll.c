@@ -11,14 +11,14 @@
 
 enum { MOST_NODES = 20000 };
 
-typedef struct Sum {
+typedef struct SumWalk {
     const char *name;
     bool        named, other; /* the name occurs in it; it is no sum of variables and constants */
-} Sum;
+} SumWalk;
 
 static void find_terms(const Expr *e, void *user)
 {
-    Sum *sum = user;
+    SumWalk *sum = user;
     sum->named |= e->op == EX_VAR && e->u.name == sum->name;
     sum->other |= e->op != EX_VAR && e->op != EX_INT && e->op != EX_ADD && e->op != EX_SUB && e->op != EX_MUL;
 }
@@ -35,7 +35,7 @@ static const Stmt *without_coordinates(void *user, const Stmt *s)
     const StmtMap m = { c->lw->arena, without_coordinates, NULL, c };
     if (s->kind != STMT_LET)
         return stmt_map(&m, s);
-    Sum sum = { .name = c->name };
+    SumWalk sum = { .name = c->name };
     expr_visit(c->lw->exprs, s->let.value, find_terms, &sum);
     if (!sum.named || sum.other)
         return stmt_map(&m, s);

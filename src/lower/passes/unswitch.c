@@ -13,12 +13,12 @@ enum { MOST_CONDITIONS = 2, MOST_NODES = 4000 };
 
 /* ---- Which condition ------------------------------------------------------------------------ */
 
-typedef struct Search {
+typedef struct ConditionSearch {
     Lower      *lw;
     Varying     varying; /* with the loop, and every name bound inside it */
     int         vectors; /* vector loops around the statement visited */
     const Expr *found;
-} Search;
+} ConditionSearch;
 
 static void find_load(const Expr *e, void *user)
 {
@@ -34,7 +34,7 @@ static bool has_load(ExprPool *pool, const Expr *e)
 
 static void search_node(const Expr *e, void *user)
 {
-    Search *x = user;
+    ConditionSearch *x = user;
     if (e->op != EX_SELECT || x->found || varying_expr(&x->varying, e->args[0]) || e->args[0]->op == EX_INT)
         return;
     if (has_load(x->lw->exprs, e->args[1]) || has_load(x->lw->exprs, e->args[2]))
@@ -43,15 +43,15 @@ static void search_node(const Expr *e, void *user)
 
 static void search_expr(void *user, const Expr *e)
 {
-    Search *x = user;
+    ConditionSearch *x = user;
     if (x->vectors && !x->found)
         expr_visit(x->lw->exprs, e, search_node, x);
 }
 
 static void search(void *user, const Stmt *s)
 {
-    Search    *x      = user;
-    const bool vector = s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
+    ConditionSearch *x      = user;
+    const bool       vector = s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
     if (s->kind == STMT_FOR)
         varying_bind(&x->varying, s->loop.name, true);
     if (s->kind == STMT_LET)
@@ -66,7 +66,7 @@ static const Expr *find_condition(Lower *lw, const Stmt *loop)
 {
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
-    Search x = { .lw = lw };
+    ConditionSearch x = { .lw = lw };
     varying_init(&x.varying, lw->exprs, &scratch, loop->loop.name);
     x.varying.reads = true;
     search(&x, loop->loop.body);
