@@ -15,10 +15,12 @@ enum {
 
 void c_leave(CGen *g, const char *result)
 {
-    if (g->f->cleanups)
-        c_line(g, "return kn_release(held, %d, %s);", g->f->cleanups, result);
-    else
+    if (!g->f->cleanups) {
         c_line(g, "return %s;", result);
+        return;
+    }
+    c_section(g, "release");
+    c_line(g, "return kn_release(held, %d, %s);", g->f->cleanups, result);
 }
 
 void c_return_unless_zero(CGen *g, const char *call)
@@ -278,7 +280,6 @@ static void alloc(CGen *g, const Stmt *s)
     if (heap) {
         c_line(g, "%s *const %s = kn_alloc(%s, sizeof(%s));", c_memory_type(b->type), name,
                c_uniform(g, s->alloc.count), c_memory_type(b->type));
-        c_section(g, "release");
         c_scope_push(g, c_print(g, "if (!%s) {", name));
         c_leave(g, "KN_ERROR_LIMIT");
         c_scope_pop(g);
