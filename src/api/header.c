@@ -185,6 +185,7 @@ static void print_types_alone(Text *t, const char *types)
 
 static void print_head(Text *t, const kn_pipeline *p, const char *const *names, const HeaderParts *parts)
 {
+    text_add(t, licence);
     text_printf(t, "/* %s: a pipeline compiled by Kiln " KN_VERSION " for %s.\n *\n", parts->name, parts->targets);
     describe_ports(t, p, names);
     text_printf(t,
@@ -215,7 +216,6 @@ const char *header_text(Arena *arena, const kn_pipeline *p, const HeaderParts *p
         *c = (char)toupper((unsigned char)*c);
     const char **names = port_names(arena, p, parts->name);
 
-    text_add(&t, licence);
     print_head(&t, p, names, parts);
     text_printf(&t, "#ifndef %s\n#define %s\n\n", guard, guard);
     const bool  licensed = !strncmp(parts->types, licence, sizeof licence - 1);

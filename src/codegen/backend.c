@@ -1,6 +1,5 @@
 /* The backends and what they emit, as tables. Adding a backend, or a format, is adding a row. */
 #include "codegen/backend.h"
-#include "codegen/c/c_emit.h"
 
 const EmitFormat emit_table[EMIT_KIND_COUNT] = {
     [EMIT_OBJECT] = { "object", ".o" },

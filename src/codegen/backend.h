@@ -65,6 +65,7 @@ typedef struct Codegen {
 
 /* What a backend's library exports as kiln_codegen; NULL: it could not be started. */
 typedef const Codegen *CodegenEntry(void);
+CodegenEntry           c_codegen; /* of codegen/c, which is part of the main library */
 
 typedef struct Backend {
     const char   *name;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the C backend: how a Program becomes the text of a C file. Three ideas carry it.
  *
  * A value is a text with a precedence, a shape and a level. In a vector loop it is UNIFORM (one scalar), a RAMP (a
@@ -16,7 +17,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "codegen/c/c_emit.h"
+#include "codegen/backend.h"
 
 #include <setjmp.h>
 
@@ -95,7 +96,7 @@ typedef struct CGen {
     const char    *name; /* of the C function */
     Text           types, externs, helpers, lane_helpers, functions;
     Map            helper_names;
-    Map            sections; /* of support.c that are needed */
+    Map            sections; /* of the support that are needed */
     Map            outlined; /* Stmt -> CallText of its function */
     Map            taken;    /* names of functions */
     CFunction     *f;
@@ -114,7 +115,7 @@ typedef struct CGen {
     VEC(const Stmt *) around; /* produces and loops around the statement */
 } CGen;
 
-/* ---- c_emit.c ---- */
+/* ---- c_context.c, c_text.c ---- */
 __attribute__((noreturn, format(printf, 2, 3))) void c_fail(CGen *g, const char *format, ...);
 void                                                 c_section(CGen *g, const char *name);
 
@@ -175,8 +176,9 @@ typedef struct CAddress {
     int64_t     step;  /* of a RAMP, in elements */
     const char *lanes; /* LANES: what each adds to the index, a vector */
     int         lane_bits;
+    const char *phase; /* not NULL: lane i adds (phase + i) / 2 instead; 0 or 1 */
 } CAddress;
-CAddress c_address(CGen *g, const Buffer *b, const Expr *index);
+CAddress c_address(CGen *g, const Buffer *b, const Expr *index, bool load); /* has a phase only for a load */
 
 /* ---- c_vector.c ---- */
 CValue      c_vector_operator(CGen *g, const Expr *e, const CValue *args);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Addresses: an index is a sum of terms. What does not change in the innermost block is a name of its own, declared
  * where it is known; what is left stands between the brackets.
  *
@@ -29,6 +30,9 @@ typedef struct Terms {
     int64_t     constant, step;
     const char *lanes; /* the sum of what is another in each lane; NULL: nothing */
     kn_type     lane_type;
+    double      lane_most; /* of its magnitude */
+    bool        halves;    /* lanes / 2 may be a phase, */
+    const char *phase;     /* and is */
     bool        overflow;
 } Terms;
 
@@ -62,9 +66,10 @@ static const char *as_wide(Terms *t, const char *text, kn_type type)
 }
 
 /* What each lane adds of its own: a vector of i32 as long as that is enough. */
-static void add_lanes(Terms *t, const char *text, kn_type type)
+static void add_lanes(Terms *t, const char *text, kn_type type, double most)
 {
-    if (t->lanes && t->lane_type != type) {
+    t->lane_most += most;
+    if (t->lanes && (t->lane_type != type || (type == KN_I32 && t->lane_most > 0x1p30))) {
         t->lanes     = as_wide(t, t->lanes, t->lane_type);
         text         = as_wide(t, text, type);
         t->lane_type = KN_I64;
@@ -77,10 +82,10 @@ static void add_lanes(Terms *t, const char *text, kn_type type)
 /* factor * text * by of an atom that is another in each lane. */
 static void add_varying(Terms *t, const Expr *e, CValue v, const char *by, int64_t factor)
 {
-    CGen         *g    = t->g;
-    const bool    fits = e->type == KN_I32 && !by && magnitude(c_range(g, e)) * (double)llabs(factor) < 0x1p30;
-    const kn_type type = fits ? KN_I32 : KN_I64;
-    const char   *text = c_operand(g, v, P_MUL);
+    CGen        *g    = t->g;
+    const double most = magnitude(c_range(g, e)) * (double)llabs(factor);
+    const bool   fits = e->type == KN_I32 && !by && (factor == 1 || most < 0x1p30);
+    const char  *text = c_operand(g, v, P_MUL);
     if (v.shape == RAMP)
         text = c_lanes(g, KN_I64, (CValue){ .shape = RAMP, .step = v.step });
     else if (!fits)
@@ -89,13 +94,41 @@ static void add_varying(Terms *t, const Expr *e, CValue v, const char *by, int64
         text = c_print(g, "%s * %s", text, c_lanes(g, KN_I64, c_name_value(by, 0)));
     if (factor != 1)
         text = c_print(g, "%s * %lld", text, (long long)factor);
-    add_lanes(t, text, type);
+    add_lanes(t, text, fits ? KN_I32 : KN_I64, most);
+}
+
+/* ramp / 2: all lanes share base / 2, and lie behind it in one of two ways. */
+static bool add_half(Terms *t, const Expr *e, const char *by, int64_t factor)
+{
+    CGen   *g = t->g;
+    int64_t c;
+    if (!t->halves || t->phase || by || factor != 1 || e->op != EX_DIV || !expr_is_int(e->args[1], &c) || c != 2 ||
+        e->type != KN_I32)
+        return false;
+    CValue v = c_expr(g, e->args[0]);
+    if (v.shape != RAMP || v.step != 1)
+        return false;
+    v.shape = UNIFORM;
+    v.step  = 0;
+    if (!v.text) { /* a number */
+        t->phase = v.offset & 1 ? "1" : "0";
+        t->constant += v.offset >> 1;
+        return true;
+    }
+    v                = c_named(g, KN_I32, v, "first");
+    const char *base = c_operand(g, v, P_PRIMARY);
+    t->phase         = c_print(g, "%s & 1", base);
+    const CValue q   = { .text = c_print(g, "(%s >> 1)", base), .prec = P_PRIMARY, .level = v.level, .reads = v.reads };
+    add_term(t, (Term){ .value = q, .factor = 1, .most = magnitude(c_range(g, e)) });
+    return true;
 }
 
 /* A value that is no sum: its parts to the terms. */
 static void add_atom(Terms *t, const Expr *e, const char *by, int by_level, int64_t factor)
 {
-    CGen  *g = t->g;
+    CGen *g = t->g;
+    if (add_half(t, e, by, factor))
+        return;
     CValue v = c_expr(g, e);
     if (v.shape == LANES || (v.shape == RAMP && by))
         add_varying(t, e, v, by, factor);
@@ -278,15 +311,19 @@ static void name_outer(Terms *t, const char *hint, int below, bool strided_only)
     t->at[t->count++] = (Term){ .value = c_name_value(name, level), .factor = 1, .wide = true };
 }
 
-CAddress c_address(CGen *g, const Buffer *b, const Expr *index)
+CAddress c_address(CGen *g, const Buffer *b, const Expr *index, bool load)
 {
-    Terms       t    = { .g = g };
+    Terms       t    = { .g = g, .halves = load && g->lanes };
     const char *name = g->f->buffers[b->id];
     if (!name)
         c_fail(g, "it uses `%s` where there is none", b->name);
     const bool trusted = g->trusted;
     g->trusted         = true;
     add_sum(&t, index, NULL, 0, 1);
+    if (t.phase && (t.lanes || t.step)) { /* not the only term that varies */
+        t = (Terms){ .g = g };
+        add_sum(&t, index, NULL, 0, 1);
+    }
     g->trusted = trusted;
     if (t.overflow)
         c_fail(g, "an index of `%s` has too many terms", b->name);
@@ -306,13 +343,15 @@ CAddress c_address(CGen *g, const Buffer *b, const Expr *index)
         text = c_print(g, "%s %s %lld", text, t.constant < 0 ? "-" : "+",
                        t.constant < 0 ? -(long long)t.constant : (long long)t.constant);
     if (t.lanes && t.step)
-        add_lanes(&t, c_lanes(g, t.lane_type, (CValue){ .shape = RAMP, .step = t.step }), t.lane_type);
+        add_lanes(&t, c_lanes(g, t.lane_type, (CValue){ .shape = RAMP, .step = t.step }), t.lane_type, 0);
+    const bool varies = t.lanes || t.phase;
     return (CAddress){ .buffer    = name,
                        .index     = text,
-                       .shape     = t.lanes  ? LANES
+                       .shape     = varies   ? LANES
                                     : t.step ? RAMP
                                              : UNIFORM,
                        .step      = t.step,
                        .lanes     = t.lanes,
-                       .lane_bits = type_bits(t.lane_type) };
+                       .lane_bits = type_bits(t.lane_type),
+                       .phase     = t.phase };
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file as a whole: what it includes, its support, the functions, and the entry around them.
  *
  * Takes   a flattened program.
@@ -12,24 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char c_support_text[]; /* support.c, embedded by the build */
-
-void c_fail(CGen *g, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(g->why, sizeof g->why, format, args);
-    va_end(args);
-    longjmp(g->bail, 1);
-}
+extern const char c_support_text[]; /* support_*.inc, embedded by the build */
 
 /* ---- Support ---- */
-
-void c_section(CGen *g, const char *name)
-{
-    const char *key = intern(g->program->cx, name);
-    map_set(&g->sections, key, key);
-}
 
 /* The next section's heading, NAME : NEEDS, with its end; NULL after the last. */
 static const char *next_section(const char *at, char *name, size_t size, const char **needs)
@@ -215,6 +201,8 @@ static void release(Emitted *e)
     *e = (Emitted){ 0 };
 }
 
+/* What is emitted is the text of NAME.c, which includes NAME.h: program->name is the function in it, program->title is
+ * NAME. The program is flattened; mathematical functions may be there. */
 const Codegen *c_codegen(void)
 {
     static const Codegen codegen = { .version = "C11", .emit = emit, .release = release };

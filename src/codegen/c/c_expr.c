@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: leaves, operators by shape, and what gets a name.
  *
  * Takes   the expressions of one statement, of which c_count() has seen every root.
@@ -34,29 +35,6 @@ void c_count(CGen *g, const Expr *e)
 }
 
 /* ---- Names ---- */
-
-CValue c_name_value(const char *text, int level)
-{
-    return (CValue){ .text = text, .prec = P_PRIMARY, .level = level };
-}
-
-CBinding *c_bind(CGen *g, const char *name, kn_type type, CValue v, CRange range)
-{
-    CBinding *b = ARENA_NEW(g->arena, CBinding);
-    *b          = (CBinding){ .name = name, .value = v, .type = type, .range = range };
-    map_set_mutable(&g->f->bindings, name, b);
-    return b;
-}
-
-CBinding *c_binding(CGen *g, const char *name)
-{
-    return map_get_mutable(&g->f->bindings, name);
-}
-
-void c_unbind(CGen *g, const char *name)
-{
-    map_set_mutable(&g->f->bindings, name, NULL);
-}
 
 static bool is_name(const char *text)
 {
@@ -297,7 +275,7 @@ static const char *fma_function(CGen *g, kn_type t, int lanes)
     }
     const char *scalar = fma_function(g, t, 0), *vt = c_vector_type(g, t, lanes);
     text_printf(&g->lane_helpers,
-                "KN_LANE %s %s(%s a, %s b, %s c)\n{\n  %s r = c;\n  for (int i = 0; i < %d; i++)\n"
+                "KN_LANE %s %s(%s a, %s b, %s c)\n{\n  %s r = c;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
                 "    r[i] = %s(a[i], b[i], c[i]);\n  return r;\n}\n\n",
                 vt, name, vt, vt, vt, vt, lanes, scalar);
     return name;
@@ -354,7 +332,7 @@ static CValue call_extern(CGen *g, const Expr *e)
 
 static CValue load(CGen *g, const Expr *e)
 {
-    const CAddress a = c_address(g, e->u.buffer, e->args[0]);
+    const CAddress a = c_address(g, e->u.buffer, e->args[0], true);
     if (a.shape != UNIFORM)
         return c_vector_load(g, e, &a);
     CValue v = { .text = c_print(g, "%s[%s]", a.buffer, a.index), .prec = P_PRIMARY, .level = g->depth, .reads = true };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of the file: one for what is produced at the outermost level, and one for the body of each parallel loop.
  *
  * Takes   a statement.
@@ -106,27 +107,6 @@ bool c_is_group(const Stmt *s)
 
 /* ---- Functions ---- */
 
-void c_function_begin(CGen *g, CFunction *f)
-{
-    const size_t n = g->program->buffers.count + 1;
-    f->outer       = g->f;
-    f->buffers     = ARENA_ARRAY(g->arena, const char *, n);
-    map_init(&f->used, g->arena);
-    map_init(&f->bindings, g->arena);
-    g->f = f;
-    c_scope_push(g, NULL);
-    f->base = g->depth;
-}
-
-const char *c_function_end(CGen *g)
-{
-    const char *body   = c_scope_take(g);
-    const char *status = g->f->fails ? "  int status;\n" : "";
-    const char *held   = g->f->held ? c_print(g, "%*svoid *held[%d];\n", INDENT, "", g->f->held) : "";
-    g->f               = g->f->outer;
-    return c_print(g, "%s%s%s", status, held, body);
-}
-
 /* The value that a captured name has in the function: its parameter and the constant part it has outside. */
 static CValue inner_value(CGen *g, const CBinding *outer, const char *name)
 {
@@ -175,6 +155,8 @@ static const char *body_text(CGen *g, Captured *c, const Stmt *body, const Stmt 
         c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(*index, g->depth), range);
     }
     c_stmt(g, body);
+    if (f.streams)
+        c_line(g, "KN_STREAMED();");
     c_line(g, "return KN_OK;");
     const char *text = c_function_end(g);
     Text        unused;

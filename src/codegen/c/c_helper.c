@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions that a file gets because something in it calls them: which there are, and those of mathematics.
  *
  * exp, log, pow and the like have no other definition than their expansions (ir/math.h): each becomes a function of the
@@ -6,39 +7,6 @@
 #include "ir/math.h"
 
 #include <string.h>
-
-bool c_helper_new(CGen *g, const char *name)
-{
-    const char *key = intern(g->program->cx, name);
-    if (map_get(&g->helper_names, key))
-        return false;
-    map_set(&g->helper_names, key, key);
-    return true;
-}
-
-void c_grow(CGen *g)
-{
-    const size_t count = g->program->exprs->count, old = g->capacity;
-    if (count <= old)
-        return;
-    const size_t capacity = 2 * count;
-    uint32_t   **tables[] = { &g->stamps, &g->counted, &g->ranged, &g->uses };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        uint32_t *grown = ARENA_ARRAY(g->arena, uint32_t, capacity);
-        if (old)
-            memcpy(grown, *tables[i], old * sizeof *grown);
-        *tables[i] = grown;
-    }
-    CValue *answers = ARENA_ARRAY(g->arena, CValue, capacity);
-    CRange *ranges  = ARENA_ARRAY(g->arena, CRange, capacity);
-    if (old) {
-        memcpy(answers, g->answers, old * sizeof *answers);
-        memcpy(ranges, g->ranges, old * sizeof *ranges);
-    }
-    g->answers  = answers;
-    g->ranges   = ranges;
-    g->capacity = capacity;
-}
 
 /* The function's value over variables of the operands' types. */
 static const Expr *expanded(CGen *g, const Expr *e, const char *const *names)

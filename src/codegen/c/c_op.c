@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators on scalars, as text: a table of printers. Each says in C what interp/ops.c computes.
  *
  * Takes   the operands' texts.
  * Gives   an expression without undefined behaviour whatever the operands are: what may wrap is computed unsigned, what
- *         may be divided by zero or shifted too far goes through a small function of support.c.
+ *         may be divided by zero or shifted too far goes through a small function of the support.
  * Holds   a value of 32 bits or more has exactly its C type, or one that promotes to it; a smaller one may have type
  * int, with a value that its type holds. f16 and bf16 are their bits.
  */

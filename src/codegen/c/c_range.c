@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What values an integer can have: enough to see that sums of coordinates and of small data do not wrap, so that C's
  * own operators say what they mean.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls of extern stages: kn_buffers of the storage are made and handed to the stage's C function, which the program
  * that is linked with the file defines. */
 #include "codegen/c/c.h"

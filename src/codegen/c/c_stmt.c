@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements: loops, branches, stores, allocations, checks. */
 #include "codegen/c/c.h"
 
@@ -14,10 +15,12 @@ enum {
 
 void c_leave(CGen *g, const char *result)
 {
-    if (g->f->cleanups)
-        c_line(g, "return kn_release(held, %d, %s);", g->f->cleanups, result);
-    else
+    if (!g->f->cleanups) {
         c_line(g, "return %s;", result);
+        return;
+    }
+    c_section(g, "release");
+    c_line(g, "return kn_release(held, %d, %s);", g->f->cleanups, result);
 }
 
 void c_return_unless_zero(CGen *g, const char *call)
@@ -93,17 +96,18 @@ CRange c_loop_range(CGen *g, const Stmt *s)
 }
 
 /* for (int32_t x = min; x < end; x += step) { body }; in a vector loop each step is so many lanes. */
-static void counted_loop(CGen *g, const Stmt *s, const char *before, int lanes)
+static void counted_loop(CGen *g, const Stmt *s, const char *before, const char *hint, int lanes)
 {
     c_statement(g);
     c_count(g, s->loop.min);
     c_count(g, s->loop.extent);
     const CRange range = c_loop_range(g, s);
-    const char  *type = c_type(s->loop.min->type), *name = c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
-    g->trusted      = true;
-    const char *min = c_uniform(g, s->loop.min);
-    CValue      end = loop_end(g, s);
-    g->trusted      = false;
+    const char  *type  = c_type(s->loop.min->type),
+               *name   = hint ? hint : c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
+    g->trusted         = true;
+    const char *min    = c_uniform(g, s->loop.min);
+    CValue      end    = loop_end(g, s);
+    g->trusted         = false;
     if (end.text && strlen(end.text) > LONG_TEXT)
         end = c_named(g, s->loop.min->type, end, c_print(g, "%s_end", name));
     c_scope_push(g, lanes > 1 ? c_print(g, "%sfor (%s %s = %s; %s < %s; %s += %d) {", before, type, name, min, name,
@@ -131,11 +135,11 @@ static void vector_loop(CGen *g, const Stmt *s)
     if (g->lanes)
         c_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
     if (g->plain || !c_vector_fits(g, s, &lanes)) {
-        counted_loop(g, s, expr_is_int(s->loop.extent, &extent) && extent > 1 ? "KN_LANES " : "", 1);
+        counted_loop(g, s, expr_is_int(s->loop.extent, &extent) && extent > 1 ? "KN_LANES " : "", "lane", 1);
         return;
     }
     if (!expr_is_int(s->loop.extent, &extent) || extent != lanes) {
-        counted_loop(g, s, "", lanes);
+        counted_loop(g, s, "", NULL, lanes);
         return;
     }
     c_statement(g);
@@ -162,7 +166,7 @@ static void loop(CGen *g, const Stmt *s)
     else if (s->loop.kind == LOOP_PARALLEL && !g->lanes)
         c_parallel(g, s);
     else
-        counted_loop(g, s, "", 1);
+        counted_loop(g, s, "", NULL, 1);
 }
 
 static void block(CGen *g, const Stmt *s)
@@ -221,7 +225,7 @@ static void store(CGen *g, const Stmt *s)
     const char *lock = NULL;
     if (s->store.atomic) { /* read and written while nobody else does */
         c_section(g, "atomic");
-        const CAddress a = c_address(g, s->store.places[0].buffer, s->store.places[0].index);
+        const CAddress a = c_address(g, s->store.places[0].buffer, s->store.places[0].index, false);
         lock             = c_print(g, "&%s[%s]", a.buffer, a.index);
         c_line(g, "kn_lock(%s);", lock);
         count_store(g, s);
@@ -233,7 +237,7 @@ static void store(CGen *g, const Stmt *s)
                                 c_print(g, "%s_new", c_identifier(g, s->store.places[i].buffer->name)));
     }
     for (int i = 0; i < s->store.count; i++)
-        at[i] = c_address(g, s->store.places[i].buffer, s->store.places[i].index);
+        at[i] = c_address(g, s->store.places[i].buffer, s->store.places[i].index, false);
     for (int i = 0; i < s->store.count; i++)
         store_value(g, &s->store.places[i], &at[i], values[i], s->store.stream);
     if (lock)
@@ -244,7 +248,7 @@ static void prefetch(CGen *g, const Stmt *s)
 {
     c_statement(g);
     c_count(g, s->prefetch.index);
-    const CAddress a = c_address(g, s->prefetch.buffer, s->prefetch.index);
+    const CAddress a = c_address(g, s->prefetch.buffer, s->prefetch.index, false);
     c_line(g, "KN_PREFETCH(%s, %s);", a.buffer, a.index);
 }
 
@@ -276,7 +280,6 @@ static void alloc(CGen *g, const Stmt *s)
     if (heap) {
         c_line(g, "%s *const %s = kn_alloc(%s, sizeof(%s));", c_memory_type(b->type), name,
                c_uniform(g, s->alloc.count), c_memory_type(b->type));
-        c_section(g, "release");
         c_scope_push(g, c_print(g, "if (!%s) {", name));
         c_leave(g, "KN_ERROR_LIMIT");
         c_scope_pop(g);
@@ -373,7 +376,7 @@ static void describe_loops(Text *t, const Stmt *s)
             s = s->block.items[0];
         else if (s->kind == STMT_FOR) {
             int64_t n;
-            text_printf(t, "%s%s %s", t->count ? ", " : "", loop_kind_names[s->loop.kind], s->loop.name);
+            text_printf(t, "%s%s %s", t->count ? ", " : "", loop_table[s->loop.kind].keyword, s->loop.name);
             if (expr_is_int(s->loop.extent, &n))
                 text_printf(t, " of %lld", (long long)n);
             s = s->loop.body;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scopes as texts, lines, declarations and names.
  *
  * Takes   pieces of C.
@@ -24,6 +25,15 @@ const char *c_print(CGen *g, const char *format, ...)
     return at;
 }
 
+void c_fail(CGen *g, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(g->why, sizeof g->why, format, args);
+    va_end(args);
+    longjmp(g->bail, 1);
+}
+
 /* ---- Names ---- */
 
 /* Words of C, of the headers that the file includes, and of the file itself. */
@@ -33,7 +43,7 @@ static const char taken[] =
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool asm "
     "bool "
     "true false typeof NULL INFINITY NAN errno linux unix stdin stdout stderr args status memcpy memset floor floorf "
-    "ceil ceilf trunc truncf rint rintf sqrt sqrtf fabs fabsf fma fmaf i a b c m p v r closure ";
+    "ceil ceilf trunc truncf rint rintf sqrt sqrtf fabs fabsf fma fmaf i a b c m p v r closure lane held ports ";
 
 const char *c_identifier(CGen *g, const char *name)
 {
@@ -173,7 +183,7 @@ CValue c_declare_value(CGen *g, int level, const char *type, const char *hint, C
         d->name     = c_fresh(g, &g->f->used, hint);
         d->offset   = v.offset;
         map_set(&s->names, key, d);
-        c_text_wrapped(g, &s->text, s->indent, c_print(g, "const %s %s = %s;", type, d->name, c_full(g, v)));
+        c_text_wrapped(g, &s->text, s->indent, c_print(g, "%s %s = %s;", type, d->name, c_full(g, v)));
         known = d;
     }
     v.text = known->name;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types and constants as text. */
 #include "codegen/c/c.h"
 
@@ -13,8 +14,9 @@ static const char *const c_types[KN_TYPE_COUNT] = {
 };
 /* What the elements of a vector are called; f16 and bf16 are their bits. */
 static const char *const lane_types[KN_TYPE_COUNT] = {
-    [KN_BOOL] = "u8", [KN_U8] = "u8",   [KN_U16] = "u16",  [KN_U32] = "u32", [KN_U64] = "u64", [KN_I8] = "i8", [KN_I16] = "i16",
-    [KN_I32] = "i32", [KN_I64] = "i64", [KN_F16] = "u16",  [KN_BF16] = "u16", [KN_F32] = "f32", [KN_F64] = "f64",
+    [KN_BOOL] = "u8", [KN_U8] = "u8",   [KN_U16] = "u16", [KN_U32] = "u32",  [KN_U64] = "u64", [KN_I8] = "i8",
+    [KN_I16] = "i16", [KN_I32] = "i32", [KN_I64] = "i64", [KN_F16] = "u16",  [KN_BF16] = "u16",
+    [KN_F32] = "f32", [KN_F64] = "f64",
 };
 /* clang-format on */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lanes: operators, loads and stores on vectors of GCC's extension.
  *
  * Takes   operands of which at least one is a RAMP or LANES.
@@ -125,7 +126,8 @@ static CValue lane_function(CGen *g, const Expr *e, const CValue *args)
     const char *vt = e->type == KN_BOOL ? c_mask_type(g, 8, g->lanes) : c_vector_type(g, e->type, g->lanes);
     if (c_helper_new(g, fn)) {
         const CValue v = c_operator(g, e, scalars, true);
-        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n", vt, fn,
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s)\n{\n  %s r = { 0 };\n  KN_UNROLL for (int i = 0; i < %d; i++)\n", vt, fn,
                     text_string(&parameters), vt, g->lanes);
         c_text_wrapped(g, &g->lane_helpers, 2,
                        e->type == KN_BOOL ? c_print(g, "r[i] = -(%s);", c_full(g, v))
@@ -223,7 +225,7 @@ static CValue choose(CGen *g, const Expr *e, const CValue *args)
         const char *name = c_print(g, "%s_choose", vt);
         if (c_helper_new(g, name))
             text_printf(&g->lane_helpers,
-                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  for (int i = 0; i < %d; i++)\n"
+                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
                         "    r[i] = m[i] ? a[i] : b[i];\n  return r;\n}\n\n",
                         vt, name, mt, vt, vt, vt, g->lanes);
         r = result(c_print(g, "%s(%s, %s, %s)", name, c_as_mask(g, args[0], bits), a, b), P_PRIMARY);
@@ -239,6 +241,37 @@ static CValue converted(CGen *g, const Expr *e, const CValue *args)
     if (type_is_float(from) && type_bits(to) < 32) /* through 32 bits, for which there are instructions */
         v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
     return result(c_print(g, "__builtin_convertvector(%s, %s)", v, vt), P_PRIMARY);
+}
+
+/* Toward zero; beyond the type its nearest value; NaN gives 0. Brought into a range that converts first, then what was
+ * beyond it put right. */
+static CValue float_to_int(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type to = e->type;
+    const char   *vt = c_vector_type(g, to, g->lanes), *ft = c_vector_type(g, KN_F32, g->lanes);
+    const char   *it = c_vector_type(g, KN_I32, g->lanes), *name = c_print(g, "%s_of_f32", vt);
+    if (c_helper_new(g, name)) {
+        const bool  whole = to == KN_I32;
+        const char *low   = whole ? "-0x1p31f" : c_print(g, "%d.0f", (int)type_min(to)),
+                   *high  = whole ? "0x1.fffffep30f" : c_print(g, "%d.0f", (int)type_max(to));
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s a)\n{\n  %s r = a;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
+                    "    r[i] = r[i] > %s ? r[i] : %s;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
+                    "    r[i] = r[i] < %s ? r[i] : %s;\n",
+                    vt, name, ft, ft, g->lanes, low, low, g->lanes, high, high);
+        if (type_is_signed(to) && !whole)
+            text_printf(&g->lane_helpers,
+                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    r[i] = a[i] == a[i] ? r[i] : 0.0f;\n", g->lanes);
+        text_printf(&g->lane_helpers, "  %s n = __builtin_convertvector(r, %s);\n", it, it);
+        if (whole)
+            text_printf(&g->lane_helpers,
+                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    n[i] = a[i] >= 0x1p31f ? INT32_MAX : n[i];\n"
+                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    n[i] = a[i] == a[i] ? n[i] : 0;\n",
+                        g->lanes, g->lanes);
+        text_printf(&g->lane_helpers, whole ? "  return n;\n}\n\n" : "  return __builtin_convertvector(n, %s);\n}\n\n",
+                    vt);
+    }
+    return result(c_print(g, "%s(%s)", name, c_lanes(g, KN_F32, args[0])), P_PRIMARY);
 }
 
 /* A mask as 0 or 1 of a type. */
@@ -308,7 +341,10 @@ static CValue vector_value(CGen *g, const Expr *e, const CValue *args)
     case EX_SAT_CAST:
         if (from == KN_BOOL && !is_short_float(t) && t != KN_BOOL)
             return from_bool(g, e, args[0]);
-        return converts(e) ? converted(g, e, args) : lane_function(g, e, args);
+        if (converts(e))
+            return converted(g, e, args);
+        return from == KN_F32 && type_is_int(t) && (type_bits(t) < 32 || t == KN_I32) ? float_to_int(g, e, args)
+                                                                                      : lane_function(g, e, args);
     default: return lane_function(g, e, args);
     }
 }
@@ -324,120 +360,12 @@ CValue c_vector_operator(CGen *g, const Expr *e, const CValue *args)
     return v;
 }
 
-/* ---- Memory ---- */
-
-static const char *unaligned_type(CGen *g, kn_type t)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *name = c_print(g, "%s_at", vt);
-    if (c_helper_new(g, name))
-        text_printf(&g->types, "typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));\n",
-                    c_memory_type(t), name, g->lanes * (int)kn_type_size(t), (int)kn_type_size(t));
-    return name;
-}
-
-/* Lanes `step` elements apart. */
-static const char *load_function(CGen *g, kn_type t, int64_t step)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *name = step == 1 ? c_print(g, "%s_load", vt)
-                                 : c_print(g, "%s_load_%s%lld", vt, step < 0 ? "m" : "",
-                                           step < 0 ? -(long long)step : (long long)step);
-    if (!c_helper_new(g, name))
-        return name;
-    if (step == 1) {
-        text_printf(&g->lane_helpers, "KN_LANE %s %s(const %s *p)\n{\n  return *(const %s *)p;\n}\n\n", vt, name, et,
-                    unaligned_type(g, t));
-        return name;
-    }
-    text_printf(&g->lane_helpers,
-                "KN_LANE %s %s(const %s *p)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
-                "    r[i] = p[i * (%lld)];\n  return r;\n}\n\n",
-                vt, name, et, vt, g->lanes, (long long)step);
-    return name;
-}
-
-static const char *gather_function(CGen *g, kn_type t, int bits)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
-               *name = c_print(g, "%s_gather_%d", vt, bits);
-    if (c_helper_new(g, name))
-        text_printf(&g->lane_helpers,
-                    "KN_LANE %s %s(const %s *p, %s a)\n{\n  %s r = { 0 };\n  for (int i = 0; i < %d; i++)\n"
-                    "    r[i] = p[a[i]];\n  return r;\n}\n\n",
-                    vt, name, et, it, vt, g->lanes);
-    return name;
-}
-
-CValue c_vector_load(CGen *g, const Expr *e, const CAddress *a)
-{
-    const kn_type t  = e->type;
-    CValue        v  = { .prec = P_PRIMARY, .shape = LANES, .level = g->depth, .reads = true };
-    const char   *at = c_print(g, "&%s[%s]", a->buffer, a->index);
-    v.text           = a->shape == RAMP ? c_print(g, "%s(%s)", load_function(g, t, a->step), at)
-                                        : c_print(g, "%s(%s, %s)", gather_function(g, t, a->lane_bits), at, a->lanes);
-    if (t == KN_BOOL) {
-        v.text = c_print(g, "%s != 0", v.text);
-        v.prec = P_EQUAL;
-        v.mask = 8;
-    }
-    return v;
-}
-
-static const char *store_function(CGen *g, kn_type t, int64_t step)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *name = step == 1 ? c_print(g, "%s_store", vt)
-                                 : c_print(g, "%s_store_%s%lld", vt, step < 0 ? "m" : "",
-                                           step < 0 ? -(long long)step : (long long)step);
-    if (!c_helper_new(g, name))
-        return name;
-    if (step == 1)
-        text_printf(&g->lane_helpers, "KN_LANE void %s(%s *p, %s v)\n{\n  *(%s *)p = v;\n}\n\n", name, et, vt,
-                    unaligned_type(g, t));
-    else
-        text_printf(&g->lane_helpers,
-                    "KN_LANE void %s(%s *p, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
-                    "    p[i * (%lld)] = v[i];\n}\n\n",
-                    name, et, vt, g->lanes, (long long)step);
-    return name;
-}
-
-static const char *scatter_function(CGen *g, kn_type t, int bits)
-{
-    const char *vt = c_vector_type(g, t, g->lanes), *et = c_memory_type(t);
-    const char *it   = c_vector_type(g, bits == 64 ? KN_I64 : KN_I32, g->lanes),
-               *name = c_print(g, "%s_scatter_%d", vt, bits);
-    if (c_helper_new(g, name))
-        text_printf(&g->lane_helpers,
-                    "KN_LANE void %s(%s *p, %s a, %s v)\n{\n  for (int i = 0; i < %d; i++)\n"
-                    "    p[a[i]] = v[i];\n}\n\n",
-                    name, et, it, vt, g->lanes);
-    return name;
-}
-
-void c_vector_store(CGen *g, const Buffer *b, const CAddress *a, CValue v, bool stream)
-{
-    const kn_type t = b->type;
-    (void)stream;
-    const char *at   = c_print(g, "&%s[%s]", a->buffer, a->index);
-    const char *text = c_lanes(g, t, v);
-    if (t == KN_BOOL && v.shape != UNIFORM)
-        text = c_print(g, "(%s)-(%s)", c_vector_type(g, t, g->lanes), c_as_mask(g, v, 8));
-    if (a->shape == RAMP)
-        c_line(g, "%s(%s, %s);", store_function(g, t, a->step), at, text);
-    else if (a->shape == LANES)
-        c_line(g, "%s(%s, %s, %s);", scatter_function(g, t, a->lane_bits), at, a->lanes, text);
-    else
-        c_line(g, "%s[%s] = %s;", a->buffer, a->index,
-               c_print(g, "(%s)[%d]", text, g->lanes - 1)); /* of equal values any lane's */
-}
-
 /* ---- What can be done by vectors ---- */
 
 typedef struct Fit {
     CGen *g;
     Map   varying; /* names */
+    Map   bent;    /* those of them that are no ramps */
     Map   known;   /* expressions -> a text if they vary, another if not */
     Map   seen;
     int   widest; /* bits of an element */
@@ -459,13 +387,29 @@ static bool varies(Fit *f, const Expr *e)
     return known == yes;
 }
 
+/* Is it the same in all lanes, or a constant step more from lane to lane? */
+static bool is_ramp(Fit *f, const Expr *e)
+{
+    if (!varies(f, e))
+        return true;
+    switch (e->op) {
+    case EX_VAR: return !map_get(&f->bent, e->u.name);
+    case EX_ADD:
+    case EX_SUB: return is_ramp(f, e->args[0]) && is_ramp(f, e->args[1]);
+    case EX_MUL: return e->args[1]->op == EX_INT && is_ramp(f, e->args[0]);
+    case EX_NEG:
+    case EX_CAST: return type_is_int(e->args[0]->type) && is_ramp(f, e->args[0]);
+    default: return false;
+    }
+}
+
 static void note_width(Fit *f, kn_type t)
 {
     if (type_bits(t) > f->widest)
         f->widest = type_bits(t);
 }
 
-/* How wide its lanes are. Indices are ramps for the most part, and do not count. */
+/* How wide its lanes are. An index that is a ramp has none. */
 static void fit_expr(Fit *f, const Expr *e)
 {
     if (!varies(f, e) || map_get(&f->seen, e))
@@ -475,6 +419,8 @@ static void fit_expr(Fit *f, const Expr *e)
         f->fine = false;
     if (e->op != EX_VAR)
         note_width(f, e->type);
+    if (e->op == EX_LOAD && !is_ramp(f, e->args[0]))
+        note_width(f, KN_I32);
     for (uint32_t i = 0; i < e->count && e->op != EX_LOAD; i++)
         fit_expr(f, e->args[i]);
 }
@@ -484,6 +430,8 @@ static void fit_stmt(void *user, const Stmt *s)
     Fit *f = user;
     switch (s->kind) {
     case STMT_LET:
+        if (!is_ramp(f, s->let.value))
+            map_set(&f->bent, s->let.name, s->let.name);
         if (varies(f, s->let.value))
             map_set(&f->varying, s->let.name, s->let.name);
         break;
@@ -509,6 +457,7 @@ bool c_vector_fits(CGen *g, const Stmt *loop, int *lanes)
     Fit     f = { .g = g, .fine = true, .widest = 8 };
     int64_t extent;
     map_init(&f.varying, g->arena);
+    map_init(&f.bent, g->arena);
     map_init(&f.known, g->arena);
     map_init(&f.seen, g->arena);
     map_set(&f.varying, loop->loop.name, loop->loop.name);
