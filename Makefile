@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A thin front for Meson. `make help` lists what there is.
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60

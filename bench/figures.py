@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The figures that bench/run's reports are made of: minima, ratios, floors, and how far Kiln is from its goals.
 
 All is computed from the one dictionary that bench.json holds. A variant's figure is the least of its times. "Kiln" is Kiln with the

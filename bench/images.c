@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What bench/images times: one way to read or write a file, so many times. Prints the seconds of each.
  *
  *     images WAY TIMES IN [OUT]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the figures were measured on: CPU, caches, memory, system, compilers; no names of hosts, no paths."""
 import glob, os, re, subprocess
 

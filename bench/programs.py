@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The programs that are measured, and the arguments that they are measured with."""
 import json, os, re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What bench/run writes: the table of an app and of all, JSON, a page of bar charts, a Markdown document.
 
 Everything is made from the one dictionary that bench.json holds; figures.py computes the figures.

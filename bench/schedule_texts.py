@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Schedules as text: what a scheduler makes of an app, and how long the app takes under it."""
 import json, math, re, subprocess, sys, tempfile
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A pipeline in a C string, run on an array: the 3x3 box blur.
  *
  * Prints the blurred numbers. cc blur.c $(pkg-config --cflags --libs kiln) */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The blur of blur.c without text: a program that makes pipelines calls the builder. Here the size of the window is an
  * argument, builder [RADIUS], and so the number of terms in the sums is too.
  *

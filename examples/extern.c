@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* C inside a pipeline: a function of numbers, called at every pixel, and a stage that fills a whole box at once.
  *
  * Prints the result. cc extern.c $(pkg-config --cflags --libs kiln) */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Strides: a part of a larger RGB image, its bytes interleaved, is smoothed where it lies: no copy in, no copy out.
  *
  * Prints the middle row before and after. cc strided.c $(pkg-config --cflags --libs kiln) */

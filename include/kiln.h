@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kiln: image and stencil pipelines from a text of formulas. The whole public interface, with kiln_runtime.h.
  *
  *     kn_context  *cx = kn_context_new(NULL);

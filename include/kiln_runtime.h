@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kiln's runtime, as a program sees it that calls compiled pipelines: buffers, errors, threads, memory. This header
  * stands alone: with NAME.h and NAME.a of `kiln build` nothing else of Kiln is needed. kiln.h includes it.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Prints src/ir/math_tables.h: for each row below the polynomial p with the least max |w(x) (f(x) - p(x))|, found by
 Remez' exchange in 60 digits, its coefficients then rounded to the type. Needs mpmath. A row: name, f, w, and per
 mantissa the interval and the number of coefficients."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls a pipeline that Kiln has written as C, on whatever machine this is compiled for: tests/foreign.
  *
  *     cc -DHEADER='"NAME.h"' -DFUNCTION=NAME_kiln foreign.c NAME.c && ./a.out CASE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the tests and ends with the line "N passed, N failed".
 
     tests/run.py [-v] [--write] [FILTER …]      only tests whose name contains one of the filters; -v names each

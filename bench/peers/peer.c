@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The protocol of the peers: arguments, .npy files, the measuring loop, the line of JSON.
  *
  * Takes   a command line (peer.h says which) and the table `peer_entries` of the program it is linked into.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a peer of the benchmark is: a program that says what it can do and measures one thing per call.
  *
  *     PEER --list                                             lines `APP VARIANT`

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A pipeline compiled ahead of time, called like any C function. The program needs nothing of Kiln but what `kiln
  * build` has made:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a condition shows.
  *
  * assume(c, truth) narrows the current environment where `c` is `truth`. A conjunction is its parts, one after the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The box of every function that the outputs need.
  *
  * Takes   a finished pipeline, the boxes of its inputs and outputs, the values of its parameters.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One computation of boxes: boxes.c fills it, report.c explains it, largest_output.c repeats it. */
 #ifndef KILN_ANALYSIS_BOXES_H
 #define KILN_ANALYSIS_BOXES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arithmetic on ends: see ends.h. A row per operation gives the two numbers that its result lies between. */
 #include "analysis/ends.h"
 

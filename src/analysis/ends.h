@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends of intervals: arithmetic that is written once for numbers and for expressions.
  *
  * An end is a number, or an expression with two numbers that it lies between. Every operation computes these numbers.

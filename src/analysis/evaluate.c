@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The range of an expression in an environment, and the accesses that evaluating it can make.
  *
  * Sums are put into linear form first. Over a box of independent variables the range of an affine form is exact, and x

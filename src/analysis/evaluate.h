@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Evaluation of expressions over boxes: shared by the files of this folder.
  *
  * An Evaluator knows the numbers of a run (input sizes, parameters), the range of every function's values, and an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extern stages: a C function says which boxes of its arguments its own box needs.
  *
  * The query has the box of the output and no data. Each function argument is a buffer of the right type and rank,

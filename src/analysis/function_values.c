@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ranges of the values of functions, whatever the coordinates.
  *
  * An index may come from another function: f(order(x)). One pass in the order of the pipeline, producers first, gives

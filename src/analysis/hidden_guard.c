@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Guards that the analysis does not see: a condition that is a stored function of coordinates.
  *
  * In `if ok(x) then in(x - 1) else 0` with ok(x) = x > 0 the read is guarded. But boxes are found without the values

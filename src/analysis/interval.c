@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranges: what those of integers and floats share. Rules of integer operators: interval_rules.c; of floats:
  * interval_float.c. */
 #include "analysis/interval_rules.h"

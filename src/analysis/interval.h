@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranges: the values that an expression can have, as numbers.
  *
  * A range contains every value that the operator of the language gives for operands in their ranges: wrapping,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranges of float operators.
  *
  * The ends are computed in double and rounded to the type. Rounding is monotonic, so the rounded ends hold for every

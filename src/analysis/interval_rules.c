@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of integer operators: see interval_rules.h.
  *
  * Exact for + - * / min max, comparisons, absd, averages and conversions: these are monotonic between the corners of

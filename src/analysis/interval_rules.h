@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of integer operators: the interval of a result from those of the operands.
  *
  * One table for the interpreter's analysis, whose ends are numbers, and for lowering, whose ends are expressions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The largest output that the inputs suffice for.
  *
  * Takes   the boxes of the inputs, and of the outputs that are given.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The boxes needed so far, and the first failure. */
 #include "analysis/boxes.h"
 

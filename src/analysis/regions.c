@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions for a run: see regions.h.
  *
  * Takes   a pipeline and what is known before a run.

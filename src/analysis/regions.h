@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions: for every function the box that the outputs need.
  *
  * Interval analysis over numbers: the sizes of the inputs and the values of the parameters are known. Each function is

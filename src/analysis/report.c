@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The diagnostics of a failure: the chain of functions, the box needed, the box given, and the remedy. */
 #include "analysis/boxes.h"
 #include "base/text.h"

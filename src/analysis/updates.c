@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Updates over boxes: binding their reduction variables, and visiting their accesses. */
 #include "analysis/evaluate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building ahead of time: does the compiled function accept inputs that are large enough?
  *
  * Takes   a lowered program, and sizes: those of `estimate`, or defaults (schedulers/graph_binding.c).

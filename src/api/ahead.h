@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks for ahead-of-time builds, which have no interpreter to fall back on. */
 #ifndef KILN_API_AHEAD_H
 #define KILN_API_AHEAD_H

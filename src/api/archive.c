@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Static libraries, without the program `ar`.
  *
  * An archive is "!<arch>\n" and members, each a header of 60 characters and its bytes, from even offsets on. The first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Static libraries (`ar` archives in the System V form that linkers of ELF systems read). */
 #ifndef KILN_API_ARCHIVE_H
 #define KILN_API_ARCHIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arguments of a call, found by name and checked.
  *
  * Takes   a finished pipeline and the (name, buffer or value) pairs of the user, in any order.

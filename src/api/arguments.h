@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arguments of a call, found by name, checked, and in the order in which the parts of Kiln want them. */
 #ifndef KILN_API_ARGUMENTS_H
 #define KILN_API_ARGUMENTS_H

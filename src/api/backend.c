@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding what belongs to this library: backends, and the runtime that built pipelines are linked with.
  *
  * Both are looked for by name in the folders where this library can be: beside it (or the program it is part of), above

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Backends, loaded when something is first compiled with them, and the other files that belong to this library: the
  * runtime that `kiln build` packs. */
 #ifndef KILN_API_BACKEND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiling ahead of time: the files that a program needs to call a pipeline without Kiln.
  *
  * Takes   a pipeline, FOLDER/NAME, and what is wanted.

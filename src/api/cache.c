@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cache of objects on disk.
  *
  * A file is  "KILNOBJ1", the sizes of key and object, a checksum of both, the key, the object. Its name is the key's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cache of objects on disk: what was compiled once is not compiled again, by no process.
  *
  * A file per object, named by a hash of the key. The key is the lowered program itself with all that the backend looks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calibrating: the speeds of this machine, as the cost model sees them.
  *
  * Takes   small pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/varied.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calling compiled code: the arguments as it takes them, its errors as diagnostics. */
 #include "api/call.h"
 

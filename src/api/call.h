@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calling compiled code. */
 #ifndef KILN_API_CALL_H
 #define KILN_API_CALL_H

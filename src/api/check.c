@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kn_check: all diagnostics of a pipeline and its schedules that need no sizes.
  *
  * First unbounded indices, found as kn_run finds them. Then each schedule is planned and lowered to loops as kn_compile

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiling: the schedule is chosen, the plan made, lowered, and given to the backend, or its object found in the
  * cache.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a pipeline to code: the steps in their order, for all calls that compile. */
 #ifndef KILN_API_COMPILE_H
 #define KILN_API_COMPILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counting: runs the lowered program step by step and prints a table of its work. */
 #include "api/call.h"
 #include "api/compile.h"

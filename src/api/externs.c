@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What programs take from outside: values for their consts, and C functions.
  *
  * They are kept by name in the context. Consts are looked up when a program is parsed, C functions when it runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole files. No file is open while memory is asked for: an arena without memory leaves by longjmp. */
 #include "api/files.h"
 

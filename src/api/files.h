@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole files: read into memory, and written atomically. */
 #ifndef KILN_API_FILES_H
 #define KILN_API_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filling buffers without an image: from a formula, and with noise.
  *
  * A formula is a pipeline of one function without inputs, so kn_fill has the semantics of the language. Noise is a hash

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C header of a built pipeline: self-contained, C99 and C++.
  *
  * Takes   a pipeline and the name of its compiled function, which takes arrays of buffers and parameters.

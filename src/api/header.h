@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C header of a built pipeline. */
 #ifndef KILN_API_HEADER_H
 #define KILN_API_HEADER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The key of an object: the lowered program, every field of it that the backend can see, as bytes.
  *
  * Takes   a program and what it is compiled with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading compiled code: its symbols get their addresses.
  *
  * Code sees the runtime, the mathematics of libm, memory moves, and the C functions of the context; nothing else. A C

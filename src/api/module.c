@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Modules: from a finished pipeline and options to something that runs.
  *
  * Takes   a pipeline that passed its checks, and the names of a scheduler and a target.

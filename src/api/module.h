@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A module: a pipeline that is ready to run, and how. */
 #ifndef KILN_API_MODULE_H
 #define KILN_API_MODULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loop nest: which loops there are, what is computed and what is stored inside which.
  *
  * Takes   a program before flattening: loops, realizations, productions.

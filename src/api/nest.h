@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loop nest of a program, for people. */
 #ifndef KILN_API_NEST_H
 #define KILN_API_NEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running: the calls that take arguments. All three bind them the same way; then kn_fit asks for boxes of outputs,
  * kn_bounds for boxes of everything, and kn_run computes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making a schedule.
  *
  * Takes   a pipeline, the name of a scheduler, and what is known of sizes and parameters.

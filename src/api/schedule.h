@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schedules made by schedulers: from a pipeline and sizes to the text of a schedule. */
 #ifndef KILN_API_SCHEDULE_H
 #define KILN_API_SCHEDULE_H

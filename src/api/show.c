@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views of a pipeline, and of the steps of its compilation, as text. */
 #include "api/backend.h"
 #include "api/compile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The instance of the runtime that the compiled code of a context runs with.
  *
  * Its threads allocate concurrently; the context and the user's allocator are not thread-safe. So requests take a lock.

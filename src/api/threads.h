@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The instance of the runtime that the compiled code of a context runs with. Its memory is the context's. */
 #ifndef KILN_API_THREADS_H
 #define KILN_API_THREADS_H

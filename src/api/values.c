@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameters: a number given by the user as a value of the parameter's type.
  *
  * Takes   an integer or a double.

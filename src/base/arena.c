@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory that is freed at once: blocks in a list, small requests cut from the newest. */
 #include "base/context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory that is freed at once.
  *
  * An arena hands out zeroed memory and frees all of it together. All memory of the library comes from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contexts: creation, memory under a limit, interned names, bailing out. */
 #include "base/context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The context: memory, names, diagnostics and the quota of one user of the library.
  *
  * Two rules keep every other file simple. Memory comes from arenas and never has to be checked. What cannot go on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Diagnostics: collected in the context, shown as text with the line and a caret. */
 #include "base/context.h"
 #include "base/text.h"

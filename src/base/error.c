@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of errors. */
 #include "base/context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The errors there are: one table. A diagnostic carries the id of its row, so that nobody has to read its message.
  *
  * A row is a reason to refuse something, not a message: several messages may have one. kn_status says how a call ended;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open addressing with linear probing; at most half full. */
 #include "base/map.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hash tables from a pointer to a pointer, in an arena. Interned names and hash-consed expressions are
  * equal iff their pointers are, so this is the only kind of table needed. */
 #ifndef KILN_BASE_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks: how much is left of the caller's, and a thread with one of its own.
  *
  * A thread rather than a switch of stacks: sanitizers, debuggers and unwinders know threads. Making and joining one

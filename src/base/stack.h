@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Work on a stack whose size is known, whatever the caller's thread has. */
 #ifndef KILN_BASE_STACK_H
 #define KILN_BASE_STACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What to suggest for a name that is not known: the known name with the least edit distance. */
 #include "base/context.h"
 #include "base/text.h"

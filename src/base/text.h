@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts that grow, in an arena; lists of names, and what to suggest for an unknown one. */
 #ifndef KILN_BASE_TEXT_H
 #define KILN_BASE_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Growing arrays: doubling, the old array is left to its arena. */
 #include "base/vec.h"
 

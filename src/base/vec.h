@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Growing arrays in an arena.
  *
  *     VEC(int) v = { 0 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of warnings, and the switch for each. */
 #include "base/context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The warnings: one table for the switches, the help and the checks of names.
  *
  * A warning is about code that is legal but probably a mistake. It never changes what a call returns. */

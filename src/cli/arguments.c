@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program is run with: name=VALUE, --size, --origin and -o, put together with the program's own list of inputs,
  * parameters and outputs. */
 #include "cli.h"

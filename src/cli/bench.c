@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln bench [FILE|APP [name=VALUE …]] …: the schedules of programs, measured against each other.
  *
  * For each program: every schedule is compiled with every number of threads, run once and compared with the first; then

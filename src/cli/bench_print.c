@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `kiln bench` prints: a table for people, or a line of JSON for each schedule. */
 #include "cli.h"
 

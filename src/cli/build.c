@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln build FILE -o DIR/NAME: compiles ahead of time. */
 #include "cli.h"
 

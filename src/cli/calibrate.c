@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln calibrate: fits the speeds of this machine, and keeps them where every command looks for them. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln check FILE …: the diagnostics of programs and their schedules. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: what its files share. It uses the library as any program does, through kiln.h alone.
  *
  * A subcommand is a row in main.c, an option a row in options.c; parsing, --help and the man page come from these rows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the compiler is told: options of the command line, and the folder of the cache from the environment. */
 #include "cli.h"
 

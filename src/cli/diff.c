@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln diff A B: how far two images are apart, and whether that is within the tolerance.
  *
  * Within: |a - b| <= abs + rel*|b| for all values but a share of `share`, and those have |a - b| <= outlier + rel*|b|.

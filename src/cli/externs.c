@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --load LIB.so: the C functions that a program declares with `extern`, from shared libraries. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --measure: the schedules of all schedulers are compiled and run by turns, and the fastest is taken.
  *
  * What `auto` has chosen comes first; then the others, as long as there is time and their schedule is another one. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The size of an output that was not given one: what the library fits, and in words why. */
 #include "cli.h"
 

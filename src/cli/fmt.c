@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln fmt FILE …: the standard layout, printed, written back, or only compared with. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The help texts and the man page, from the tables of subcommands and options. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading and saving images: chooses the conversion, and prints a note about it. */
 #include "cli.h"
 

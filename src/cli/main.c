@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln: the table of subcommands, and the dispatch to them. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measuring one way to run a program: compiling it, running it for a while, its memory, whether its result is right.
  *
  * Results agree if all but a thousandth of the values lie within what rounding explains: 1e-5 of the largest value of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every command needs: memory that lives until the end, a context, messages on stderr. */
 #include "cli.h"
 

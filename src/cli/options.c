@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options: one table, which drives the parsing, the help and the man page. */
 #include "cli.h"
 

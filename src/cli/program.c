@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading a program: the file, -D, the diagnostics. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Progress: what is being done, on the last line of a terminal, once it has taken a second.
  *
  * A thread writes the line, so a step needs no cooperation from the library. Nothing is written, and no thread made, if

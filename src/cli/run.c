@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln run FILE name=VALUE|IMAGE … -o [name=]IMAGE: runs a program. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln schedule FILE: makes a schedule; and how run and bench have theirs made. */
 #include "cli.h"
 

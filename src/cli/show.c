@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln show FILE: what is in a program, as text or as a graph. */
 #include "cli.h"
 

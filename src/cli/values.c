@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The values of a buffer as text: all of them, or a summary. */
 #include "cli.h"
 

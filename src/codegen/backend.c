@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The backends and what they emit, as tables. Adding a backend, or a format, is adding a row. */
 #include "codegen/backend.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Backends: a lowered program in, code out. The contract between the main library and every code generator.
  *
  * A backend is a row of backend_table. One that needs a large library (LLVM) is a shared object of its own, loaded when

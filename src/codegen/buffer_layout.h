@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kn_buffer and kn_dim as a backend lays them out: a row for each field, in the order of kiln_runtime.h.
  * A row is FIELD(id, name in C, type of an element, count of elements). Its position is the field's index in the
  * backend's structure. tests/unit/test_buffer_layout.c holds the rows against the C compiler's layout. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joining objects: one relocatable ELF file with the sections of several.
  *
  * Takes   objects for one machine, as LLVM writes them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joining objects into one. */
 #ifndef KILN_CODEGEN_ELF_JOIN_H
 #define KILN_CODEGEN_ELF_JOIN_H

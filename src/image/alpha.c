@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Removing the alpha channel of a picture: drops it, or premultiplies the other channels by it first. */
 #include "image/convert.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buffers: their memory, and the checks that make them safe to use. */
 #include "image/buffer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buffers: checks before use, addresses, and a walk over all elements.
  *
  * A buffer comes from outside and may say anything. buffer_check() makes sure of everything the rest of the library

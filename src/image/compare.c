@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How two buffers differ: the largest and the mean of |a - b|, where, and how many are beyond a tolerance.
  *
  * Integers are subtracted exactly, at any width. Of floats, NaN equals NaN and an infinity equals itself; a NaN or an

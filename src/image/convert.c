@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversions between pictures: types, ranges and channels, each said in words.
  *
  * As a picture (KN_RANGE_FULL), u8, u16 and floats share one range: 0..255, 0..65535 and 0..1 are black to white, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversions of values: which number of one type another becomes. */
 #ifndef KILN_IMAGE_CONVERT_H
 #define KILN_IMAGE_CONVERT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversions of values, in blocks of a row: loaded as doubles or integers, changed, stored.
  *
  * Stretched, v becomes v * L(to) / L(from), with L the value of white, rounded to nearest and clamped where the new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Image files: the table of formats, by content, by ending, and what each holds. */
 #include "image/image.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Image files: the table of formats, and what a format is made of.
  *
  * A format is a row of IMAGE_FORMATS and a file with a decoder and an encoder. While a decoder or encoder is

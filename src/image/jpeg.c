@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JPEG files, by libjpeg: 8 bits, gray or RGB.
  *
  * JPEG loses: what is saved is quality 95 with full colour resolution. Colour is read as RGB, whatever the file has

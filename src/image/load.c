@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading an image file: its format is recognized by content, it is read once, decoded and oriented. */
 #include "image/image.h"
 #include "image/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NPY files: NumPy arrays of any rank, of every type but bf16.
  *
  * x is the fastest dimension: an array of NumPy shape (c, y, x) has the dimensions x, y, c. The header is a Python

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures that are stored rotated or mirrored: undoes the orientation of EXIF and TIFF.
  *
  * Orientation 1 is upright. The others say on which sides of the upright picture the first stored row and column are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PNG files, by libpng: 8 and 16 bits, 1 to 4 channels.
  *
  * On load, palettes become RGB, 1, 2 and 4 bits become 8 (0..255), and a transparent colour becomes an alpha channel:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The portable map files: PGM and PPM as text (P2, P3) and bytes (P5, P6), and PFM (Pf, PF) for floats.
  *
  * A PGM or PPM states its largest value, white. Up to 255 the values are u8, else u16, and they are scaled so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of elements: the loops, one for each type. */
 #include "image/rows.h"
 

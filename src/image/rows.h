@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of elements: to and from doubles and 64-bit integers, copies, and a walk over all rows by several threads.
  *
  * A row is `count` elements, `step` bytes apart, of any alignment. The loops are one for each type, so that the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The walk over the rows of two buffers, by several threads.
  *
  * Dimensions that are contiguous in both buffers are merged, so that rows are as long as possible. All elements are cut

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Saving an image file: the ending selects the format; the file is replaced atomically. */
 #include "image/image.h"
 #include "image/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the values of a buffer range over: the least, the greatest, the mean, and how many are not a number.
  *
  * Integers of 64 bits are compared as such, all else as doubles, which hold it. Each part of the walk has its own sums;

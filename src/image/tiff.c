@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* TIFF files, by libtiff: integers of 8 to 64 bits, floats of 16 to 64, any number of channels, strips and tiles,
  * contiguous or planar.
  *

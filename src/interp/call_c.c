@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calling C: scalar functions through libffi, extern stages through their buffers. */
 #include "interp/call_c.h"
 

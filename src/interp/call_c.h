@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calling C: scalar functions through libffi, extern stages through their buffers. */
 #ifndef KILN_INTERP_CALL_C_H
 #define KILN_INTERP_CALL_C_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions of lowered code, as lists of instructions over lanes.
  *
  * Takes   the expressions of one statement: a graph of shared nodes.

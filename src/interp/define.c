@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running one definition: step by step over its reduction variables, all at once over its free variables, in rows of
  *         lanes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running one definition of a function over its region: the pure one, or an update. */
 #ifndef KILN_INTERP_DEFINE_H
 #define KILN_INTERP_DEFINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of lanes: making the nodes of a definition, and evaluating them on demand. */
 #include "interp/eval.h"
 #include "interp/call_c.h"

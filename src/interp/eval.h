@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of lanes: the expressions of one definition, evaluated at up to LANES consecutive values of one variable at a
  * time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running lowered code: the entry of the executor.
  *
  * Takes   a program and the buffers of its ports.

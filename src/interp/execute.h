@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running lowered code, statement by statement: what a program of loops does, with every step watched.
  *
  * It is the judge of lowering, as the interpreter is of the language, and is as strict as the statements' contract

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extern stages in lowered code: calls of C functions that fill boxes, and the queries before.
  *
  * Takes   a stage statement with the storage of its operands.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The statements of lowered code as steps.
  *
  * Takes   a statement, in a place of some lanes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the executor share: see executor.h. */
 #include "interp/executor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The executor of lowered code (execute.h): values in lanes, code for the expressions of one statement, and memory with
  * a shadow that records, for every element, who touched it.
  *

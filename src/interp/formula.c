@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Formulas: from an expansion to steps, and running them.
  *
  * Each distinct node of the expansion is a step, operands first. A step's result has a row until its last reader has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Formulas: the expansion of a mathematical function (ir/math.h) as a list of kernels over short rows.
  *
  * The operands of a node are computed first, then its formula in one pass: without recursion over the expansion, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference interpreter: storage for each function from its definition to its last reader, the functions in order,
  * and the outputs at the end. */
 #include "interp/interp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference interpreter: what a pipeline means.
  *
  * It obeys no schedule. Every function is computed once over its box, after the functions it reads: first the pure

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory of the executor: every access is checked for its index, its value and concurrent accesses.
  *
  * A race is found by strands (executor.h): an element records the last strand that wrote it and the last that read it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators on rows of lanes: one kernel per operator and kind of operand, and the table of them.
  *
  * Integers are carried sign- or zero-extended, so one kernel on int64_t is right for every integer type but u64, which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators on rows of lanes.
  *
  * A lane carries one value: an integer or bool as an int64_t wrapped to its type (u64: its bits), a float as a double

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views: making them, and moving rows of lanes from and to memory, one loop per type. */
 #include "interp/view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views: where the values of a function's component are, be it an input's buffer or storage of the interpreter. */
 #ifndef KILN_INTERP_VIEW_H
 #define KILN_INTERP_VIEW_H

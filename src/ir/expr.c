@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making expressions: one node per distinct expression of a pool. */
 #include "ir/expr.h"
 

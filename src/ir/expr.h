@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: immutable, typed, hash-consed.
  *
  * One idea: an expression is made once. Two equal expressions of a pipeline are the same pointer, a shared part is

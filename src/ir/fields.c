@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of ir/stmt.h: fields and forms of each record, loop kinds, kinds of memory. */
 #include "ir/fields.h"
 

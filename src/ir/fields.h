@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fields of statements as a table: what walking, mapping, printing, reading and hashing go through.
  *
  * One idea: a structure of the IR is declared by a list of its fields (ir/stmt.h), and this table is made from the same

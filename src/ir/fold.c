@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators on constants: exactly what the language says (docs/language.md), for integers and bool; of floats what is
  * exact or correctly rounded everywhere: conversions, the four basic operators, the least and the greatest,
  * comparisons. So the ends of a table that floats choose from are numbers, and its size is known.

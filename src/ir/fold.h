@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators on constants. */
 #ifndef KILN_IR_FOLD_H
 #define KILN_IR_FOLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of coordinates and scalar parameters: what expressions call and read, before lowering makes buffers of
  * them. */
 #ifndef KILN_IR_FUNC_H

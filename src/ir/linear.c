@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Linear forms of integer expressions: constant + sum of coefficient * atom.
  *
  * Differences and sums of indices become exact here: (x + 3) - x is 3, 2*x + y - x is x + y. The form is what the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The mathematical functions as expressions.
  *
  * Takes   a node exp, log, pow, sin, cos, tan, atan2, tanh or erf of a float type.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The mathematical functions, each written once as an expression of basic operators.
  *
  * exp, log, pow, sin, cos, tan, atan2, tanh and erf have no other definition than these expansions: whoever evaluates

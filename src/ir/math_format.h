@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What ir/math.c has to know of a float type: its layout, constants split into exact parts, and its polynomials. */
 #ifndef KILN_IR_MATH_FORMAT_H
 #define KILN_IR_MATH_FORMAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Polynomials for math.c, lowest power first; made by scripts/minimax.py, which says of what. */
 /* error 2^-27.6 */
 static const double exp_rest_f32[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions and statements as text: short for people, or whole, so that it can be read back (ir/read.h). */
 #ifndef KILN_IR_PRINT_H
 #define KILN_IR_PRINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions as text of the language. Constants carry their type where the text alone would not say it. */
 #include "ir/print.h"
 

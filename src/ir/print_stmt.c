@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements and programs as text: one line each, two blanks per level.
  *
  * Takes   a statement, or a program.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is known of the value of each node: the interval it lies in, and its remainder modulo some number.
  *
  * Intervals are of integers, before wrapping: an operator's interval is computed as if it did not wrap, and where that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs, statements and expressions read from the text that ir/print.h prints.
  *
  * Numbers without a type are i32 or f32. A name is what a `let`, a loop or the program binds; one that nothing binds is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions read from text: names, numbers, and operators by the table of ir/expr.h. */
 #include "ir/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements and programs read from text, by the form of each record (ir/fields.h).
  *
  * Takes   what stmt_print or program_print has printed.

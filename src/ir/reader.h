@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the reader share. */
 #ifndef KILN_IR_READER_H
 #define KILN_IR_READER_H

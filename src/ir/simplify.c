@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simplifier's walk: scopes, the answers of each scope, and the steps that a node goes through. */
 #include "ir/simplify_parts.h"
 

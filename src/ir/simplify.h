@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simplifier of lowered expressions: index, bound and guard arithmetic.
  *
  * One idea: integer expressions are linear forms over atoms (what is not a sum, difference or product with a constant),

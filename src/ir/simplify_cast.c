@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversions between integer types, of values whose interval is known.
  *
  * A conversion to a type that holds the interval does not change the number, so it moves inside sums, where index

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Quotients and remainders by positive constants, of numbers that did not wrap.
  *
  *     (c*a + r) / c       = a + r/c

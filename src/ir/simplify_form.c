@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Linear forms: constant + sum of k * atom.
  *
  * The language's integers wrap, so a sum is its form modulo 2^n whatever its values are. It is that form as an integer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Min, max and comparisons of integers that did not wrap, and conditions that imply each other. */
 #include "ir/simplify_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the simplifier share. */
 #ifndef KILN_IR_SIMPLIFY_PARTS_H
 #define KILN_IR_SIMPLIFY_PARTS_H

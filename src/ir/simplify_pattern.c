@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reader of patterns: infix operators by precedence, functions by name, variables by their first letter. */
 #include "ir/simplify_rules.h"
 

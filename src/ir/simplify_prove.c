@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Proofs about forms: numbers that they are never below.
  *
  * A form of integers is bounded below by its terms' intervals. It is also never below the form in which a term k * atom

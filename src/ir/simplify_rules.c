@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules that are not about linear forms, as a table; the matcher.
  *
  * Each row descends in weight (rule_weight) and uses no variable more often on the right than on the left, or weighs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of rules of the simplifier, as text and as read. */
 #ifndef KILN_IR_SIMPLIFY_RULES_H
 #define KILN_IR_SIMPLIFY_RULES_H

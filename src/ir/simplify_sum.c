@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums: one form, in order, in which quotients meet their remainders and min and max meet what they are compared with.
  *
  *     k*n - k*c*(n/c)            = k*(n%c)           for any n: that is what % means

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making, walking and rewriting statements. Walking and rewriting go through the table of fields. */
 #include "ir/fields.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements: what lowering makes of a pipeline and a schedule. Immutable trees in an arena, over expressions of one
  * pool.
  *

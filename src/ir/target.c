@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Targets, architectures and features, as tables. A target is a row, and so is a feature. */
 #include "ir/target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Targets: what code is made for, as facts. Names are compared where a target is parsed and nowhere else. */
 #ifndef KILN_IR_TARGET_H
 #define KILN_IR_TARGET_H

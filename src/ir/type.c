@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scalar types: their table, where two of them meet, wrapping and rounding, and their bits in memory. */
 #include "ir/type.h"
 

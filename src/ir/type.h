@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scalar types, as a table. */
 #ifndef KILN_IR_TYPE_H
 #define KILN_IR_TYPE_H

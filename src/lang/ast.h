@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The syntax tree: what was written, before names and types. */
 #ifndef KILN_LANG_AST_H
 #define KILN_LANG_AST_H

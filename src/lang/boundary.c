@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boundaries: what a function is outside a box.
  *
  * A boundary is a rewriting of coordinates, per dimension with min m and extent e, made where the function is called:

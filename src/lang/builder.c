@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The builder: pipelines from calls. It makes the syntax tree that the parser would make, so everything after is the
  * same. */
 #include "lang/elab.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The built-in functions: a table, the handlers of its rows, and the conversion of arguments to a common type. */
 #include "lang/elab.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program declares for its surroundings, by name: consts and types for kn_define, externs for kn_extern_*. */
 #include "lang/elab.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Definitions: the pure one makes a function, later ones are its updates. */
 #include "lang/elab.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Elaboration: from the syntax tree to the pipeline.
  *
  * The one idea: first every item is filed under its name (entries; `repeat` is unrolled, includes are read), then

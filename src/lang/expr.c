@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: from syntax to values. */
 #include "lang/elab.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kiln fmt: the same tokens and comments, in the standard layout.
  *
  * Works on tokens, line by line: a person's line breaks stay, everything inside a line is set. Lines that begin an item

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interface of the front end: parsing programs, schedules and formulas. */
 #include "lang/lang.h"
 #include "lang/elab.h"

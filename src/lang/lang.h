@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The front end: texts to pipelines. */
 #ifndef KILN_LANG_LANG_H
 #define KILN_LANG_LANG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lexer: bytes to tokens.
  *
  * Takes   any bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokens of a program's text. */
 #ifndef KILN_LANG_LEXER_H
 #define KILN_LANG_LEXER_H

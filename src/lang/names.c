@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names: scopes, lookup, and resolving an entry when it is first asked for. */
 #include "lang/elab.h"
 

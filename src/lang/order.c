@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Resolving in order: what a definition names by a plain name is resolved before it.
  *
  * Resolving recurses from a definition into those it reads. A program written top down would recurse as deep as it is

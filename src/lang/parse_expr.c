@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: precedence climbing over the tokens.
  *
  *     expr    = operand (OP operand)*                      by binding, left to right

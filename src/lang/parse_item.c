@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The items of a program: declarations, definitions, templates, schedules.
  *
  * Newlines mean nothing: an item ends where the next begins. A word is a word of the language only where it begins an

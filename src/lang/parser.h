@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the two files of the parser share: parse_expr.c reads expressions, parse_item.c the items of a program. */
 #ifndef KILN_LANG_PARSER_H
 #define KILN_LANG_PARSER_H

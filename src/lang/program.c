@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs: items are filed under their names, then everything is resolved.
  *
  * Filing goes over a list of items twice: first what stands for itself (constants, types, inputs, templates, the files

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inline reductions: sum(e for i in a..b) is a hidden function with an update.
  *
  *     sum(e for i in a..b where c)   becomes   out.sum(x, y) = 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schedules: names and shapes of arguments are checked against the table of directives, and the directives kept.
  *
  * The loops of each function (and of each update) are followed through split, fuse and tile, so that a name that is not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's
  * (stage, rfactor, separate).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading a schedule: what its files share. */
 #ifndef KILN_LANG_SCHEDULING_H
 #define KILN_LANG_SCHEDULING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Suggestions for definitions that are not legal: remedies that show the line to write. */
 #include "lang/elab.h"
 

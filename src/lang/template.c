@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Templates: a `def` makes functions of functions, or is a formula with holes.
  *
  * A formula, def mean(a, b) = (a + b) / 2, stands for its value with the arguments, whatever they are, put in. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values during elaboration: weak literals, typed expressions, and their common types.
  *
  * A literal is weak: it takes the type of the other operand. Numbers made of literals alone stay weak, integers exact

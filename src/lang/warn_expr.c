@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Warnings about expressions, found during elaboration: quotients of sums that may have wrapped, and comparisons whose
  * result follows from the types. */
 #include "ir/simplify.h"

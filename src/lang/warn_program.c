@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Warnings about a whole program: unused definitions, and definitions whose values are never read. */
 #include "lang/elab.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of a definition.
  *
  * The language runs an update step by step over its reduction variables, in lexicographic order, and at every point of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of a definition: what its text says about the schedules that leave its result as it is.
  *
  * The planner asks for them of the functions of a plan, the schedulers of those of the pipeline as it was written:

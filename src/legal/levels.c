@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Levels: the tree that they make. Each step outward leaves the loops of one definition. */
 #include "legal/levels.h"
 

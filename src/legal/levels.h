@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Levels: where a function is computed or stored. A level is inside one loop of one definition, or root.
  *
  *   uses      a function is computed at a level around every read of it

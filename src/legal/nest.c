@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loops of one definition: the rules, each a function. nest_check has their order. */
 #include "legal/nest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loops of one definition: which nests, with which kinds of loops, leave its result as it is.
  *
  * With S the set of places that an update reads of its own function:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Windows that separate: the decision. plan/separate.c writes the functions. */
 #include "legal/window.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Windows that separate: when is a sum over two reduction variables a sum of sums (`separate`)?
  *
  * Of an update f(…, y, …) = f(…, y, …) op e over reduction variables i… and j, with op exact in any order, the part of

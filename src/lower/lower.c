@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lists of passes, and running them. */
 #include "lower/bounds/value_range.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering: from a plan to a program of loops over memory, pass by pass. The lists of passes are in lower.c. */
 #ifndef KILN_LOWER_LOWER_H
 #define KILN_LOWER_LOWER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks of a pipeline as a whole: no cycles, legal self references. Orders the functions and lists the ports.
  *
  * Gives   functions in topological order, producers first, with ids in that order.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pipelines: creation, adding functions, finding callees. */
 #include "pipeline/pipeline.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A pipeline: functions, their updates, what it is called with, and the schedules kept with it. */
 #ifndef KILN_PIPELINE_PIPELINE_H
 #define KILN_PIPELINE_PIPELINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of directives, as data. */
 #include "pipeline/schedule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The directives of schedules: one table, from which come the parser's checks, the messages, the handlers of plan/, the
  * printing and the documentation. */
 #ifndef KILN_PIPELINE_SCHEDULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts that show a pipeline: its functions, its graph, its schedules. */
 #include "pipeline/pipeline.h"
 #include "pipeline/schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of the plan: copies with variables of their own.
  *
  * Takes   the functions of a pipeline.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The default schedule: level and loops of functions that the schedule does not name.
  *
  * Every function that is not inlined (inline.c) is computed at root, rows in parallel, its first dimension as vectors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions that directives make: stage and rfactor; separate is in separate.c.
  *
  *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f. Where f.stage is

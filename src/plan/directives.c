@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directives: each is handed to its handler, in its phase. The table is pipeline/schedule.h's. */
 #include "plan/directives.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The handlers of directives: a column of the table in pipeline/schedule.h. */
 #ifndef KILN_PLAN_DIRECTIVES_H
 #define KILN_PLAN_DIRECTIVES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expanding: a short reduction as one expression, so that it can be inlined like any other.
  *
  * Takes   a function whose updates write and read nothing of it but the point they are at, over reduction variables

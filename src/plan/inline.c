@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inlining: functions that are computed where they are used, never stored.
  *
  * Takes   drafts in which every call is as it was written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Levels: where each function is computed and where it is stored.
  *
  * Takes   drafts with their final loops.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loops: the directives of the domain order, applied one after the other to the loops of a definition.
  *
  * Takes   a definition and its directives.

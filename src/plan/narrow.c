@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Narrowing: integers are stored with the bits that their consumers need (demanded bits).
  *
  * Takes   functions as they will be computed: inlined ones are gone.

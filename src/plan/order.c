@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Is the nest of a definition's loops legal? legal/nest.c decides; here are the words. */
 #include "plan/planner.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plans: a pipeline and a schedule become what lowering obeys. The steps are in plan_make. */
 #include "plan/directives.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A plan: a pipeline and a schedule, resolved and found legal; what lowering obeys without asking.
  *
  * A plan has functions of its own: copies in which inlined functions are gone, `stage`, `rfactor` and `separate` have

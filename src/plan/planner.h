@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making a plan: what its files share.
  *
  * A plan is made in steps, each a file: copy (functions with variables of their own), derive and separate (functions

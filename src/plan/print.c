@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A plan as the text of a schedule: read back, it makes the same plan.
  *
  * Every function is named, so nothing is left to defaults. Intermediate loops are named by their variables without the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Refusals, and how their messages name definitions and loops. */
 #include "plan/planner.h"
 

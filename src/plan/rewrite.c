@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rewriting definitions of a plan: what the directives that make functions share.
  *
  * An update that combines is f(args) = f(args) op rest, or rest op f(args): taken apart by combined_rest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums that are a sum of sums: separate.
  *
  *   f.update(k).separate(j)        with update k:  f(x, y) = f(x, y) + b(x, y, j) * h(x, a*y + c*j, i)  for i…, j

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compute_with: a definition runs in the loops of another, down to one of them.
  *
  * Takes   f, or an update of it, asked to run with a definition of g.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Storage and bounds: directives about how a function's values are kept, and about the box that is needed of it. */
 #include "plan/planner.h"
 

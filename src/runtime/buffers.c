@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls of pipelines: the buffers given are checked, completely, before anything is computed.
  *
  * Takes   a program's ports and the user's buffers.

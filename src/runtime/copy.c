@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dense copies of buffers, for compiled code that needs stride 1 along one dimension.
  *
  * A copy goes row by row along the dense dimension. Rows are visited with the smallest stride of the user's buffer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dense copies of buffers. */
 #ifndef KILN_RUNTIME_COPY_H
 #define KILN_RUNTIME_COPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors: a text per thread, and the hook. A call of a pipeline begins with an empty text, and each error adds a
  * line. */
 #include "runtime/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The internals of the runtime: the state of an instance and of a thread.
  *
  * There are three places for state.

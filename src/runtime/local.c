@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What threads keep of instances, and the registry of both.
  *
  * A Local is in two lists: that of its instance, which frees it when it is destroyed, and that of its thread, which

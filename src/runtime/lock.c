@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Locks for atomic stores that no instruction can do: spinlocks, chosen by the address, which different addresses may
  * share. */
 #include "runtime/internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scratch: blocks that a thread keeps for its next use of the same size, so that in the steady state nothing is
  * allocated.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread pool: parallel loops, shared out in chunks.
  *
  * A loop lives on the stack of the thread that called kn_rt_parallel, its owner. The owner publishes it in the pool's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The profiler: for each function of a program, the time that threads spent in its own code, and how often it was
  * computed.
  *

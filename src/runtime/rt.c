@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances: made, ended, and the one of the process.
  *
  * The process's own is static, so that making it cannot fail; it is set up on first use. When the library or program

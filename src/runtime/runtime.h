@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runtime: what compiled code calls. Plain C with libc, libm and pthread; goes into every NAME.a that `kiln build`
  * makes, and into the library.
  *

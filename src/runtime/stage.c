@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extern stages: C functions of the user that fill a buffer. */
 #include "runtime/internal.h"
 

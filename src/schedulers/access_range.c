@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Access ranges: intervals of one dimension as a function of one coordinate.
  *
  * Takes   floor((num*v + lo..hi) / den), clamped, for coordinates v in a box.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arithmetic of access ranges. Private to the files that make a graph. */
 #ifndef KILN_SCHEDULERS_ACCESS_RANGE_H
 #define KILN_SCHEDULERS_ACCESS_RANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler `auto`: runs all others and takes the draft that the cost model (cost.h) predicts to be fastest.
  *
  * Order   of the table. Each scheduler gets the whole budget, as long as half of it is left, so that it drafts what it

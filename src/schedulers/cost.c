@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model: the time that the groups of a draft take.
  *
  * Takes   the boxes of a group at each of its loop levels (cost_tiles.c) and a machine.

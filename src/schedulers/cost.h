@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The common cost model: what the groups of a draft compute, store and move, and the time that takes on a machine.
  *
  * Points, boxes and bytes are exact for accesses of the graph's forms: a test compares them with counted runs. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The instructions of a node's inner loops.
  *
  * Takes   a computed node (a head or a member) with its vector loop, its unrolled copies, and all that is inlined into

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instruction counts of the inner loops of a node. Private to the cost model. */
 #ifndef KILN_SCHEDULERS_COST_KERNEL_H
 #define KILN_SCHEDULERS_COST_KERNEL_H

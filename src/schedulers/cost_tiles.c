@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The boxes of a group at every level of its loops.
  *
  * Takes   a group of a draft: a head with loops, members, and what they read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boxes of a group's tiles at every loop level. Private to the cost model. */
 #ifndef KILN_SCHEDULERS_COST_TILES_H
 #define KILN_SCHEDULERS_COST_TILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of functions: of their definitions, and who reads them. */
 #include "schedulers/def_facts.h"
 

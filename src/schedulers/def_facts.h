@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the schedulers know of the text of functions: legality facts (legal/facts.h), sizes, and readers. */
 #ifndef KILN_SCHEDULERS_DEF_FACTS_H
 #define KILN_SCHEDULERS_DEF_FACTS_H

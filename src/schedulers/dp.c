@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler `dp`: groups by dynamic programming, tiles by their cost.
  *
  * From    Jangda and Bondhugula 2020. First what costs nothing is inlined (section 5.1, Algorithm 3, in the plain

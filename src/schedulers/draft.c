@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Drafts: the plain one, what may be inlined, and what may join a group.
  *
  * Readers are found through inlined nodes, because that is where their reads end up (plan/inline.c). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A draft: a schedule as data. Every scheduler fills this form; the text, the prediction and the explanation come from
  * it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the files that make and legalize drafts. */
 #ifndef KILN_SCHEDULERS_DRAFT_INTERNAL_H
 #define KILN_SCHEDULERS_DRAFT_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Legalizing: makes every draft legal. legal/ decides what that is; here a draft is changed until it is so.
  *
  *     inlining    draft.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Legalizing loops: those of heads, and nests of members. legal/nest.h decides; the rest are limits of drafts.
  *
  * Holds   Factors are in range. There is one vector loop, with no parallel loop inside it. Unrolled loops have a known

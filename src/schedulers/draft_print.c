@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A draft as the text of a schedule.
  *
  *     // out, in 25 strips of 64: by, gray, ratio; inlined: bx

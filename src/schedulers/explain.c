@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Explaining a draft: the costs of its groups, refused changes, and the words that text and page share.
  *
  * Refused changes are small ones, each costed by the common model: a member at root or inlined, a group inside the one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a schedule is as it is: what its groups compute, store and move, what bounds each, and the best refused change;
  * as text and as a page. */
 #ifndef KILN_SCHEDULERS_EXPLAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The drawing of an explanation's page as SVG: boxes for inputs and groups, and an edge for each that a group reads.
  *
  * A box is darker the more of the time its group takes. Edges that leave one box share a colour, so that a long one

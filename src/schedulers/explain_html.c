@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An explanation as one page: the groups as a drawing (explain_draw.c), the table, the schedule. No scripts, no other
  * files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout of a drawing: layers, the slots in them, and at last boxes and edges.
  *
  * Takes   nodes with their sizes, and edges.

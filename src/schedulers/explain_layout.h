@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout of a drawing: boxes in layers, each below all that it reads, and edges that run between boxes, never
  * behind them.
  *

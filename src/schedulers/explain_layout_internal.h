@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the layout: the layered graph, in which every link goes from a layer to the next. */
 #ifndef KILN_SCHEDULERS_EXPLAIN_LAYOUT_INTERNAL_H
 #define KILN_SCHEDULERS_EXPLAIN_LAYOUT_INTERNAL_H

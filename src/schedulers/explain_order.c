@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orders in layers with few crossings.
  *
  * Takes   the layered graph, in any order.

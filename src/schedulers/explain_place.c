@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Horizontal coordinates: where the slots of a layer are, from left to right.
  *
  * Takes   the layered graph, each layer in its order.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An explanation as text: the groups as boxes with their loops, in the order of computing, then the table. */
 #include "schedulers/explain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fitting: which speeds of a machine explain measured times best.
  *
  * Takes   the terms of drafts on an assumed machine, and their measured times.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fitting the weights of the cost model to measured times. */
 #ifndef KILN_SCHEDULERS_FIT_H
 #define KILN_SCHEDULERS_FIT_H

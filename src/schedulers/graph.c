@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graph of a pipeline: nodes, edges, work.
  *
  * Takes   a finished pipeline and a binding.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graph that schedulers work on: nodes with their boxes and work, and edges for what each reads of the others.
  *
  * Takes   a finished pipeline and numbers for everything: sizes of inputs, parameters and outputs (a RunArgs).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the index of an access to an AccessRange.
  *
  * Takes   an integer expression over the coordinates of the reader and its reduction variables, in an environment of

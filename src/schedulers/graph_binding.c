@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers for a pipeline of unknown size.
  *
  * Outputs are as large as their estimates, or have 1024 points along the first two dimensions and 3 along the others.

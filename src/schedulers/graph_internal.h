@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the files that make a graph. */
 #ifndef KILN_SCHEDULERS_GRAPH_INTERNAL_H
 #define KILN_SCHEDULERS_GRAPH_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A graph as text: a line per node with its box and work, then a line per edge with what a point reads.
  *
  *     out(0..6400, 0..4800): pure output, 2 bytes, 16 bits, 6 ops, 3 loads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boxes from consumers to producers over the access ranges of a graph, as tiles need them.
  *
  * The edges of a node are in the order of its definitions, so walking them backwards visits its updates from the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The work of a point: operations, weighted by throughput, and elements read.
  *
  * Each node of an expression counts once, however often it is used: the compiler computes it once. Invariants count

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler `greedy`: groups by the best merge of two at a time, in overlapped tiles.
  *
  * From    Mullapudi et al. 2016 as in Jangda and Bondhugula 2020, section 2.3: Halide's classic auto-scheduler, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grouping: the graph, the direction, and the rounds of Algorithm 5.
  *
  * From    Jangda and Bondhugula 2020, Algorithm 5 (section 6): where not all groups can be visited, group with a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grouping: a partition of the nodes of a pipeline into groups at the least cost. The graph is abstract; the caller
  * gives the cost of a group.
  *

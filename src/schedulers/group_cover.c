@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The repair of the recurrence: the best partition into groups of its table.
  *
  * Takes   the table of groups that F visited, with their costs.

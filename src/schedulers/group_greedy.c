@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grouping by the best merge of two at a time: the ablation compares the dynamic program with it.
  *
  * From    Jangda and Bondhugula 2020, section 2.3 (Halide's heuristic) with the cost of Algorithm 2: their

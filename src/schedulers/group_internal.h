@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the grouping: sets, the table of groups, the partition made of them. */
 #ifndef KILN_SCHEDULERS_GROUP_INTERNAL_H
 #define KILN_SCHEDULERS_GROUP_INTERNAL_H

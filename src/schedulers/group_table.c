@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of groups and the recurrence F over it.
  *
  * From    Jangda and Bondhugula 2020, Algorithm 1 (section 3): the recurrence of group.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine: what the system says of it, and its text form.
  *
  * Caches come from Linux' sysfs, whose folders index0, index1 … of a CPU are its caches; from sysconf where there is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine that schedules are made for: what the cost model needs to know of it, and no more.
  *
  * It is detected (cores, caches and vectors from the system; speeds by measuring for a fraction of a second), or given

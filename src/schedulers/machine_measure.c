@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measuring the machine: copy rates of each memory level, the time of a vector operation, and of handing out a task.
  *
  * Each figure is the best of many short runs, so that other load hardly shows. Rows of 1 KiB are copied: long enough

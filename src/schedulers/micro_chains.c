@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chains of stencils: a few rows at a time, each node inside the loop of its reader.
  *
  *     out.split(y, yo, yi, 4)…

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Interleaved channels: the planes of a point computed together.
  *
  * Takes   a group whose head has a loop over a few planes just outside its vectors, where several planes read or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Half vectors: rows of floats in registers of half the width.
  *
  * Takes   a group whose vectors are full registers of 512 bits.

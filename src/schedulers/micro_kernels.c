@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The choice of micro kernels, by rules on the graph.
  *
  * Takes   a draft with groups, loops and levels.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Micro kernels: the inner loops that all schedulers choose alike, once groups and tiles are known. Private to
  * micro_*.c. */
 #ifndef KILN_SCHEDULERS_MICRO_KERNELS_H

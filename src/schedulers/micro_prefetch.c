@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prefetch: a group in strips of whole rows prefetches the rows of a large input that later iterations read.
  *
  * The hardware prefetcher follows a row only once it has begun, and only a few rows at a time. A sliding window begins

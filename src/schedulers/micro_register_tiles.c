@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Register tiles of sums of products.
  *
  * Takes   reductions over many steps whose terms have an operand that varies along a dimension v and one that does

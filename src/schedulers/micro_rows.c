@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unrolled rows, sums next to vectors, and aligned bounds.
  *
  * Rows    A head with cheap members that are read up and down only, at their reader's own x: nothing is stored.

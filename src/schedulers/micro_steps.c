@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums over displacements: nodes that belong to one step are computed inside it.
  *
  * Takes   reductions that read nodes at their own steps, as acc(x, y) = sum(w(x, y, dx, dy) * …). For all steps at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loops of one definition as text. */
 #include "schedulers/nest_text.h"
 

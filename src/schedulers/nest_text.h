@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loops of one definition as text: new names, `reorder`, `vectorize`. */
 #ifndef KILN_SCHEDULERS_NEST_TEXT_H
 #define KILN_SCHEDULERS_NEST_TEXT_H

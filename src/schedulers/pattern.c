@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patterns: their table, and what they share. */
 #include "schedulers/draft_internal.h"
 #include "schedulers/pattern_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patterns: schedules for nodes that rows and tiles do not suit: histograms, scans, separable windows, grids.
  *
  * They are rules on the graph and on expressions, the same for every scheduler. draft_plain calls patterns_choose,

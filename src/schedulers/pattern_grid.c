@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grid accumulation: scatters whose place is their own along most dimensions, and data-dependent along others.
  *
  *     bin.stage(g).compute_at(g.update(0), y).vectorize(x, 16)

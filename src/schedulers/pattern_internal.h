@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the patterns: a row per pattern, and facts of definitions that only they need. */
 #ifndef KILN_SCHEDULERS_PATTERN_INTERNAL_H
 #define KILN_SCHEDULERS_PATTERN_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Histograms by privatization: a private copy for each strip of steps, in parallel.
  *
  *     n.update(0).split(v, vo, vi, 320).rfactor(vo, w)

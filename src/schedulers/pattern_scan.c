@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scans: vectors across the recursion, strips of them in parallel, all definitions of a strip while it is in the
  * cache.
  *

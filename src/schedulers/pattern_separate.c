@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Separable windows: sums of sums.
  *
  *     f.sum.inline()

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler `reuse`: separate compute and store levels; tiles and loop permutations by loads and recomputation.
  *
  * From    Sioutas et al. 2019, section 4. A segment is a node, whose loops run over all of it, and nodes that only the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost of a segment in one loop nest: boxes, buffers, recomputation, loads.
  *
  * From    Sioutas et al. 2019, section 3: equations 1 and 8 to 11 are the boxes at store and compute levels (folded

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fusion: at which loops of the head the nodes of a segment are computed and stored.
  *
  * From    Sioutas et al. 2019, section 4.1: Algorithm 1 chooses one point of the space of figure 6, Algorithm 2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the scheduler `reuse`: a segment under analysis, a loop nest with its levels, and its cost. */
 #ifndef KILN_SCHEDULERS_REUSE_INTERNAL_H
 #define KILN_SCHEDULERS_REUSE_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Group tiling: the loop permutation and the tile sizes of a segment.
  *
  * From    Sioutas et al. 2019, section 4.2, Algorithm 3: for every permutation of the loops in a tile and of those

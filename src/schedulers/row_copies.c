@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Row copies: when they are worth it, and the lines of the schedule that make them.
  *
  *     g.stage(h).compute_at(h, y).vectorize(x, 16)    h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is inlined */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Row copies: a row of an inlined node, stored for one reader, so that points that it reads several times are computed
  * once.
  *

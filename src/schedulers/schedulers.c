@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of schedulers. */
 #include "schedulers/schedulers.h"
 

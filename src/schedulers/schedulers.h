@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of schedulers. A scheduler takes a graph and a machine and fills a draft. A new one is one file and one
  * row. */
 #ifndef KILN_SCHEDULERS_SCHEDULERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop fusion inside a tile: members that read the same run in the same iteration, so that loads are shared.
  *
  * From    Jangda and Bondhugula 2020, section 5.3: two functions of a group share their loops if they have common

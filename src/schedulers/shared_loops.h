@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop fusion inside a tile (compute_with): members of a group that share their loops. */
 #ifndef KILN_SCHEDULERS_SHARED_LOOPS_H
 #define KILN_SCHEDULERS_SHARED_LOOPS_H

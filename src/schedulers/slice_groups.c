@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Slice groups: computed one slice of a dimension at a time.
  *
  * Takes   a draft whose nodes are at root or inlined.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Slice groups: nodes that carry one dimension through to a head, each slice of it independent of the others. */
 #ifndef KILN_SCHEDULERS_SLICE_GROUPS_H
 #define KILN_SCHEDULERS_SLICE_GROUPS_H

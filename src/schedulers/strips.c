@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schedulers `plain` and `strips`.
  *
  * `strips` is a rule of thumb: what experts write first for images. Nodes are visited consumers first. A node whose

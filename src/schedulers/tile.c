@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The best schedule of one group: shapes of tiles, and levels of members.
  *
  * Takes   nodes that are to be a group, in a draft where they are at root.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The best schedule of one group: the loops of its head, tile sizes, and where each member is computed and stored.
  *
  * The searches (`dp`, `greedy`) decide which nodes are a group. This finds the best way to compute it. The draft is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the tile files: shapes, and the boxes of a tile. */
 #ifndef KILN_SCHEDULERS_TILE_INTERNAL_H
 #define KILN_SCHEDULERS_TILE_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost function of the paper, for the ablation.
  *
  * From    Jangda and Bondhugula 2020, equation 2 and Algorithm 2 (Algorithm 4 with two levels): tiles for L1 if their

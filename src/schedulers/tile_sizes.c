@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tile sizes for a cache, and the boxes of tiles.
  *
  * From    Jangda and Bondhugula 2020, section 4.2 and Algorithm 2 (ComputeTileSizes): the innermost dimension has a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Drafts of many kinds, to compare predictions with and to fit the weights of the cost model on.
  *
  * Takes   a number: a row of a table that says how much is inlined, how large groups grow, the size of tiles, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of the C API share: the blur everybody knows, and short ways to compile and to expect an error. */
 #ifndef KILN_TESTS_API_H
 #define KILN_TESTS_API_H

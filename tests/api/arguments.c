@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Wrong arguments: each is refused with a message that names it, all in one call, and no output is touched. */
 #include "api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bad buffers given to compiled code: the whole message of each. It names the buffer, the dimension, what is needed and
  * by which function, and what was given; the output is as it was. */
 #include "api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buffers of every shape: strides of either sign, gaps, interleaved channels, rows repeated, mins anywhere. Whatever
  * the layout, the result is the same, and nothing outside the elements is written.
  */

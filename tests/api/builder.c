@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pipelines from calls: the same results as from text, every call of the builder, and errors that surface once, at
  * kn_pipeline_finish. */
 #include "api.h"

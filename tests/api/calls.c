@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The main road through the API: types, contexts, programs from text, running, regions, filling, showing. */
 #include "api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiled modules: the same results as the interpreter's, options, the cache, C functions given again, what can be
  * shown and built. */
 #include "api.h"

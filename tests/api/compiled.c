@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where an access lies, by shape of index and guard: a table of tiny programs. Each is compiled with the schedule that
  * is made and with its function `f` stored, and run at sizes 0, 1, 2, 3, 17 and 100, at several origins and strides.
  * At every size

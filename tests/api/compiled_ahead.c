@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs about where an access lies, compiled ahead of time: built by kn_build, linked with a C program that is run
  * as a process of its own, and compared with the interpreter. An input without points has no memory at all.
  * compiled.c has the whole table, compiled at once. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Every public function of kiln.h and kiln_runtime.h is used by a test in this folder.
 cd "$(dirname "$0")/../.." || exit 1
 missing=0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program declares for its surroundings: consts and types, externs, an output's estimate. */
 #include "api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* C behind a pipeline: pure functions of scalars of every type, stages with a bounds query, and what goes wrong with
  * them. */
 #include "api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Image files as a user of the API meets them: save, load, convert, compare; the formats themselves have their own
  * tests. */
 #include "api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schedules that are made, for every app and by every scheduler: the same each time, and text that reads back to the
  * same schedule, which the compiler accepts. And what explains them, and the machine that they are made for. */
 #include "api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiled pipelines in crowds: 64 threads that each run a pipeline of their own at once, with threads of its own; and
  * a pipeline that is called from inside a parallel loop of another. Built a second time with ThreadSanitizer, which
  * sees the runtime and the library, though not the compiled code. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* No argument makes a function of the language slow: elements of every kind take at most LIMIT times as long as the
  * usual ones. A subnormal number in a multiplication, as operand or result, would take ten times as long. Ratios within
  * one process, the shortest of many runs; rounds go on until all are seen to hold, so that a busy machine only takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running out: of memory at every single allocation, of the memory limit, of the quota. Each is an error return;
  * nothing leaks, and the context goes on working.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runtime as a program sees it through kiln_runtime.h. */
 #include "api.h"
 

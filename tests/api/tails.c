@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stencil of three stages at every small size, under every tail strategy: right, and no size is refused.
  *
  * The sizes are all of 0 to 70 in both dimensions: none, below, at and beyond each factor and its multiples. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two contexts in two threads do not see each other: different programs, different values under the same names, errors
  * of their own. Built a second time with ThreadSanitizer, which sees what would only sometimes go wrong.
  */

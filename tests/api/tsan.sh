@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Runs programs built with ThreadSanitizer, those of $BUILD/tests that are named; a build without them passes.
 #
 # ThreadSanitizer keeps its shadow at fixed places. Where the kernel happens to put a mapping in its way it ends before

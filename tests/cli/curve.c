@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What tests/cli/load.test and bench.test load: a scalar function, one that breaks the rules, and a stage that flips
  * its input upside down. */
 #include "kiln.h"

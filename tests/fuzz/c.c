@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random pipelines with random schedules, written as C by `kn_build`, compiled by a C compiler, and compared with the
  * interpreter at several sizes (check_schedule.h).
  *

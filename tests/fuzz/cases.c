@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program with its arguments: what its comments say, buffers, runs, comparisons. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program with its arguments, as check.c and check_schedule.c run it. */
 #ifndef KILN_TESTS_FUZZ_CASES_H
 #define KILN_TESTS_FUZZ_CASES_H

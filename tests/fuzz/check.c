@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a program in every way that must agree.
  *
  *   value     the interpreter gives, bit for bit, what pointwise.h says

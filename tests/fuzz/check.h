@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a program (generate.h) in every way that must agree, and says how it fails. */
 #ifndef KILN_TESTS_FUZZ_CHECK_H
 #define KILN_TESTS_FUZZ_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a pipeline with schedules and compares it with the interpreter, which obeys none. What can fail:
  *
  *   parse      the text is refused (the generator's mistake, or the front end's)

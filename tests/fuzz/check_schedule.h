@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a pipeline with schedules, each at several sizes, and compares with the interpreter, which obeys none.
  *
  *     Subject *s = subject_new(text, …);         read, and interpreted once for every size

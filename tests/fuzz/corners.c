@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Families of programs about where an access lies: every integer operator in an index, every shape of guard,
  * boundaries around next to nothing, inputs without points. Compiled code finds boxes by rules over intervals, before
  * sizes are known, and the interpreter for numbers; these are the programs in which a rule that is missing, loose or

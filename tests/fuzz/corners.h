@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Indices and guards of the shapes that go wrong where boxes are found by rules: corners.c. */
 #ifndef KILN_TESTS_FUZZ_CORNERS_H
 #define KILN_TESTS_FUZZ_CORNERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The mathematical functions for the second oracle: an expansion is the list of its nodes, operands first, each with
  * its latest value. */
 #include "expansion.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The mathematical functions for the second oracle: their expansions (ir/math.h), which are their definition, evaluated
  * one number at a time with number.h. */
 #ifndef KILN_TESTS_FUZZ_EXPANSION_H

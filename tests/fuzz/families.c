@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs of the kinds that schedules go wrong with: each function below writes one kind, with random stages, offsets,
  * types and sizes.
  *

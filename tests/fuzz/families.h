@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs of the kinds that schedules go wrong with; in the form of generate.h. */
 #ifndef KILN_TESTS_FUZZ_FAMILIES_H
 #define KILN_TESTS_FUZZ_FAMILIES_H

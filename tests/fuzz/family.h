@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files that write families (families.c, corners.c) share. */
 #ifndef KILN_TESTS_FUZZ_FAMILY_H
 #define KILN_TESTS_FUZZ_FAMILY_H

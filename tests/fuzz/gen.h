@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What generate.c (definitions) and generate_expr.c (expressions) share: the program so far, and what is in scope. */
 #ifndef KILN_TESTS_FUZZ_GEN_H
 #define KILN_TESTS_FUZZ_GEN_H

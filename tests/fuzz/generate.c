@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs: declarations, definitions, updates, templates, families. See generate.h. */
 #include "gen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs of the language, for fuzzing.
  *
  * A program is text, complete and well typed, together with what it takes to run it, as comments at its beginning:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random expressions of a given type: a table of productions, each for some classes of types. See generate.h. */
 #include "corners.h"
 #include "gen.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random schedules: consumers before producers, so that the loops are known in which a function can be computed. */
 #include "schedule_draft.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random schedules for a pipeline: most of them legal, none of them sensible.
  *
  * The generator follows the loops of every definition through its own directives, so that names are always right, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs and the graph that schedulers work on: it is made wherever the regions are found, and for every tile
  * its boxes hold those of the regions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random well-typed programs, made from bytes that libFuzzer mutates, run in every way that must agree. The first two
  * bytes are the seed of the choices that come after the bytes. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators of the language a second time. See number.h. */
 #include "number.h"
 

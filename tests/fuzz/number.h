@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators of the language a second time, one value at a time, written from their description (ir/expr.h) and
  * sharing no code with interp/: integers are exact in 128 bits and wrapped at the end, f32 is C's float, f16 and bf16
  * are bit patterns. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parser, the checks, the formatter, schedules and formulas, on any bytes: no crash, no leak, no endless loop. The
  * first byte says what the rest is. What can be said about any text at all:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a pipeline means, straight from the definition.
  *
  * For a point p of f and an update u the free variables are p's own coordinates. So u's writes to p are, in

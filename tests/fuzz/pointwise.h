@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a pipeline means, straight from the definition: the second oracle.
  *
  * A value is computed when it is asked for, one point at a time, and remembered. There are no regions, no rows and no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random programs, each run in every way that must agree (check.h).
  *
  *     programs SEED COUNT [SECONDS]     COUNT fresh programs from SEED on (0: from the clock), SECONDS at most

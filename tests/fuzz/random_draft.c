@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random drafts: groups, loops, levels and kinds are drawn without asking what is legal. draft_print has to make a
  * legal schedule of any of them. */
 #include "random_draft.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random drafts: what a scheduler could say, sensible or not. */
 #ifndef KILN_TESTS_FUZZ_RANDOM_DRAFT_H
 #define KILN_TESTS_FUZZ_RANDOM_DRAFT_H

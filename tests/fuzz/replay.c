@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a fuzz target on every file given: a corpus as a test, without libFuzzer. */
 #include "target.h"
 

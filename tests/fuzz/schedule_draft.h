@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the two halves of the generator of schedules share: schedule_loops.c (the loops of a definition) and
  * generate_schedule.c (where functions are computed and stored). */
 #ifndef KILN_TESTS_FUZZ_SCHEDULE_DRAFT_H

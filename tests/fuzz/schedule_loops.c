@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random loops of one definition. See generate_schedule.h. */
 #include "schedule_draft.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random pipelines with random schedules at random sizes, compared with the interpreter (check_schedule.h).
  *
  *     schedules SEED COUNT [SECONDS]          COUNT fresh pipelines from SEED on (0: from the clock)

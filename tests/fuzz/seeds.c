@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pipelines and schedules of a seed. See seeds.h. */
 #include "seeds.h"
 #include "families.h"

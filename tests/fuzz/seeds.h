@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A seed is a pipeline with schedules: the same for every program that runs it. */
 #ifndef KILN_TESTS_FUZZ_SEEDS_H
 #define KILN_TESTS_FUZZ_SEEDS_H

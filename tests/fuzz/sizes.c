@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes of a program's arguments. See sizes.h. */
 #include "sizes.h"
 #include "gen.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes of a program's arguments: boxes of outputs that no schedule expects, and inputs that are just large enough. */
 #ifndef KILN_TESTS_FUZZ_SIZES_H
 #define KILN_TESTS_FUZZ_SIZES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C stages of random programs. See stages.h. */
 #include "stages.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C stages of random programs: what a random program declares with `extern stage` is one of these. */
 #ifndef KILN_TESTS_FUZZ_STAGES_H
 #define KILN_TESTS_FUZZ_STAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout of kn_buffer that compiled code relies on, as assertions. This header stands alone: tests/api/abi.test
  * compiles it for 32-bit machines, too. */
 #ifndef KILN_TESTS_BUFFER_ABI_H

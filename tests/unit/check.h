@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks for test programs: CHECK(condition, format, …) counts and reports, check_read() reads a file, check_done()
  * ends main. */
 #ifndef KILN_TESTS_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program with a schedule, lowered and run step by step: what was computed, and how much. */
 #ifndef KILN_TESTS_COUNTED_H
 #define KILN_TESTS_COUNTED_H

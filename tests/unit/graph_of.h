@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graph of a program's text, at its estimate, for tests of schedulers. */
 #ifndef KILN_TESTS_GRAPH_OF_H
 #define KILN_TESTS_GRAPH_OF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random tiles of an output, and the boxes that they need of every node: by the graph of the schedulers, and by the
  * analysis of regions. */
 #ifndef KILN_TESTS_GRAPH_TILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graphs of Jangda and Bondhugula 2020, Tables 1 and 9: from text, or by the recursion that makes them.
  *
  * The text: a node per line or per `;`,  name <- name name …,  what is read before what reads it; `!` after a name: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Image files for tests that Kiln itself never writes: made by the libraries, and by hand. */
 #ifndef KILN_TESTS_IMAGE_FILES_H
 #define KILN_TESTS_IMAGE_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowered programs made by hand, and run twice: compiled by the backend, and by an evaluator that knows scalars
  * only. */
 #ifndef KILN_TESTS_LOWERED_H

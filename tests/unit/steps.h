@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The work of the library in steps of the context, which are the same on every machine and however busy it is. */
 #ifndef KILN_TESTS_STEPS_H
 #define KILN_TESTS_STEPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Archives: what archive_make writes is what a linker reads. */
 #include "api/archive.h"
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schedules of the two-stage blur that sections 1 to 3 of Ragan-Kelley et al. 2013 compare, against the formulas of
  * its figure 3.
  *

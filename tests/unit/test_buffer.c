@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buffers, their conversion and their comparison: what is right, and the message for each thing that is wrong. */
 #include "image/buffer.h"
 #include "check.h"

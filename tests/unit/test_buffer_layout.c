@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout of kn_buffer: as the ABI says it (statically), and as the rows of codegen/buffer_layout.h say it. */
 #include "buffer_abi.h"
 #include "codegen/buffer_layout.h"

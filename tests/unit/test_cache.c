@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cache of objects: what is kept is found; what is damaged, what others can write and what cannot be loaded is not,
  * and is replaced; the bound holds; many processes at once. */
 #include "api/cache.h"

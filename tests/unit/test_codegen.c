@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The backend's loops, addresses, masks, parallel loops, allocations and atomic stores, against an evaluator of
  * scalars. */
 #include "lowered.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every operator of the backend, on every type and in several numbers of lanes, against the interpreter's. */
 #include "lowered.h"
 

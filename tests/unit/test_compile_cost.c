@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What compiling costs: steps of the compiler, size of the code.
  *
  * Without arguments: chains of stages and pyramids cost in proportion to their length, and no more than so many steps

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost model against counted runs: the points that drafts say are computed, and the bytes that they hold, if not in
  * the loops of another member; and which of two drafts it takes for the faster one. */
 #include "counted.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler dp and its parts: apps within so many steps, the same text each time, and every part that can
  * be left out. What a schedule computes is for the fuzzer (tests/fuzz/schedules.c --made). */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The executor of lowered code, on programs written by hand: what they compute, what is counted, and what is
  * refused. */
 #include "interp/execute.h"

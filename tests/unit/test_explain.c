@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Explaining leaves what it explains as it is: the text of a draft after its explanation is, byte for byte, the text
  * before; of every app, by every scheduler. So does a copy of a draft that is changed. */
 #include "check.h"

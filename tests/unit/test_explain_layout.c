@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout of random graphs: boxes apart, each below all that it reads, edges from side to side of their boxes and
  * behind none, and the same layout each time. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A compiled run in which one allocation fails, at every point there is: an error return that says so, nothing leaked,
  * no output buffer written past its end, and the same call goes well afterwards. The allocations are those of the
  * runtime's hooks: threads, scratch at every level, dense copies of ports. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whatever is asked to be prefetched ahead in whatever loop: once legalized, the draft is one that the compiler
  * accepts. */
 #include "graph_of.h"

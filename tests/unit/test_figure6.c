@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The space of figure 6 of Sioutas et al. 2019: blurx computed at one of the loops yo, xo, yi, xi of out, and stored at
  * the same one or further out. All ten are legal, and the one that Algorithm 1 takes, without a look at the others,
  * costs at most a tenth more than any by the cost of section 3.

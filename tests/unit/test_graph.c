@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graph that schedulers work on: small programs and their graphs as text; and for every app, the boxes that random
  * tiles of its output need, which are those of the regions' analysis. */
 #include "graph_tiles.h"

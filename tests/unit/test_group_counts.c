@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The groupings that Jangda and Bondhugula 2020 enumerate (Tables 1 and 9), counted again; and those of small graphs.
  * Where the paper prints another number, which its own text does not bear out, what the graph gives is here.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The search for groups: against every partition of small random graphs, and within its budget on large ones.
  *
  * Two families of costs, on random graphs of up to 8 nodes. Traffic: nodes have work, edges have bytes; a group pays

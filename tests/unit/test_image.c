@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Image files: every format round trips, files of other programs are read, and wrong files get a message, never a
  * crash.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole pipelines through the interpreter, made by hand with their regions: the order of updates, laziness, what is
  * dropped, what is refused, calls of C. */
 #include "interp/interp.h"

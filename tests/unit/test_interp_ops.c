@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators: a table of cases written by hand, and all pairs of edge values of every integer type against
  * arithmetic on 128 bits. */
 #include "interp/ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pipelines as text and what they mean, number by number: every row is a program, the size of its output `out` (i32,
  * from 0 on) and the values it must have, x fastest. The input `in`, where there is one, is i32(x, y), 4 by 3, with
  * in(x, y) = 10*y + x. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of integer operators against all values: every rule, on all intervals of small numbers and of those at the
  * ends of a type.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of lowered programs: what program_print prints, program_read reads, for every app after every pass. The
  * program that was read has the key of the one that was printed, and every field of a statement is part of the key. */
 #include "check.h"

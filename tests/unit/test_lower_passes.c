@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The late passes of lowering: statements written by hand and what becomes of them, and random ones that must do the
  * same before and after, whatever the size. */
 #include "interp/execute.h"

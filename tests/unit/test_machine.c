@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines: the text reads back to the same machine, odd texts are read as meant, wrong ones are refused with a remedy;
  * detection and measuring give something sensible. */
 #include "schedulers/machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The float functions against the C library in long double: the largest error of each over many arguments, which must
  * be at most what ir/math.h and docs/language.md state; values at the edges; ranges that may not be left, and functions
  * that may not fall. `test_math COUNT` takes so many arguments per sweep, and prints what it finds. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plans: tables of schedules that are obeyed, each with the plan it makes, and of schedules that are refused, each with
  * the message and the remedy. Every plan's text is read back as a schedule, and must make the same plan. */
 #include "base/text.h"

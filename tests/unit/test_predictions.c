@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the cost model says of the apps against counted runs: under the schedule that `dp` makes for a small picture and
  * small caches, the points that are computed of each function, and the bytes that it holds.
  *

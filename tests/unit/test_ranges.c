@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranges against brute force: random expressions over random boxes, every point evaluated.
  *
  * The range must hold every value, the boxes recorded must hold every access, and for affine expressions the range must

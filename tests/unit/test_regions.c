@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions: a table of programs with the boxes they need, a table of those that have none, fitting, and the steps that
  * it all takes. */
 #include "analysis/regions.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler of docs/schedulers.md, which shows how one is written: tests/docs compares the text. What it makes is
  * accepted, and what is inside rows is. */
 #include "graph_of.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runtime's threads, scratch, locks, hooks and profiles. Built a second time with ThreadSanitizer. */
 #include "runtime/runtime.h"
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls of compiled code: every kind of bad buffer with its message, and dense copies there and back. */
 #include "runtime/runtime.h"
 #include "check.h"

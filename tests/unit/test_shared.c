@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiled functions called by 64 threads at once, all on the process's own instance of the runtime, as functions
  * compiled ahead of time are: they keep nothing between calls but what the runtime keeps, so that every caller gets its
  * own numbers. Some of the callers bring bad buffers, and hear of their own. */

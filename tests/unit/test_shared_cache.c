@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A slice of a server reports the whole L3, of which it has a part: what is counted of it, what is stored past
  * it, and that `auto` makes the same of programs whatever its size is said to be. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simplifier: a table of expressions and what becomes of them, every rule of its table by brute force, and random
  * expressions, whose values must stay.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SliceGroup: which nodes carry a dimension through to a last one. */
 #include "graph_of.h"
 #include "schedulers/slice_groups.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A pipeline of a thousand functions gets a schedule from every scheduler, in so many steps and in bounded memory: a
  * chain, and a graph in which each reads some of those before it. */
 #include "check.h"

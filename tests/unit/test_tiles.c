@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The region of each stage for one tile of the output, when all are fused into it: boxes as tight as exact propagation
  * gives them, and no larger than those of the paper that has them in tables (Zhao and Cohen 2019, flextended tiles:
  * tables 3, 5 and 7). Sizes are columns x rows.

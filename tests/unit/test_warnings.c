@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Warnings and errors side by side: neither takes the place of the other, what was said is not said again, what is
  * switched off is silent with its notes, and what is taken back is gone. */
 #include "base/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Windows that slide along two dimensions: every point of the producers is computed once, whatever the loops are split
  * into, in storage of a few rows. */
 #include "counted.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The floor under every time: how long the bytes that must move take to move, and the arithmetic at peak.
  *
  *     peer-floor copy best read=BYTES written=BYTES        each byte read once, each written once, in one stream

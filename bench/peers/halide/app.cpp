@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inputs, parameters and the output of a Halide app, as its arguments. */
 #include "app.h"
 

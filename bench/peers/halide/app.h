@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a Halide program of the benchmark is: one function that defines the algorithm and, where it is asked to, its
  * schedule by hand. It is called once for each way to compile it, so all it makes is made anew.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bilateral_grid: the grid is filled and blurred along z a row of cells at a time, rows in parallel; the other two
  * blurs are whole; the slice is vectorized and gathers. */
 #include "app.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blur: strips of rows in parallel; eight rows of a vector of columns at a time, bx of the ten rows they need in
  * registers. */
 #include "app.h"

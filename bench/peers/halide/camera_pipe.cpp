@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* camera_pipe: strips of rows in parallel, two rows at a time; the four planes, the two greens, the corrected and the
  * curved pixels are rings of rows; the corrected ones are computed four at a time, one of each parity, so that no
  * choice by parity is left and the two of a row are interleaved in registers; the curve is looked up by scalars, which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* conv_layer: a block of channels by pixels stays in registers through the whole sum; rows of all images in parallel.
  */
 #include "app.h"

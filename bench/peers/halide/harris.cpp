@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* harris: strips of rows in parallel, two rows at a time; gray and the two gradients are rings of rows, all else is
  * computed at the pixel, where two rows share what they read. */
 #include "app.h"

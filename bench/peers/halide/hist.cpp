@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hist: histograms of some rows each, in parallel, then their sum; the luma of a row is computed where it is needed,
  * twice for the whole image. */
 #include "app.h"

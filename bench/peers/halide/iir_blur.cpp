@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* iir_blur: a scan along columns, vectorized across a strip of them, which stays in cache; its result is stored
  * transposed, so that the second scan is the same; strips in parallel. */
 #include "app.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interpolate: the levels of the pyramid are whole, each computed in strips with the horizontal filter a ring of rows;
  * on the way up the largest levels are rings of rows under strips of the result, the small ones whole. */
 #include "app.h"

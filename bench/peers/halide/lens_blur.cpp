@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lens_blur: the cost volume whole; slices of depth in parallel, each with its pyramids; then rows in parallel, the
  * samples of a vector of pixels accumulated in registers. */
 #include "app.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* local_laplacian: the pyramids of the K images are whole from level 1 on, (x, k, y) in memory, computed a row of all K
  * at a time; their level 0 is computed where it is read, a row at a time; the coefficients of the result are gathered.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Halide as a peer: compiles an app in each of a few ways, keeps the fastest, runs it.
  *
  * The variants are `manual` (the schedule in the app's file, compiled as the call begins), `mullapudi` and `adams`

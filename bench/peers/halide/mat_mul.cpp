@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mat_mul: panels of columns in parallel, each panel of B copied to consecutive memory; a block of the result stays in
  * registers while k runs. */
 #include "app.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* max_filter: slabs of columns in parallel; the maxima of 2^s rows are rings of rows, and so is, for a row of the
  * result, what each height of the disc reads. */
 #include "app.h"

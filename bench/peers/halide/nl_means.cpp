@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nl_means: tiles in parallel; for one displacement after the other, the difference image of the tile, the sums along y
  * a row at a time, and the sums along x and the weights in registers. */
 #include "app.h"

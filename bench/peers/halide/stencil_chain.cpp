@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stencil_chain: tiles in parallel; within a tile every stage is a ring of rows, two of them at a time, which share
  * what they read. */
 #include "app.h"

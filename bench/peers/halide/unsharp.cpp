@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unsharp: strips of rows in parallel, two rows at a time; gray is a ring of rows, by two rows that share what they
  * read of it; the ratio of a vector is computed once for the three channels. */
 #include "app.h"

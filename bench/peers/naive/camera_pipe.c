@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* camera_pipe as plain loops: each plane of the demosaicking is a whole image at half resolution. */
 #include "naive.h"
 #include "entries.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mat_mul, conv_layer, hist and iir_blur as plain loops. */
 #include "naive.h"
 #include "entries.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of the naive programs. */
 #include "entries.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The setups of the naive programs, by app. */
 #ifndef ENTRIES_H
 #define ENTRIES_H

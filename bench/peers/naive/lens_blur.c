@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lens_blur as plain loops: one slice of depth after the other, with its pyramids. */
 #include "naive.h"
 #include "entries.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the naive programs share: plain loops over planar images, no blocking, no threads, whole intermediate images. */
 #ifndef NAIVE_H
 #define NAIVE_H

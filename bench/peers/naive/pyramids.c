@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interpolate and local_laplacian as plain loops, every level of a pyramid a whole image. */
 #include "naive.h"
 #include "entries.h"

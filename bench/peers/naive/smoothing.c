@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bilateral_grid and nl_means as plain loops. */
 #include "naive.h"
 #include "entries.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blur, unsharp, harris, stencil_chain and max_filter as plain loops. */
 #include "naive.h"
 #include "entries.h"

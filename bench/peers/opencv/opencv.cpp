@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* OpenCV as a peer, where it has an operation that corresponds to an app.
  *
  * Variants called `same` compute what the app computes, up to rounding; the others are named by the operation, and say

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pointers and accesses of a known address: one element, or one for each lane; checked where that is asked for. */
 #include "codegen/llvm/llvm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Addresses: an index is a sum of terms, added to the buffer's address from the outermost scope to the innermost.
  *
  * Takes   an index (i64) as the lowered program has it.

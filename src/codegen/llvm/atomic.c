@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Atomic stores: an instruction where there is one, a loop of compare-and-exchange for other updates of one element, a
  * lock for several.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversions between types, and between values and memory.
  *
  * bool is i1 as a value and a byte 0 or 1 in memory. f16 and bf16 are carried as their 16 bits: an operation widens

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One object for several CPUs: which variant this one can run is found out once.
  *
  *     int NAME.choose(void)   the index of the last target that the CPU has all instructions of; kept in NAME.chosen

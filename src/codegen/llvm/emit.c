@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One compilation: a context, a module, the program in it, verified, optimized, written. Everything is freed whichever
  * way it ends. */
 #include "codegen/llvm/llvm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The backend's one export: its table. */
 #include "codegen/llvm/llvm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: each gets its shape and the scope it is computed in; operators see scalars or lanes only. */
 #include "codegen/llvm/llvm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls of extern stages: kn_buffers of the storage are made on the stack and handed to the runtime.
  *
  * The stage's C function is the external symbol of its name. The pointer that was given with it is the address of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions of the module: begun and ended, calls of the runtime, and where an error goes: through the cleanups that
  * are open, innermost first. */
 #include "codegen/llvm/llvm.h"

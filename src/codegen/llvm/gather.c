@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gathers of one statement that read adjacent elements: f(z) and f(z + 1) with a z made of data, or the channels of a
  * pixel.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of the backend: its memory and errors, the stack of scopes, the names. */
 #include "codegen/llvm/llvm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading objects into this process: one LLJIT for each, so that nothing is shared and unloading frees all of it. */
 #include "codegen/llvm/llvm.h"
 

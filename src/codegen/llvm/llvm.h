@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the LLVM backend: how a Program becomes LLVM's instructions. Two ideas carry all of it.
  *
  * An expression has a shape. In a vector loop of L lanes the value of an expression is UNIFORM (one scalar), a RAMP (a

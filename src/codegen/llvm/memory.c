@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads and stores by the shape of their address.
  *
  * Contiguous lanes are one vector access. Lanes at other constant offsets close together (strides 2, 3, 4; reversed;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The module: constants that describe the program, its functions, and the entry around them.
  *
  *     int NAME(rt, buffers, params)  { used[]; kn_rt_enter; NAME.body; kn_rt_leave }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators on scalars or lanes: a table of builders. Each gives the bits that interp/ops.c gives.
  *
  * Float operators of f16 and bf16 are built in f32. Where the program is not strict, sums and products may be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parallel loops, and parts of large functions: the body becomes a function of its own, which gets what it uses from
  * outside in a closure. */
 #include "codegen/llvm/llvm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions that are one instruction, where LLVM does not see it by itself.
  *
  * sat_T(a + b) and sat_T(a - b), with a and b of type T made wider first: the saturating sum or difference of T. Holds

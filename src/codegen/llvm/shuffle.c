@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lanes of vectors taken apart, put together and interleaved. */
 #include "codegen/llvm/llvm.h"
 

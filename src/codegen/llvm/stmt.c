@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
  * that is taken if any lane takes part. */
 #include "codegen/llvm/llvm.h"

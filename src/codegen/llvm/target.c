@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LLVM's side of a target: its machine, and what this computer's CPU is. */
 #include "codegen/llvm/llvm.h"
 

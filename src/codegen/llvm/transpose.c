@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads along a column of scratch: lanes a constant stride apart, too large for wide loads.
  *
  * Takes   the address of one column. Its neighbours are read by the next copies of an unrolled loop as a rule: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LLVM's types for ours, constants in any number of lanes, and intrinsics by name. */
 #include "codegen/llvm/llvm.h"
 

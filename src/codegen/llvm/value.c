@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values and their shapes: what is made of two, and lanes spelt out. */
 #include "codegen/llvm/llvm.h"
 

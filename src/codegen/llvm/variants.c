@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An object for several targets: a module for each, made at the same time on threads of their own, then joined.
  *
  * A module has a context of its own, so that LLVM shares nothing between them, and the result does not depend on when

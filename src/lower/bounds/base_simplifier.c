@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The simplifier that lowering begins with: see value_range.h.
  *
  * Takes   the parameters of the program.

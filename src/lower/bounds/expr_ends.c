@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends of intervals that are expressions: see expr_ends.h. */
 #include "lower/bounds/expr_ends.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends of intervals that are expressions (analysis/ends.h): the rules of analysis/interval_rules.c then write code.
  *
  * An operation on ends is made in 32 bits where the numbers that its operands and result lie between show that nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Index arithmetic, folded as it is made: see index_expr.h.
  *
  * Lowering makes thousands of sums, minima and comparisons of linear forms. The rules here look at these forms alone: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Index arithmetic: expressions that are folded as they are made.
  *
  * Sums are kept as linear forms. Minima and comparisons of forms that differ by a constant are decided at once. All of

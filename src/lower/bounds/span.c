@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spans of expressions: see span.h.
  *
  * Takes   an expression, and an environment of bound variables and conditions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spans: the smallest and the largest value of an expression while some of its variables vary, as expressions.
  *
  * The symbolic counterpart of analysis/: what that computes with numbers, this writes down as code. An expression

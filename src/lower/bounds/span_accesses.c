@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The accesses that evaluating an expression can make.
  *
  * Takes   an expression, in an environment of spans.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a condition says of the spans inside its branch.
  *
  * Takes   a condition that holds, or does not, where a branch is entered.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of spans share: span.c (environments and sums), span_rules.c (operators), span_conditions.c
  * (branches), span_accesses.c (calls). The first three call each other: a span needs those of its parts, and a branch
  * narrows them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The span of an operator from those of its operands.
  *
  * Takes   an operator, and the spans of its operands.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The range of an expression, whatever sizes, parameters and pixels are given: see value_range.h.
  *
  * Takes   an expression.

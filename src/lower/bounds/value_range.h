@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers that values lie between, whatever sizes, coordinates and pixels are given; and the facts that follow. */
 #ifndef KILN_LOWER_BOUNDS_VALUE_RANGE_H
 #define KILN_LOWER_BOUNDS_VALUE_RANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boxes of coordinates: their names, those of the caller's buffers, and those that bound and align_bounds widen. */
 #include "lower/loops/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of loop synthesis share.
  *
  *   loops.c          the pass: outputs, ports, root

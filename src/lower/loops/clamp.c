@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls whose indices may leave the storage.
  *
  * Takes   marks on calls, a bit per dimension, made while regions are found.

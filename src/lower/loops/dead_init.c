@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dead initialization: values of a pure definition that the first update overwrites before anything reads them; and
  * the window of a scan.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loops of one definition as code.
  *
  * Takes   a definition with its loops (loop_nest.c) and the box to be computed.

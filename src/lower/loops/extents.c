@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Upper bounds of the extents of boxes.
  *
  * Takes   a box whose ends are expressions, named by lets.

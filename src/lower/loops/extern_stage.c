@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extern stages: C functions that fill a box, after they have said which boxes of their arguments they need for it.
  *
  * Takes   a stage and the box of it that is needed at a level.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Levels: what happens inside one iteration of a loop, or at root.
  *
  * Takes   a level: root, or a loop of a definition with the loops around it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loops of one definition before they are code: variables, ranges and bindings.
  *
  * Takes   a definition with its loops and the steps (splits, fuses) that made them, and the box to be computed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop synthesis: the pass that makes loops of a plan.
  *
  * Takes   a plan.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Needs: the boxes of functions that the accesses of a definition read.
  *
  * Takes   accesses with the spans of their indices, one by one, while a definition is visited (regions.c).

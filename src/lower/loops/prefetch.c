@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Software prefetch: requests the cache lines that a loop will read some iterations later.
  *
  * Takes   a nest in which the loop has just been opened, or one inside it, and a function that is stored outside it.

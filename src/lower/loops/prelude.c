@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preludes: lets, allocations, conditions and statements that come before or around the code that follows them.
  *
  * Takes   pieces, outermost first, while the code inside is not there yet.

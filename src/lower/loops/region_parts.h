@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions at a level, while they are found: shared by regions.c (definitions and boxes) and needs.c (accesses). */
 #ifndef KILN_LOWER_LOOPS_REGION_PARTS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions at a level: the box of every function that is needed within one iteration of a loop.
  *
  * Takes   a level, with the loops around it open.

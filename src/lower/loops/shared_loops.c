@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compute_with: definitions that share the outer loops of another.
  *
  * Takes   the nest of a definition, and partners whose loops the plan has found to have the same shape.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sliding windows and storage folding: a function stored outside the loop it is computed in is computed only where its
  * storage does not hold it already.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Updates that read their neighbours (a time loop: a(x+1, t-1)): the free box differs from step to step.
  *
  * Takes   the box needed after the last step.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flattening: functions become buffers, coordinates become an index.
  *
  * Takes   loops over functions called by coordinates, and storage as boxes.

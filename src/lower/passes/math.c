@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mathematical functions: exp, log, pow, sin … become sequences of basic operators (ir/math.h).
  *
  * Holds   the sequence is the same in every backend and in the interpreter. */

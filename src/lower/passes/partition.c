@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop partitioning: peels a prologue and an epilogue, so that boundary conditions and tails cost nothing in between.
  *
  * Takes   a statement after flattening.

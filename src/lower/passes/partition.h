@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loop partitioning: partition.c walks and copies, partition_decide.c decides conditions, partition_affine.c has the
  * arithmetic. */
 #ifndef KILN_LOWER_PASSES_PARTITION_H

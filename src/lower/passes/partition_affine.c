@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Affine forms: integer expressions of a loop's body as affine functions of the loop's variable.
  *
  * Takes   an integer expression. Lets of the body are substituted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conditions that are decided in the steady state of a loop, and the iterations for which they are.
  *
  * A node that compares two integers has sides. Each is taken where affine forms are not negative:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the passes share: see pass_tools.h. */
 #include "lower/passes/pass_tools.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the passes share: what varies with a loop variable, unrolling one loop, index arithmetic. */
 #ifndef KILN_LOWER_PASSES_PASS_TOOLS_H
 #define KILN_LOWER_PASSES_PASS_TOOLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Simplification of statements.
  *
  * Takes   a statement after flattening.

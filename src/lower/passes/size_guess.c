@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Guessed values of integer expressions: see size_guess.h. */
 #include "lower/passes/size_guess.h"
 

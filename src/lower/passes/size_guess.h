@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Guessed values: what an expression is for images of usual size, halfway through the loops around it. A short loop is
  * at its first iteration, because its borders are no exception. A guess decides what code is copied, never what it
  * computes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unrolling: a loop of a few iterations becomes copies of its body.
  *
  * Takes   a statement after flattening.

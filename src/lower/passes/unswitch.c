@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unswitching: an invariant choice between loads is made once, outside the loop over a row.
  *
  * Takes   a statement after flattening.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vector loops whose bodies all lanes can execute together.
  *
  * Takes   a statement after flattening.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The architectures, as a table, and what is done on those that have no instruction of their own for something. */
 #include "codegen/llvm/arch/arch.h"
 

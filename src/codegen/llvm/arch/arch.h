@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an architecture does by instructions that LLVM does not choose by itself. One row of functions for each
  * architecture; NULL: there is no such instruction. */
 #ifndef KILN_CODEGEN_LLVM_ARCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions of AArch64. LLVM itself finds NEON's averages and products from the general operators. */
 #include "codegen/llvm/arch/arch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions of x86 that LLVM does not choose by itself, for vectors of any power of two of lanes that fill a
  * register: wider ones are halved until an instruction has their width.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which variant of an object this CPU can run, asked of the CPU itself.
  *
  * The code is the CPUID and XGETBV instructions and some masks, so that the object needs no library for it, whoever

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small tables in registers.
  *
  * A load of bytes or of 32 bits at a place of its own in each lane, from scratch of at most 1024 bytes: the whole table
