@@ -102,9 +102,8 @@ static void make_trip(void *arg)
     if (!plan)
         return;
     Program program = { .cx = t->cx, .arena = &t->arena, .exprs = &plan->exprs, .name = "p" };
-    Lower   lw      = {
-               .cx = t->cx, .arena = &t->arena, .exprs = &plan->exprs, .plan = plan, .program = &program, .vector_bits = 256
-    };
+    Lower   lw      = { .cx = t->cx, .arena = &t->arena, .exprs = &plan->exprs, .plan = plan, .program = &program };
+    lw.vector_bits  = 256;
     for (size_t i = 0; i < t->p->params.count; i++)
         vec_push(&t->arena, &program.params, t->p->params.at[i]);
     lw.simplifier               = base_simplifier(&lw, &t->arena);
