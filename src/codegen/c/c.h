@@ -95,6 +95,7 @@ typedef struct CGen {
     Arena         *arena;
     const char    *name; /* of the C function */
     Text           types, externs, helpers, lane_helpers, functions;
+    Map            symbols; /* of C functions and stages that the program calls: no other name of the file */
     Map            helper_names;
     Map            sections; /* of the support that are needed */
     Map            outlined; /* Stmt -> CallText of its function */

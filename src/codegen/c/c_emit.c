@@ -138,6 +138,29 @@ static void write_entry(CGen *g, Text *t)
     text_printf(t, "void %s_trim(void)\n{\n  kn_free_kept();\n}\n", g->name);
 }
 
+/* ---- What is called ---- */
+
+static void note_symbol(const Expr *e, void *user)
+{
+    CGen *g = user;
+    if (e->op == EX_EXTERN)
+        map_set(&g->symbols, intern(g->program->cx, e->u.name), g);
+}
+
+static void note_symbols_of(void *user, const Expr *e)
+{
+    CGen *g = user;
+    expr_visit(g->program->exprs, e, note_symbol, g);
+}
+
+static void note_symbols(void *user, const Stmt *s)
+{
+    CGen *g = user;
+    if (s->kind == STMT_STAGE)
+        map_set(&g->symbols, intern(g->program->cx, s->stage->symbol), g);
+    stmt_children(s, note_symbols_of, note_symbols, g);
+}
+
 static const char *file_text(CGen *g, const Program *program, Arena *arena)
 {
     g->program          = program;
@@ -146,9 +169,10 @@ static const char *file_text(CGen *g, const Program *program, Arena *arena)
     Text *const texts[] = { &g->types, &g->externs, &g->helpers, &g->lane_helpers, &g->functions };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_init(texts[i], arena);
-    Map *const maps[] = { &g->helper_names, &g->sections, &g->outlined, &g->taken };
+    Map *const maps[] = { &g->helper_names, &g->sections, &g->outlined, &g->taken, &g->symbols };
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_init(maps[i], arena);
+    note_symbols(g, program->body);
     c_grow(g);
     c_section(g, "buffers");
     c_section(g, "trim");
