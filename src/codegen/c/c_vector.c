@@ -287,7 +287,9 @@ static CValue converted(CGen *g, const Expr *e, const CValue *args)
 {
     const kn_type from = e->args[0]->type, to = e->type;
     const char   *vt = c_vector_type(g, to, g->lanes), *v = c_lanes(g, from, args[0]);
-    if (type_is_float(from) && type_bits(to) < 32) /* through 32 bits, for which there are instructions */
+    const bool    between_float_and_short =
+        (type_is_float(from) && type_bits(to) < 32) || (type_is_float(to) && type_bits(from) < 32);
+    if (between_float_and_short) /* through 32 bits, for which there are instructions */
         v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
     return result(c_print(g, "__builtin_convertvector(%s, %s)", v, vt), P_PRIMARY);
 }
