@@ -248,6 +248,23 @@ static CValue average(CGen *g, const Expr *e, const CValue *args)
     return result(c_print(g, "%s(%s, %s)", name, c_lanes(g, t, args[0]), c_lanes(g, t, args[1])), P_PRIMARY);
 }
 
+/* Rounded once: clang needs to see whole vectors, gcc a loop. */
+static CValue fused(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t  = e->type;
+    const char   *vt = c_vector_type(g, t, g->lanes), *name = c_print(g, "%s_fma", vt);
+    if (c_helper_new(g, name))
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s a, %s b, %s c)\n{\n#if defined __clang__ && defined __FMA__\n"
+                    "#pragma STDC FP_CONTRACT ON\n  return a * b + c;\n#else\n  %s r = c;\n"
+                    "  KN_UNROLL for (int i = 0; i < %d; i++)\n    r[i] = fma%s(a[i], b[i], c[i]);\n  return r;\n"
+                    "#endif\n}\n\n",
+                    vt, name, vt, vt, vt, vt, g->lanes, t == KN_F32 ? "f" : "");
+    return result(
+        c_print(g, "%s(%s, %s, %s)", name, c_lanes(g, t, args[0]), c_lanes(g, t, args[1]), c_lanes(g, t, args[2])),
+        P_PRIMARY);
+}
+
 static CValue bits_operator(CGen *g, const Expr *e, const CValue *args)
 {
     const kn_type t = e->type;
@@ -385,6 +402,7 @@ static CValue vector_value(CGen *g, const Expr *e, const CValue *args)
     case EX_BIT_NOT: return t == KN_BOOL ? logic(g, e, args) : bits_operator(g, e, args);
     case EX_MIN:
     case EX_MAX: return is_short_float(t) || t == KN_BOOL ? lane_function(g, e, args) : by_order(g, e, args);
+    case EX_FMA: return is_short_float(t) ? lane_function(g, e, args) : fused(g, e, args);
     case EX_ABSD:
         return from == t && type_is_int(t) && !type_is_signed(t) ? by_order(g, e, args) : lane_function(g, e, args);
     case EX_AVG_UP:
