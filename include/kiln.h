@@ -46,7 +46,7 @@ KN_API size_t kn_type_size(kn_type type);
 /* ---- Buffers ---------------------------------------------------------------------------- */
 
 /* Allocates the memory of `b` from the context (zeroed, dense, x fastest) by its type, rank, mins and
- * extents, and sets its strides and data. Freed by kn_buffer_free, or with the context. */
+ * extents, and sets its strides, its data and its device part (zero). Freed by kn_buffer_free, or with the context. */
 KN_API kn_status kn_buffer_alloc(kn_context *cx, kn_buffer *b);
 /* Frees what kn_buffer_alloc or kn_image_load allocated, and sets data to NULL. Memory of others is left alone. */
 KN_API void kn_buffer_free(kn_context *cx, kn_buffer *b);

@@ -89,13 +89,33 @@ typedef struct kn_dim {
     int64_t stride;
 } kn_dim;
 
+/* A device that holds copies of buffers. No version supports one yet. */
+typedef struct kn_device kn_device;
+
+/* Bits of kn_buffer.flags: which copy of the elements is newer. Neither: the copies are equal, or the host has the only
+ * one. */
+enum { KN_HOST_NEWER = 1, KN_DEVICE_NEWER = 2 };
+
 /* A view of memory that somebody else owns. `data` is the address of the element at the
- * smallest coordinates (min of every dimension). dim[0] is x. */
+ * smallest coordinates (min of every dimension). dim[0] is x.
+ *
+ * The device part, from `device` on, is all zero for a buffer of the host alone. kn_buffer_dense, kn_buffer_alloc and
+ * an initializer that names the fields it sets make it so. Code on the host works on `data` and changes no flag: who
+ * keeps a copy of an output on a device sets KN_HOST_NEWER after the call. A buffer is refused while KN_DEVICE_NEWER is
+ * set, because `data` is out of date; and if an unknown flag is set or `reserved` is not zero.
+ *
+ * This layout is ABI: compiled code, the runtime and the caller share it. Size, order, types and offsets of the fields
+ * and KN_MAX_RANK stay as they are. What is new takes the place of `reserved`, and zero there means what it means now.
+ */
 typedef struct kn_buffer {
-    void   *data;
-    kn_type type;
-    int32_t rank;
-    kn_dim  dim[KN_MAX_RANK];
+    void      *data;
+    kn_type    type;
+    int32_t    rank;
+    kn_dim     dim[KN_MAX_RANK];
+    kn_device *device;      /* NULL: no device has a copy */
+    uint64_t   handle;      /* the device's name for its copy; 0 without a device */
+    uint32_t   flags;       /* KN_HOST_NEWER, KN_DEVICE_NEWER */
+    uint32_t   reserved[3]; /* must be zero */
 } kn_buffer;
 
 /* A view of dense memory, x fastest, all mins 0. The extents are given in the order x, y, c. */

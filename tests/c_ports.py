@@ -13,7 +13,9 @@ class Dim(ctypes.Structure):
 
 
 class Buffer(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int), ("rank", ctypes.c_int32), ("dim", Dim * 8)]
+    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int), ("rank", ctypes.c_int32), ("dim", Dim * 8),
+                ("device", ctypes.c_void_p), ("handle", ctypes.c_uint64), ("flags", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32 * 3)]
 
 
 def run(command, **more):

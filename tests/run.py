@@ -17,7 +17,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
                        (fuzz/schedules.c)
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
-  layers, style, lint, exports, install, docs, aot, cback, bench, explain, progress, runner
+  layers, style, lint, exports, install, docs, aot, cback, foreign, bench, explain, progress, runner
                        scripts, given the build folder (build/ only)
   README.md, docs/*.md, apps/README.md, apps/*/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
@@ -159,6 +159,7 @@ def fuzz_tests():
                 "fuzz: fresh graphs": "fuzz-graphs 0 2000 20",
                 "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
                 "fuzz: fresh schedules": "fuzz-schedules 0 400 60",
+                "fuzz: fresh schedules as C": "fuzz-c 0 100 40",
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
                 "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
@@ -177,8 +178,8 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "style", "lint", "exports", "install", "docs", "aot", "cback", "bench", "explain", "progress",
-                   "runner"):
+    for script in ("layers", "style", "lint", "exports", "install", "docs", "aot", "cback", "foreign", "bench", "explain",
+                   "progress", "runner"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

@@ -180,6 +180,7 @@ static void put_buffers(Key *k, const Program *p)
 static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
 {
     put_text(k, KN_VERSION);
+    put(k, sizeof(kn_buffer)); /* code with another layout of the ports must not be loaded */
     put_text(k, codegen->version);
     put_text(k, codegen->host());
     put(k, o->check_access);

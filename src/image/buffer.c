@@ -35,6 +35,15 @@ static void buffer_set_dense(kn_buffer *b)
     }
 }
 
+/* New memory has no copy on a device. */
+static void buffer_set_host(kn_buffer *b)
+{
+    b->device = NULL;
+    b->handle = 0;
+    b->flags  = 0;
+    memset(b->reserved, 0, sizeof b->reserved);
+}
+
 kn_status buffer_check_shape(kn_context *cx, const kn_buffer *b, const char *name)
 {
     if (!b)
@@ -113,9 +122,27 @@ static int overlapping_dimension(const kn_buffer *b)
     return -1;
 }
 
+/* The device part: `data` must be up to date. */
+static kn_status check_device(kn_context *cx, const kn_buffer *b, const char *name)
+{
+    if (b->flags & ~(uint32_t)(KN_HOST_NEWER | KN_DEVICE_NEWER) || b->reserved[0] || b->reserved[1] || b->reserved[2])
+        return diag_status(cx, KN_ERROR_ARGUMENT,
+                           "%s: its device part has unknown flags, or reserved is not zero; set all fields behind dim "
+                           "to zero",
+                           name);
+    if (b->flags & KN_DEVICE_NEWER)
+        return diag_status(cx, KN_ERROR_ARGUMENT,
+                           "%s: its copy on a device is newer than its data; copy it to the host first, then clear "
+                           "KN_DEVICE_NEWER",
+                           name);
+    return KN_OK;
+}
+
 kn_status buffer_check(kn_context *cx, const kn_buffer *b, const char *name, bool is_output)
 {
-    const kn_status status = buffer_check_shape(cx, b, name);
+    kn_status status = buffer_check_shape(cx, b, name);
+    if (!status)
+        status = check_device(cx, b, name);
     if (status || is_empty(b))
         return status;
     if (!b->data)
@@ -161,6 +188,7 @@ bool buffer_allocate_at(kn_context *cx, kn_buffer *b, size_t slot)
     cx->blocks.at[slot] = block;
     b->data             = block;
     buffer_set_dense(b);
+    buffer_set_host(b);
     return true;
 }
 

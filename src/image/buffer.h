@@ -1,7 +1,8 @@
 /* Buffers: checks before use, addresses, and a walk over all elements.
  *
  * A buffer comes from outside and may say anything. buffer_check() makes sure of everything the rest of the library
- * relies on: the type and rank exist, no extent is negative, and every address lies within the address space. */
+ * relies on: the type and rank exist, no extent is negative, every address lies within the address space, and no device
+ * has a newer copy. */
 #ifndef KILN_IMAGE_BUFFER_H
 #define KILN_IMAGE_BUFFER_H
 
@@ -11,7 +12,7 @@
 /* Diagnoses what is wrong with a buffer that is called `name`. An output must also give each coordinate an element of
  * its own. Returns KN_OK or KN_ERROR_ARGUMENT. Called inside a context_try. */
 kn_status buffer_check(kn_context *cx, const kn_buffer *b, const char *name, bool is_output);
-/* The same without a look at `data` and the strides: type, rank, mins and extents. */
+/* The same without a look at `data`, the strides and the device part: type, rank, mins and extents. */
 kn_status buffer_check_shape(kn_context *cx, const kn_buffer *b, const char *name);
 
 /* The number of elements of a checked buffer. */

@@ -2,8 +2,8 @@
  *
  * Takes   a program's ports and the user's buffers.
  * Gives   buffers that the code can use as they are: of the right type and rank, with coordinates within ±2^28, memory
- *         for every element, and stride 1 along the dimension that the code was vectorized for, through a dense copy
- *         where the user's has another.
+ *         for every element that no device has a newer copy of, and stride 1 along the dimension that the code was
+ *         vectorized for, through a dense copy where the user's has another.
  * Holds   an output shares no byte with another buffer, nor one element with two coordinates; inputs may repeat (stride
  *         0) and share.
  */
@@ -136,6 +136,22 @@ static int check_shape(kn_rt *rt, const kn_rt_program *program, const kn_rt_port
     return KN_OK;
 }
 
+/* The device part: `data` must be up to date. */
+static int check_device(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b)
+{
+    if (b->flags & ~(uint32_t)(KN_HOST_NEWER | KN_DEVICE_NEWER) || b->reserved[0] || b->reserved[1] || b->reserved[2])
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                           "%s: %s `%s`: its device part has unknown flags, or reserved is not zero; set all fields "
+                           "behind dim to zero",
+                           program->name, port_kind(port), port->name);
+    if (b->flags & KN_DEVICE_NEWER)
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                           "%s: %s `%s`: its copy on a device is newer than its data; copy it to the host first, then "
+                           "clear KN_DEVICE_NEWER",
+                           program->name, port_kind(port), port->name);
+    return KN_OK;
+}
+
 /* The memory of a buffer that has elements. */
 static int check_memory(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b)
 {
@@ -168,6 +184,8 @@ static int check_buffer(kn_rt *rt, const kn_rt_program *program, const kn_rt_por
     int status = check_kind(rt, program, port, b);
     if (!status)
         status = check_shape(rt, program, port, b);
+    if (!status)
+        status = check_device(rt, program, port, b);
     if (!status && !is_empty(b))
         status = check_memory(rt, program, port, b);
     return status;

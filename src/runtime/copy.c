@@ -45,9 +45,9 @@ kn_buffer kn_buffer_dense(void *data, kn_type type, int rank, const int32_t *ext
 
 int kn_rt_copy_new(kn_rt *rt, const kn_buffer *b, int dense, kn_buffer *copy)
 {
-    int64_t count           = b->dim[dense].extent, bytes;
-    *copy                   = *b;
-    copy->data              = NULL;
+    int64_t count = b->dim[dense].extent, bytes;
+    *copy         = (kn_buffer){ .type = b->type, .rank = b->rank };
+    memcpy(copy->dim, b->dim, sizeof copy->dim);
     copy->dim[dense].stride = 1;
     for (int d = 0; d < b->rank; d++) {
         if (d == dense || b->dim[d].stride == 0)

@@ -34,11 +34,11 @@ typedef struct kn_rt_program {
     const char *const *funcs;      /* the names by which kn_rt_profile_enter counts */
 } kn_rt_program;
 
-/* Begins a call: checks the buffers (not NULL, type, rank, extents not negative and coordinates within ±2^28, data not
- * NULL where there are elements, aligned, an output overlapping nothing), and fills used[] with what the code is to
- * use: the buffer itself, or a dense copy where the stride of `dense` is not 1. Every error is told with the buffer's
- * name, the dimension, what is needed and what was given; there may be several. Status not 0: nothing is held, and
- * kn_rt_leave need not be called. */
+/* Begins a call: checks the buffers (not NULL, type, rank, extents not negative and coordinates within ±2^28, no newer
+ * copy on a device, data not NULL where there are elements, aligned, an output overlapping nothing), and fills used[]
+ * with what the code is to use: the buffer itself, or a dense copy where the stride of `dense` is not 1. Every error is
+ * told with the buffer's name, the dimension, what is needed and what was given; there may be several. Status not 0:
+ * nothing is held, and kn_rt_leave need not be called. */
 KN_API int kn_rt_enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used);
 /* Ends it: copies outputs back where they were copies (only if status is 0), frees copies. Gives the status back, or a
  * worse one. */

@@ -27,8 +27,14 @@ static const int32_t mins[][2] = { { 0, 0 }, { -5, 3 }, { 1000000, -2000000000 }
 static void run_layouts(kn_context *cx, kn_module *m, const Layout *from, const Layout *to, const int32_t *min)
 {
     static uint16_t source[ROOM], target[ROOM];
-    kn_buffer       in  = { source + from->first, KN_U16, 2, { { min[0], W, from->x }, { min[1], H, from->y } } };
-    kn_buffer       out = { target + to->first, KN_U16, 2, { { min[0] + 1, OW, to->x }, { min[1] + 1, OH, to->y } } };
+    kn_buffer       in  = { .data = source + from->first,
+                            .type = KN_U16,
+                            .rank = 2,
+                            .dim  = { { min[0], W, from->x }, { min[1], H, from->y } } };
+    kn_buffer       out = { .data = target + to->first,
+                            .type = KN_U16,
+                            .rank = 2,
+                            .dim  = { { min[0] + 1, OW, to->x }, { min[1] + 1, OH, to->y } } };
     memset(source, 0xEE, sizeof source);
     memset(target, 0xEE, sizeof target);
     for (int y = 0; y < H; y++)
@@ -63,8 +69,8 @@ static void test_broadcast(kn_context *cx)
     kn_module *m =
         compile_text(cx, "input a : i32(x, y)\ninput b : i32(x, y)\noutput out\nout(x, y) = a(x, y) * 10 + b(x, y)\n");
     int32_t   row[] = { 1, 2, 3 }, one = 7, result[6] = { 0 };
-    kn_buffer a      = { row, KN_I32, 2, { { 0, 3, 1 }, { 0, 2, 0 } } },
-              b      = { &one, KN_I32, 2, { { 0, 3, 0 }, { 0, 2, 0 } } };
+    kn_buffer a      = { .data = row, .type = KN_I32, .rank = 2, .dim = { { 0, 3, 1 }, { 0, 2, 0 } } },
+              b      = { .data = &one, .type = KN_I32, .rank = 2, .dim = { { 0, 3, 0 }, { 0, 2, 0 } } };
     kn_buffer out    = kn_buffer_dense(result, KN_I32, 2, (int32_t[]){ 3, 2 });
     kn_arg    args[] = { { "a", .buffer = &a }, { "b", .buffer = &b }, { "out", .buffer = &out } };
     expect_ok(cx, kn_run(m, args, 3));
@@ -117,6 +123,58 @@ static void test_alloc(kn_context *cx)
     CHECK(bad.rank < 0, "a buffer that every check refuses");
 }
 
+static void fill_garbage(kn_buffer *b)
+{
+    memset(&b->device, 0xEE, sizeof *b - offsetof(kn_buffer, device));
+}
+
+/* A buffer whose device copy is newer is refused by compiled code, by the interpreter and by all that reads or writes
+ * elements. A device copy that is not newer is left alone. */
+static void run_device(kn_context *cx, bool interpret)
+{
+    static uint16_t source[H][W], target[OH][OW];
+    kn_pipeline    *p      = kn_parse(cx, "test.kiln", blur_text, -1);
+    kn_module      *m      = kn_compile(p, &(kn_options){ .interpret = interpret });
+    kn_buffer       in     = kn_buffer_dense(source, KN_U16, 2, (int32_t[]){ W, H });
+    kn_buffer       out    = kn_buffer_dense(target, KN_U16, 2, (int32_t[]){ OW, OH });
+    kn_arg          args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } };
+    out.dim[0].min = out.dim[1].min = 1;
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++)
+            source[y][x] = pixel(x, y);
+    in.device = out.device = (kn_device *)(void *)&source;
+    in.handle = out.handle = 42;
+    in.flags               = KN_DEVICE_NEWER;
+    expect_error(cx, kn_run(m, args, 2), KN_ERROR_ARGUMENT, "in: its copy on a device is newer");
+    in.flags  = KN_HOST_NEWER;
+    out.flags = KN_DEVICE_NEWER;
+    expect_error(cx, kn_run(m, args, 2), KN_ERROR_ARGUMENT, "out: its copy on a device is newer");
+    CHECK(target[0][0] == 0, "a refused call writes nothing");
+    expect_error(cx, kn_fill_noise(cx, &out, 1), KN_ERROR_ARGUMENT, "copy it to the host first");
+    expect_ok(cx, kn_fit(m, args, 2));
+    out.flags = 0;
+    expect_ok(cx, kn_run(m, args, 2));
+    CHECK(kn_interpreted(m) == interpret, "the other executor ran");
+    CHECK(target[2][3] == blur_at(4, 3), "%d", target[2][3]);
+    CHECK(in.flags == KN_HOST_NEWER && !out.flags && in.device == out.device && out.handle == 42, "flags were changed");
+    memset(target, 0, sizeof target);
+}
+
+static void test_device(kn_context *cx)
+{
+    run_device(cx, false);
+    run_device(cx, true);
+    kn_buffer b = { .type = KN_U8, .rank = 1, .dim = { { 0, 100, 0 } } };
+    fill_garbage(&b);
+    expect_ok(cx, kn_buffer_alloc(cx, &b));
+    CHECK(!b.device && !b.handle && !b.flags && !b.reserved[0] && !b.reserved[1] && !b.reserved[2],
+          "new memory has no copy on a device");
+    expect_ok(cx, kn_fill_noise(cx, &b, 1));
+    fill_garbage(&b);
+    expect_error(cx, kn_fill_noise(cx, &b, 1), KN_ERROR_ARGUMENT, "set all fields behind dim to zero");
+    kn_buffer_free(cx, &b);
+}
+
 int main(void)
 {
     kn_context *cx = kn_context_new(NULL);
@@ -124,6 +182,7 @@ int main(void)
     test_broadcast(cx);
     test_ranks(cx);
     test_alloc(cx);
+    test_device(cx);
     kn_context_free(cx);
     return check_done();
 }

@@ -292,7 +292,9 @@ static void test_noise(kn_context *cx)
     enum { N = 4096 };
     uint8_t   a[N], wide[3 * N], ones = 0, zeros = 0;
     kn_buffer dense = kn_buffer_dense(a, KN_U8, 2, (int32_t[]){ 64, 64 });
-    kn_buffer apart = { wide + 3 * N - 3, KN_U8, 2, { { 9, 64, -3 }, { -9, 64, -192 } } };
+    kn_buffer apart = {
+        .data = wide + 3 * N - 3, .type = KN_U8, .rank = 2, .dim = { { 9, 64, -3 }, { -9, 64, -192 } }
+    };
     expect_ok(cx, kn_fill_noise(cx, &dense, 7));
     expect_ok(cx, kn_fill_noise(cx, &apart, 7));
     long sum = 0;
@@ -322,8 +324,8 @@ static void test_noise(kn_context *cx)
         kn_buffer any = kn_buffer_dense(d, (kn_type)t, 1, (int32_t[]){ N });
         expect_ok(cx, kn_fill_noise(cx, &any, 3));
     }
-    expect_error(cx, kn_fill_noise(cx, &(kn_buffer){ d, KN_U8, 1, { { 0, 4, 0 } } }, 3), KN_ERROR_ARGUMENT,
-                 "share an element");
+    expect_error(cx, kn_fill_noise(cx, &(kn_buffer){ .data = d, .type = KN_U8, .rank = 1, .dim = { { 0, 4, 0 } } }, 3),
+                 KN_ERROR_ARGUMENT, "share an element");
 }
 
 static void test_define_and_format(kn_context *cx)

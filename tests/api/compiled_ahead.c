@@ -35,8 +35,9 @@ static const char main_text[] =
     "int main(int argc, char **argv)\n{\n"
     "    static unsigned char bytes[400];\n    static int32_t values[400];\n"
     "    const int which = atoi(argv[1]), n = atoi(argv[2]), rank = atoi(argv[3]), empty = atoi(argv[4]);\n"
-    "    kn_buffer in  = { empty < 0 ? bytes : NULL, KN_U8, rank, { { 0, n, 1 }, { 0, n, n } } };\n"
-    "    kn_buffer out = { values, KN_I32, rank, { { 0, n, 1 }, { 0, n, n } } };\n"
+    "    kn_buffer in  = { .data = empty < 0 ? bytes : NULL, .type = KN_U8, .rank = rank,\n"
+    "                      .dim = { { 0, n, 1 }, { 0, n, n } } };\n"
+    "    kn_buffer out = { .data = values, .type = KN_I32, .rank = rank, .dim = { { 0, n, 1 }, { 0, n, n } } };\n"
     "    for (int i = 0; i < 400; i++)\n        bytes[i] = (unsigned char)(i * 3);\n"
     "    if (empty >= 0)\n        in.dim[empty].extent = 0;\n"
     "    const int status = rows[which](&in, &out);\n"
@@ -112,8 +113,8 @@ static void interpreted(kn_context *cx, const Row *row, int n, char *text, size_
     static int32_t       values[MOST * MOST];
     char                 program[300];
     size_t               length = 0;
-    kn_buffer            in     = { bytes, KN_U8, row->rank, { { 0, n, 1 }, { 0, n, n } } };
-    kn_buffer            out    = { values, KN_I32, row->rank, { { 0, n, 1 }, { 0, n, n } } };
+    kn_buffer            in = { .data = bytes, .type = KN_U8, .rank = row->rank, .dim = { { 0, n, 1 }, { 0, n, n } } };
+    kn_buffer out = { .data = values, .type = KN_I32, .rank = row->rank, .dim = { { 0, n, 1 }, { 0, n, n } } };
     for (int i = 0; i < MOST * MOST; i++)
         bytes[i] = (unsigned char)(i * 3);
     if (row->empty >= 0) {

@@ -75,6 +75,11 @@ typedef struct Log {
     int queries, runs, fail;
 } Log;
 
+static bool is_host_only(const kn_buffer *b)
+{
+    return !b->device && !b->handle && !b->flags && !b->reserved[0] && !b->reserved[1] && !b->reserved[2];
+}
+
 static int spread(bool query, kn_buffer *inputs, int input_count, const kn_scalar *values, int value_count,
                   kn_buffer *output, void *user)
 {
@@ -82,6 +87,7 @@ static int spread(bool query, kn_buffer *inputs, int input_count, const kn_scala
     kn_buffer *f   = &inputs[0];
     if (input_count != 1 || value_count != 1)
         return 99;
+    CHECK(is_host_only(f) && is_host_only(output), "query %d: the device part is not zero", query);
     if (query) {
         log->queries++;
         f->dim[0].min    = output->dim[0].min - 1;

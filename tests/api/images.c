@@ -8,7 +8,8 @@ static void test_round_trip(kn_context *cx, const char *ending)
 {
     char      path[64];
     uint8_t   pixels[3 * 5 * 4];
-    kn_buffer planes = { pixels, KN_U8, 3, { { 0, 5, 3 }, { 0, 4, 15 }, { 0, 3, 1 } } }, back = { 0 };
+    kn_buffer planes = { .data = pixels, .type = KN_U8, .rank = 3, .dim = { { 0, 5, 3 }, { 0, 4, 15 }, { 0, 3, 1 } } },
+              back   = { 0 };
     snprintf(path, sizeof path, "api-images-%ld.%s", (long)getpid(), ending);
     expect_ok(cx, kn_fill_noise(cx, &planes, 11));
     expect_ok(cx, kn_image_save(cx, path, &planes));
@@ -62,10 +63,11 @@ static void test_formats(kn_context *cx)
     for (; kn_image_format_get(count).name; count++)
         CHECK(kn_image_format_get(count).endings[0] == '.', "%s", kn_image_format_get(count).endings);
     CHECK(count == 8 && !kn_image_format_get(-1).name, "%d formats", count);
-    const kn_buffer line = { NULL, KN_U8, 1, { { 0, 5, 1 } } },
-                    deep = { NULL, KN_U8, 3, { { 0, 5, 1 }, { 0, 4, 5 }, { 0, 5, 20 } } };
-    const kn_buffer real = { NULL, KN_F32, 2, { { 0, 5, 1 }, { 0, 4, 5 } } },
-                    gray = { NULL, KN_U8, 2, { { 0, 5, 1 }, { 0, 4, 5 } } };
+    const kn_buffer line = { .data = NULL, .type = KN_U8, .rank = 1, .dim = { { 0, 5, 1 } } }, deep = {
+        .data = NULL, .type = KN_U8, .rank = 3, .dim = { { 0, 5, 1 }, { 0, 4, 5 }, { 0, 5, 20 } }
+    };
+    const kn_buffer real = { .data = NULL, .type = KN_F32, .rank = 2, .dim = { { 0, 5, 1 }, { 0, 4, 5 } } },
+                    gray = { .data = NULL, .type = KN_U8, .rank = 2, .dim = { { 0, 5, 1 }, { 0, 4, 5 } } };
     bool as_is;
     expect_ok(cx, kn_image_check(cx, "a.png", &gray, &as_is));
     CHECK(as_is, "u8 needs no conversion");

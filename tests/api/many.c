@@ -36,8 +36,8 @@ static kn_module *compile_user(kn_context *cx, int program, const kn_options *op
 
 static kn_status run_on(kn_module *m, int32_t target[H][W])
 {
-    kn_buffer in  = { source, KN_I32, 2, { { 0, W + 2, 1 }, { 0, H + 2, W + 2 } } };
-    kn_buffer out = { target, KN_I32, 2, { { 0, W, 1 }, { 0, H, W } } };
+    kn_buffer in  = { .data = source, .type = KN_I32, .rank = 2, .dim = { { 0, W + 2, 1 }, { 0, H + 2, W + 2 } } };
+    kn_buffer out = { .data = target, .type = KN_I32, .rank = 2, .dim = { { 0, W, 1 }, { 0, H, W } } };
     return kn_run(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2);
 }
 
@@ -159,7 +159,7 @@ static void test_inside(const char *text, int32_t (*want)(int x, int y))
     kn_extern_stage(cx, "inner_stage", inner_stage, NULL);
     kn_pipeline *p     = kn_parse(cx, "outer.kiln", text, -1);
     kn_module   *m     = p ? kn_compile(p, &(kn_options){ .threads = 4 }) : NULL;
-    kn_buffer    out   = { target, KN_I32, 2, { { 0, 8, 1 }, { 0, H, 8 } } };
+    kn_buffer    out   = { .data = target, .type = KN_I32, .rank = 2, .dim = { { 0, 8, 1 }, { 0, H, 8 } } };
     int          wrong = 0;
     CHECK(m && kn_run(m, (kn_arg[]){ { "out", .buffer = &out } }, 1) == KN_OK, "%s", kn_error_text(cx));
     for (int y = 0; y < H; y++)

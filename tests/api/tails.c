@@ -74,8 +74,11 @@ static int count_wrong(int w, int h)
 static bool run_size(kn_context *cx, kn_module *m, const char *schedule, int w, int h)
 {
     const int32_t x = (w * 7 + h) % 41 - 20, y = (h * 5 + w) % 31 - 15;
-    kn_buffer     in  = { source[0], KN_U8, 2, { { x - RIM, w + 2 * RIM, 1 }, { y - RIM, h + 2 * RIM, ROOM } } };
-    kn_buffer     out = { &target[RIM][RIM], KN_U16, 2, { { x, w, 1 }, { y, h, ROOM } } };
+    kn_buffer     in = { .data = source[0],
+                         .type = KN_U8,
+                         .rank = 2,
+                         .dim  = { { x - RIM, w + 2 * RIM, 1 }, { y - RIM, h + 2 * RIM, ROOM } } };
+    kn_buffer out    = { .data = &target[RIM][RIM], .type = KN_U16, .rank = 2, .dim = { { x, w, 1 }, { y, h, ROOM } } };
     memset(target, 0xEE, sizeof target);
     const kn_status status = kn_run(m, (kn_arg[]){ { "in", .buffer = &in }, { "out", .buffer = &out } }, 2);
     CHECK(status == KN_OK, "%dx%d, %s: %s", w, h, schedule, kn_error_text(cx));

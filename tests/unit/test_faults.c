@@ -61,8 +61,12 @@ static const char *const programs[] = {
 /* Every second column: what compiled code takes to be dense has to be copied. */
 static int32_t source[H + 2][2 * (W + 2)], target[H][2 * W + GAP], expected[H][2 * W + GAP];
 
-static const kn_buffer in_buffer  = { source, KN_I32, 2, { { 0, W + 2, 2 }, { 0, H + 2, 2 * (W + 2) } } };
-static const kn_buffer out_buffer = { target, KN_I32, 2, { { 0, W, 2 }, { 0, H, 2 * W + GAP } } };
+static const kn_buffer in_buffer = {
+    .data = source, .type = KN_I32, .rank = 2, .dim = { { 0, W + 2, 2 }, { 0, H + 2, 2 * (W + 2) } }
+};
+static const kn_buffer out_buffer = {
+    .data = target, .type = KN_I32, .rank = 2, .dim = { { 0, W, 2 }, { 0, H, 2 * W + GAP } }
+};
 
 static int call(CompiledFunction *function, kn_rt *rt)
 {

@@ -825,8 +825,12 @@ static void test_summaries(kn_context *cx)
 static void test_large(kn_context *cx)
 {
     enum { WIDTH = 1500, HEIGHT = 1100, PITCH = WIDTH + 3 };
-    int32_t    *data = calloc((size_t)PITCH * HEIGHT, sizeof *data);
-    kn_buffer   b = { data + PITCH * (HEIGHT - 1), KN_I32, 2, { { 0, WIDTH, 1 }, { 0, HEIGHT, -PITCH } } }, to = { 0 };
+    int32_t  *data = calloc((size_t)PITCH * HEIGHT, sizeof *data);
+    kn_buffer b    = { .data = data + PITCH * (HEIGHT - 1),
+                       .type = KN_I32,
+                       .rank = 2,
+                       .dim  = { { 0, WIDTH, 1 }, { 0, HEIGHT, -PITCH } } },
+              to   = { 0 };
     const char *note;
     int         bad = 0;
     for (int i = 0; i < WIDTH * HEIGHT; i++)

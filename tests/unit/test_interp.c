@@ -176,13 +176,13 @@ static void test_strides(void)
     Test      t = test_begin("strides");
     int16_t   data[12];
     int16_t   result[6] = { 0 };
-    kn_buffer in        = { &data[3], KN_I16, 2, { { 10, 4, -1 }, { -1, 3, 4 } } };
+    kn_buffer in        = { .data = &data[3], .type = KN_I16, .rank = 2, .dim = { { 10, 4, -1 }, { -1, 3, 4 } } };
     for (int i = 0; i < 12; i++)
         data[i] = (int16_t)i;
     Func       *g = input(&t, "in", in);
     const Expr *x = var(&t, "x"), *y = var(&t, "y");
     Func       *f   = plain(&t, "f", 2, KN_I16, box2(9, 12, -1, 1), call2(&t, g, op(&t, EX_ADD, x, num(&t, 1)), y));
-    kn_buffer   out = { &result[4], KN_I16, 2, { { 9, 2, 1 }, { -1, 3, -2 } } };
+    kn_buffer   out = { .data = &result[4], .type = KN_I16, .rank = 2, .dim = { { 9, 2, 1 }, { -1, 3, -2 } } };
     check(run(&t, f, &out) == KN_OK, "refused");
     /* f(9, -1) = in(10, -1) = data[3], f(10, -1) = data[2], and one row of data is 4 */
     static const int16_t want[6] = { 11, 10, 7, 6, 3, 2 };
@@ -532,7 +532,7 @@ static void test_random(uint64_t seed)
     for (int i = 0; i < 40; i++) {
         const int32_t x = (int32_t)below(SIDE), y = (int32_t)below(3);
         int32_t       one    = 0;
-        kn_buffer     point  = { &one, KN_I32, 2, { { x, 1, 1 }, { y, 1, 1 } } };
+        kn_buffer     point  = { .data = &one, .type = KN_I32, .rank = 2, .dim = { { x, 1, 1 }, { y, 1, 1 } } };
         t.regions[f->id].box = box2(x, x, y, y);
         t.p->outputs.count   = 0;
         check(run(&t, f, &point) == KN_OK, "refused at a point");

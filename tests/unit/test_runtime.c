@@ -406,8 +406,8 @@ static int life(int fails_at)
     enum { W = 9, H = 12 };
     float     in_data[2 * W * H], out_data[3 * W * H];
     Heap      heap = { 0, 0, fails_at };
-    kn_buffer in   = { in_data, KN_F32, 2, { { 0, W, 2 }, { 0, H, 2 * W } } };
-    kn_buffer out  = { out_data, KN_F32, 2, { { 0, W, 3 * H }, { 0, H, 3 } } };
+    kn_buffer in   = { .data = in_data, .type = KN_F32, .rank = 2, .dim = { { 0, W, 2 }, { 0, H, 2 * W } } };
+    kn_buffer out  = { .data = out_data, .type = KN_F32, .rank = 2, .dim = { { 0, W, 3 * H }, { 0, H, 3 } } };
     for (int i = 0; i < 2 * W * H; i++)
         in_data[i] = (float)i;
     memset(out_data, 0, sizeof out_data);

@@ -15,9 +15,9 @@ static const kn_rt_program blur    = { "blur", COUNT(ports), ports, 0, NULL };
 static _Alignas(8) uint16_t in_data[64];
 static float gain_data, out_data[64];
 
-static const kn_buffer good_in   = { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, 8 } } };
-static const kn_buffer good_gain = { &gain_data, KN_F32, 0, { { 0, 0, 0 } } };
-static const kn_buffer good_out  = { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 8, 8 } } };
+static const kn_buffer good_in   = { .data = in_data, .type = KN_U16, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, 8 } } };
+static const kn_buffer good_gain = { .data = &gain_data, .type = KN_F32, .rank = 0, .dim = { { 0, 0, 0 } } };
+static const kn_buffer good_out  = { .data = out_data, .type = KN_F32, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, 8 } } };
 
 /* What kn_rt_enter says of three buffers; copies are freed. */
 static int enter(const kn_buffer *in, const kn_buffer *gain, const kn_buffer *out)
@@ -36,11 +36,13 @@ static void test_good(void)
     CHECK(enter(&in, &good_gain, &good_out) == 0, "an input that repeats: %s", kn_rt_last_error());
     in.dim[0].stride = 0;
     CHECK(enter(&in, &good_gain, &good_out) == 0, "an input of one element: %s", kn_rt_last_error());
-    out = (kn_buffer){ NULL, KN_F32, 2, { { 5, 0, 77 }, { -3, 100, INT64_MIN } } };
+    out = (kn_buffer){ .data = NULL, .type = KN_F32, .rank = 2, .dim = { { 5, 0, 77 }, { -3, 100, INT64_MIN } } };
     CHECK(enter(&good_in, &good_gain, &out) == 0, "an empty output: %s", kn_rt_last_error());
-    out = (kn_buffer){ out_data + 63, KN_F32, 2, { { -8, 8, -1 }, { -(1 << 28), 8, -8 } } };
+    out = (kn_buffer){
+        .data = out_data + 63, .type = KN_F32, .rank = 2, .dim = { { -8, 8, -1 }, { -(1 << 28), 8, -8 } }
+    };
     CHECK(enter(&good_in, &good_gain, &out) == 0, "negative strides: %s", kn_rt_last_error());
-    out = (kn_buffer){ out_data, KN_F32, 2, { { 0, 1, 0 }, { 0, 8, 1 } } };
+    out = (kn_buffer){ .data = out_data, .type = KN_F32, .rank = 2, .dim = { { 0, 1, 0 }, { 0, 8, 1 } } };
     CHECK(enter(&good_in, &good_gain, &out) == 0, "one element with stride 0: %s", kn_rt_last_error());
 }
 
@@ -54,83 +56,83 @@ static void test_bad(void)
         const char *message;
     } cases[] = {
         { false,
-          { in_data, KN_U8, 2, { { 0, 8, 1 }, { 0, 8, 8 } } },
+          { .data = in_data, .type = KN_U8, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, 8 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in` is u16(x, y), the buffer holds u8" },
         { false,
-          { in_data, (kn_type)99, 2, { { 0, 8, 1 }, { 0, 8, 8 } } },
+          { .data = in_data, .type = (kn_type)99, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, 8 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in` is u16(x, y), the buffer's type is 99, which is none: use KN_BOOL … KN_F64" },
         { false,
-          { in_data, KN_U16, 1, { { 0, 8, 1 } } },
+          { .data = in_data, .type = KN_U16, .rank = 1, .dim = { { 0, 8, 1 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in` is u16(x, y), the buffer has 1 dimension" },
         { true,
-          { out_data, KN_F32, 3, { { 0, 8, 1 } } },
+          { .data = out_data, .type = KN_F32, .rank = 3, .dim = { { 0, 8, 1 } } },
           KN_ERROR_ARGUMENT,
           "blur: output `out` is f32(x, y), the buffer has 3 dimensions" },
         { true,
-          { out_data, KN_F32, -1, { { 0, 8, 1 } } },
+          { .data = out_data, .type = KN_F32, .rank = -1, .dim = { { 0, 8, 1 } } },
           KN_ERROR_ARGUMENT,
           "blur: output `out` is f32(x, y), the buffer has -1 dimensions" },
         { false,
-          { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, -3, 8 } } },
+          { .data = in_data, .type = KN_U16, .rank = 2, .dim = { { 0, 8, 1 }, { 0, -3, 8 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in`: dimension y has the negative extent -3" },
         { false,
-          { in_data, KN_U16, 2, { { -(1 << 28) - 1, 8, 1 }, { 0, 8, 8 } } },
+          { .data = in_data, .type = KN_U16, .rank = 2, .dim = { { -(1 << 28) - 1, 8, 1 }, { 0, 8, 8 } } },
           KN_ERROR_BOUNDS,
           "blur: input `in`: dimension x has the coordinates -268435457..-268435449; those of compiled pipelines lie "
           "in -268435456..268435456" },
         { true,
-          { out_data, KN_F32, 2, { { 0, 8, 1 }, { INT32_MAX, INT32_MAX, 8 } } },
+          { .data = out_data, .type = KN_F32, .rank = 2, .dim = { { 0, 8, 1 }, { INT32_MAX, INT32_MAX, 8 } } },
           KN_ERROR_BOUNDS,
           "blur: output `out`: dimension y has the coordinates 2147483647..4294967294; those of compiled pipelines lie "
           "in -268435456..268435456" },
         { false,
-          { NULL, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, 8 } } },
+          { .data = NULL, .type = KN_U16, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, 8 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in`: its data is NULL; point it at the element at the smallest coordinates" },
         { false,
-          { (char *)in_data + 1, KN_U16, 2, { { 0, 8, 1 }, { 0, 7, 8 } } },
+          { .data = (char *)in_data + 1, .type = KN_U16, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 7, 8 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in`: its data is misaligned: the address must be a multiple of 2, the size of u16" },
         { false,
-          { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, INT64_MAX } } },
+          { .data = in_data, .type = KN_U16, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, INT64_MAX } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in`: its strides reach beyond the address space" },
         { false,
-          { in_data, KN_U16, 2, { { 0, 8, 1 }, { 0, 8, INT64_MIN } } },
+          { .data = in_data, .type = KN_U16, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 8, INT64_MIN } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in`: its strides reach beyond the address space" },
         { false,
-          { in_data, KN_U16, 2, { { 0, 1 << 20, -(INT64_C(1) << 42) }, { 0, 8, 8 } } },
+          { .data = in_data, .type = KN_U16, .rank = 2, .dim = { { 0, 1 << 20, -(INT64_C(1) << 42) }, { 0, 8, 8 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in`: its strides reach beyond the address space" },
         { true,
-          { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 2, 0 } } },
+          { .data = out_data, .type = KN_F32, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 2, 0 } } },
           KN_ERROR_ARGUMENT,
           "blur: output `out`: with stride 0 along y two coordinates share an element, which an output must not; each "
           "stride must pass what the "
           "smaller ones reach" },
         { true,
-          { out_data, KN_F32, 2, { { 0, 8, 1 }, { 0, 2, 7 } } },
+          { .data = out_data, .type = KN_F32, .rank = 2, .dim = { { 0, 8, 1 }, { 0, 2, 7 } } },
           KN_ERROR_ARGUMENT,
           "blur: output `out`: with stride 7 along y two coordinates share an element, which an output must not; each "
           "stride must pass what the "
           "smaller ones reach" },
         { true,
-          { out_data + 8, KN_F32, 2, { { 0, 8, -2 }, { 0, 2, 2 } } },
+          { .data = out_data + 8, .type = KN_F32, .rank = 2, .dim = { { 0, 8, -2 }, { 0, 2, 2 } } },
           KN_ERROR_ARGUMENT,
           "blur: output `out`: with stride 2 along y two coordinates share an element, which an output must not; each "
           "stride must pass what the "
           "smaller ones reach" },
         { true,
-          { &gain_data, KN_F32, 2, { { 0, 1, 1 }, { 0, 1, 1 } } },
+          { .data = &gain_data, .type = KN_F32, .rank = 2, .dim = { { 0, 1, 1 }, { 0, 1, 1 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `gain` and output `out` share memory: an output needs memory of its own" },
         { true,
-          { (float *)(void *)in_data + 3, KN_F32, 2, { { 0, 2, -3 }, { 0, 1, 1 } } },
+          { .data = (float *)(void *)in_data + 3, .type = KN_F32, .rank = 2, .dim = { { 0, 2, -3 }, { 0, 1, 1 } } },
           KN_ERROR_ARGUMENT,
           "blur: input `in` and output `out` share memory: an output needs memory of its own" },
     };
@@ -141,6 +143,66 @@ static void test_bad(void)
         CHECK(!strcmp(kn_rt_last_error(), cases[i].message), "case %d:\n  %s\n  %s", i, kn_rt_last_error(),
               cases[i].message);
     }
+}
+
+/* The device part of an input, or of an output; NULL: it is fine. */
+static void test_device(void)
+{
+    static const char stale[]   = "its copy on a device is newer than its data; copy it to the host first, then clear "
+                                  "KN_DEVICE_NEWER";
+    static const char invalid[] = "its device part has unknown flags, or reserved is not zero; set all fields behind "
+                                  "dim to zero";
+    static const struct {
+        bool        device;
+        uint32_t    flags, reserved[3];
+        const char *message;
+    } cases[] = {
+        { true, 0, { 0 }, NULL },
+        { false, KN_HOST_NEWER, { 0 }, NULL },
+        { true, KN_HOST_NEWER, { 0 }, NULL },
+        { true, KN_DEVICE_NEWER, { 0 }, stale },
+        { false, KN_DEVICE_NEWER, { 0 }, stale },
+        { true, KN_HOST_NEWER | KN_DEVICE_NEWER, { 0 }, stale },
+        { true, 4, { 0 }, invalid },
+        { true, 1u << 31, { 0 }, invalid },
+        { false, 0, { 1, 0, 0 }, invalid },
+        { false, 0, { 0, 1, 0 }, invalid },
+        { false, 0, { 0, 0, 1 }, invalid },
+    };
+    for (int i = 0; i < 2 * COUNT(cases); i++) {
+        const int  k         = i / 2;
+        const bool is_output = i % 2;
+        kn_buffer  b         = is_output ? good_out : good_in;
+        char       message[256];
+        b.device = cases[k].device ? (kn_device *)(void *)&gain_data : NULL;
+        b.handle = cases[k].device;
+        b.flags  = cases[k].flags;
+        memcpy(b.reserved, cases[k].reserved, sizeof b.reserved);
+        snprintf(message, sizeof message, "blur: %s: %s", is_output ? "output `out`" : "input `in`", cases[k].message);
+        const kn_buffer before = b;
+        const int       status = is_output ? enter(&good_in, &good_gain, &b) : enter(&b, &good_gain, &good_out);
+        CHECK(status == (cases[k].message ? KN_ERROR_ARGUMENT : KN_OK), "case %d: status %d", i, status);
+        CHECK(!strcmp(kn_rt_last_error(), cases[k].message ? message : ""), "case %d: %s", i, kn_rt_last_error());
+        CHECK(!memcmp(&before, &b, sizeof b), "case %d: the buffer was changed", i);
+    }
+}
+
+/* A dense copy, and the row of an empty input, have no copy on a device. */
+static void test_device_of_copies(void)
+{
+    kn_buffer in = good_in, out = good_out, used[3];
+    in.dim[1].extent = 0;
+    out.dim[0]       = (kn_dim){ 0, 4, 2 };
+    in.device = out.device = (kn_device *)(void *)&gain_data;
+    in.handle = out.handle = 7;
+    in.flags = out.flags     = KN_HOST_NEWER;
+    const kn_buffer *given[] = { &in, &good_gain, &out };
+    CHECK(kn_rt_enter(NULL, &blur, given, used) == 0, "%s", kn_rt_last_error());
+    for (int i = 0; i < 3; i += 2) {
+        CHECK(used[i].data != given[i]->data, "buffer %d is copied", i);
+        CHECK(!used[i].device && !used[i].handle && !used[i].flags, "the copy of buffer %d is of the host alone", i);
+    }
+    CHECK(kn_rt_leave(NULL, &blur, given, used, 0) == 0, "%s", kn_rt_last_error());
 }
 
 /* All that is wrong is told, and a good call forgets it. */
@@ -162,7 +224,7 @@ static void test_empty_input(void)
     static const int32_t extents[][2] = { { 0, 0 }, { 0, 5 }, { 100, 0 } };
     for (int i = 0; i < COUNT(extents); i++) {
         const int32_t   w = extents[i][0], h = extents[i][1];
-        const kn_buffer in       = { NULL, KN_U16, 2, { { 3, w, 7 }, { -2, h, INT64_MAX } } },
+        const kn_buffer in = { .data = NULL, .type = KN_U16, .rank = 2, .dim = { { 3, w, 7 }, { -2, h, INT64_MAX } } },
                         *given[] = { &in, &good_gain, &good_out };
         kn_buffer used[3];
         CHECK(kn_rt_enter(NULL, &blur, given, used) == 0, "%d x %d: %s", w, h, kn_rt_last_error());
@@ -192,7 +254,9 @@ static void test_need(void)
     };
     const kn_rt_port    more[]  = { ports[0], ports[1], ports[2], { "empty", KN_U8, 1, 0, 0, "x" } };
     const kn_rt_program program = { "blur", COUNT(more), more, 0, NULL };
-    const kn_buffer     used[]  = { good_in, good_gain, good_out, { NULL, KN_U8, 1, { { 0, 0, 1 } } } };
+    const kn_buffer     used[]  = {
+             good_in, good_gain, good_out, { .data = NULL, .type = KN_U8, .rank = 1, .dim = { { 0, 0, 1 } } }
+    };
     for (int i = 0; i < COUNT(cases); i++) {
         enter(&good_in, &good_gain, &good_out);
         const int status =
@@ -312,7 +376,7 @@ static void test_copies(kn_rt *rt)
 static void test_failed_call(void)
 {
     float               data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-    const kn_buffer     out     = { data, KN_F32, 1, { { 0, 4, 2 } } };
+    const kn_buffer     out     = { .data = data, .type = KN_F32, .rank = 1, .dim = { { 0, 4, 2 } } };
     const kn_rt_port    port    = { "out", KN_F32, 1, 0, 1, "x" };
     const kn_rt_program program = { "p", 1, &port, 0, NULL };
     const kn_buffer    *given[] = { &out };
@@ -325,8 +389,10 @@ static void test_failed_call(void)
 /* A copy that would take more memory than there is. */
 static void test_huge(void)
 {
-    const int32_t       most    = 1 << 28;
-    const kn_buffer     in      = { in_data, KN_U16, 3, { { 0, most, 0 }, { 0, most / 4, 1 }, { 0, most, 0 } } };
+    const int32_t   most = 1 << 28;
+    const kn_buffer in   = {
+          .data = in_data, .type = KN_U16, .rank = 3, .dim = { { 0, most, 0 }, { 0, most / 4, 1 }, { 0, most, 0 } }
+    };
     const kn_rt_port    port    = { "in", KN_U16, 3, 0, 0, "x\0y\0z" };
     const kn_rt_program program = { "p", 1, &port, 0, NULL };
     const kn_buffer    *given[] = { &in };
@@ -339,6 +405,8 @@ int main(void)
 {
     test_good();
     test_bad();
+    test_device();
+    test_device_of_copies();
     test_several();
     test_empty_input();
     test_need();

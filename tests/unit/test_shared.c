@@ -35,8 +35,10 @@ static User users[USERS];
 
 static int call(User *u, int32_t target[H][W], int32_t rows)
 {
-    const kn_buffer in  = { u->source, KN_I32, 2, { { 0, W + 2, 1 }, { 0, rows, W + 2 } } };
-    const kn_buffer out = { target, KN_I32, 2, { { 0, W, 1 }, { 0, H, W } } };
+    const kn_buffer in = {
+        .data = u->source, .type = KN_I32, .rank = 2, .dim = { { 0, W + 2, 1 }, { 0, rows, W + 2 } }
+    };
+    const kn_buffer out = { .data = target, .type = KN_I32, .rank = 2, .dim = { { 0, W, 1 }, { 0, H, W } } };
     return u->function(NULL, (const kn_buffer *const[]){ &in, &out }, NULL);
 }
 

@@ -39,8 +39,8 @@ static const char *buffer_text(CGen *g, const StageOperand *o, const Expr **box_
         data = c_print(g, "(void *)(uintptr_t)(%s%s)", g->f->buffers[o->buffer->id], text_string(&skip));
     if (!o->rank)
         text_add(&dims, "{ 0, 0, 0 }");
-    return c_print(g, "{ %s, %s, %d, { %s } }", data, types[storage ? o->buffer->type : o->type], o->rank,
-                   text_string(&dims));
+    return c_print(g, "{ .data = %s, .type = %s, .rank = %d, .dim = { %s } }", data,
+                   types[storage ? o->buffer->type : o->type], o->rank, text_string(&dims));
 }
 
 static const char *scalar_text(CGen *g, const Expr *e)

@@ -7,7 +7,7 @@
 enum {
     MOST_AUTO_STACK = 64 << 10, /* bytes of scratch that one function keeps on its stack without being asked to */
     MOST_STACK      = 1 << 20,  /* of all scratch, however it was asked for */
-    ALIGNMENT       = 64,       /* of scratch */
+    ALIGNMENT       = 64,       /* of scratch: KN_SCRATCH */
     LONG_TEXT       = 24        /* a loop's end that is longer gets a name */
 };
 
@@ -265,7 +265,7 @@ static bool stack_array(CGen *g, const Buffer *b, const Expr *count, const char 
         return false;
     n = n < 1 ? 1 : n;
     g->f->stack += (size_t)(n * size + ALIGNMENT);
-    c_line(g, "_Alignas(%d) %s %s[%lld];", ALIGNMENT, c_memory_type(b->type), name, (long long)n);
+    c_line(g, "KN_SCRATCH %s %s[%lld];", c_memory_type(b->type), name, (long long)n);
     return true;
 }
 

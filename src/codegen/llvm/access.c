@@ -11,11 +11,19 @@ LLVMValueRef buffer_base(Gen *g, const Buffer *b)
     if (b->kind == BUFFER_SCRATCH)
         gen_fail(g, "the lowered program uses `%s` outside its allocation", b->name);
     at_level(g, g->f->base);
-    LLVMValueRef at = LLVMBuildInBoundsGEP2(g->b, g->t.buffer, g->f->used,
-                                            (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 0) }, 2, "");
-    state->base     = LLVMBuildLoad2(g->b, g->t.ptr, at, b->name);
-    state->level    = g->f->base;
+    LLVMValueRef at = LLVMBuildInBoundsGEP2(
+        g->b, g->t.buffer, g->f->used, (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, BUFFER_FIELD_DATA) }, 2, "");
+    state->base  = LLVMBuildLoad2(g->b, g->t.ptr, at, b->name);
+    state->level = g->f->base;
     return state->base;
+}
+
+LLVMValueRef port_field_address(Gen *g, const Buffer *b, int dim, int field)
+{
+    return LLVMBuildInBoundsGEP2(
+        g->b, g->t.buffer, g->f->used,
+        (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, BUFFER_FIELD_DIM), i32_const(g, dim), i32_const(g, field) },
+        4, "");
 }
 
 LLVMValueRef mark_access(Gen *g, const Buffer *b, LLVMValueRef access)
@@ -90,16 +98,15 @@ static void port_limits(Gen *g, const Buffer *b, BufferState *state)
     const bool   input = b->kind == BUFFER_INPUT;
     LLVMValueRef low = i64_const(g, 0), high = i64_const(g, 0), empty = LLVMConstInt(g->t.i1, 0, false);
     for (int d = 0; d < b->rank; d++) {
-        LLVMValueRef at[3];
-        for (int k = 1; k < 3; k++)
-            at[k] = LLVMBuildInBoundsGEP2(
-                g->b, g->t.buffer, g->f->used,
-                (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, d), i32_const(g, k) }, 4, "");
-        LLVMValueRef extent = LLVMBuildSExt(g->b, LLVMBuildLoad2(g->b, g->t.i32, at[1], ""), g->t.i64, "");
+        LLVMValueRef at[DIM_FIELD_COUNT];
+        for (int k = DIM_FIELD_EXTENT; k <= DIM_FIELD_STRIDE; k++)
+            at[k] = port_field_address(g, b, d, k);
+        LLVMValueRef extent = LLVMBuildLoad2(g->b, g->t.i32, at[DIM_FIELD_EXTENT], "");
+        extent              = LLVMBuildSExt(g->b, extent, g->t.i64, "");
         if (input)
             extent = intrinsic2(g, "llvm.smax", extent, i64_const(g, 1));
         LLVMValueRef span = LLVMBuildMul(g->b, LLVMBuildSub(g->b, extent, i64_const(g, 1), ""),
-                                         LLVMBuildLoad2(g->b, g->t.i64, at[2], ""), "");
+                                         LLVMBuildLoad2(g->b, g->t.i64, at[DIM_FIELD_STRIDE], ""), "");
         low               = LLVMBuildAdd(g->b, low, intrinsic2(g, "llvm.smin", span, i64_const(g, 0)), "");
         high              = LLVMBuildAdd(g->b, high, intrinsic2(g, "llvm.smax", span, i64_const(g, 0)), "");
         empty             = LLVMBuildOr(g->b, empty, LLVMBuildICmp(g->b, LLVMIntSLE, extent, i64_const(g, 0), ""), "");

@@ -138,10 +138,8 @@ static ShapedValue gen_float(Gen *g, const Expr *e)
 static ShapedValue port_field(Gen *g, const Buffer *b, int dim, int field, kn_type type)
 {
     at_level(g, g->f->base);
-    LLVMValueRef at = LLVMBuildInBoundsGEP2(
-        g->b, g->t.buffer, g->f->used,
-        (LLVMValueRef[]){ i32_const(g, b->id), i32_const(g, 3), i32_const(g, dim), i32_const(g, field) }, 4, "");
-    LLVMValueRef v = LLVMBuildLoad2(g->b, value_type(g, type, 0), at, b->name);
+    LLVMValueRef at = port_field_address(g, b, dim, field);
+    LLVMValueRef v  = LLVMBuildLoad2(g->b, value_type(g, type, 0), at, b->name);
     LLVMSetMetadata(v, g->kind_invariant, LLVMMetadataAsValue(g->cx, LLVMMDNodeInContext2(g->cx, NULL, 0)));
     return value_constant(g, v);
 }
@@ -151,7 +149,8 @@ static ShapedValue port_count_of(Gen *g, const Buffer *b)
 {
     LLVMValueRef count = i64_const(g, 1), empty = LLVMConstInt(g->t.i1, 0, false);
     for (int d = 0; d < b->rank; d++) {
-        LLVMValueRef extent = port_field(g, b, d, 1, KN_I32).v, stride = port_field(g, b, d, 2, KN_I64).v;
+        LLVMValueRef extent = port_field(g, b, d, DIM_FIELD_EXTENT, KN_I32).v,
+                     stride = port_field(g, b, d, DIM_FIELD_STRIDE, KN_I64).v;
         at_level(g, g->f->base);
         LLVMValueRef last = LLVMBuildSub(g->b, LLVMBuildSExt(g->b, extent, g->t.i64, ""), i64_const(g, 1), "");
         stride            = intrinsic2(g, "llvm.smax", stride, LLVMBuildNeg(g->b, stride, ""));
@@ -169,9 +168,9 @@ static ShapedValue gen_port_variable(Gen *g, const char *name)
         int         field;
         kn_type     type;
     } fields[] = {
-        { "min.", 0, KN_I32 },
-        { "extent.", 1, KN_I32 },
-        { "stride.", 2, KN_I64 },
+        { "min.", DIM_FIELD_MIN, KN_I32 },
+        { "extent.", DIM_FIELD_EXTENT, KN_I32 },
+        { "stride.", DIM_FIELD_STRIDE, KN_I64 },
     };
     for (int i = 0; i < g->program->port_count; i++) {
         const Buffer *b = g->program->buffers.at[i];

@@ -15,26 +15,34 @@ static LLVMValueRef entry_alloca(Gen *g, LLVMTypeRef type, const char *name)
 
 static void store_dim(Gen *g, LLVMValueRef at, int dim, int field, LLVMValueRef v)
 {
-    LLVMValueRef path[] = { i32_const(g, 0), i32_const(g, 3), i32_const(g, dim), i32_const(g, field) };
+    LLVMValueRef path[] = { i32_const(g, 0), i32_const(g, BUFFER_FIELD_DIM), i32_const(g, dim), i32_const(g, field) };
     here(g);
     LLVMBuildStore(g->b, v, LLVMBuildInBoundsGEP2(g->b, g->t.buffer, at, path, 4, ""));
 }
 
+static void store_field(Gen *g, LLVMValueRef at, unsigned field, LLVMValueRef v)
+{
+    LLVMBuildStore(g->b, v, LLVMBuildStructGEP2(g->b, g->t.buffer, at, field, ""));
+}
+
+/* All but the dimensions. The device part is zero: storage of compiled code is on the host. */
 static void store_kind(Gen *g, LLVMValueRef at, LLVMValueRef data, kn_type type, int rank)
 {
     here(g);
-    LLVMBuildStore(g->b, data, LLVMBuildStructGEP2(g->b, g->t.buffer, at, 0, ""));
-    LLVMBuildStore(g->b, i32_const(g, type), LLVMBuildStructGEP2(g->b, g->t.buffer, at, 1, ""));
-    LLVMBuildStore(g->b, i32_const(g, rank), LLVMBuildStructGEP2(g->b, g->t.buffer, at, 2, ""));
+    store_field(g, at, BUFFER_FIELD_DATA, data);
+    store_field(g, at, BUFFER_FIELD_TYPE, i32_const(g, type));
+    store_field(g, at, BUFFER_FIELD_RANK, i32_const(g, rank));
+    for (unsigned i = BUFFER_FIELD_DEVICE; i < BUFFER_FIELD_COUNT; i++)
+        store_field(g, at, i, LLVMConstNull(LLVMStructGetTypeAtIndex(g->t.buffer, i)));
 }
 
 /* Fills the kn_buffer at `at` with a box, or nothing, and no data. */
 static void store_box(Gen *g, LLVMValueRef at, const StageOperand *o, const Expr **box_min, const Expr **box_extent)
 {
     for (int d = 0; d < o->rank; d++) {
-        store_dim(g, at, d, 0, box_min ? gen_uniform(g, box_min[d]) : i32_const(g, 0));
-        store_dim(g, at, d, 1, box_extent ? gen_uniform(g, box_extent[d]) : i32_const(g, 0));
-        store_dim(g, at, d, 2, i64_const(g, 0));
+        store_dim(g, at, d, DIM_FIELD_MIN, box_min ? gen_uniform(g, box_min[d]) : i32_const(g, 0));
+        store_dim(g, at, d, DIM_FIELD_EXTENT, box_extent ? gen_uniform(g, box_extent[d]) : i32_const(g, 0));
+        store_dim(g, at, d, DIM_FIELD_STRIDE, i64_const(g, 0));
     }
     store_kind(g, at, LLVMConstNull(g->t.ptr), o->type, o->rank);
 }
@@ -52,9 +60,9 @@ static void store_buffer(Gen *g, LLVMValueRef at, const StageOperand *o, const E
             LLVMBuildSub(g->b, LLVMBuildSExt(g->b, first, g->t.i64, ""), LLVMBuildSExt(g->b, min, g->t.i64, ""), "");
         skip = LLVMBuildMul(g->b, skip, stride, "");
         data = LLVMBuildGEP2(g->b, memory_type(g, o->buffer->type), data, &skip, 1, "");
-        store_dim(g, at, d, 0, first);
-        store_dim(g, at, d, 1, extent);
-        store_dim(g, at, d, 2, stride);
+        store_dim(g, at, d, DIM_FIELD_MIN, first);
+        store_dim(g, at, d, DIM_FIELD_EXTENT, extent);
+        store_dim(g, at, d, DIM_FIELD_STRIDE, stride);
     }
     store_kind(g, at, data, o->buffer->type, o->rank);
 }

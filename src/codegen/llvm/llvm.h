@@ -16,6 +16,7 @@
 #define KILN_CODEGEN_LLVM_H
 
 #include "codegen/backend.h"
+#include "codegen/buffer_layout.h"
 
 #include <setjmp.h>
 #include <llvm-c/Core.h>
@@ -278,6 +279,7 @@ LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at 
 LLVMValueRef address_lane(Gen *g, const Address *a, int lane); /* of one lane, at its level */
 void         address_check(Gen *g, const Address *a);
 LLVMValueRef buffer_base(Gen *g, const Buffer *b);
+LLVMValueRef port_field_address(Gen *g, const Buffer *b, int dim, int field); /* field: DIM_FIELD_… */
 ShapedValue  gen_load(Gen *g, const Expr *e);
 void         collect_loads(Gen *g, const Expr *e);
 void         gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream);

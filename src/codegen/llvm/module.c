@@ -149,6 +149,9 @@ static void make_alias_scopes(Gen *g)
     }
 }
 
+/* The type of a row of buffer_layout.h: one element, or an array. */
+#define LAYOUT_TYPE(id, name, type, count) count == 1 ? g->t.type : LLVMArrayType2(g->t.type, count),
+
 static void make_types(Gen *g)
 {
     LLVMContextRef cx = g->cx;
@@ -161,9 +164,8 @@ static void make_types(Gen *g)
                                  .f64  = LLVMDoubleTypeInContext(cx),
                                  .ptr  = LLVMPointerTypeInContext(cx, 0),
                                  .none = LLVMVoidTypeInContext(cx) };
-    g->t.dim          = LLVMStructTypeInContext(cx, (LLVMTypeRef[]){ g->t.i32, g->t.i32, g->t.i64 }, 3, false);
-    g->t.buffer       = LLVMStructTypeInContext(
-              cx, (LLVMTypeRef[]){ g->t.ptr, g->t.i32, g->t.i32, LLVMArrayType2(g->t.dim, KN_MAX_RANK) }, 4, false);
+    g->t.dim          = LLVMStructTypeInContext(cx, (LLVMTypeRef[]){ DIM_LAYOUT(LAYOUT_TYPE) }, DIM_FIELD_COUNT, false);
+    g->t.buffer = LLVMStructTypeInContext(cx, (LLVMTypeRef[]){ BUFFER_LAYOUT(LAYOUT_TYPE) }, BUFFER_FIELD_COUNT, false);
     g->kind_alias       = LLVMGetMDKindIDInContext(cx, "alias.scope", 11);
     g->kind_noalias     = LLVMGetMDKindIDInContext(cx, "noalias", 7);
     g->kind_nontemporal = LLVMGetMDKindIDInContext(cx, "nontemporal", 11);
