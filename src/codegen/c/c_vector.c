@@ -300,15 +300,19 @@ static CValue choose(CGen *g, const Expr *e, const CValue *args)
     return r;
 }
 
+/* From one type to another in steps for which there are instructions: of floats through 32 bits, and of short integers
+ * to twice their bits. gcc takes a larger step lane by lane. */
 static CValue converted(CGen *g, const Expr *e, const CValue *args)
 {
     const kn_type from = e->args[0]->type, to = e->type;
-    const char   *vt = c_vector_type(g, to, g->lanes), *v = c_lanes(g, from, args[0]);
-    const bool    between_float_and_short =
-        (type_is_float(from) && type_bits(to) < 32) || (type_is_float(to) && type_bits(from) < 32);
-    if (between_float_and_short) /* through 32 bits, for which there are instructions */
+    const char   *v = c_lanes(g, from, args[0]);
+    if (type_is_float(from) && type_bits(to) < 32)
         v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
-    return result(c_print(g, "__builtin_convertvector(%s, %s)", v, vt), P_PRIMARY);
+    if (type_is_int(from) && type_bits(from) == 8 && type_bits(to) >= 32)
+        v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I16, g->lanes));
+    if (type_is_int(from) && type_bits(from) < 32 && (type_is_float(to) || type_bits(to) == 64))
+        v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
+    return result(c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, to, g->lanes)), P_PRIMARY);
 }
 
 /* Toward zero; beyond the type its nearest value; NaN gives 0. Brought into a range that converts first, then what was
