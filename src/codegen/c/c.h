@@ -152,6 +152,9 @@ CRange c_range(CGen *g, const Expr *e);
 bool   c_wraps(CGen *g, const Expr *e); /* may a sum, difference, product or negation leave its type? */
 CRange c_type_range(kn_type t);
 bool   c_is_coordinate(CGen *g, const Expr *e);
+/* May its name be a coordinate? Lowering gives names to coordinates and boxes alone, and has checked that none of them
+ * wraps, whatever is done with parameters in them. */
+bool c_is_named_coordinate(CGen *g, const Expr *e);
 
 /* ---- c_op.c: operators on scalars ---- */
 CValue c_operator(CGen *g, const Expr *e, const CValue *args, bool wraps);

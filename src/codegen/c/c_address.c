@@ -84,10 +84,12 @@ static void add_varying(Terms *t, const Expr *e, CValue v, const char *by, int64
 {
     CGen        *g    = t->g;
     const double most = magnitude(c_range(g, e)) * (double)llabs(factor);
-    const bool   fits = e->type == KN_I32 && !by && (factor == 1 || most < 0x1p30);
+    const bool   fits = !by && (e->type == KN_I32 ? factor == 1 || most < 0x1p30 : v.shape == LANES && most < 0x1p30);
     const char  *text = c_operand(g, v, P_MUL);
     if (v.shape == RAMP)
         text = c_lanes(g, KN_I64, (CValue){ .shape = RAMP, .step = v.step });
+    else if (fits && e->type != KN_I32)
+        text = c_print(g, "__builtin_convertvector(%s, %s)", c_full(g, v), c_vector_type(g, KN_I32, g->lanes));
     else if (!fits)
         text = as_wide(t, c_full(g, v), e->type);
     if (by)
@@ -186,6 +188,9 @@ static void add_sum(Terms *t, const Expr *e, const char *by, int by_level, int64
             sum ? add_sum(t, a, by, by_level, factor) : add_atom(t, a, by, by_level, factor);
         else
             add_atom(t, e, by, by_level, factor);
+    } else if (e->op == EX_CAST && type_is_int(e->args[0]->type) && type_bits(e->args[0]->type) < 32 && !by &&
+               c_expr(t->g, e->args[0]).shape == LANES) {
+        add_varying(t, e->args[0], c_expr(t->g, e->args[0]), by, factor);
     } else if (by || !add_strided(t, e, factor)) {
         add_atom(t, e, by, by_level, factor);
     }

@@ -275,8 +275,9 @@ static const char *fma_function(CGen *g, kn_type t, int lanes)
     }
     const char *scalar = fma_function(g, t, 0), *vt = c_vector_type(g, t, lanes);
     text_printf(&g->lane_helpers,
-                "KN_LANE %s %s(%s a, %s b, %s c)\n{\n  %s r = c;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
-                "    r[i] = %s(a[i], b[i], c[i]);\n  return r;\n}\n\n",
+                "KN_LANE %s %s(%s a, %s b, %s c)\n{\n#if defined __clang__\n#pragma STDC FP_CONTRACT ON\n"
+                "  return a * b + c;\n#else\n  %s r = c;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
+                "    r[i] = %s(a[i], b[i], c[i]);\n  return r;\n#endif\n}\n\n",
                 vt, name, vt, vt, vt, vt, lanes, scalar);
     return name;
 }

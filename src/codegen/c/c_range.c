@@ -161,6 +161,38 @@ static bool coordinate_op(const Expr *e)
     }
 }
 
+/* A number from a table that lowering keeps for itself, between two constants: min(max(table[i], a), b). */
+static bool is_clamped_entry(const Expr *e)
+{
+    int64_t value;
+    for (int depth = 0; depth < 2; depth++) {
+        if ((e->op != EX_MIN && e->op != EX_MAX) || !expr_is_int(e->args[1], &value) || value < -COORDINATE ||
+            value > COORDINATE)
+            return false;
+        e = e->args[0];
+    }
+    return e->op == EX_LOAD && !e->u.buffer->func && e->type == KN_I32;
+}
+
+static bool is_made_of_data(CGen *g, const Expr *e)
+{
+    if (e->op == EX_VAR) {
+        const CBinding *b = c_binding(g, e->u.name);
+        return b && b->data;
+    }
+    if (e->op == EX_LOAD || e->op == EX_EXTERN || e->op == EX_CALL)
+        return e->op != EX_LOAD || !e->u.buffer->coordinates;
+    bool data = false;
+    for (uint32_t i = e->op == EX_SELECT; !data && i < e->count && !is_clamped_entry(e); i++)
+        data = is_made_of_data(g, e->args[i]);
+    return data;
+}
+
+bool c_is_named_coordinate(CGen *g, const Expr *e)
+{
+    return (e->type == KN_I32 || e->type == KN_I64) && !is_made_of_data(g, e);
+}
+
 /* Is it made of loop variables, sizes and parameters, not of data? */
 bool c_is_coordinate(CGen *g, const Expr *e)
 {
@@ -174,6 +206,8 @@ bool c_is_coordinate(CGen *g, const Expr *e)
         return true;
     if (e->op == EX_LOAD)
         return e->u.buffer->coordinates;
+    if (is_clamped_entry(e))
+        return true;
     bool made = coordinate_op(e);
     for (uint32_t i = e->op == EX_SELECT; made && i < e->count; i++)
         made = c_is_coordinate(g, e->args[i]);

@@ -44,7 +44,7 @@ static void let(CGen *g, const Stmt *s)
 {
     c_statement(g);
     c_count(g, s->let.value);
-    const bool coordinate = c_is_coordinate(g, s->let.value);
+    const bool coordinate = c_is_named_coordinate(g, s->let.value);
     CRange     range      = c_range(g, s->let.value);
     if (coordinate && s->let.value->type == KN_I32)
         range = (CRange){ clamp_coordinate(range.lo), clamp_coordinate(range.hi) };

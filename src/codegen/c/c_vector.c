@@ -207,6 +207,79 @@ static CValue logic(CGen *g, const Expr *e, const CValue *args)
     return r;
 }
 
+/* m ? a : b by the bits of a mask, which compilers turn into a blend. A loop over the lanes gcc leaves as it is. */
+static const char *choose_function(CGen *g, kn_type t, int bits)
+{
+    const char *mt   = c_mask_type(g, bits, g->lanes);
+    const char *vt   = t == KN_BOOL ? mt : c_vector_type(g, t, g->lanes);
+    const char *name = c_print(g, "%s_choose", vt);
+    if (c_helper_new(g, name))
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  return (%s)((m & (%s)a) | (~m & (%s)b));\n}\n\n", vt, name,
+                    mt, vt, vt, vt, mt, mt);
+    return name;
+}
+
+/* The lesser or the larger; the distance. Both choose by a comparison. */
+static CValue by_order(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t  = e->type;
+    const char   *vt = c_vector_type(g, t, g->lanes), *op = e->op == EX_MIN ? "min" : e->op == EX_MAX ? "max" : "absd";
+    const char   *name = c_print(g, "%s_%s", vt, op);
+    if (c_helper_new(g, name)) {
+        const char *choice = choose_function(g, t, mask_bits(t));
+        text_printf(&g->lane_helpers, "KN_LANE %s %s(%s a, %s b)\n{\n  return %s(a %s b, %s);\n}\n\n", vt, name, vt, vt,
+                    choice, e->op == EX_MIN ? "<" : ">", e->op == EX_ABSD ? "a - b, b - a" : "a, b");
+    }
+    return result(c_print(g, "%s(%s, %s)", name, c_lanes(g, t, args[0]), c_lanes(g, t, args[1])), P_PRIMARY);
+}
+
+/* (a + b + 1) / 2 or (a + b) / 2 of unsigned numbers, through twice the bits: compilers know it for an average. */
+static CValue average(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t  = e->type;
+    const char   *vt = c_vector_type(g, t, g->lanes), *wt = c_vector_type(g, t == KN_U8 ? KN_U16 : KN_U32, g->lanes);
+    const char   *name = c_print(g, "%s_average%s", vt, e->op == EX_AVG_UP ? "_up" : "");
+    if (c_helper_new(g, name))
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s a, %s b)\n{\n  return __builtin_convertvector((__builtin_convertvector(a, %s) +\n"
+                    "      __builtin_convertvector(b, %s)%s) >> 1, %s);\n}\n\n",
+                    vt, name, vt, vt, wt, wt, e->op == EX_AVG_UP ? " + 1" : "", vt);
+    return result(c_print(g, "%s(%s, %s)", name, c_lanes(g, t, args[0]), c_lanes(g, t, args[1])), P_PRIMARY);
+}
+
+/* Rounded once: clang needs to see whole vectors, gcc a loop. */
+static CValue fused(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t  = e->type;
+    const char   *vt = c_vector_type(g, t, g->lanes), *name = c_print(g, "%s_fma", vt);
+    if (c_helper_new(g, name))
+        text_printf(&g->lane_helpers,
+                    "KN_LANE %s %s(%s a, %s b, %s c)\n{\n#if defined __clang__ && defined __FMA__\n"
+                    "#pragma STDC FP_CONTRACT ON\n  return a * b + c;\n#else\n  %s r = c;\n"
+                    "  KN_UNROLL for (int i = 0; i < %d; i++)\n    r[i] = fma%s(a[i], b[i], c[i]);\n  return r;\n"
+                    "#endif\n}\n\n",
+                    vt, name, vt, vt, vt, vt, g->lanes, t == KN_F32 ? "f" : "");
+    return result(
+        c_print(g, "%s(%s, %s, %s)", name, c_lanes(g, t, args[0]), c_lanes(g, t, args[1]), c_lanes(g, t, args[2])),
+        P_PRIMARY);
+}
+
+static CValue bits_operator(CGen *g, const Expr *e, const CValue *args)
+{
+    const kn_type t = e->type;
+    if (e->op == EX_BIT_NOT)
+        return result(c_print(g, "~(%s)", c_lanes(g, t, args[0])), P_UNARY);
+    return result(c_print(g, "(%s) %s (%s)", c_lanes(g, t, args[0]),
+                          e->op == EX_BIT_AND  ? "&"
+                          : e->op == EX_BIT_OR ? "|"
+                                               : "^",
+                          c_lanes(g, t, args[1])),
+                  e->op == EX_BIT_AND  ? P_BIT_AND
+                  : e->op == EX_BIT_OR ? P_BIT_OR
+                                       : P_BIT_XOR);
+}
+
 static CValue choose(CGen *g, const Expr *e, const CValue *args)
 {
     const kn_type t    = e->type;
@@ -220,27 +293,26 @@ static CValue choose(CGen *g, const Expr *e, const CValue *args)
     if (args[0].shape == UNIFORM) {
         r = result(c_print(g, "%s ? %s : %s", c_operand(g, args[0], P_EQUAL), a, b), P_CHOICE);
     } else {
-        const char *mt   = c_mask_type(g, bits, g->lanes);
-        const char *vt   = t == KN_BOOL ? mt : c_vector_type(g, t, g->lanes);
-        const char *name = c_print(g, "%s_choose", vt);
-        if (c_helper_new(g, name))
-            text_printf(&g->lane_helpers,
-                        "KN_LANE %s %s(%s m, %s a, %s b)\n{\n  %s r = a;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
-                        "    r[i] = m[i] ? a[i] : b[i];\n  return r;\n}\n\n",
-                        vt, name, mt, vt, vt, vt, g->lanes);
-        r = result(c_print(g, "%s(%s, %s, %s)", name, c_as_mask(g, args[0], bits), a, b), P_PRIMARY);
+        const char *name = choose_function(g, t, bits);
+        r                = result(c_print(g, "%s(%s, %s, %s)", name, c_as_mask(g, args[0], bits), a, b), P_PRIMARY);
     }
     r.mask = bits;
     return r;
 }
 
+/* From one type to another in steps for which there are instructions: of floats through 32 bits, and of short integers
+ * to twice their bits. gcc takes a larger step lane by lane. */
 static CValue converted(CGen *g, const Expr *e, const CValue *args)
 {
     const kn_type from = e->args[0]->type, to = e->type;
-    const char   *vt = c_vector_type(g, to, g->lanes), *v = c_lanes(g, from, args[0]);
-    if (type_is_float(from) && type_bits(to) < 32) /* through 32 bits, for which there are instructions */
+    const char   *v = c_lanes(g, from, args[0]);
+    if (type_is_float(from) && type_bits(to) < 32)
         v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
-    return result(c_print(g, "__builtin_convertvector(%s, %s)", v, vt), P_PRIMARY);
+    if (type_is_int(from) && type_bits(from) == 8 && type_bits(to) >= 32)
+        v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I16, g->lanes));
+    if (type_is_int(from) && type_bits(from) < 32 && (type_is_float(to) || type_bits(to) == 64))
+        v = c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, KN_I32, g->lanes));
+    return result(c_print(g, "__builtin_convertvector(%s, %s)", v, c_vector_type(g, to, g->lanes)), P_PRIMARY);
 }
 
 /* Toward zero; beyond the type its nearest value; NaN gives 0. Brought into a range that converts first, then what was
@@ -251,23 +323,19 @@ static CValue float_to_int(CGen *g, const Expr *e, const CValue *args)
     const char   *vt = c_vector_type(g, to, g->lanes), *ft = c_vector_type(g, KN_F32, g->lanes);
     const char   *it = c_vector_type(g, KN_I32, g->lanes), *name = c_print(g, "%s_of_f32", vt);
     if (c_helper_new(g, name)) {
-        const bool  whole = to == KN_I32;
-        const char *low   = whole ? "-0x1p31f" : c_print(g, "%d.0f", (int)type_min(to)),
-                   *high  = whole ? "0x1.fffffep30f" : c_print(g, "%d.0f", (int)type_max(to));
+        const bool  whole  = to == KN_I32;
+        const char *low    = whole ? "-0x1p31f" : c_print(g, "%d.0f", (int)type_min(to)),
+                   *high   = whole ? "0x1.fffffep30f" : c_print(g, "%d.0f", (int)type_max(to));
+        const char *choice = choose_function(g, KN_F32, 32), *all = all_function(g, KN_F32);
         text_printf(&g->lane_helpers,
-                    "KN_LANE %s %s(%s a)\n{\n  %s r = a;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
-                    "    r[i] = r[i] > %s ? r[i] : %s;\n  KN_UNROLL for (int i = 0; i < %d; i++)\n"
-                    "    r[i] = r[i] < %s ? r[i] : %s;\n",
-                    vt, name, ft, ft, g->lanes, low, low, g->lanes, high, high);
+                    "KN_LANE %s %s(%s a)\n{\n  const %s low = %s(%s), high = %s(%s);\n"
+                    "  %s r = %s(a > low, a, low);\n  r = %s(r < high, r, high);\n",
+                    vt, name, ft, ft, all, low, all, high, ft, choice, choice);
         if (type_is_signed(to) && !whole)
-            text_printf(&g->lane_helpers,
-                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    r[i] = a[i] == a[i] ? r[i] : 0.0f;\n", g->lanes);
+            text_printf(&g->lane_helpers, "  r = %s(a == a, r, %s(0.0f));\n", choice, all);
         text_printf(&g->lane_helpers, "  %s n = __builtin_convertvector(r, %s);\n", it, it);
-        if (whole)
-            text_printf(&g->lane_helpers,
-                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    n[i] = a[i] >= 0x1p31f ? INT32_MAX : n[i];\n"
-                        "  KN_UNROLL for (int i = 0; i < %d; i++)\n    n[i] = a[i] == a[i] ? n[i] : 0;\n",
-                        g->lanes, g->lanes);
+        if (whole) /* the largest float below 2^31 lacks the last 7 bits */
+            text_add(&g->lane_helpers, "  n |= (a >= 0x1p31f) & 127;\n  n &= a == a;\n");
         text_printf(&g->lane_helpers, whole ? "  return n;\n}\n\n" : "  return __builtin_convertvector(n, %s);\n}\n\n",
                     vt);
     }
@@ -335,7 +403,22 @@ static CValue vector_value(CGen *g, const Expr *e, const CValue *args)
     case EX_BIT_AND:
     case EX_BIT_OR:
     case EX_BIT_XOR:
-    case EX_BIT_NOT: return t == KN_BOOL ? logic(g, e, args) : lane_function(g, e, args);
+    case EX_BIT_NOT: return t == KN_BOOL ? logic(g, e, args) : bits_operator(g, e, args);
+    case EX_MIN:
+    case EX_MAX: return is_short_float(t) || t == KN_BOOL ? lane_function(g, e, args) : by_order(g, e, args);
+    case EX_FMA: return is_short_float(t) ? lane_function(g, e, args) : fused(g, e, args);
+    case EX_ABSD:
+        return from == t && type_is_int(t) && !type_is_signed(t) ? by_order(g, e, args) : lane_function(g, e, args);
+    case EX_AVG_UP:
+    case EX_AVG_DOWN: return t == KN_U8 || t == KN_U16 ? average(g, e, args) : lane_function(g, e, args);
+    case EX_SHL:
+        if (expr_is_int(e->args[1], &c) && c >= 0 && c < type_bits(t) && !type_is_signed(t))
+            return result(c_print(g, "(%s) << %d", c_lanes(g, t, args[0]), (int)c), P_SHIFT);
+        return lane_function(g, e, args);
+    case EX_REINTERPRET:
+        if (t == KN_BOOL || from == KN_BOOL)
+            return lane_function(g, e, args);
+        return result(c_print(g, "(%s)(%s)", c_vector_type(g, t, g->lanes), c_lanes(g, from, args[0])), P_UNARY);
     case EX_SELECT: return choose(g, e, args);
     case EX_CAST:
     case EX_SAT_CAST:

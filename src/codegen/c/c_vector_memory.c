@@ -117,19 +117,28 @@ static const char *half_function(CGen *g, kn_type t)
     return name;
 }
 
-/* The instruction of x86 for a gather of 32 bits by indices of 32 bits; NULL: there is none for so many lanes. */
-static const char *gather_instruction(CGen *g, kn_type t, const char *vt)
+/* The instruction of x86 for a gather of 32 bits; NULL: there is none for so many lanes. */
+static const char *gather_instruction(CGen *g, kn_type t, const char *vt, int bits)
 {
     const char *kind = t == KN_F32 ? "ps" : "epi32", *pointer = t == KN_F32 ? "p" : "(const int *)(const void *)p";
-    if (type_bits(t) != 32)
+    if (type_bits(t) != 32 || (g->lanes != 16 && g->lanes != 8))
         return NULL;
-    if (g->lanes == 16)
+    if (bits == 32 && g->lanes == 16)
         return c_print(g, "#if defined __AVX512F__\n  return (%s)_mm512_i32gather_%s((__m512i)a, %s, 4);\n#else\n", vt,
                        kind, pointer);
-    if (g->lanes == 8)
+    if (bits == 32)
         return c_print(g, "#if defined __AVX2__\n  return (%s)_mm256_i32gather_%s(%s, (__m256i)a, 4);\n#else\n", vt,
                        kind, pointer);
-    return NULL;
+    if (g->lanes == 8)
+        return c_print(g, "#if defined __AVX512F__\n  return (%s)_mm512_i64gather_%s((__m512i)a, %s, 4);\n#else\n", vt,
+                       kind, pointer);
+    return c_print(g,
+                   "#if defined __AVX512F__\n"
+                   "  union {\n    %s all;\n    __m512i half[2];\n  } at = { a };\n"
+                   "  union {\n    __m256%s half[2];\n    %s all;\n  } r;\n"
+                   "  r.half[0] = _mm512_i64gather_%s(at.half[0], %s, 4);\n"
+                   "  r.half[1] = _mm512_i64gather_%s(at.half[1], %s, 4);\n  return r.all;\n#else\n",
+                   c_vector_type(g, KN_I64, 16), t == KN_F32 ? "" : "i", vt, kind, pointer, kind, pointer);
 }
 
 /* Lane i is p[a[i]]. */
@@ -140,7 +149,7 @@ static const char *gather_function(CGen *g, kn_type t, int bits)
                *name = c_print(g, "%s_gather_%d", vt, bits);
     if (!c_helper_new(g, name))
         return name;
-    const char *instruction = bits == 32 ? gather_instruction(g, t, vt) : NULL;
+    const char *instruction = gather_instruction(g, t, vt, bits);
     if (instruction)
         c_section(g, "x86");
     text_printf(&g->lane_helpers,
