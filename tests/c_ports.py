@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Calling a library that `kiln build` wrote: its ports, as its header tells them, as buffers of ctypes."""
 import ctypes, re, struct, subprocess
 
