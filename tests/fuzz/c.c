@@ -2,9 +2,10 @@
 /* Random pipelines with random schedules, written as C by `kn_build`, compiled by a C compiler, and compared with the
  * interpreter at several sizes (check_schedule.h).
  *
- *     c SEED COUNT [SECONDS [CC [FLAG…]]]    COUNT fresh pipelines from SEED on (0: from the clock), until SECONDS are
- * over. CC: the compiler, cc. FLAGs are put behind those of the way c --keep FOLDER SEED COUNT …           the files
- * stay in FOLDER
+ *     c SEED COUNT [SECONDS [CC [FLAG…]]]    COUNT fresh pipelines from SEED on (0: from the clock), for SECONDS at
+ *                                            most, compiled by CC (cc) with these FLAGs too
+ *     c --keep FOLDER SEED COUNT …           the files stay in FOLDER
+ *     c FILE …                               programs with a schedule, as they are kept in regressions/
  *
  * The seeds are those of fuzz-schedules: `fuzz-schedules --print SEED.SCHEDULE.SIZE` prints a case. A call of the
  * compiler has the files of BATCH pipelines. Batches take turns in the ways that a file can be compiled: vectors or
@@ -97,6 +98,27 @@ static void write_file(Batch *b, Subject *s, unsigned long long seed, int number
         shared->files++;
     }
     free(schedule);
+}
+
+/* Writes the program that a file has, with the schedule in it. */
+static void write_given(Batch *b, const char *path)
+{
+    ScheduleReport report;
+    FILE          *file = fopen(path, "rb");
+    char          *text = calloc(1, 1 << 20), out[400];
+    if (!file || fread(text, 1, (1 << 20) - 1, file) == 0)
+        say_failure(b->session->shared, "read", path);
+    if (file)
+        fclose(file);
+    Subject *s = subject_new(text, NULL, 0, &report);
+    snprintf(out, sizeof out, "%s/f%d", b->folder, b->file_count);
+    if (s->count && kn_build(s->p, out, &(kn_options){ .strict_float = true }, "c", NULL) == KN_OK) {
+        b->files[b->file_count] = (CFile){ s, (unsigned)b->file_count, 0 };
+        b->file_count++;
+        b->session->shared->files++;
+    }
+    b->programs[b->subject_count]   = text;
+    b->subjects[b->subject_count++] = s;
 }
 
 static void write_pipeline(Batch *b, unsigned long long seed)
@@ -200,7 +222,8 @@ static void run_files(Batch *b, const char *way)
 
 /* ---- Batches ------------------------------------------------------------------------------ */
 
-static void run_batch(Session *session, unsigned long long seed, int count, int number)
+/* `files` NULL: the pipelines of `count` seeds. */
+static void run_batch(Session *session, char **files, unsigned long long seed, int count, int number)
 {
     Batch b = { .session = session };
     snprintf(b.folder, sizeof b.folder, "%s/kiln-c-XXXXXX", session->folder);
@@ -209,7 +232,10 @@ static void run_batch(Session *session, unsigned long long seed, int count, int 
         return;
     }
     for (int i = 0; i < count; i++)
-        write_pipeline(&b, seed + (unsigned)i);
+        if (files)
+            write_given(&b, files[i]);
+        else
+            write_pipeline(&b, seed + (unsigned)i);
     if (b.file_count)
         run_files(&b, ways[number % WAY_COUNT]);
     for (int i = 0; i < b.subject_count; i++) {
@@ -224,21 +250,21 @@ static void run_batch(Session *session, unsigned long long seed, int count, int 
         printf("%s is left\n", b.folder);
 }
 
-static void watch_batch(Session *session, unsigned long long seed, int count, int number)
+static void watch_batch(Session *session, char **files, unsigned long long seed, int count, int number)
 {
     int status = 0;
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         alarm(MOST_WAIT);
-        run_batch(session, seed, count, number);
+        run_batch(session, files, seed, count, number);
         fflush(stdout);
         _exit(0);
     }
     waitpid(child, &status, 0);
-    char text[60];
-    snprintf(text, sizeof text, "signal %d, compiled with `%s`", WTERMSIG(status), ways[number % WAY_COUNT]);
-    if (!WIFEXITED(status))
+    char text[80];
+    snprintf(text, sizeof text, "ended with %d, compiled with `%s`", status, ways[number % WAY_COUNT]);
+    if (status)
         say_failure(session->shared, "crash", text);
 }
 
@@ -254,6 +280,34 @@ static char *joined(int count, char **words)
     return text;
 }
 
+/* Programs of files, in every way of compiling. */
+static void run_given(Session *session, int count, char **files)
+{
+    session->flags = "";
+    for (int way = 0; way < WAY_COUNT; way++)
+        for (int done = 0; done < count; done += BATCH)
+            watch_batch(session, files + done, 0, count - done < BATCH ? count - done : BATCH, way);
+}
+
+static void run_seeds(Session *session, int count, char **words)
+{
+    Shared            *s    = session->shared;
+    unsigned long long seed = strtoull(words[0], NULL, 10);
+    const long         most = strtol(words[1], NULL, 10);
+    session->deadline       = seconds_now() + (count > 2 ? strtod(words[2], NULL) : 1e9);
+    if (count > 3)
+        session->compiler = words[3];
+    char *flags    = count > 4 ? joined(count - 4, words + 4) : calloc(1, 1);
+    session->flags = flags;
+    if (!seed)
+        seed = (unsigned long long)time(NULL) * 1000000;
+    printf("seed %llu\n", seed);
+    for (long done = 0; done < most && seconds_now() < session->deadline && s->failed < MOST_FAILURES; done += BATCH)
+        watch_batch(session, NULL, seed + (unsigned long long)done, most - done < BATCH ? (int)(most - done) : BATCH,
+                    (int)((seed / BATCH + (unsigned long long)(done / BATCH)) % WAY_COUNT));
+    free(flags);
+}
+
 int main(int argc, char **argv)
 {
     Session session = { .folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", .compiler = "cc" };
@@ -265,26 +319,17 @@ int main(int argc, char **argv)
         count -= 2;
         words += 2;
     }
-    if (count < 2)
+    if (!count)
         return 2;
     session.shared = mmap(NULL, sizeof *session.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (session.shared == MAP_FAILED)
         return 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    unsigned long long seed = strtoull(words[0], NULL, 10);
-    const long         most = strtol(words[1], NULL, 10);
-    session.deadline        = seconds_now() + (count > 2 ? strtod(words[2], NULL) : 1e9);
-    if (count > 3)
-        session.compiler = words[3];
-    char *flags   = count > 4 ? joined(count - 4, words + 4) : calloc(1, 1);
-    session.flags = flags;
-    if (!seed)
-        seed = (unsigned long long)time(NULL) * 1000000;
-    printf("seed %llu\n", seed);
     Shared *s = session.shared;
-    for (long done = 0; done < most && seconds_now() < session.deadline && s->failed < MOST_FAILURES; done += BATCH)
-        watch_batch(&session, seed + (unsigned long long)done, most - done < BATCH ? (int)(most - done) : BATCH,
-                    (int)((seed / BATCH + (unsigned long long)(done / BATCH)) % WAY_COUNT));
+    if (count > 1 && strspn(words[0], "0123456789") == strlen(words[0]))
+        run_seeds(&session, count, words);
+    else
+        run_given(&session, count, words);
     printf("%ld pipelines, %ld files of C, %ld schedules refused; not compared: %ld cases that asked for more of an "
            "input\n",
            s->pipelines, s->files, s->refused, s->asks_more);
@@ -293,6 +338,5 @@ int main(int argc, char **argv)
         s->failed++;
     }
     printf("%ld passed, %ld failed\n", s->compared, s->failed);
-    free(flags);
     return s->failed != 0;
 }

@@ -176,9 +176,11 @@ typedef struct Declared {
 
 CValue c_declare_value(CGen *g, int level, const char *type, const char *hint, CValue v)
 {
-    CScope         *s     = &g->scopes[level];
-    const char     *key   = intern(g->program->cx, c_print(g, "%s %s = %s", type, hint, v.text));
-    const Declared *known = map_get(&s->names, key);
+    /* Another statement may have written what this one reads: it reads again. */
+    const unsigned  reader = v.reads ? (unsigned)g->statement : 0;
+    CScope         *s      = &g->scopes[level];
+    const char     *key    = intern(g->program->cx, c_print(g, "%u %s %s = %s", reader, type, hint, v.text));
+    const Declared *known  = map_get(&s->names, key);
     if (!known) {
         Declared *d = ARENA_NEW(g->arena, Declared);
         d->name     = c_fresh(g, &g->f->used, hint);
