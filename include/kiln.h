@@ -203,6 +203,7 @@ KN_API bool kn_from_cache(const kn_module *m);
  *     archive  NAME.a, the object and the runtime        runtime  kiln_runtime.c, to be compiled for machines other
  *              than this
  *     llvm     NAME.ll                asm      NAME.s                loops    NAME.loops, the loop nest
+ *     c        NAME.c and a NAME.h of its own: C11 that needs no runtime
  * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512,
  * which is chosen when it runs. *written, if not NULL, names the files that were made, separated by newlines. */
 KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit,
