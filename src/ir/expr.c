@@ -195,6 +195,25 @@ const Expr *expr_rebuild(ExprPool *pool, const Expr *like, const Expr *const *ar
     return make(pool, like, like->count, args);
 }
 
+/* The constant bound that a min or max gives to its first operand, which so is no NaN afterwards; NULL if it is
+ * something else. */
+static const Expr *bound_of(const Expr *e, ExprOp op)
+{
+    return e->op == op && e->args[1]->op == EX_FLOAT ? e->args[1] : NULL;
+}
+
+bool expr_clamped_within(const Expr *e, kn_type to)
+{
+    while (e->op == EX_FLOOR || e->op == EX_CEIL || e->op == EX_ROUND || e->op == EX_TRUNC)
+        e = e->args[0];
+    const Expr *high = bound_of(e, EX_MIN), *low = high ? bound_of(e->args[0], EX_MAX) : NULL;
+    if (!high) {
+        low  = bound_of(e, EX_MAX);
+        high = low ? bound_of(e->args[0], EX_MIN) : NULL;
+    }
+    return low && high && type_bits(to) <= 32 && low->u.f >= (double)type_min(to) && high->u.f <= (double)type_max(to);
+}
+
 bool expr_is_int(const Expr *e, int64_t *v)
 {
     if (e->op != EX_INT)

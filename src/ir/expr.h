@@ -190,6 +190,8 @@ bool expr_reads_any(ExprPool *pool, const Expr *e);
 
 /* Value of an integer constant node. */
 bool expr_is_int(const Expr *e, int64_t *v);
+/* Is the float a clamp to constants, perhaps rounded, that fit in the integer type? */
+bool expr_clamped_within(const Expr *e, kn_type to);
 
 /* A linear form: constant + sum of coefficient * atom, over i32 expressions in which no step can be shown to wrap.
  * Atoms are expressions that are not sums, differences, negations or products with a constant. */

@@ -158,7 +158,6 @@ bool c_is_named_coordinate(CGen *g, const Expr *e);
 
 /* ---- c_op.c: operators on scalars ---- */
 CValue c_operator(CGen *g, const Expr *e, const CValue *args, bool wraps);
-bool   c_float_within(const Expr *e, kn_type to);
 
 /* ---- c_expr.c ---- */
 void        c_statement(CGen *g); /* begins one */

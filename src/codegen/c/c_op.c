@@ -405,26 +405,6 @@ static CValue op_fma(const Op *o)
 
 /* ---- Conversions ---- */
 
-/* The constant bound that a min or max gives to its first operand, which so is no NaN afterwards; NULL if it is
- * something else. */
-static const Expr *bound_of(const Expr *e, ExprOp op)
-{
-    return e->op == op && e->args[1]->op == EX_FLOAT ? e->args[1] : NULL;
-}
-
-/* A clamp to constants that fit in `to`. */
-bool c_float_within(const Expr *e, kn_type to)
-{
-    while (e->op == EX_FLOOR || e->op == EX_CEIL || e->op == EX_ROUND || e->op == EX_TRUNC)
-        e = e->args[0];
-    const Expr *high = bound_of(e, EX_MIN), *low = high ? bound_of(e->args[0], EX_MAX) : NULL;
-    if (!high) {
-        low  = bound_of(e, EX_MAX);
-        high = low ? bound_of(e->args[0], EX_MIN) : NULL;
-    }
-    return low && high && type_bits(to) <= 32 && low->u.f >= (double)type_min(to) && high->u.f <= (double)type_max(to);
-}
-
 /* Truncated toward zero; beyond the type its nearest value; NaN gives 0. */
 static CValue float_to_int(const Op *o, CValue v, kn_type from, kn_type to)
 {
@@ -480,7 +460,7 @@ static CValue op_cast(const Op *o)
         return float_to_float(o, from, to);
     if (type_is_float(from)) {
         const CValue v = widened(o, 0);
-        return c_float_within(o->e->args[0], to) ? cast(o, c_type(to), v) : float_to_int(o, v, from, to);
+        return expr_clamped_within(o->e->args[0], to) ? cast(o, c_type(to), v) : float_to_int(o, v, from, to);
     }
     if (type_is_float(to))
         return narrowed(o, to, cast(o, to == KN_F64 ? "double" : "float", o->args[0]));

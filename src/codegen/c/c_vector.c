@@ -102,7 +102,7 @@ static CValue lane_function(CGen *g, const Expr *e, const CValue *args)
         text_printf(&name, "_%s", kn_type_name(e->args[e->count - 1]->type));
     if (constant_last)
         text_printf(&name, "_%s%lld", c < 0 ? "m" : "", c < 0 ? -(long long)c : (long long)c);
-    if ((e->op == EX_CAST || e->op == EX_SAT_CAST) && c_float_within(e->args[0], e->type))
+    if ((e->op == EX_CAST || e->op == EX_SAT_CAST) && expr_clamped_within(e->args[0], e->type))
         text_add(&name, "_within");
     const char *comma = "";
     for (uint32_t i = 0; i < e->count; i++) {
@@ -360,7 +360,7 @@ static bool converts(const Expr *e)
         return false;
     if (e->op == EX_SAT_CAST && !type_is_float(from) && !type_is_float(to))
         return false;
-    return !type_is_float(from) || type_is_float(to) || (c_float_within(e->args[0], to) && to != KN_U32);
+    return !type_is_float(from) || type_is_float(to) || (expr_clamped_within(e->args[0], to) && to != KN_U32);
 }
 
 static CValue vector_value(CGen *g, const Expr *e, const CValue *args)

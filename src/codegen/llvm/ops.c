@@ -414,7 +414,7 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
-    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && float_within(e->args[0], e->type))
+    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
         return float_to_int_within(g, a[0], e->args[0]->type, e->type);
     return convert(g, a[0], e->args[0]->type, e->type, false);
 }
