@@ -12,7 +12,15 @@
 #include "ir/target.h"
 
 /* What can be emitted. A kind is a row of emit_table, in this order. */
-typedef enum EmitKind { EMIT_OBJECT, EMIT_LLVM, EMIT_ASM, EMIT_C, EMIT_KIND_COUNT } EmitKind;
+typedef enum EmitKind {
+    EMIT_OBJECT,
+    EMIT_LLVM,
+    EMIT_ASM,
+    EMIT_C,
+    EMIT_PTX,    /* the kernels of a program, for CUDA */
+    EMIT_OPENCL, /* the kernels of a program, as OpenCL C */
+    EMIT_KIND_COUNT
+} EmitKind;
 
 typedef struct EmitFormat {
     const char *name;   /* the word for it in --emit */
@@ -31,6 +39,9 @@ typedef struct CodegenOptions {
                           error */
     bool profile;
     bool fast; /* compile quickly rather than well */
+    /* Of a program with kernels: what was emitted for the device of targets[0], ended by NUL, to be part of the
+     * object. */
+    const char *device_code;
 } CodegenOptions;
 
 /* Bytes made by the backend; freed by its release(). */

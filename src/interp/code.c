@@ -23,7 +23,7 @@ struct Instr {
     const int          *from;    /* the instruction of each argument; -1: it has none */
     uint8_t            *used;    /* lanes whose result is used; kept in parallel loops and where the code has choices */
     bool                is_root; /* a statement asked for it */
-    Kernel             *kernel;
+    RowKernel          *kernel;
     Finish             *finish;
     const VariableSlot *slot;    /* EX_VAR */
     const BufferMemory *store;   /* EX_LOAD */

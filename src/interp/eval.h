@@ -39,7 +39,7 @@ struct Node {
     const Expr *expr;
     Node      **args;
     void (*evaluate)(Eval *ev, Node *e, const Mask *need); /* fills the lanes `need`; may fill others */
-    Kernel         *kernel;
+    RowKernel      *kernel;
     Finish         *finish;
     const View     *view;     /* EX_CALL */
     struct CCall   *c_call;   /* EX_EXTERN */

@@ -380,9 +380,9 @@ static void make_other(Executor *ex, ExecStep *step, const Stmt *s)
 
 const ExecStep *make_step(Executor *ex, const Stmt *s, int width)
 {
-    static void (*const makers[])(Executor * ex, ExecStep * step, const Stmt *s) = {
+    static void (*const makers[STMT_COUNT])(Executor * ex, ExecStep * step, const Stmt *s) = {
         [STMT_FOR] = make_loop,    [STMT_BLOCK] = make_block, [STMT_IF] = make_branch,
-        [STMT_STORE] = make_store, [STMT_STAGE] = make_stage, [STMT_PREFETCH] = NULL,
+        [STMT_STORE] = make_store, [STMT_STAGE] = make_stage,
     };
     ExecStep *step = ARENA_NEW(&ex->arena, ExecStep);
     step->stmt     = s;

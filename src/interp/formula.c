@@ -9,9 +9,9 @@
 enum { LENGTH = 64 }; /* lanes of a row: all rows of a formula together fit the L1 cache */
 
 typedef struct FormulaStep {
-    Kernel *kernel;
-    Finish *finish;
-    Row     row;
+    RowKernel *kernel;
+    Finish    *finish;
+    Row        row;
 } FormulaStep;
 
 struct Formula {

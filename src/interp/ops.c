@@ -223,7 +223,7 @@ __attribute__((target("fma"))) KERNEL3(fast_fma_f64, double, f, f, __builtin_fma
 #define FMA_IS_FAST  false
 #endif
 
-        static Kernel *fma_kernel(kn_type type)
+        static RowKernel *fma_kernel(kn_type type)
 {
     if (!type_is_float(type))
         return NULL;
@@ -315,7 +315,7 @@ KERNEL1(f32_to_bits, float, f, i, bits_of(x))
 /* clang-format on */
 
 /* In 64 bits the carriers have the bits already; those of an f32 are wrapped to their type by the finish. */
-static Kernel *reinterpret_kernel(kn_type from, kn_type to)
+static RowKernel *reinterpret_kernel(kn_type from, kn_type to)
 {
     if (type_bits(from) == 64 || from == to)
         return keep_i;
@@ -334,7 +334,7 @@ static Carrier carrier(kn_type t)
 
 /* By the type of the first operand: integers and bool, u64, floats. */
 /* clang-format off */
-static Kernel *const kernel_table[EX_COUNT][3] = {
+static RowKernel *const kernel_table[EX_COUNT][3] = {
     [EX_NEG]         = { neg_i, neg_i, neg_f },
     [EX_ADD]         = { add_i, add_i, add_f },
     [EX_SUB]         = { sub_i, sub_i, sub_f },
@@ -370,18 +370,18 @@ static Kernel *const kernel_table[EX_COUNT][3] = {
 /* clang-format on */
 
 /* From integers and bool, u64, floats; to what the column says. */
-static Kernel *const cast_table[3][CARRIERS] = {
+static RowKernel *const cast_table[3][CARRIERS] = {
     [AS_INT]   = { [AS_INT] = keep_i, [AS_U64] = keep_i, [AS_FLOAT] = i_to_f, [AS_BOOL] = i_to_bool },
     [AS_U64]   = { [AS_INT] = keep_i, [AS_U64] = keep_i, [AS_FLOAT] = u_to_f, [AS_BOOL] = i_to_bool },
     [AS_FLOAT] = { [AS_INT] = f_to_i, [AS_U64] = f_to_u, [AS_FLOAT] = f_to_f, [AS_BOOL] = f_to_bool },
 };
-static Kernel *const sat_cast_table[3][CARRIERS] = {
+static RowKernel *const sat_cast_table[3][CARRIERS] = {
     [AS_INT]   = { [AS_INT] = sat_i_to_i, [AS_U64] = sat_i_to_u, [AS_FLOAT] = i_to_f, [AS_BOOL] = i_to_bool },
     [AS_U64]   = { [AS_INT] = sat_u_to_i, [AS_U64] = keep_i, [AS_FLOAT] = u_to_f, [AS_BOOL] = i_to_bool },
     [AS_FLOAT] = { [AS_INT] = f_to_i, [AS_U64] = f_to_u, [AS_FLOAT] = f_to_f, [AS_BOOL] = f_to_bool },
 };
 
-Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to)
+RowKernel *operator_kernel(ExprOp op, kn_type from, kn_type to)
 {
     const Carrier row = carrier(from) == AS_BOOL ? AS_INT : carrier(from);
     if (op == EX_CAST)

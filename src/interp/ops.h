@@ -25,12 +25,12 @@ typedef struct Row {
     kn_type     amount; /* of the last operand: a shift's may be of another type */
 } Row;
 
-typedef void Kernel(const Row *row);
+typedef void RowKernel(const Row *row);
 typedef void Finish(Lane *r, int n);
 
 /* The kernel of an operator on operands of type `from` with a result of type `to`; NULL if it has no meaning there, or
  * is not an operator on values (leaves, calls, &&, ||, if; what ir/math.h expands, see formula.h). */
-Kernel *operator_kernel(ExprOp op, kn_type from, kn_type to);
+RowKernel *operator_kernel(ExprOp op, kn_type from, kn_type to);
 /* What brings a kernel's results into a type; NULL if they are always in it. */
 Finish *operator_finish(kn_type type);
 

@@ -4,19 +4,24 @@
 
 /* clang-format off */
 const LoopInfo loop_table[LOOP_COUNT] = {
-    /*                  keyword     adjective     at once  constant */
-    [LOOP_SERIAL]   = { "for",      "serial",     false,   false },
-    [LOOP_PARALLEL] = { "parallel", "parallel",   true,    false },
-    [LOOP_VECTOR]   = { "vector",   "vectorized", true,    true },
-    [LOOP_UNROLL]   = { "unroll",   "unrolled",   false,   true },
+    /*                  keyword       adjective     at once  constant  thread */
+    [LOOP_SERIAL]   = { "for",        "serial",     false,   false,    false },
+    [LOOP_PARALLEL] = { "parallel",   "parallel",   true,    false,    false },
+    [LOOP_VECTOR]   = { "vector",     "vectorized", true,    true,     false },
+    [LOOP_UNROLL]   = { "unroll",     "unrolled",   false,   true,     false },
+    [LOOP_BLOCK]    = { "gpu_block",  "block",      true,    false,    false },
+    [LOOP_THREAD]   = { "gpu_thread", "thread",     true,    false,    true },
+    [LOOP_LANE]     = { "gpu_lane",   "lane",       true,    false,    true },
 };
 
 const MemoryInfo memory_table[MEMORY_COUNT] = {
-    /*                    name        on stack  if small */
-    [MEMORY_AUTO]     = { "auto",     true,     true },
-    [MEMORY_STACK]    = { "stack",    true,     false },
-    [MEMORY_HEAP]     = { "heap",     false,    false },
-    [MEMORY_REGISTER] = { "register", true,     false },
+    /*                    name        on stack  if small  device */
+    [MEMORY_AUTO]     = { "auto",     true,     true,     false },
+    [MEMORY_STACK]    = { "stack",    true,     false,    false },
+    [MEMORY_HEAP]     = { "heap",     false,    false,    false },
+    [MEMORY_REGISTER] = { "register", true,     false,    false },
+    [MEMORY_SHARED]   = { "shared",   false,    false,    true },
+    [MEMORY_GLOBAL]   = { "global",   false,    false,    true },
 };
 /* clang-format on */
 
@@ -41,6 +46,8 @@ static const Field let_fields[]      = { LET_FIELDS(STMT_ROW, let) },
                    check_fields[]    = { CHECK_FIELDS(STMT_ROW, check) },
                    stage_fields[]    = { { "stage", FIELD_STAGE, offsetof(Stmt, stage), 0 } },
                    prefetch_fields[] = { PREFETCH_FIELDS(STMT_ROW, prefetch) },
+                   kernel_fields[]   = { KERNEL_FIELDS(STMT_ROW, kernel) },
+                   sync_fields[]     = { SYNC_FIELDS(STMT_ROW, sync) },
                    place_fields[]    = { PLACE_FIELDS(RECORD_ROW, Place) },
                    operand_fields[]  = { OPERAND_FIELDS(RECORD_ROW, StageOperand) },
                    call_fields[]     = { STAGE_FIELDS(RECORD_ROW, StageCall) },
@@ -68,6 +75,10 @@ const Record stmt_records[STMT_COUNT] = {
     [STMT_STAGE]    = RECORD("stage", Stmt, stage_fields, "$stage"),
     [STMT_PREFETCH] = RECORD("prefetch", Stmt, prefetch_fields,
                              "prefetch ?func{$func(@rank{$args})}?buffer{$buffer[$index]}"),
+    [STMT_KERNEL]   = RECORD("kernel", Stmt, kernel_fields,
+                             "kernel $name threads $threads_x $threads_y $threads_z< resident $resident>"),
+    [STMT_BARRIER]  = { "barrier", sizeof(Stmt), 0, NULL, "barrier" },
+    [STMT_SYNC]     = RECORD("sync", Stmt, sync_fields, "sync $buffer?write{ write}"),
 };
 
 static const Record

@@ -30,14 +30,19 @@ extern const char *const buffer_kind_names[BUFFER_KIND_COUNT]; /* "input", "outp
 
 /* Where scratch lives. REGISTER: small, of constant size, and addressed by constants once loops are unrolled, so that
  * the backend makes values of it; if that does not come about it is STACK. AUTO: stack if the size is a small constant,
- * heap otherwise. */
-typedef enum Memory { MEMORY_AUTO, MEMORY_STACK, MEMORY_HEAP, MEMORY_REGISTER } Memory;
-enum { MEMORY_COUNT = MEMORY_REGISTER + 1 };
+ * heap otherwise.
+ *
+ * GLOBAL: on the device, allocated by the host, for kernels and (through STMT_SYNC) for the host. In a kernel, outside
+ * its thread loops, scratch is SHARED, of constant size, one for each block; or REGISTER, one for each thread: the
+ * index means the thread's own. Inside thread loops it is the thread's own, on its STACK or in REGISTERs. */
+typedef enum Memory { MEMORY_AUTO, MEMORY_STACK, MEMORY_HEAP, MEMORY_REGISTER, MEMORY_SHARED, MEMORY_GLOBAL } Memory;
+enum { MEMORY_COUNT = MEMORY_GLOBAL + 1 };
 
 typedef struct MemoryInfo {
     const char *name;     /* the word of schedules and of printed code */
     bool        on_stack; /* may lie in the frame of the function that allocates it */
     bool        if_small; /* and does so only if it is small: nobody asked for it */
+    bool        device;   /* of GPUs alone */
 } MemoryInfo;
 extern const MemoryInfo memory_table[MEMORY_COUNT];
 
@@ -63,37 +68,69 @@ struct Buffer {
     BUFFER_FIELDS(DECLARE_FIELD, buffer)
 };
 
-typedef enum LoopKind { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTOR, LOOP_UNROLL } LoopKind;
-enum { LOOP_COUNT = LOOP_UNROLL + 1 };
+/* BLOCK, THREAD, LANE: iterations on a GPU, see STMT_KERNEL. */
+typedef enum LoopKind {
+    LOOP_SERIAL,
+    LOOP_PARALLEL,
+    LOOP_VECTOR,
+    LOOP_UNROLL,
+    LOOP_BLOCK,
+    LOOP_THREAD,
+    LOOP_LANE
+} LoopKind;
+enum { LOOP_COUNT = LOOP_LANE + 1 };
 
 typedef struct LoopInfo {
     const char *keyword;   /* of printed code: "for", "parallel" … */
     const char *adjective; /* of messages: "vectorized" */
     bool        at_once;   /* iterations do not see each other (`atomic` stores apart): they may run at once */
     bool        constant;  /* the extent is a constant > 0 */
+    bool        thread;    /* over the threads of a block, which the device numbers along one axis */
 } LoopInfo;
 extern const LoopInfo loop_table[LOOP_COUNT];
 
 typedef enum StmtKind {
-    STMT_LET,     /* name = value in body */
-    STMT_FOR,     /* for name in min .. min+extent-1: body. No iteration where extent <= 0. See LoopInfo */
-    STMT_BLOCK,   /* one after the other */
-    STMT_IF,      /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
-    STMT_PRODUCE, /* body computes definition `update` (-1: the pure one) of the function of that name; says nothing,
-                     for pictures and profiles */
-    STMT_PROVIDE, /* before flattening: func(args) = values, all components computed before any is stored */
-    STMT_REALIZE, /* before flattening: storage for func over a box, during body */
-    STMT_STORE,   /* after flattening: all values computed, then all stored */
-    STMT_ALLOC,   /* after flattening: `count` (i64) elements of buffer during body; their values are not defined at
-                     first. Not positive: nothing is allocated */
-    STMT_NEED,    /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an
-                     error before anything is written */
-    STMT_CHECK,   /* the condition must hold, else the function ends with this message and status: KN_ERROR_BOUNDS
-                   * where only compiled code has to give up */
-    STMT_STAGE,   /* calls an extern stage; see StageCall */
-    STMT_PREFETCH /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
+    STMT_LET,      /* name = value in body */
+    STMT_FOR,      /* for name in min .. min+extent-1: body. No iteration where extent <= 0. See LoopInfo */
+    STMT_BLOCK,    /* one after the other */
+    STMT_IF,       /* yes where the condition holds, else no (which may be NULL). In a vector loop: lane by lane */
+    STMT_PRODUCE,  /* body computes definition `update` (-1: the pure one) of the function of that name; says nothing,
+                      for pictures and profiles */
+    STMT_PROVIDE,  /* before flattening: func(args) = values, all components computed before any is stored */
+    STMT_REALIZE,  /* before flattening: storage for func over a box, during body */
+    STMT_STORE,    /* after flattening: all values computed, then all stored */
+    STMT_ALLOC,    /* after flattening: `count` (i64) elements of buffer during body; their values are not defined at
+                      first. Not positive: nothing is allocated */
+    STMT_NEED,     /* port buffer must have the coordinates min..max along dimension dim, else the function ends with an
+                      error before anything is written */
+    STMT_CHECK,    /* the condition must hold, else the function ends with this message and status: KN_ERROR_BOUNDS
+                    * where only compiled code has to give up */
+    STMT_STAGE,    /* calls an extern stage; see StageCall */
+    STMT_PREFETCH, /* the cache line of buffer at index is wanted soon; before flattening: that of func(args) */
+    STMT_KERNEL,   /* body runs on the device; see below */
+    STMT_BARRIER,  /* in a kernel, outside thread loops: all threads of the block get here before any goes on, and see
+                      what was stored before */
+    STMT_SYNC      /* on the host: its copy of a GLOBAL or port buffer is made current, because what follows reads it
+                      or, with `write`, changes it */
 } StmtKind;
-enum { STMT_COUNT = STMT_PREFETCH + 1 };
+enum { STMT_COUNT = STMT_SYNC + 1 };
+
+/* A kernel. One idea: it is a loop nest whose meaning is that of its loops, one iteration after the other. Block and
+ * thread loops have iterations that do not see each other, so a device may run them at once; from one thread nest of a
+ * block to the next, order is what barriers make of it.
+ *
+ *   kernel := up to three block loops, one directly in the other, the innermost along the axis x; their min is 0, and
+ *             their extents are known to the host
+ *   block  := let, `if`, loops (serial, unrolled), alloc, produce, statements in a row, barrier: executed by all
+ *             threads alike; no store
+ *           | thread nest
+ *   thread nest := up to three thread loops, one directly in the other, the innermost along the axis x; their min is 0,
+ *             and their extents are the same for all threads. Inside stands what one thread does: no thread loop, no
+ *             barrier.
+ *
+ * A block has threads_x * threads_y * threads_z threads. Thread t of an axis with T runs the iterations t, t + T,
+ * t + 2T … of a thread loop. A nest of fewer axes is run by the threads that are 0 along the others. A lane loop is a
+ * thread loop along x whose 32 iterations at most are lanes of one warp: threads_x is 32 then. */
 
 typedef struct Stmt Stmt;
 
@@ -200,6 +237,16 @@ typedef struct Stmt Stmt;
     F(M, EXPRS, const Expr **, args, rank)                                                                             \
     F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
     F(M, EXPR, const Expr *, index, index)
+#define KERNEL_FIELDS(F, M)                                                                                            \
+    F(M, NAME, const char *, name, name)        /* interned, unique in the program, a C identifier */                  \
+    F(M, INT, int, threads_x, threads_x)        /* of a block: constants > 0 */                                        \
+    F(M, INT, int, threads_y, threads_y)                                                                               \
+    F(M, INT, int, threads_z, threads_z)                                                                               \
+    F(M, INT, int, resident, resident)          /* blocks that a multiprocessor should hold at once; 0: any number */  \
+    F(M, BODY, const Stmt *, body, body)
+#define SYNC_FIELDS(F, M)                                                                                              \
+    F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
+    F(M, FLAG, bool, write, write)
 /* clang-format on */
 
 typedef int     IntPair[2];
@@ -261,6 +308,12 @@ struct Stmt {
         struct {
             PREFETCH_FIELDS(DECLARE_FIELD, prefetch)
         } prefetch;
+        struct {
+            KERNEL_FIELDS(DECLARE_FIELD, kernel)
+        } kernel;
+        struct {
+            SYNC_FIELDS(DECLARE_FIELD, sync)
+        } sync;
     };
 };
 
@@ -293,6 +346,8 @@ void stmt_children(const Stmt *s, void (*expr)(void *user, const Expr *e), void 
 const Stmt *stmt_substitute(ExprPool *pool, Arena *a, const Stmt *s, int count, const char *const *names,
                             const Expr *const *values);
 
+typedef struct Kernel Kernel; /* ir/kernel.h */
+
 /* A compiled function before the backend. */
 typedef struct Program {
     kn_context *cx;
@@ -305,7 +360,8 @@ typedef struct Program {
     int port_count; /* of them ports */
     VEC(const Param *) params;
     const Stmt *body;
-    bool        strict_float; /* no float operation is contracted or reordered */
+    bool        strict_float;    /* no float operation is contracted or reordered */
+    VEC(const Kernel *) kernels; /* of the body: program_find_kernels() */
 } Program;
 
 #endif

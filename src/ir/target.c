@@ -52,18 +52,22 @@ static const struct {
 /* Of one architecture the later rows have the features of those before. */
 /* clang-format off */
 const Target target_table[] = {
-    /* name            kind        arch          host   features
+    /* name            kind        device         arch          host   features
      *    vector bits of lowering, of bytes; vector, scalar registers; word bits; passes; LLVM's names */
-    { "host",          TARGET_CPU, HOST_ARCH,    true,  0,
+    { "host",          TARGET_CPU, DEVICE_NONE,   HOST_ARCH,    true,  0,
           256, 128,    16, 16,   HOST_WORD_BITS, PASSES_CPU, NULL,      NULL,        NULL },
-    { "x86-64",        TARGET_CPU, ARCH_X86_64,  false, X86_V1,
+    { "x86-64",        TARGET_CPU, DEVICE_NONE,   ARCH_X86_64,  false, X86_V1,
           128, 128,    16, 16,   64,             PASSES_CPU, LINUX_X86, "x86-64",    "" },
-    { "x86-64-avx2",   TARGET_CPU, ARCH_X86_64,  false, X86_V3,
+    { "x86-64-avx2",   TARGET_CPU, DEVICE_NONE,   ARCH_X86_64,  false, X86_V3,
           256, 256,    16, 16,   64,             PASSES_CPU, LINUX_X86, "x86-64-v3", "" },
-    { "x86-64-avx512", TARGET_CPU, ARCH_X86_64,  false, X86_V4,
+    { "x86-64-avx512", TARGET_CPU, DEVICE_NONE,   ARCH_X86_64,  false, X86_V4,
           512, 512,    32, 16,   64,             PASSES_CPU, LINUX_X86, "x86-64-v4", "" },
-    { "aarch64-linux", TARGET_CPU, ARCH_AARCH64, false, HAS(NEON),
+    { "aarch64-linux", TARGET_CPU, DEVICE_NONE,   ARCH_AARCH64, false, HAS(NEON),
           128, 128,    32, 31,   64,             PASSES_CPU, LINUX_ARM, "generic",   "+neon" },
+    { "cuda",          TARGET_GPU, DEVICE_CUDA,   HOST_ARCH,    true,  0,
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, NULL,      NULL,        NULL },
+    { "opencl",        TARGET_GPU, DEVICE_OPENCL, HOST_ARCH,    true,  0,
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, NULL,      NULL,        NULL },
 };
 /* clang-format on */
 const int target_count = sizeof target_table / sizeof *target_table;

@@ -41,11 +41,17 @@ typedef enum Feature {
 typedef uint64_t FeatureSet; /* bit 1 << Feature */
 
 /* Which of the lists of passes lowers a program for the target (lower/lower.h). */
-typedef enum PassListId { PASSES_CPU, PASS_LIST_COUNT } PassListId;
+typedef enum PassListId { PASSES_CPU, PASSES_GPU, PASS_LIST_COUNT } PassListId;
 
+/* What a device takes kernels as. */
+typedef enum DeviceKind { DEVICE_NONE, DEVICE_CUDA, DEVICE_OPENCL, DEVICE_KIND_COUNT } DeviceKind;
+
+/* A target of kind GPU is a device and the CPU that calls it: kind and device are of the one, all else is of the
+ * other. */
 typedef struct Target {
-    const char *name; /* "host", "x86-64", "x86-64-avx2", "x86-64-avx512", "aarch64-linux" … */
+    const char *name; /* "host", "x86-64", "x86-64-avx2", "x86-64-avx512", "aarch64-linux", "cuda" … */
     TargetKind  kind;
+    DeviceKind  device;
     Arch        arch;
     bool        is_host; /* this machine: target_complete() adds what its CPU has */
     FeatureSet  features;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lists of passes, and running them. */
+#include "ir/kernel.h"
 #include "lower/bounds/value_range.h"
 
 static const LowerPass cpu_passes[] = {
@@ -14,8 +15,19 @@ static const LowerPass cpu_passes[] = {
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },
 };
 
+static const LowerPass gpu_passes[] = {
+    { "loops", "loops, regions, sliding windows and storage for every function, from the outputs back", lower_loops },
+    { "flatten", "functions become buffers, coordinates an index", lower_flatten },
+    { "simplify", "expressions simplified, loops of one iteration and what is never used removed", lower_simplify },
+    { "unroll", "unrolled loops as copies", lower_unroll },
+    { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },
+    { "clean", "simplified once more", lower_simplify },
+    { "math", "exp, sin and the like as sequences of basic operators", lower_math },
+};
+
 const LowerPassList lower_pass_lists[PASS_LIST_COUNT] = {
     [PASSES_CPU] = { cpu_passes, sizeof cpu_passes / sizeof *cpu_passes },
+    [PASSES_GPU] = { gpu_passes, sizeof gpu_passes / sizeof *gpu_passes },
 };
 
 /* A name that C takes. */
@@ -54,5 +66,6 @@ Program *lower(Plan *plan, const LowerOptions *options)
         if (options->until && !strcmp(options->until, list->at[i].name))
             break;
     }
+    program_find_kernels(p);
     return p;
 }

@@ -413,7 +413,7 @@ static void stage(CGen *g, const Stmt *s)
 typedef void Printer(CGen *g, const Stmt *s);
 
 /* clang-format off */
-static Printer *const printers[] = {
+static Printer *const printers[STMT_COUNT] = {
     [STMT_LET] = let, [STMT_FOR] = loop, [STMT_BLOCK] = block, [STMT_IF] = branch, [STMT_PRODUCE] = produce,
     [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = store, [STMT_ALLOC] = alloc, [STMT_NEED] = need,
     [STMT_CHECK] = check, [STMT_STAGE] = stage, [STMT_PREFETCH] = prefetch,

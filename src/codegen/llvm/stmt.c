@@ -456,7 +456,7 @@ static void gen_stage_stmt(Gen *g, const Stmt *s)
 }
 
 /* clang-format off */
-static GenStmt *const stmt_table[] = {
+static GenStmt *const stmt_table[STMT_COUNT] = {
     [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if,
     [STMT_PRODUCE] = gen_produce,
     [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = gen_store, [STMT_ALLOC] = gen_alloc_stmt,

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What a kernel takes from the host. The host's part of a program and the device's are made by different backends: both
+ * read the arguments from here. */
+#ifndef KILN_IR_KERNEL_H
+#define KILN_IR_KERNEL_H
+
+#include "ir/stmt.h"
+
+enum { GPU_AXES = 3, GPU_WARP = 32 };
+
+/* A port, or scratch of the host, that the kernel touches. */
+typedef struct KernelBuffer {
+    const Buffer *buffer;
+    bool          reads, writes;
+} KernelBuffer;
+
+/* The arguments, in order: the buffers, then the values. */
+struct Kernel {
+    const Stmt *stmt;           /* the STMT_KERNEL */
+    const Stmt *grid[GPU_AXES]; /* its block loops, x first; NULL: there is none along that axis */
+    const Stmt *block;          /* what stands in them */
+    VEC(KernelBuffer) buffers;
+    VEC(const Expr *) values; /* EX_VAR, EX_PARAM: what the host knows and the kernel uses, each once */
+};
+
+/* Fills Program.kernels, in the order of the text. A kernel that stands in the program several times (copies of a loop
+ * around it) is there once. */
+void program_find_kernels(Program *p);
+
+/* The kernel of a statement; NULL if there is none. */
+const Kernel *program_kernel(const Program *p, const Stmt *s);
+
+/* The thread nest at `s`, which is a thread loop: its loops, x first, NULL where there is none, and what stands in
+ * them. */
+typedef struct ThreadNest {
+    const Stmt *loops[GPU_AXES];
+    const Stmt *body;
+} ThreadNest;
+ThreadNest thread_nest(const Stmt *s);
+
+#endif
