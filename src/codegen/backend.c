@@ -3,16 +3,15 @@
 #include "codegen/backend.h"
 
 const EmitFormat emit_table[EMIT_KIND_COUNT] = {
-    [EMIT_OBJECT] = { "object", ".o" },
-    [EMIT_LLVM]   = { "llvm", ".ll" },
-    [EMIT_ASM]    = { "asm", ".s" },
-    [EMIT_C]      = { "c", ".c" },
+    [EMIT_OBJECT] = { "object", ".o" }, [EMIT_LLVM] = { "llvm", ".ll" }, [EMIT_ASM] = { "asm", ".s" },
+    [EMIT_C] = { "c", ".c" },           [EMIT_PTX] = { "ptx", ".ptx" },  [EMIT_OPENCL] = { "opencl", ".cl" },
 };
 
 /* clang-format off */
 const Backend backend_table[] = {
     /* name    library            entry      loads  emits                                               until */
-    { "llvm",  "libkiln-llvm.so", NULL,      true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM, NULL },
+    { "llvm",  "libkiln-llvm.so", NULL,      true,
+      1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM | 1u << EMIT_PTX, NULL },
     /* mathematical functions stay what they are: they are functions of the C file */
     { "c",     NULL,              c_codegen, false, 1u << EMIT_C,                                         "clean" },
 };

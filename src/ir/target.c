@@ -17,6 +17,7 @@ enum { HOST_WORD_BITS = 8 * (int)sizeof(void *) };
 const ArchFacts arch_table[ARCH_COUNT] = {
     [ARCH_X86_64]  = { "x86-64", "x86-64,x86-64-avx2,x86-64-avx512" },
     [ARCH_AARCH64] = { "aarch64", "aarch64-linux" },
+    [ARCH_NVPTX]   = { "nvptx", "cuda" }, /* of devices: no program is built for it alone */
     [ARCH_OTHER]   = { "host", "host" },
 };
 

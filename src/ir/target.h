@@ -8,7 +8,7 @@
 
 typedef enum TargetKind { TARGET_CPU, TARGET_GPU } TargetKind;
 
-typedef enum Arch { ARCH_X86_64, ARCH_AARCH64, ARCH_OTHER, ARCH_COUNT } Arch;
+typedef enum Arch { ARCH_X86_64, ARCH_AARCH64, ARCH_NVPTX, ARCH_OTHER, ARCH_COUNT } Arch;
 
 /* Instruction set extensions, of all architectures. A feature is a row of feature_table. */
 typedef enum Feature {
