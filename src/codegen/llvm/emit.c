@@ -17,9 +17,11 @@ static const char *const passes_well = BEFORE_LOOPS "loop-mssa(licm)" AFTER_LOOP
 /* The same, and what decides in a loop whether a row is stored past the cache does so before it. */
 static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-loop-unswitch<nontrivial>)" AFTER_LOOPS;
 static const char *const passes_fast    = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
-/* A thread has no vectors but in memory: lanes become values of their own before anything else is done. */
-static const char *const passes_device = "function(sroa,scalarizer),function(sroa,early-cse<memssa>,"
-                                         "instcombine<no-verify-fixpoint>,simplifycfg,sroa,loop-mssa(licm)" AFTER_LOOPS;
+/* A thread has no vectors but in memory: lanes become values of their own before anything else is done. Accesses of
+ * several elements are one instruction only where they are known to be aligned. */
+static const char *const passes_device =
+    "function(sroa,scalarizer),function(sroa,early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,sroa,loop-mssa(licm)" AFTER_LOOPS ",function(infer-alignment)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
