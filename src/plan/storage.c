@@ -92,15 +92,9 @@ bool apply_stream(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 
 /* ---- Bounds ----------------------------------------------------------------------------- */
 
-static void note_call(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL;
-}
-
 const Expr *schedule_expr(Planner *pl, const ScheduleArg *a)
 {
-    bool calls = false;
-    expr_visit(&pl->pipeline->exprs, a->expr, note_call, &calls);
+    const bool calls = expr_reads(&pl->pipeline->exprs, a->expr, NULL);
     if (calls)
         refuse(pl, ERROR_EXPRESSION, a->loc, "use sizes, parameters and constants",
                "an expression of a schedule cannot read a function");
