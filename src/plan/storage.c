@@ -72,11 +72,10 @@ bool apply_reorder_storage(Planner *pl, FuncDraft *f, DefDraft *d, const Directi
 
 bool apply_store_in(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
-    static const Memory memories[] = { MEMORY_STACK, MEMORY_HEAP, MEMORY_REGISTER }; /* as memory_names */
     (void)d;
     if (!owns_storage(pl, f, dir))
         return false;
-    f->plan->memory = memories[dir->args[0].value];
+    f->plan->memory = (Memory)dir->args[0].value;
     return true;
 }
 
