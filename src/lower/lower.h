@@ -7,9 +7,6 @@
 #include "ir/target.h"
 #include "plan/plan.h"
 
-/* A coordinate of lowered code lies within ±2^28 (checked at run time), so sums of a few of them never wrap. */
-enum { MOST_COORDINATE = 1 << 28 };
-
 typedef struct Lower {
     kn_context *cx;
     Arena      *arena;

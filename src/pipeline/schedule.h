@@ -117,8 +117,7 @@ typedef struct DirectiveInfo {
 typedef enum Tail { TAIL_ROUND_UP, TAIL_GUARD, TAIL_SHIFT_INWARD, TAIL_PREDICATE } Tail;
 
 extern const DirectiveInfo directive_table[DIRECTIVE_COUNT];
-extern const char *const   tail_names[];   /* by Tail; NULL at the end */
-extern const char *const   memory_names[]; /* NULL at the end. An ARG_WORD has the place of its word as its value */
+extern const char *const   tail_names[]; /* by Tail; NULL at the end */
 
 /* NULL: there is none of that name. For the parser alone: everything else asks for the id. */
 const DirectiveInfo *directive_find(const char *name);
