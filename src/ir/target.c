@@ -98,6 +98,21 @@ Target target_complete(const Target *t, FeatureSet found)
     return complete;
 }
 
+Target target_ahead(const Target *t)
+{
+    int i = 0;
+    while (i < target_count && (target_table[i].is_host || target_table[i].arch != t->arch))
+        i++;
+    if (t->kind != TARGET_GPU || i == target_count)
+        return *t;
+    Target any = target_table[i];
+    any.name   = t->name;
+    any.kind   = t->kind;
+    any.device = t->device;
+    any.passes = t->passes;
+    return any;
+}
+
 /* Is `name` the first n characters of a text? */
 static bool is_word(const char *name, const char *text, size_t n)
 {

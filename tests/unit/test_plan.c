@@ -723,7 +723,7 @@ static void make(void *arg)
     Making         *m = arg;
     const Schedule *s;
     text_init(&m->text, &m->arena);
-    m->plan = plan_choose(m->pipeline, NULL, NULL, &s) ? plan_make(m->pipeline, s, &m->arena, 0) : NULL;
+    m->plan = plan_choose(m->pipeline, NULL, NULL, &s) ? plan_make(m->pipeline, s, &m->arena, (PlanTarget){ 0 }) : NULL;
     if (m->plan)
         plan_print(&m->text, m->plan);
 }
@@ -1013,7 +1013,7 @@ static void check_choice(kn_context *cx)
         if (!p)
             continue;
         const Schedule *s   = NULL;
-        const bool      ok  = plan_choose(p, rows[i].name, rows[i].target, &s);
+        const bool      ok  = plan_choose(p, rows[i].name, rows[i].target ? target_find(rows[i].target) : NULL, &s);
         const char     *got = !ok ? "error" : !s ? "none" : s->name ? s->name : "";
         CHECK(!strcmp(got, rows[i].expected), "%s: %s, not %s", rows[i].schedules, got, rows[i].expected);
         kn_pipeline_free(p);

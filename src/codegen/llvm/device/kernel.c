@@ -159,7 +159,6 @@ static void make_kernel(Gen *g, const Kernel *k)
 void gen_device_module(Gen *g)
 {
     gen_begin(g);
-    g->narrowing = 1;
     for (size_t i = 0; i < g->program->kernels.count; i++)
         make_kernel(g, g->program->kernels.at[i]);
 }
