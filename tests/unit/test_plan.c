@@ -53,6 +53,7 @@
     "input in : i32(x) output out "                                                                                    \
     "b(x) = (0, 0) b(x) = if in(x + r) > b(x).0 then (in(x + r), r) else b(x) for r in 0..9 "                          \
     "out(x) = b(x).1"
+#define FOR_CPUS "parallel and vectorize are for CPUs; --target cuda or --target opencl is for GPUs"
 #define STAGE                                                                                                          \
     "input in : u8(x) output out f(x) = in(x) extern stage ext(f) : u8(x) g(x) = ext(x) + 1 out(x) = g(x) + g(x+1)"
 #define PAIR                                                                                                           \
@@ -699,13 +700,13 @@ static const Row refused[] = {
     { PAIR, "a.compute_root() b.compute_root().compute_with(a, y).compute_with(a, x)",
       "`b` is computed with another function already = leave one of them out" },
     { BLUR, "out.gpu_blocks(y)",
-      "`gpu_blocks` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_blocks` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_tile(x, y, xo, yo, xi, yi, 8, 8)",
-      "`gpu_tile` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_tile` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_threads(x)",
-      "`gpu_threads` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_threads` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_lanes(x)",
-      "`gpu_lanes` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_lanes` is for GPUs: not for this target = " FOR_CPUS },
 };
 /* clang-format on */
 
