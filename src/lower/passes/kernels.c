@@ -270,20 +270,25 @@ static const Stmt *with_loops(const Nest *n, const Stmt *s)
 
 /* ---- Threads -------------------------------------------------------------------------------- */
 
-static void refuse(KernelCut *k, const char *what, const char *name, const char *remedy)
+/* Where the function of that name is defined. */
+static Loc place_of(const KernelCut *k, const char *func)
 {
-    diag_error(k->lw->cx, (Loc){ 0 }, remedy, "%s `%s` cannot be part of a kernel", what, name);
+    for (int i = 0; func && i < k->lw->plan->func_count; i++)
+        if (!strcmp(k->lw->plan->funcs[i].func->name, func))
+            return k->lw->plan->funcs[i].func->loc;
+    return (Loc){ 0 };
 }
 
 /* What the host alone can do. */
 static bool is_of_host(KernelCut *k, const Stmt *s)
 {
     if (s->kind == STMT_STAGE)
-        refuse(k, "the extern stage", s->stage->name,
-               "compute it, and what is computed inside its readers' blocks, at root");
+        diag_error(k->lw->cx, place_of(k, s->stage->name), "compute it at root",
+                   "the extern stage `%s` is computed inside a kernel, and C runs on the host", s->stage->name);
     else if (s->kind == STMT_CHECK || s->kind == STMT_NEED)
-        refuse(k, "a check of the sizes of", k->producing ? k->producing : "a function",
-               "compute it at root, or give tiles a constant size");
+        diag_error(k->lw->cx, place_of(k, k->producing), "compute at root what is computed in its blocks",
+                   "the sizes in the kernel of `%s` depend on data that only the kernel knows",
+                   k->producing ? k->producing : "a function");
     else
         return false;
     return true;
@@ -291,7 +296,7 @@ static bool is_of_host(KernelCut *k, const Stmt *s)
 
 static void refuse_size(KernelCut *k, const Buffer *b)
 {
-    diag_error(k->lw->cx, (Loc){ 0 }, "split the loops of its readers by constants, or compute it at root",
+    diag_error(k->lw->cx, place_of(k, b->func), "split the loops of its readers by constants, or compute it at root",
                "`%s` is stored inside a kernel, and no constant bounds its size", b->func ? b->func : b->name);
 }
 
