@@ -63,7 +63,7 @@ static Program *built_program(BuildCall *b, const char *until);
 static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
 {
     BuiltCode     *code    = &b->code[kind];
-    const char    *until   = backend_emitting(kind)->until;
+    const char    *until   = emit_table[kind].until;
     const Program *program = until ? built_program(b, until) : b->program;
     if (!program ||
         (!code->emitted.bytes && !compile_emit(code->codegen, program, &b->options, &b->targets, kind, &code->emitted)))

@@ -2,19 +2,19 @@
 /* The backends and what they emit, as tables. Adding a backend, or a format, is adding a row. */
 #include "codegen/backend.h"
 
+/* In C mathematical functions stay what they are: they are functions of the file. The kernels of a program are emitted
+ * from the program that the host's object is made of: both must agree on what a kernel takes. */
 const EmitFormat emit_table[EMIT_KIND_COUNT] = {
-    [EMIT_OBJECT] = { "object", ".o" },
-    [EMIT_LLVM]   = { "llvm", ".ll" },
-    [EMIT_ASM]    = { "asm", ".s" },
-    [EMIT_C]      = { "c", ".c" },
+    [EMIT_OBJECT] = { "object", ".o", NULL }, [EMIT_LLVM] = { "llvm", ".ll", NULL },
+    [EMIT_ASM] = { "asm", ".s", NULL },       [EMIT_C] = { "c", ".c", "clean" },
+    [EMIT_PTX] = { "ptx", ".ptx", NULL },     [EMIT_OPENCL] = { "opencl", ".cl", NULL },
 };
 
 /* clang-format off */
 const Backend backend_table[] = {
-    /* name    library            entry      loads  emits                                               until */
-    { "llvm",  "libkiln-llvm.so", NULL,      true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM, NULL },
-    /* mathematical functions stay what they are: they are functions of the C file */
-    { "c",     NULL,              c_codegen, false, 1u << EMIT_C,                                         "clean" },
+    /* name    library            entry      loads  emits */
+    { "llvm",  "libkiln-llvm.so", NULL,      true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM },
+    { "c",     NULL,              c_codegen, false, 1u << EMIT_C | 1u << EMIT_OPENCL },
 };
 /* clang-format on */
 const int backend_count = sizeof backend_table / sizeof *backend_table;

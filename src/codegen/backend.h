@@ -25,6 +25,7 @@ typedef enum EmitKind {
 typedef struct EmitFormat {
     const char *name;   /* the word for it in --emit */
     const char *ending; /* of its file */
+    const char *until;  /* the last pass of lowering that its programs have been through; NULL: all */
 } EmitFormat;
 
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];
@@ -85,7 +86,6 @@ typedef struct Backend {
     CodegenEntry *entry;         /* of one in the main library; NULL otherwise */
     bool          loads_objects; /* what it emits as EMIT_OBJECT can be called in this process */
     unsigned      emits;         /* set of EmitKinds: 1u << kind */
-    const char   *until;         /* the last pass of lowering that its programs have been through; NULL: all */
 } Backend;
 
 extern const Backend backend_table[];

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-enum { COORDINATE = 1 << 28 };
-
 CRange c_type_range(kn_type t)
 {
     if (t == KN_U64)
