@@ -4,13 +4,17 @@
 
 /* In C mathematical functions stay what they are: they are functions of the file. The kernels of a program are emitted
  * from the program that the host's object is made of: both must agree on what a kernel takes. */
+/* clang-format off */
 const EmitFormat emit_table[EMIT_KIND_COUNT] = {
-    [EMIT_OBJECT] = { "object", ".o", NULL }, [EMIT_LLVM] = { "llvm", ".ll", NULL },
-    [EMIT_ASM] = { "asm", ".s", NULL },       [EMIT_C] = { "c", ".c", "clean" },
-    [EMIT_PTX] = { "ptx", ".ptx", NULL },     [EMIT_OPENCL] = { "opencl", ".cl", NULL },
+    /*                name      ending  with header  until */
+    [EMIT_OBJECT] = { "object", ".o",   false,       NULL },
+    [EMIT_LLVM]   = { "llvm",   ".ll",  false,       NULL },
+    [EMIT_ASM]    = { "asm",    ".s",   false,       NULL },
+    [EMIT_C]      = { "c",      ".c",   true,        "clean" },
+    [EMIT_PTX]    = { "ptx",    ".ptx", false,       NULL },
+    [EMIT_OPENCL] = { "opencl", ".cl",  false,       NULL },
 };
 
-/* clang-format off */
 const Backend backend_table[] = {
     /* name    library            entry      loads  emits */
     { "llvm",  "libkiln-llvm.so", NULL,      true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM },

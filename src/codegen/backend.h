@@ -23,9 +23,10 @@ typedef enum EmitKind {
 } EmitKind;
 
 typedef struct EmitFormat {
-    const char *name;   /* the word for it in --emit */
-    const char *ending; /* of its file */
-    const char *until;  /* the last pass of lowering that its programs have been through; NULL: all */
+    const char *name;        /* the word for it in --emit */
+    const char *ending;      /* of its file */
+    bool        with_header; /* a C header of its own, which needs no runtime, is written next to it */
+    const char *until;       /* the last pass of lowering that its programs have been through; NULL: all */
 } EmitFormat;
 
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];

@@ -27,7 +27,6 @@
 #include <setjmp.h>
 
 enum { MOST_SCOPES = 256, VECTOR_BITS = 512, LINE_WIDTH = 120, INDENT = 2 };
-enum { COORDINATE = 1 << 28 }; /* the magnitude of a coordinate at most */
 
 typedef enum Shape { UNIFORM, RAMP, LANES } Shape;
 

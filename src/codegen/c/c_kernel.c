@@ -28,11 +28,11 @@ static void note_host_names(void *user, const Stmt *s)
         const bool    data = !c_is_named_coordinate(g, s->let.value) || (before && before->data);
         CRange        all  = c_type_range(type);
         if (!data && type == KN_I32)
-            all = (CRange){ -COORDINATE, COORDINATE };
+            all = (CRange){ -MOST_COORDINATE, MOST_COORDINATE };
         c_bind(g, s->let.name, type, (CValue){ 0 }, all)->data = data;
     }
     if (s->kind == STMT_FOR)
-        c_bind(g, s->loop.name, s->loop.min->type, (CValue){ 0 }, (CRange){ -COORDINATE, COORDINATE });
+        c_bind(g, s->loop.name, s->loop.min->type, (CValue){ 0 }, (CRange){ -MOST_COORDINATE, MOST_COORDINATE });
     stmt_children(s, NULL, note_host_names, g);
 }
 
@@ -177,7 +177,7 @@ static void write_kernel(CGen *g, const Kernel *k, const CFunction *host)
             continue;
         const char *name = c_fresh(g, &f.used, c_identifier(g, loop->loop.name));
         c_line(g, "int32_t %s = (int32_t)get_group_id(%d);", name, axis);
-        c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(name, g->depth), (CRange){ 0, COORDINATE });
+        c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(name, g->depth), (CRange){ 0, MOST_COORDINATE });
     }
     c_stmt(g, k->block);
     const char *body = c_function_end(g);

@@ -37,7 +37,7 @@ void c_return_unless_zero(CGen *g, const char *call)
 
 static int64_t clamp_coordinate(int64_t v)
 {
-    return v > COORDINATE ? COORDINATE : v < -COORDINATE ? -COORDINATE : v;
+    return v > MOST_COORDINATE ? MOST_COORDINATE : v < -MOST_COORDINATE ? -MOST_COORDINATE : v;
 }
 
 static void let(CGen *g, const Stmt *s)
