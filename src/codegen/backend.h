@@ -27,9 +27,12 @@ typedef struct EmitFormat {
     const char *ending;      /* of its file */
     bool        with_header; /* a C header of its own, which needs no runtime, is written next to it */
     const char *until;       /* the last pass of lowering that its programs have been through; NULL: all */
+    DeviceKind  of_device;   /* it is the kernels of a program, as such a device takes them; NONE: other code */
+    bool        with_device; /* what was emitted for the device is part of it */
 } EmitFormat;
 
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];
+EmitKind                device_format(DeviceKind device); /* what its kernels are emitted as */
 
 enum { MOST_TARGETS = 8 }; /* of one object */
 

@@ -109,6 +109,7 @@ typedef struct OpTest {
     Buffer     *a, *b, *c, *n, *m, *p;
     int         outputs;
     const Stmt *stores[200];
+    const Stmt *body; /* for the lanes that begin at xo * lanes */
 } OpTest;
 
 static inline const Expr *at_x(OpTest *t, int lanes)
