@@ -26,6 +26,7 @@ typedef struct Product {
     bool (*make)(BuildCall *b, Bytes *out); /* NULL: it is what a backend emits, as it is */
     bool     compiled;                      /* made of what a backend emits, */
     EmitKind kind;                          /* of that kind */
+    bool     with_header;                   /* c_header is written next to it */
 } Product;
 
 typedef VEC(Product) ProductList;
@@ -63,7 +64,7 @@ static Program *built_program(BuildCall *b, const char *until);
 static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
 {
     BuiltCode     *code    = &b->code[kind];
-    const char    *until   = backend_emitting(kind)->until;
+    const char    *until   = emit_table[kind].until;
     const Program *program = until ? built_program(b, until) : b->program;
     if (!program ||
         (!code->emitted.bytes && !compile_emit(code->codegen, program, &b->options, &b->targets, kind, &code->emitted)))
@@ -168,8 +169,10 @@ static Product product_at(int i)
 {
     if (i >= EMIT_KIND_COUNT)
         return own_products[i - EMIT_KIND_COUNT];
-    return (
-        Product){ .name = emit_table[i].name, .ending = emit_table[i].ending, .compiled = true, .kind = (EmitKind)i };
+    const EmitFormat *f = &emit_table[i];
+    return (Product){
+        .name = f->name, .ending = f->ending, .compiled = true, .kind = (EmitKind)i, .with_header = f->with_header
+    };
 }
 
 static bool find_product(kn_context *cx, const char *name, Product *out)
@@ -274,9 +277,24 @@ static bool prepare(BuildCall *b)
     if (!options_take(b->p, b->given, &b->options) || !take_name(b) ||
         !targets_parse(cx, b->options.target, arch_table[target_find(NULL)->arch].ahead, &b->targets))
         return false;
+    for (int i = 0; i < b->targets.count; i++)
+        if (b->targets.at[i].kind == TARGET_GPU)
+            b->targets.at[i] = target_ahead(&b->targets.at[i]);
     b->plan    = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     b->program = b->plan ? built_program(b, NULL) : NULL;
     return b->program && ahead_suits(b->p, b->program, &b->arena);
+}
+
+/* The kernels of a program are emitted for the device that they are scheduled for. */
+static bool suits_target(BuildCall *b, const Product *product)
+{
+    const DeviceKind device = emit_table[product->kind].of_device;
+    if (!device || device == b->targets.at[0].device)
+        return true;
+    diag_status(b->p->cx, KN_ERROR_ARGUMENT, "--emit %s is of kernels, and the target %s has none of that kind: %s",
+                product->name, b->targets.at[0].name,
+                device == DEVICE_CUDA ? "add --target cuda" : "add --target opencl");
+    return false;
 }
 
 /* The products of the list, with the backends that they need: what is wanted can be made, or nothing is written. */
@@ -287,7 +305,7 @@ static bool choose_products(BuildCall *b, ProductList *products)
         Product      product;
         if (!find_product(b->p->cx, arena_strndup(&b->arena, at, n), &product))
             return false;
-        if (product.compiled && !load_emitter(b, product.kind))
+        if (product.compiled && (!suits_target(b, &product) || !load_emitter(b, product.kind)))
             return false;
         vec_push(&b->arena, products, product);
         at += n;
@@ -307,8 +325,7 @@ static void build(void *arg)
     ProductList products = { 0 };
     fine                 = fine && choose_products(b, &products);
     for (size_t i = 0; fine && i < products.count; i++)
-        fine = write_product(b, &products.at[i]) &&
-               (products.at[i].make || products.at[i].kind != EMIT_C || write_product(b, &c_header));
+        fine = write_product(b, &products.at[i]) && (!products.at[i].with_header || write_product(b, &c_header));
     scratch_end(&b->arena);
 }
 

@@ -20,6 +20,19 @@ static void unknown_target(kn_context *cx, const char *name)
     diag_unknown(cx, "there is no target", name, "this version knows", names, (size_t)target_count);
 }
 
+/* Kernels are scheduled for one device. */
+static bool gpu_stands_alone(kn_context *cx, const Targets *targets)
+{
+    for (int i = 0; targets->count > 1 && i < targets->count; i++)
+        if (targets->at[i].kind == TARGET_GPU) {
+            diag_status(cx, KN_ERROR_ARGUMENT,
+                        "the target %s cannot share an object with others: what it is scheduled for is its own",
+                        targets->at[i].name);
+            return false;
+        }
+    return true;
+}
+
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out)
 {
     *out = (Targets){ 0 };
@@ -37,7 +50,7 @@ bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targe
         }
         out->at[out->count++] = *found;
         if (!at[n])
-            return true;
+            return gpu_stands_alone(cx, out);
         at += n + 1;
     }
 }
@@ -56,20 +69,22 @@ static int vector_bits(const Targets *targets)
 typedef struct MakePlan {
     kn_pipeline    *p;
     ScheduleRequest request;
+    const Targets  *targets;
     Arena          *arena;
     Plan           *plan;
 } MakePlan;
+
+Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena)
+{
+    return plan_make(p, schedule, arena,
+                     (PlanTarget){ .kind = targets->at[0].kind, .vector_bits = vector_bits(targets) });
+}
 
 static void plan_by_scheduler(void *arg)
 {
     MakePlan       *make     = arg;
     const Schedule *schedule = schedule_made(make->p, &make->request, make->arena);
-    make->plan               = schedule ? plan_make(make->p, schedule, make->arena, make->request.vector_bits) : NULL;
-}
-
-Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena)
-{
-    return plan_make(p, schedule, arena, vector_bits(targets));
+    make->plan               = schedule ? compile_schedule(make->p, schedule, make->targets, make->arena) : NULL;
 }
 
 /* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to
@@ -78,6 +93,7 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 {
     const char     *asked = options->scheduler;
     MakePlan        make  = { .p       = p,
+                              .targets = targets,
                               .arena   = arena,
                               .request = { .scheduler   = asked ? asked : "auto",
                                            .budget      = options->budget,
@@ -88,9 +104,11 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
         plan_by_scheduler(&make);
         return make.plan;
     }
-    if (!plan_choose(p, options->schedule, targets->at[0].name, &schedule))
+    if (!plan_choose(p, options->schedule, &targets->at[0], &schedule))
         return NULL;
-    if (!asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
+    const bool cpu = targets->at[0].kind == TARGET_CPU; /* no scheduler is for GPUs */
+    if (cpu && !asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) &&
+        make.plan)
         return make.plan;
     return compile_schedule(p, schedule, targets, arena);
 }
@@ -151,16 +169,43 @@ static void spend_backend(const Program *program, const Targets *targets)
                      "out of memory: compiling this needs more than the limit of the context (kn_config.memory_limit)");
 }
 
+/* The backend of the device's code, if what is emitted holds that; NULL in *codegen: it does not. False after a
+ * diagnostic. */
+static bool device_backend(const Program *program, const Targets *targets, EmitKind kind, const Codegen **codegen)
+{
+    *codegen = NULL;
+    if (!emit_table[kind].with_device || !program->kernels.count)
+        return true;
+    const Backend *backend = backend_emitting(device_format(targets->at[0].device));
+    if (backend)
+        *codegen = backend_load(program->cx, backend);
+    else
+        diag_status(program->cx, KN_ERROR_ARGUMENT, "this version makes no kernels for the target %s",
+                    targets->at[0].name);
+    return *codegen != NULL;
+}
+
+/* A program with kernels is emitted twice: for the device, and then for the host with that text in it. Nothing bails
+ * out while the text is held. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
                   EmitKind kind, Emitted *out)
 {
-    const CodegenOptions with  = codegen_options(options, targets);
-    Emitted              error = { 0 };
+    CodegenOptions with  = codegen_options(options, targets);
+    Emitted        error = { 0 }, text = { 0 };
+    const Codegen *device, *failed     = NULL;
+    if (!device_backend(program, targets, kind, &device))
+        return false;
     spend_backend(program, targets);
-    if (codegen->emit(program, &with, kind, out, &error))
-        return true;
-    backend_error(program->cx, codegen, "the backend could not compile this", &error);
-    return false;
+    if (device && !device->emit(program, &with, device_format(targets->at[0].device), &text, &error))
+        failed = device;
+    with.device_code = text.bytes;
+    if (!failed && !codegen->emit(program, &with, kind, out, &error))
+        failed = codegen;
+    if (device)
+        device->release(&text);
+    if (failed)
+        backend_error(program->cx, failed, "the backend could not compile this", &error);
+    return !failed;
 }
 
 /* ---- Modules ---- */
