@@ -32,6 +32,7 @@ typedef struct KernelCut {
     bool        lanes;
     bool        any_constant; /* a thread loop of this kernel has a constant extent */
     bool        thread;       /* inside a thread nest */
+    VEC(const Stmt *) lets;   /* of the block, around what is looked at */
 } KernelCut;
 
 static const Stmt *cut_host(void *user, const Stmt *s);
@@ -139,15 +140,61 @@ static const Stmt *next_loop(const Nest *n, const Stmt *s)
     return s && (n->thread ? is_thread_loop(s) : is_block_loop(s)) ? s : NULL;
 }
 
-/* The largest number that an extent can be; -1: no small one is known. */
+/* A minimum that is added, or a maximum that is subtracted, in a sum; NULL: there is none. */
+static const Expr *find_extreme(const Expr *e, bool added)
+{
+    const Expr *found = NULL;
+    if (e->op == (added ? EX_MIN : EX_MAX))
+        return e;
+    if (e->op == EX_ADD || e->op == EX_SUB) {
+        found = find_extreme(e->args[0], added);
+        found = found ? found : find_extreme(e->args[1], added == (e->op == EX_ADD));
+    }
+    return found;
+}
+
+typedef struct Replace {
+    const Expr *what, *by;
+} Replace;
+
+static const Expr *replace_node(void *user, const Expr *e)
+{
+    const Replace *r = user;
+    return e == r->what ? r->by : e;
+}
+
+/* An upper bound of a sum. In place of a minimum that is added each of its operands is tried: of
+ * min(end, first + 31) - first the second. */
+static int64_t upper_bound(KernelCut *k, const Expr *e, int depth)
+{
+    int64_t lo, hi;
+    e = simplify(k->known, e);
+    simplifier_bounds(k->known, e, &lo, &hi);
+    const Expr *extreme = depth ? find_extreme(e, true) : NULL;
+    for (int i = 0; extreme && i < 2; i++) {
+        Replace       r    = { extreme, extreme->args[i] };
+        const int64_t part = upper_bound(k, expr_rewrite(k->lw->exprs, e, replace_node, &r), depth - 1);
+        hi                 = part < hi ? part : hi;
+    }
+    return hi;
+}
+
+/* The largest number that an extent can be; -1: no small one is known. Lets are opened one after another, the innermost
+ * first: after each, what both ends of a box have in common cancels. */
 static int64_t most_of(const Nest *n, const Expr *extent)
 {
-    int64_t     lo, hi, open_hi;
-    const Expr *open = expr_substitute(n->k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at);
-    simplifier_bounds(n->k->known, extent, &lo, &hi);
-    simplifier_bounds(n->k->known, simplify(n->k->known, open), &lo, &open_hi);
-    hi = open_hi < hi ? open_hi : hi;
-    return hi <= MOST_CONSTANT ? hi : -1;
+    enum { DEPTH = 4 };
+    KernelCut  *k    = n->k;
+    const Expr *open = expr_substitute(k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at);
+    int64_t     most = upper_bound(k, open, DEPTH);
+    for (size_t i = k->lets.count; i-- > 0 && most > MOST_CONSTANT;) {
+        const Stmt   *let  = k->lets.at[i];
+        const Expr   *next = expr_substitute(k->lw->exprs, open, 1, &let->let.name, &let->let.value);
+        const int64_t hi   = next == open ? most : upper_bound(k, next, DEPTH);
+        most               = hi < most ? hi : most;
+        open               = next;
+    }
+    return most <= MOST_CONSTANT ? most : -1;
 }
 
 static const char *index_name(KernelCut *k, const Stmt *loop)
@@ -223,20 +270,25 @@ static const Stmt *with_loops(const Nest *n, const Stmt *s)
 
 /* ---- Threads -------------------------------------------------------------------------------- */
 
-static void refuse(KernelCut *k, const char *what, const char *name, const char *remedy)
+/* Where the function of that name is defined. */
+static Loc place_of(const KernelCut *k, const char *func)
 {
-    diag_error(k->lw->cx, (Loc){ 0 }, remedy, "%s `%s` cannot be part of a kernel", what, name);
+    for (int i = 0; func && i < k->lw->plan->func_count; i++)
+        if (!strcmp(k->lw->plan->funcs[i].func->name, func))
+            return k->lw->plan->funcs[i].func->loc;
+    return (Loc){ 0 };
 }
 
 /* What the host alone can do. */
 static bool is_of_host(KernelCut *k, const Stmt *s)
 {
     if (s->kind == STMT_STAGE)
-        refuse(k, "the extern stage", s->stage->name,
-               "compute it, and what is computed inside its readers' blocks, at root");
+        diag_error(k->lw->cx, place_of(k, s->stage->name), "compute it at root",
+                   "the extern stage `%s` is computed inside a kernel, and C runs on the host", s->stage->name);
     else if (s->kind == STMT_CHECK || s->kind == STMT_NEED)
-        refuse(k, "a check of the sizes of", k->producing ? k->producing : "a function",
-               "compute it at root, or give tiles a constant size");
+        diag_error(k->lw->cx, place_of(k, k->producing), "compute at root what is computed in its blocks",
+                   "the sizes in the kernel of `%s` depend on data that only the kernel knows",
+                   k->producing ? k->producing : "a function");
     else
         return false;
     return true;
@@ -244,7 +296,7 @@ static bool is_of_host(KernelCut *k, const Stmt *s)
 
 static void refuse_size(KernelCut *k, const Buffer *b)
 {
-    diag_error(k->lw->cx, (Loc){ 0 }, "split the loops of its readers by constants, or compute it at root",
+    diag_error(k->lw->cx, place_of(k, b->func), "split the loops of its readers by constants, or compute it at root",
                "`%s` is stored inside a kernel, and no constant bounds its size", b->func ? b->func : b->name);
 }
 
@@ -327,7 +379,11 @@ static const Stmt *cut_block(void *user, const Stmt *s)
         return cut_nest(k, s);
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
-    s = stmt_map(&m, s);
+    const size_t lets = k->lets.count;
+    if (s->kind == STMT_LET)
+        vec_push(k->lw->arena, &k->lets, s);
+    s             = stmt_map(&m, s);
+    k->lets.count = lets;
     return s && s->kind == STMT_FOR && !loop_table[s->loop.kind].thread ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
 }
 
@@ -362,8 +418,12 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (int i = 0; i < GPU_AXES; i++)
         k->threads[i] = 1;
     k->lanes = k->any_constant = false;
-    const Nest  n              = nest_take(k, s, false);
-    const Stmt *body           = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
+    const Nest n               = nest_take(k, s, false);
+    k->lets.count              = 0;
+    for (size_t i = 0; i < n.around.count; i++)
+        if (n.around.at[i]->kind == STMT_LET)
+            vec_push(k->lw->arena, &k->lets, n.around.at[i]);
+    const Stmt *body = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
     if (!body)
         return NULL;
     fit_threads(k);
