@@ -192,9 +192,10 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
 {
     const Style *style = s->style;
     const int    deep = deepest(s, c), beside = chance(&s->g, style->beside) ? depth_of_neighbour(s, f, c) : -1;
-    const int    depth = f->is_prefetched || !chance(&s->g, style->at) ? 0
+    const int    some  = f->is_prefetched || !chance(&s->g, style->at) ? 0
                          : chance(&s->g, style->deep)                  ? deep
                                                                        : (int)pick(&s->g, (uint32_t)deep + 1);
+    const int    depth = depth_in_kernel(s, c, some, deep, f->func->kind == FUNC_STAGE);
     const int    least = outermost(s, c, depth);
     int          store = depth;
     if (beside >= 0) {

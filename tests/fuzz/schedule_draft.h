@@ -115,6 +115,9 @@ int some_factor(Gen *g);
 
 /* Is there a loop over threads, or else one of any kernel? */
 bool is_inside(const Chain *c, bool thread);
+/* Where to compute instead of at `depth`, so that a constant bounds what is stored in a kernel, rather; or outside
+ * kernels. */
+int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool on_host);
 /* For what is stored inside the first `depth` of these loops. */
 const char *some_memory(Scheduler *s, const Chain *c, int depth);
 /* Loops over blocks and threads, of what is not inside threads; `steps`: also those of the reduction. */

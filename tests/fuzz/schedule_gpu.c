@@ -29,6 +29,23 @@ const char *some_memory(Scheduler *s, const Chain *c, int depth)
     return chance(&s->g, 70) ? "global" : "heap";
 }
 
+int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool on_host)
+{
+    Chain around = *c;
+    if (!s->gpu || chance(&s->g, 2 * CARELESS))
+        return depth;
+    for (around.count = depth; on_host && depth > 0 && is_inside(&around, false); around.count = --depth)
+        ;
+    for (; depth < deepest && is_inside(&around, false); around.count = ++depth) {
+        bool constant = true;
+        for (int i = depth; i < c->count; i++)
+            constant = constant && c->at[i].loop->extent > 0;
+        if (constant)
+            break;
+    }
+    return depth;
+}
+
 /* ---- Kinds ------------------------------------------------------------------------------- */
 
 /* May the loop be one of a kernel? */
@@ -74,14 +91,6 @@ static void lanes(Scheduler *s, Def *d, int at)
     emit(&s->g, "%s)", l->name);
 }
 
-static int first_of(const Def *d, bool thread)
-{
-    int at = 0;
-    while (at < d->count && !(thread ? d->loops[at].is_thread : d->loops[at].is_block))
-        at++;
-    return at;
-}
-
 /* Where the last loop over blocks, or over threads, ends. */
 static int behind(const Def *d)
 {
@@ -97,7 +106,7 @@ void share_loops(Scheduler *s, Def *d, bool steps)
     const bool in_block = is_inside(s->around, false), in_thread = is_inside(s->around, true);
     if (in_thread && !chance(&s->g, CARELESS))
         return;
-    const bool tiled = first_of(d, true) < d->count;
+    const bool tiled = behind(d) > 0;
     if (!tiled && (!in_block || chance(&s->g, CARELESS)) && chance(&s->g, 75)) {
         int at = next_sharable(d, 0, steps);
         if (chance(&s->g, 15))

@@ -394,9 +394,9 @@ static void specialize(Scheduler *s, Def *d)
     } else {
         return;
     }
-    if (chance(&s->g, 60) && d->count < MOST_LOOPS - 4) {
+    if (chance(&s->g, 60) && d->count < MOST_LOOPS - 4 && !s->gpu) {
         split(s, &version);
-        (s->gpu ? choose_gpu_kinds : choose_kinds)(s, &version);
+        choose_kinds(s, &version);
     }
     d->is_open = false;
 }
@@ -530,10 +530,10 @@ void schedule_loops(Scheduler *s, Def *d)
     d->begin = s->g.count;
     for (uint32_t n = chance(&s->g, s->style->loops) ? 1 + pick(&s->g, 3) : 0; n > 0 && d->count < MOST_LOOPS - 4; n--)
         (chance(&s->g, 60) ? split : chance(&s->g, 60) ? tile : fuse)(s, d);
+    if (chance(&s->g, d->update ? 60 : 45) || (s->gpu && !d->is_known))
+        reorder(s, d);
     if (s->gpu && !d->other_points && !is_inside(s->around, false) && chance(&s->g, 35))
         tile_as(s, d, "gpu_tile");
-    else if (chance(&s->g, d->update ? 60 : 45) || (s->gpu && !d->is_known))
-        reorder(s, d);
     (s->gpu ? choose_gpu_kinds : choose_kinds)(s, d);
     d->end      = s->g.count;
     d->is_plain = d->is_known;

@@ -448,6 +448,8 @@ static const Stmt *cut_host(void *user, const Stmt *s)
         return cut_kernel(k, s);
     if (s->kind == STMT_PRODUCE)
         k->producing = s->produce.func;
+    if (s->kind == STMT_ALLOC && memory_table[s->alloc.buffer->memory].device) /* unless a kernel turns out to use it */
+        k->lw->program->buffers.at[s->alloc.buffer->id]->memory = MEMORY_AUTO;
     s            = stmt_map(&m, s);
     k->producing = outer;
     return s;
