@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Every operator of the backend, on every type and in several numbers of lanes, against the interpreter's. */
+/* Every operator of the backend, on every type and in several numbers of lanes, against the interpreter's; and as PTX,
+ * which must be selected and assembled. */
 #include "lowered.h"
+
+#include "ir/kernel.h"
+#include "ptx.h"
 
 enum { N = 192 }; /* elements: a multiple of every number of lanes */
 
@@ -106,6 +110,7 @@ typedef struct OpTest {
     Buffer     *a, *b, *c, *n, *m, *p;
     int         outputs;
     const Stmt *stores[200];
+    const Stmt *body; /* for the lanes that begin at xo * lanes */
 } OpTest;
 
 static const Expr *at_x(OpTest *t, int lanes)
@@ -168,11 +173,9 @@ static void add_conversions(OpTest *t, kn_type type, int lanes)
 }
 
 /* `few`: the operators alone. */
-static void test_type(kn_type type, int lanes, bool few)
+static OpTest *begin_type(kn_type type, int lanes, bool few)
 {
     OpTest *t = calloc(1, sizeof *t);
-    char    what[64];
-    snprintf(what, sizeof what, "%s x %d, %s", kn_type_name(type), lanes, lowered_target->name);
     lowered_begin(&t->l);
     t->a = lowered_port(&t->l, "a", BUFFER_INPUT, type, N);
     t->b = lowered_port(&t->l, "b", BUFFER_INPUT, type, N);
@@ -193,11 +196,41 @@ static void test_type(kn_type type, int lanes, bool few)
         add_constants(t, type, lanes);
     if (!few || type_bits(type) == 16)
         add_conversions(t, type, lanes);
-    const Stmt *body = st_for(&t->l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&t->l.arena, t->outputs, t->stores));
-    t->l.p.body      = st_for(&t->l, LOOP_SERIAL, "xo", 0, N / lanes, body);
-    lowered_compare(&t->l, 1, what);
+    t->body = st_for(&t->l, LOOP_VECTOR, "x", 0, lanes, stmt_block(&t->l.arena, t->outputs, t->stores));
+    return t;
+}
+
+static void end_type(OpTest *t)
+{
     lowered_end(&t->l);
     free(t);
+}
+
+static void test_type(kn_type type, int lanes, bool few)
+{
+    OpTest *t = begin_type(type, lanes, few);
+    char    what[64];
+    snprintf(what, sizeof what, "%s x %d, %s", kn_type_name(type), lanes, lowered_target->name);
+    t->l.p.body = st_for(&t->l, LOOP_SERIAL, "xo", 0, N / lanes, t->body);
+    lowered_compare(&t->l, 1, what);
+    end_type(t);
+}
+
+/* The same in a kernel, a block for each vector. */
+static void test_ptx(kn_type type, int lanes)
+{
+    OpTest *t      = begin_type(type, lanes, lanes > 1);
+    Stmt   *kernel = ARENA_NEW(&t->l.arena, Stmt);
+    char    what[64];
+    snprintf(what, sizeof what, "%s x %d, PTX", kn_type_name(type), lanes);
+    kernel->kind             = STMT_KERNEL;
+    kernel->kernel.name      = intern(t->l.cx, "ops");
+    kernel->kernel.threads_x = kernel->kernel.threads_y = kernel->kernel.threads_z = 1;
+    kernel->kernel.body = st_for(&t->l, LOOP_BLOCK, "xo", 0, N / lanes, st_for(&t->l, LOOP_THREAD, "t", 0, 1, t->body));
+    t->l.p.body         = kernel;
+    program_find_kernels(&t->l.p);
+    free(ptx_of(backend, &t->l.p, what));
+    end_type(t);
 }
 
 int main(void)
@@ -208,6 +241,9 @@ int main(void)
     for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
         for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
             test_type(type, lanes[i], lanes[i] != 1 && lanes[i] != 8);
+    for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
+        for (int i = 1; i <= 4; i *= 2)
+            test_ptx(type, i);
 #ifdef __x86_64__
     lowered_target = target_find("x86-64");
     for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
