@@ -24,6 +24,7 @@ static const LowerPass gpu_passes[] = {
     { "kernels", "block and thread loops cut out of the host's code, each kernel in one form", lower_kernels },
     { "interior", "blocks whose points are all inside: guards and clamps cost nothing there", lower_interior },
     { "clean", "simplified once more", lower_simplify },
+    { "threads", "thread nests of another shape than the block divided among all its threads", lower_threads },
     { "registers", "scratch of a block divided among the registers of its threads", lower_registers },
     { "barriers", "barriers where data crosses threads", lower_barriers },
     { "sync", "the host's copies of buffers made current where it uses them", lower_sync },
@@ -53,6 +54,7 @@ Program *lower(Plan *plan, const LowerOptions *options)
                     .exprs       = &plan->exprs,
                     .plan        = plan,
                     .program     = p,
+                    .gpu         = options->passes == PASSES_GPU,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
     *p          = (Program){ .cx           = plan->cx,
                              .arena        = plan->arena,

@@ -30,7 +30,7 @@ typedef struct KernelCut {
     int         count;     /* of kernels so far */
     int         threads[GPU_AXES];
     bool        lanes;
-    bool        any_constant; /* a thread loop of this kernel has a constant extent */
+    bool        any_constant; /* a thread nest of this kernel has constant extents */
     bool        thread;       /* inside a thread nest */
     VEC(const Stmt *) lets;   /* of the block, around what is looked at */
 } KernelCut;
@@ -218,7 +218,6 @@ static bool take_loop(Nest *n, const Stmt *loop)
         const Expr *constant = expr_int(lw->exprs, type, most > 0 ? most : 1);
         const bool  whole    = loop->loop.extent == constant;
         extent               = constant;
-        k->any_constant      = true;
         if (!whole)
             vec_push(lw->arena, &n->around,
                      stmt_if(lw->arena, expr_binary(lw->exprs, EX_LT, KN_BOOL, index, loop->loop.extent), loop, NULL));
@@ -334,15 +333,21 @@ static const Stmt *thread_body(KernelCut *k, const Stmt *s)
     return s;
 }
 
+/* The block has the threads of its last nest with constant extents: that of the function whose blocks they are. */
 static void note_threads(KernelCut *k, const Nest *n)
 {
-    int64_t extent;
+    int     threads[GPU_AXES] = { 1, 1, 1 };
+    int64_t extent, all = 1;
     for (int i = 0; i < n->count; i++) {
-        const int axis = n->count - 1 - i;
         k->lanes |= n->loops[i].kind == LOOP_LANE;
-        if (expr_is_int(n->loops[i].extent, &extent) && extent > k->threads[axis])
-            k->threads[axis] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+        if (!expr_is_int(n->loops[i].extent, &extent))
+            return;
+        threads[n->count - 1 - i] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+        all *= extent;
     }
+    if (all > 1 && (all <= MOST_THREADS || !k->any_constant))
+        memcpy(k->threads, threads, sizeof threads);
+    k->any_constant |= all > 1;
 }
 
 static const Stmt *cut_nest(KernelCut *k, const Stmt *s)
@@ -387,7 +392,7 @@ static const Stmt *cut_block(void *user, const Stmt *s)
     return s && s->kind == STMT_FOR && !loop_table[s->loop.kind].thread ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
 }
 
-/* Threads of the block: as many as the widest nest along each axis, but no more than a device takes. */
+/* No more threads than a device takes. */
 static void fit_threads(KernelCut *k)
 {
     int *t = k->threads;
