@@ -26,9 +26,9 @@ typedef struct InteriorPass {
     Simplifier *known;
     InnerName   names[MOST_NAMES];
     int         name_count;
-    int         grid; /* of them, the first are variables of block loops */
-    const Expr *conditions[MOST_CONDITIONS];
-    int         condition_count;
+    int         grid;                   /* of them, the first are variables of block loops */
+    const Expr *forms[MOST_CONDITIONS]; /* that must not be negative */
+    int         form_count;
     bool        decided, full;
 } InteriorPass;
 
@@ -142,6 +142,22 @@ static const Expr *least(InteriorPass *p, const Expr *form)
 
 /* ---- Deciding ------------------------------------------------------------------------------------ */
 
+/* Adds `form >= 0` to the test. Of forms that differ by a constant the least says it for all. */
+static bool require(InteriorPass *p, const Expr *form)
+{
+    int     i = 0;
+    int64_t more;
+    while (i < p->form_count && !expr_difference(form, p->forms[i], &more))
+        i++;
+    if (i == MOST_CONDITIONS)
+        return false;
+    if (i == p->form_count || more < 0)
+        p->forms[i] = form;
+    p->form_count = i == p->form_count ? i + 1 : p->form_count;
+    p->decided    = true;
+    return true;
+}
+
 /* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
 static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
 {
@@ -156,26 +172,38 @@ static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
         p->decided |= constant >= 0;
         return constant >= 0;
     }
-    const Expr *condition = simplify(p->known, x_le(lw, x_int(lw, 0), form));
-    int         i         = 0;
-    while (i < p->condition_count && p->conditions[i] != condition)
-        i++;
-    if (i == MOST_CONDITIONS)
-        return false;
-    p->conditions[i]   = condition;
-    p->condition_count = i == p->condition_count ? i + 1 : p->condition_count;
-    p->decided         = true;
-    return true;
+    return require(p, form);
+}
+
+/* Which operand of a minimum or maximum the interior has: the one that varies from point to point; else the one that
+ * varies from block to block, but a constant before that: the size of a whole tile before what is left of the image.
+ * -1: not known. */
+static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
+{
+    const Expr *const ops[] = { a, b };
+    bool              point[2], block[2];
+    int64_t           constant;
+    for (int i = 0; i < 2; i++) {
+        const Contents c = contents(p, ops[i], 0);
+        if (c.memory)
+            return -1;
+        block[i] = c.names;
+        point[i] = contents(p, ops[i], p->grid).names;
+    }
+    if (point[0] != point[1])
+        return point[1];
+    if (point[0] || block[0] == block[1])
+        return -1;
+    return expr_is_int(ops[!block[1]], &constant) ? !block[1] : block[1];
 }
 
 static const Expr *decide_extreme(InteriorPass *p, const Expr *e)
 {
-    const Expr *a = opened(p, e->args[0]), *b = opened(p, e->args[1]);
-    const bool  first = varies(p, a), second = varies(p, b), is_min = e->op == EX_MIN;
-    if (first == second || contents(p, a, 0).memory || contents(p, b, 0).memory)
+    const int kept = interior_operand(p, opened(p, e->args[0]), opened(p, e->args[1]));
+    if (kept < 0)
         return e;
-    const Expr *kept = e->args[second], *other = e->args[first];
-    return decide(p, is_min ? kept : other, is_min ? other : kept) ? kept : e;
+    const Expr *it = e->args[kept], *other = e->args[!kept];
+    return decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it) ? it : e;
 }
 
 /* Is the comparison decided, so that it holds? */
@@ -247,14 +275,14 @@ static const Stmt *inside(void *user, const Stmt *s)
 
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
-    p->condition_count = 0;
-    p->decided         = false;
-    const Stmt *fast   = inside(p, s);
-    const Expr *all    = NULL;
+    p->form_count    = 0;
+    p->decided       = false;
+    const Stmt *fast = inside(p, s);
+    const Expr *all  = NULL;
     if (!p->decided || p->full)
         return s;
-    for (int i = 0; i < p->condition_count; i++)
-        all = x_and(p->lw, all, p->conditions[i]);
+    for (int i = 0; i < p->form_count; i++)
+        all = x_and(p->lw, all, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), p->forms[i])));
     return all ? stmt_if(p->lw->arena, all, fast, s) : fast;
 }
 

@@ -88,6 +88,7 @@ typedef struct Nest {
     bool       thread; /* of threads, else of blocks */
     int        count;
     struct {
+        const Stmt *loop; /* as it was */
         const char *name;
         LoopKind    kind;
         const Expr *extent;
@@ -140,7 +141,7 @@ static const Stmt *next_loop(const Nest *n, const Stmt *s)
     return s && (n->thread ? is_thread_loop(s) : is_block_loop(s)) ? s : NULL;
 }
 
-/* A minimum that is added, or a maximum that is subtracted, in a sum; NULL: there is none. */
+/* A minimum with which a sum grows, or a maximum with which it shrinks; NULL: there is none. */
 static const Expr *find_extreme(const Expr *e, bool added)
 {
     const Expr *found = NULL;
@@ -150,6 +151,9 @@ static const Expr *find_extreme(const Expr *e, bool added)
         found = find_extreme(e->args[0], added);
         found = found ? found : find_extreme(e->args[1], added == (e->op == EX_ADD));
     }
+    int64_t by;
+    if ((e->op == EX_MUL || e->op == EX_DIV) && expr_is_int(e->args[1], &by) && by > 0)
+        found = find_extreme(e->args[0], added);
     return found;
 }
 
@@ -223,6 +227,7 @@ static bool take_loop(Nest *n, const Stmt *loop)
                      stmt_if(lw->arena, expr_binary(lw->exprs, EX_LT, KN_BOOL, index, loop->loop.extent), loop, NULL));
     }
     push_shell(n, stmt_let(lw->arena, loop->loop.name, index_add(lw->exprs, loop->loop.min, index), loop));
+    n->loops[n->count].loop   = loop;
     n->loops[n->count].name   = name;
     n->loops[n->count].kind   = loop->loop.kind;
     n->loops[n->count].extent = extent;
@@ -321,8 +326,9 @@ static const Stmt *cut_thread(void *user, const Stmt *s)
         return NULL;
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
-    s = stmt_map(&m, s);
-    return s && s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
+    s              = stmt_map(&m, s);
+    const bool own = s && (s->kind != STMT_FOR || loop_table[s->loop.kind].constant); /* vectors, copies */
+    return own || !s ? s : loop_as(k->lw->arena, s, LOOP_SERIAL);
 }
 
 static const Stmt *thread_body(KernelCut *k, const Stmt *s)
@@ -428,7 +434,15 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (size_t i = 0; i < n.around.count; i++)
         if (n.around.at[i]->kind == STMT_LET)
             vec_push(k->lw->arena, &k->lets, n.around.at[i]);
+    for (int i = 0; i < n.count; i++) { /* both names have one range */
+        const Stmt *loop = n.loops[i].loop;
+        simplifier_push_range(k->known, loop->loop.name, loop->loop.min, loop_last(k->lw, loop));
+        simplifier_push_range(k->known, n.loops[i].name, x_int(k->lw, 0),
+                              x_sub(k->lw, n.loops[i].extent, x_int(k->lw, 1)));
+    }
     const Stmt *body = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
+    for (int i = 0; i < 2 * n.count; i++)
+        simplifier_pop(k->known);
     if (!body)
         return NULL;
     fit_threads(k);

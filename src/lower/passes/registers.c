@@ -7,7 +7,7 @@
  * index of the thread's own array. Holds   every access of a thread is to elements that no other thread touches: the
  * sums of all threads and all rests are different. What is not so is refused, with the place and the reason. */
 #include "ir/kernel.h"
-#include "lower/lower.h"
+#include "lower/passes/pass_tools.h"
 
 enum { MOST_RESTS = 256, MOST_LETS = 1024 };
 
@@ -136,8 +136,7 @@ static void push_let(RegisterPass *p, const Stmt *s)
     p->names[p->let_count++] = s->let.name;
 }
 
-/* Enters a thread nest. Gives what is inside. */
-static const Stmt *enter_nest(RegisterPass *p, const Stmt *s)
+static void enter_nest(RegisterPass *p, const Stmt *s)
 {
     const ThreadNest n  = thread_nest(s);
     const int threads[] = { p->kernel->kernel.threads_x, p->kernel->kernel.threads_y, p->kernel->kernel.threads_z };
@@ -147,13 +146,25 @@ static const Stmt *enter_nest(RegisterPass *p, const Stmt *s)
         if (n.loops[i] && (!expr_is_int(n.loops[i]->loop.extent, &p->extents[i]) || p->extents[i] > threads[i]))
             p->extents[i] = 0;
     }
-    return n.body;
 }
 
 static void leave_nest(RegisterPass *p)
 {
     for (int i = 0; i < GPU_AXES; i++)
         p->axes[i] = NULL;
+}
+
+/* What is known of the variable of a loop, in its body. */
+static void push_range(RegisterPass *p, const Stmt *s)
+{
+    if (s->kind == STMT_FOR)
+        simplifier_push_range(p->known, s->loop.name, s->loop.min, loop_last(p->lw, s));
+}
+
+static void pop_range(RegisterPass *p, const Stmt *s)
+{
+    if (s->kind == STMT_FOR)
+        simplifier_pop(p->known);
 }
 
 static bool is_thread_loop(const Stmt *s)
@@ -180,19 +191,21 @@ static void look(void *user, const Stmt *s)
 {
     RegisterPass *p    = user;
     const int     lets = p->let_count;
-    if (is_thread_loop(s)) {
-        look(p, enter_nest(p, s));
-        leave_nest(p);
-        return;
-    }
+    const bool    nest = is_thread_loop(s) && !p->axes[0];
+    if (nest)
+        enter_nest(p, s);
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
         if (s->store.places[i].buffer == p->buffer)
             note_access(p, s->store.places[i].index);
     stmt_children(s, look_expr, NULL, p);
     if (s->kind == STMT_LET)
         push_let(p, s);
+    push_range(p, s);
     stmt_children(s, NULL, look, p);
+    pop_range(p, s);
     p->let_count = lets;
+    if (nest)
+        leave_nest(p);
 }
 
 /* ---- Rewriting ------------------------------------------------------------------------------------ */
@@ -237,18 +250,20 @@ static const Stmt *rewrite(void *user, const Stmt *s)
     RegisterPass *p    = user;
     const int     lets = p->let_count;
     const StmtMap m    = { p->lw->arena, rewrite, rewrite_expr, p };
+    const Stmt   *was  = s;
+    const bool    nest = is_thread_loop(s) && !p->axes[0];
     if (s->kind == STMT_STORE)
         return rewrite_store(p, s);
-    if (is_thread_loop(s) && !p->axes[0]) {
+    if (nest)
         enter_nest(p, s);
-        s = stmt_map(&m, s);
-        leave_nest(p);
-        return s;
-    }
     if (s->kind == STMT_LET)
         push_let(p, s);
-    s            = stmt_map(&m, s);
+    push_range(p, was);
+    s = stmt_map(&m, s);
+    pop_range(p, was);
     p->let_count = lets;
+    if (nest)
+        leave_nest(p);
     return s;
 }
 
@@ -300,7 +315,10 @@ static const Stmt *visit(void *user, const Stmt *s)
         return NULL;
     if (s->kind == STMT_LET)
         push_let(p, s);
-    s            = stmt_map(&m, s);
+    const Stmt *was = s;
+    push_range(p, was);
+    s = stmt_map(&m, s);
+    pop_range(p, was);
     p->let_count = lets;
     return s;
 }

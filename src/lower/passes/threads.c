@@ -58,7 +58,7 @@ static const Stmt *spread(ThreadPass *p, const ThreadNest *n)
     const Expr *count  = x_op(lw, EX_DIV, x_add(lw, total, x_int(lw, all - 1)), x_int(lw, all));
     s                  = stmt_let(a, point->u.name,
                                   x_add(lw, x_op(lw, EX_MUL, x_var(lw, pieces), x_int(lw, all)), thread_number(p, names)), s);
-    s                  = stmt_for(a, pieces, LOOP_SERIAL, x_int(lw, 0), count, s);
+    s                  = stmt_for(a, pieces, LOOP_UNROLL, x_int(lw, 0), count, s);
     for (int i = 0; i < GPU_AXES; i++)
         if (p->threads[i] > 1)
             s = stmt_for(a, intern(lw->cx, names[i]), LOOP_THREAD, x_int(lw, 0), x_int(lw, p->threads[i]), s);
