@@ -418,8 +418,9 @@ static void note_threads(KernelCut *k, const Nest *n)
 {
     int     threads[GPU_AXES] = { 1, 1, 1 };
     int64_t extent, all = 1;
-    for (int i = 0; i < n->count; i++) {
+    for (int i = 0; i < n->count; i++)
         k->lanes |= n->loops[i].kind == LOOP_LANE;
+    for (int i = 0; i < n->count; i++) {
         if (!expr_is_int(n->loops[i].extent, &extent))
             return;
         threads[n->count - 1 - i] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
