@@ -202,25 +202,42 @@ static int64_t most_of(const Nest *n, const Expr *extent)
     return most <= MOST_CONSTANT ? most : -1;
 }
 
+/* A sum of i64 as one of i32, which coordinates and their differences are; NULL: it is none. */
+static const Expr *narrow_sum(KernelCut *k, const Expr *e)
+{
+    ExprPool *pool = k->lw->exprs;
+    int64_t   value;
+    if (e->type == KN_I32)
+        return e;
+    if (e->op == EX_CAST)
+        return e->args[0]->type == KN_I32 ? e->args[0] : NULL;
+    if (expr_is_int(e, &value))
+        return expr_int(pool, KN_I32, value);
+    if (e->op != EX_ADD && e->op != EX_SUB)
+        return NULL;
+    const Expr *a = narrow_sum(k, e->args[0]), *b = narrow_sum(k, e->args[1]);
+    return a && b ? expr_binary(pool, (ExprOp)e->op, KN_I32, a, b) : NULL;
+}
+
 /* The largest that a number of elements can be, a product of extents; -1: no small one is known. */
 static int64_t most_product(KernelCut *k, const Expr *e)
 {
-    int64_t lo, hi, a, b;
+    int64_t lo[2] = { 0 }, hi, a, b;
     if (e->op == EX_CAST)
         return most_product(k, e->args[0]);
     if (e->op == EX_MUL || e->op == EX_MAX) {
-        for (int i = 0; i < 2; i++) {
-            simplifier_bounds(k->known, e->args[i], &lo, &hi);
-            if (e->op == EX_MUL && lo < 0)
-                return -1;
-        }
+        for (int i = 0; e->op == EX_MUL && i < 2; i++)
+            simplifier_bounds(k->known, e->args[i], &lo[i], &hi);
+        if (lo[0] < 0 && lo[1] < 0)
+            return -1;
         a = most_product(k, e->args[0]);
         b = most_product(k, e->args[1]);
         if (a < 0 || b < 0)
             return -1;
         hi = e->op == EX_MUL ? a * b : a > b ? a : b;
     } else {
-        hi = upper_bound(k, e, MOST_OPENED);
+        const Expr *narrow = narrow_sum(k, e);
+        hi                 = upper_bound(k, narrow ? narrow : e, MOST_OPENED);
     }
     return hi < 0 ? 0 : hi <= MOST_CONSTANT ? hi : -1;
 }
