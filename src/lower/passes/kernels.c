@@ -28,7 +28,8 @@ typedef VEC(const Stmt *) StmtList;
 typedef struct KernelCut {
     Lower      *lw;
     Simplifier *known;
-    const char *producing; /* the function that is computed here */
+    const char *producing; /* the function that is computed here, */
+    int         update;    /* and which definition of it */
     int         count;     /* of kernels so far */
     int         threads[GPU_AXES];
     bool        lanes;
@@ -378,6 +379,14 @@ static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
         refuse_size(k, b);
         return NULL;
     }
+    const Memory wrong = k->thread ? MEMORY_SHARED : MEMORY_GLOBAL;
+    if (b->memory == wrong || b->memory == MEMORY_GLOBAL) {
+        diag_error(k->lw->cx, place_of(k, b->func),
+                   wrong == MEMORY_SHARED ? "compute it in the blocks" : "compute it at root",
+                   "`%s` is computed in a %s: it cannot be in %s memory", b->func ? b->func : b->name,
+                   k->thread ? "thread" : "block", memory_table[b->memory].name);
+        return NULL;
+    }
     if (b->memory != MEMORY_REGISTER)
         b->memory = k->thread ? MEMORY_STACK : MEMORY_SHARED;
     const Stmt *body = m->stmt(m->user, s->alloc.body);
@@ -490,10 +499,24 @@ static const Stmt *cut_block(void *user, const Stmt *s)
     return s && s->kind == STMT_FOR && !loop_table[s->loop.kind].thread ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
 }
 
-/* No more threads than a device takes. */
-static void fit_threads(KernelCut *k)
+/* The definition whose kernel this is; NULL: it is none of the plan's. */
+static const PlanDef *definition(const KernelCut *k)
+{
+    for (int i = 0; k->producing && i < k->lw->plan->func_count; i++)
+        if (!strcmp(k->lw->plan->funcs[i].func->name, k->producing))
+            return &k->lw->plan->funcs[i].defs[k->update + 1];
+    return NULL;
+}
+
+/* The threads that the schedule asks for. Else no more than a device takes. */
+static void fit_threads(KernelCut *k, int asked)
 {
     int *t = k->threads;
+    if (asked && t[0] * t[1] * t[2] != asked) {
+        t[0] = asked;
+        t[1] = t[2] = 1;
+        return;
+    }
     if (!k->any_constant)
         t[0] = DEFAULT_THREADS;
     if (k->lanes)
@@ -536,13 +559,15 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     k->lets.count = outer;
     if (!body)
         return NULL;
-    fit_threads(k);
+    const PlanDef *def = definition(k);
+    fit_threads(k, def ? def->threads : 0);
     Stmt *kernel             = ARENA_NEW(k->lw->arena, Stmt);
     kernel->kind             = STMT_KERNEL;
     kernel->kernel.name      = kernel_name(k);
     kernel->kernel.threads_x = k->threads[0];
     kernel->kernel.threads_y = k->threads[1];
     kernel->kernel.threads_z = k->threads[2];
+    kernel->kernel.resident  = def ? def->resident : 0;
     kernel->kernel.body      = body;
     return kernel;
 }
@@ -556,8 +581,10 @@ static const Stmt *cut_host(void *user, const Stmt *s)
     const char   *outer = k->producing;
     if (is_block_loop(s) || is_thread_loop(s))
         return cut_kernel(k, s);
-    if (s->kind == STMT_PRODUCE)
+    if (s->kind == STMT_PRODUCE) {
         k->producing = s->produce.func;
+        k->update    = s->produce.update;
+    }
     if (s->kind == STMT_ALLOC && memory_table[s->alloc.buffer->memory].device) /* unless a kernel turns out to use it */
         k->lw->program->buffers.at[s->alloc.buffer->id]->memory = MEMORY_AUTO;
     s            = s->kind == STMT_LET ? map_let(k, s, &m) : stmt_map(&m, s);
