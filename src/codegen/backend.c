@@ -19,7 +19,7 @@ const Backend backend_table[] = {
     /* name    library            entry      loads  emits */
     { "llvm",  "libkiln-llvm.so", NULL,      true,
       1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM | 1u << EMIT_PTX },
-    { "c",     NULL,              c_codegen, false, 1u << EMIT_C },
+    { "c",     NULL,              c_codegen, false, 1u << EMIT_C | 1u << EMIT_OPENCL },
 };
 /* clang-format on */
 const int backend_count = sizeof backend_table / sizeof *backend_table;
