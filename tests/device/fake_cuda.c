@@ -14,7 +14,7 @@
 
 enum { OK = 0, BAD_VALUE = 1, NO_MEMORY = 2, BAD_DEVICE = 101, BAD_PTX = 218, NOT_FOUND = 500, BAD_ADDRESS = 700 };
 enum { MOST_ARGUMENTS = 16 };
-static const size_t memory_size = (size_t)1 << 34;
+static const size_t memory_size = (size_t)1 << 29;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int             sticky; /* what every function returns from now on */
