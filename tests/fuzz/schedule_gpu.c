@@ -110,6 +110,15 @@ static int behind(const Def *d)
     return end;
 }
 
+static void launch_bounds(Scheduler *s)
+{
+    directive(s, "launch_bounds");
+    emit(&s->g, "%u", chance(&s->g, 50) ? 16u << pick(&s->g, 5) : 1 + (unsigned)pick(&s->g, 80));
+    if (chance(&s->g, 50))
+        emit(&s->g, ", %u", 1 + (unsigned)pick(&s->g, 8));
+    emit(&s->g, ")");
+}
+
 void share_loops(Scheduler *s, Def *d, bool steps)
 {
     const bool in_block = is_inside(s->around, false), in_thread = is_inside(s->around, true);
@@ -130,4 +139,6 @@ void share_loops(Scheduler *s, Def *d, bool steps)
         if (end > at && chance(&s->g, 10))
             lanes(s, d, end - 1);
     }
+    if (behind(d) && chance(&s->g, 8))
+        launch_bounds(s);
 }
