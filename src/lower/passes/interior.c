@@ -198,6 +198,10 @@ static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
     const bool first = varies(p, a), second = varies(p, b);
     if (first == second || contents(p, a, 0).memory || contents(p, b, 0).memory)
         return -1;
+    const Expr *bound = second ? a : b;
+    int64_t     zero;
+    if (bound->op == EX_MAX && expr_is_int(bound->args[1], &zero) && !zero) /* where a piece shifted inward begins */
+        return -1;
     const int way = direction(p, second ? b : a);
     return !way ? -1 : (way > 0) == second;
 }
